@@ -7,9 +7,8 @@
 
 #include "base/banned.h"
 
-/* With JR_STARVED each request has a block of its own, no larger than it is, so
- * that a test can have any one of them fail, and a sanitizer sees who reads
- * beyond it. */
+/* With JR_STARVED each request has a block of its own, no larger than it is, so that a test can
+ * have any one of them fail, and a sanitizer sees who reads beyond it. */
 #ifdef JR_STARVED
 enum { FIRST_BLOCK = 0, LARGEST_BLOCK = 0, FIRST_ITEMS = 1, ALIGN = 1 };
 #else
@@ -45,8 +44,8 @@ static void *fail_arena(struct jr_arena *arena)
     return NULL;
 }
 
-/* A new block with room for `size` bytes. A request larger than the usual
- * block gets one to itself. Blocks are zeroed once, here: nothing is reused. */
+/* A new block with room for `size` bytes. A request larger than the usual block gets one to itself.
+ * Blocks are zeroed once, here: nothing is reused. */
 static struct jr_arena_block *add_block(struct jr_arena *arena, size_t size)
 {
     size_t room = arena->blocks == NULL ? FIRST_BLOCK : arena->blocks->size * 2;
@@ -69,8 +68,7 @@ void *jr_arena_alloc(struct jr_arena *arena, size_t size)
     if (size > SIZE_MAX / 2)
         return fail_arena(arena);
     size = size == 0 ? align : (size + align - 1) / align * align;
-    if (arena->limit != 0 &&
-        (arena->used > arena->limit || size > arena->limit - arena->used))
+    if (arena->limit != 0 && (arena->used > arena->limit || size > arena->limit - arena->used))
         return fail_arena(arena);
     struct jr_arena_block *block = arena->blocks;
     if (block == NULL || block->size - block->used < size)
@@ -100,8 +98,7 @@ char *jr_arena_strndup(struct jr_arena *arena, const char *text, size_t len)
 {
     if (text == NULL)
         return NULL;
-    char *copy =
-        len == SIZE_MAX ? fail_arena(arena) : jr_arena_alloc(arena, len + 1);
+    char *copy = len == SIZE_MAX ? fail_arena(arena) : jr_arena_alloc(arena, len + 1);
     if (copy != NULL)
         memcpy(copy, text, len);
     return copy;
@@ -130,29 +127,26 @@ char *jr_arena_printf(struct jr_arena *arena, const char *format, ...)
     return text;
 }
 
-/* Capacities are FIRST_ITEMS and then the powers of two, so that an array is
- * full exactly when its count is one of them. */
+/* Capacities are FIRST_ITEMS and then the powers of two, so that an array is full exactly when its
+ * count is one of them. */
 static bool is_array_full(size_t count)
 {
     return count == 0 || (count >= FIRST_ITEMS && (count & (count - 1)) == 0);
 }
 
-/* Double the room of an array of `bytes`: in place if it is the newest
- * allocation, else in a copy. */
-static void *double_array(struct jr_arena *arena, unsigned char *array,
-                          size_t bytes)
+/* Double the room of an array of `bytes`: in place if it is the newest allocation, else in a
+ * copy. */
+static void *double_array(struct jr_arena *arena, unsigned char *array, size_t bytes)
 {
     const struct jr_arena_block *block = arena->blocks;
-    bool last = array + bytes == block->bytes + block->used &&
-                bytes <= block->size - block->used;
+    bool last = array + bytes == block->bytes + block->used && bytes <= block->size - block->used;
     void *grown = jr_arena_array(arena, last ? 1 : 2, bytes);
     if (grown == NULL || last)
         return grown == NULL ? NULL : array;
     return memcpy(grown, array, bytes);
 }
 
-void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count,
-                    size_t size)
+void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count, size_t size)
 {
     unsigned char *array;
     if (arena->failed)

@@ -55,12 +55,11 @@ char *jr_arena_vprintf(struct jr_arena *arena, const char *format, va_list args)
  * arena has failed, so that arrays that share a count stay alike. Amortised
  * doubling; the old array stays in the arena. The capacity is derived from
  * `*count`, so only arrays that grew by this call may be passed. */
-void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count,
-                    size_t size);
+void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count, size_t size);
 
-/* Move all that `from` owns, its failure too, into `arena`, where it stays at
- * its addresses; `from` is empty and usable afterwards. Nothing is allocated,
- * so the limit of `arena` may be exceeded by it. */
+/* Move all that `from` owns, its failure too, into `arena`, where it stays at its addresses; `from`
+ * is empty and usable afterwards. Nothing is allocated, so the limit of `arena` may be exceeded by
+ * it. */
 void jr_arena_adopt(struct jr_arena *arena, struct jr_arena *from);
 
 #endif

@@ -16,8 +16,8 @@ enum source { FROM_TIMER, FROM_SOCKET, FROM_KEPT };
 
 enum { EVENTS_MOST = 32 };
 
-static int control_backlog_epoll(const struct jr_backlog *backlog, int what,
-                                 int fd, uint32_t events, uint64_t source)
+static int control_backlog_epoll(const struct jr_backlog *backlog, int what, int fd,
+                                 uint32_t events, uint64_t source)
 {
     struct epoll_event event = {.events = events, .data.u64 = source};
     return epoll_ctl(backlog->epoll_fd, what, fd, &event);
@@ -32,8 +32,7 @@ static uint64_t name_source(enum source source, size_t index)
 static int arm_socket(struct jr_backlog *backlog, size_t index, int what)
 {
     backlog->sockets[index].due = false;
-    return control_backlog_epoll(backlog, what, backlog->sockets[index].fd,
-                                 EPOLLIN | EPOLLONESHOT,
+    return control_backlog_epoll(backlog, what, backlog->sockets[index].fd, EPOLLIN | EPOLLONESHOT,
                                  name_source(FROM_SOCKET, index));
 }
 
@@ -46,16 +45,13 @@ static int add_socket(struct jr_backlog *backlog, int fd)
     return arm_socket(backlog, index, EPOLL_CTL_ADD);
 }
 
-static int open_backlog(struct jr_backlog *backlog, const int *listeners,
-                        size_t count)
+static int open_backlog(struct jr_backlog *backlog, const int *listeners, size_t count)
 {
     int failed = 0;
     backlog->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    backlog->timer_fd =
-        timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    backlog->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     backlog->sockets = calloc(count, sizeof *backlog->sockets);
-    if (backlog->epoll_fd < 0 || backlog->timer_fd < 0 ||
-        backlog->sockets == NULL)
+    if (backlog->epoll_fd < 0 || backlog->timer_fd < 0 || backlog->sockets == NULL)
         return -1;
     for (size_t i = 0; i < JR_BACKLOG_KEPT; i++)
         backlog->kept[i] = -1;
@@ -63,8 +59,8 @@ static int open_backlog(struct jr_backlog *backlog, const int *listeners,
         failed = add_socket(backlog, listeners[i]);
     if (failed != 0)
         return -1;
-    return control_backlog_epoll(backlog, EPOLL_CTL_ADD, backlog->timer_fd,
-                                 EPOLLIN, name_source(FROM_TIMER, 0));
+    return control_backlog_epoll(backlog, EPOLL_CTL_ADD, backlog->timer_fd, EPOLLIN,
+                                 name_source(FROM_TIMER, 0));
 }
 
 int jr_backlog_open(struct jr_backlog *ret, const int *listeners, size_t count)
@@ -81,11 +77,9 @@ int jr_backlog_open(struct jr_backlog *ret, const int *listeners, size_t count)
 /* Let some time pass first: most of those that have come have left by then. */
 static void pause_backlog(struct jr_backlog *backlog)
 {
-    const struct itimerspec pause = {.it_value.tv_nsec =
-                                         JR_BACKLOG_PAUSE_MS * 1000000L};
+    const struct itimerspec pause = {.it_value.tv_nsec = JR_BACKLOG_PAUSE_MS * 1000000L};
     if (!backlog->pausing)
-        backlog->pausing =
-            timerfd_settime(backlog->timer_fd, 0, &pause, NULL) == 0;
+        backlog->pausing = timerfd_settime(backlog->timer_fd, 0, &pause, NULL) == 0;
 }
 
 static bool has_left(int fd)
@@ -100,9 +94,8 @@ static void keep_connection(struct jr_backlog *backlog, int fd)
     size_t i = 0;
     while (backlog->kept[i] >= 0)
         i++;
-    if (has_left(fd) ||
-        control_backlog_epoll(backlog, EPOLL_CTL_ADD, fd, EPOLLRDHUP,
-                              name_source(FROM_KEPT, i)) != 0) {
+    if (has_left(fd) || control_backlog_epoll(backlog, EPOLL_CTL_ADD, fd, EPOLLRDHUP,
+                                              name_source(FROM_KEPT, i)) != 0) {
         (void)close(fd);
         return;
     }
@@ -120,15 +113,12 @@ static void drop_connection(struct jr_backlog *backlog, size_t i)
         pause_backlog(backlog);
 }
 
-/* Returns how many of the batch are left. A socket that is left due waits for
- * room. */
-static unsigned accept_at(struct jr_backlog *backlog, size_t index,
-                          unsigned batch)
+/* Returns how many of the batch are left. A socket that is left due waits for room. */
+static unsigned accept_at(struct jr_backlog *backlog, size_t index, unsigned batch)
 {
     int fd = 0;
     while (batch > 0 && backlog->kept_count < JR_BACKLOG_KEPT && fd >= 0) {
-        fd = accept4(backlog->sockets[index].fd, NULL, NULL,
-                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+        fd = accept4(backlog->sockets[index].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0)
             keep_connection(backlog, fd);
         batch--;
@@ -149,8 +139,7 @@ static void end_pause(struct jr_backlog *backlog)
             batch = accept_at(backlog, i, batch);
 }
 
-static void handle_event(struct jr_backlog *backlog,
-                         const struct epoll_event *event)
+static void handle_event(struct jr_backlog *backlog, const struct epoll_event *event)
 {
     size_t index = (size_t)(event->data.u64 >> 2);
     switch ((enum source)(event->data.u64 & 3)) {
@@ -170,9 +159,7 @@ static void handle_event(struct jr_backlog *backlog,
 void jr_backlog_turn(struct jr_backlog *backlog)
 {
     struct epoll_event events[EVENTS_MOST];
-    int count = backlog->epoll_fd < 0
-                    ? 0
-                    : epoll_wait(backlog->epoll_fd, events, EVENTS_MOST, 0);
+    int count = backlog->epoll_fd < 0 ? 0 : epoll_wait(backlog->epoll_fd, events, EVENTS_MOST, 0);
     for (int i = 0; i < count; i++)
         handle_event(backlog, &events[i]);
 }

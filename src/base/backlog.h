@@ -1,15 +1,14 @@
 /*
- * Short backlogs for sockets that listen and through which nothing is said, as
- * are the leases of devices and ports. Who connects to one asks the kernel
- * whose it is and leaves, or stays in order to hear of its end. The kernel
- * keeps both in the backlog, and those that have left until they are accepted.
+ * Short backlogs for sockets that listen and through which nothing is said, as are the leases of
+ * devices and ports. Who connects to one asks the kernel whose it is and leaves, or stays in order
+ * to hear of its end. The kernel keeps both in the backlog, and those that have left until they are
+ * accepted.
  *
- * So they are: a moment after one has come, those that have left meanwhile are
- * closed, and the others are kept until they leave, too. Anybody can connect,
- * which is why all of it is bounded. JR_BACKLOG_KEPT are kept; while there are
- * so many, the rest waits in the kernel. Of those that come and go,
- * JR_BACKLOG_BATCH are accepted in JR_BACKLOG_PAUSE_MS. When nobody comes,
- * nothing happens.
+ * So they are: a moment after one has come, those that have left meanwhile are closed, and the
+ * others are kept until they leave, too. Anybody can connect, which is why all of it is bounded.
+ * JR_BACKLOG_KEPT are kept; while there are so many, the rest waits in the kernel. Of those that
+ * come and go, JR_BACKLOG_BATCH are accepted in JR_BACKLOG_PAUSE_MS. When nobody comes, nothing
+ * happens.
  *
  *     struct jr_backlog backlog;
  *     jr_backlog_open(&backlog, listeners, count);
@@ -47,16 +46,16 @@ struct jr_backlog {
 /* One with no sockets. */
 #define JR_BACKLOG_NONE ((struct jr_backlog){.epoll_fd = -1, .timer_fd = -1})
 
-/* Look after the backlogs of `count` sockets, which never block; of them -1 are
- * passed over. They are borrowed until the backlog is closed; its memory is
- * freed by that. 0, or -1 with errno; it is JR_BACKLOG_NONE then. */
+/* Look after the backlogs of `count` sockets, which never block; of them -1 are passed over. They
+ * are borrowed until the backlog is closed; its memory is freed by that. 0, or -1 with errno; it is
+ * JR_BACKLOG_NONE then. */
 int jr_backlog_open(struct jr_backlog *ret, const int *listeners, size_t count);
 
 /* Do what there is to do, without waiting. */
 void jr_backlog_turn(struct jr_backlog *backlog);
 
-/* Hang up all that are kept: they can connect again to whoever has the sockets
- * still. The sockets stay open. */
+/* Hang up all that are kept: they can connect again to whoever has the sockets still. The sockets
+ * stay open. */
 void jr_backlog_close(struct jr_backlog *backlog);
 
 #endif

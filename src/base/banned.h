@@ -1,6 +1,5 @@
-/* Calls that have a safe counterpart, and some that C libraries before 2.34 do
- * not have; using one does not compile. Included by every source file of the
- * library, last. */
+/* Calls that have a safe counterpart, and some that C libraries before 2.34 do not have; using one
+ * does not compile. Included by every source file of the library, last. */
 #ifndef JR_BANNED_H
 #define JR_BANNED_H
 

@@ -45,9 +45,7 @@ void jr_buf_reserve(struct jr_buf *buf, size_t extra)
 char *jr_buf_keep(const struct jr_buf *buf, struct jr_arena *arena)
 {
     arena->failed |= buf->failed;
-    return buf->failed ? NULL
-                       : jr_arena_strndup(arena, buf->len == 0 ? "" : buf->data,
-                                          buf->len);
+    return buf->failed ? NULL : jr_arena_strndup(arena, buf->len == 0 ? "" : buf->data, buf->len);
 }
 
 void jr_buf_add(struct jr_buf *buf, const void *bytes, size_t len)
@@ -75,8 +73,8 @@ void jr_buf_char(struct jr_buf *buf, char byte)
     buf->data[buf->len] = '\0';
 }
 
-/* In decimal, at a fraction of what printf costs: files with an entry for each
- * rank are full of numbers. */
+/* In decimal, at a fraction of what printf costs: files with an entry for each rank are full of
+ * numbers. */
 void jr_buf_u64(struct jr_buf *buf, uint64_t number)
 {
     char digits[20];
@@ -141,8 +139,7 @@ void jr_buf_safe(struct jr_buf *buf, const char *text)
     jr_buf_escaped(buf, text, strlen(text));
 }
 
-void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
-                     const char *to)
+void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from, const char *to)
 {
     for (const char *at; (at = strstr(text, from)) != NULL;) {
         jr_buf_add(buf, text, (size_t)(at - text));
@@ -155,10 +152,8 @@ void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
 /* How wide the buffer's last line is so far. */
 static size_t line_column(const struct jr_buf *buf)
 {
-    const char *start =
-        buf->len == 0 ? NULL : memrchr(buf->data, '\n', buf->len);
-    return start == NULL ? buf->len
-                         : (size_t)(buf->data + buf->len - start) - 1;
+    const char *start = buf->len == 0 ? NULL : memrchr(buf->data, '\n', buf->len);
+    return start == NULL ? buf->len : (size_t)(buf->data + buf->len - start) - 1;
 }
 
 static size_t line_width(const struct jr_buf *buf)
@@ -172,15 +167,14 @@ static void break_line(struct jr_buf *buf, size_t indent)
     jr_buf_fill(buf, ' ', indent);
 }
 
-/* The length of what stands in quotes, with these; 0 where none begin, or where
- * they end in the middle of a word, as an apostrophe does. */
+/* The length of what stands in quotes, with these; 0 where none begin, or where they end in the
+ * middle of a word, as an apostrophe does. */
 static size_t quoted_length(const char *text)
 {
     if (*text != '\'' && *text != '"')
         return 0;
     for (size_t len = 1; text[len] != '\0'; len++)
-        if (text[len] == *text &&
-            (text[len + 1] == '\0' || strchr(" \n,.;:)?", text[len + 1])))
+        if (text[len] == *text && (text[len + 1] == '\0' || strchr(" \n,.;:)?", text[len + 1])))
             return len + 1;
     return 0;
 }
@@ -191,8 +185,7 @@ static size_t word_length(const char *text, size_t most)
     size_t first = strcspn(text, " \n"), len = *text == '(';
     bool typed = false;
     len += quoted_length(text + len);
-    for (; text[len] != '\0' && (typed || strchr(" \n", text[len]) == NULL);
-         len++)
+    for (; text[len] != '\0' && (typed || strchr(" \n", text[len]) == NULL); len++)
         typed = text[len] == '`' ? !typed : typed;
     return typed || len > most ? first : len;
 }
@@ -220,8 +213,8 @@ void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent)
     }
 }
 
-/* What is read in one breath, as is what stands in parentheses; the blank
- * behind it is not counted. */
+/* What is read in one breath, as is what stands in parentheses; the blank behind it is not
+ * counted. */
 static size_t phrase_length(const char *text)
 {
     size_t len = 0;
@@ -230,8 +223,7 @@ static size_t phrase_length(const char *text)
         typed = text[len] == '`' ? !typed : typed;
         within = within && (len == 0 || text[len - 1] != ')');
         bool ends = len > 0 && strchr(",;:", text[len - 1]) != NULL;
-        if (!typed && !within && text[len] == ' ' &&
-            (ends || text[len + 1] == '('))
+        if (!typed && !within && text[len] == ' ' && (ends || text[len + 1] == '('))
             return len;
     }
     return len;

@@ -1,6 +1,6 @@
 /*
- * A growing byte buffer, always NUL-terminated once anything was added.
- * Failure to grow is sticky: later additions do nothing and `failed` is set.
+ * A growing byte buffer, always NUL-terminated once anything was added. Failure to grow is sticky:
+ * later additions do nothing and `failed` is set.
  */
 #ifndef JR_BUF_H
 #define JR_BUF_H
@@ -51,16 +51,15 @@ void jr_buf_fill(struct jr_buf *buf, char byte, size_t count);
 void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Append `len` bytes of text from outside, made safe to show: control bytes and
- * broken UTF-8 as \xNN, so that it cannot move a cursor or forge a line. */
+/* Append `len` bytes of text from outside, made safe to show: control bytes and broken UTF-8 as
+ * \xNN, so that it cannot move a cursor or forge a line. */
 void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len);
 
 /* The same for a NUL-terminated text. */
 void jr_buf_safe(struct jr_buf *buf, const char *text);
 
 /* Append the text with each `from`, which is not empty, replaced by `to`. */
-void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
-                     const char *to);
+void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from, const char *to);
 
 enum { JR_BUF_WIDTH = 80 };
 
@@ -70,20 +69,20 @@ enum { JR_BUF_WIDTH = 80 };
  * `backticks` or quotes is one word unless it is longer than a line. */
 void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent);
 
-/* The same for the text of a table's row: a line is broken behind a comma, a
- * semicolon or a colon, or before a parenthesis, and elsewhere only where what
- * is between two of these is longer than a line. */
+/* The same for the text of a table's row: a line is broken behind a comma, a semicolon or a colon,
+ * or before a parenthesis, and elsewhere only where what is between two of these is longer than a
+ * line. */
 void jr_buf_phrases(struct jr_buf *buf, const char *text, size_t indent);
 
 /* Forget the contents but keep the memory. */
 void jr_buf_clear(struct jr_buf *buf);
 
-/* The contents as a malloc'ed string that the caller frees; NULL if the buffer
- * failed. An empty buffer yields "". */
+/* The contents as a malloc'ed string that the caller frees; NULL if the buffer failed. An empty
+ * buffer yields "". */
 char *jr_buf_detach(struct jr_buf *buf);
 
-/* A receiver of a text that may be larger than memory, in pieces: `take` uses
- * the contents and clears them; a value other than 0 ends the output. */
+/* A receiver of a text that may be larger than memory, in pieces: `take` uses the contents and
+ * clears them; a value other than 0 ends the output. */
 struct jr_drain {
     int (*take)(void *data, struct jr_buf *text);
     void *data;

@@ -19,8 +19,8 @@ static inline void jr_cleanup_close(const int *fd)
         (void)close(*fd);
 }
 
-/* Variables that are freed, or closed, where their scope ends. A lock does its
- * work by being open, so a descriptor need not be read (clang warns of it). */
+/* Variables that are freed, or closed, where their scope ends. A lock does its work by being open,
+ * so a descriptor need not be read (clang warns of it). */
 #define JR_FREE  __attribute__((cleanup(jr_cleanup_free)))
 #define JR_CLOSE __attribute__((unused, cleanup(jr_cleanup_close)))
 

@@ -51,8 +51,7 @@ double jr_clock_of_rfc3339(const char *text)
     unsigned ms = 0;
     int end = 0;
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
-    if (rest == NULL || sscanf(rest, ".%3uZ%n", &ms, &end) != 1 || end != 5 ||
-        rest[end] != '\0')
+    if (rest == NULL || sscanf(rest, ".%3uZ%n", &ms, &end) != 1 || end != 5 || rest[end] != '\0')
         return 0;
     return (double)timegm(&utc) + ms / 1e3;
 }

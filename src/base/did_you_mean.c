@@ -13,8 +13,7 @@
 /* In larger folders nothing is looked for; shorter names are all alike. */
 enum { MOST_FILES = 1000, MOST_PROGRAMS = 10000, LEAST_STEM = 3 };
 
-static const char *const ends[] = {".jobrun.yaml", ".jobrun.yml", ".yaml",
-                                   ".yml", NULL};
+static const char *const ends[] = {".jobrun.yaml", ".jobrun.yml", ".yaml", ".yml", NULL};
 
 size_t jr_near_file_stem(const char *name)
 {
@@ -54,16 +53,13 @@ static void list_yaml_names(struct yaml_names *ret, const char *folder)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry = NULL;
-    while (dir != NULL && ret->names.count < MOST_FILES &&
-           (entry = readdir(dir)) != NULL) {
+    while (dir != NULL && ret->names.count < MOST_FILES && (entry = readdir(dir)) != NULL) {
         const char *name = entry->d_name;
         if (!jr_near_file_is_yaml(name))
             continue;
-        jr_strv_push(
-            &ret->stems, &ret->arena,
-            jr_arena_strndup(&ret->arena, name, jr_near_file_stem(name)));
-        jr_strv_push(&ret->names, &ret->arena,
-                     jr_arena_strdup(&ret->arena, name));
+        jr_strv_push(&ret->stems, &ret->arena,
+                     jr_arena_strndup(&ret->arena, name, jr_near_file_stem(name)));
+        jr_strv_push(&ret->names, &ret->arena, jr_arena_strdup(&ret->arena, name));
     }
     if (dir != NULL)
         (void)closedir(dir);
@@ -71,12 +67,10 @@ static void list_yaml_names(struct yaml_names *ret, const char *folder)
 
 static const char *nearest_name(struct yaml_names *names, const char *wanted)
 {
-    const char *stem =
-        jr_arena_strndup(&names->arena, wanted, jr_near_file_stem(wanted));
+    const char *stem = jr_arena_strndup(&names->arena, wanted, jr_near_file_stem(wanted));
     if (names->arena.failed || names->names.count == 0)
         return NULL;
-    const char *near =
-        jr_did_you_mean(stem, (const char *const *)names->stems.items);
+    const char *near = jr_did_you_mean(stem, (const char *const *)names->stems.items);
     bool same = near != NULL && strcmp(near, stem) == 0;
     if (near == NULL || (!same && strlen(stem) < LEAST_STEM))
         return NULL;
@@ -128,14 +122,13 @@ bool jr_near_file_only(struct jr_buf *ret, const char *folder)
     if (count == 1 && strcmp(folder, ".") == 0)
         jr_buf_str(ret, only);
     else if (count == 1)
-        jr_buf_printf(ret, "%s%s%s", folder,
-                      folder[strlen(folder) - 1] == '/' ? "" : "/", only);
+        jr_buf_printf(ret, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", only);
     jr_arena_release(&names.arena);
     return count == 1 && !ret->failed;
 }
 
-/* Words longer than this are not compared: names of fields and values are
- * short, and the table below stays on the stack. */
+/* Words longer than this are not compared: names of fields and values are short, and the table
+ * below stays on the stack. */
 enum { LONGEST = 63 };
 
 static unsigned smaller_of(unsigned a, unsigned b)
@@ -172,8 +165,8 @@ static unsigned most_edits(const char *word)
     return len <= 4 ? 1 : len <= 8 ? 2 : 3;
 }
 
-/* Whether so many edits leave something of both words: 'r' is no misspelt 'lr',
- * of which it has one letter and lacks the other. */
+/* Whether so many edits leave something of both words: 'r' is no misspelt 'lr', of which it has one
+ * letter and lacks the other. */
 static bool leaves_something(unsigned edits, const char *a, const char *b)
 {
     return edits == 0 || (edits < strlen(a) && edits < strlen(b));
@@ -195,8 +188,7 @@ const char *jr_did_you_mean(const char *word, const char *const *candidates)
     return best;
 }
 
-const char *jr_did_you_mean_longer(const char *word,
-                                   const char *const *candidates)
+const char *jr_did_you_mean_longer(const char *word, const char *const *candidates)
 {
     const char *near = jr_did_you_mean(word, candidates);
     size_t len = strlen(word);
@@ -215,21 +207,18 @@ bool jr_did_you_mean_near(const char *word, const char *const *candidates)
     unsigned most = most_edits(word);
     unsigned limit = smaller_of(jr_edit_distance(word, best, most) + 1, most);
     for (; *candidates != NULL; candidates++)
-        if (strcmp(*candidates, best) != 0 &&
-            jr_edit_distance(word, *candidates, limit) <= limit)
+        if (strcmp(*candidates, best) != 0 && jr_edit_distance(word, *candidates, limit) <= limit)
             return false;
     return true;
 }
 
 /* The name in a folder that is nearest to one that is not there; NULL: none. */
-static const char *nearest_in_folder(struct jr_arena *arena, const char *folder,
-                                     const char *wanted)
+static const char *nearest_in_folder(struct jr_arena *arena, const char *folder, const char *wanted)
 {
     struct jr_strv names = {0};
     struct dirent *entry;
     DIR *dir = strlen(wanted) < LEAST_STEM ? NULL : opendir(folder);
-    while (dir != NULL && names.count < MOST_PROGRAMS &&
-           (entry = readdir(dir)) != NULL)
+    while (dir != NULL && names.count < MOST_PROGRAMS && (entry = readdir(dir)) != NULL)
         if (entry->d_type != DT_DIR && strcmp(entry->d_name, wanted) != 0)
             jr_strv_push(&names, arena, jr_arena_strdup(arena, entry->d_name));
     if (dir != NULL)
@@ -240,11 +229,10 @@ static const char *nearest_in_folder(struct jr_arena *arena, const char *folder,
 }
 
 /* The first `len` bytes of `path`, below `base` where it is relative. */
-static const char *folder_below(struct jr_arena *arena, const char *base,
-                                const char *path, size_t len)
+static const char *folder_below(struct jr_arena *arena, const char *base, const char *path,
+                                size_t len)
 {
-    return jr_arena_printf(arena, "%s/%.*s", path[0] == '/' ? "" : base,
-                           (int)len, path);
+    return jr_arena_printf(arena, "%s/%.*s", path[0] == '/' ? "" : base, (int)len, path);
 }
 
 bool jr_near_file_any(struct jr_buf *ret, const char *base, const char *path)
@@ -253,8 +241,7 @@ bool jr_near_file_any(struct jr_buf *ret, const char *base, const char *path)
     const char *slash = strrchr(path, '/');
     size_t upto = slash == NULL ? 0 : (size_t)(slash + 1 - path);
     const char *folder = folder_below(&arena, base, path, upto);
-    const char *near =
-        folder == NULL ? NULL : nearest_in_folder(&arena, folder, path + upto);
+    const char *near = folder == NULL ? NULL : nearest_in_folder(&arena, folder, path + upto);
     jr_buf_clear(ret);
     if (near != NULL)
         jr_buf_printf(ret, "%.*s%s", (int)upto, path, near);
@@ -262,20 +249,16 @@ bool jr_near_file_any(struct jr_buf *ret, const char *base, const char *path)
     return near != NULL && !ret->failed;
 }
 
-bool jr_near_program(struct jr_buf *ret, const char *base, const char *search,
-                     const char *name)
+bool jr_near_program(struct jr_buf *ret, const char *base, const char *search, const char *name)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     unsigned best = UINT_MAX;
     const char *nearest = NULL;
-    for (size_t len; search != NULL && *search != '\0';
-         search += len + (search[len] == ':')) {
+    for (size_t len; search != NULL && *search != '\0'; search += len + (search[len] == ':')) {
         len = strcspn(search, ":");
         const char *folder = folder_below(&arena, base, search, len);
-        const char *near =
-            folder == NULL ? NULL : nearest_in_folder(&arena, folder, name);
-        unsigned edits =
-            near == NULL ? UINT_MAX : jr_edit_distance(name, near, LONGEST);
+        const char *near = folder == NULL ? NULL : nearest_in_folder(&arena, folder, name);
+        unsigned edits = near == NULL ? UINT_MAX : jr_edit_distance(name, near, LONGEST);
         if (edits < best)
             nearest = near;
         best = smaller_of(best, edits);

@@ -21,11 +21,10 @@ void jr_diff_table_release(struct jr_diff_table *contrast)
     *contrast = JR_DIFF_TABLE_INIT;
 }
 
-struct jr_diff_table_row *jr_diff_table_add(struct jr_diff_table *contrast,
-                                            const char *name)
+struct jr_diff_table_row *jr_diff_table_add(struct jr_diff_table *contrast, const char *name)
 {
-    struct jr_diff_table_row *row = jr_arena_push(
-        &contrast->arena, &contrast->rows, &contrast->count, sizeof *row);
+    struct jr_diff_table_row *row =
+        jr_arena_push(&contrast->arena, &contrast->rows, &contrast->count, sizeof *row);
     if (row != NULL)
         row->name = jr_arena_strdup(&contrast->arena, name);
     return row;
@@ -59,13 +58,11 @@ static size_t first_shown(const char *value, const char *other)
     size_t same = 0;
     while (other != NULL && value[same] != '\0' && value[same] == other[same])
         same++;
-    return same <= BEFORE ? 0
-                          : jr_utf8_cut(value, strlen(value), same - BEFORE);
+    return same <= BEFORE ? 0 : jr_utf8_cut(value, strlen(value), same - BEFORE);
 }
 
 /* The part of a value that is shown beside another one. */
-static void add_value_excerpt(struct jr_buf *out, const char *value,
-                              const char *other, size_t most)
+static void add_value_excerpt(struct jr_buf *out, const char *value, const char *other, size_t most)
 {
     size_t start = 0;
     if (fitting_bytes(value, most) < strlen(value))
@@ -78,8 +75,7 @@ static void add_value_excerpt(struct jr_buf *out, const char *value,
         jr_buf_str(out, "...");
 }
 
-static void add_side_origin(struct jr_buf *out,
-                            const struct jr_diff_table_side *side)
+static void add_side_origin(struct jr_buf *out, const struct jr_diff_table_side *side)
 {
     if (side->value != NULL && side->at.line != 0 && side->at.source != NULL)
         jr_buf_printf(out, "%s:%u", side->at.source->name, side->at.line);
@@ -87,8 +83,7 @@ static void add_side_origin(struct jr_buf *out,
         jr_buf_str(out, side->from);
 }
 
-static void add_side_value(struct jr_buf *out,
-                           const struct jr_diff_table_side *side,
+static void add_side_value(struct jr_buf *out, const struct jr_diff_table_side *side,
                            const struct jr_diff_table_side *other, size_t most)
 {
     if (side->value == NULL)
@@ -97,8 +92,7 @@ static void add_side_value(struct jr_buf *out,
         add_value_excerpt(out, side->value, other->value, most);
 }
 
-static void add_side_cell(struct jr_buf *cells,
-                          const struct jr_diff_table_side *side,
+static void add_side_cell(struct jr_buf *cells, const struct jr_diff_table_side *side,
                           const struct jr_diff_table_side *other, size_t most)
 {
     JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, from = JR_BUF_INIT;
@@ -112,8 +106,7 @@ static void add_side_cell(struct jr_buf *cells,
 }
 
 /* Both sides of a row beside each other. */
-static void add_wide_table(struct jr_buf *out,
-                           const struct jr_diff_table *contrast,
+static void add_wide_table(struct jr_buf *out, const struct jr_diff_table *contrast,
                            const char *title)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
@@ -129,8 +122,7 @@ static void add_wide_table(struct jr_buf *out,
 }
 
 /* The sides of a row below its name. */
-static void add_narrow_row(struct jr_buf *out,
-                           const struct jr_diff_table_row *row)
+static void add_narrow_row(struct jr_buf *out, const struct jr_diff_table_row *row)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
     jr_buf_safe(out, row->name);
@@ -147,16 +139,14 @@ static bool is_too_wide(const struct jr_buf *table, size_t width)
 {
     bool wide = false;
     size_t len;
-    for (const char *at = table->data; at != NULL && *at != '\0';
-         at += len + (at[len] == '\n')) {
+    for (const char *at = table->data; at != NULL && *at != '\0'; at += len + (at[len] == '\n')) {
         len = strcspn(at, "\n");
         wide |= jr_utf8_columns(at, len) > width;
     }
     return width > 0 && wide;
 }
 
-void jr_diff_table_text(struct jr_buf *out,
-                        const struct jr_diff_table *contrast, const char *title)
+void jr_diff_table_text(struct jr_buf *out, const struct jr_diff_table *contrast, const char *title)
 {
     JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT;
     if (contrast->count == 0)
@@ -209,8 +199,7 @@ void jr_diff_table_code(struct jr_buf *out, const char *text)
     out->failed = out->failed || shown.failed;
 }
 
-static void add_comment(struct jr_buf *out,
-                        const struct jr_diff_table_side *side,
+static void add_comment(struct jr_buf *out, const struct jr_diff_table_side *side,
                         const struct jr_diff_table_side *other)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -231,8 +220,7 @@ static void add_comment(struct jr_buf *out,
     jr_buf_str(out, " |");
 }
 
-void jr_diff_table_markdown(struct jr_buf *out,
-                            const struct jr_diff_table *contrast,
+void jr_diff_table_markdown(struct jr_buf *out, const struct jr_diff_table *contrast,
                             const char *title)
 {
     if (contrast->count == 0)
@@ -258,10 +246,8 @@ static json_t *diff_side_json(const struct jr_diff_table_side *side)
     jr_json_set_str(object, "value", side->value);
     jr_json_set_str(object, "from", side->from);
     jr_json_set_str(object, "file", placed ? side->at.source->name : NULL);
-    jr_json_set(object, "line",
-                placed ? json_integer(side->at.line) : json_null());
-    jr_json_set(object, "column",
-                placed ? json_integer(side->at.column) : json_null());
+    jr_json_set(object, "line", placed ? json_integer(side->at.line) : json_null());
+    jr_json_set(object, "column", placed ? json_integer(side->at.column) : json_null());
     return object;
 }
 
@@ -280,8 +266,7 @@ json_t *jr_diff_table_json(const struct jr_diff_table *contrast)
     return list;
 }
 
-static void measure_columns(size_t widths[static JR_TABLE_COLUMNS],
-                            const struct jr_buf *cells)
+static void measure_columns(size_t widths[static JR_TABLE_COLUMNS], const struct jr_buf *cells)
 {
     size_t column = 0, len;
     for (const char *at = cells->data; *at != '\0'; at += len + 1) {

@@ -14,16 +14,15 @@
 
 enum { PIECE = 4096, FEW = 64 * 1024 };
 
-static const int FLAGS =
-    O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+static const int FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 static void name_hidden(char out[static JR_DRAFT_FILE_NAME], const char *name)
 {
     (void)snprintf(out, JR_DRAFT_FILE_NAME, ".%s", name);
 }
 
-/* Zeros reserve as well as fallocate(2) does, and for few of them they cost a
- * tenth of it: they never reach the disk. */
+/* Zeros reserve as well as fallocate(2) does, and for few of them they cost a tenth of it: they
+ * never reach the disk. */
 static void write_zeros(int fd, uint64_t bytes)
 {
     static const char zeros[PIECE];
@@ -34,16 +33,16 @@ static void write_zeros(int fd, uint64_t bytes)
     (void)!writev(fd, pieces, count);
 }
 
-/* Whether the name still means the draft: what is written to a draft must not
- * reach another file. */
+/* Whether the name still means the draft: what is written to a draft must not reach another
+ * file. */
 static bool is_own_file(int fd, struct stat *ret)
 {
     return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_nlink == 1 &&
            ret->st_uid == geteuid();
 }
 
-/* Nothing stands there then. A folder, which may hold more than we know of,
- * goes on under another name. */
+/* Nothing stands there then. A folder, which may hold more than we know of, goes on under another
+ * name. */
 static void clear_name(int dir_fd, const char *name)
 {
     char aside[JR_DRAFT_FILE_NAME + sizeof ".aside"];
@@ -53,10 +52,9 @@ static void clear_name(int dir_fd, const char *name)
     (void)renameat(dir_fd, name, dir_fd, aside);
 }
 
-/* The draft, made where there is none of ours; -1 with errno. `ret` has what it
- * was, with no mode where it is new. */
-static int open_draft(int dir_fd, const char *hidden, mode_t mode,
-                      struct stat *ret)
+/* The draft, made where there is none of ours; -1 with errno. `ret` has what it was, with no mode
+ * where it is new. */
+static int open_draft(int dir_fd, const char *hidden, mode_t mode, struct stat *ret)
 {
     int fd = openat(dir_fd, hidden, FLAGS);
     if (fd >= 0 && is_own_file(fd, ret))
@@ -68,8 +66,8 @@ static int open_draft(int dir_fd, const char *hidden, mode_t mode,
     return openat(dir_fd, hidden, FLAGS | O_CREAT | O_EXCL, mode);
 }
 
-int jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
-                          mode_t mode, struct jr_error *err)
+int jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes, mode_t mode,
+                          struct jr_error *err)
 {
     char hidden[JR_DRAFT_FILE_NAME];
     name_hidden(hidden, name);
@@ -84,8 +82,8 @@ int jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
     return 0;
 }
 
-int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
-                       mode_t mode, struct jr_error *err)
+int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name, mode_t mode,
+                       struct jr_error *err)
 {
     struct jr_draft_file draft = {.dir_fd = dir_fd, .name = name};
     struct stat st;
@@ -100,23 +98,20 @@ int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
     return 0;
 }
 
-int jr_draft_file_fill(struct jr_draft_file *draft,
-                       const struct jr_io_source *source, struct jr_error *err)
+int jr_draft_file_fill(struct jr_draft_file *draft, const struct jr_io_source *source,
+                       struct jr_error *err)
 {
     draft->end = -1;
-    if (lseek(draft->fd, 0, SEEK_SET) == 0 &&
-        source->fill(source->data, draft->fd) == 0)
+    if (lseek(draft->fd, 0, SEEK_SET) == 0 && source->fill(source->data, draft->fd) == 0)
         draft->end = lseek(draft->fd, 0, SEEK_CUR);
     if (draft->end < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s",
-                            draft->name);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
     /* If the file system does not support this, fdatasync(2) starts it. */
     (void)sync_file_range(draft->fd, 0, draft->end, SYNC_FILE_RANGE_WRITE);
     return 0;
 }
 
-int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync,
-                         struct jr_error *err)
+int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync, struct jr_error *err)
 {
     int failed = ftruncate(draft->fd, draft->end);
     if (failed == 0 && sync)
@@ -132,8 +127,7 @@ static int put_in_place(const struct jr_draft_file *draft)
     return renameat(draft->dir_fd, draft->hidden, draft->dir_fd, draft->name);
 }
 
-int jr_draft_file_publish(const struct jr_draft_file *draft,
-                          struct jr_error *err)
+int jr_draft_file_publish(const struct jr_draft_file *draft, struct jr_error *err)
 {
     int failed = put_in_place(draft);
     if (failed != 0 && errno == EISDIR) {

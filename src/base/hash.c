@@ -52,8 +52,7 @@ bool jr_base64_take(struct jr_buf *out, const char *text, size_t len)
         return false;
     base64_decode_init(&context);
     bool whole =
-        base64_decode_update(&context, &bytes, (uint8_t *)out->data + out->len,
-                             len, text) &&
+        base64_decode_update(&context, &bytes, (uint8_t *)out->data + out->len, len, text) &&
         base64_decode_final(&context);
     if (whole)
         out->len += bytes;

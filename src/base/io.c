@@ -19,10 +19,9 @@
 enum { PAGE = 4096, CHUNK = 64 * 1024, ALL_BITS = 07777 };
 enum { MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };
 
-/* Append one read's worth, at most one byte more than `most`: that one tells a
- * file that is full from one that is longer. A page at first, for most files
- * are short, and some of /proc take as much memory as is asked for. Returns
- * what read returned. */
+/* Append one read's worth, at most one byte more than `most`: that one tells a file that is full
+ * from one that is longer. A page at first, for most files are short, and some of /proc take as
+ * much memory as is asked for. Returns what read returned. */
 static ssize_t read_chunk(struct jr_buf *out, int fd, size_t most)
 {
     size_t chunk = out->len < PAGE ? PAGE : CHUNK;
@@ -45,12 +44,11 @@ static ssize_t read_chunk(struct jr_buf *out, int fd, size_t most)
 int jr_io_too_large(size_t limit, struct jr_error *err)
 {
     bool whole = limit % MIB == 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH, "is larger than %zu %s",
-                        whole ? limit / MIB : limit, whole ? "MiB" : "bytes");
+    return jr_error_set(err, JR_STATUS_LAUNCH, "is larger than %zu %s", whole ? limit / MIB : limit,
+                        whole ? "MiB" : "bytes");
 }
 
-int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit,
-                  struct jr_error *err)
+int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit, struct jr_error *err)
 {
     struct jr_buf text = JR_BUF_INIT;
     ssize_t got;
@@ -86,18 +84,16 @@ static const char *kind_of_file(mode_t mode)
     }
 }
 
-int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path,
-                    size_t limit, struct jr_error *err)
+int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path, size_t limit,
+                    struct jr_error *err)
 {
     /* O_NONBLOCK, or the open itself would wait for a FIFO's writer. */
-    JR_CLOSE int fd =
-        openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    JR_CLOSE int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s: cannot open", path);
     if (!S_ISREG(status.st_mode))
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s: is %s, not a regular file", path,
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s: is %s, not a regular file", path,
                             kind_of_file(status.st_mode));
     /* By its size, before a byte is read: it may be sparse. */
     if ((status.st_size > 0 && (uint64_t)status.st_size > limit
@@ -123,8 +119,7 @@ int jr_io_write_all(int fd, const void *bytes, size_t len)
 }
 
 /* Create `.NAME.RANDOM` in the folder and open it for writing. */
-static int open_temporary(int dir_fd, const char *name, mode_t mode,
-                          struct jr_buf *ret_name)
+static int open_temporary(int dir_fd, const char *name, mode_t mode, struct jr_buf *ret_name)
 {
     int fd = -1;
     errno = EEXIST;
@@ -138,8 +133,8 @@ static int open_temporary(int dir_fd, const char *name, mode_t mode,
             errno = ENOMEM;
             return -1;
         }
-        fd = openat(dir_fd, ret_name->data,
-                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        fd = openat(dir_fd, ret_name->data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    mode);
     }
     return fd;
 }
@@ -167,8 +162,7 @@ static int fill_new_file(int fd, const struct jr_io_source *source, mode_t mode)
     return -1;
 }
 
-int jr_io_replace_from(int dir_fd, const char *name,
-                       const struct jr_io_source *source, mode_t mode,
+int jr_io_replace_from(int dir_fd, const char *name, const struct jr_io_source *source, mode_t mode,
                        struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf temporary = JR_BUF_INIT;
@@ -185,12 +179,10 @@ int jr_io_replace_from(int dir_fd, const char *name,
     return -1;
 }
 
-int jr_io_make_from(int dir_fd, const char *name,
-                    const struct jr_io_source *source, mode_t mode,
+int jr_io_make_from(int dir_fd, const char *name, const struct jr_io_source *source, mode_t mode,
                     struct jr_error *err)
 {
-    int fd = openat(dir_fd, name,
-                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0 && errno == EEXIST)
         return jr_io_replace_from(dir_fd, name, source, mode, err);
     if (fd < 0)
@@ -213,24 +205,24 @@ static int fill_with_text(void *data, int fd)
     return jr_io_write_all(fd, text->bytes, text->len);
 }
 
-int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
-                  mode_t mode, struct jr_error *err)
+int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len, mode_t mode,
+                  struct jr_error *err)
 {
     struct text text = {bytes, len};
     const struct jr_io_source source = {fill_with_text, &text};
     return jr_io_replace_from(dir_fd, name, &source, mode, err);
 }
 
-int jr_io_make(int dir_fd, const char *name, const void *bytes, size_t len,
-               mode_t mode, struct jr_error *err)
+int jr_io_make(int dir_fd, const char *name, const void *bytes, size_t len, mode_t mode,
+               struct jr_error *err)
 {
     struct text text = {bytes, len};
     const struct jr_io_source source = {fill_with_text, &text};
     return jr_io_make_from(dir_fd, name, &source, mode, err);
 }
 
-/* One folder; an existing one is as good, whatever mkdir had against it: on a
- * read-only file system that is not EEXIST. */
+/* One folder; an existing one is as good, whatever mkdir had against it: on a read-only file system
+ * that is not EEXIST. */
 static int make_one_folder(const char *path, mode_t mode, struct jr_error *err)
 {
     struct stat status;
@@ -243,16 +235,14 @@ static int make_one_folder(const char *path, mode_t mode, struct jr_error *err)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s is not a folder", path);
     }
     errno = sys;
-    return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot make the folder %s",
-                        path);
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot make the folder %s", path);
 }
 
 int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err)
 {
     JR_FREE char *partial = strdup(path);
     if (partial == NULL)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot make the folder %s",
-                            path);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot make the folder %s", path);
     for (char *slash = strchr(partial + (*partial == '/'), '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -319,8 +309,7 @@ bool jr_io_fact(struct jr_buf *ret, const char *root, const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     jr_buf_printf(&name, "%s/%s", root, path);
-    if (name.failed ||
-        jr_io_read_file(ret, AT_FDCWD, name.data, MOST_FACT, NULL) != 0)
+    if (name.failed || jr_io_read_file(ret, AT_FDCWD, name.data, MOST_FACT, NULL) != 0)
         return false;
     if (ret->len > 0 && ret->data[ret->len - 1] == '\n')
         ret->data[--ret->len] = '\0';
@@ -340,8 +329,7 @@ static int enter_folder(int at, const char *name)
     return jr_steal_fd(&fd);
 }
 
-/* What openat2 does, if there is none: folder by folder, through no link and
- * never up. */
+/* What openat2 does, if there is none: folder by folder, through no link and never up. */
 static int walk_beneath(int dir_fd, const char *path, int flags, mode_t mode)
 {
     JR_CLOSE int held = -1;
@@ -371,8 +359,7 @@ static int walk_beneath(int dir_fd, const char *path, int flags, mode_t mode)
     return openat(at, path, flags | O_NOFOLLOW, mode);
 }
 
-/* struct open_how and its flags (linux/openat2.h), which headers of older
- * kernels do not have. */
+/* struct open_how and its flags (linux/openat2.h), which headers of older kernels do not have. */
 struct how_to_open {
     uint64_t flags, mode, resolve;
 };

@@ -35,9 +35,7 @@ json_t *jr_json_str(const char *text)
         return string;
     JR_BUF_CLEANUP struct jr_buf mended = JR_BUF_INIT;
     add_utf8(&mended, text, strlen(text));
-    return mended.failed || mended.data == NULL
-               ? NULL
-               : json_stringn(mended.data, mended.len);
+    return mended.failed || mended.data == NULL ? NULL : json_stringn(mended.data, mended.len);
 }
 
 json_t *jr_json_buf(const struct jr_buf *text)
@@ -45,9 +43,8 @@ json_t *jr_json_buf(const struct jr_buf *text)
     return text->failed ? NULL : jr_json_str(text->data);
 }
 
-/* Replace a part that jansson does not print, because it is not UTF-8, so that
- * the output is visibly incomplete. If there is no memory even for this, there
- * is none for printing either. */
+/* Replace a part that jansson does not print, because it is not UTF-8, so that the output is
+ * visibly incomplete. If there is no memory even for this, there is none for printing either. */
 static json_t *make_unprintable(void)
 {
     return json_stringn_nocheck("\xff", 1);
@@ -123,8 +120,8 @@ bool jr_json_get_bool(const json_t *object, const char *key)
     return json_is_true(json_object_get(object, key));
 }
 
-/* Whether a real in `json` reads back as another one when it is written with
- * DBL_DIG digits (0.1, not 0.10000000000000001). */
+/* Whether a real in `json` reads back as another one when it is written with DBL_DIG digits (0.1,
+ * not 0.10000000000000001). */
 static bool needs_every_digit(const json_t *json)
 {
     const char *key;
@@ -154,21 +151,20 @@ static int add_chunk(const char *text, size_t len, void *out)
 void jr_json_print(struct jr_buf *out, const json_t *json, int indent)
 {
     size_t digits = needs_every_digit(json) ? DBL_DECIMAL_DIG : DBL_DIG;
-    size_t flags = JSON_ENCODE_ANY |
-                   (indent < 0 ? JSON_COMPACT : JSON_INDENT((size_t)indent)) |
+    size_t flags = JSON_ENCODE_ANY | (indent < 0 ? JSON_COMPACT : JSON_INDENT((size_t)indent)) |
                    JSON_REAL_PRECISION(digits);
     if (json_dump_callback(json, add_chunk, out, flags) != 0)
         out->failed = true;
 }
 
-/* Whether all of it is printable ASCII that needs no backslash. Without a
- * branch in the loop, it is done for many bytes at once. */
+/* Whether all of it is printable ASCII that needs no backslash. Without a branch in the loop, it is
+ * done for many bytes at once. */
 static bool is_plain_json(const char *text, size_t len)
 {
     unsigned odd = 0;
     for (size_t i = 0; i < len; i++)
-        odd |= (unsigned)(text[i] < ' ') | (unsigned)(text[i] > '~') |
-               (unsigned)(text[i] == '"') | (unsigned)(text[i] == '\\');
+        odd |= (unsigned)(text[i] < ' ') | (unsigned)(text[i] > '~') | (unsigned)(text[i] == '"') |
+               (unsigned)(text[i] == '\\');
     return odd == 0;
 }
 
@@ -226,8 +222,7 @@ void jr_json_put_bool(struct jr_buf *out, const char *key, bool value)
     jr_buf_str(out, value ? "true" : "false");
 }
 
-void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value,
-                         unsigned places)
+void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value, unsigned places)
 {
     uint64_t unit = 1;
     for (unsigned i = 0; i < places; i++)
@@ -256,18 +251,16 @@ json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
         jr_error_set(err, JR_STATUS_INVALID, "holds a NUL byte");
         return NULL;
     }
-    json_t *json = json_loadb(
-        len == 0 ? "" : text, len,
-        JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
+    json_t *json = json_loadb(len == 0 ? "" : text, len,
+                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
     bool too_big = json == NULL && is_too_big(&problem);
     if (too_big)
         jr_error_set(err, JR_STATUS_INVALID,
-                     "line %d, column %d: a number beyond 64 bits; write it as "
-                     "a string",
+                     "line %d, column %d: a number beyond 64 bits; write it as a string",
                      problem.line, problem.column);
     else if (json == NULL)
-        jr_error_set(err, JR_STATUS_INVALID, "line %d, column %d: %s",
-                     problem.line, problem.column, problem.text);
+        jr_error_set(err, JR_STATUS_INVALID, "line %d, column %d: %s", problem.line, problem.column,
+                     problem.text);
     if (too_big && err != NULL)
         err->sys = ERANGE;
     return json;

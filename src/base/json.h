@@ -1,7 +1,6 @@
 /*
- * The gate to jansson: what the other layers need to read and write JSON.
- * Documents are json_t values with jansson's ownership rules; this header adds
- * the conventions of jobrun's files.
+ * The gate to jansson: what the other layers need to read and write JSON. Documents are json_t
+ * values with jansson's ownership rules; this header adds the conventions of jobrun's files.
  */
 #ifndef JR_JSON_H
 #define JR_JSON_H
@@ -13,15 +12,15 @@
 
 #include "base/buf.h"
 
-/* A new string, or null for NULL text. Bytes that are not UTF-8 are replaced by
- * U+FFFD. NULL if memory runs out, which jansson's calls take and refuse. */
+/* A new string, or null for NULL text. Bytes that are not UTF-8 are replaced by U+FFFD. NULL if
+ * memory runs out, which jansson's calls take and refuse. */
 json_t *jr_json_str(const char *text);
 
 /* The same of a buffer's text; NULL also where the buffer has failed. */
 json_t *jr_json_buf(const struct jr_buf *text);
 
-/* Set a key. `value` is taken over; NULL, as of an allocation that failed,
- * makes jr_json_print fail. */
+/* Set a key. `value` is taken over; NULL, as of an allocation that failed, makes jr_json_print
+ * fail. */
 void jr_json_set(json_t *object, const char *key, json_t *value);
 
 /* Append an item to a list. The same holds for `value`. */
@@ -42,8 +41,8 @@ void jr_json_set_null(json_t *object, const char *key);
 /* Set `key` to a number, or leave it out where that is infinite or none. */
 void jr_json_set_real(json_t *object, const char *key, double value);
 
-/* Set `key` to what `from` has there, which is shared; null where that is
- * nothing, or `from` no object. */
+/* Set `key` to what `from` has there, which is shared; null where that is nothing, or `from` no
+ * object. */
 void jr_json_share(json_t *object, const json_t *from, const char *key);
 
 /* The string at `key`, borrowed; NULL if there is none, or no object. */
@@ -61,18 +60,18 @@ double jr_json_get_real(const json_t *object, const char *key);
 /* Whether `true` is at `key`. */
 bool jr_json_get_bool(const json_t *object, const char *key);
 
-/* Append the text of `json`: indent 0 is one line, -1 one without blanks. Keys
- * keep their order. `out` fails where memory was wanting for a part of it. */
+/* Append the text of `json`: indent 0 is one line, -1 one without blanks. Keys keep their order.
+ * `out` fails where memory was wanting for a part of it. */
 void jr_json_print(struct jr_buf *out, const json_t *json, int indent);
 
-/* Append `text` as a JSON string, quotes and all; NULL is null. What it holds
- * is replaced as by jr_json_str. */
+/* Append `text` as a JSON string, quotes and all; NULL is null. What it holds is replaced as by
+ * jr_json_str. */
 void jr_json_quote(struct jr_buf *out, const char *text);
 
-/* Append a member to an object that is printed directly, without a json_t,
- * because it may have an entry for each of many ranks. The key is plain ASCII.
- * A comma is added before it unless `out` ends with "{" or white space; the
- * caller adds the braces. jr_json_key leaves the value to the caller, too. */
+/* Append a member to an object that is printed directly, without a json_t, because it may have an
+ * entry for each of many ranks. The key is plain ASCII. A comma is added before it unless `out`
+ * ends with "{" or white space; the caller adds the braces. jr_json_key leaves the value to the
+ * caller, too. */
 void jr_json_key(struct jr_buf *out, const char *key);
 
 /* Append a member that is a string, or null for NULL. */
@@ -85,8 +84,7 @@ void jr_json_put_int(struct jr_buf *out, const char *key, json_int_t value);
 void jr_json_put_bool(struct jr_buf *out, const char *key, bool value);
 
 /* The same for `value` / 10^`places`, in as few digits as it has. */
-void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value,
-                         unsigned places);
+void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value, unsigned places);
 
 /* Parse strictly: one value, no duplicate keys, any value at the top. NULL and
  * `err` (line and column in its text) when it is not JSON; or when it is, but

@@ -29,14 +29,12 @@ struct container {
 
 static const char *skip_space(const struct reader *reader, const char *at)
 {
-    while (at < reader->end &&
-           (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+    while (at < reader->end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
         at++;
     return at;
 }
 
-static int fail_at(const struct reader *reader, const char *at,
-                   const char *reason)
+static int fail_at(const struct reader *reader, const char *at, const char *reason)
 {
     int line = 1;
     const char *start = reader->text, *next;
@@ -44,8 +42,7 @@ static int fail_at(const struct reader *reader, const char *at,
         start = next + 1;
         line++;
     }
-    return jr_error_set(reader->err, JR_STATUS_INVALID,
-                        "line %d, column %zu: %s", line,
+    return jr_error_set(reader->err, JR_STATUS_INVALID, "line %d, column %zu: %s", line,
                         (size_t)(at - start) + 1, reason);
 }
 
@@ -60,13 +57,12 @@ static const char *string_end(const struct reader *reader, const char *at)
     return NULL;
 }
 
-/* Where a value ends that begins here. NULL: an array or an object that is
- * larger than a piece, or what has no end. What is between is not looked at. */
+/* Where a value ends that begins here. NULL: an array or an object that is larger than a piece, or
+ * what has no end. What is between is not looked at. */
 static const char *value_end(const struct reader *reader, const char *at)
 {
-    const char *most = (size_t)(reader->end - at) > JR_JSON_PIECE
-                           ? at + JR_JSON_PIECE
-                           : reader->end;
+    const char *most =
+        (size_t)(reader->end - at) > JR_JSON_PIECE ? at + JR_JSON_PIECE : reader->end;
     size_t depth = 0;
     if (*at == '"')
         return string_end(reader, at);
@@ -95,8 +91,7 @@ static uint64_t hash_of_key(const char *key)
     return hash ^ hash >> 32;
 }
 
-static int note_key(struct reader *reader, struct container *container,
-                    const char *key)
+static int note_key(struct reader *reader, struct container *container, const char *key)
 {
     if (container->count == container->room) {
         size_t room = container->room == 0 ? 64 : container->room * 3 / 2;
@@ -119,8 +114,7 @@ static int compare_hashes(const void *a, const void *b)
 static bool has_key_twice(struct container *container)
 {
     if (container->count > 1)
-        qsort(container->keys, container->count, sizeof *container->keys,
-              compare_hashes);
+        qsort(container->keys, container->count, sizeof *container->keys, compare_hashes);
     for (size_t i = 1; i < container->count; i++)
         if (container->keys[i] == container->keys[i - 1])
             return true;
@@ -130,9 +124,8 @@ static bool has_key_twice(struct container *container)
 /* What is kept of a member of the outermost object. */
 static enum jr_json_kept find_kept(const struct reader *reader, const char *key)
 {
-    return reader->depth == 1 && reader->keep != NULL
-               ? reader->keep->keep(reader->keep->data, key)
-               : JR_JSON_KEPT_NOT;
+    return reader->depth == 1 && reader->keep != NULL ? reader->keep->keep(reader->keep->data, key)
+                                                      : JR_JSON_KEPT_NOT;
 }
 
 static void print_separator(struct reader *reader, struct container *container)
@@ -143,8 +136,7 @@ static void print_separator(struct reader *reader, struct container *container)
 }
 
 /* Take the items of a tree: print them, and keep what is to be kept. */
-static int take_tree(struct reader *reader, struct container *container,
-                     json_t *tree)
+static int take_tree(struct reader *reader, struct container *container, json_t *tree)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *key;
@@ -167,8 +159,8 @@ static int take_tree(struct reader *reader, struct container *container,
 }
 
 /* Take whole items, with what is between them. */
-static int take_json_piece(struct reader *reader, struct container *container,
-                           const char *at, const char *end)
+static int take_json_piece(struct reader *reader, struct container *container, const char *at,
+                           const char *end)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error why = {0};
@@ -194,13 +186,11 @@ static int take_json_piece(struct reader *reader, struct container *container,
     return failed;
 }
 
-static const char *take_container(struct reader *reader, const char *at,
-                                  json_t **ret);
+static const char *take_container(struct reader *reader, const char *at, json_t **ret);
 
-/* An item that is larger than a piece, with its key in an object. Returns where
- * it ends; NULL with the error set. */
-static const char *take_large(struct reader *reader,
-                              struct container *container, const char *at,
+/* An item that is larger than a piece, with its key in an object. Returns where it ends; NULL with
+ * the error set. */
+static const char *take_large(struct reader *reader, struct container *container, const char *at,
                               const char *value)
 {
     json_t *key = NULL, *head = NULL;
@@ -213,16 +203,12 @@ static const char *take_large(struct reader *reader,
     print_separator(reader, container);
     if (container->open == '{') {
         const char *stop = string_end(reader, at);
-        key = stop == NULL
-                  ? NULL
-                  : jr_json_parse(at, (size_t)(stop - at), reader->err);
-        if (key != NULL &&
-            strlen(json_string_value(key)) < json_string_length(key)) {
+        key = stop == NULL ? NULL : jr_json_parse(at, (size_t)(stop - at), reader->err);
+        if (key != NULL && strlen(json_string_value(key)) < json_string_length(key)) {
             (void)fail_at(reader, at, "NUL byte in object key not supported");
             goto out;
         }
-        if (key == NULL ||
-            note_key(reader, container, json_string_value(key)) != 0)
+        if (key == NULL || note_key(reader, container, json_string_value(key)) != 0)
             goto out;
         kept = find_kept(reader, json_string_value(key));
         jr_json_print(reader->out, key, 0);
@@ -234,8 +220,7 @@ static const char *take_large(struct reader *reader,
         head = jr_json_parse(value, (size_t)(end - value), reader->err);
         end = head == NULL ? NULL : end;
     }
-    if (end != NULL && key != NULL &&
-        (kept != JR_JSON_KEPT_NOT || !container->head_full))
+    if (end != NULL && key != NULL && (kept != JR_JSON_KEPT_NOT || !container->head_full))
         (void)json_object_set(container->head, json_string_value(key), head);
     else if (end != NULL && key == NULL && !container->head_full)
         (void)json_array_append(container->head, head);
@@ -246,10 +231,10 @@ out:
     return end;
 }
 
-/* Where the value of the item is that begins here: behind its key in an object;
- * NULL with the error set. */
-static const char *find_value(struct reader *reader,
-                              const struct container *container, const char *at)
+/* Where the value of the item is that begins here: behind its key in an object; NULL with the error
+ * set. */
+static const char *find_value(struct reader *reader, const struct container *container,
+                              const char *at)
 {
     if (container->open == '[')
         return at;
@@ -263,8 +248,7 @@ static const char *find_value(struct reader *reader,
 }
 
 /* Its items. Returns where the closing bracket is; NULL with the error set. */
-static const char *take_items(struct reader *reader,
-                              struct container *container, const char *at)
+static const char *take_items(struct reader *reader, struct container *container, const char *at)
 {
     const char *piece = at, *piece_end = NULL; /* items that wait; NULL: none */
     if (at < reader->end && *at == container->close)
@@ -276,8 +260,7 @@ static const char *take_items(struct reader *reader,
         if (value == reader->end)
             break;
         end = value_end(reader, value);
-        if (piece_end != NULL &&
-            (end == NULL || (size_t)(end - piece) > JR_JSON_PIECE)) {
+        if (piece_end != NULL && (end == NULL || (size_t)(end - piece) > JR_JSON_PIECE)) {
             if (take_json_piece(reader, container, piece, piece_end) != 0)
                 return NULL;
             piece_end = NULL;
@@ -294,8 +277,7 @@ static const char *take_items(struct reader *reader,
             at = skip_space(reader, at + 1);
             continue;
         }
-        if (piece_end != NULL &&
-            take_json_piece(reader, container, piece, piece_end) != 0)
+        if (piece_end != NULL && take_json_piece(reader, container, piece, piece_end) != 0)
             return NULL;
         if (at < reader->end && *at == container->close)
             return at;
@@ -307,13 +289,11 @@ static const char *take_items(struct reader *reader,
     return NULL;
 }
 
-static const char *take_container(struct reader *reader, const char *at,
-                                  json_t **ret)
+static const char *take_container(struct reader *reader, const char *at, json_t **ret)
 {
     struct container container = {.open = *at,
                                   .close = *at == '[' ? ']' : '}',
-                                  .head = *at == '[' ? json_array()
-                                                     : json_object()};
+                                  .head = *at == '[' ? json_array() : json_object()};
     const char *end = NULL;
     if (reader->depth == MOST_DEPTH)
         (void)fail_at(reader, at, "maximum parsing depth reached");
@@ -336,12 +316,10 @@ static const char *take_container(struct reader *reader, const char *at,
 json_t *jr_json_pieces(struct jr_buf *out, const char *text, size_t len,
                        const struct jr_json_keep *keep, struct jr_error *err)
 {
-    struct reader reader = {
-        .text = text, .end = text + len, .out = out, .keep = keep, .err = err};
+    struct reader reader = {.text = text, .end = text + len, .out = out, .keep = keep, .err = err};
     json_t *head = NULL;
     const char *at = skip_space(&reader, text);
-    if (at == reader.end || (*at != '[' && *at != '{') ||
-        value_end(&reader, at) != NULL) {
+    if (at == reader.end || (*at != '[' && *at != '{') || value_end(&reader, at) != NULL) {
         head = jr_json_parse(text, len, err);
         if (head != NULL)
             jr_json_print(out, head, -1);

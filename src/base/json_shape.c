@@ -26,13 +26,10 @@ static void allow_null(json_t *schema)
     jr_json_set(schema, "type", types);
 }
 
-json_t *jr_json_shape_schema(const struct jr_json_shape *shape,
-                             const char *help)
+json_t *jr_json_shape_schema(const struct jr_json_shape *shape, const char *help)
 {
-    json_t *schema =
-        shape->text == NULL
-            ? words_schema(shape)
-            : jr_json_parse(shape->text, strlen(shape->text), NULL);
+    json_t *schema = shape->text == NULL ? words_schema(shape)
+                                         : jr_json_parse(shape->text, strlen(shape->text), NULL);
     if (shape->text != NULL && shape->null)
         allow_null(schema);
     if (help != NULL && help[0] != '\0')
@@ -40,8 +37,7 @@ json_t *jr_json_shape_schema(const struct jr_json_shape *shape,
     return schema;
 }
 
-void jr_json_shape_add(json_t *properties, json_t *required, const char *key,
-                       json_t *schema)
+void jr_json_shape_add(json_t *properties, json_t *required, const char *key, json_t *schema)
 {
     jr_json_set(properties, key, schema);
     if (required != NULL)

@@ -1,5 +1,5 @@
-/* What a value in one of jobrun's JSON files may be: the part of a table's row
- * from which the file's schema is printed. */
+/* What a value in one of jobrun's JSON files may be: the part of a table's row from which the
+ * file's schema is printed. */
 #ifndef JR_JSON_SHAPE_H
 #define JR_JSON_SHAPE_H
 
@@ -20,20 +20,16 @@ struct jr_json_shape {
 #define JR_SHAPE_TEXT    "{\"type\": \"string\"}"
 #define JR_SHAPE_FLAG    "{\"type\": \"boolean\"}"
 #define JR_SHAPE_SECONDS "{\"type\": \"number\", \"minimum\": 0}"
-#define JR_SHAPE_SIGNAL                                                        \
-    "{\"type\": \"string\","                                                   \
+#define JR_SHAPE_SIGNAL                                                                            \
+    "{\"type\": \"string\","                                                                       \
     " \"pattern\": \"^(SIG[A-Z0-9]+(\\\\+[0-9]+)?|signal [0-9]+)$\"}"
-#define JR_SHAPE_CODE                                                          \
-    "{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 255}"
+#define JR_SHAPE_CODE "{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 255}"
 
-/* The schema of the shape with its description; `help` NULL or empty: none.
- * NULL where the text is not JSON, or if memory runs out. */
-json_t *jr_json_shape_schema(const struct jr_json_shape *shape,
-                             const char *help);
+/* The schema of the shape with its description; `help` NULL or empty: none. NULL where the text is
+ * not JSON, or if memory runs out. */
+json_t *jr_json_shape_schema(const struct jr_json_shape *shape, const char *help);
 
-/* Add `key` with that schema to `properties`, and to `required` unless it is
- * optional. */
-void jr_json_shape_add(json_t *properties, json_t *required, const char *key,
-                       json_t *schema);
+/* Add `key` with that schema to `properties`, and to `required` unless it is optional. */
+void jr_json_shape_add(json_t *properties, json_t *required, const char *key, json_t *schema);
 
 #endif

@@ -27,8 +27,7 @@ enum { SIGNAL_NAMES = sizeof signal_names / sizeof *signal_names };
 
 void jr_signal_name(char out[static JR_SIGNAL_NAME], int signal)
 {
-    const char *name =
-        signal > 0 && signal < SIGNAL_NAMES ? signal_names[signal] : NULL;
+    const char *name = signal > 0 && signal < SIGNAL_NAMES ? signal_names[signal] : NULL;
     if (name != NULL)
         (void)snprintf(out, JR_SIGNAL_NAME, "%s", name);
     else if (signal == SIGRTMIN)
@@ -50,11 +49,10 @@ int jr_signal_of(const char *name)
     return 0;
 }
 
-/* The entry of a user, or NULL. Its strings lie in `text`. The first call in a
- * process reads nsswitch.conf(5) and loads what it names; glibc 2.36 crashes
- * where there is no memory for that, so it is not begun without some. */
-static const struct passwd *read_entry(struct passwd *entry, char *text,
-                                       size_t size, uid_t user)
+/* The entry of a user, or NULL. Its strings lie in `text`. The first call in a process reads
+ * nsswitch.conf(5) and loads what it names; glibc 2.36 crashes where there is no memory for that,
+ * so it is not begun without some. */
+static const struct passwd *read_entry(struct passwd *entry, char *text, size_t size, uid_t user)
 {
     enum { NAME_SERVICE = 64 << 10 };
     void *volatile spare = malloc(NAME_SERVICE);

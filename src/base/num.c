@@ -124,16 +124,13 @@ struct unit {
     uint64_t factor;
 };
 
-/* The unit at *text, stepping over it: the longest suffix that fits counts.
- * Returns its index, or `count`. */
-static size_t read_unit(const char **text, const struct unit *units,
-                        size_t count)
+/* The unit at *text, stepping over it: the longest suffix that fits counts. Returns its index, or
+ * `count`. */
+static size_t read_unit(const char **text, const struct unit *units, size_t count)
 {
-    size_t len = strspn(*text, "abcdefghijklmnopqrstuvwxyz"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    size_t len = strspn(*text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
     for (size_t i = 0; i < count; i++) {
-        if (strlen(units[i].suffix) == len &&
-            strncmp(*text, units[i].suffix, len) == 0) {
+        if (strlen(units[i].suffix) == len && strncmp(*text, units[i].suffix, len) == 0) {
             *text += len;
             return i;
         }
@@ -198,21 +195,18 @@ bool jr_num_size(const char *text, uint64_t *ret_bytes)
     if (!jr_num_digits(&text, &value))
         return false;
     size_t unit = read_unit(&text, units, UNITS);
-    if (unit == UNITS || *text != '\0' ||
-        __builtin_mul_overflow(value, units[unit].factor, &value))
+    if (unit == UNITS || *text != '\0' || __builtin_mul_overflow(value, units[unit].factor, &value))
         return false;
     *ret_bytes = value;
     return true;
 }
 
 static const double BEYOND = 9223372036854775808.0; /* 2^63 */
-static const int64_t DENSE = INT64_C(1)
-                             << 53; /* up to here, reals have parts */
+static const int64_t DENSE = INT64_C(1) << 53;      /* up to here, reals have parts */
 
 struct jr_exact_number jr_exact_number_integer(int64_t integer)
 {
-    return (struct jr_exact_number){
-        .whole = true, .integer = integer, .real = (double)integer};
+    return (struct jr_exact_number){.whole = true, .integer = integer, .real = (double)integer};
 }
 
 struct jr_exact_number jr_exact_number_real(double real)
@@ -226,8 +220,7 @@ static bool read_whole_number(struct jr_exact_number *ret, const char *text)
     char digits[24];
     size_t len = strcspn(text, ".");
     const char *behind = text[len] == '.' ? text + len + 1 : "";
-    if (len == 0 || len >= sizeof digits ||
-        behind[strspn(behind, "0123456789")] != '\0')
+    if (len == 0 || len >= sizeof digits || behind[strspn(behind, "0123456789")] != '\0')
         return false;
     (void)stpcpy(mempcpy(digits, text, len), "");
     if (!jr_num_i64(digits, &ret->integer))
@@ -262,8 +255,7 @@ static int compare_mixed(int64_t integer, double real)
     if (real >= BEYOND || real < -BEYOND)
         return real > 0 ? -1 : 1;
     int64_t part = (int64_t)real;
-    return integer != part ? compare_integers(integer, part)
-                           : compare_reals((double)part, real);
+    return integer != part ? compare_integers(integer, part) : compare_reals((double)part, real);
 }
 
 /* One that is known exactly with one that is what it is as a double. */
@@ -273,12 +265,10 @@ static int compare_with_real(const struct jr_exact_number *exact, double real)
     bool dense = exact->integer < DENSE && exact->integer > -DENSE;
     if (order == 0)
         return exact->fraction;
-    return exact->fraction != 0 && dense ? compare_reals(exact->real, real)
-                                         : order;
+    return exact->fraction != 0 && dense ? compare_reals(exact->real, real) : order;
 }
 
-int jr_exact_number_compare(const struct jr_exact_number *a,
-                            const struct jr_exact_number *b)
+int jr_exact_number_compare(const struct jr_exact_number *a, const struct jr_exact_number *b)
 {
     if (!a->whole && !b->whole)
         return compare_reals(a->real, b->real);

@@ -54,16 +54,13 @@ int jr_child_signal(int pidfd, pid_t pid, int sig)
 }
 
 /* The C library's has no room for the usage. */
-static int wait_for(int type, int id, siginfo_t *ret, int options,
-                    struct rusage *usage)
+static int wait_for(int type, int id, siginfo_t *ret, int options, struct rusage *usage)
 {
-    return (int)syscall(SYS_waitid, type, id, ret, options | WEXITED | WNOHANG,
-                        usage);
+    return (int)syscall(SYS_waitid, type, id, ret, options | WEXITED | WNOHANG, usage);
 }
 
 /* Kernels before 5.4 call the type invalid. */
-static int wait_for_child(int pidfd, pid_t pid, siginfo_t *ret, int options,
-                          struct rusage *usage)
+static int wait_for_child(int pidfd, pid_t pid, siginfo_t *ret, int options, struct rusage *usage)
 {
     if (pidfd >= 0 && wait_for(JR_P_PIDFD, pidfd, ret, options, usage) == 0)
         return 0;
@@ -81,8 +78,7 @@ int jr_child_wait(int pidfd, pid_t pid, siginfo_t *ret, struct rusage *usage)
 bool jr_child_has_ended(int pidfd, pid_t pid)
 {
     siginfo_t info = {0};
-    return wait_for_child(pidfd, pid, &info, WNOWAIT, NULL) == 0 &&
-           info.si_pid != 0;
+    return wait_for_child(pidfd, pid, &info, WNOWAIT, NULL) == 0 && info.si_pid != 0;
 }
 
 static uint64_t after_ms(int ms)
@@ -108,9 +104,7 @@ bool jr_child_await(int pidfd, pid_t pid, int limit_ms)
 static uint64_t ticks_of(pid_t pid)
 {
     struct jr_proc proc;
-    return pid > 0 && jr_proc_own(&proc, pid) && proc.state != 'Z'
-               ? proc.start_ticks
-               : 0;
+    return pid > 0 && jr_proc_own(&proc, pid) && proc.state != 'Z' ? proc.start_ticks : 0;
 }
 
 struct jr_hold jr_hold_open(pid_t pid)
@@ -160,11 +154,10 @@ int jr_hold_poll_ms(const struct jr_hold *hold, int limit_ms)
     return limit_ms;
 }
 
-/* First the kernel is told whom a descriptor belongs to, which it remembers as
- * a process; then that process is compared with the one that is meant; and only
- * then something happens on the descriptor, of which its owner is told by the
- * signal. No moment is left in which the number could change hands. Nor is the
- * owner told of anything but that: the end of a pipe would be the next. */
+/* First the kernel is told whom a descriptor belongs to, which it remembers as a process; then that
+ * process is compared with the one that is meant; and only then something happens on the
+ * descriptor, of which its owner is told by the signal. No moment is left in which the number could
+ * change hands. Nor is the owner told of anything but that: the end of a pipe would be the next. */
 static int signal_owner(const struct jr_hold *hold, int sig)
 {
     int ends[2];
@@ -172,8 +165,7 @@ static int signal_owner(const struct jr_hold *hold, int sig)
         return -1;
     JR_CLOSE int from = ends[0];
     JR_CLOSE int to = ends[1];
-    if (fcntl(from, F_SETOWN, hold->pid) != 0 ||
-        fcntl(from, F_SETSIG, sig) != 0)
+    if (fcntl(from, F_SETOWN, hold->pid) != 0 || fcntl(from, F_SETSIG, sig) != 0)
         return -1;
     bool same = hold->ticks != 0 && ticks_of(hold->pid) == hold->ticks;
     errno = ESRCH;

@@ -19,41 +19,37 @@
 
 #include "base/banned.h"
 
-/* PF_EXITING and PF_SIGNALED, whose values the kernel has never changed. A
- * signal that is fatal to a process is pending as SIGKILL in each of its
- * threads until the thread has noticed it. */
+/* PF_EXITING and PF_SIGNALED, whose values the kernel has never changed. A signal that is fatal to
+ * a process is pending as SIGKILL in each of its threads until the thread has noticed it. */
 enum { EXITING = 0x4, SIGNALED = 0x400, KILL_PENDING = 1 << (SIGKILL - 1) };
 
-/* The fields after the name are counted from its last parenthesis, because the
- * name may contain anything. */
+/* The fields after the name are counted from its last parenthesis, because the name may contain
+ * anything. */
 static bool parse_proc_stat(struct jr_proc *proc, const char *text)
 {
     uint64_t user = 0, system = 0, pages = 0;
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
-    if (name == NULL || end == NULL || end < name ||
-        sscanf(text, "%d", &proc->pid) != 1)
+    if (name == NULL || end == NULL || end < name || sscanf(text, "%d", &proc->pid) != 1)
         return false;
     if (sscanf(end,
-               ") %c %d %*s %d %*s %*s %" SCNu32 " %*s %*s %*s %*s %" SCNu64
-               " %" SCNu64 " %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64
-               " %*s %" SCNu64 " %*s %*s %*s %*s %*s %*s %" SCNu32,
-               &proc->state, &proc->parent, &proc->session, &proc->flags, &user,
-               &system, &proc->threads, &proc->start_ticks, &pages,
-               &proc->pending) < 9)
+               ") %c %d %*s %d %*s %*s %" SCNu32 " %*s %*s %*s %*s %" SCNu64 " %" SCNu64
+               " %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64 " %*s %" SCNu64
+               " %*s %*s %*s %*s %*s %*s %" SCNu32,
+               &proc->state, &proc->parent, &proc->session, &proc->flags, &user, &system,
+               &proc->threads, &proc->start_ticks, &pages, &proc->pending) < 9)
         return false;
     size_t len = (size_t)(end - name) - 1;
     if (len >= sizeof proc->name)
         len = sizeof proc->name - 1;
     memcpy(proc->name, name + 1, len);
     proc->name[len] = '\0';
-    proc->cpu_ns =
-        (user + system) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+    proc->cpu_ns = (user + system) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
     proc->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     return true;
 }
 
-/* The beginning of a file of /proc, which the kernel gives at once; `at` as in
- * openat(2). False: there is nothing. */
+/* The beginning of a file of /proc, which the kernel gives at once; `at` as in openat(2). False:
+ * there is nothing. */
 static bool read_proc_text(int at, const char *path, char *ret, size_t size)
 {
     JR_CLOSE int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
@@ -68,8 +64,7 @@ bool jr_proc_read(struct jr_proc *ret, const char *path)
 {
     char text[1024];
     struct jr_proc proc = {0};
-    if (!read_proc_text(AT_FDCWD, path, text, sizeof text) ||
-        !parse_proc_stat(&proc, text))
+    if (!read_proc_text(AT_FDCWD, path, text, sizeof text) || !parse_proc_stat(&proc, text))
         return false;
     *ret = proc;
     return true;
@@ -77,8 +72,7 @@ bool jr_proc_read(struct jr_proc *ret, const char *path)
 
 bool jr_proc_is_exiting(const struct jr_proc *proc)
 {
-    return (proc->flags & (EXITING | SIGNALED)) != 0 ||
-           (proc->pending & KILL_PENDING) != 0;
+    return (proc->flags & (EXITING | SIGNALED)) != 0 || (proc->pending & KILL_PENDING) != 0;
 }
 
 bool jr_proc_of(struct jr_proc *ret, int64_t pid)
@@ -123,8 +117,8 @@ bool jr_proc_ignores(pid_t pid, int sig)
 pid_t jr_proc_number(int proc_fd, int pidfd)
 {
     char path[64], text[512];
-    (void)snprintf(path, sizeof path, "%sself/fdinfo/%d",
-                   proc_fd == AT_FDCWD ? "/proc/" : "", pidfd);
+    (void)snprintf(path, sizeof path, "%sself/fdinfo/%d", proc_fd == AT_FDCWD ? "/proc/" : "",
+                   pidfd);
     int number = 0;
     if (!read_proc_text(proc_fd, path, text, sizeof text))
         return 0;
@@ -134,13 +128,12 @@ pid_t jr_proc_number(int proc_fd, int pidfd)
     return number > 0 ? number : 0;
 }
 
-/* The number of a process, PID in the /proc at `proc_fd`, in the innermost of
- * its PID namespaces, which are *ret_depth; 0: it is not there. */
+/* The number of a process, PID in the /proc at `proc_fd`, in the innermost of its PID namespaces,
+ * which are *ret_depth; 0: it is not there. */
 static pid_t innermost_number(int proc_fd, const char *pid, int *ret_depth)
 {
     char path[64], text[4096];
-    (void)snprintf(path, sizeof path, "%s%s/status",
-                   proc_fd == AT_FDCWD ? "/proc/" : "", pid);
+    (void)snprintf(path, sizeof path, "%s%s/status", proc_fd == AT_FDCWD ? "/proc/" : "", pid);
     int number = 0;
     *ret_depth = 0;
     if (!read_proc_text(proc_fd, path, text, sizeof text))
@@ -175,9 +168,8 @@ pid_t jr_proc_child_number(int proc_fd, pid_t pid)
     return found;
 }
 
-/* By what each process says of its own numbers, where /proc is that of an outer
- * namespace. It is one of ours if its namespaces are as many as our own, and
- * one of them is the same. */
+/* By what each process says of its own numbers, where /proc is that of an outer namespace. It is
+ * one of ours if its namespaces are as many as our own, and one of them is the same. */
 static pid_t search_own_number(pid_t pid)
 {
     int own = 0, depth = 0;
@@ -189,8 +181,7 @@ static pid_t search_own_number(pid_t pid)
         struct stat st;
         char path[NAME_MAX + 32];
         if (!jr_num_u32(entry->d_name, &number) ||
-            innermost_number(AT_FDCWD, entry->d_name, &depth) != pid ||
-            depth != own)
+            innermost_number(AT_FDCWD, entry->d_name, &depth) != pid || depth != own)
             continue;
         (void)snprintf(path, sizeof path, "/proc/%s/ns/pid", entry->d_name);
         if (stat(path, &st) == 0 && st.st_ino == jr_proc_namespace())
@@ -205,8 +196,8 @@ bool jr_proc_is_ours(void)
 {
     char self[32] = "";
     uint32_t number;
-    return readlink("/proc/self", self, sizeof self - 1) > 0 &&
-           jr_num_u32(self, &number) && (pid_t)number == getpid();
+    return readlink("/proc/self", self, sizeof self - 1) > 0 && jr_num_u32(self, &number) &&
+           (pid_t)number == getpid();
 }
 
 /* Without a pidfd. */
@@ -278,8 +269,7 @@ static size_t first_child(const struct jr_proc *all, size_t count, pid_t parent)
     return low;
 }
 
-size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid,
-                      size_t *ret, size_t most)
+size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid, size_t *ret, size_t most)
 {
     size_t found = 0;
     for (size_t i = 0; i < count && found == 0 && most > 0; i++)
@@ -333,8 +323,7 @@ static void unescape_mount_path(char *text)
     char *to = text;
     for (const char *from = text; *from != '\0'; to++) {
         if (from[0] == '\\' && strspn(from + 1, "01234567") >= 3) {
-            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
-                         (from[3] - '0'));
+            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
             from += 4;
         } else {
             *to = *from++;
@@ -349,8 +338,7 @@ struct mount {
     const char *type, *options;
 };
 
-/* Read a line of mountinfo: ID PARENT DEVICE ROOT POINT ... - TYPE SOURCE
- * OPTIONS. */
+/* Read a line of mountinfo: ID PARENT DEVICE ROOT POINT ... - TYPE SOURCE OPTIONS. */
 static bool read_mount(struct mount *ret, char *line)
 {
     char *tail = strstr(line, " - ");
@@ -372,8 +360,8 @@ static bool read_mount(struct mount *ret, char *line)
     return true;
 }
 
-/* What remains of the group's path below the mount's root, "" for the root
- * itself; NULL when the mount does not show it, as from another namespace. */
+/* What remains of the group's path below the mount's root, "" for the root itself; NULL when the
+ * mount does not show it, as from another namespace. */
 static const char *group_below_mount(const char *root, const char *group)
 {
     size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -384,10 +372,10 @@ static const char *group_below_mount(const char *root, const char *group)
     return group[len] == '/' || group[len] == '\0' ? group + len : NULL;
 }
 
-/* Where the controller's hierarchy is mounted so that it shows the group, and
- * the group below it; failing that, a mount that shows other ones. */
-static void find_mount(struct jr_cgroup_hierarchy *found, char *mounts,
-                       const char *controller, const char *group)
+/* Where the controller's hierarchy is mounted so that it shows the group, and the group below it;
+ * failing that, a mount that shows other ones. */
+static void find_mount(struct jr_cgroup_hierarchy *found, char *mounts, const char *controller,
+                       const char *group)
 {
     const char *type = controller == NULL ? "cgroup2" : "cgroup";
     for (char *line; (line = strsep(&mounts, "\n")) != NULL;) {

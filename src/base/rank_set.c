@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* More ranges than this in one set are refused, so that a hostile spec cannot
- * buy quadratic time. */
+/* More ranges than this in one set are refused, so that a hostile spec cannot buy quadratic
+ * time. */
 enum { MOST_RANGES = 4096 };
 
 /* Read a rank and step over it. */
@@ -56,12 +56,11 @@ static bool read_set_range(const char **text, struct jr_range *ret)
 
 static bool range_has(const struct jr_range *range, uint32_t rank)
 {
-    return rank >= range->first && rank <= range->last &&
-           (rank - range->first) % range->step == 0;
+    return rank >= range->first && rank <= range->last && (rank - range->first) % range->step == 0;
 }
 
-/* The greatest common divisor of `a` and `b`; a * *ret_factor is congruent to
- * it modulo b. Euclid's algorithm, extended. */
+/* The greatest common divisor of `a` and `b`; a * *ret_factor is congruent to it modulo b. Euclid's
+ * algorithm, extended. */
 static int64_t common_divisor(int64_t a, int64_t b, int64_t *ret_factor)
 {
     int64_t factor = 1, next_factor = 0;
@@ -84,10 +83,9 @@ static uint64_t modulo_residue(int64_t value, int64_t modulus)
     return (uint64_t)(rest < 0 ? rest + modulus : rest);
 }
 
-/* Whether there is a common member: the smallest is found by the Chinese
- * remainder theorem, for walking there would take up to 65,536 steps for each
- * of millions of pairs. The products are below 2^64, since first and step are
- * below 2^32. */
+/* Whether there is a common member: the smallest is found by the Chinese remainder theorem, for
+ * walking there would take up to 65,536 steps for each of millions of pairs. The products are below
+ * 2^64, since first and step are below 2^32. */
 static bool ranges_meet(const struct jr_range *a, const struct jr_range *b)
 {
     int64_t factor, gap = (int64_t)b->first - (int64_t)a->first;
@@ -95,8 +93,8 @@ static bool ranges_meet(const struct jr_range *a, const struct jr_range *b)
     if (gap % divisor != 0)
         return false;
     int64_t cycle = b->step / divisor;
-    uint64_t steps = modulo_residue(gap / divisor, cycle) *
-                     modulo_residue(factor, cycle) % (uint64_t)cycle;
+    uint64_t steps =
+        modulo_residue(gap / divisor, cycle) * modulo_residue(factor, cycle) % (uint64_t)cycle;
     uint64_t rank = a->first + steps * a->step;
     uint64_t stride = (uint64_t)cycle * a->step;
     if (rank < b->first)
@@ -112,8 +110,7 @@ static int compare_range_starts(const void *a, const void *b)
 }
 
 /* Whether `range` shares a rank with a range of the set. */
-static bool is_range_repeated(const struct jr_set *set,
-                              const struct jr_range *range)
+static bool is_range_repeated(const struct jr_set *set, const struct jr_range *range)
 {
     for (size_t i = 0; i < set->count; i++)
         if (ranges_meet(&set->ranges[i], range))
@@ -121,8 +118,7 @@ static bool is_range_repeated(const struct jr_set *set,
     return false;
 }
 
-static bool parse_ranges(struct jr_set *set, struct jr_arena *arena,
-                         const char **text)
+static bool parse_ranges(struct jr_set *set, struct jr_arena *arena, const char **text)
 {
     for (;; ++*text) {
         const char *start = *text;
@@ -133,8 +129,7 @@ static bool parse_ranges(struct jr_set *set, struct jr_arena *arena,
             *text = start;
             return false;
         }
-        struct jr_range *slot =
-            jr_arena_push(arena, &set->ranges, &set->count, sizeof range);
+        struct jr_range *slot = jr_arena_push(arena, &set->ranges, &set->count, sizeof range);
         if (slot == NULL)
             return false;
         *slot = range;
@@ -151,8 +146,7 @@ bool jr_set_parse(struct jr_set *ret, struct jr_arena *arena, const char *text,
                   const char **ret_bad)
 {
     struct jr_set set = {.all = strcmp(text, "all") == 0};
-    if (!set.all && strcmp(text, "none") != 0 &&
-        !parse_ranges(&set, arena, &text)) {
+    if (!set.all && strcmp(text, "none") != 0 && !parse_ranges(&set, arena, &text)) {
         *ret_bad = text;
         return false;
     }
@@ -168,15 +162,13 @@ bool jr_set_has(const struct jr_set *set, uint32_t rank)
     return set->all;
 }
 
-void jr_set_fill(const struct jr_set *set, unsigned *values, uint32_t count,
-                 unsigned value)
+void jr_set_fill(const struct jr_set *set, unsigned *values, uint32_t count, unsigned value)
 {
     for (uint32_t rank = 0; set->all && rank < count; rank++)
         values[rank] = value;
     for (size_t i = 0; i < set->count; i++) {
         const struct jr_range *range = &set->ranges[i];
-        for (uint64_t rank = range->first; rank <= range->last && rank < count;
-             rank += range->step)
+        for (uint64_t rank = range->first; rank <= range->last && rank < count; rank += range->step)
             values[rank] = value;
     }
 }
@@ -224,8 +216,8 @@ bool jr_set_cpus(cpu_set_t *ret, size_t size, const char *text)
     struct jr_set set = {0};
     const char *bad;
     uint32_t last = 0;
-    bool good = jr_set_parse(&set, &arena, text, &bad) &&
-                jr_set_max(&set, &last) && last < size * 8;
+    bool good =
+        jr_set_parse(&set, &arena, text, &bad) && jr_set_max(&set, &last) && last < size * 8;
     CPU_ZERO_S(size, ret);
     for (uint32_t cpu = 0; good && cpu <= last; cpu++)
         if (jr_set_has(&set, cpu))

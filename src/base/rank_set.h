@@ -21,8 +21,8 @@ struct jr_set {
     size_t count;
 };
 
-/* Parse `text`. On failure returns false and points *ret_bad at the first
- * offending character. Repeated ranks are refused. */
+/* Parse `text`. On failure returns false and points *ret_bad at the first offending character.
+ * Repeated ranks are refused. */
 bool jr_set_parse(struct jr_set *ret, struct jr_arena *arena, const char *text,
                   const char **ret_bad);
 
@@ -30,8 +30,7 @@ bool jr_set_parse(struct jr_set *ret, struct jr_arena *arena, const char *text,
 bool jr_set_has(const struct jr_set *set, uint32_t rank);
 
 /* Set values[rank] for every member below `count`. O(members). */
-void jr_set_fill(const struct jr_set *set, unsigned *values, uint32_t count,
-                 unsigned value);
+void jr_set_fill(const struct jr_set *set, unsigned *values, uint32_t count, unsigned value);
 
 /* The largest explicitly named rank; false when none is named. */
 bool jr_set_max(const struct jr_set *set, uint32_t *ret);

@@ -1,7 +1,6 @@
 /*
- * System calls that leave errno alone, for a process that shares its memory
- * with one that runs on beside it: errno belongs to a thread, and the two look
- * like one to the C library.
+ * System calls that leave errno alone, for a process that shares its memory with one that runs on
+ * beside it: errno belongs to a thread, and the two look like one to the C library.
  */
 #ifndef JR_RAW_CALL_H
 #define JR_RAW_CALL_H
@@ -10,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whether errno really stays as it is: on the machines below. AddressSanitizer
- * keeps notes about stacks by thread, too. */
+/* Whether errno really stays as it is: on the machines below. AddressSanitizer keeps notes about
+ * stacks by thread, too. */
 #ifdef __has_feature
 #define JR_RAW_CHECKED __has_feature(address_sanitizer)
 #elif defined __SANITIZE_ADDRESS__
@@ -32,8 +31,7 @@
 /* A pointer as an argument. */
 #define JR_RAW(pointer) ((long)(pointer))
 
-/* The call `number` of syscalls(2). Returns what it returns, or -E for the
- * errno E. */
+/* The call `number` of syscalls(2). Returns what it returns, or -E for the errno E. */
 static inline long jr_raw_call(long number, long a, long b, long c, long d)
 {
 #if JR_RAW_CALLS && defined __x86_64__

@@ -30,15 +30,14 @@ static void write_value(struct jr_buf *out, const char *value, bool json)
 
 /* The next occurrence of one of the texts, or NULL. In JSON, keys do not count.
  */
-static const char *find_secret_text(const char *at, const char *end,
-                                    const struct jr_buf *what, bool json)
+static const char *find_secret_text(const char *at, const char *end, const struct jr_buf *what,
+                                    bool json)
 {
     const char *begin = at;
-    for (; (at = memmem(at, (size_t)(end - at), what->data, what->len)) != NULL;
-         at++) {
+    for (; (at = memmem(at, (size_t)(end - at), what->data, what->len)) != NULL; at++) {
         const char *behind = at + what->len;
-        bool key = json && at > begin && at[-1] == '"' && end - behind > 1 &&
-                   behind[0] == '"' && behind[1] == ':';
+        bool key = json && at > begin && at[-1] == '"' && end - behind > 1 && behind[0] == '"' &&
+                   behind[1] == ':';
         if (!key)
             return at;
     }
@@ -51,8 +50,8 @@ struct place {
     bool json;
 };
 
-static void replace_secret(struct jr_buf *out, size_t from,
-                           const struct jr_buf *what, struct place place)
+static void replace_secret(struct jr_buf *out, size_t from, const struct jr_buf *what,
+                           struct place place)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (out->len == from || what->len == 0)
@@ -72,8 +71,7 @@ static void replace_secret(struct jr_buf *out, size_t from,
     out->failed |= tail.failed;
 }
 
-static void redact_value(struct jr_buf *out, size_t from, const char *value,
-                         bool json)
+static void redact_value(struct jr_buf *out, size_t from, const char *value, bool json)
 {
     JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT;
     write_value(&what, value, json);
@@ -83,8 +81,7 @@ static void redact_value(struct jr_buf *out, size_t from, const char *value,
         replace_secret(out, from, &what, (struct place){JR_REDACTED, json});
 }
 
-/* A function's arguments are JSON to begin with, so a value in them is not what
- * it is elsewhere. */
+/* A function's arguments are JSON to begin with, so a value in them is not what it is elsewhere. */
 void jr_redact(struct jr_buf *out, size_t from, char *const *values, bool json)
 {
     for (; values != NULL && *values != NULL && !out->failed; values++) {
@@ -100,11 +97,9 @@ void jr_redact(struct jr_buf *out, size_t from, char *const *values, bool json)
     }
 }
 
-void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values,
-                     char *const *names)
+void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values, char *const *names)
 {
-    for (size_t i = 0; values != NULL && values[i] != NULL && !out->failed;
-         i++) {
+    for (size_t i = 0; values != NULL && values[i] != NULL && !out->failed; i++) {
         JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT, name = JR_BUF_INIT;
         jr_buf_str(&what, values[i]);
         jr_buf_printf(&name, "${env:%s}", names[i]);
@@ -122,8 +117,7 @@ static bool holds_any_value(const char *text, char *const *values)
     return false;
 }
 
-const char *jr_redact_copy(struct jr_arena *arena, const char *text,
-                           char *const *values)
+const char *jr_redact_copy(struct jr_arena *arena, const char *text, char *const *values)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     if (text == NULL || !holds_any_value(text, values))

@@ -1,6 +1,5 @@
-/* Values of secrets may be in arguments, variables, paths, results and
- * messages, and the ranks need them there. But jobrun never prints or records
- * them. */
+/* Values of secrets may be in arguments, variables, paths, results and messages, and the ranks need
+ * them there. But jobrun never prints or records them. */
 #ifndef JR_REDACT_H
 #define JR_REDACT_H
 
@@ -15,18 +14,16 @@
  * the keys of JSON are its writer's. */
 void jr_redact(struct jr_buf *out, size_t from, char *const *values, bool json);
 
-/* The same for a text as it is, with the reference ${env:NAME} in place of each
- * value; `names` has as many entries. */
-void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values,
-                     char *const *names);
+/* The same for a text as it is, with the reference ${env:NAME} in place of each value; `names` has
+ * as many entries. */
+void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values, char *const *names);
 
 /* `text` itself where it holds none of `values`, else a copy in `arena` with
  * JR_REDACTED in their places. NULL is NULL. */
-const char *jr_redact_copy(struct jr_arena *arena, const char *text,
-                           char *const *values);
+const char *jr_redact_copy(struct jr_arena *arena, const char *text, char *const *values);
 
-/* Whether a value is distinctive enough to give the secret away wherever it
- * occurs: at least `least` bytes, and not a number, a boolean or a path. */
+/* Whether a value is distinctive enough to give the secret away wherever it occurs: at least
+ * `least` bytes, and not a number, a boolean or a path. */
 bool jr_redact_wanted(const char *value, size_t least);
 
 #endif

@@ -41,34 +41,31 @@ void jr_regex_free(struct jr_regex *regex)
 }
 
 /* Compile, or set `err` to PCRE2's message. */
-static pcre2_code *compile_pattern(const char *pattern, bool lines,
-                                   size_t *ret_offset, struct jr_error *err)
+static pcre2_code *compile_pattern(const char *pattern, bool lines, size_t *ret_offset,
+                                   struct jr_error *err)
 {
     int number = 0;
     PCRE2_SIZE offset = 0;
     pcre2_code *code = NULL;
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (context != NULL) {
-        uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
-                           PCRE2_NEVER_BACKSLASH_C |
+        uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
                            (lines ? PCRE2_MULTILINE : PCRE2_DOLLAR_ENDONLY);
         pcre2_set_max_pattern_length(context, MOST_PATTERN);
         if (lines)
             pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);
-        code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                             options, &number, &offset, context);
+        code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &number, &offset,
+                             context);
         pcre2_compile_context_free(context);
     }
     if (code == NULL) {
         char text[256] = "out of memory";
         bool starved = number == 0 || number == PCRE2_ERROR_HEAP_FAILED;
         if (!starved)
-            (void)pcre2_get_error_message(number, (PCRE2_UCHAR *)text,
-                                          sizeof text);
+            (void)pcre2_get_error_message(number, (PCRE2_UCHAR *)text, sizeof text);
         size_t len = strlen(pattern); /* PCRE2 may go one beyond it */
         *ret_offset = offset < len ? offset : len;
-        jr_error_set(err, starved ? JR_STATUS_LAUNCH : JR_STATUS_INVALID, "%s",
-                     text);
+        jr_error_set(err, starved ? JR_STATUS_LAUNCH : JR_STATUS_INVALID, "%s", text);
     }
     return code;
 }
@@ -83,14 +80,13 @@ static bool prepare_matching(struct jr_regex *regex)
     pcre2_set_match_limit(regex->limits, MOST_MATCH);
     pcre2_set_heap_limit(regex->limits, MOST_HEAP_KIB);
     (void)pcre2_pattern_info(regex->code, PCRE2_INFO_NAMECOUNT, &regex->names);
-    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_NAMEENTRYSIZE,
-                             &regex->name_size);
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_NAMEENTRYSIZE, &regex->name_size);
     (void)pcre2_pattern_info(regex->code, PCRE2_INFO_NAMETABLE, &regex->table);
     return true;
 }
 
-static int make_regex(struct jr_regex **ret, const char *pattern, bool lines,
-                      size_t *ret_offset, struct jr_error *err)
+static int make_regex(struct jr_regex **ret, const char *pattern, bool lines, size_t *ret_offset,
+                      struct jr_error *err)
 {
     struct jr_regex *regex = calloc(1, sizeof *regex);
     if (regex == NULL)
@@ -112,21 +108,19 @@ int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
     return make_regex(ret, pattern, false, ret_offset, err);
 }
 
-int jr_regex_new_lines(struct jr_regex **ret, const char *pattern,
-                       size_t *ret_offset, struct jr_error *err)
+int jr_regex_new_lines(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
+                       struct jr_error *err)
 {
     return make_regex(ret, pattern, true, ret_offset, err);
 }
 
-static int match_subject(const struct jr_regex *regex, const char *subject,
-                         size_t len, size_t from)
+static int match_subject(const struct jr_regex *regex, const char *subject, size_t len, size_t from)
 {
-    return pcre2_match(regex->code, (PCRE2_SPTR)subject, len, from, 0,
-                       regex->found, regex->limits);
+    return pcre2_match(regex->code, (PCRE2_SPTR)subject, len, from, 0, regex->found, regex->limits);
 }
 
-/* A stack of its own for compiled code that ran out of the machine's. False
- * when it has one already, or there is no memory. */
+/* A stack of its own for compiled code that ran out of the machine's. False when it has one
+ * already, or there is no memory. */
 static bool get_stack(struct jr_regex *regex)
 {
     if (regex->stack != NULL)
@@ -136,11 +130,11 @@ static bool get_stack(struct jr_regex *regex)
     return regex->stack != NULL;
 }
 
-bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
-                   size_t from, struct jr_match *ret, bool *ret_limited)
+bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len, size_t from,
+                   struct jr_match *ret, bool *ret_limited)
 {
-    /* Machine code for a pattern that is only checked, or held against one
-     * short text, takes longer to make than it saves. */
+    /* Machine code for a pattern that is only checked, or held against one short text, takes longer
+     * to make than it saves. */
     if (!regex->compiled && (regex->tried || len > SHORT_TEXT)) {
         (void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
         regex->compiled = true;
@@ -150,10 +144,9 @@ bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
     if (result == PCRE2_ERROR_JIT_STACKLIMIT && get_stack(regex))
         result = match_subject(regex, subject, len, from);
     regex->matched = result > 0;
-    *ret_limited =
-        result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_HEAPLIMIT ||
-        result == PCRE2_ERROR_DEPTHLIMIT || result == PCRE2_ERROR_NOMEMORY ||
-        result == PCRE2_ERROR_JIT_STACKLIMIT;
+    *ret_limited = result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_HEAPLIMIT ||
+                   result == PCRE2_ERROR_DEPTHLIMIT || result == PCRE2_ERROR_NOMEMORY ||
+                   result == PCRE2_ERROR_JIT_STACKLIMIT;
     if (!regex->matched)
         return false;
     const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->found);
@@ -191,8 +184,7 @@ const char *jr_regex_group_name(const struct jr_regex *regex, size_t i)
     return (const char *)name_table_entry(regex, i) + 2;
 }
 
-bool jr_regex_group(const struct jr_regex *regex, size_t i,
-                    struct jr_match *ret)
+bool jr_regex_group(const struct jr_regex *regex, size_t i, struct jr_match *ret)
 {
     PCRE2_SPTR row = name_table_entry(regex, i);
     size_t number = (size_t)row[0] << 8 | row[1];

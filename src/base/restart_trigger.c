@@ -20,8 +20,8 @@ struct reading {
     struct jr_restart_trigger_fault *fault;
 };
 
-static bool refuse_trigger(const struct reading *reading, const char *from,
-                           const char *to, const char *why)
+static bool refuse_trigger(const struct reading *reading, const char *from, const char *to,
+                           const char *why)
 {
     *reading->fault = (struct jr_restart_trigger_fault){
         .from = (size_t)(from - reading->text),
@@ -31,8 +31,7 @@ static bool refuse_trigger(const struct reading *reading, const char *from,
     return false;
 }
 
-static bool refuse_rest(const struct reading *reading, const char *from,
-                        const char *why)
+static bool refuse_rest(const struct reading *reading, const char *from, const char *why)
 {
     return refuse_trigger(reading, from, from + strlen(from), why);
 }
@@ -52,9 +51,7 @@ static bool read_codes(const struct reading *reading, const char *text)
                                       : "exit codes are from 1 to 255");
     if (jr_set_has(codes, 0))
         return refuse_rest(reading, text, "exit code 0 is no failure");
-    return last <= LAST_CODE
-               ? true
-               : refuse_rest(reading, text, "exit codes are from 1 to 255");
+    return last <= LAST_CODE ? true : refuse_rest(reading, text, "exit codes are from 1 to 255");
 }
 
 /* The number of SEGV or SIGSEGV; 0 if it is not one. */
@@ -75,9 +72,8 @@ static bool read_signals(const struct reading *reading, const char *text)
         size_t len = strcspn(name, ",");
         int number = read_signal_name(name, len);
         if (number <= 0 || number > LAST_SIGNAL)
-            return refuse_trigger(
-                reading, name, name + len,
-                "signals are written by name: SEGV or SIGKILL,BUS");
+            return refuse_trigger(reading, name, name + len,
+                                  "signals are written by name: SEGV or SIGKILL,BUS");
         reading->ret->signals |= UINT64_C(1) << (number - 1);
         name += len;
         if (*name == '\0')
@@ -93,8 +89,7 @@ static bool read_pattern(const struct reading *reading, const char *text)
     struct jr_error err = {0};
     if (len < 3 || text[0] != '/' || text[len - 1] != '/')
         return refuse_rest(reading, text,
-                           "the regular expression must be between slashes: "
-                           "stderr:/CUDA error/");
+                           "the regular expression must be between slashes: stderr:/CUDA error/");
     char *pattern = jr_arena_strndup(reading->arena, text + 1, len - 2);
     if (pattern == NULL)
         return refuse_rest(reading, text, "out of memory");
@@ -107,8 +102,7 @@ static bool read_pattern(const struct reading *reading, const char *text)
         reading->arena->failed = true;
     const char *why = jr_arena_strdup(reading->arena, err.text);
     const char *at = text + 1 + (bad < len - 2 ? bad : len - 3);
-    (void)refuse_trigger(reading, at, at + 1,
-                         why == NULL ? "out of memory" : why);
+    (void)refuse_trigger(reading, at, at + 1, why == NULL ? "out of memory" : why);
     reading->fault->regex = true;
     return false;
 }
@@ -123,8 +117,7 @@ static bool read_rest(const struct reading *reading, const char *rest)
     case JR_RESTART_TRIGGER_SIGNAL:
         return rest == NULL || read_signals(reading, rest);
     case JR_RESTART_TRIGGER_STDERR:
-        return read_pattern(reading,
-                            rest == NULL ? strchr(reading->text, '\0') : rest);
+        return read_pattern(reading, rest == NULL ? strchr(reading->text, '\0') : rest);
     case JR_RESTART_TRIGGER_OOM:
     case JR_RESTART_TRIGGER_HANG:
     case JR_RESTART_TRIGGER_TIMEOUT:
@@ -134,13 +127,11 @@ static bool read_rest(const struct reading *reading, const char *rest)
     case JR_RESTART_TRIGGER_COUNT:
         break;
     }
-    return rest == NULL ||
-           refuse_rest(reading, rest - 1, "nothing may follow this word");
+    return rest == NULL || refuse_rest(reading, rest - 1, "nothing may follow this word");
 }
 
-bool jr_restart_trigger_parse(struct jr_restart_trigger *ret,
-                              struct jr_arena *arena, const char *text,
-                              struct jr_restart_trigger_fault *ret_fault)
+bool jr_restart_trigger_parse(struct jr_restart_trigger *ret, struct jr_arena *arena,
+                              const char *text, struct jr_restart_trigger_fault *ret_fault)
 {
     const struct reading reading = {ret, arena, text, ret_fault};
     size_t len = strcspn(text, ":");
@@ -149,15 +140,12 @@ bool jr_restart_trigger_parse(struct jr_restart_trigger *ret,
            (strlen(words[kind]) != len || memcmp(words[kind], text, len) != 0))
         kind++;
     if (kind == JR_RESTART_TRIGGER_COUNT) {
-        (void)refuse_trigger(
-            &reading, text, text + len,
-            "it is exit, signal, oom, hang, timeout, start, result or "
-            "stderr");
+        (void)refuse_trigger(&reading, text, text + len,
+                             "it is exit, signal, oom, hang, timeout, start, result or stderr");
         ret_fault->word = true;
         return false;
     }
-    *ret =
-        (struct jr_restart_trigger){.kind = (enum jr_restart_trigger_kind)kind};
+    *ret = (struct jr_restart_trigger){.kind = (enum jr_restart_trigger_kind)kind};
     return read_rest(&reading, text[len] == ':' ? text + len + 1 : NULL);
 }
 
@@ -173,8 +161,7 @@ static void print_signals(struct jr_buf *out, uint64_t signals)
     }
 }
 
-void jr_restart_trigger_print(struct jr_buf *out,
-                              const struct jr_restart_trigger *trigger)
+void jr_restart_trigger_print(struct jr_buf *out, const struct jr_restart_trigger *trigger)
 {
     jr_buf_str(out, words[trigger->kind]);
     if (trigger->codes.count > 0) {
@@ -186,18 +173,14 @@ void jr_restart_trigger_print(struct jr_buf *out,
         jr_buf_printf(out, ":/%s/", trigger->pattern);
 }
 
-bool jr_restart_trigger_takes_code(const struct jr_restart_trigger *trigger,
-                                   int code)
+bool jr_restart_trigger_takes_code(const struct jr_restart_trigger *trigger, int code)
 {
     return trigger->kind == JR_RESTART_TRIGGER_EXIT && code > 0 &&
            jr_set_has(&trigger->codes, (uint32_t)code);
 }
 
-bool jr_restart_trigger_takes_signal(const struct jr_restart_trigger *trigger,
-                                     int signal)
+bool jr_restart_trigger_takes_signal(const struct jr_restart_trigger *trigger, int signal)
 {
-    return trigger->kind == JR_RESTART_TRIGGER_SIGNAL && signal > 0 &&
-           signal <= LAST_SIGNAL &&
-           (trigger->signals == 0 ||
-            (trigger->signals >> (signal - 1) & 1) != 0);
+    return trigger->kind == JR_RESTART_TRIGGER_SIGNAL && signal > 0 && signal <= LAST_SIGNAL &&
+           (trigger->signals == 0 || (trigger->signals >> (signal - 1) & 1) != 0);
 }

@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 
-static void add_option(struct jr_buf *out, const char *path, size_t len,
-                       const char *value, size_t size)
+static void add_option(struct jr_buf *out, const char *path, size_t len, const char *value,
+                       size_t size)
 {
     bool quoted = strcspn(value, " {}[]*~#&;\"") < size;
     jr_buf_str(out, "-s ");
@@ -16,8 +16,8 @@ static void add_option(struct jr_buf *out, const char *path, size_t len,
     jr_buf_str(out, quoted ? "'" : "");
 }
 
-static void add_field(struct jr_buf *out, const char *path, size_t len,
-                      const char *value, size_t size)
+static void add_field(struct jr_buf *out, const char *path, size_t len, const char *value,
+                      size_t size)
 {
     const char *dot = memchr(path, '.', len);
     size_t head = dot == NULL ? len : (size_t)(dot - path);

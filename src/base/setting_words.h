@@ -1,7 +1,6 @@
 /*
- * A field and a value, in the words of who reads them: `device: cpu` where the
- * job has a spec, and `-s device=cpu` where it is a command on a line, which
- * has no place to write a field into.
+ * A field and a value, in the words of who reads them: `device: cpu` where the job has a spec, and
+ * `-s device=cpu` where it is a command on a line, which has no place to write a field into.
  */
 #ifndef JR_SETTING_WORDS_H
 #define JR_SETTING_WORDS_H

@@ -27,8 +27,7 @@ static bool is_env(const char *interpreter)
     return slash != NULL && strcmp(slash, "/env") == 0;
 }
 
-struct jr_shebang jr_shebang_read(struct jr_arena *arena, int dir_fd,
-                                  const char *path)
+struct jr_shebang jr_shebang_read(struct jr_arena *arena, int dir_fd, const char *path)
 {
     char text[SHEBANG_MAX + 1];
     struct jr_shebang shebang = {0};
@@ -53,11 +52,9 @@ static bool ends_in_return(const char *name)
     return name != NULL && strchr(name, '\r') != NULL;
 }
 
-bool jr_shebang_help_windows(struct jr_buf *out,
-                             const struct jr_shebang *shebang, const char *path)
+bool jr_shebang_help_windows(struct jr_buf *out, const struct jr_shebang *shebang, const char *path)
 {
-    if (!ends_in_return(shebang->interpreter) &&
-        !ends_in_return(shebang->program))
+    if (!ends_in_return(shebang->interpreter) && !ends_in_return(shebang->program))
         return false;
     jr_buf_str(out, "its lines end as on Windows: sed -i 's/\\r$//' ");
     jr_shell_quote(out, path);

@@ -33,8 +33,7 @@ static int open_quote(const char *what, struct jr_error *err)
 }
 
 /* Take `open` and what follows up to its closing mark, as it is. */
-static int take_until(struct reading *word, const char *open, char mark,
-                      struct jr_error *err)
+static int take_until(struct reading *word, const char *open, char mark, struct jr_error *err)
 {
     const char *close = strchr(word->at + strlen(open), mark);
     if (close == NULL)
@@ -125,8 +124,7 @@ static int take_double(struct reading *word, struct jr_error *err)
 }
 
 /* One character, quote or expansion of a word that began at `start`. */
-static int take_piece(struct reading *word, const char *start,
-                      struct jr_error *err)
+static int take_piece(struct reading *word, const char *start, struct jr_error *err)
 {
     char byte = *word->at;
     if (byte == '\'' || byte == '"') {
@@ -150,13 +148,12 @@ static int take_piece(struct reading *word, const char *start,
 /* The number of a descriptor belongs to the redirection after it. */
 static bool is_descriptor(const struct reading *word)
 {
-    return !word->quoted && (*word->at == '<' || *word->at == '>') &&
-           word->text.len > 0 &&
+    return !word->quoted && (*word->at == '<' || *word->at == '>') && word->text.len > 0 &&
            strspn(word->text.data, "0123456789") == word->text.len;
 }
 
-static int read_shell_word(struct jr_shell_words *ret, struct jr_arena *arena,
-                           struct reading *word, struct jr_error *err)
+static int read_shell_word(struct jr_shell_words *ret, struct jr_arena *arena, struct reading *word,
+                           struct jr_error *err)
 {
     const char *start = word->at;
     while (*word->at != '\0' && !is_blank(*word->at) && !is_operator(*word->at))
@@ -166,13 +163,11 @@ static int read_shell_word(struct jr_shell_words *ret, struct jr_arena *arena,
         ret->tail = start;
         return 0;
     }
-    struct jr_shell_word *item =
-        jr_arena_push(arena, &ret->items, &ret->count, sizeof *item);
+    struct jr_shell_word *item = jr_arena_push(arena, &ret->items, &ret->count, sizeof *item);
     if (item == NULL || word->text.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     *item = (struct jr_shell_word){
-        .text = jr_arena_strndup(
-            arena, word->text.len == 0 ? "" : word->text.data, word->text.len),
+        .text = jr_arena_strndup(arena, word->text.len == 0 ? "" : word->text.data, word->text.len),
         .start = (size_t)(start - ret->line),
         .end = (size_t)(word->at - ret->line),
         .expands = word->expands,
@@ -189,8 +184,8 @@ static const char *skip_blanks(const char *at)
     return *at == '#' ? at + strcspn(at, "\n") : at;
 }
 
-int jr_shell_split(struct jr_shell_words *ret, struct jr_arena *arena,
-                   const char *line, struct jr_error *err)
+int jr_shell_split(struct jr_shell_words *ret, struct jr_arena *arena, const char *line,
+                   struct jr_error *err)
 {
     *ret = (struct jr_shell_words){.line = line};
     const char *at = line + strspn(line, " \t\r\n");
@@ -208,15 +203,13 @@ int jr_shell_split(struct jr_shell_words *ret, struct jr_arena *arena,
     }
     if (ret->tail != NULL && ret->tail[strspn(ret->tail, " \t\r\n")] == '\0')
         ret->tail = NULL;
-    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                         : 0;
+    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 void jr_shell_quote(struct jr_buf *out, const char *word)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz"
-                                "0123456789%+,-./:=@_";
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789%+,-./:=@_";
     if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
         jr_buf_str(out, word);
         return;

@@ -1,6 +1,6 @@
 /*
- * A command line as a shell would split it (POSIX 2.2 and 2.3), without
- * expanding or executing anything.
+ * A command line as a shell would split it (POSIX 2.2 and 2.3), without expanding or executing
+ * anything.
  */
 #ifndef JR_SHELL_WORDS_H
 #define JR_SHELL_WORDS_H
@@ -27,10 +27,10 @@ struct jr_shell_words {
                          redirection, ...), in `line`; NULL: there is none */
 };
 
-/* Split the first command of `line`, which must outlive the result. Returns 0,
- * or -1 for an open quote or if memory runs out. */
-int jr_shell_split(struct jr_shell_words *ret, struct jr_arena *arena,
-                   const char *line, struct jr_error *err);
+/* Split the first command of `line`, which must outlive the result. Returns 0, or -1 for an open
+ * quote or if memory runs out. */
+int jr_shell_split(struct jr_shell_words *ret, struct jr_arena *arena, const char *line,
+                   struct jr_error *err);
 
 /* Append a word as it is typed into a shell: in quotes if it needs them. */
 void jr_shell_quote(struct jr_buf *out, const char *word);

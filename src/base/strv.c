@@ -15,8 +15,7 @@ void jr_strv_push(struct jr_strv *strv, struct jr_arena *arena, char *item)
     }
     /* The array that grows holds the terminating NULL too. */
     size_t slots = strv->items == NULL ? 0 : strv->count + 1;
-    if (slots == 0 &&
-        jr_arena_push(arena, &strv->items, &slots, sizeof item) == NULL)
+    if (slots == 0 && jr_arena_push(arena, &strv->items, &slots, sizeof item) == NULL)
         return;
     if (jr_arena_push(arena, &strv->items, &slots, sizeof item) == NULL)
         return;
@@ -42,8 +41,8 @@ static size_t plain_len(const char *text)
     return len;
 }
 
-/* Whether the name of NAME=VALUE matches; an item without '=' never does.
- * Nearly every glob is a beginning, which needs no fnmatch(3). */
+/* Whether the name of NAME=VALUE matches; an item without '=' never does. Nearly every glob is a
+ * beginning, which needs no fnmatch(3). */
 static bool name_matches(const char *item, const char *glob)
 {
     const char *equals = strchr(item, '=');
@@ -77,34 +76,29 @@ static char fold_name_byte(char byte)
 
 static bool is_same_folded(const char *name, const char *word, size_t len)
 {
-    while (len > 0 &&
-           fold_name_byte(name[len - 1]) == fold_name_byte(word[len - 1]))
+    while (len > 0 && fold_name_byte(name[len - 1]) == fold_name_byte(word[len - 1]))
         len--;
     return len == 0;
 }
 
-static bool name_contains_word(const char *name, size_t len, const char *word,
-                               size_t word_len)
+static bool name_contains_word(const char *name, size_t len, const char *word, size_t word_len)
 {
     const char first = fold_name_byte(*word);
     for (; len >= word_len; name++, len--)
-        if (fold_name_byte(*name) == first &&
-            is_same_folded(name, word, word_len))
+        if (fold_name_byte(*name) == first && is_same_folded(name, word, word_len))
             return true;
     return false;
 }
 
-/* The places that a word may have in a name that matches: with `*` before it,
- * after it, or both. */
-static bool word_matches(const char *name, size_t len, const char *word,
-                         size_t word_len, bool before, bool behind)
+/* The places that a word may have in a name that matches: with `*` before it, after it, or both. */
+static bool word_matches(const char *name, size_t len, const char *word, size_t word_len,
+                         bool before, bool behind)
 {
     if (before && behind)
         return name_contains_word(name, len, word, word_len);
     if (len < word_len || (!before && !behind && len > word_len))
         return false;
-    return is_same_folded(before ? name + len - word_len : name, word,
-                          word_len);
+    return is_same_folded(before ? name + len - word_len : name, word, word_len);
 }
 
 /* Whether a glob of any kind matches. */
@@ -118,10 +112,9 @@ static bool glob_matches(const char *glob, const char *name, size_t len)
     return fnmatch(glob, copy, FNM_CASEFOLD) == 0;
 }
 
-/* fnmatch(3) makes wide characters of both at each call; nearly every glob is a
- * word with a star before it, after it, or both, which does not need them. */
-bool jr_env_matches(char *const *globs, size_t count, const char *name,
-                    size_t len)
+/* fnmatch(3) makes wide characters of both at each call; nearly every glob is a word with a star
+ * before it, after it, or both, which does not need them. */
+bool jr_env_matches(char *const *globs, size_t count, const char *name, size_t len)
 {
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
@@ -136,8 +129,7 @@ bool jr_env_matches(char *const *globs, size_t count, const char *name,
     return found;
 }
 
-void jr_strv_copy(struct jr_strv *strv, struct jr_arena *arena,
-                  char *const *items)
+void jr_strv_copy(struct jr_strv *strv, struct jr_arena *arena, char *const *items)
 {
     *strv = (struct jr_strv){0};
     for (; items != NULL && *items != NULL; items++)

@@ -23,16 +23,13 @@ static int take_descriptor(int fd, int from)
 }
 
 /* The child of a fork: the same as posix_spawnp does, and what that cannot. */
-_Noreturn static void become_program(const struct jr_subprocess *program,
-                                     pid_t parent, int told)
+_Noreturn static void become_program(const struct jr_subprocess *program, pid_t parent, int told)
 {
     sigset_t none;
     (void)sigemptyset(&none);
-    if (program->dies && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-        getppid() != parent)
+    if (program->dies && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != parent)
         _exit(127);
-    bool failed = (program->session && setsid() < 0) ||
-                  (program->group && setpgid(0, 0) != 0);
+    bool failed = (program->session && setsid() < 0) || (program->group && setpgid(0, 0) != 0);
     for (int sig = 1; program->session && sig < NSIG; sig++)
         (void)signal(sig, SIG_DFL);
     if (program->session)
@@ -71,15 +68,12 @@ static int add_actions(posix_spawn_file_actions_t *actions, const int *fds)
 {
     int failed = 0;
     for (int fd = 0; fd < 3 && failed == 0; fd++)
-        failed = fds[fd] < 0
-                     ? posix_spawn_file_actions_addopen(actions, fd,
-                                                        "/dev/null", O_RDWR, 0)
-                     : posix_spawn_file_actions_adddup2(actions, fds[fd], fd);
+        failed = fds[fd] < 0 ? posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0)
+                             : posix_spawn_file_actions_adddup2(actions, fds[fd], fd);
     return failed;
 }
 
-static int add_place(posix_spawnattr_t *attributes,
-                     const struct jr_subprocess *program)
+static int add_place(posix_spawnattr_t *attributes, const struct jr_subprocess *program)
 {
     sigset_t none, all;
     short flags = 0;
@@ -90,8 +84,7 @@ static int add_place(posix_spawnattr_t *attributes,
     if (program->group)
         flags |= POSIX_SPAWN_SETPGROUP;
     if (program->session)
-        flags |=
-            POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+        flags |= POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
     return posix_spawnattr_setflags(attributes, flags);
 }
 
@@ -104,11 +97,11 @@ static int spawn_program(const struct jr_subprocess *program, pid_t *ret,
         return failed;
     failed = add_place(&attributes, program);
     if (failed == 0 && program->path != NULL)
-        failed = posix_spawn(ret, program->path, actions, &attributes,
-                             program->argv, program->envp);
+        failed =
+            posix_spawn(ret, program->path, actions, &attributes, program->argv, program->envp);
     else if (failed == 0)
-        failed = posix_spawnp(ret, program->argv[0], actions, &attributes,
-                              program->argv, program->envp);
+        failed =
+            posix_spawnp(ret, program->argv[0], actions, &attributes, program->argv, program->envp);
     (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }

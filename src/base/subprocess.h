@@ -1,6 +1,5 @@
 /*
- * Another program beside us: git, srun, sbatch. Ranks are not started by this
- * (spawn/start.h).
+ * Another program beside us: git, srun, sbatch. Ranks are not started by this (spawn/start.h).
  */
 #ifndef JR_SUBPROCESS_H
 #define JR_SUBPROCESS_H
@@ -19,9 +18,9 @@ struct jr_subprocess {
     bool dies;      /* is killed when the calling thread ends */
 };
 
-/* Start a program: posix_spawnp(3), which in C libraries from 2.34 on fails
- * where a sandbox refuses clone3(2) with EPERM; then, and where it is to die
- * with us, by fork(2). Returns its pid, or -1 with errno. */
+/* Start a program: posix_spawnp(3), which in C libraries from 2.34 on fails where a sandbox refuses
+ * clone3(2) with EPERM; then, and where it is to die with us, by fork(2). Returns its pid, or -1
+ * with errno. */
 pid_t jr_subprocess_start(const struct jr_subprocess *program);
 
 #endif

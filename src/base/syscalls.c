@@ -40,8 +40,7 @@ static bool has_waitid(void)
     JR_CLOSE int fd = open("/", O_PATH | O_CLOEXEC);
     siginfo_t info;
     /* EINVAL says that the kernel does not know what is to be waited for. */
-    return syscall(SYS_waitid, JR_P_PIDFD, fd, &info, WEXITED | WNOHANG,
-                   NULL) == 0 ||
+    return syscall(SYS_waitid, JR_P_PIDFD, fd, &info, WEXITED | WNOHANG, NULL) == 0 ||
            (!jr_call_is_missing(errno) && errno != EINVAL);
 }
 
@@ -68,21 +67,14 @@ static bool has_memfd_create(void)
 const struct jr_syscall *jr_syscalls(size_t *ret_count)
 {
     static const struct jr_syscall rows[] = {
-        {"memfd_create", "3.17", "files in /dev/shm or /tmp without a name",
-         has_memfd_create},
-        {"pidfd_send_signal", "5.1", "kill, of children not reaped yet",
-         has_pidfd_send_signal},
-        {"pidfd_open", "5.3",
-         "SIGCHLD, and a pipe between jobrun's two processes", has_pidfd_open},
-        {"clone3", "5.7", "fork, and then a move into the control group",
-         has_clone3},
-        {"waitid of a pidfd", "5.4", "waitid of a pid, of children only",
-         has_waitid},
+        {"memfd_create", "3.17", "files in /dev/shm or /tmp without a name", has_memfd_create},
+        {"pidfd_send_signal", "5.1", "kill, of children not reaped yet", has_pidfd_send_signal},
+        {"pidfd_open", "5.3", "SIGCHLD, and a pipe between jobrun's two processes", has_pidfd_open},
+        {"clone3", "5.7", "fork, and then a move into the control group", has_clone3},
+        {"waitid of a pidfd", "5.4", "waitid of a pid, of children only", has_waitid},
         {"openat2", "5.6", "openat, folder by folder", has_openat2},
-        {"faccessat2", "5.8", "access for the same user, else the mode's bits",
-         has_faccessat2},
-        {"close_range", "5.9", "a walk over /proc/self/fd, and marks",
-         jr_close_range_works},
+        {"faccessat2", "5.8", "access for the same user, else the mode's bits", has_faccessat2},
+        {"close_range", "5.9", "a walk over /proc/self/fd, and marks", jr_close_range_works},
     };
     *ret_count = sizeof rows / sizeof *rows;
     return rows;
@@ -119,10 +111,9 @@ static int drop_one(int fd, unsigned flags)
     return 0;
 }
 
-/* The names are numbers in their order, so that what is closed meanwhile is not
- * missed (fs/proc/fd.c). */
-static int walk_descriptors(int list, unsigned first, unsigned last,
-                            unsigned flags)
+/* The names are numbers in their order, so that what is closed meanwhile is not missed
+ * (fs/proc/fd.c). */
+static int walk_descriptors(int list, unsigned first, unsigned last, unsigned flags)
 {
     _Alignas(struct entry) char bytes[4096];
     long len;
@@ -131,8 +122,8 @@ static int walk_descriptors(int list, unsigned first, unsigned last,
             const struct entry *entry = (const void *)(bytes + at);
             int fd = read_number(entry->name);
             at += entry->size;
-            if (fd >= 0 && fd != list && (unsigned)fd >= first &&
-                (unsigned)fd <= last && drop_one(fd, flags) != 0)
+            if (fd >= 0 && fd != list && (unsigned)fd >= first && (unsigned)fd <= last &&
+                drop_one(fd, flags) != 0)
                 return -1;
         }
     return len < 0 ? -1 : 0;
@@ -166,8 +157,8 @@ int jr_close_range(unsigned first, unsigned last, unsigned flags)
     return walk_range(first, last, flags);
 }
 
-/* Whether the user that we act as has the rights of `mode`, for the older call
- * asks for the one that we are. By the mode's bits alone, as glibc does it. */
+/* Whether the user that we act as has the rights of `mode`, for the older call asks for the one
+ * that we are. By the mode's bits alone, as glibc does it. */
 static int check_mode(int dir_fd, const char *path, int mode)
 {
     struct stat st;
@@ -176,10 +167,8 @@ static int check_mode(int dir_fd, const char *path, int mode)
     mode_t any = S_IXUSR | S_IXGRP | S_IXOTH;
     bool of_group = st.st_gid == getegid() || group_member(st.st_gid) != 0;
     int shift = st.st_uid == geteuid() ? 6 : of_group ? 3 : 0;
-    bool runs =
-        (mode & X_OK) == 0 || S_ISDIR(st.st_mode) || (st.st_mode & any) != 0;
-    bool given =
-        geteuid() == 0 ? runs : ((int)(st.st_mode >> shift) & mode) == mode;
+    bool runs = (mode & X_OK) == 0 || S_ISDIR(st.st_mode) || (st.st_mode & any) != 0;
+    bool given = geteuid() == 0 ? runs : ((int)(st.st_mode >> shift) & mode) == mode;
     errno = EACCES;
     return given ? 0 : -1;
 }
@@ -192,8 +181,7 @@ int jr_access(int dir_fd, const char *path, int mode, int flags)
         return (int)got;
     if ((flags & AT_SYMLINK_NOFOLLOW) != 0 && mode == F_OK)
         return fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW);
-    if ((flags & AT_EACCESS) != 0 &&
-        (getuid() != geteuid() || getgid() != getegid()))
+    if ((flags & AT_EACCESS) != 0 && (getuid() != geteuid() || getgid() != getegid()))
         return check_mode(dir_fd, path, mode);
     return (int)syscall(SYS_faccessat, dir_fd, path, mode);
 }

@@ -10,8 +10,7 @@ struct block {
     uint32_t first, last;
 };
 
-static bool is_in_blocks(const struct block *blocks, size_t count,
-                         uint32_t point)
+static bool is_in_blocks(const struct block *blocks, size_t count, uint32_t point)
 {
     for (size_t i = 0; i < count; i++)
         if (point >= blocks[i].first && point <= blocks[i].last)
@@ -106,21 +105,18 @@ bool jr_utf8_is_unseen(uint32_t point)
     return is_in_blocks(unseen, COUNT(unseen), point);
 }
 
-/* The blocks that matter in specs, not the whole of Unicode's tables: the C
- * library's wcwidth has those, but only under a UTF-8 locale, and a diagnostic
- * must not change with LC_ALL. */
+/* The blocks that matter in specs, not the whole of Unicode's tables: the C library's wcwidth has
+ * those, but only under a UTF-8 locale, and a diagnostic must not change with LC_ALL. */
 unsigned jr_utf8_width(uint32_t point)
 {
     static const struct block narrow[] = {
-        {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},
-        {0x0610, 0x061a}, {0x064b, 0x065f}, {0x200b, 0x200d},
-        {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
+        {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a}, {0x064b, 0x065f},
+        {0x200b, 0x200d}, {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
     };
     static const struct block wide[] = {
-        {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
-        {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},
-        {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
-        {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
+        {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xac00, 0xd7a3},
+        {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+        {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
     };
     if (is_in_blocks(narrow, COUNT(narrow), point))
         return 0;

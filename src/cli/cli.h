@@ -1,12 +1,12 @@
 /*
- * The program: the only place that prints, reads its own settings from the
- * environment, and decides the exit status of the process.
+ * The program: the only place that prints, reads its own settings from the environment, and decides
+ * the exit status of the process.
  *
  *   main -> jr_cli_parse -> the verb's function -> exit status
  *
- * A verb is one row of verbs.c, an option one row of options.c; parsing, help
- * and the checks come from those rows. This is the header of the verbs, of
- * which those that others need more of have one of their own besides:
+ * A verb is one row of verbs.c, an option one row of options.c; parsing, help and the checks come
+ * from those rows. This is the header of the verbs, of which those that others need more of have
+ * one of their own besides:
  *
  *   cmd_run.c       run, rerun, plan, resolve, agent
  *   cmd_validate.c  validate, migrate, diff
@@ -31,8 +31,7 @@
 
 struct jr_session;
 
-/* What the command line said. Strings point into argv, those of lists into the
- * arena. */
+/* What the command line said. Strings point into argv, those of lists into the arena. */
 struct jr_cli {
     struct jr_arena arena;
     const struct jr_verb *verb;
@@ -41,8 +40,8 @@ struct jr_cli {
     char *const *argv; /* as it was typed */
     char **words;      /* without the verb; NULL-terminated */
     int words_count;
-    char **rest; /* what followed "--", NULL-terminated; NULL: no "--", or a
-                    verb to which its words are as those before */
+    char **rest;                 /* what followed "--", NULL-terminated; NULL: no "--", or a
+                                    verb to which its words are as those before */
     bool out_closed, err_closed; /* fd 1 or 2 was closed at the start */
     bool color_out, color_err;
     bool moves_cursor; /* standard output is a terminal that can */
@@ -65,8 +64,8 @@ struct jr_cli {
     bool rerun_changed;         /* --resume */
     const char *resume;         /* "": the latest */
     const char *sort, *columns; /* runs; show, of a sweep */
-    const char *sweep_dir; /* of SWEEP/CELL: where the sweep lies; log_dir is
-                              then that of its cells; NULL: it is no cell */
+    const char *sweep_dir;      /* of SWEEP/CELL: where the sweep lies; log_dir is
+                                   then that of its cells; NULL: it is no cell */
     const char *sweep_id;
     const char *cell_name; /* the same: "SWEEP/7", for messages */
     const char *cell;      /* of a sweep */
@@ -92,19 +91,16 @@ struct jr_cli {
     uint32_t *keep;                    /* prune --keep */
     uint32_t *attempt;                 /* show, logs */
     uint32_t tail_value, debug_rank_value, stdin_rank_value;
-    uint32_t top_value, parallel_value, count_value, node_rank_value,
-        keep_value, attempt_value;
+    uint32_t top_value, parallel_value, count_value, node_rank_value, keep_value, attempt_value;
 };
 
 /* What a verb does. Returns the exit status; messages have been printed. */
 typedef int jr_verb_function(struct jr_cli *cli);
 
 /* The functions of the verbs: what each does is in the table of verbs.c. */
-jr_verb_function jr_cmd_run, jr_cmd_validate, jr_cmd_resolve, jr_cmd_plan,
-    jr_cmd_runs, jr_cmd_show, jr_cmd_report, jr_cmd_top, jr_cmd_logs,
-    jr_cmd_wait, jr_cmd_stop, jr_cmd_prune, jr_cmd_doctor, jr_cmd_schema,
-    jr_cmd_explain, jr_cmd_completion, jr_cmd_new, jr_cmd_render, jr_cmd_submit,
-    jr_cmd_rerun, jr_cmd_diff, jr_cmd_migrate, jr_cmd_agent, jr_cmd_help,
-    jr_cmd_version;
+jr_verb_function jr_cmd_run, jr_cmd_validate, jr_cmd_resolve, jr_cmd_plan, jr_cmd_runs, jr_cmd_show,
+    jr_cmd_report, jr_cmd_top, jr_cmd_logs, jr_cmd_wait, jr_cmd_stop, jr_cmd_prune, jr_cmd_doctor,
+    jr_cmd_schema, jr_cmd_explain, jr_cmd_completion, jr_cmd_new, jr_cmd_render, jr_cmd_submit,
+    jr_cmd_rerun, jr_cmd_diff, jr_cmd_migrate, jr_cmd_agent, jr_cmd_help, jr_cmd_version;
 
 #endif

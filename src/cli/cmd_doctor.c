@@ -1,6 +1,5 @@
-/* jobrun doctor: the facts that the resolver sees, for people or as the file
- * that --on reads; and other hosts, as a job on them would see them. cli.h
- * declares it. */
+/* jobrun doctor: the facts that the resolver sees, for people or as the file that --on reads; and
+ * other hosts, as a job on them would see them. cli.h declares it. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -14,8 +13,8 @@
 /* Nothing else of a spec counts for hosts. */
 static int check_hosts_sets(const struct jr_cli *cli)
 {
-    static const char *const counting[] = {"engine.ssh", "master_addr",
-                                           "master_port", "timeouts.start"};
+    static const char *const counting[] = {"engine.ssh", "master_addr", "master_port",
+                                           "timeouts.start"};
     for (size_t i = 0; i < cli->sets.count; i++) {
         const char *set = cli->sets.items[i];
         size_t len = strcspn(set, "="), k = 0;
@@ -24,9 +23,8 @@ static int check_hosts_sets(const struct jr_cli *cli)
             k++;
         if (k == 4)
             return jr_cli_say(cli, JR_STATUS_USAGE,
-                              "-s %.*s: doctor looks at engine.ssh, "
-                              "master_addr, master_port and timeouts.start "
-                              "alone: leave it out",
+                              "-s %.*s: doctor looks at engine.ssh, master_addr, master_port and "
+                              "timeouts.start alone: leave it out",
                               (int)len, set);
     }
     return 0;
@@ -51,9 +49,7 @@ static int print_hosts(struct jr_cli *cli, int format)
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
     if (status == 0)
-        status = jr_stage_told(session, cli,
-                               jr_session_survey_hosts(session, &report, &err),
-                               &err);
+        status = jr_stage_told(session, cli, jr_session_survey_hosts(session, &report, &err), &err);
     if (status == 0) {
         if (format == JSON)
             jr_hosts_report_json(&out, report);
@@ -68,8 +64,7 @@ static int print_hosts(struct jr_cli *cli, int format)
     return status;
 }
 
-static int print_machine(const struct jr_session *session,
-                         const struct jr_cli *cli)
+static int print_machine(const struct jr_session *session, const struct jr_cli *cli)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_session_describe_machine(&out, session);

@@ -1,8 +1,7 @@
 /*
- * jobrun new: a commented starter spec, or another launcher's command line as
- * one. What the line said and no spec can say is named in the spec's comments,
- * and on standard error. And what helps to write it: explain, schema.
- * cli.h declares them.
+ * jobrun new: a commented starter spec, or another launcher's command line as one. What the line
+ * said and no spec can say is named in the spec's comments, and on standard error. And what helps
+ * to write it: explain, schema. cli.h declares them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +28,8 @@
 
 #include "base/banned.h"
 
-/* The JSON Schema of specs as a file, for editors: of `schema -o`, and beside
- * the spec of `new -o`. */
+/* The JSON Schema of specs as a file, for editors: of `schema -o`, and beside the spec of `new
+ * -o`. */
 
 /* What is larger is no schema of jobrun. */
 enum { MOST_BYTES = 16 << 20 };
@@ -43,17 +42,14 @@ enum schema_state {
     FOREIGN, /* something else, or nothing that can be read */
 };
 
-static enum schema_state find_schema_state(const char *path,
-                                           const struct jr_buf *schema)
+static enum schema_state find_schema_state(const char *path, const struct jr_buf *schema)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (jr_access(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-        errno == ENOENT)
+    if (jr_access(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
         return ABSENT;
     if (jr_io_read_file(&text, AT_FDCWD, path, MOST_BYTES, NULL) != 0)
         return FOREIGN;
-    if (text.len == schema->len &&
-        memcmp(text.data, schema->data, text.len) == 0)
+    if (text.len == schema->len && memcmp(text.data, schema->data, text.len) == 0)
         return CURRENT;
     return jr_spec_help_is_schema(text.data, text.len) ? EARLIER : FOREIGN;
 }
@@ -67,20 +63,18 @@ static int replace_schema(const struct jr_cli *cli, const struct jr_buf *schema)
     char *slash = path == NULL ? NULL : strrchr(path, '/');
     if (slash == NULL || stat(path, &status) != 0 ||
         jr_access(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to %s: %s",
-                          cli->output, strerror(errno));
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to %s: %s", cli->output,
+                          strerror(errno));
     *slash = '\0';
-    JR_CLOSE int folder =
-        open(slash == path ? "/" : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (jr_io_replace(folder, slash + 1, schema->data, schema->len,
-                      status.st_mode & 07777, &err) != 0)
+    JR_CLOSE int folder = open(slash == path ? "/" : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (jr_io_replace(folder, slash + 1, schema->data, schema->len, status.st_mode & 07777, &err) !=
+        0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     return 0;
 }
 
-/* Write the schema to the file of --output. One that a build of jobrun has
- * written is replaced in one step, anything else is refused. Returns the exit
- * status. */
+/* Write the schema to the file of --output. One that a build of jobrun has written is replaced in
+ * one step, anything else is refused. Returns the exit status. */
 static int write_schema_file(const struct jr_cli *cli)
 {
     JR_BUF_CLEANUP struct jr_buf schema = JR_BUF_INIT;
@@ -94,8 +88,7 @@ static int write_schema_file(const struct jr_cli *cli)
         return replace_schema(cli, &schema);
     case FOREIGN:
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "%s already exists and is no schema of jobrun: it "
-                          "was not changed",
+                          "%s already exists and is no schema of jobrun: it was not changed",
                           cli->output);
     case CURRENT:
         break;
@@ -118,13 +111,12 @@ static int advise_to_renew(const struct jr_cli *cli, const char *path)
     JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
     jr_shell_quote(&word, path);
     return jr_cli_say(cli, 0,
-                      "%s is of another build of jobrun; to replace it, type: "
-                      "jobrun schema -o %s",
+                      "%s is of another build of jobrun; to replace it, type: jobrun schema -o %s",
                       path, word.failed ? path : word.data);
 }
 
-/* Write it where the modeline of the new spec of --output points, unless a file
- * is there, and say so. Returns the exit status. */
+/* Write it where the modeline of the new spec of --output points, unless a file is there, and say
+ * so. Returns the exit status. */
 static int add_schema_file(const struct jr_cli *cli)
 {
     JR_BUF_CLEANUP struct jr_buf schema = JR_BUF_INIT, path = JR_BUF_INIT;
@@ -137,8 +129,8 @@ static int add_schema_file(const struct jr_cli *cli)
     case ABSENT:
         status = jr_cli_create(cli, path.data, &schema);
         if (status == 0)
-            status = jr_cli_say(cli, 0, "wrote %s, by which editors check %s",
-                                path.data, cli->output);
+            status =
+                jr_cli_say(cli, 0, "wrote %s, by which editors check %s", path.data, cli->output);
         break;
     case EARLIER:
         return advise_to_renew(cli, path.data);
@@ -157,11 +149,10 @@ static int add_schema_file(const struct jr_cli *cli)
 static const struct {
     const char *word, *kind;
 } meant_kinds[] = {
-    {"pytorch", "torch"},   {"ddp", "torch"},        {"fsdp", "torch"},
-    {"lightning", "torch"}, {"accelerate", "torch"}, {"openmpi", "mpi"},
-    {"mpich", "mpi"},       {"sbatch", "slurm"},     {"hpc", "slurm"},
-    {"shell", "minimal"},   {"basic", "minimal"},    {"simple", "minimal"},
-    {"function", "python"}, {"script", "python"},    {"megatron", "mesh"},
+    {"pytorch", "torch"},    {"ddp", "torch"},     {"fsdp", "torch"},    {"lightning", "torch"},
+    {"accelerate", "torch"}, {"openmpi", "mpi"},   {"mpich", "mpi"},     {"sbatch", "slurm"},
+    {"hpc", "slurm"},        {"shell", "minimal"}, {"basic", "minimal"}, {"simple", "minimal"},
+    {"function", "python"},  {"script", "python"}, {"megatron", "mesh"},
 };
 
 static const char *meant_kind(const char *word)
@@ -179,20 +170,17 @@ static int refuse_kind(const struct jr_cli *cli, const char *word)
     const char *near = meant_kind(word);
     if (jr_mistake_is_spec_name(word))
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "new writes to a file with -o; type: jobrun new -o "
-                          "%s",
-                          word);
+                          "new writes to a file with -o; type: jobrun new -o %s", word);
     for (const struct jr_starter_spec *row = jr_starter_specs; row->word; row++)
         jr_buf_printf(&text, "%s%s", text.len == 0 ? "" : ", ", row->word);
     if (near != NULL)
         jr_buf_printf(&text, "; did you mean 'jobrun new %s'?", near);
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "there is no starter '%s'; there are %s", word,
+    return jr_cli_say(cli, JR_STATUS_USAGE, "there is no starter '%s'; there are %s", word,
                       text.failed ? "" : text.data);
 }
 
-/* The spec to standard output, or to the file of --output, and beside that what
- * its first line names. */
+/* The spec to standard output, or to the file of --output, and beside that what its first line
+ * names. */
 static int deliver_spec(const struct jr_cli *cli, struct jr_buf *spec)
 {
     int status = jr_cli_deliver(cli, spec);
@@ -220,15 +208,13 @@ static void print_notes_to_stderr(const struct jr_cli *cli,
         if (note->verdict == JR_VERDICT_NEEDLESS)
             continue;
         (void)jr_cli_say(cli, 0, "'%s' %s: %s", note->what,
-                         note->verdict == JR_VERDICT_LOST
-                             ? "has no counterpart"
-                             : "is not quite the same",
+                         note->verdict == JR_VERDICT_LOST ? "has no counterpart"
+                                                          : "is not quite the same",
                          note->why);
     }
 }
 
-static int print_translation(const struct jr_cli *cli,
-                             struct jr_translation *translation)
+static int print_translation(const struct jr_cli *cli, struct jr_translation *translation)
 {
     struct jr_buf out = JR_BUF_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -302,17 +288,15 @@ int jr_cmd_new(struct jr_cli *cli)
     if (are_mistaken(cli))
         return refuse_words(cli);
     if (cli->words_count > 1 || cli->rest != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "jobrun new [KIND], or jobrun new --from LINE");
+        return jr_cli_say(cli, JR_STATUS_USAGE, "jobrun new [KIND], or jobrun new --from LINE");
     if (cli->words_count == 1 && cli->from != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "give a KIND or --from, not both");
+        return jr_cli_say(cli, JR_STATUS_USAGE, "give a KIND or --from, not both");
     return cli->from != NULL ? translate_line(cli) : print_starter(cli);
 }
 
 /*
- * jobrun explain: a diagnostic by its code, or a field by its path. Without a
- * word all fields are listed; a code's beginning (JR, JR03) lists codes.
+ * jobrun explain: a diagnostic by its code, or a field by its path. Without a word all fields are
+ * listed; a code's beginning (JR, JR03) lists codes.
  */
 
 /* How much of a word that is nothing is repeated. */
@@ -322,8 +306,7 @@ static bool looks_like_code(const char *word)
 {
     bool named = strncasecmp(word, "JR", 2) == 0;
     const char *digits = named ? word + 2 : word;
-    return (named || digits[0] != '\0') &&
-           strspn(digits, "0123456789") == strlen(digits);
+    return (named || digits[0] != '\0') && strspn(digits, "0123456789") == strlen(digits);
 }
 
 /* The codes whose four digits begin with `digits`; whether there are any. */
@@ -350,13 +333,11 @@ static int explain_code(const struct jr_cli *cli, const char *word)
         (void)snprintf(name, sizeof name, "%04u", number);
     const struct jr_code *code = jr_code_find(name[0] != '\0' ? name : word);
     if (code != NULL)
-        jr_buf_printf(&out, "JR%04u: %s\n\n%s", code->number, code->title,
-                      code->text);
+        jr_buf_printf(&out, "JR%04u: %s\n\n%s", code->number, code->title, code->text);
     else if (!named || !list_codes(&out, word + 2))
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "there is no diagnostic '%.*s'; jobrun explain JR "
-                          "lists them",
-                          MAX_WORD, word);
+                          "there is no diagnostic '%.*s'; jobrun explain JR lists them", MAX_WORD,
+                          word);
     return jr_cli_out(cli, &out);
 }
 
@@ -373,8 +354,7 @@ int jr_cmd_explain(struct jr_cli *cli)
 {
     struct jr_buf out = {.width = jr_cli_columns()};
     if (cli->words_count > 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "explain takes one argument: what is '%.*s'?",
+        return jr_cli_say(cli, JR_STATUS_USAGE, "explain takes one argument: what is '%.*s'?",
                           MAX_WORD, cli->words[1]);
     if (cli->words_count == 0) {
         jr_spec_help_list(&out);
@@ -386,8 +366,7 @@ int jr_cmd_explain(struct jr_cli *cli)
         return jr_cli_out(cli, &out);
     }
     const char *word = cli->words[0];
-    return looks_like_code(word) ? explain_code(cli, word)
-                                 : explain_field(cli, word);
+    return looks_like_code(word) ? explain_code(cli, word) : explain_field(cli, word);
 }
 
 /* jobrun schema: the JSON Schema of the spec. */

@@ -1,5 +1,5 @@
-/* jobrun render: print the input for an engine; and jobrun submit, which hands
- * it over. cli.h declares them. */
+/* jobrun render: print the input for an engine; and jobrun submit, which hands it over. cli.h
+ * declares them. */
 #include "cli/cmd_render.h"
 
 #include <errno.h>
@@ -25,8 +25,7 @@
 #include "base/banned.h"
 
 /* A path as it is read from any folder. */
-static void push_path(struct jr_strv *words, struct jr_cli *cli,
-                      const char *path)
+static void push_path(struct jr_strv *words, struct jr_cli *cli, const char *path)
 {
     JR_FREE char *here = getcwd(NULL, 0);
     JR_FREE char *absolute = here == NULL ? NULL : jr_io_absolute(here, path);
@@ -34,8 +33,7 @@ static void push_path(struct jr_strv *words, struct jr_cli *cli,
     jr_strv_push(words, &cli->arena, jr_arena_strdup(&cli->arena, absolute));
 }
 
-static void push_command_word(struct jr_strv *words, struct jr_cli *cli,
-                              const char *word)
+static void push_command_word(struct jr_strv *words, struct jr_cli *cli, const char *word)
 {
     jr_strv_push(words, &cli->arena, jr_arena_strdup(&cli->arena, word));
 }
@@ -44,8 +42,7 @@ static void push_command_word(struct jr_strv *words, struct jr_cli *cli,
 static struct jr_strv rendered_command(struct jr_cli *cli)
 {
     struct jr_strv words = {0};
-    jr_strv_push(&words, &cli->arena,
-                 jr_support_program(&cli->arena, cli->environ));
+    jr_strv_push(&words, &cli->arena, jr_support_program(&cli->arena, cli->environ));
     push_command_word(&words, cli, "run");
     push_path(&words, cli, cli->words[0]);
     for (size_t i = 0; i < cli->sets.count; i++) {
@@ -76,8 +73,7 @@ static struct jr_strv rendered_command(struct jr_cli *cli)
 static struct jr_strv frozen_command(struct jr_cli *cli, const char *folder)
 {
     struct jr_strv words = {0};
-    jr_strv_push(&words, &cli->arena,
-                 jr_support_program(&cli->arena, cli->environ));
+    jr_strv_push(&words, &cli->arena, jr_support_program(&cli->arena, cli->environ));
     push_command_word(&words, cli, "run");
     push_command_word(&words, cli, "--frozen");
     push_command_word(&words, cli, folder);
@@ -89,26 +85,23 @@ static const char *near_engine(const char *word)
 {
     static const struct {
         const char *word, *here;
-    } rows[] = {{"sbatch", "slurm"},   {"srun", "slurm"},
-                {"k8s", "kubernetes"}, {"kubectl", "kubernetes"},
-                {"openmpi", "mpi"},    {"mpirun", "mpi"},
-                {"mpich", "mpi"},      {"mpiexec", "mpi"}};
+    } rows[] = {{"sbatch", "slurm"},       {"srun", "slurm"},  {"k8s", "kubernetes"},
+                {"kubectl", "kubernetes"}, {"openmpi", "mpi"}, {"mpirun", "mpi"},
+                {"mpich", "mpi"},          {"mpiexec", "mpi"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcasecmp(rows[i].word, word) == 0)
             return rows[i].here;
     return jr_value_near("ENGINE", word);
 }
 
-/* No engine is stated, or none that there is: name the line to type. The engine
- * may stand behind the spec as a word. */
+/* No engine is stated, or none that there is: name the line to type. The engine may stand behind
+ * the spec as a word. */
 static int refuse_engine(const struct jr_cli *cli)
 {
     const char *engine = cli->engine;
     bool bare = engine == NULL && cli->words_count == 2;
     const char *word = bare ? cli->words[1] : engine;
-    const char *near = word == NULL                  ? NULL
-                       : jr_session_has_engine(word) ? word
-                                                     : near_engine(word);
+    const char *near = word == NULL ? NULL : jr_session_has_engine(word) ? word : near_engine(word);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, "--engine wants slurm, kubernetes or mpi");
     if (engine != NULL)
@@ -116,13 +109,11 @@ static int refuse_engine(const struct jr_cli *cli)
     if (engine != NULL && near != NULL)
         jr_buf_printf(&text, "; did you mean '%s'?", near);
     if (cli->words_count > 0 && (engine == NULL || near != NULL)) {
-        jr_buf_printf(&text, "%s type: jobrun %s ", engine == NULL ? ";" : "",
-                      cli->verb->name);
+        jr_buf_printf(&text, "%s type: jobrun %s ", engine == NULL ? ";" : "", cli->verb->name);
         jr_shell_quote(&text, cli->words[0]);
         jr_buf_printf(&text, " --engine %s", near == NULL ? "slurm" : near);
     }
-    return jr_cli_say(cli, JR_STATUS_USAGE, "%s",
-                      text.failed ? "out of memory" : text.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "%s", text.failed ? "out of memory" : text.data);
 }
 
 static int check_render_words(const struct jr_cli *cli)
@@ -133,8 +124,7 @@ static int check_render_words(const struct jr_cli *cli)
     if (status != 0)
         return status;
     if (cli->words_count != 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "%s wants one spec: jobrun %s SPEC --engine %s",
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants one spec: jobrun %s SPEC --engine %s",
                           cli->verb->name, cli->verb->name, cli->engine);
     if (strcmp(cli->engine, "slurm") == 0 && strcmp(cli->words[0], "-") == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
@@ -144,8 +134,7 @@ static int check_render_words(const struct jr_cli *cli)
 }
 
 /* Tell what the session of a cell found. */
-static void print_cell_findings(void *data, struct jr_session *cell,
-                                enum jr_status status,
+static void print_cell_findings(void *data, struct jr_session *cell, enum jr_status status,
                                 const struct jr_error *err)
 {
     (void)jr_stage_told(cell, data, status, err);
@@ -162,8 +151,8 @@ static int check_sweep_engine(const struct jr_cli *cli)
     return jr_stage_check_sweep(cli);
 }
 
-static int render_sweep(struct jr_render *render, struct jr_cli *cli,
-                        struct jr_buf *out, bool freezes)
+static int render_sweep(struct jr_render *render, struct jr_cli *cli, struct jr_buf *out,
+                        bool freezes)
 {
     struct jr_strv command = rendered_command(cli);
     struct jr_error err = {0};
@@ -172,54 +161,48 @@ static int render_sweep(struct jr_render *render, struct jr_cli *cli,
         failed = jr_stage_facts(render->session, cli);
     if (failed != 0)
         return failed;
-    render->options = (struct jr_sweep_submit_options){
-        .sweep = {.parallel = cli->parallel_value,
-                  .resume = cli->resume,
-                  .skip_failed = cli->skip_failed,
-                  .refused = print_cell_findings,
-                  .data = cli},
-        .freezes = freezes,
-        .command = command.items,
-        .program = jr_support_program(&cli->arena, cli->environ)};
+    render->options =
+        (struct jr_sweep_submit_options){.sweep = {.parallel = cli->parallel_value,
+                                                   .resume = cli->resume,
+                                                   .skip_failed = cli->skip_failed,
+                                                   .refused = print_cell_findings,
+                                                   .data = cli},
+                                         .freezes = freezes,
+                                         .command = command.items,
+                                         .program = jr_support_program(&cli->arena, cli->environ)};
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    enum jr_status status = jr_session_submit_sweep(
-        &render->sweep, render->session, &render->options, out, &err);
+    enum jr_status status =
+        jr_session_submit_sweep(&render->sweep, render->session, &render->options, out, &err);
     if (status != JR_STATUS_OK && err.text[0] == '\0')
         return (int)status; /* a cell has told why */
     return jr_stage_told(render->session, cli, status, &err);
 }
 
-static int render_job(struct jr_session *session, struct jr_cli *cli,
-                      struct jr_buf *out, bool freezes)
+static int render_job(struct jr_session *session, struct jr_cli *cli, struct jr_buf *out,
+                      bool freezes)
 {
     struct jr_strv command = rendered_command(cli);
     const char *folder = NULL;
     struct jr_error err = {0};
-    int failed =
-        jr_stage_check_one_job(cli, cli->run_id != NULL ? "--run-id" : NULL);
+    int failed = jr_stage_check_one_job(cli, cli->run_id != NULL ? "--run-id" : NULL);
     if (failed == 0 && cli->on != NULL)
         failed = jr_stage_facts(session, cli);
     else if (failed == 0)
-        failed = jr_stage_told(session, cli,
-                               jr_session_assume_machine(session, &err), &err);
+        failed = jr_stage_told(session, cli, jr_session_assume_machine(session, &err), &err);
     if (failed == 0 && freezes)
-        failed = jr_stage_told(
-            session, cli, jr_submission_make(session, &folder, &err), &err);
+        failed = jr_stage_told(session, cli, jr_submission_make(session, &folder, &err), &err);
     if (failed != 0)
         return failed;
     if (folder != NULL)
         command = frozen_command(cli, folder);
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    const struct jr_render_request request = {.engine = cli->engine,
-                                              .command = command.items};
-    return jr_stage_told(session, cli,
-                         jr_session_render(session, &request, out, &err), &err);
+    const struct jr_render_request request = {.engine = cli->engine, .command = command.items};
+    return jr_stage_told(session, cli, jr_session_render(session, &request, out, &err), &err);
 }
 
-int jr_render_open(struct jr_render *ret, struct jr_cli *cli,
-                   struct jr_buf *out, bool freezes)
+int jr_render_open(struct jr_render *ret, struct jr_cli *cli, struct jr_buf *out, bool freezes)
 {
     struct jr_session_options options = jr_stage_options(cli);
     bool sweep = false;
@@ -255,9 +238,8 @@ int jr_cmd_render(struct jr_cli *cli)
 }
 
 /*
- * jobrun submit: sbatch with the rendered script as its standard input. The job
- * id, which sbatch prints before it waits, tells a job that went wrong from one
- * that was never taken.
+ * jobrun submit: sbatch with the rendered script as its standard input. The job id, which sbatch
+ * prints before it waits, tells a job that went wrong from one that was never taken.
  */
 
 /* What goes to sbatch and comes from it; -1: not open. */
@@ -280,8 +262,7 @@ static int prepare_sbatch(struct sbatch *run, const struct jr_buf *script)
 {
     int pipe_fds[2];
     run->script = jr_memory_file("jobrun");
-    if (run->script < 0 ||
-        jr_io_write_all(run->script, script->data, script->len) != 0 ||
+    if (run->script < 0 || jr_io_write_all(run->script, script->data, script->len) != 0 ||
         lseek(run->script, 0, SEEK_SET) != 0 || pipe2(pipe_fds, O_CLOEXEC) != 0)
         return errno;
     run->out = pipe_fds[0];
@@ -294,30 +275,26 @@ static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
     char *const words[] = {(char[]){"sbatch"}, (char[]){"--parsable"},
                            cli->wait != NULL ? (char[]){"--wait"} : NULL, NULL};
     const int fds[3] = {run->script, run->in, STDERR_FILENO};
-    const struct jr_subprocess sbatch = {
-        .argv = words, .envp = cli->environ, .fds = fds};
+    const struct jr_subprocess sbatch = {.argv = words, .envp = cli->environ, .fds = fds};
     run->pid = jr_subprocess_start(&sbatch);
     return run->pid < 0 ? errno : 0;
 }
 
 /* What was frozen for the job is removed by `prune` once the job has ended. */
-static void note_job(const struct sbatch *run, const struct jr_cli *cli,
-                     char *job)
+static void note_job(const struct sbatch *run, const struct jr_cli *cli, char *job)
 {
     struct jr_error err = {0};
     const struct jr_render *render = run->render;
     job[strcspn(job, "\n")] = '\0';
-    int failed = render->sweep != NULL
-                     ? jr_sweep_submission_note_job(render->sweep, job, &err)
-                     : jr_submission_note_job(render->session, job, &err);
+    int failed = render->sweep != NULL ? jr_sweep_submission_note_job(render->sweep, job, &err)
+                                       : jr_submission_note_job(render->session, job, &err);
     if (failed != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
 }
 
-/* Forward its output at once; return whether there was any. If the id of a job
- * cannot be printed, the job exists anyway, so that is reported. */
-static bool relay_sbatch_output(const struct sbatch *run,
-                                const struct jr_cli *cli, int *ret_status)
+/* Forward its output at once; return whether there was any. If the id of a job cannot be printed,
+ * the job exists anyway, so that is reported. */
+static bool relay_sbatch_output(const struct sbatch *run, const struct jr_cli *cli, int *ret_status)
 {
     char bytes[256];
     bool any = false;
@@ -328,10 +305,9 @@ static bool relay_sbatch_output(const struct sbatch *run,
         if (len <= 0)
             return any;
         bytes[len] = '\0';
-        if (*ret_status == 0 &&
-            !jr_cli_write(cli, bytes, (size_t)len, ret_status))
-            (void)jr_cli_say(cli, 0, "the job was accepted: %.*s",
-                             (int)strcspn(bytes, "\n"), bytes);
+        if (*ret_status == 0 && !jr_cli_write(cli, bytes, (size_t)len, ret_status))
+            (void)jr_cli_say(cli, 0, "the job was accepted: %.*s", (int)strcspn(bytes, "\n"),
+                             bytes);
         if (!any)
             note_job(run, cli, bytes);
         any = true;
@@ -346,8 +322,7 @@ static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
     run->taken = relay_sbatch_output(run, cli, &unprinted);
     while (waitpid(run->pid, &status, 0) < 0)
         if (errno != EINTR)
-            return jr_cli_say(cli, JR_STATUS_LAUNCH, "sbatch was lost: %s",
-                              strerror(errno));
+            return jr_cli_say(cli, JR_STATUS_LAUNCH, "sbatch was lost: %s", strerror(errno));
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);
     if (WEXITSTATUS(status) != 0 && !run->taken)
@@ -371,8 +346,7 @@ static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
                             "sbatch is not in PATH: submit on a machine that "
                             "has the cluster's commands");
     else if (failed != 0)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot start sbatch: %s",
-                            strerror(failed));
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot start sbatch: %s", strerror(failed));
     else
         status = finish_sbatch(&run, cli);
     *ret_taken = run.taken;
@@ -391,10 +365,9 @@ static void discard_render(const struct jr_render *render)
         jr_submission_discard(render->session);
 }
 
-/* The sweep was waited for: what its cells got, and not what sbatch says of the
- * tasks, the highest. */
-static int sweep_status(const struct jr_cli *cli,
-                        const struct jr_render *render, int status)
+/* The sweep was waited for: what its cells got, and not what sbatch says of the tasks, the
+ * highest. */
+static int sweep_status(const struct jr_cli *cli, const struct jr_render *render, int status)
 {
     struct jr_error err = {0};
     int code = 0;
@@ -414,8 +387,7 @@ int jr_cmd_submit(struct jr_cli *cli)
                           "SPEC --engine kubernetes | kubectl apply -f -");
     if (cli->wait != NULL && cli->wait[0] != '\0')
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "submit waits until the job ends: type --wait "
-                          "without a time");
+                          "submit waits until the job ends: type --wait without a time");
     struct jr_render render;
     bool taken = false;
     int status = jr_render_open(&render, cli, &script, true);

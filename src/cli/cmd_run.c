@@ -1,5 +1,5 @@
-/* The verbs that lead one job through its stages, run, rerun, plan and resolve,
- * and agent, which does that for a controller. cli.h declares them. */
+/* The verbs that lead one job through its stages, run, rerun, plan and resolve, and agent, which
+ * does that for a controller. cli.h declares them. */
 #include "cli/output.h"
 
 #include <stdlib.h>
@@ -20,17 +20,15 @@
 #include "base/banned.h"
 
 /* What `submit` has frozen is a spec, and all that it is run with. */
-static int check_frozen(const struct jr_cli *cli,
-                        struct jr_session_options *options)
+static int check_frozen(const struct jr_cli *cli, struct jr_session_options *options)
 {
     if (cli->frozen == NULL)
         return 0;
     if (cli->frozen[0] != '/')
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--frozen wants the absolute path of a folder that "
-                          "`jobrun submit` made");
-    if (cli->words_count > 0 || cli->rest != NULL || cli->count != NULL ||
-        cli->sets.count > 0 || cli->sweeps.count > 0)
+                          "--frozen wants the absolute path of a folder that `jobrun submit` made");
+    if (cli->words_count > 0 || cli->rest != NULL || cli->count != NULL || cli->sets.count > 0 ||
+        cli->sweeps.count > 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "a frozen job is run as it was submitted: --frozen "
                           "takes no spec, no --set, no --sweep and no command");
@@ -42,8 +40,7 @@ static int check_frozen(const struct jr_cli *cli,
 static int load_frozen(struct jr_session *session, const struct jr_cli *cli)
 {
     struct jr_error err = {0};
-    return jr_stage_told(session, cli,
-                         jr_submission_load(session, cli->cell, &err), &err);
+    return jr_stage_told(session, cli, jr_submission_load(session, cli->cell, &err), &err);
 }
 
 int jr_cmd_run(struct jr_cli *cli)
@@ -63,8 +60,7 @@ int jr_cmd_run(struct jr_cli *cli)
     if (status == 0 && !sweep)
         status = jr_stage_check_one_job(cli, NULL);
     if (status == 0)
-        status = sweep ? jr_stage_run_sweep(session, cli)
-                       : jr_stage_run(session, cli);
+        status = sweep ? jr_stage_run_sweep(session, cli) : jr_stage_run(session, cli);
     jr_session_close(session);
     return status;
 }
@@ -79,8 +75,7 @@ static const char *cell_number(const char *folder)
     return folder;
 }
 
-static int run_again(struct jr_cli *cli, const char *id,
-                     const struct jr_rerun *rerun)
+static int run_again(struct jr_cli *cli, const char *id, const struct jr_rerun *rerun)
 {
     struct jr_session_options options = jr_stage_options(cli);
     struct jr_session *session = NULL;
@@ -99,8 +94,7 @@ static int run_again(struct jr_cli *cli, const char *id,
     if (status == 0)
         jr_rerun_keep_values(session, rerun);
     if (status == 0)
-        status = jr_stage_told(
-            session, cli, jr_session_load(session, &rerun->source, &err), &err);
+        status = jr_stage_told(session, cli, jr_session_load(session, &rerun->source, &err), &err);
     if (status == 0)
         status = jr_stage_run(session, cli);
     jr_session_close(session);
@@ -111,8 +105,7 @@ static int run_again(struct jr_cli *cli, const char *id,
 static int rerun_id(struct jr_cli *cli, const char *id)
 {
     JR_FREE char *here = cli->sweep_dir == NULL ? NULL : getcwd(NULL, 0);
-    JR_FREE char *log_dir =
-        here == NULL ? NULL : jr_io_absolute(here, cli->sweep_dir);
+    JR_FREE char *log_dir = here == NULL ? NULL : jr_io_absolute(here, cli->sweep_dir);
     const struct jr_rerun_options options = {.exact = cli->exact,
                                              .local = cli->local,
                                              .code = cli->code,
@@ -120,10 +113,9 @@ static int rerun_id(struct jr_cli *cli, const char *id)
                                              .log_dir = log_dir};
     struct jr_rerun rerun;
     struct jr_error err = {0};
-    int status =
-        jr_rerun_prepare(&rerun, jr_cli_log_dir(cli), id, &options, &err) != 0
-            ? jr_cli_say(cli, (int)err.status, "%s", err.text)
-            : run_again(cli, id, &rerun);
+    int status = jr_rerun_prepare(&rerun, jr_cli_log_dir(cli), id, &options, &err) != 0
+                     ? jr_cli_say(cli, (int)err.status, "%s", err.text)
+                     : run_again(cli, id, &rerun);
     jr_rerun_release(&rerun);
     return status;
 }
@@ -132,9 +124,8 @@ int jr_cmd_rerun(struct jr_cli *cli)
 {
     char id[256];
     if (cli->rest != NULL)
-        return jr_cli_say(
-            cli, JR_STATUS_USAGE,
-            "rerun takes no arguments: a run is repeated with its own");
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "rerun takes no arguments: a run is repeated with its own");
     int status = jr_cli_find_run(cli, id);
     return status != 0 ? status : rerun_id(cli, id);
 }
@@ -176,16 +167,14 @@ int jr_cmd_plan(struct jr_cli *cli)
     if (status == 0)
         status = make_plan(session, cli);
     if (status == 0)
-        status = jr_stage_print(session, cli,
-                                format == 1 ? JR_TEXT_PLAN_JSON : what);
+        status = jr_stage_print(session, cli, format == 1 ? JR_TEXT_PLAN_JSON : what);
     if (status == 0 && cli->on == NULL)
         status = check_machine(session, cli);
     jr_session_close(session);
     return status;
 }
 
-/* jobrun resolve: the spec with every MISSING field filled, or where each value
- * came from. */
+/* jobrun resolve: the spec with every MISSING field filled, or where each value came from. */
 
 int jr_cmd_resolve(struct jr_cli *cli)
 {
@@ -198,13 +187,11 @@ int jr_cmd_resolve(struct jr_cli *cli)
     if (format < 0)
         return JR_STATUS_USAGE;
     if (cli->lock && (cli->explain || format == 1))
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--lock prints a spec: leave out %s",
+        return jr_cli_say(cli, JR_STATUS_USAGE, "--lock prints a spec: leave out %s",
                           cli->explain ? "--explain" : "--json");
     int status = jr_stage_resolve(&session, cli, NULL);
     if (status == 0)
-        status = jr_stage_print(session, cli,
-                                format == 1 ? JR_TEXT_EXPLAIN_JSON : what);
+        status = jr_stage_print(session, cli, format == 1 ? JR_TEXT_EXPLAIN_JSON : what);
     jr_session_close(session);
     return status;
 }

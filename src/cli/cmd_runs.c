@@ -1,5 +1,5 @@
-/* jobrun runs: what runs there are, from their folders alone; and jobrun prune,
- * which removes old ones. cli.h declares them. */
+/* jobrun runs: what runs there are, from their folders alone; and jobrun prune, which removes old
+ * ones. cli.h declares them. */
 #include "cli/cmd_runs.h"
 
 #include <ctype.h>
@@ -44,21 +44,18 @@ void jr_cli_say_whose(const struct jr_cli *cli, const char *id)
 
 int jr_cli_table_format(const struct jr_cli *cli)
 {
-    static const char *const formats[] = {"text", "json", "csv", "markdown",
-                                          NULL};
+    static const char *const formats[] = {"text", "json", "csv", "markdown", NULL};
     bool table = cli->format != NULL && strcmp(cli->format, "table") == 0;
     return table && !cli->json ? JR_ROWS_TEXT : jr_cli_format(cli, formats);
 }
 
-int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
-                 struct jr_set *ret)
+int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena, struct jr_set *ret)
 {
     const char *bad;
     *ret = (struct jr_set){.all = true};
     if (cli->ranks == NULL || jr_set_parse(ret, arena, cli->ranks, &bad))
         return 0;
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "--rank wants ranks like 0-3,8, not '%s'", cli->ranks);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "--rank wants ranks like 0-3,8, not '%s'", cli->ranks);
 }
 
 /* Keep the runs whose ids begin with `run`; all of them where none does. */
@@ -77,8 +74,7 @@ static void keep_candidates(struct jr_records *records, const char *run)
 }
 
 /* What may be meant by a word that no run is called by. */
-static void add_meant_run(struct jr_buf *out, const struct jr_cli *cli,
-                          const char *run)
+static void add_meant_run(struct jr_buf *out, const struct jr_cli *cli, const char *run)
 {
     static const char *const latest[] = {"latest", NULL};
     const char *verb = cli->verb->name;
@@ -89,15 +85,13 @@ static void add_meant_run(struct jr_buf *out, const struct jr_cli *cli,
         jr_buf_str(out, " (did you mean latest?)");
     else if (run[0] != '\0' && strspn(run, "0123456789") == strlen(run) &&
              strcmp(verb, "logs") == 0)
-        jr_buf_printf(out, " (rank %s: jobrun logs latest --rank %s)", run,
-                      run);
+        jr_buf_printf(out, " (rank %s: jobrun logs latest --rank %s)", run, run);
     else if (jr_near_file_is_yaml(run) && access(run, F_OK) == 0)
         jr_buf_str(out, " (that is a spec; a run is called by its id)");
 }
 
 /* No run is meant, or several are: say so, and show the newest ones. */
-static int refuse_run(const struct jr_cli *cli, const char *run,
-                      const struct jr_error *err)
+static int refuse_run(const struct jr_cli *cli, const char *run, const struct jr_error *err)
 {
     enum { MOST_SHOWN = 5 };
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -150,12 +144,11 @@ bool jr_cli_find_far_cell(struct jr_cli *cli, struct jr_far_cell *ret)
     const char *log_dir = jr_cli_log_dir(cli);
     char sweep[256], id[256];
     char *dir = NULL;
-    if (cli->words_count > 1 || cell == NULL ||
-        !jr_sweep_find(sweep, log_dir, run) ||
+    if (cli->words_count > 1 || cell == NULL || !jr_sweep_find(sweep, log_dir, run) ||
         jr_sweep_find_cell(&dir, id, log_dir, sweep, cell + 1, NULL) != 0)
         return false;
-    *ret = (struct jr_far_cell){jr_arena_strdup(&cli->arena, dir),
-                                jr_arena_strdup(&cli->arena, id)};
+    *ret =
+        (struct jr_far_cell){jr_arena_strdup(&cli->arena, dir), jr_arena_strdup(&cli->arena, id)};
     free(dir);
     return !cli->arena.failed && jr_far_cell_runs(ret);
 }
@@ -170,35 +163,29 @@ static int find_cell(struct jr_cli *cli, char ret_id[static 256])
     char *folder = NULL;
     (void)memcpy(sweep, ret_id, sizeof sweep);
     if (cell == NULL)
-        return jr_cli_say(
-            cli, JR_STATUS_USAGE,
-            "%s is a sweep of %zu cells: name one of them, jobrun "
-            "%s %s/0; `jobrun show %s` lists them",
-            sweep, jr_sweep_count_cells(log_dir, sweep), cli->verb->name, run,
-            run);
-    if (jr_sweep_find_cell(&folder, ret_id, log_dir, sweep, cell + 1, &err) !=
-        0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "%s is a sweep of %zu cells: name one of them, jobrun "
+                          "%s %s/0; `jobrun show %s` lists them",
+                          sweep, jr_sweep_count_cells(log_dir, sweep), cli->verb->name, run, run);
+    if (jr_sweep_find_cell(&folder, ret_id, log_dir, sweep, cell + 1, &err) != 0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     cli->sweep_dir = jr_arena_strdup(&cli->arena, log_dir);
     cli->sweep_id = jr_arena_strdup(&cli->arena, sweep);
-    cli->cell_name = jr_arena_printf(&cli->arena, "%s/%s", sweep,
-                                     ret_id + strspn(ret_id, "0"));
+    cli->cell_name = jr_arena_printf(&cli->arena, "%s/%s", sweep, ret_id + strspn(ret_id, "0"));
     if (strspn(ret_id, "0") == strlen(ret_id))
         cli->cell_name = jr_arena_printf(&cli->arena, "%s/0", sweep);
     cli->log_dir = jr_arena_strdup(&cli->arena, folder);
     free(folder);
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    if (jr_sweep_check_begun(cli->log_dir, ret_id, run, cli->verb->name,
-                             &err) == 0)
+    if (jr_sweep_check_begun(cli->log_dir, ret_id, run, cli->verb->name, &err) == 0)
         return 0;
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }
 
 static bool is_rank_set(const char *word)
 {
-    return isdigit((unsigned char)word[0]) &&
-           word[strspn(word, "0123456789,-/")] == '\0';
+    return isdigit((unsigned char)word[0]) && word[strspn(word, "0123456789,-/")] == '\0';
 }
 
 int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
@@ -207,19 +194,15 @@ int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
     if (cli->words_count > 1 && is_rank_set(cli->words[1]) &&
         jr_option_allowed(jr_option_by_name("rank", 4), cli->verb->name))
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "give one run only: what is '%s'? (ranks: jobrun %s "
-                          "%s --rank %s)",
-                          cli->words[1], cli->verb->name, cli->words[0],
-                          cli->words[1]);
+                          "give one run only: what is '%s'? (ranks: jobrun %s %s --rank %s)",
+                          cli->words[1], cli->verb->name, cli->words[0], cli->words[1]);
     if (cli->words_count > 1 && jr_line_is_setting(cli->words[1]) &&
         strcmp(cli->verb->name, "rerun") == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "a run is repeated as it was; to change it, type: "
-                          "jobrun SPEC -s %s",
+                          "a run is repeated as it was; to change it, type: jobrun SPEC -s %s",
                           cli->words[1]);
     if (cli->words_count > 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "give one run only: what is '%s'?", cli->words[1]);
+        return jr_cli_say(cli, JR_STATUS_USAGE, "give one run only: what is '%s'?", cli->words[1]);
     const char *run = named_run(cli);
     if (jr_sweep_find(ret_id, jr_cli_log_dir(cli), run))
         return find_cell(cli, ret_id);
@@ -247,8 +230,7 @@ int jr_cmd_runs(struct jr_cli *cli)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     }
     if (out.len == 0 && !out.failed)
-        (void)jr_cli_say(cli, 0,
-                         "no runs in '%s' (--log-dir DIR: another folder)",
+        (void)jr_cli_say(cli, 0, "no runs in '%s' (--log-dir DIR: another folder)",
                          jr_cli_log_dir(cli));
     return jr_cli_out(cli, &out);
 }
@@ -257,8 +239,7 @@ int jr_cmd_runs(struct jr_cli *cli)
 
 enum { KEEP = 50 }; /* runs, where nothing was said */
 
-static int read_prune_options(const struct jr_cli *cli,
-                              struct jr_prune_options *ret)
+static int read_prune_options(const struct jr_cli *cli, struct jr_prune_options *ret)
 {
     ret->dry = cli->dry_run;
     ret->code = cli->code;
@@ -270,31 +251,27 @@ static int read_prune_options(const struct jr_cli *cli,
     return 0;
 }
 
-static void print_pruned(const struct jr_cli *cli,
-                         const struct jr_pruned *pruned)
+static void print_pruned(const struct jr_cli *cli, const struct jr_pruned *pruned)
 {
     struct jr_buf out = JR_BUF_INIT;
-    jr_buf_printf(&out, "jobrun: %s %s%u run%s",
-                  cli->dry_run ? "would remove" : "removed",
+    jr_buf_printf(&out, "jobrun: %s %s%u run%s", cli->dry_run ? "would remove" : "removed",
                   cli->code ? "the copied code of " : "", pruned->removed,
                   pruned->removed == 1 ? "" : "s");
     if (pruned->bytes > 0)
         jr_buf_printf(&out, " (%" PRIu64 " KiB)", pruned->bytes / 1024);
     jr_buf_printf(&out, ", kept %u", pruned->kept);
     if (pruned->unfinished > 0)
-        jr_buf_printf(&out, "; %u that %s not finished %s left alone",
-                      pruned->unfinished,
+        jr_buf_printf(&out, "; %u that %s not finished %s left alone", pruned->unfinished,
                       pruned->unfinished == 1 ? "has" : "have",
                       pruned->unfinished == 1 ? "was" : "were");
     if (pruned->foreign > 0)
-        jr_buf_printf(&out, "; %u of other users %s left alone",
-                      pruned->foreign, pruned->foreign == 1 ? "was" : "were");
+        jr_buf_printf(&out, "; %u of other users %s left alone", pruned->foreign,
+                      pruned->foreign == 1 ? "was" : "were");
     jr_buf_char(&out, '\n');
     jr_cli_err(cli, &out);
 }
 
-static void print_pruned_submissions(const struct jr_cli *cli,
-                                     const struct jr_pruned *pruned)
+static void print_pruned_submissions(const struct jr_cli *cli, const struct jr_pruned *pruned)
 {
     struct jr_buf out = JR_BUF_INIT;
     if (pruned->removed + pruned->unfinished == 0)
@@ -332,14 +309,11 @@ int jr_cmd_prune(struct jr_cli *cli)
         return status;
     struct jr_pruned sweeps = {0};
     if (!cli->code)
-        jr_sweeps_prune(&sweeps, &out, &bad, jr_cli_log_dir(cli), &options,
-                        cli->environ);
-    if (jr_records_prune(&pruned, &out, &bad, jr_cli_log_dir(cli), &options,
-                         &err) != 0)
+        jr_sweeps_prune(&sweeps, &out, &bad, jr_cli_log_dir(cli), &options, cli->environ);
+    if (jr_records_prune(&pruned, &out, &bad, jr_cli_log_dir(cli), &options, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     add_pruned(&pruned, &sweeps);
-    jr_submissions_prune(&submitted, &out, &bad, jr_cli_log_dir(cli), &options,
-                         cli->environ);
+    jr_submissions_prune(&submitted, &out, &bad, jr_cli_log_dir(cli), &options, cli->environ);
     status = jr_cli_out(cli, &out);
     jr_cli_err(cli, &bad);
     print_pruned(cli, &pruned);

@@ -1,6 +1,5 @@
-/* The verbs that show a run: how it went and what its ranks are doing (show),
- * what it came to (report), what its ranks wrote (logs) and do (top). cli.h
- * declares them. */
+/* The verbs that show a run: how it went and what its ranks are doing (show), what it came to
+ * (report), what its ranks wrote (logs) and do (top). cli.h declares them. */
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -41,10 +40,8 @@ static int show_stacks(struct jr_cli *cli, const char *id, bool json)
     struct jr_buf out = JR_BUF_INIT;
     struct jr_set ranks;
     int status = jr_cli_ranks(cli, &arena, &ranks);
-    const struct jr_stacks_view view = {.ranks = &ranks,
-                                        .attempt = cli->attempt};
-    json_t *stacks =
-        status != 0 ? NULL : jr_stacks_of(jr_cli_log_dir(cli), id, &view, &err);
+    const struct jr_stacks_view view = {.ranks = &ranks, .attempt = cli->attempt};
+    json_t *stacks = status != 0 ? NULL : jr_stacks_of(jr_cli_log_dir(cli), id, &view, &err);
     jr_arena_release(&arena);
     if (status != 0)
         return status;
@@ -53,16 +50,14 @@ static int show_stacks(struct jr_cli *cli, const char *id, bool json)
     if (json)
         stacks_json(&out, id, stacks);
     else if (json_array_size(stacks) == 0)
-        (void)jr_cli_say(cli, 0,
-                         "no such rank is running, and none left a hang.json");
+        (void)jr_cli_say(cli, 0, "no such rank is running, and none left a hang.json");
     else
         jr_stacks_print(&out, stacks);
     json_decref(stacks);
     return jr_cli_out(cli, &out);
 }
 
-/* Where the copy is that the ranks executed; one line for each node that has
- * its own. */
+/* Where the copy is that the ranks executed; one line for each node that has its own. */
 static int show_code(struct jr_cli *cli, const char *id)
 {
     struct jr_error err = {0};
@@ -75,8 +70,7 @@ static int show_code(struct jr_cli *cli, const char *id)
 }
 
 /* The table of a sweep, to standard output or to --output. */
-static int show_sweep(struct jr_cli *cli, const char *id,
-                      enum jr_row_format format)
+static int show_sweep(struct jr_cli *cli, const char *id, enum jr_row_format format)
 {
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
@@ -104,11 +98,10 @@ static int check_table_options(const struct jr_cli *cli, int format)
                          : cli->columns != NULL ? "--columns"
                          : cli->top != NULL     ? "--top"
                                                 : NULL;
-    return option == NULL ? 0
-                          : jr_cli_say(cli, JR_STATUS_USAGE,
-                                       "%s is for the table of a sweep, and "
-                                       "this is one run",
-                                       option);
+    return option == NULL
+               ? 0
+               : jr_cli_say(cli, JR_STATUS_USAGE,
+                            "%s is for the table of a sweep, and this is one run", option);
 }
 
 /* What only one run has. */
@@ -119,13 +112,11 @@ static int check_run_options(const struct jr_cli *cli, const char *id)
                          : cli->ranks != NULL   ? "--rank"
                          : cli->attempt != NULL ? "--attempt"
                                                 : NULL;
-    return option == NULL
-               ? 0
-               : jr_cli_say(cli, JR_STATUS_USAGE,
-                            "%s is for one run, and %s is a sweep: name one of "
-                            "its cells, jobrun show %s/0; `jobrun show %s` "
-                            "lists them",
-                            option, id, id, id);
+    return option == NULL ? 0
+                          : jr_cli_say(cli, JR_STATUS_USAGE,
+                                       "%s is for one run, and %s is a sweep: name one of its "
+                                       "cells, jobrun show %s/0; `jobrun show %s` lists them",
+                                       option, id, id, id);
 }
 
 int jr_cmd_show(struct jr_cli *cli)
@@ -134,13 +125,11 @@ int jr_cmd_show(struct jr_cli *cli)
     int format = jr_cli_table_format(cli);
     if (format >= 0 && jr_cli_find_sweep(cli, id)) {
         int refused = check_run_options(cli, id);
-        return refused != 0 ? refused
-                            : show_sweep(cli, id, (enum jr_row_format)format);
+        return refused != 0 ? refused : show_sweep(cli, id, (enum jr_row_format)format);
     }
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
-    int status =
-        format < 0 ? JR_STATUS_USAGE : check_table_options(cli, format);
+    int status = format < 0 ? JR_STATUS_USAGE : check_table_options(cli, format);
     if (status == 0)
         status = jr_cli_find_run(cli, id);
     if (status != 0)
@@ -151,14 +140,11 @@ int jr_cmd_show(struct jr_cli *cli)
     if (cli->stacks)
         return show_stacks(cli, id, format == 1);
     if (cli->ranks != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "show takes --rank only with --stacks");
-    const struct jr_record_view view = {.attempt = cli->attempt,
-                                        .color = cli->color_out};
+        return jr_cli_say(cli, JR_STATUS_USAGE, "show takes --rank only with --stacks");
+    const struct jr_record_view view = {.attempt = cli->attempt, .color = cli->color_out};
     const char *log_dir = jr_cli_log_dir(cli);
-    int failed = format == 1
-                     ? jr_record_results(&out, log_dir, id, cli->attempt, &err)
-                     : jr_record_show(&out, log_dir, id, &view, &err);
+    int failed = format == 1 ? jr_record_results(&out, log_dir, id, cli->attempt, &err)
+                             : jr_record_show(&out, log_dir, id, &view, &err);
     if (failed)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     if (format != 1)
@@ -170,8 +156,7 @@ int jr_cmd_show(struct jr_cli *cli)
 
 /* Append how to get from the folder `from` to `to`, both absolute and folded:
  * "../runs/ID". */
-static void add_relative_path(struct jr_buf *out, const char *from,
-                              const char *to)
+static void add_relative_path(struct jr_buf *out, const char *from, const char *to)
 {
     size_t same = 0;
     for (size_t i = 0;; i++) {
@@ -189,14 +174,12 @@ static void add_relative_path(struct jr_buf *out, const char *from,
 }
 
 /* The run folder as the report's links name it. 0 or -1. */
-static int find_run_link(struct jr_buf *out, const struct jr_cli *cli,
-                         const char *id)
+static int find_run_link(struct jr_buf *out, const struct jr_cli *cli, const char *id)
 {
     JR_FREE char *here = getcwd(NULL, 0);
     JR_BUF_CLEANUP struct jr_buf run = JR_BUF_INIT, folder = JR_BUF_INIT;
     if (cli->output != NULL && strchr(cli->output, '/') != NULL)
-        jr_buf_add(&folder, cli->output,
-                   (size_t)(strrchr(cli->output, '/') - cli->output) + 1);
+        jr_buf_add(&folder, cli->output, (size_t)(strrchr(cli->output, '/') - cli->output) + 1);
     else
         jr_buf_char(&folder, '.');
     jr_buf_printf(&run, "%s/%s", jr_cli_log_dir(cli), id);
@@ -218,9 +201,8 @@ static int report_sweep(struct jr_cli *cli, const char *id, bool html)
     if (!html)
         return show_sweep(cli, id, JR_ROWS_TEXT);
     if (find_run_link(&way, cli, id) != 0)
-        return jr_cli_say(
-            cli, JR_STATUS_LAUNCH,
-            "cannot find the path from here to the sweep's folder");
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "cannot find the path from here to the sweep's folder");
     if (jr_sweep_page(&out, jr_cli_log_dir(cli), id, way.data, &err) == 0)
         return jr_cli_deliver(cli, &out);
     jr_buf_release(&out);
@@ -266,8 +248,7 @@ static void note_log(void *data, const char *line)
     (void)jr_cli_say(data, 0, "%s", line);
 }
 
-static int print_logs(struct jr_cli *cli, const char *id,
-                      const struct jr_set *ranks)
+static int print_logs(struct jr_cli *cli, const char *id, const struct jr_set *ranks)
 {
     const struct jr_logs_view view = {
         .ranks = ranks,
@@ -286,8 +267,7 @@ static int print_logs(struct jr_cli *cli, const char *id,
 }
 
 /* Those of which the end alone is here, unless that is what is wanted. */
-static void fetch_logs(struct jr_cli *cli, const char *id,
-                       const struct jr_set *ranks)
+static void fetch_logs(struct jr_cli *cli, const char *id, const struct jr_set *ranks)
 {
     const struct jr_fetch_logs wanted = {.log_dir = jr_cli_log_dir(cli),
                                          .id = id,
@@ -318,11 +298,10 @@ int jr_cmd_logs(struct jr_cli *cli)
     return status;
 }
 
-/* jobrun top: the ranks of a run that goes on, until it ends. Of a run in parts
- * it is the ranks of one that runs here. */
+/* jobrun top: the ranks of a run that goes on, until it ends. Of a run in parts it is the ranks of
+ * one that runs here. */
 
-static int watch_run(const struct jr_cli *cli, const char *id,
-                     const struct jr_live *live)
+static int watch_run(const struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     const struct jr_top_watch watch = {.log_dir = jr_cli_log_dir(cli),
                                        .id = id,
@@ -354,16 +333,13 @@ int jr_cmd_top(struct jr_cli *cli)
     if (live.standing == JR_STANDING_RUNNING)
         status = watch_run(cli, id, &live);
     else if (live.standing != JR_STANDING_FINISHED)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH,
-                            "%s has no results, and is not running here",
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "%s has no results, and is not running here",
                             jr_cli_run_name(cli, id));
     jr_live_close(&live);
-    if (status == 0 &&
-        jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {
+    if (status == 0 && jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {
         if (live.standing == JR_STANDING_FINISHED)
-            (void)jr_cli_say(cli, 0, "%s has ended: %s (jobrun show %s)",
-                             jr_cli_run_name(cli, id), live.status,
-                             jr_cli_run_name(cli, id));
+            (void)jr_cli_say(cli, 0, "%s has ended: %s (jobrun show %s)", jr_cli_run_name(cli, id),
+                             live.status, jr_cli_run_name(cli, id));
         jr_live_close(&live);
     }
     return status;

@@ -31,8 +31,7 @@ static void show_run_report(const struct jr_cli *cli, const char *id)
     jr_cli_err(cli, &out);
 }
 
-static int open_live_run(const struct jr_cli *cli, const char *id,
-                         struct jr_live *live)
+static int open_live_run(const struct jr_cli *cli, const char *id, struct jr_live *live)
 {
     struct jr_error err = {0};
     if (jr_live_open(live, jr_cli_log_dir(cli), id, &err) == 0)
@@ -41,18 +40,16 @@ static int open_live_run(const struct jr_cli *cli, const char *id,
 }
 
 /* Why a run that has no results can be neither waited for nor stopped. */
-static int refuse_dead_run(const struct jr_cli *cli, const char *id,
-                           const struct jr_live *live)
+static int refuse_dead_run(const struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     jr_live_explain(&why, live, jr_cli_run_name(cli, id));
-    return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s",
-                      why.failed ? "out of memory" : why.data);
+    return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", why.failed ? "out of memory" : why.data);
 }
 
 /* The exit status; EXPIRED where it still runs at `until_ns`. */
-static int await_run_end(const struct jr_cli *cli, const char *id,
-                         struct jr_live *live, uint64_t until_ns)
+static int await_run_end(const struct jr_cli *cli, const char *id, struct jr_live *live,
+                         uint64_t until_ns)
 {
     struct jr_error err = {0};
     int ended = jr_live_await(live, jr_cli_log_dir(cli), id, until_ns, &err);
@@ -63,8 +60,7 @@ static int await_run_end(const struct jr_cli *cli, const char *id,
 
 static int report_expired(const struct jr_cli *cli, const char *name)
 {
-    return jr_cli_say(cli, EXPIRED,
-                      "%s is still running after %s (jobrun wait %s)", name,
+    return jr_cli_say(cli, EXPIRED, "%s is still running after %s (jobrun wait %s)", name,
                       cli->timeout, name);
 }
 
@@ -75,15 +71,13 @@ static int read_timeout(const struct jr_cli *cli, uint64_t *ret_until_ns)
     *ret_until_ns = 0;
     if (cli->timeout == NULL)
         return 0;
-    if (!jr_num_duration(cli->timeout, &ms) ||
-        ms > (UINT64_MAX - jr_clock_ns()) / 1000000)
+    if (!jr_num_duration(cli->timeout, &ms) || ms > (UINT64_MAX - jr_clock_ns()) / 1000000)
         return jr_mistake_time(cli, "timeout", cli->timeout, "30s or 5m");
     *ret_until_ns = jr_clock_ns() + ms * 1000000;
     return 0;
 }
 
-static int wait_for_run(const struct jr_cli *cli, const char *id,
-                        uint64_t until_ns)
+static int wait_for_run(const struct jr_cli *cli, const char *id, uint64_t until_ns)
 {
     struct jr_live live;
     int status = open_live_run(cli, id, &live);
@@ -123,8 +117,7 @@ static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
     if (ended > 0)
         return report_expired(cli, id);
     if (stop && over)
-        (void)jr_cli_say(cli, 0, "%s has already ended (jobrun show %s)", id,
-                         id);
+        (void)jr_cli_say(cli, 0, "%s has already ended (jobrun show %s)", id, id);
     if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
     jr_cli_err(cli, &out);
@@ -150,8 +143,7 @@ int jr_cmd_wait(struct jr_cli *cli)
     return wait_for_run(cli, id, until_ns);
 }
 
-static int signal_run(const struct jr_cli *cli, const char *id,
-                      const struct jr_live *live)
+static int signal_run(const struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     struct jr_error err = {0};
     if (jr_live_stop(live, jr_cli_run_name(cli, id), &err) == 0)
@@ -180,8 +172,7 @@ static int signal_parts(const struct jr_cli *cli, const char *id)
 }
 
 /* Its jobrun may still have lines for a console that is not read. */
-static void end_showing(const struct jr_cli *cli, const char *id,
-                        const struct jr_live *live)
+static void end_showing(const struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     if (!jr_live_stays(live) || signal_run(cli, id, live) != 0)
         return;
@@ -191,18 +182,16 @@ static void end_showing(const struct jr_cli *cli, const char *id,
                      jr_cli_run_name(cli, id), jr_cli_run_name(cli, id));
 }
 
-/* Nothing runs: whether because it ended, or because its jobrun was killed and
- * left what is swept now. */
-static int report_idle_stop(const struct jr_cli *cli, const char *id,
-                            const struct jr_live *live)
+/* Nothing runs: whether because it ended, or because its jobrun was killed and left what is swept
+ * now. */
+static int report_idle_stop(const struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     struct jr_buf out = JR_BUF_INIT;
     if (live->standing == JR_STANDING_FINISHED)
         end_showing(cli, id, live);
     if (live->standing == JR_STANDING_FINISHED)
         return jr_cli_say(cli, 0, "%s has already ended: %s (jobrun show %s)",
-                          jr_cli_run_name(cli, id), live->status,
-                          jr_cli_run_name(cli, id));
+                          jr_cli_run_name(cli, id), live->status, jr_cli_run_name(cli, id));
     int status = refuse_dead_run(cli, id, live);
     if (jr_lost_sweep(&out, jr_cli_log_dir(cli), id) > 0)
         status = jr_cli_say(cli, 0, "%s", out.failed ? "swept" : out.data);
@@ -210,8 +199,7 @@ static int report_idle_stop(const struct jr_cli *cli, const char *id,
     return status;
 }
 
-static int stop_and_wait(const struct jr_cli *cli, const char *id,
-                         struct jr_live *live)
+static int stop_and_wait(const struct jr_cli *cli, const char *id, struct jr_live *live)
 {
     int status = signal_parts(cli, id);
     if (status == 0)
@@ -224,8 +212,8 @@ static int stop_and_wait(const struct jr_cli *cli, const char *id,
     return 0;
 }
 
-/* Of such a cell the jobrun of its sweep has the agent; when it has ended, its
- * files are here, unless its host was lost. */
+/* Of such a cell the jobrun of its sweep has the agent; when it has ended, its files are here,
+ * unless its host was lost. */
 static int stop_far_cell(struct jr_cli *cli, const struct jr_far_cell *cell)
 {
     char id[256];

@@ -1,13 +1,11 @@
 /*
- * jobrun validate: check specs, on a machine that has none of the hardware;
- * resolve those that name targets, and all with --on, against those machines.
- * Executes nothing, and reads no environment but what --allow-env names; what
- * else comes from there is unknown, and judged by nothing. Findings are the
- * verb's data and go to standard output; the exit status is the lowest of what
- * the files got, 0 aside.
+ * jobrun validate: check specs, on a machine that has none of the hardware; resolve those that name
+ * targets, and all with --on, against those machines. Executes nothing, and reads no environment
+ * but what --allow-env names; what else comes from there is unknown, and judged by nothing.
+ * Findings are the verb's data and go to standard output; the exit status is the lowest of what the
+ * files got, 0 aside.
  *
- * And the other verbs about files of specs: migrate and diff. cli.h declares
- * them.
+ * And the other verbs about files of specs: migrate and diff. cli.h declares them.
  */
 #include <malloc.h>
 #include <string.h>
@@ -60,14 +58,13 @@ static void print_fixes(const struct jr_cli *cli, struct jr_buf *told)
         jr_buf_release(told);
 }
 
-/* Fix the spec on standard input and print it; it is kept to be checked, for it
- * cannot be read again. */
+/* Fix the spec on standard input and print it; it is kept to be checked, for it cannot be read
+ * again. */
 static int fix_stdin(struct jr_spec_checks *checks, const struct jr_cli *cli)
 {
     struct jr_buf told = JR_BUF_INIT;
     struct jr_error err = {0};
-    if (jr_fix_input(&checks->input, &told, STDIN_FILENO, &checks->options,
-                     &err) != 0)
+    if (jr_fix_input(&checks->input, &told, STDIN_FILENO, &checks->options, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_INVALID, "stdin: %s", err.text);
     struct jr_buf copy = {.failed = told.failed};
     jr_buf_add(&copy, checks->input.data, checks->input.len);
@@ -81,8 +78,8 @@ static int fix_stdin(struct jr_spec_checks *checks, const struct jr_cli *cli)
 }
 
 /* Whether the file is fixed as far as it can be. */
-static bool fix_one_file(const struct jr_spec_checks *checks,
-                         const struct jr_cli *cli, const char *path)
+static bool fix_one_file(const struct jr_spec_checks *checks, const struct jr_cli *cli,
+                         const char *path)
 {
     struct jr_buf told = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -93,10 +90,10 @@ static bool fix_one_file(const struct jr_spec_checks *checks,
     return fixed;
 }
 
-/* Fix all before any is checked: the findings of one may lie in another.
- * Returns the exit status, 0 to continue. */
-static int fix_found_specs(struct jr_spec_checks *checks,
-                           const struct jr_cli *cli, bool *ret_unfixed)
+/* Fix all before any is checked: the findings of one may lie in another. Returns the exit status, 0
+ * to continue. */
+static int fix_found_specs(struct jr_spec_checks *checks, const struct jr_cli *cli,
+                           bool *ret_unfixed)
 {
     bool input = names_input(cli);
     if (input && cli->words_count > 1)
@@ -107,18 +104,16 @@ static int fix_found_specs(struct jr_spec_checks *checks,
         return fix_stdin(checks, cli);
     for (size_t i = 0; i < checks->finds.count; i++) {
         const struct jr_found_specs *found = &checks->finds.items[i];
-        if (found->why == NULL && !found->guessed &&
-            !fix_one_file(checks, cli, found->path))
+        if (found->why == NULL && !found->guessed && !fix_one_file(checks, cli, found->path))
             *ret_unfixed = true;
     }
     return 0;
 }
 
-/* Print what was found, beside a spec that went to standard output. CI services
- * see files from the top of the checkout. */
-static int print_checks(const struct jr_spec_checks *checks,
-                        const struct jr_cli *cli, enum jr_diag_format format,
-                        bool unfixed)
+/* Print what was found, beside a spec that went to standard output. CI services see files from the
+ * top of the checkout. */
+static int print_checks(const struct jr_spec_checks *checks, const struct jr_cli *cli,
+                        enum jr_diag_format format, bool unfixed)
 {
     bool beside = checks->input.data != NULL;
     JR_FREE char *cwd = getcwd(NULL, 0);
@@ -132,9 +127,8 @@ static int print_checks(const struct jr_spec_checks *checks,
         .strict = checks->options.strict,
         .color = beside ? cli->color_err : cli->color_out,
     };
-    struct jr_buf out = {
-        .width = jr_cli_message_columns(beside ? STDERR_FILENO : STDOUT_FILENO),
-        .failed = checks->arena.failed || checks->status == JR_STATUS_LAUNCH};
+    struct jr_buf out = {.width = jr_cli_message_columns(beside ? STDERR_FILENO : STDOUT_FILENO),
+                         .failed = checks->arena.failed || checks->status == JR_STATUS_LAUNCH};
     bool valid = jr_diag_report_valid(&report);
     if (!valid || !cli->quiet)
         jr_diags_report(&out, &report, format);
@@ -149,8 +143,7 @@ static int print_checks(const struct jr_spec_checks *checks,
 }
 
 /* Say how many files a folder has that are taken for no specs. */
-static void print_passed(const struct jr_spec_checks *checks,
-                         const struct jr_cli *cli)
+static void print_passed(const struct jr_spec_checks *checks, const struct jr_cli *cli)
 {
     size_t passed = checks->finds.passed;
     if (passed > 0 && !cli->quiet)
@@ -169,13 +162,12 @@ static void keep_memory(void)
 }
 
 /* Check what the words mean, and fix it before with --fix. */
-static int validate_words(struct jr_spec_checks *checks,
-                          const struct jr_cli *cli, enum jr_diag_format format)
+static int validate_words(struct jr_spec_checks *checks, const struct jr_cli *cli,
+                          enum jr_diag_format format)
 {
     bool unfixed = false;
     int status = 0;
-    jr_find_specs(&checks->finds, &checks->arena, cli->words, cli->words_count,
-                  cli->environ);
+    jr_find_specs(&checks->finds, &checks->arena, cli->words, cli->words_count, cli->environ);
     if (cli->fix)
         status = fix_found_specs(checks, cli, &unfixed);
     if (status != 0)
@@ -198,9 +190,8 @@ int jr_cmd_validate(struct jr_cli *cli)
     if (format < 0)
         return JR_STATUS_USAGE;
     if (cli->words_count == 0)
-        return jr_cli_say(
-            cli, JR_STATUS_USAGE,
-            "no spec is given: jobrun validate FILE or FOLDER...");
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "no spec is given: jobrun validate FILE or FOLDER...");
     int status = (int)jr_spec_checks_open(&checks, &options);
     if (checks.arena.failed)
         (void)jr_cli_say(cli, status, "out of memory");
@@ -223,26 +214,21 @@ static int conclude_migration(const struct jr_cli *cli, const char *path)
     if (left.diags.errors > 0)
         status = JR_STATUS_INVALID;
     else if (!cli->quiet)
-        (void)jr_cli_say(cli, 0,
-                         "%s: version %u is the current one: nothing to do",
-                         path, version);
+        (void)jr_cli_say(cli, 0, "%s: version %u is the current one: nothing to do", path, version);
     jr_cli_diags(cli, &left.diags);
     jr_unmigrated_release(&left);
     return status;
 }
 
-static int migrate_file(const struct jr_cli *cli,
-                        const struct jr_found_specs *found)
+static int migrate_file(const struct jr_cli *cli, const struct jr_found_specs *found)
 {
     struct jr_buf told = JR_BUF_INIT;
     struct jr_error err = {0};
     if (found->why != NULL)
-        return jr_cli_say(cli, JR_STATUS_INVALID, "%s: %s", found->path,
-                          found->why);
+        return jr_cli_say(cli, JR_STATUS_INVALID, "%s: %s", found->path, found->why);
     if (jr_fix_file(&told, found->path, NULL, &err) != 0) {
         jr_buf_release(&told);
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s: not fixed: %s",
-                          found->path, err.text);
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s: not fixed: %s", found->path, err.text);
     }
     if (!cli->quiet)
         jr_cli_err(cli, &told);
@@ -270,8 +256,8 @@ int jr_cmd_migrate(struct jr_cli *cli)
     return status;
 }
 
-/* jobrun diff: two specs, or two runs, side by side; or the specs of a folder
- * beside those of a revision. */
+/* jobrun diff: two specs, or two runs, side by side; or the specs of a folder beside those of a
+ * revision. */
 
 static void note_diff_line(void *data, const char *line)
 {
@@ -283,13 +269,12 @@ static int print_diff(const struct jr_cli *cli, struct jr_diff *diff)
     int status = jr_cli_out(cli, &diff->text);
     if (status == 0 && diff->invalid)
         return JR_STATUS_INVALID;
-    return status == 0 && cli->exit_code && diff->differs ? JR_STATUS_FAILED
-                                                          : status;
+    return status == 0 && cli->exit_code && diff->differs ? JR_STATUS_FAILED : status;
 }
 
 /* Print what differs, or why that is not known. */
-static int conclude_diff(const struct jr_cli *cli, struct jr_diff *diff,
-                         enum jr_status status, const struct jr_error *err)
+static int conclude_diff(const struct jr_cli *cli, struct jr_diff *diff, enum jr_status status,
+                         const struct jr_error *err)
 {
     if (status == JR_STATUS_OK)
         return print_diff(cli, diff);
@@ -299,8 +284,7 @@ static int conclude_diff(const struct jr_cli *cli, struct jr_diff *diff,
     return (int)status;
 }
 
-static int diff_two_words(struct jr_cli *cli,
-                          const struct jr_diff_options *options)
+static int diff_two_words(struct jr_cli *cli, const struct jr_diff_options *options)
 {
     const struct jr_session_options settings = jr_stage_options(cli);
     struct jr_session *session = NULL;
@@ -310,8 +294,7 @@ static int diff_two_words(struct jr_cli *cli,
         status = jr_stage_facts(session, cli);
     if (status == 0) {
         struct jr_diff diff;
-        enum jr_status made =
-            jr_diff_two(&diff, session, cli->words, options, &err);
+        enum jr_status made = jr_diff_two(&diff, session, cli->words, options, &err);
         status = conclude_diff(cli, &diff, made, &err);
         jr_diff_release(&diff);
     }
@@ -319,13 +302,11 @@ static int diff_two_words(struct jr_cli *cli,
     return status;
 }
 
-static int diff_folders(const struct jr_cli *cli,
-                        const struct jr_diff_options *options)
+static int diff_folders(const struct jr_cli *cli, const struct jr_diff_options *options)
 {
     struct jr_diff diff;
     struct jr_error err = {0};
-    enum jr_status made =
-        jr_diff_tree(&diff, cli->words, cli->words_count, options, &err);
+    enum jr_status made = jr_diff_tree(&diff, cli->words, cli->words_count, options, &err);
     int status = conclude_diff(cli, &diff, made, &err);
     jr_diff_release(&diff);
     return status;

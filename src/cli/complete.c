@@ -29,8 +29,7 @@ struct line {
 };
 
 /* One candidate, if it begins as the word does. */
-static void offer_candidate(const struct line *line, const char *word,
-                            const char *help)
+static void offer_candidate(const struct line *line, const char *word, const char *help)
 {
     if (strncmp(word, line->word, strlen(line->word)) != 0)
         return;
@@ -41,8 +40,7 @@ static void offer_candidate(const struct line *line, const char *word,
     jr_buf_char(line->out, '\n');
 }
 
-static void offer_words(const struct line *line,
-                        const struct jr_value_word *words)
+static void offer_words(const struct line *line, const struct jr_value_word *words)
 {
     for (; words != NULL && words->word != NULL; words++)
         offer_candidate(line, words->word, words->help);
@@ -51,9 +49,8 @@ static void offer_words(const struct line *line,
 /* A name that no shell has to quote, and that moves no cursor. */
 static bool is_plain_name(const char *name)
 {
-    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                             "abcdefghijklmnopqrstuvwxyz0123456789._-")] ==
-           '\0';
+    return name[strspn(
+               name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0';
 }
 
 static void offer_runs(const struct line *line)
@@ -128,8 +125,7 @@ static void offer_position(const struct line *line)
     struct jr_synopsis walk = {.at = line->verb->words};
     char name[JR_VALUE_NAME];
     while (jr_synopsis_next(&walk, name))
-        if (walk.position == line->positions ||
-            (walk.many && walk.position < line->positions))
+        if (walk.position == line->positions || (walk.many && walk.position < line->positions))
             offer_value(line, name);
 }
 
@@ -149,8 +145,7 @@ static void offer_options(const struct line *line)
 /* The option with a value in a word: --name, --name=value, or the last of a
  * cluster of letters. *ret_value is that value; NULL when it is the next word.
  */
-static const struct jr_option *find_option(const char *word,
-                                           const char **ret_value)
+static const struct jr_option *find_option(const char *word, const char **ret_value)
 {
     const struct jr_option *row = NULL;
     const char *end = word + 1;
@@ -167,8 +162,7 @@ static const struct jr_option *find_option(const char *word,
     return takes ? row : NULL;
 }
 
-static void take_value(struct line *line, const struct jr_option *option,
-                       const char *value)
+static void take_value(struct line *line, const struct jr_option *option, const char *value)
 {
     if (strcmp(option->name, "log-dir") == 0)
         line->log_dir = value;
@@ -189,8 +183,7 @@ static void take_word(struct line *line, const char *word)
             take_value(line, option, value);
         else
             line->pending = option;
-    } else if (!line->verb_stated && line->positions == 0 &&
-               jr_verb_find(word) != NULL) {
+    } else if (!line->verb_stated && line->positions == 0 && jr_verb_find(word) != NULL) {
         line->verb = jr_verb_find(word);
         line->verb_stated = true;
     } else {
@@ -214,9 +207,8 @@ static const struct jr_option *valued_option(struct line *line)
     return option;
 }
 
-/* A word behind "--"; `first`: the one right behind it. Without a spec these
- * words are a command, which the shell knows better; with one they are what the
- * job's program gets. */
+/* A word behind "--"; `first`: the one right behind it. Without a spec these words are a command,
+ * which the shell knows better; with one they are what the job's program gets. */
 static void offer_rest(const struct line *line, bool first)
 {
     if (!(line->verb->flags & (JR_VERB_JOB | JR_VERB_REST)))
@@ -229,11 +221,7 @@ static void offer_rest(const struct line *line, bool first)
 
 void jr_complete(struct jr_buf *out, char *const *words, const char *log_dir)
 {
-    struct line line = {.out = out,
-                        .verb = jr_verbs,
-                        .log_dir = log_dir,
-                        .word = "",
-                        .lead = ""};
+    struct line line = {.out = out, .verb = jr_verbs, .log_dir = log_dir, .word = "", .lead = ""};
     for (; words[0] != NULL && words[1] != NULL && !line.rest; words++)
         take_word(&line, words[0]);
     bool first = words[0] != NULL && words[1] == NULL;
@@ -260,9 +248,7 @@ static const char *completion_script(const char *shell)
 {
     static const struct {
         const char *shell, *text;
-    } rows[] = {{"bash", JR_SCRIPT_BASH},
-                {"zsh", JR_SCRIPT_ZSH},
-                {"fish", JR_SCRIPT_FISH}};
+    } rows[] = {{"bash", JR_SCRIPT_BASH}, {"zsh", JR_SCRIPT_ZSH}, {"fish", JR_SCRIPT_FISH}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].shell, shell) == 0)
             return rows[i].text;
@@ -272,19 +258,15 @@ static const char *completion_script(const char *shell)
 int jr_cmd_completion(struct jr_cli *cli)
 {
     struct jr_buf out = JR_BUF_INIT;
-    const char *text =
-        cli->words_count == 1 ? completion_script(cli->words[0]) : NULL;
-    const char *near = text == NULL && cli->words_count == 1
-                           ? jr_value_near("SHELL", cli->words[0])
-                           : NULL;
+    const char *text = cli->words_count == 1 ? completion_script(cli->words[0]) : NULL;
+    const char *near =
+        text == NULL && cli->words_count == 1 ? jr_value_near("SHELL", cli->words[0]) : NULL;
     if (near != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "there is no completion for '%s'; did you mean "
-                          "'jobrun completion %s'?",
+                          "there is no completion for '%s'; did you mean 'jobrun completion %s'?",
                           cli->words[0], near);
     if (text == NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "completion for which shell? bash, zsh or fish");
+        return jr_cli_say(cli, JR_STATUS_USAGE, "completion for which shell? bash, zsh or fish");
     if (cli->rest != NULL)
         jr_complete(&out, cli->rest, jr_cli_log_dir(cli));
     else

@@ -1,5 +1,5 @@
-/* What an unfinished command line could continue with, for the shells; and the
- * verb completion, which cli.h declares. */
+/* What an unfinished command line could continue with, for the shells; and the verb completion,
+ * which cli.h declares. */
 #ifndef JR_COMPLETE_H
 #define JR_COMPLETE_H
 

@@ -1,7 +1,7 @@
 /*
- * The words of the line are walked once. Options of others become ours by their
- * rows; the numbers of ranks and nodes are kept back until it is known whether
- * there is a spec (fields of it) or a command (-n).
+ * The words of the line are walked once. Options of others become ours by their rows; the numbers
+ * of ranks and nodes are kept back until it is known whether there is a spec (fields of it) or a
+ * command (-n).
  */
 #include "cli/corrected_line.h"
 
@@ -51,14 +51,12 @@ bool jr_line_is_python(const char *word)
 bool jr_line_is_program(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-           access(path, X_OK) == 0;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
 const char *jr_line_interpreter(const char *word)
 {
-    return jr_line_is_python(word) && !jr_line_is_program(word) ? " python3"
-                                                                : "";
+    return jr_line_is_python(word) && !jr_line_is_program(word) ? " python3" : "";
 }
 
 static void match_field(void *data, const char *text, const char *help)
@@ -70,8 +68,7 @@ static void match_field(void *data, const char *text, const char *help)
 
 bool jr_line_is_setting(const char *word)
 {
-    static const char path[] = "abcdefghijklmnopqrstuvwxyz"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]";
+    static const char path[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]";
     word += *word == '+';
     return isalpha((unsigned char)*word) && word[strspn(word, path)] == '=';
 }
@@ -85,10 +82,7 @@ void jr_line_add_setting(struct jr_buf *line, const char *word)
     if (field != NULL)
         jr_spec_help_paths(match_field, &found);
     jr_buf_printf(&text, "%s%s%s", path > word ? "+" : "",
-                  found.count == 0 && strchr("=", path[strcspn(path, ".[=")])
-                      ? "vars."
-                      : "",
-                  path);
+                  found.count == 0 && strchr("=", path[strcspn(path, ".[=")]) ? "vars." : "", path);
     line->failed |= text.failed || field == NULL;
     jr_buf_str(line, " -s ");
     if (!text.failed)
@@ -118,8 +112,7 @@ static const char *take_value(struct line *line)
 }
 
 /* Append `-s HERE=VALUE`. */
-static void add_setting(struct line *line, const char *format, const char *here,
-                        const char *value)
+static void add_setting(struct line *line, const char *format, const char *here, const char *value)
 {
     JR_BUF_CLEANUP struct jr_buf setting = JR_BUF_INIT;
     jr_buf_printf(&setting, "%s%s", here, strchr(format, '=') ? "=" : ".");
@@ -131,8 +124,7 @@ static void add_setting(struct line *line, const char *format, const char *here,
 }
 
 /* Append `-s PATH=VALUE` for the option --PATH. */
-static void add_path_setting(struct line *line, const char *option,
-                             const char *value)
+static void add_path_setting(struct line *line, const char *option, const char *value)
 {
     JR_FREE char *path = strndup(option + 2, strcspn(option + 2, "="));
     if (path != NULL)
@@ -153,8 +145,8 @@ static void add_filled(struct line *line, const char *here, const char *value)
 }
 
 /* Add what `option`, as it was typed, is here. */
-static void add_foreign(struct line *line, const struct jr_foreign_option *row,
-                        const char *option, const char *value)
+static void add_foreign(struct line *line, const struct jr_foreign_option *row, const char *option,
+                        const char *value)
 {
     switch (row->kind) {
     case JR_FOREIGN_RANKS:
@@ -205,8 +197,7 @@ static bool read_foreign(struct line *line, const struct jr_foreign_option *row)
         return false;
     if (row->value != NULL)
         value = take_value(line);
-    if (row->value != NULL &&
-        (value == NULL || !jr_foreign_option_takes(row, value)))
+    if (row->value != NULL && (value == NULL || !jr_foreign_option_takes(row, value)))
         return false;
     add_foreign(line, row, option, value);
     return true;
@@ -238,15 +229,13 @@ static bool read_own(struct line *line, const struct jr_option *own)
 static bool read_option(struct line *line)
 {
     const char *word = *line->at, *verb = line->cli->verb->name;
-    const struct jr_option *own =
-        word[1] == '-' ? jr_option_by_name(word + 2, strcspn(word + 2, "="))
-                       : jr_option_by_letter(word[1]);
+    const struct jr_option *own = word[1] == '-'
+                                      ? jr_option_by_name(word + 2, strcspn(word + 2, "="))
+                                      : jr_option_by_letter(word[1]);
     const struct jr_foreign_option *row = jr_foreign_option_find(word, verb);
-    bool whole = word[1] == '-' ? own != NULL && strlen(own->name) ==
-                                                     strcspn(word + 2, "=")
+    bool whole = word[1] == '-' ? own != NULL && strlen(own->name) == strcspn(word + 2, "=")
                                 : word[2] == '\0';
-    bool exact =
-        own != NULL && jr_option_allowed(own, verb) && (row == NULL || whole);
+    bool exact = own != NULL && jr_option_allowed(own, verb) && (row == NULL || whole);
     if (exact)
         return read_own(line, own);
     return row != NULL && read_foreign(line, row);
@@ -261,8 +250,7 @@ static bool read_word(struct line *line)
         line->verb_read = true;
         return strcmp(word, cli->verb->name) == 0;
     }
-    if (!is_job(line) ||
-        (jr_mistake_is_spec_name(word) && line->words.len == 0)) {
+    if (!is_job(line) || (jr_mistake_is_spec_name(word) && line->words.len == 0)) {
         add_word(&line->words, word);
         return true;
     }
@@ -286,8 +274,7 @@ static bool read_line(struct line *line)
         line->command = line->rest + 1;
         line->rest = NULL;
     }
-    return is_job(line) ? line->words.len > 0 ||
-                              (line->command != NULL && *line->command != NULL)
+    return is_job(line) ? line->words.len > 0 || (line->command != NULL && *line->command != NULL)
                         : line->rest == NULL;
 }
 
@@ -325,8 +312,7 @@ static void add_count(struct jr_buf *out, struct line *line)
 static void add_numbers(struct line *line, bool command)
 {
     for (int kind = JR_FOREIGN_RANKS; kind <= JR_FOREIGN_NODES; kind++)
-        if (line->numbers[kind] != NULL &&
-            !(command && kind == JR_FOREIGN_RANKS) &&
+        if (line->numbers[kind] != NULL && !(command && kind == JR_FOREIGN_RANKS) &&
             !(command && strcmp(line->numbers[kind], "1") == 0))
             add_setting(line, "=", fields[kind], line->numbers[kind]);
 }

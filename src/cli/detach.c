@@ -18,8 +18,8 @@
 
 #define CONSOLE "console.log"
 
-/* The id comes when the run was let go; without one the child's exit status
- * says what was wrong, as its words on standard error did. */
+/* The id comes when the run was let go; without one the child's exit status says what was wrong, as
+ * its words on standard error did. */
 static int await_child(const struct jr_cli *cli, int fd, pid_t child)
 {
     struct jr_buf id = JR_BUF_INIT;
@@ -34,18 +34,15 @@ static int await_child(const struct jr_cli *cli, int fd, pid_t child)
         continue;
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
         return WEXITSTATUS(status);
-    return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                      "the detached jobrun ended before the run began");
+    return jr_cli_say(cli, JR_STATUS_LAUNCH, "the detached jobrun ended before the run began");
 }
 
-bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
-                    int *ret_status)
+bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli, int *ret_status)
 {
     int ends[2];
     pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (child < 0) {
-        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH, "could not detach: %s",
-                                 strerror(errno));
+        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH, "could not detach: %s", strerror(errno));
         return true;
     }
     (void)close(ends[child == 0 ? 0 : 1]);
@@ -63,31 +60,26 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
 static int move_console(int file)
 {
     JR_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null < 0 || file < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(file, STDOUT_FILENO) < 0)
+    if (null < 0 || file < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(file, STDOUT_FILENO) < 0)
         return -1;
     return dup2(file, STDERR_FILENO) < 0 ? -1 : 0;
 }
 
 /* Leave the terminal for the console file, and report the id. */
-static int leave_for(struct jr_detach *detach, struct jr_cli *cli,
-                     const char *name, int file)
+static int leave_for(struct jr_detach *detach, struct jr_cli *cli, const char *name, int file)
 {
     if (move_console(file) != 0)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, CONSOLE ": %s",
-                          strerror(errno));
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, CONSOLE ": %s", strerror(errno));
     JR_CLOSE int fd = jr_steal_fd(&detach->fd);
     cli->out_closed = cli->err_closed = false;
     (void)jr_cli_color(cli);
-    /* The caller may be gone, for example by Ctrl-C: then the run is not
-     * wanted. */
+    /* The caller may be gone, for example by Ctrl-C: then the run is not wanted. */
     if (jr_io_write_all(fd, name, strlen(name)) != 0)
         return JR_STATUS_LAUNCH;
     return 0;
 }
 
-int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
-                    const struct jr_session *session)
+int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli, const struct jr_session *session)
 {
     if (detach->fd < 0)
         return 0;
@@ -135,8 +127,7 @@ int jr_hold_end(void)
     for (int i = 0; i < STOPS; i++) {
         struct sigaction action;
         (void)sigaddset(&set, stops[i]);
-        if (sigaction(stops[i], NULL, &action) == 0 &&
-            action.sa_handler == SIG_DFL)
+        if (sigaction(stops[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
             (void)signal(stops[i], exit_by_signal);
     }
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);

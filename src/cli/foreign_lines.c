@@ -39,8 +39,8 @@ static void add_only_spec(struct jr_buf *line)
 }
 
 /* Append the words of the line, quoted; `here` instead of `word`, as it is. */
-static void add_words(struct jr_buf *out, const struct jr_cli *cli,
-                      const char *word, const char *here)
+static void add_words(struct jr_buf *out, const struct jr_cli *cli, const char *word,
+                      const char *here)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     for (char *const *at = cli->argv + 1; *at != NULL; at++) {
@@ -63,8 +63,7 @@ static void add_words(struct jr_buf *out, const struct jr_cli *cli,
         jr_buf_escaped(out, line.data, line.len);
 }
 
-int jr_foreign_verb_line(const struct jr_cli *cli, const char *word,
-                         const char *here)
+int jr_foreign_verb_line(const struct jr_cli *cli, const char *word, const char *here)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_buf_printf(&out,
@@ -73,8 +72,7 @@ int jr_foreign_verb_line(const struct jr_cli *cli, const char *word,
                   word);
     add_words(&out, cli, word, here);
     if (jr_support_has_program(word, cli->environ)) {
-        jr_buf_str(&out, "\n        or, for 2 ranks of the program: jobrun "
-                         "-n 2 -- ");
+        jr_buf_str(&out, "\n        or, for 2 ranks of the program: jobrun -n 2 -- ");
         add_words(&out, cli, NULL, "");
     }
     jr_buf_char(&out, '\n');

@@ -1,6 +1,6 @@
 /*
- * Options and verbs that people type here because another launcher, another
- * tool or another verb has them, and what is typed instead. One row each.
+ * Options and verbs that people type here because another launcher, another tool or another verb
+ * has them, and what is typed instead. One row each.
  */
 #ifndef JR_FOREIGN_OPTIONS_H
 #define JR_FOREIGN_OPTIONS_H
@@ -35,21 +35,17 @@ struct jr_foreign_option {
     const char *here;
 };
 
-/* The row for a word of the command line of `verb`, such as
- * "--nproc_per_node=2", "-np" or "--vars.lr=0.1"; NULL: there is none. */
-const struct jr_foreign_option *jr_foreign_option_find(const char *word,
-                                                       const char *verb);
+/* The row for a word of the command line of `verb`, such as "--nproc_per_node=2", "-np" or
+ * "--vars.lr=0.1"; NULL: there is none. */
+const struct jr_foreign_option *jr_foreign_option_find(const char *word, const char *verb);
 
 /* Whether `value` can be told here as the row says. */
-bool jr_foreign_option_takes(const struct jr_foreign_option *row,
-                             const char *value);
+bool jr_foreign_option_takes(const struct jr_foreign_option *row, const char *value);
 
 /* Append what to do where no whole line can be given: "type -s nodes=N". */
-void jr_foreign_option_describe(struct jr_buf *out,
-                                const struct jr_foreign_option *row);
+void jr_foreign_option_describe(struct jr_buf *out, const struct jr_foreign_option *row);
 
-/* What is typed after `jobrun` instead of a verb such as "ps"; NULL: it is not
- * known. */
+/* What is typed after `jobrun` instead of a verb such as "ps"; NULL: it is not known. */
 const char *jr_foreign_verb(const char *word);
 
 /* Whether a word is a launcher whose lines `jobrun new --from` translates. */

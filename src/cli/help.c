@@ -13,13 +13,11 @@
 
 #include "base/banned.h"
 
-/* A column of texts beside the words needs so much room; else a text stands
- * below its word. */
+/* A column of texts beside the words needs so much room; else a text stands below its word. */
 enum { OPTION_COLUMN = 26, VERB_COLUMN = 14, LEAST_TEXT = 30, BELOW = 10 };
 
 /* The text of a row whose word begins at `start`. */
-static void print_row_text(struct jr_buf *out, size_t start, size_t column,
-                           const char *text)
+static void print_row_text(struct jr_buf *out, size_t start, size_t column, const char *text)
 {
     size_t width = out->len - start;
     bool below = out->width < column + LEAST_TEXT;
@@ -31,8 +29,7 @@ static void print_row_text(struct jr_buf *out, size_t start, size_t column,
     jr_buf_char(out, '\n');
 }
 
-static void print_option(struct jr_buf *out, const struct jr_option *option,
-                         const char *verb)
+static void print_option(struct jr_buf *out, const struct jr_option *option, const char *verb)
 {
     size_t start = out->len;
     if (option->letter != 0)
@@ -45,8 +42,7 @@ static void print_option(struct jr_buf *out, const struct jr_option *option,
     jr_option_describe(&text, option, verb);
     if (option->arg != NULL)
         jr_value_words(&text, option->arg, verb);
-    print_row_text(out, start, OPTION_COLUMN,
-                   text.failed ? option->help : text.data);
+    print_row_text(out, start, OPTION_COLUMN, text.failed ? option->help : text.data);
 }
 
 static void print_options(struct jr_buf *out, const char *verb)
@@ -69,8 +65,7 @@ static void print_verbs(struct jr_buf *out, bool all)
     }
 }
 
-static void print_word_row(struct jr_buf *out, const char *word,
-                           const char *help)
+static void print_word_row(struct jr_buf *out, const char *word, const char *help)
 {
     size_t start = out->len;
     jr_buf_printf(out, "  %s", word);
@@ -86,8 +81,8 @@ static void print_statuses(struct jr_buf *out)
     print_word_row(out, "128+N", "jobrun was stopped by signal N");
 }
 
-/* Print the meaning of the words that may replace the capitals of a synopsis or
- * of an option: "formats:", one per line. */
+/* Print the meaning of the words that may replace the capitals of a synopsis or of an option:
+ * "formats:", one per line. */
 static void print_words(struct jr_buf *out, const char *name, const char *verb)
 {
     const struct jr_value *value = jr_value_find(name, verb);
@@ -157,8 +152,7 @@ static void print_verb(struct jr_buf *out, const struct jr_verb *verb)
     print_legends(out, verb);
     if (verb->run == jr_cmd_new)
         print_launchers(out);
-    jr_buf_str(out, strchr(usage->example, '\n') != NULL ? "\nexamples:\n"
-                                                         : "\nexample:\n");
+    jr_buf_str(out, strchr(usage->example, '\n') != NULL ? "\nexamples:\n" : "\nexample:\n");
     print_lines(out, usage->example);
     jr_buf_str(out, "\nexit status: see jobrun --help\n");
 }
@@ -174,9 +168,8 @@ static void print_program(struct jr_buf *out, bool all)
     print_verbs(out, all);
     print_options(out, NULL);
     print_statuses(out);
-    print_paragraphs(out, "`jobrun help VERB` describes one verb, `jobrun help "
-                          "--all` lists all of them, and `jobrun explain` "
-                          "describes the fields of a spec.");
+    print_paragraphs(out, "`jobrun help VERB` describes one verb, `jobrun help --all` lists all "
+                          "of them, and `jobrun explain` describes the fields of a spec.");
 }
 
 void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb, bool all)

@@ -7,8 +7,8 @@
 
 struct jr_verb;
 
-/* Help for the program (NULL; its rare verbs too if `all`) or a verb, from the
- * tables, as wide as out->width says. */
+/* Help for the program (NULL; its rare verbs too if `all`) or a verb, from the tables, as wide as
+ * out->width says. */
 void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb, bool all);
 
 #endif

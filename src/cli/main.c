@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* Fill 0, 1 and 2 where they are closed, so that no file of ours becomes
- * somebody's standard output. True when `fd` was closed. */
+/* Fill 0, 1 and 2 where they are closed, so that no file of ours becomes somebody's standard
+ * output. True when `fd` was closed. */
 static bool fill_descriptor(int fd)
 {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
@@ -24,9 +24,8 @@ static bool fill_descriptor(int fd)
 static int dispatch_verb(struct jr_cli *cli)
 {
     if (cli->version)
-        return cli->words_count > 0 && cli->verb->run != jr_cmd_help
-                   ? jr_mistake_version(cli)
-                   : jr_cmd_version(cli);
+        return cli->words_count > 0 && cli->verb->run != jr_cmd_help ? jr_mistake_version(cli)
+                                                                     : jr_cmd_version(cli);
     if (cli->help)
         return jr_cmd_help(cli);
     return cli->verb->run(cli);
@@ -39,8 +38,7 @@ int main(int argc, char **argv)
     cli.out_closed = fill_descriptor(STDOUT_FILENO);
     cli.err_closed = fill_descriptor(STDERR_FILENO);
     (void)setlocale(LC_CTYPE, "");
-    /* A reader that goes away, or a file that may not grow, must end the
-     * printing, not the job. */
+    /* A reader that goes away, or a file that may not grow, must end the printing, not the job. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     int status = jr_cli_parse(&cli, argc, argv, environ);

@@ -29,13 +29,12 @@ bool jr_mistake_is_spec_name(const char *word)
 }
 
 /* The same line with `--` before `word`, and `lead` on either side of it. */
-static void add_corrected_line(struct jr_buf *out, const struct jr_cli *cli,
-                               const char *word, const char *const lead[2])
+static void add_corrected_line(struct jr_buf *out, const struct jr_cli *cli, const char *word,
+                               const char *const lead[2])
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     bool behind = false;
-    bool whole =
-        cli->count != NULL || (cli->rest != NULL && cli->rest[0] == word);
+    bool whole = cli->count != NULL || (cli->rest != NULL && cli->rest[0] == word);
     jr_buf_str(&line, "jobrun");
     for (char *const *at = cli->argv + 1; *at != NULL; at++) {
         if (*at == word) {
@@ -55,9 +54,8 @@ static void add_corrected_line(struct jr_buf *out, const struct jr_cli *cli,
 }
 
 /* "jobrun: TEXT", and below it "PROMPT" with the corrected line. */
-static int print_corrected_line(const struct jr_cli *cli, const char *text,
-                                const char *prompt, const char *word,
-                                const char *const lead[2])
+static int print_corrected_line(const struct jr_cli *cli, const char *text, const char *prompt,
+                                const char *word, const char *const lead[2])
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_cli_add_message(&out, text);
@@ -70,22 +68,19 @@ static int print_corrected_line(const struct jr_cli *cli, const char *text,
 }
 
 /* "NAME: arguments ...", with the line that has `--` before `word`. */
-static int print_arguments_line(const struct jr_cli *cli, const char *text,
-                                const char *word)
+static int print_arguments_line(const struct jr_cli *cli, const char *text, const char *word)
 {
     static const char *const lead[] = {"", ""};
     JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT;
     jr_buf_printf(&whole, "%s" ARGUMENTS ":", text);
-    return print_corrected_line(cli, whole.failed ? ARGUMENTS : whole.data, "",
-                                word, lead);
+    return print_corrected_line(cli, whole.failed ? ARGUMENTS : whole.data, "", word, lead);
 }
 
 int jr_mistake_command(const struct jr_cli *cli)
 {
     const char *word = cli->words[cli->words_count - 1];
     const char *const lead[] = {"", jr_line_interpreter(word)};
-    return print_corrected_line(cli, "a command stands behind `--`:", "", word,
-                                lead);
+    return print_corrected_line(cli, "a command stands behind `--`:", "", word, lead);
 }
 
 /* -n came behind the command, where it would be the command's. */
@@ -99,8 +94,7 @@ static int print_late_count(const struct jr_cli *cli)
         jr_buf_char(&line, ' ');
         jr_shell_quote(&line, *word);
     }
-    jr_buf_str(&out, "jobrun: a command stands behind `--`, and -n before it:"
-                     "\n        ");
+    jr_buf_str(&out, "jobrun: a command stands behind `--`, and -n before it:\n        ");
     jr_buf_escaped(&out, line.data, line.failed ? 0 : line.len);
     jr_buf_char(&out, '\n');
     jr_buf_release(&line);
@@ -125,28 +119,23 @@ int jr_mistake_script(const struct jr_cli *cli)
     static const char *const lead[] = {"", " python3"};
     const char *word = cli->rest == NULL ? NULL : cli->rest[0];
     if (word == NULL || !jr_line_is_python(word) || access(word, R_OK) != 0 ||
-        (strchr(word, '/') != NULL
-             ? jr_line_is_program(word)
-             : jr_support_has_program(word, cli->environ)))
+        (strchr(word, '/') != NULL ? jr_line_is_program(word)
+                                   : jr_support_has_program(word, cli->environ)))
         return 0;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, "'%s' is a Python script, not a program; type:", word);
-    (void)print_corrected_line(cli, text.failed ? word : text.data, "", word,
-                               lead);
+    (void)print_corrected_line(cli, text.failed ? word : text.data, "", word, lead);
     return JR_STATUS_LAUNCH;
 }
 
 /* A program is no spec, whatever else is on the line. */
-static int print_program_line(const struct jr_cli *cli, const char *what,
-                              const char *interpreter)
+static int print_program_line(const struct jr_cli *cli, const char *what, const char *interpreter)
 {
     const char *const lead[] = {cli->count == NULL ? " -n 2" : "", interpreter};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_printf(&text,
-                  "'%s' is %s, not a spec; to start 2 ranks of it, type:",
-                  cli->words[0], what);
-    return print_corrected_line(cli, text.failed ? what : text.data, "",
-                                cli->words[0], lead);
+    jr_buf_printf(&text, "'%s' is %s, not a spec; to start 2 ranks of it, type:", cli->words[0],
+                  what);
+    return print_corrected_line(cli, text.failed ? what : text.data, "", cli->words[0], lead);
 }
 
 static const char *nearest_verb(const char *word)
@@ -176,16 +165,13 @@ static int refuse_bare_word(const struct jr_cli *cli, const char *word)
         return jr_foreign_verb_line(cli, word, here);
     else if (found && near == NULL)
         near = spec.data;
-    if (jr_foreign_container(word) ||
-        (near == NULL && jr_support_has_program(word, cli->environ)))
+    if (jr_foreign_container(word) || (near == NULL && jr_support_has_program(word, cli->environ)))
         return print_program_line(cli, "a program", "");
     if (near != NULL)
-        return jr_cli_say(
-            cli, JR_STATUS_USAGE,
-            "'%s' is neither a verb nor a file; did you mean 'jobrun %s'?",
-            word, near);
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "'%s' is neither a verb nor a file; see jobrun --help",
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "'%s' is neither a verb nor a file; did you mean 'jobrun %s'?", word,
+                          near);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "'%s' is neither a verb nor a file; see jobrun --help",
                       word);
 }
 
@@ -195,16 +181,14 @@ static int refuse_first_setting(const struct jr_cli *cli, const char *word)
     JR_BUF_CLEANUP struct jr_buf setting = JR_BUF_INIT;
     const char *spec = cli->words_count > 1 ? cli->words[1] : NULL;
     if (spec != NULL && jr_mistake_is_spec_name(spec) &&
-        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
-            strcspn(word, "="))
+        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strcspn(word, "="))
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "the spec comes first, and -s sets a variable of the "
                           "ranks; type: jobrun %s -s env.%s",
                           spec, word);
     jr_line_add_setting(&setting, word);
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "no spec is given before '%s'; type: jobrun SPEC%s", word,
-                      setting.failed ? "" : setting.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "no spec is given before '%s'; type: jobrun SPEC%s",
+                      word, setting.failed ? "" : setting.data);
 }
 
 static bool is_run_folder(const char *path)
@@ -219,22 +203,18 @@ static int refuse_run_folder(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
     jr_shell_quote(&quoted, word);
-    return jr_cli_say(
-        cli, JR_STATUS_USAGE,
-        "'%s' is a run, not a spec; to run it again, type: jobrun "
-        "rerun %s",
-        word, quoted.failed ? word : quoted.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "'%s' is a run, not a spec; to run it again, type: jobrun rerun %s", word,
+                      quoted.failed ? word : quoted.data);
 }
 
 int jr_mistake_verb_script(const struct jr_cli *cli)
 {
     const char *word = cli->words[0];
-    if (word == NULL || cli->count != NULL || cli->rest != NULL ||
-        !jr_line_is_python(word) ||
+    if (word == NULL || cli->count != NULL || cli->rest != NULL || !jr_line_is_python(word) ||
         !jr_option_allowed(jr_option_by_letter('n'), cli->verb->name))
         return 0;
-    return print_program_line(cli, "a Python script",
-                              jr_line_interpreter(word));
+    return print_program_line(cli, "a Python script", jr_line_interpreter(word));
 }
 
 int jr_mistake_first_word(const struct jr_cli *cli)
@@ -243,8 +223,7 @@ int jr_mistake_first_word(const struct jr_cli *cli)
     if (word == NULL || cli->count != NULL)
         return 0;
     if (jr_line_is_python(word))
-        return print_program_line(cli, "a Python script",
-                                  jr_line_interpreter(word));
+        return print_program_line(cli, "a Python script", jr_line_interpreter(word));
     if (access(word, F_OK) == 0)
         return is_run_folder(word) ? refuse_run_folder(cli, word) : 0;
     if (jr_line_is_setting(word))
@@ -296,13 +275,11 @@ int jr_mistake_second_word(const struct jr_cli *cli)
         return print_settings_line(cli);
     if (second[0] == '~' && second[1] != '/' && cli->rest == NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "-s sets a field, and null leaves it out; type: "
-                          "jobrun %s -s %s=null",
+                          "-s sets a field, and null leaves it out; type: jobrun %s -s %s=null",
                           first, second + 1);
     if (jr_mistake_is_spec_name(second) && access(second, F_OK) == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "give one spec only: what is '%s'? (arguments for "
-                          "the job go after --)",
+                          "give one spec only: what is '%s'? (arguments for the job go after --)",
                           second);
     if (!jr_mistake_is_spec_name(first) && jr_line_is_program(first))
         return print_program_line(cli, "a program", "");
@@ -315,16 +292,13 @@ int jr_mistake_words(const struct jr_cli *cli)
         return 0;
     if (cli->verb->run == jr_cmd_runs && jr_row_status_is(cli->words[0]))
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "runs takes no argument; type: jobrun runs --where "
-                          "status=%s",
+                          "runs takes no argument; type: jobrun runs --where status=%s",
                           cli->words[0]);
     if (cli->verb->run == jr_cmd_runs)
-        return jr_cli_say(
-            cli, JR_STATUS_USAGE,
-            "runs takes no argument: what is '%s'? (jobrun show %s)",
-            cli->words[0], cli->words[0]);
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "%s takes no argument: what is '%s'?", cli->verb->name,
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "runs takes no argument: what is '%s'? (jobrun show %s)", cli->words[0],
+                          cli->words[0]);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "%s takes no argument: what is '%s'?", cli->verb->name,
                       cli->words[0]);
 }
 
@@ -332,13 +306,11 @@ int jr_mistake_help(const struct jr_cli *cli)
 {
     const char *word = cli->words[0], *near = nearest_verb(word);
     if (cli->words_count > 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "help takes one verb: what is '%s'?", cli->words[1]);
+        return jr_cli_say(cli, JR_STATUS_USAGE, "help takes one verb: what is '%s'?",
+                          cli->words[1]);
     if (near != NULL)
-        return jr_cli_say(
-            cli, JR_STATUS_USAGE,
-            "there is no verb '%s'; did you mean 'jobrun help %s'?", word,
-            near);
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "there is no verb '%s'; did you mean 'jobrun help %s'?", word, near);
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "there is no verb '%s'; jobrun help lists the verbs, and "
                       "jobrun explain the fields of a spec",
@@ -356,14 +328,12 @@ static bool may_be_jobs(const struct jr_cli *cli, const char *word)
     return false;
 }
 
-static int print_jobs_line(const struct jr_cli *cli, const char *text,
-                           const char *word)
+static int print_jobs_line(const struct jr_cli *cli, const char *text, const char *word)
 {
     static const char *const lead[] = {"", ""};
     if (!may_be_jobs(cli, word))
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s", text);
-    return print_corrected_line(cli, text, "or, if it is the job's: ", word,
-                                lead);
+    return print_corrected_line(cli, text, "or, if it is the job's: ", word, lead);
 }
 
 /* The name that is meant by "--strcit", or by "-strict". */
@@ -382,15 +352,14 @@ static const char *nearest_option(const char *option)
 }
 
 /* An option that is told in another way here. */
-static int print_foreign_option(const struct jr_cli *cli,
-                                const struct jr_foreign_option *row,
+static int print_foreign_option(const struct jr_cli *cli, const struct jr_foreign_option *row,
                                 const char *word)
 {
     static const char *const lead[] = {"", ""};
     struct jr_buf out = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, text = JR_BUF_INIT;
-    jr_buf_printf(&text, "'%s' has no option '%.*s'", cli->verb->name,
-                  (int)strcspn(word, "="), word);
+    jr_buf_printf(&text, "'%s' has no option '%.*s'", cli->verb->name, (int)strcspn(word, "="),
+                  word);
     bool certain = jr_line_correct(&line, cli);
     if (certain && row->kind == JR_FOREIGN_NONE)
         jr_buf_printf(&text, ": %s", row->here);
@@ -412,12 +381,10 @@ static int print_foreign_option(const struct jr_cli *cli,
     return status;
 }
 
-int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option,
-                              const char *word)
+int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    const struct jr_foreign_option *row =
-        jr_foreign_option_find(word, cli->verb->name);
+    const struct jr_foreign_option *row = jr_foreign_option_find(word, cli->verb->name);
     if (row != NULL)
         return print_foreign_option(cli, row, word);
     const char *near = nearest_option(option);
@@ -426,27 +393,22 @@ int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option,
     if (near != NULL)
         jr_buf_printf(&text, "did you mean '--%s'?", near);
     else if (!jobs)
-        jr_buf_printf(&text, "see jobrun %s%s--help",
-                      cli->verb_stated ? cli->verb->name : "",
+        jr_buf_printf(&text, "see jobrun %s%s--help", cli->verb_stated ? cli->verb->name : "",
                       cli->verb_stated ? " " : "");
     const char *line = text.failed ? "unknown option" : text.data;
-    return jobs ? print_arguments_line(cli, line, word)
-                : print_jobs_line(cli, line, word);
+    return jobs ? print_arguments_line(cli, line, word) : print_jobs_line(cli, line, word);
 }
 
-int jr_mistake_foreign_option(const struct jr_cli *cli,
-                              const struct jr_option *option, const char *word)
+int jr_mistake_foreign_option(const struct jr_cli *cli, const struct jr_option *option,
+                              const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, owners = JR_BUF_INIT;
-    const struct jr_foreign_option *row =
-        jr_foreign_option_find(word, cli->verb->name);
+    const struct jr_foreign_option *row = jr_foreign_option_find(word, cli->verb->name);
     if (row != NULL)
         return print_foreign_option(cli, row, word);
     jr_buf_replaced(&owners, option->verbs, " ", ", ");
-    jr_buf_printf(
-        &text, "'%s' has no option --%s (%s %s it); see jobrun %s --help",
-        cli->verb->name, option->name,
-        owners.failed ? option->verbs : owners.data,
-        strchr(option->verbs, ' ') == NULL ? "has" : "have", cli->verb->name);
+    jr_buf_printf(&text, "'%s' has no option --%s (%s %s it); see jobrun %s --help",
+                  cli->verb->name, option->name, owners.failed ? option->verbs : owners.data,
+                  strchr(option->verbs, ' ') == NULL ? "has" : "have", cli->verb->name);
     return print_jobs_line(cli, text.failed ? option->name : text.data, word);
 }

@@ -9,48 +9,38 @@
 
 #include "base/banned.h"
 
-#define FLAG(letter, name, member, verbs, help)                                \
-    ALIASED_FLAG(letter, 0, name, member, verbs, help)
-#define ALIASED_FLAG(letter, alias, name, member, verbs, help)                 \
-    {                                                                          \
-        letter, alias, name, NULL, JR_OPTION_FLAG,                             \
-            offsetof(struct jr_cli, member), 0, verbs, help                    \
+#define FLAG(letter, name, member, verbs, help) ALIASED_FLAG(letter, 0, name, member, verbs, help)
+#define ALIASED_FLAG(letter, alias, name, member, verbs, help)                                     \
+    {                                                                                              \
+        letter, alias, name, NULL, JR_OPTION_FLAG, offsetof(struct jr_cli, member), 0, verbs, help \
     }
-#define TEXT(letter, name, arg, member, verbs, help)                           \
-    {                                                                          \
-        letter, 0, name, arg, JR_OPTION_TEXT, offsetof(struct jr_cli, member), \
-            0, verbs, help                                                     \
+#define TEXT(letter, name, arg, member, verbs, help)                                               \
+    {                                                                                              \
+        letter, 0, name, arg, JR_OPTION_TEXT, offsetof(struct jr_cli, member), 0, verbs, help      \
     }
-#define MAYBE(name, member, verbs, help)                                       \
-    {                                                                          \
-        0, 0, name, NULL, JR_OPTION_MAYBE, offsetof(struct jr_cli, member), 0, \
-            verbs, help                                                        \
+#define MAYBE(name, member, verbs, help)                                                           \
+    {                                                                                              \
+        0, 0, name, NULL, JR_OPTION_MAYBE, offsetof(struct jr_cli, member), 0, verbs, help         \
     }
-#define LIST(letter, name, arg, member, verbs, help)                           \
-    {                                                                          \
-        letter, 0, name, arg, JR_OPTION_LIST, offsetof(struct jr_cli, member), \
-            0, verbs, help                                                     \
+#define LIST(letter, name, arg, member, verbs, help)                                               \
+    {                                                                                              \
+        letter, 0, name, arg, JR_OPTION_LIST, offsetof(struct jr_cli, member), 0, verbs, help      \
     }
-#define NUMBER(letter, name, arg, member, verbs, help)                         \
-    {                                                                          \
-        letter, 0, name, arg, JR_OPTION_NUMBER,                                \
-            offsetof(struct jr_cli, member##_value),                           \
-            offsetof(struct jr_cli, member), verbs, help                       \
+#define NUMBER(letter, name, arg, member, verbs, help)                                             \
+    {                                                                                              \
+        letter, 0, name, arg, JR_OPTION_NUMBER, offsetof(struct jr_cli, member##_value),           \
+            offsetof(struct jr_cli, member), verbs, help                                           \
     }
 
 const struct jr_option jr_options[] = {
     NUMBER('n', "ranks", "N", count, "run plan resolve",
            "start N ranks of the command after `--`, without a spec"),
-    LIST('s', "set", "PATH=VALUE", sets,
-         "run plan resolve validate render submit doctor",
-         "set a field to another value: -s parallelism.data=4; "
-         "-s +vars.x=1 adds one"),
-    LIST(0, "sweep", "PATH=VALUES", sweeps,
-         "run plan resolve validate render submit",
+    LIST('s', "set", "PATH=VALUE", sets, "run plan resolve validate render submit doctor",
+         "set a field to another value: -s parallelism.data=4; -s +vars.x=1 adds one"),
+    LIST(0, "sweep", "PATH=VALUES", sweeps, "run plan resolve validate render submit",
          "vary a field: --sweep vars.lr=0.1,0.01; 0..4 is a range"),
     TEXT(0, "cell", "CELL", cell, "run plan resolve validate render submit",
-         "take one cell of a sweep: its number, or values such as "
-         "vars.lr=0.1"),
+         "take one cell of a sweep: its number, or values such as vars.lr=0.1"),
     MAYBE("resume", resume, "run submit",
           "go on with the latest sweep of this spec, or begin one; --resume=ID "
           "goes on with that one"),
@@ -66,90 +56,66 @@ const struct jr_option jr_options[] = {
            "the index of this node among several, from 0"),
     NUMBER(0, "debug", "RANK", debug_rank, "run rerun",
            "give RANK this terminal, for pdb or gdb; disables timeouts"),
-    NUMBER(0, "stdin", "RANK", stdin_rank, "run rerun",
-           "let RANK read jobrun's standard input"),
+    NUMBER(0, "stdin", "RANK", stdin_rank, "run rerun", "let RANK read jobrun's standard input"),
     TEXT(0, "run-id", "ID", run_id, "run plan rerun submit",
          "name the run, the same on all nodes; it must not exist yet"),
     TEXT(0, "inject", "FAILURES", inject, "run plan rerun",
          "inject failures: 'kill:3@5s, exit:1=7, hang:2, oom:*'"),
-    TEXT(0, "frozen", "DIR", frozen, "run",
-         "run the spec and code that submit froze in DIR"),
+    TEXT(0, "frozen", "DIR", frozen, "run", "run the spec and code that submit froze in DIR"),
     TEXT(0, "on", "PROFILE", on, "validate resolve plan diff render submit",
-         "use this machine: a facts file, or "
-         "NODESxDEVICES[:MODEL][,CPUSc][,MEMg]"),
-    FLAG(0, "explain", explain, "resolve",
-         "show where each value came from, and why"),
+         "use this machine: a facts file, or NODESxDEVICES[:MODEL][,CPUSc][,MEMg]"),
+    FLAG(0, "explain", explain, "resolve", "show where each value came from, and why"),
     FLAG(0, "lock", lock, "resolve",
-         "print the experiment alone, for --locked: no placement, relative "
-         "paths"),
+         "print the experiment alone, for --locked: no placement, relative paths"),
     MAYBE("locked", locked, "run plan resolve",
           "refuse a spec that does not resolve to its lock, which is "
           "NAME.lock.yaml beside it; --locked=FILE is another one"),
     FLAG(0, "env", env, "plan", "show the variables that each rank gets"),
-    TEXT(0, "format", "FORMAT", format,
-         "validate resolve plan runs show report doctor diff", "output format"),
-    FLAG(0, "json", json, "validate resolve plan runs show diff doctor",
-         "same as --format json"),
-    FLAG(0, "strict", strict, "validate",
-         "treat warnings as errors (status 3)"),
+    TEXT(0, "format", "FORMAT", format, "validate resolve plan runs show report doctor diff",
+         "output format"),
+    FLAG(0, "json", json, "validate resolve plan runs show diff doctor", "same as --format json"),
+    FLAG(0, "strict", strict, "validate", "treat warnings as errors (status 3)"),
     LIST(0, "allow-env", "GLOB", allow_env, "validate",
          "let ${env:NAME} read the variables that match GLOB (default: none)"),
     TEXT(0, "root", "DIR", root, "run plan resolve validate render submit",
          "let `extends` read files below DIR only (default: the checkout)"),
     FLAG(0, "fix", fix, "validate",
          "write unambiguous fixes to the files; for -, to standard output"),
-    FLAG('q', "quiet", quiet, "validate migrate",
-         "print nothing if all specs are valid"),
-    FLAG(0, "detach", detach, "run rerun",
-         "print the run's id, and run in the background"),
+    FLAG('q', "quiet", quiet, "validate migrate", "print nothing if all specs are valid"),
+    FLAG(0, "detach", detach, "run rerun", "print the run's id, and run in the background"),
     NUMBER(0, "keep", "N", keep, "prune",
            "keep the newest N runs (default: 50; 0 with --older or --code)"),
-    TEXT(0, "older", "AGE", older, "prune",
-         "keep runs that began less than AGE ago: 30d, 12h"),
+    TEXT(0, "older", "AGE", older, "prune", "keep runs that began less than AGE ago: 30d, 12h"),
     TEXT(0, "timeout", "TIME", timeout, "wait",
          "wait no longer than TIME: 30s, 5m; then exit with 124"),
-    FLAG(0, "dry-run", dry_run, "prune",
-         "print what would be removed, and remove nothing"),
-    TEXT(0, "log-dir", "DIR", log_dir,
-         "runs show top report logs wait stop prune rerun diff",
+    FLAG(0, "dry-run", dry_run, "prune", "print what would be removed, and remove nothing"),
+    TEXT(0, "log-dir", "DIR", log_dir, "runs show top report logs wait stop prune rerun diff",
          "where the runs are (default: runs)"),
-    NUMBER(0, "attempt", "N", attempt, "show logs",
-           "select this attempt (default: the last)"),
-    TEXT(0, "rank", "RANKS", ranks, "logs show",
-         "show only these ranks: 0-3,8"),
-    NUMBER(0, "tail", "N", tail, "logs",
-           "start with the last N lines of each log"),
-    FLAG('f', "follow", follow, "logs",
-         "print new output until the run has ended"),
+    NUMBER(0, "attempt", "N", attempt, "show logs", "select this attempt (default: the last)"),
+    TEXT(0, "rank", "RANKS", ranks, "logs show", "show only these ranks: 0-3,8"),
+    NUMBER(0, "tail", "N", tail, "logs", "start with the last N lines of each log"),
+    FLAG('f', "follow", follow, "logs", "print new output until the run has ended"),
     TEXT(0, "sort", "COLUMN", sort, "runs show",
          "order runs, or the cells of a sweep, by results.loss, vars.lr, "
          "seconds; -results.loss: the largest first"),
     TEXT(0, "columns", "LIST", columns, "runs show",
          "columns of the table: vars.lr,labels.team,results.loss"),
     LIST(0, "where", "CONDITION", where, "runs",
-         "list only runs with status=failed, labels.team=vision, "
-         "'results.loss<0.5'; != <= >= too"),
-    NUMBER(0, "top", "N", top, "runs show",
-           "show the first N runs, or cells of a sweep"),
-    FLAG(0, "cells", cells, "runs",
-         "list the cells of sweeps, not each sweep as one row"),
+         "list only runs with status=failed, labels.team=vision, 'results.loss<0.5'; != <= >= too"),
+    NUMBER(0, "top", "N", top, "runs show", "show the first N runs, or cells of a sweep"),
+    FLAG(0, "cells", cells, "runs", "list the cells of sweeps, not each sweep as one row"),
     FLAG(0, "stacks", stacks, "show",
          "show the ranks' processes and threads, and what they wait for"),
     FLAG(0, "once", once, "top", "print one table and exit"),
-    FLAG(0, "exact", exact, "rerun",
-         "use the same nodes, devices and ports as the earlier run"),
+    FLAG(0, "exact", exact, "rerun", "use the same nodes, devices and ports as the earlier run"),
     FLAG(0, "trust", trust, "rerun",
          "accept a run of another user, or one that everybody may write to"),
-    TEXT(0, "rev", "REV", rev, "diff",
-         "compare the specs below the folders with this revision"),
+    TEXT(0, "rev", "REV", rev, "diff", "compare the specs below the folders with this revision"),
     FLAG(0, "code", code, "diff show prune rerun",
-         "diff: show the code changes of both runs; show: print where the "
-         "frozen copy of the code is; prune: remove these copies alone; "
-         "rerun: run the code of then"),
-    FLAG(0, "exit-code", exit_code, "diff",
-         "exit with status 1 if they differ"),
-    TEXT(0, "from", "LINE", from, "new",
-         "translate a launcher's command line (in quotes)"),
+         "diff: show the code changes of both runs; show: print where the frozen copy of the "
+         "code is; prune: remove these copies alone; rerun: run the code of then"),
+    FLAG(0, "exit-code", exit_code, "diff", "exit with status 1 if they differ"),
+    TEXT(0, "from", "LINE", from, "new", "translate a launcher's command line (in quotes)"),
     TEXT('o', "output", "FILE", output, "new report schema",
          "new, report: write to FILE, which must not exist yet; schema: write "
          "to FILE, where an earlier schema is replaced"),
@@ -157,19 +123,15 @@ const struct jr_option jr_options[] = {
          "render, submit: the engine that starts the job; run, plan, resolve, "
          "rerun: start on `hosts`"),
     TEXT(0, "hosts", "HOSTS", hosts, "run plan resolve rerun doctor",
-         "run, plan, resolve, rerun: start on these hosts, by ssh: gpu01,gpu02 "
-         "or gpu[01-16]; doctor: ask these hosts, by ssh: gpu01,gpu02 or "
-         "gpu[01-16]"),
+         "run, plan, resolve, rerun: start on these hosts, by ssh: gpu01,gpu02 or gpu[01-16]; "
+         "doctor: ask these hosts, by ssh: gpu01,gpu02 or gpu[01-16]"),
     MAYBE("wait", wait, "run rerun submit",
-          "run, rerun: wait in a queue until the devices are free (--wait=30m: "
-          "at most "
-          "so long); submit: wait for the job's end, and exit with its exit "
-          "status"),
+          "run, rerun: wait in a queue until the devices are free (--wait=30m: at most so long); "
+          "submit: wait for the job's end, and exit with its exit status"),
     FLAG(0, "all", all, "help", "list the verbs that are rarely typed, too"),
     TEXT(0, "color", "WHEN", color, NULL, "when to use colour"),
     FLAG('h', "help", help, NULL, "print this help"),
-    ALIASED_FLAG('V', 'v', "version", version, NULL,
-                 "print the version (also -v)"),
+    ALIASED_FLAG('V', 'v', "version", version, NULL, "print the version (also -v)"),
     {0},
 };
 
@@ -189,11 +151,10 @@ bool jr_option_allowed(const struct jr_option *option, const char *verb)
     return option->verbs == NULL || has_verb(option->verbs, verb, strlen(verb));
 }
 
-/* The length of "run, rerun: " at the beginning of a text, if these are verbs
- * that have the option, and whether `verb` is one of them; 0: it does not begin
- * so. */
-static size_t read_verbs(const struct jr_option *option, const char *text,
-                         const char *verb, bool *ret_meant)
+/* The length of "run, rerun: " at the beginning of a text, if these are verbs that have the option,
+ * and whether `verb` is one of them; 0: it does not begin so. */
+static size_t read_verbs(const struct jr_option *option, const char *text, const char *verb,
+                         bool *ret_meant)
 {
     bool meant = false;
     for (size_t at = 0, len;; at += len + 2) {
@@ -210,8 +171,7 @@ static size_t read_verbs(const struct jr_option *option, const char *text,
     }
 }
 
-void jr_option_describe(struct jr_buf *out, const struct jr_option *option,
-                        const char *verb)
+void jr_option_describe(struct jr_buf *out, const struct jr_option *option, const char *verb)
 {
     static const char between[] = "; ";
     bool meant = true;
@@ -252,8 +212,7 @@ const struct jr_option *jr_option_by_name(const char *name, size_t len)
     return count == 1 ? found : NULL;
 }
 
-#define WORDS(name, ...)                                                       \
-    static const struct jr_value_word name[] = {__VA_ARGS__{0}};
+#define WORDS(name, ...)             static const struct jr_value_word name[] = {__VA_ARGS__{0}};
 #define PLAIN(word)                  {word, NULL},
 #define KIND_ROW(word, help)         {#word, help},
 #define FORMAT_ROW(name, word, help) {#word, help},
@@ -331,8 +290,7 @@ void jr_value_words(struct jr_buf *out, const char *name, const char *verb)
         jr_buf_printf(out, ", %s", row->word);
 }
 
-bool jr_synopsis_next(struct jr_synopsis *walk,
-                      char ret_name[static JR_VALUE_NAME])
+bool jr_synopsis_next(struct jr_synopsis *walk, char ret_name[static JR_VALUE_NAME])
 {
     static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_=";
     const char *at = walk->at;

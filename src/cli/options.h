@@ -36,22 +36,21 @@ extern const struct jr_option jr_options[];
 /* Whether a verb has the option. */
 bool jr_option_allowed(const struct jr_option *option, const char *verb);
 
-/* Append what the option is for: all of it, or with `verb` what is for that. A
- * clause of the table's text that begins with names of verbs ("show: print...")
- * is about these, and so are those behind it, up to the next of the kind. */
-void jr_option_describe(struct jr_buf *out, const struct jr_option *option,
-                        const char *verb);
+/* Append what the option is for: all of it, or with `verb` what is for that. A clause of the
+ * table's text that begins with names of verbs ("show: print...") is about these, and so are those
+ * behind it, up to the next of the kind. */
+void jr_option_describe(struct jr_buf *out, const struct jr_option *option, const char *verb);
 
 /* The option of a letter; NULL: there is none. */
 const struct jr_option *jr_option_by_letter(char letter);
 
-/* The option whose name is the first `len` bytes, or the only one whose name
- * begins so; NULL: none, or several. */
+/* The option whose name is the first `len` bytes, or the only one whose name begins so; NULL: none,
+ * or several. */
 const struct jr_option *jr_option_by_name(const char *name, size_t len);
 
 /*
- * The values that may replace the words in capitals of a synopsis or of an
- * option: RUN, FORMAT. Help and completion are made from them.
+ * The values that may replace the words in capitals of a synopsis or of an option: RUN, FORMAT.
+ * Help and completion are made from them.
  */
 
 /* A set of these. */
@@ -84,12 +83,12 @@ const struct jr_value *jr_value_find(const char *name, const char *verb);
 /* The word of `name` that is nearest to a misspelt one; NULL: none is near. */
 const char *jr_value_near(const char *name, const char *word);
 
-/* Append ": text, json" for a name whose words say enough, ": see below" for
- * one whose words have a help, and nothing for all others. */
+/* Append ": text, json" for a name whose words say enough, ": see below" for one whose words have a
+ * help, and nothing for all others. */
 void jr_value_words(struct jr_buf *out, const char *name, const char *verb);
 
-/* A walk over the words in capitals of a synopsis: "[SPEC]", "CODE|FIELD",
- * "PATH...". A word in brackets after a dash is not one of them. */
+/* A walk over the words in capitals of a synopsis: "[SPEC]", "CODE|FIELD", "PATH...". A word in
+ * brackets after a dash is not one of them. */
 struct jr_synopsis {
     const char *at;    /* begin with the synopsis, and all else 0 */
     unsigned position; /* of the word that was returned, from 0 */
@@ -99,7 +98,6 @@ struct jr_synopsis {
 enum { JR_VALUE_NAME = 32 };
 
 /* The next word; false at the end. */
-bool jr_synopsis_next(struct jr_synopsis *walk,
-                      char ret_name[static JR_VALUE_NAME]);
+bool jr_synopsis_next(struct jr_synopsis *walk, char ret_name[static JR_VALUE_NAME]);
 
 #endif

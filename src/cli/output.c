@@ -22,18 +22,15 @@
 
 enum { INDENT = 8 }; /* of what continues a message: the width of "jobrun: " */
 
-bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len,
-                  int *ret_status)
+bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len, int *ret_status)
 {
     if (cli->out_closed)
-        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH,
-                                 "cannot print: standard output is closed");
+        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot print: standard output is closed");
     else if (jr_io_write_all(STDOUT_FILENO, text, len) == 0)
         return true;
     else if (errno != EPIPE)
-        *ret_status =
-            jr_cli_say(cli, JR_STATUS_LAUNCH,
-                       "cannot write to standard output: %s", strerror(errno));
+        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to standard output: %s",
+                                 strerror(errno));
     return false;
 }
 
@@ -64,22 +61,18 @@ int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text)
     return jr_cli_create(cli, cli->output, text);
 }
 
-int jr_cli_create(const struct jr_cli *cli, const char *path,
-                  struct jr_buf *text)
+int jr_cli_create(const struct jr_cli *cli, const char *path, struct jr_buf *text)
 {
     if (text->failed)
         return jr_cli_out(cli, text);
     JR_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     int status = JR_STATUS_OK;
     if (fd < 0 && errno == EEXIST)
-        status = jr_cli_say(cli, JR_STATUS_USAGE,
-                            "%s already exists, and was not changed", path);
+        status = jr_cli_say(cli, JR_STATUS_USAGE, "%s already exists, and was not changed", path);
     else if (fd < 0)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot make %s: %s", path,
-                            strerror(errno));
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot make %s: %s", path, strerror(errno));
     else if (jr_io_write_all(fd, text->data, text->len) != 0)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to %s: %s",
-                            path, strerror(errno));
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to %s: %s", path, strerror(errno));
     jr_buf_release(text);
     return status;
 }
@@ -89,8 +82,7 @@ void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text)
     static const char no_memory[] = "jobrun: out of memory\n";
     const char *bytes = text->failed ? no_memory : text->data;
     size_t len = text->failed ? sizeof no_memory - 1 : text->len;
-    bool shared =
-        cli->session != NULL && jr_session_print(cli->session, bytes, len);
+    bool shared = cli->session != NULL && jr_session_print(cli->session, bytes, len);
     if (!shared && !cli->err_closed)
         (void)jr_io_write_all(STDERR_FILENO, bytes, len);
     jr_buf_release(text);
@@ -104,8 +96,8 @@ static const char *find_typed(const char *text)
     return at == NULL ? NULL : at + strlen(mark);
 }
 
-/* A text that is longer than a line of the terminal. What is to be typed is not
- * broken, so that it can be copied. */
+/* A text that is longer than a line of the terminal. What is to be typed is not broken, so that it
+ * can be copied. */
 static void add_long_message(struct jr_buf *out, const char *text, size_t width)
 {
     JR_BUF_CLEANUP struct jr_buf lines = {.width = width};
@@ -175,10 +167,8 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words)
     if (format == NULL)
         return 0;
     if (cli->format != NULL && strcmp(format, cli->format) != 0) {
-        (void)jr_cli_say(
-            cli, 0,
-            "--json and --format %s contradict each other: give one of them",
-            cli->format);
+        (void)jr_cli_say(cli, 0, "--json and --format %s contradict each other: give one of them",
+                         cli->format);
         return -1;
     }
     struct jr_buf list = JR_BUF_INIT;
@@ -192,8 +182,8 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words)
     const char *near = jr_did_you_mean(format, words);
     if (near != NULL)
         jr_buf_printf(&list, "; did you mean '%s'?", near);
-    (void)jr_cli_say(cli, 0, "'%s' is not a format of '%s', which has %s",
-                     format, cli->verb->name, list.failed ? "" : list.data);
+    (void)jr_cli_say(cli, 0, "'%s' is not a format of '%s', which has %s", format, cli->verb->name,
+                     list.failed ? "" : list.data);
     jr_buf_release(&list);
     return -1;
 }
@@ -202,16 +192,15 @@ enum when { AUTO, ALWAYS, NEVER, UNKNOWN };
 
 static enum when stated_when(const char *word)
 {
-    static const char *const words[] = {
-        [AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
+    static const char *const words[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
     for (enum when when = AUTO; word != NULL && when < UNKNOWN; when++)
         if (strcmp(words[when], word) == 0)
             return when;
     return word == NULL ? AUTO : UNKNOWN;
 }
 
-/* What the environment wants, where the option leaves it open: NO_COLOR, then
- * CLICOLOR_FORCE (no-color.org, bixense.com/clicolors). */
+/* What the environment wants, where the option leaves it open: NO_COLOR, then CLICOLOR_FORCE
+ * (no-color.org, bixense.com/clicolors). */
 static enum when wanted_when(void)
 {
     const char *none = getenv("NO_COLOR");
@@ -233,17 +222,14 @@ int jr_cli_color(struct jr_cli *cli)
 {
     enum when when = stated_when(cli->color);
     if (when == UNKNOWN)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--color wants auto, always or never, not '%s'",
+        return jr_cli_say(cli, JR_STATUS_USAGE, "--color wants auto, always or never, not '%s'",
                           cli->color);
     if (when == AUTO)
         when = wanted_when();
     cli->moves_cursor = on_terminal(STDOUT_FILENO);
     cli->err_terminal = !cli->err_closed && on_terminal(STDERR_FILENO);
-    cli->color_out =
-        when == ALWAYS || (when == AUTO && on_terminal(STDOUT_FILENO));
-    cli->color_err =
-        when == ALWAYS || (when == AUTO && on_terminal(STDERR_FILENO));
+    cli->color_out = when == ALWAYS || (when == AUTO && on_terminal(STDOUT_FILENO));
+    cli->color_err = when == ALWAYS || (when == AUTO && on_terminal(STDERR_FILENO));
     return 0;
 }
 

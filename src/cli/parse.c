@@ -32,8 +32,7 @@ struct reading {
     char letter[3];
 };
 
-static int add_option_value(struct reading *reading,
-                            const struct jr_option *row, const char *value)
+static int add_option_value(struct reading *reading, const struct jr_option *row, const char *value)
 {
     struct jr_cli *cli = reading->cli;
     void *place = (char *)cli + row->offset;
@@ -46,8 +45,7 @@ static int add_option_value(struct reading *reading,
     return 0;
 }
 
-static int store_number(struct jr_cli *cli, const struct jr_option *row,
-                        const char *value)
+static int store_number(struct jr_cli *cli, const struct jr_option *row, const char *value)
 {
     char *place = (char *)cli + row->offset;
     uint32_t number;
@@ -58,8 +56,7 @@ static int store_number(struct jr_cli *cli, const struct jr_option *row,
     return 0;
 }
 
-static int store_option(struct reading *reading, const struct jr_option *row,
-                        const char *value)
+static int store_option(struct reading *reading, const struct jr_option *row, const char *value)
 {
     char *place = (char *)reading->cli + row->offset;
     reading->option_at[row - jr_options] = reading->at;
@@ -79,9 +76,8 @@ static int store_option(struct reading *reading, const struct jr_option *row,
     return 0;
 }
 
-/* The tables that getopt_long(3) wants, from ours. Words are told in their
- * place
- * (-), and a missing value apart (:). */
+/* The tables that getopt_long(3) wants, from ours. Words are told in their place (-), and a missing
+ * value apart (:). */
 static void fill_getopt_tables(struct option longs[static MAX_OPTIONS],
                                char letters[static 4 * MAX_OPTIONS])
 {
@@ -116,15 +112,14 @@ static const struct jr_option *option_of(int value)
                                 : jr_option_by_letter((char)value);
 }
 
-/* getopt_long(3) tells by optopt which letter it does not know, and which
- * option got a value that it does not take; for other words it is 0. */
+/* getopt_long(3) tells by optopt which letter it does not know, and which option got a value that
+ * it does not take; for other words it is 0. */
 static int note_wrong_option(struct reading *reading)
 {
     const char *word = reading->argv[reading->at];
     const struct jr_option *row = option_of(optopt);
     if (row != NULL)
-        return jr_mistake_flag_value(reading->cli, row,
-                                     word + strcspn(word, "=") + 1);
+        return jr_mistake_flag_value(reading->cli, row, word + strcspn(word, "=") + 1);
     reading->letter[0] = '-';
     reading->letter[1] = (char)optopt;
     reading->unknown = optopt == 0 ? word : reading->letter;
@@ -136,19 +131,16 @@ static void read_word(struct reading *reading, char *word)
     struct jr_cli *cli = reading->cli;
     bool verb = cli->words_count == 0 && jr_verb_find(word) != NULL;
     cli->words[cli->words_count++] = word;
-    reading->command =
-        cli->count != NULL && !verb && !jr_mistake_is_spec_name(word);
+    reading->command = cli->count != NULL && !verb && !jr_mistake_is_spec_name(word);
 }
 
 static int read_option(struct reading *reading, int value)
 {
     if (value == ':')
-        return jr_mistake_no_value(reading->cli, option_of(optopt),
-                                   reading->argv[reading->at]);
+        return jr_mistake_no_value(reading->cli, option_of(optopt), reading->argv[reading->at]);
     if (value == '?')
         return note_wrong_option(reading);
-    return store_option(reading, option_of(value),
-                        optarg != NULL ? optarg : "");
+    return store_option(reading, option_of(value), optarg != NULL ? optarg : "");
 }
 
 /* Whether a word is the name of an option behind its dashes. */
@@ -167,14 +159,11 @@ static bool note_foreign_word(struct reading *reading)
 {
     const struct jr_cli *cli = reading->cli;
     const char *word = reading->argv[reading->at];
-    if (reading->at >= reading->end || word[0] != '-' || word[1] == '\0' ||
-        word[2] == '\0')
+    if (reading->at >= reading->end || word[0] != '-' || word[1] == '\0' || word[2] == '\0')
         return false;
     bool two = word[1] == '-', own = is_long_name(word);
-    const struct jr_verb *verb =
-        cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
-    bool foreign =
-        jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) != NULL;
+    const struct jr_verb *verb = cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
+    bool foreign = jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) != NULL;
     if (two ? own || !foreign : !own && !foreign)
         return false;
     reading->unknown = word;
@@ -193,8 +182,7 @@ static int read_words(struct reading *reading)
         reading->at = optind > 0 ? optind : 1;
         if (note_foreign_word(reading))
             break;
-        int value =
-            getopt_long(reading->end, reading->argv, letters, longs, NULL);
+        int value = getopt_long(reading->end, reading->argv, letters, longs, NULL);
         if (value == -1)
             break;
         if (value == 1)
@@ -205,15 +193,11 @@ static int read_words(struct reading *reading)
     return status;
 }
 
-/* The verb is the first word if that is one; else `run`, or `help` where that
- * is asked for. */
+/* The verb is the first word if that is one; else `run`, or `help` where that is asked for. */
 static void take_verb(struct jr_cli *cli)
 {
-    const struct jr_verb *verb =
-        cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
-    cli->verb = verb != NULL ? verb
-                : cli->help  ? jr_verb_find("help")
-                             : &jr_verbs[0];
+    const struct jr_verb *verb = cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
+    cli->verb = verb != NULL ? verb : cli->help ? jr_verb_find("help") : &jr_verbs[0];
     if (verb == NULL)
         return;
     cli->verb_stated = true;
@@ -226,10 +210,9 @@ static int check_allowed(const struct reading *reading)
 {
     const struct jr_cli *cli = reading->cli;
     for (size_t i = 0; jr_options[i].name != NULL; i++)
-        if (reading->option_at[i] != 0 &&
-            !jr_option_allowed(&jr_options[i], cli->verb->name))
-            return jr_mistake_foreign_option(
-                cli, &jr_options[i], reading->argv[reading->option_at[i]]);
+        if (reading->option_at[i] != 0 && !jr_option_allowed(&jr_options[i], cli->verb->name))
+            return jr_mistake_foreign_option(cli, &jr_options[i],
+                                             reading->argv[reading->option_at[i]]);
     return 0;
 }
 
@@ -244,15 +227,14 @@ static void join_rest(struct jr_cli *cli)
 }
 
 /* Whether the first `len` bytes of `path` are a folder with that file. */
-static bool has_file(struct jr_arena *arena, const char *path, size_t len,
-                     const char *name)
+static bool has_file(struct jr_arena *arena, const char *path, size_t len, const char *name)
 {
     const char *file = jr_arena_printf(arena, "%.*s/%s", (int)len, path, name);
     return file != NULL && access(file, F_OK) == 0;
 }
 
-/* A run by the path of its folder, a sweep by that of its own, or a cell of it,
- * PATH/7: where the id begins in `path`. NULL: it is none of them. */
+/* A run by the path of its folder, a sweep by that of its own, or a cell of it, PATH/7: where the
+ * id begins in `path`. NULL: it is none of them. */
 static char *find_id_in_path(struct jr_arena *arena, char *path)
 {
     size_t len = strlen(path), slash = 0;
@@ -261,18 +243,16 @@ static char *find_id_in_path(struct jr_arena *arena, char *path)
     for (size_t at = 1; at <= len; at++) {
         if (path[at] != '/' && path[at] != '\0')
             continue;
-        if (memchr(path, '/', at) != NULL &&
-            has_file(arena, path, at, "sweep.json"))
+        if (memchr(path, '/', at) != NULL && has_file(arena, path, at, "sweep.json"))
             return path + slash + 1;
         slash = at;
     }
     return NULL;
 }
 
-/* A run may be told by the path of its folder, which is LOG_DIR and the id. A
- * shell's completion leaves slashes behind it. NULL where the word is none. */
-static char *split_run_path(struct jr_arena *arena, const char *word,
-                            char **ret_log_dir)
+/* A run may be told by the path of its folder, which is LOG_DIR and the id. A shell's completion
+ * leaves slashes behind it. NULL where the word is none. */
+static char *split_run_path(struct jr_arena *arena, const char *word, char **ret_log_dir)
 {
     char *path = jr_arena_strdup(arena, word);
     size_t len = path == NULL ? 0 : strlen(path);
@@ -315,23 +295,19 @@ static void split_run_paths(struct jr_cli *cli)
 static int check_root(const struct jr_cli *cli)
 {
     struct stat status;
-    if (cli->root == NULL ||
-        (stat(cli->root, &status) == 0 && S_ISDIR(status.st_mode)))
+    if (cli->root == NULL || (stat(cli->root, &status) == 0 && S_ISDIR(status.st_mode)))
         return 0;
-    return jr_cli_say(
-        cli, JR_STATUS_USAGE,
-        "--root wants a folder, and %s is none; leave it out, and "
-        "it is the top of the git work tree, or else the folder "
-        "of the spec",
-        cli->root);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "--root wants a folder, and %s is none; leave it out, and it is the top of "
+                      "the git work tree, or else the folder of the spec",
+                      cli->root);
 }
 
 /* What starts ranks itself is ssh; to others a job is handed over. */
 static int check_engine(const struct jr_cli *cli)
 {
     const char *verb = cli->verb->name;
-    bool hands_over =
-        strcmp(verb, "render") == 0 || strcmp(verb, "submit") == 0;
+    bool hands_over = strcmp(verb, "render") == 0 || strcmp(verb, "submit") == 0;
     if (cli->engine == NULL || hands_over || strcmp(cli->engine, "ssh") == 0)
         return 0;
     return jr_cli_say(cli, JR_STATUS_USAGE,
@@ -358,8 +334,7 @@ static int check_line(const struct reading *reading)
     if (!cli->help && !cli->version && !cli->verb_stated)
         status = jr_mistake_first_word(cli);
     if (status == 0 && reading->unknown != NULL)
-        return jr_mistake_unknown_option(cli, reading->unknown,
-                                         reading->argv[reading->at]);
+        return jr_mistake_unknown_option(cli, reading->unknown, reading->argv[reading->at]);
     if (status == 0)
         status = check_allowed(reading);
     if (status == 0)
@@ -372,8 +347,7 @@ int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)
     struct reading reading = {.cli = ret, .argv = argv, .end = 1};
     ret->environ = envp;
     ret->argv = argv;
-    ret->words =
-        jr_arena_array(&ret->arena, (size_t)argc + 1, sizeof *ret->words);
+    ret->words = jr_arena_array(&ret->arena, (size_t)argc + 1, sizeof *ret->words);
     if (ret->words == NULL)
         return jr_cli_say(ret, JR_STATUS_LAUNCH, "out of memory");
     while (reading.end < argc && strcmp(argv[reading.end], "--") != 0)

@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 
-/* Parse argv into *ret. Returns 0, or the exit status after the mistake was
- * told on standard error. */
+/* Parse argv into *ret. Returns 0, or the exit status after the mistake was told on standard
+ * error. */
 int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp);
 
 #endif

@@ -52,12 +52,11 @@ int jr_stage_open(struct jr_session **ret, struct jr_cli *cli,
                   const struct jr_session_options *options)
 {
     *ret = jr_session_open(options);
-    return *ret != NULL ? 0
-                        : jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    return *ret != NULL ? 0 : jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
 }
 
-int jr_stage_told(struct jr_session *session, const struct jr_cli *cli,
-                  enum jr_status status, const struct jr_error *err)
+int jr_stage_told(struct jr_session *session, const struct jr_cli *cli, enum jr_status status,
+                  const struct jr_error *err)
 {
     struct jr_diags *diags = jr_session_findings(session);
     bool silent = status != JR_STATUS_OK && diags->errors == 0;
@@ -77,28 +76,24 @@ static int check_words(const struct jr_cli *cli)
     if (cli->words_count == 0 && !command)
         return jr_mistake_no_spec(cli);
     if (cli->count != NULL && cli->count_value == 0)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "-n wants at least 1 rank: jobrun -n 1 -- CMD");
+        return jr_cli_say(cli, JR_STATUS_USAGE, "-n wants at least 1 rank: jobrun -n 1 -- CMD");
     if (cli->words_count > 0)
         return 0;
     int status = jr_mistake_script(cli);
     return status != 0 ? status : jr_mistake_quotes(cli);
 }
 
-int jr_stage_load(struct jr_session *session, const struct jr_cli *cli,
-                  bool *ret_sweep)
+int jr_stage_load(struct jr_session *session, const struct jr_cli *cli, bool *ret_sweep)
 {
     int failed = check_words(cli);
     if (failed != 0)
         return failed;
     struct jr_error err = {0};
-    struct jr_spec_source source = {.argv = cli->rest,
-                                    .ranks = cli->count_value};
+    struct jr_spec_source source = {.argv = cli->rest, .ranks = cli->count_value};
     if (cli->words_count == 1)
         source = (struct jr_spec_source){.path = cli->words[0]};
     enum jr_status status = jr_session_load(session, &source, &err);
-    bool sweep = status == JR_STATUS_USAGE && cli->cell == NULL &&
-                 jr_session_cells(session) > 0;
+    bool sweep = status == JR_STATUS_USAGE && cli->cell == NULL && jr_session_cells(session) > 0;
     if (sweep && ret_sweep != NULL) {
         *ret_sweep = true;
         status = JR_STATUS_OK;
@@ -113,8 +108,7 @@ int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli)
     return jr_stage_told(session, cli, status, &err);
 }
 
-int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli,
-                     bool *ret_sweep)
+int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli, bool *ret_sweep)
 {
     struct jr_session_options options = jr_stage_options(cli);
     struct jr_error err = {0};
@@ -134,8 +128,8 @@ int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli,
     return jr_stage_told(*ret, cli, status, &err);
 }
 
-static void print_session_text(const struct jr_session *session,
-                               const struct jr_cli *cli, enum jr_text what)
+static void print_session_text(const struct jr_session *session, const struct jr_cli *cli,
+                               enum jr_text what)
 {
     char *text = jr_session_text(session, what);
     struct jr_buf out = JR_BUF_INIT;
@@ -162,8 +156,7 @@ static int begin_run(struct jr_session *session, const struct jr_cli *cli)
     return sig > 0 ? 128 + sig : failed;
 }
 
-static void print_start_texts(const struct jr_session *session,
-                              const struct jr_cli *cli)
+static void print_start_texts(const struct jr_session *session, const struct jr_cli *cli)
 {
     print_session_text(session, cli, JR_TEXT_HEADLINE);
     if (cli->debug_rank != NULL)
@@ -177,8 +170,8 @@ static void print_start_texts(const struct jr_session *session,
                          "goes to their files only");
 }
 
-/* Behind what the console has still to show, however long that takes: all that
- * there was to do is done. */
+/* Behind what the console has still to show, however long that takes: all that there was to do is
+ * done. */
 static int print_end_texts(struct jr_session *session, const struct jr_cli *cli,
                            enum jr_status status, const struct jr_error *err)
 {
@@ -186,9 +179,7 @@ static int print_end_texts(struct jr_session *session, const struct jr_cli *cli,
     if (status != JR_STATUS_OK) {
         code = jr_stage_told(session, cli, status, err);
     } else {
-        print_session_text(session, cli,
-                           cli->color_err ? JR_TEXT_REPORT_COLOR
-                                          : JR_TEXT_REPORT);
+        print_session_text(session, cli, cli->color_err ? JR_TEXT_REPORT_COLOR : JR_TEXT_REPORT);
         code = jr_session_exit_code(session);
     }
     jr_session_await_on_end(session);
@@ -230,11 +221,9 @@ static int check_input(const struct jr_cli *cli)
                           other);
     if (cli->stdin_rank != NULL && cli->detach)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "a detached run has no standard input: use --stdin "
-                          "without --detach");
+                          "a detached run has no standard input: use --stdin without --detach");
     if (cli->debug_rank != NULL && isatty(STDIN_FILENO) != 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--debug needs a terminal as standard input");
+        return jr_cli_say(cli, JR_STATUS_USAGE, "--debug needs a terminal as standard input");
     return 0;
 }
 
@@ -247,8 +236,7 @@ int jr_stage_wait(const struct jr_cli *cli, struct jr_session_options *options)
         return jr_mistake_time(cli, "wait", cli->wait, "30s or 5m");
     if (options->wait_ms == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--wait wants more than no time: leave it out not to "
-                          "wait");
+                          "--wait wants more than no time: leave it out not to wait");
     return 0;
 }
 
@@ -285,16 +273,12 @@ static int print_stage_text(void *data, const char *text, size_t len)
     return jr_cli_write(printing->cli, text, len, &printing->status) ? 0 : 1;
 }
 
-int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli,
-                         bool json)
+int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli, bool json)
 {
     struct printing printing = {cli, 0};
     struct jr_error err = {0};
-    const struct jr_plan_cells_options options = {.parallel =
-                                                      cli->parallel_value,
-                                                  .json = json,
-                                                  .take = print_stage_text,
-                                                  .data = &printing};
+    const struct jr_plan_cells_options options = {
+        .parallel = cli->parallel_value, .json = json, .take = print_stage_text, .data = &printing};
     enum jr_status status = jr_cell_hosts_connect(session, &err);
     if (status == JR_STATUS_OK)
         status = jr_session_plan_cells(session, &options, &err);
@@ -310,8 +294,8 @@ static int collect_stage_text(void *data, const char *text, size_t len)
 }
 
 /* A table on a terminal, whose lines are broken between columns. */
-static int print_fitted(const struct jr_session *session,
-                        const struct jr_cli *cli, enum jr_text what)
+static int print_fitted(const struct jr_session *session, const struct jr_cli *cli,
+                        enum jr_text what)
 {
     struct jr_buf out = JR_BUF_INIT;
     if (jr_session_tell(session, what, collect_stage_text, &out) != 0)
@@ -320,8 +304,7 @@ static int print_fitted(const struct jr_session *session,
     return jr_cli_out(cli, &out);
 }
 
-int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
-                   enum jr_text what)
+int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli, enum jr_text what)
 {
     struct printing printing = {cli, 0};
     bool table = what == JR_TEXT_PLAN || what == JR_TEXT_EXPLAIN;
@@ -355,8 +338,8 @@ static int leave_with_sweep(void *data, const struct jr_sweep_place *place)
     return jr_detach_leave_sweep(&caller->detach, caller->cli, place);
 }
 
-static void print_refusal(void *data, struct jr_session *cell,
-                          enum jr_status status, const struct jr_error *err)
+static void print_refusal(void *data, struct jr_session *cell, enum jr_status status,
+                          const struct jr_error *err)
 {
     const struct sweep_caller *caller = data;
     (void)jr_stage_told(cell, caller->cli, status, err);
@@ -369,13 +352,11 @@ int jr_stage_check_sweep(const struct jr_cli *cli)
                                              : NULL;
     if (wants != NULL && cli->resume == NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "%s wants --resume: it says which cells of an "
-                          "earlier start run again",
+                          "%s wants --resume: it says which cells of an earlier start run again",
                           wants);
     if (cli->resume != NULL && cli->run_id != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--run-id names a new sweep: --resume=%s goes on "
-                          "with that one",
+                          "--run-id names a new sweep: --resume=%s goes on with that one",
                           cli->run_id);
     return 0;
 }
@@ -387,13 +368,11 @@ int jr_stage_check_one_job(const struct jr_cli *cli, const char *also)
                          : cli->rerun_changed    ? "--rerun-changed"
                          : cli->parallel != NULL ? "--parallel"
                                                  : also;
-    return option == NULL
-               ? 0
-               : jr_cli_say(cli, JR_STATUS_USAGE,
-                            "%s is for a sweep: the spec has no `sweep`, and "
-                            "there is no --sweep, or --cell takes one cell of "
-                            "it",
-                            option);
+    return option == NULL ? 0
+                          : jr_cli_say(cli, JR_STATUS_USAGE,
+                                       "%s is for a sweep: the spec has no `sweep`, and there is "
+                                       "no --sweep, or --cell takes one cell of it",
+                                       option);
 }
 
 /* What only one run can have, a cell has by --cell. */
@@ -440,8 +419,7 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
                                        .data = &caller};
     struct jr_error err = {0};
     int code = 0, failed = check_sweep_options(cli);
-    if (failed == 0 && cli->detach &&
-        jr_detach_fork(&caller.detach, cli, &failed))
+    if (failed == 0 && cli->detach && jr_detach_fork(&caller.detach, cli, &failed))
         return failed;
     if (failed == 0)
         failed = jr_stage_facts(session, cli);
@@ -455,8 +433,7 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
     options.live = options.console == NULL && cli->err_terminal;
     jr_hold_signals(session);
     cli->session = session;
-    enum jr_status status =
-        jr_session_run_sweep(session, &options, &code, &err);
+    enum jr_status status = jr_session_run_sweep(session, &options, &code, &err);
     cli->session = NULL;
     if (status != JR_STATUS_OK) /* what is told may be waited for */
         (void)jr_hold_end();

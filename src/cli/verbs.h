@@ -5,8 +5,7 @@
 
 #include "cli/cli.h"
 
-/* Texts are plain: `backticks` around what is typed, a blank line between
- * paragraphs. */
+/* Texts are plain: `backticks` around what is typed, a blank line between paragraphs. */
 struct jr_usage {
     const char *verb;
     const char *text;

@@ -18,8 +18,7 @@
 
 #include "base/banned.h"
 
-/* What goes to the controller: messages at once, and bytes of the run as srun
- * takes them. */
+/* What goes to the controller: messages at once, and bytes of the run as srun takes them. */
 
 #define OUTBOX_MOST (256U << 10) /* bytes that wait for srun; readers pause */
 
@@ -78,8 +77,7 @@ void jr_agent_flush(struct jr_agent *agent)
     if (agent->abandoned)
         agent->sent = box->len;
     while (agent->sent < box->len) {
-        ssize_t len = write(agent->out.fd, box->data + agent->sent,
-                            box->len - agent->sent);
+        ssize_t len = write(agent->out.fd, box->data + agent->sent, box->len - agent->sent);
         if (len < 0 && errno == EINTR)
             continue;
         if (len < 0 && errno != EAGAIN)
@@ -114,8 +112,7 @@ void jr_agent_send(struct jr_agent *agent, const struct jr_message *message)
 
 void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why)
 {
-    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_WHY, why->text,
-                   strlen(why->text));
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_WHY, why->text, strlen(why->text));
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_REFUSE,
                                               .code = why->status,
                                               .host = agent->host});
@@ -126,8 +123,8 @@ void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why)
 void jr_agent_ready(struct jr_agent *agent)
 {
     const struct jr_agent_answer *answer = &agent->answer;
-    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES,
-                   answer->resources.data, answer->resources.len);
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES, answer->resources.data,
+                   answer->resources.len);
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY,
                                               .mpi = answer->mpi,
                                               .library = answer->library,
@@ -164,15 +161,13 @@ static void on_go(struct jr_agent *agent, const struct jr_message *go)
         jr_agent_refuse(agent, &err);
 }
 
-static void on_exchange_message(struct jr_agent *agent,
-                                const struct jr_message *word)
+static void on_exchange_message(struct jr_agent *agent, const struct jr_message *word)
 {
     if (word->bytes != NULL)
         jr_agent_take_exchange(agent, word->bytes);
 }
 
-static void on_signal_message(struct jr_agent *agent,
-                              const struct jr_message *word)
+static void on_signal_message(struct jr_agent *agent, const struct jr_message *word)
 {
     int sig = (int)word->signal;
     if (agent->pid != 0 && sig > 0 && sig < NSIG)
@@ -200,8 +195,8 @@ static void on_hold(struct jr_agent *agent, const struct jr_message *word)
     pace_agent(agent);
 }
 
-/* What is done about each message of the controller; or a command, which is
- * handed on to the process that runs the ranks. */
+/* What is done about each message of the controller; or a command, which is handed on to the
+ * process that runs the ranks. */
 struct response {
     void (*act)(struct jr_agent *agent, const struct jr_message *word);
     char command;
@@ -233,8 +228,7 @@ static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_NO_FIRST_STEP] = {NULL, JR_COMMAND_NO_FIRST_STEP},
 };
 
-static void handle_message(struct jr_agent *agent,
-                           const struct jr_message *message)
+static void handle_message(struct jr_agent *agent, const struct jr_message *message)
 {
     const struct response *response = &responses[message->type];
     if (response->act != NULL)
@@ -245,8 +239,7 @@ static void handle_message(struct jr_agent *agent,
         jr_buf_char(&agent->pending, response->command);
 }
 
-static void handle_controller_line(struct jr_agent *agent, const char *line,
-                                   size_t len)
+static void handle_controller_line(struct jr_agent *agent, const char *line, size_t len)
 {
     json_t *object = jr_json_parse(line, len, NULL);
     struct jr_message message;
@@ -278,8 +271,7 @@ void jr_agent_on_input(void *owner, uint32_t events)
 
 /* From the begin to the end. */
 
-/* With all the variables that a process can have: a quarter of its stack, and
- * 6 MiB (execve(2)). */
+/* With all the variables that a process can have: a quarter of its stack, and 6 MiB (execve(2)). */
 #define ASSIGNMENT_MOST (16U << 20)
 
 /* Byte by byte: what follows the line belongs to whoever reads on. */
@@ -296,14 +288,13 @@ static bool read_assignment_line(struct jr_buf *line)
     return len == 1 && byte == '\n' && !line->failed;
 }
 
-int jr_agent_await_assignment(struct jr_message *ret, json_t **ret_object,
-                              struct jr_error *err)
+int jr_agent_await_assignment(struct jr_message *ret, json_t **ret_object, struct jr_error *err)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     bool whole = read_assignment_line(&line);
     json_t *object = whole ? jr_json_parse(line.data, line.len, NULL) : NULL;
-    if (jr_message_of_controller(ret, object) &&
-        ret->type == JR_TO_NODES_ASSIGN && ret->host != NULL) {
+    if (jr_message_of_controller(ret, object) && ret->type == JR_TO_NODES_ASSIGN &&
+        ret->host != NULL) {
         *ret_object = object;
         return 0;
     }
@@ -323,14 +314,12 @@ static void send_node_facts(struct jr_agent *agent)
         jr_agent_refuse(agent, &err);
         return;
     }
-    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_FACTS, facts.data,
-                   facts.len);
-    jr_agent_send(agent,
-                  &(struct jr_message){.type = JR_FROM_NODE_HELLO,
-                                       .version = JR_VERSION,
-                                       .host = agent->host,
-                                       .wall_ns = (int64_t)jr_clock_wall_ns(),
-                                       .port = hooks->offer(hooks->data)});
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_FACTS, facts.data, facts.len);
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_HELLO,
+                                              .version = JR_VERSION,
+                                              .host = agent->host,
+                                              .wall_ns = (int64_t)jr_clock_wall_ns(),
+                                              .port = hooks->offer(hooks->data)});
 }
 
 /* From the cluster, to all of a step: the run's business, where there is one.
@@ -352,17 +341,14 @@ static void on_agent_signal(void *owner, uint32_t events)
 
 static int watch_agent_signals(struct jr_agent *agent)
 {
-    static const int taken[] = {SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
-                                SIGUSR1, SIGUSR2, SIGCONT};
+    static const int taken[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
     sigset_t set;
     (void)sigemptyset(&set);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         (void)sigaddset(&set, taken[i]);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     agent->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return agent->signals.fd < 0
-               ? -1
-               : jr_loop_add(&agent->loop, &agent->signals, EPOLLIN);
+    return agent->signals.fd < 0 ? -1 : jr_loop_add(&agent->loop, &agent->signals, EPOLLIN);
 }
 
 /* Standard output is ours alone: the ranks get pipes. */
@@ -375,21 +361,18 @@ static int open_agent(struct jr_agent *agent)
     int flags = fcntl(agent->out.fd, F_GETFL);
     (void)fcntl(agent->in.fd, F_SETFD, FD_CLOEXEC);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (fcntl(agent->out.fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
-        watch_agent_signals(agent) != 0)
+    if (fcntl(agent->out.fd, F_SETFL, flags | O_NONBLOCK) != 0 || watch_agent_signals(agent) != 0)
         return -1;
     return jr_loop_add(&agent->loop, &agent->in, EPOLLIN);
 }
 
 static bool has_agent_work(const struct jr_agent *agent)
 {
-    return !agent->leaving || agent->pid != 0 || agent->outbox.len > 0 ||
-           jr_agent_has_cells(agent);
+    return !agent->leaving || agent->pid != 0 || agent->outbox.len > 0 || jr_agent_has_cells(agent);
 }
 
-int jr_agent_serve(const struct jr_agent_hooks *hooks,
-                   const struct jr_sender *self, const char *host,
-                   struct jr_error *err)
+int jr_agent_serve(const struct jr_agent_hooks *hooks, const struct jr_sender *self,
+                   const char *host, struct jr_error *err)
 {
     struct jr_agent agent = {
         .hooks = hooks,
@@ -417,9 +400,8 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
         (void)jr_loop_turn(&agent.loop, false);
     if (agent.abandoned)
         result = jr_error_set(err, JR_STATUS_LAUNCH,
-                              "node %u (%s): the controller of this job has "
-                              "not been heard from for "
-                              "ten minutes: its ranks here were stopped",
+                              "node %u (%s): the controller of this job has not been heard from "
+                              "for ten minutes: its ranks here were stopped",
                               self->node, host);
     jr_agent_close_cells(&agent);
     jr_agent_stop_listening(&agent);

@@ -13,8 +13,7 @@
 
 #include "base/banned.h"
 
-static void send_cell_end(struct jr_agent *agent,
-                          const struct jr_agent_cell_end *end)
+static void send_cell_end(struct jr_agent *agent, const struct jr_agent_cell_end *end)
 {
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_CELL_ENDED,
                                               .cell = end->cell,
@@ -30,8 +29,7 @@ static void send_notes(struct jr_agent *agent)
     char bytes[4096];
     ssize_t len;
     while ((len = read(agent->notes.fd, bytes, sizeof bytes)) > 0)
-        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE, bytes,
-                       (size_t)len);
+        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE, bytes, (size_t)len);
 }
 
 static void on_notes(void *owner, uint32_t events)
@@ -56,8 +54,8 @@ static void on_children(void *owner, uint32_t events)
         send_notes(agent);
         jr_agent_drain(agent);
         if (end.note != NULL)
-            jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
-                           end.note, strlen(end.note));
+            jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE, end.note,
+                           strlen(end.note));
         send_cell_end(agent, &end);
         free(end.note);
         free(end.gone);
@@ -65,8 +63,7 @@ static void on_children(void *owner, uint32_t events)
     }
 }
 
-/* A pipe whose both ends stay open: cells come and go. Returns the one to read
- * from, or -1. */
+/* A pipe whose both ends stay open: cells come and go. Returns the one to read from, or -1. */
 static int open_agent_pipe(int *ret_in)
 {
     int pair[2];
@@ -81,11 +78,8 @@ static int open_agent_pipe(int *ret_in)
 
 static int open_notes(struct jr_agent *agent)
 {
-    agent->notes = (struct jr_watch){open_agent_pipe(&agent->ends.notes_fd),
-                                     on_notes, agent};
-    return agent->notes.fd < 0
-               ? -1
-               : jr_loop_add(&agent->loop, &agent->notes, EPOLLIN);
+    agent->notes = (struct jr_watch){open_agent_pipe(&agent->ends.notes_fd), on_notes, agent};
+    return agent->notes.fd < 0 ? -1 : jr_loop_add(&agent->loop, &agent->notes, EPOLLIN);
 }
 
 /* What ranks print whose cell has the console, and what cells leave. */
@@ -100,8 +94,7 @@ static int open_sources(struct jr_agent *agent)
                    {JR_AGENT_END_LEFT, &ends->left_fd, JR_CHANNEL_LEFT}};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         int fd = open_agent_pipe(sources[i].in);
-        if (fd < 0 || jr_agent_open_source(agent, sources[i].end, fd,
-                                           sources[i].type) != 0)
+        if (fd < 0 || jr_agent_open_source(agent, sources[i].end, fd, sources[i].type) != 0)
             return -1;
     }
     return 0;
@@ -113,19 +106,16 @@ static int open_children(struct jr_agent *agent)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    agent->children = (struct jr_watch){
-        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_children, agent};
-    return agent->children.fd < 0
-               ? -1
-               : jr_loop_add(&agent->loop, &agent->children, EPOLLIN);
+    agent->children =
+        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_children, agent};
+    return agent->children.fd < 0 ? -1 : jr_loop_add(&agent->loop, &agent->children, EPOLLIN);
 }
 
 void jr_agent_share_cells(struct jr_agent *agent, const struct jr_message *word)
 {
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    int failed =
-        hooks->cells->share(hooks->data, word, &agent->answer.apart, &err);
+    int failed = hooks->cells->share(hooks->data, word, &agent->answer.apart, &err);
     if (failed == JR_AGENT_WANTS_CODE)
         jr_agent_await_code(agent, NULL);
     else if (failed != 0)
@@ -140,22 +130,19 @@ void jr_agent_serve_cells(struct jr_agent *agent, const struct jr_message *word)
         return;
     agent->heartbeats = word->heartbeats;
     agent->serves = true;
-    if (open_notes(agent) != 0 || open_sources(agent) != 0 ||
-        open_children(agent) != 0)
+    if (open_notes(agent) != 0 || open_sources(agent) != 0 || open_children(agent) != 0)
         jr_agent_leave(agent); /* the controller sees that it is gone */
 }
 
 /* The user is told why. */
-static void refuse_cell(struct jr_agent *agent, const char *cell,
-                        const struct jr_error *why)
+static void refuse_cell(struct jr_agent *agent, const char *cell, const struct jr_error *why)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_agent_cell_end end = {.code = (int)why->status};
     (void)snprintf(end.cell, sizeof end.cell, "%s", cell);
     jr_buf_printf(&line, "cell %s: %s\n", cell, why->text);
     if (!line.failed)
-        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
-                       line.data, line.len);
+        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE, line.data, line.len);
     send_cell_end(agent, &end);
 }
 
@@ -164,8 +151,8 @@ void jr_agent_begin_cell(struct jr_agent *agent, const struct jr_message *word)
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     const struct jr_agent_hooks *hooks = agent->hooks;
     uint32_t number;
-    if (!agent->serves || word->as != agent->sender.node ||
-        word->cell == NULL || !jr_num_u32(word->cell, &number))
+    if (!agent->serves || word->as != agent->sender.node || word->cell == NULL ||
+        !jr_num_u32(word->cell, &number))
         return;
     if (hooks->cells->begin(hooks->data, word, &agent->ends, &err) != 0)
         refuse_cell(agent, word->cell, &err);
@@ -177,8 +164,7 @@ void jr_agent_signal_cells(struct jr_agent *agent, int sig)
         return;
     agent->hooks->cells->signal(agent->hooks->data, NULL, sig);
     if (sig == SIGTERM || sig == SIGINT)
-        jr_agent_send(agent,
-                      &(struct jr_message){.type = JR_FROM_NODE_TERMINATED});
+        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_TERMINATED});
 }
 
 void jr_agent_end_cells(struct jr_agent *agent)
@@ -194,8 +180,7 @@ void jr_agent_tell_progress(struct jr_agent *agent)
         return;
     agent->hooks->cells->progress(agent->hooks->data, &lines);
     if (lines.len > 0 && !lines.failed)
-        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_PROGRESS,
-                       lines.data, lines.len);
+        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_PROGRESS, lines.data, lines.len);
 }
 
 bool jr_agent_has_cells(const struct jr_agent *agent)
@@ -212,8 +197,8 @@ void jr_agent_close_cells(struct jr_agent *agent)
     jr_loop_close(&agent->sources[JR_AGENT_END_OUT].watch);
     jr_loop_close(&agent->sources[JR_AGENT_END_ERR].watch);
     jr_loop_close(&agent->sources[JR_AGENT_END_LEFT].watch);
-    const int ends[] = {agent->ends.notes_fd, agent->ends.out_fd,
-                        agent->ends.err_fd, agent->ends.left_fd};
+    const int ends[] = {agent->ends.notes_fd, agent->ends.out_fd, agent->ends.err_fd,
+                        agent->ends.left_fd};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (ends[i] >= 0)
             (void)close(ends[i]);

@@ -1,6 +1,6 @@
-/* The code of a run, on a node that does not see the controller's copy of it
- * (agent_parts.h): between `go` and the begin of the run, or between the spec
- * of a run that has begun before, and `ready`. */
+/* The code of a run, on a node that does not see the controller's copy of it (agent_parts.h):
+ * between `go` and the begin of the run, or between the spec of a run that has begun before, and
+ * `ready`. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,8 +43,7 @@ static void begin_awaited_run(struct jr_agent *agent)
     const struct jr_buf *pending = &agent->pending;
     int failed = jr_agent_start(agent, &agent->go, &err);
     if (failed == JR_AGENT_WANTS_CODE)
-        (void)jr_error_set(&err, JR_STATUS_LAUNCH,
-                           "the code of the run did not come whole");
+        (void)jr_error_set(&err, JR_STATUS_LAUNCH, "the code of the run did not come whole");
     if (failed != 0)
         jr_agent_refuse(agent, &err);
     else if (pending->len > 0)

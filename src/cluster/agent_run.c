@@ -19,8 +19,8 @@
 
 /* The process itself, and the pipes between. */
 
-/* Pipes by what comes from the run, and last the one of its commands; each with
- * its read end first. */
+/* Pipes by what comes from the run, and last the one of its commands; each with its read end
+ * first. */
 enum { COMMANDS = JR_AGENT_ENDS, PIPES };
 
 static void close_agent_pipes(int pipes[PIPES][2])
@@ -35,8 +35,7 @@ static int open_agent_pipes(int pipes[PIPES][2])
 {
     for (int i = 0; i < PIPES; i++)
         pipes[i][0] = pipes[i][1] = -1;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
-                   pipes[JR_AGENT_END_EXCHANGE]) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes[JR_AGENT_END_EXCHANGE]) != 0)
         return -1;
     for (int i = 0; i < PIPES; i++)
         if ((i != JR_AGENT_END_EXCHANGE && pipe2(pipes[i], O_CLOEXEC) != 0) ||
@@ -62,10 +61,9 @@ static int take_streams(int pipes[PIPES][2])
     return 0;
 }
 
-/* The outcome does not wait for what the console has still to show: another
- * process does. Returns the exit code. */
-static int show_in_other_process(const struct jr_agent_hooks *hooks,
-                                 int pipes[PIPES][2])
+/* The outcome does not wait for what the console has still to show: another process does. Returns
+ * the exit code. */
+static int show_in_other_process(const struct jr_agent_hooks *hooks, int pipes[PIPES][2])
 {
     pid_t pid = fork();
     if (pid != 0)
@@ -80,27 +78,23 @@ static int show_in_other_process(const struct jr_agent_hooks *hooks,
     _exit(0);
 }
 
-static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
-                                int pipes[PIPES][2])
+static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks, int pipes[PIPES][2])
 {
     struct jr_buf text = JR_BUF_INIT;
     struct jr_outcome outcome = {0};
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    const struct jr_agent_ends ends = {
-        pipes[JR_AGENT_END_EVENT][1], pipes[JR_AGENT_END_REPORT][1],
-        pipes[COMMANDS][0], pipes[JR_AGENT_END_EXCHANGE][1],
-        pipes[JR_AGENT_END_LEFT][1]};
+    const struct jr_agent_ends ends = {pipes[JR_AGENT_END_EVENT][1], pipes[JR_AGENT_END_REPORT][1],
+                                       pipes[COMMANDS][0], pipes[JR_AGENT_END_EXCHANGE][1],
+                                       pipes[JR_AGENT_END_LEFT][1]};
     if (take_streams(pipes) != 0)
         _exit(1);
     if (hooks->run(hooks->data, &ends, &outcome, &err) == 0)
         jr_outcome_message_add(&text, &outcome);
     else
         jr_outcome_message_refuse(&text, &err);
-    if (text.failed || jr_io_write_all(pipes[JR_AGENT_END_OUTCOME][1],
-                                       text.data, text.len) != 0)
+    if (text.failed || jr_io_write_all(pipes[JR_AGENT_END_OUTCOME][1], text.data, text.len) != 0)
         _exit(1);
-    _exit(hooks->is_behind(hooks->data) ? show_in_other_process(hooks, pipes)
-                                        : 0);
+    _exit(hooks->is_behind(hooks->data) ? show_in_other_process(hooks, pipes) : 0);
 }
 
 int jr_agent_fork(struct jr_agent_run *ret, const struct jr_agent_hooks *hooks)
@@ -157,8 +151,7 @@ static void drain_source(struct jr_agent *agent, int end)
     ssize_t len;
     while (source->watch.fd >= 0 &&
            (len = read(source->watch.fd, agent->bytes, JR_AGENT_PIECE)) > 0)
-        jr_channel_put(&agent->outbox, &agent->sender, source->type,
-                       agent->bytes, (size_t)len);
+        jr_channel_put(&agent->outbox, &agent->sender, source->type, agent->bytes, (size_t)len);
 }
 
 void jr_agent_drain(struct jr_agent *agent)
@@ -168,8 +161,7 @@ void jr_agent_drain(struct jr_agent *agent)
     drain_source(agent, JR_AGENT_END_LEFT);
 }
 
-/* The console's pipes hold all that is left, even if other processes still have
- * them open. */
+/* The console's pipes hold all that is left, even if other processes still have them open. */
 static void end_console(struct jr_agent *agent)
 {
     jr_agent_drain(agent);
@@ -219,28 +211,23 @@ static void finish_node_run(struct jr_agent *agent)
         continue;
     agent->pid = 0;
     close_agent_fd(&agent->commands_fd);
-    agent->behind = !agent->leaving && WIFEXITED(status) &&
-                    WEXITSTATUS(status) == JR_AGENT_BEHIND;
+    agent->behind = !agent->leaving && WIFEXITED(status) && WEXITSTATUS(status) == JR_AGENT_BEHIND;
     if (!agent->behind)
         end_console(agent);
     end_exchange_source(agent);
-    jr_agent_send(agent,
-                  &(struct jr_message){
-                      .type = JR_FROM_NODE_DONE,
-                      .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-                      .behind = agent->behind,
-                      .port = hooks->offer(hooks->data)});
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_DONE,
+                                              .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                                              .behind = agent->behind,
+                                              .port = hooks->offer(hooks->data)});
 }
 
-/* Both processes of the run have the pipes of events and reports, and the one
- * that writes the outcome its own, as that of what is left. Once they have
- * ended, so have all others. */
+/* Both processes of the run have the pipes of events and reports, and the one that writes the
+ * outcome its own, as that of what is left. Once they have ended, so have all others. */
 static void end_run(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;
     if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
-        sources[JR_AGENT_END_REPORT].watch.fd >= 0 ||
-        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0 ||
+        sources[JR_AGENT_END_REPORT].watch.fd >= 0 || sources[JR_AGENT_END_OUTCOME].watch.fd >= 0 ||
         sources[JR_AGENT_END_LEFT].watch.fd >= 0)
         return;
     finish_node_run(agent);
@@ -261,9 +248,8 @@ static void send_reports(struct jr_agent *agent, const char *bytes, size_t len)
     struct jr_report report;
     for (; len >= sizeof report; bytes += sizeof report, len -= sizeof report) {
         memcpy(&report, bytes, sizeof report);
-        jr_agent_send(agent,
-                      &(struct jr_message){.type = types[report.name],
-                                           .for_ns = (int64_t)report.for_ns});
+        jr_agent_send(agent, &(struct jr_message){.type = types[report.name],
+                                                  .for_ns = (int64_t)report.for_ns});
     }
 }
 
@@ -273,8 +259,7 @@ static void take_source(struct jr_agent_source *source, size_t len)
     if (source->type == JR_CHANNEL_COUNT)
         send_reports(agent, agent->bytes, len);
     else
-        jr_channel_put(&agent->outbox, &agent->sender, source->type,
-                       agent->bytes, len);
+        jr_channel_put(&agent->outbox, &agent->sender, source->type, agent->bytes, len);
 }
 
 /* The exchange's socket takes bytes, too. */
@@ -283,9 +268,8 @@ static void flush_exchange_bytes(struct jr_agent *agent)
     struct jr_watch *watch = &agent->sources[JR_AGENT_END_EXCHANGE].watch;
     struct jr_buf *box = &agent->exchange;
     while (watch->fd >= 0 && agent->exchange_sent < box->len) {
-        ssize_t len =
-            send(watch->fd, box->data + agent->exchange_sent,
-                 box->len - agent->exchange_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t len = send(watch->fd, box->data + agent->exchange_sent,
+                           box->len - agent->exchange_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (len < 0 && errno == EAGAIN)
             break;
         if (len < 0 && errno != EINTR) /* who reads it is gone */
@@ -299,8 +283,7 @@ static void flush_exchange_bytes(struct jr_agent *agent)
     }
     bool full = box->len > 0;
     if (full != agent->exchange_full && watch->fd >= 0)
-        (void)jr_loop_change(&agent->loop, watch,
-                             full ? EPOLLIN | EPOLLOUT : EPOLLIN);
+        (void)jr_loop_change(&agent->loop, watch, full ? EPOLLIN | EPOLLOUT : EPOLLIN);
     agent->exchange_full = full;
 }
 
@@ -308,8 +291,7 @@ void jr_agent_take_exchange(struct jr_agent *agent, const char *text)
 {
     if (agent->sources[JR_AGENT_END_EXCHANGE].watch.fd < 0)
         return;
-    if (!jr_base64_take(&agent->exchange, text, strlen(text)) ||
-        agent->exchange.failed)
+    if (!jr_base64_take(&agent->exchange, text, strlen(text)) || agent->exchange.failed)
         end_exchange_source(agent); /* which ends the run */
     flush_exchange_bytes(agent);
 }
@@ -334,28 +316,23 @@ static void on_bytes(void *owner, uint32_t events)
     jr_agent_flush(agent);
 }
 
-int jr_agent_open_source(struct jr_agent *agent, int end, int fd,
-                         enum jr_channel type)
+int jr_agent_open_source(struct jr_agent *agent, int end, int fd, enum jr_channel type)
 {
     struct jr_agent_source *source = &agent->sources[end];
-    *source = (struct jr_agent_source){
-        .watch = {fd, on_bytes, source}, .agent = agent, .type = type};
+    *source =
+        (struct jr_agent_source){.watch = {fd, on_bytes, source}, .agent = agent, .type = type};
     if (jr_loop_add(&agent->loop, &source->watch, EPOLLIN) == 0)
         return 0;
     end_source(source);
     return -1;
 }
 
-int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
-                   struct jr_error *err)
+int jr_agent_start(struct jr_agent *agent, const struct jr_message *go, struct jr_error *err)
 {
     static const enum jr_channel types[] = {
-        [JR_AGENT_END_OUT] = JR_CHANNEL_OUT,
-        [JR_AGENT_END_ERR] = JR_CHANNEL_ERR,
-        [JR_AGENT_END_EVENT] = JR_CHANNEL_EVENT,
-        [JR_AGENT_END_REPORT] = JR_CHANNEL_COUNT,
-        [JR_AGENT_END_OUTCOME] = JR_CHANNEL_OUTCOME,
-        [JR_AGENT_END_EXCHANGE] = JR_CHANNEL_EXCHANGE,
+        [JR_AGENT_END_OUT] = JR_CHANNEL_OUT,         [JR_AGENT_END_ERR] = JR_CHANNEL_ERR,
+        [JR_AGENT_END_EVENT] = JR_CHANNEL_EVENT,     [JR_AGENT_END_REPORT] = JR_CHANNEL_COUNT,
+        [JR_AGENT_END_OUTCOME] = JR_CHANNEL_OUTCOME, [JR_AGENT_END_EXCHANGE] = JR_CHANNEL_EXCHANGE,
         [JR_AGENT_END_LEFT] = JR_CHANNEL_LEFT,
     };
     const struct jr_agent_hooks *hooks = agent->hooks;

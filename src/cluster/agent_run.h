@@ -1,5 +1,4 @@
-/* The process that runs a node's ranks, seen from its agent. Not for other
- * layers. */
+/* The process that runs a node's ranks, seen from its agent. Not for other layers. */
 #ifndef JR_AGENT_RUN_H
 #define JR_AGENT_RUN_H
 
@@ -19,8 +18,8 @@ enum {
     JR_AGENT_ENDS
 };
 
-/* Its exit code where it has left a process that shows what the console has not
- * taken, and ends then. */
+/* Its exit code where it has left a process that shows what the console has not taken, and ends
+ * then. */
 #define JR_AGENT_BEHIND 3
 
 struct jr_agent_run {

@@ -1,5 +1,5 @@
-/* What an agent answers to a survey (survey.h): it listens where rank 0 would,
- * and connects as the other ranks would. agent_parts.h declares it. */
+/* What an agent answers to a survey (survey.h): it listens where rank 0 would, and connects as the
+ * other ranks would. agent_parts.h declares it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,8 +12,7 @@
 
 static struct jr_greeting own_greeting(const struct jr_agent *agent)
 {
-    return (struct jr_greeting){agent->token != NULL ? agent->token : "",
-                                agent->listener.fd};
+    return (struct jr_greeting){agent->token != NULL ? agent->token : "", agent->listener.fd};
 }
 
 static void on_connection(void *owner, uint32_t events)
@@ -36,8 +35,7 @@ void jr_agent_stop_listening(struct jr_agent *agent)
 
 static void say_why(struct jr_agent *agent, const char *text)
 {
-    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_WHY, text,
-                   strlen(text));
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_WHY, text, strlen(text));
 }
 
 void jr_agent_on_listen(struct jr_agent *agent, const struct jr_message *word)
@@ -48,16 +46,15 @@ void jr_agent_on_listen(struct jr_agent *agent, const struct jr_message *word)
     agent->token = strdup(word->token != NULL ? word->token : "");
     agent->listener.fd = jr_reach_listen(&port, word->on, &err);
     if (agent->listener.fd >= 0 &&
-        (agent->token == NULL ||
-         jr_loop_add(&agent->loop, &agent->listener, EPOLLIN) != 0)) {
+        (agent->token == NULL || jr_loop_add(&agent->loop, &agent->listener, EPOLLIN) != 0)) {
         (void)jr_error_sys(&err, JR_STATUS_LAUNCH, "could not listen");
         jr_agent_stop_listening(agent);
     }
     bool listens = agent->listener.fd >= 0;
     if (!listens)
         say_why(agent, err.text);
-    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_LISTENING,
-                                              .port = listens ? port : 0});
+    jr_agent_send(agent,
+                  &(struct jr_message){.type = JR_FROM_NODE_LISTENING, .port = listens ? port : 0});
 }
 
 void jr_agent_on_reach(struct jr_agent *agent, const struct jr_message *word)
@@ -66,11 +63,9 @@ void jr_agent_on_reach(struct jr_agent *agent, const struct jr_message *word)
     struct jr_greeting greeting = own_greeting(agent);
     if (agent->listener.fd < 0)
         greeting.token = word->token != NULL ? word->token : "";
-    enum jr_reach reach =
-        jr_reach_connect(word->host != NULL ? word->host : "",
-                         (uint32_t)word->port, &greeting, &why);
+    enum jr_reach reach = jr_reach_connect(word->host != NULL ? word->host : "",
+                                           (uint32_t)word->port, &greeting, &why);
     if (reach != JR_REACH_OK)
         say_why(agent, why.failed ? "out of memory" : why.data);
-    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_REACHED,
-                                              .code = reach});
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_REACHED, .code = reach});
 }

@@ -1,5 +1,4 @@
-/* The controller's links to its agents, all together, from start to end
- * (controller_parts.h). */
+/* The controller's links to its agents, all together, from start to end (controller_parts.h). */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,8 +21,7 @@
 #define LEAVE_S    20
 #define FORSAKEN_S 3 /* the same where the next attempt waits for it */
 
-void jr_controller_send_type(struct jr_controller *controller,
-                             enum jr_message_type type)
+void jr_controller_send_type(struct jr_controller *controller, enum jr_message_type type)
 {
     jr_controller_send(controller, &(struct jr_message){.type = type});
 }
@@ -42,8 +40,7 @@ static void give_up_link(struct jr_controller *controller, struct jr_link *link)
     else
         jr_buf_str(&name, controller->transport->program);
     (void)jr_error_set(&controller->refusal, JR_STATUS_LAUNCH,
-                       "%s: there was no memory here for what it was to be "
-                       "told",
+                       "%s: there was no memory here for what it was to be told",
                        name.failed ? "a node" : name.data);
 }
 
@@ -55,8 +52,7 @@ static void send_bytes(struct jr_controller *controller, struct jr_link *link,
         give_up_link(controller, link);
 }
 
-void jr_controller_send(struct jr_controller *controller,
-                        const struct jr_message *message)
+void jr_controller_send(struct jr_controller *controller, const struct jr_message *message)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_message_put(&text, message);
@@ -70,9 +66,7 @@ void jr_controller_send_to(struct jr_controller *controller, uint32_t node,
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_message_put(&text, message);
-    send_bytes(controller,
-               &controller->links[controller->transport->each ? node : 0],
-               &text);
+    send_bytes(controller, &controller->links[controller->transport->each ? node : 0], &text);
 }
 
 void jr_controller_close_input(struct jr_controller *controller)
@@ -111,15 +105,14 @@ static int hear_children(struct jr_controller *controller)
 void jr_controller_assign(struct jr_controller *controller, uint32_t node)
 {
     const struct jr_controller_options *options = &controller->options;
-    jr_controller_send_to(
-        controller, node,
-        &(struct jr_message){.type = JR_TO_NODES_ASSIGN,
-                             .as = node,
-                             .host = options->hosts[node],
-                             .piece = (int64_t)controller->transport->piece,
-                             .env = options->agent_env,
-                             .device = options->device,
-                             .folder = options->folder});
+    jr_controller_send_to(controller, node,
+                          &(struct jr_message){.type = JR_TO_NODES_ASSIGN,
+                                               .as = node,
+                                               .host = options->hosts[node],
+                                               .piece = (int64_t)controller->transport->piece,
+                                               .env = options->agent_env,
+                                               .device = options->device,
+                                               .folder = options->folder});
 }
 
 void jr_controller_copy(struct jr_controller *controller, uint32_t node)
@@ -135,8 +128,7 @@ void jr_controller_copy(struct jr_controller *controller, uint32_t node)
                   (double)copy->bytes.len / (1 << 20), copy->hash);
     if (controller->options.note != NULL && !line.failed)
         controller->options.note(controller->options.data, line.data);
-    jr_link_send_bulk(&controller->links[node], copy->bytes.data,
-                      copy->bytes.len);
+    jr_link_send_bulk(&controller->links[node], copy->bytes.data, copy->bytes.len);
 }
 
 /* Those whose agents are there at once. */
@@ -144,16 +136,13 @@ static void assign_nodes(struct jr_controller *controller)
 {
     const struct jr_transport *transport = controller->transport;
     for (uint32_t i = 0; i < controller->links_count && transport->each; i++)
-        if (transport->places == NULL ||
-            !transport->places(&controller->options, i))
+        if (transport->places == NULL || !transport->places(&controller->options, i))
             jr_controller_assign(controller, i);
 }
 
-int jr_controller_connect(struct jr_controller *controller,
-                          struct jr_error *err)
+int jr_controller_connect(struct jr_controller *controller, struct jr_error *err)
 {
-    uint32_t count =
-        controller->transport->each ? jr_controller_machines(controller) : 1;
+    uint32_t count = controller->transport->each ? jr_controller_machines(controller) : 1;
     if (hear_children(controller) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear %s",
                             controller->transport->program);
@@ -173,37 +162,31 @@ int jr_controller_connect(struct jr_controller *controller,
 /* A spare keeps its state when it answers, and its facts come first. */
 static bool has_answered(const struct jr_cluster_node *peer)
 {
-    return peer->state == JR_NODE_SPARE
-               ? peer->streams[JR_CHANNEL_FACTS].len > 0
-               : peer->state != JR_NODE_UNKNOWN;
+    return peer->state == JR_NODE_SPARE ? peer->streams[JR_CHANNEL_FACTS].len > 0
+                                        : peer->state != JR_NODE_UNKNOWN;
 }
 
 /* An agent does not end before its input does. */
-static void lose_linked_node(struct jr_controller *controller,
-                             const struct jr_link *link)
+static void lose_linked_node(struct jr_controller *controller, const struct jr_link *link)
 {
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     if (controller->survey != NULL)
         jr_survey_lose(controller->survey, link);
     bool answered = has_answered(&controller->nodes[link->node]);
     jr_link_describe_end(&why, link, answered);
-    jr_controller_step_node(controller, link->node, JR_NODE_ON_EXITED,
-                            why.failed ? "" : why.data);
+    jr_controller_step_node(controller, link->node, JR_NODE_ON_EXITED, why.failed ? "" : why.data);
 }
 
 /* One program carried the messages of all, and no cell is told of any more. */
-static void lose_serving_nodes(struct jr_controller *controller,
-                               const struct jr_link *link)
+static void lose_serving_nodes(struct jr_controller *controller, const struct jr_link *link)
 {
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_link_describe_end(&why, link, true);
     for (uint32_t i = 0; i < controller->options.nodes; i++)
-        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP,
-                                why.failed ? "" : why.data);
+        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP, why.failed ? "" : why.data);
 }
 
-void jr_controller_handle_end(struct jr_controller *controller,
-                              const struct jr_link *link)
+void jr_controller_handle_end(struct jr_controller *controller, const struct jr_link *link)
 {
     if (++controller->ended_count == controller->links_count)
         controller->ended = true;
@@ -213,15 +196,13 @@ void jr_controller_handle_end(struct jr_controller *controller,
         lose_serving_nodes(controller, link);
 }
 
-static void report_killed_program(const struct jr_controller *controller,
-                                  int pid)
+static void report_killed_program(const struct jr_controller *controller, int pid)
 {
     char line[200];
     (void)snprintf(line, sizeof line,
                    "%s (pid %d) did not end within %ds of its input, and was "
                    "killed: a node or its agent hangs; %s",
-                   controller->transport->program, pid, LEAVE_S,
-                   controller->transport->hang_hint);
+                   controller->transport->program, pid, LEAVE_S, controller->transport->hang_hint);
     if (controller->options.note != NULL && !controller->forsaken)
         controller->options.note(controller->options.data, line);
 }
@@ -255,8 +236,7 @@ static bool has_reader(const struct jr_controller *controller, uint32_t link)
 static void kill_forsaken(struct jr_controller *controller)
 {
     for (uint32_t i = 0; i < controller->links_count; i++)
-        if (controller->transport->each &&
-            controller->nodes[i].state == JR_NODE_LOST)
+        if (controller->transport->each && controller->nodes[i].state == JR_NODE_LOST)
             jr_link_kill(&controller->links[i]);
 }
 

@@ -28,8 +28,7 @@ static void on_stop(void *owner, uint32_t events)
 
 static int hear_stop(struct jr_controller *controller)
 {
-    controller->stop =
-        (struct jr_watch){controller->options.stop_fd, on_stop, controller};
+    controller->stop = (struct jr_watch){controller->options.stop_fd, on_stop, controller};
     return controller->options.stop_fd > 0
                ? jr_loop_add(&controller->loop, &controller->stop, EPOLLIN)
                : 0;
@@ -50,8 +49,7 @@ void jr_controller_turn(struct jr_controller *controller)
     (void)jr_loop_turn(&controller->loop, false);
 }
 
-bool jr_controller_awaits(const struct jr_controller *controller,
-                          enum jr_node_state state)
+bool jr_controller_awaits(const struct jr_controller *controller, enum jr_node_state state)
 {
     for (uint32_t i = 0; i < controller->options.nodes; i++)
         if (controller->nodes[i].state < state)
@@ -59,8 +57,7 @@ bool jr_controller_awaits(const struct jr_controller *controller,
     return false;
 }
 
-struct jr_controller_node jr_controller_node(
-    const struct jr_controller *controller, uint32_t node)
+struct jr_controller_node jr_controller_node(const struct jr_controller *controller, uint32_t node)
 {
     const struct jr_cluster_node *peer = &controller->nodes[node];
     const struct jr_buf *facts = &peer->streams[JR_CHANNEL_FACTS],
@@ -80,8 +77,7 @@ struct jr_controller_node jr_controller_node(
     };
 }
 
-void jr_controller_name(struct jr_buf *out,
-                        const struct jr_controller *controller, uint32_t node)
+void jr_controller_name(struct jr_buf *out, const struct jr_controller *controller, uint32_t node)
 {
     const char *host = controller->nodes[node].host;
     jr_buf_printf(out, "node %u", node);
@@ -99,25 +95,22 @@ void jr_controller_forsake(struct jr_controller *controller)
 
 /* From open to close. */
 
-int jr_controller_send_spec(struct jr_controller *controller,
-                            const struct jr_controller_spec *spec,
+int jr_controller_send_spec(struct jr_controller *controller, const struct jr_controller_spec *spec,
                             struct jr_error *err)
 {
-    jr_controller_send(controller,
-                       &(struct jr_message){.type = JR_TO_NODES_SPEC,
-                                            .spec = spec->text,
-                                            .inject = spec->inject,
-                                            .cell = spec->cell,
-                                            .sweep = spec->sweep,
-                                            .cells = spec->cells,
-                                            .run_id = spec->run_id,
-                                            .token = spec->token,
-                                            .number = spec->attempt,
-                                            .on = controller->options.again});
+    jr_controller_send(controller, &(struct jr_message){.type = JR_TO_NODES_SPEC,
+                                                        .spec = spec->text,
+                                                        .inject = spec->inject,
+                                                        .cell = spec->cell,
+                                                        .sweep = spec->sweep,
+                                                        .cells = spec->cells,
+                                                        .run_id = spec->run_id,
+                                                        .token = spec->token,
+                                                        .number = spec->attempt,
+                                                        .on = controller->options.again});
     jr_heartbeat_begin(controller);
     controller->joins = spec->run_id != NULL;
-    int failed =
-        jr_controller_await(controller, JR_NODE_READY, "take the spec", err);
+    int failed = jr_controller_await(controller, JR_NODE_READY, "take the spec", err);
     controller->joins = false;
     controller->heartbeat.at = 0;
     jr_controller_code_close(controller);
@@ -134,16 +127,13 @@ const char *jr_controller_lacks(const struct jr_controller *controller)
     return NULL;
 }
 
-static int open_controller(struct jr_controller *controller,
-                           struct jr_error *err)
+static int open_controller(struct jr_controller *controller, struct jr_error *err)
 {
-    controller->nodes =
-        calloc(jr_controller_machines(controller), sizeof *controller->nodes);
+    controller->nodes = calloc(jr_controller_machines(controller), sizeof *controller->nodes);
     controller->bytes = malloc(JR_CONTROLLER_PIECE);
     if (controller->nodes == NULL || controller->bytes == NULL ||
         jr_loop_open(&controller->loop) != 0 || hear_stop(controller) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH,
-                            "could not set up the controller");
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the controller");
     for (uint32_t i = 0; i < jr_controller_machines(controller); i++) {
         if (controller->options.hosts != NULL)
             controller->nodes[i].host = strdup(controller->options.hosts[i]);
@@ -159,8 +149,7 @@ static int open_controller(struct jr_controller *controller,
     return jr_controller_connect(controller, err);
 }
 
-int jr_controller_start(struct jr_controller **ret,
-                        const struct jr_controller_options *options,
+int jr_controller_start(struct jr_controller **ret, const struct jr_controller_options *options,
                         struct jr_error *err)
 {
     struct jr_controller *controller = calloc(1, sizeof *controller);
@@ -192,8 +181,7 @@ int jr_controller_meet(struct jr_controller *controller, struct jr_error *err)
     return jr_controller_await(controller, JR_NODE_KNOWN, "answer", err);
 }
 
-int jr_controller_open(struct jr_controller **ret,
-                       const struct jr_controller_options *options,
+int jr_controller_open(struct jr_controller **ret, const struct jr_controller_options *options,
                        struct jr_error *err)
 {
     struct jr_controller *controller;
@@ -214,9 +202,7 @@ void jr_controller_close(struct jr_controller *controller)
     controller->watcher = NULL; /* that agents end now is no loss */
     controller->leaves = true;
     jr_controller_disconnect(controller);
-    for (uint32_t i = 0;
-         controller->nodes != NULL && i < jr_controller_machines(controller);
-         i++) {
+    for (uint32_t i = 0; controller->nodes != NULL && i < jr_controller_machines(controller); i++) {
         free(controller->nodes[i].host);
         free(controller->nodes[i].loss);
         free(controller->nodes[i].mpi);

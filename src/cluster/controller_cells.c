@@ -12,60 +12,53 @@
 
 #include "base/banned.h"
 
-int jr_controller_share(struct jr_controller *controller,
-                        const struct jr_cells_place *place,
+int jr_controller_share(struct jr_controller *controller, const struct jr_cells_place *place,
                         struct jr_error *err)
 {
-    jr_controller_send(controller,
-                       &(struct jr_message){.type = JR_TO_NODES_SHARE,
-                                            .cells = place->cells,
-                                            .token = place->token,
-                                            .collect = place->collect,
-                                            .on = place->frozen,
-                                            .mode = place->mode});
-    int failed = jr_controller_await(controller, JR_NODE_READY,
-                                     "look for the folder of the sweep", err);
+    jr_controller_send(controller, &(struct jr_message){.type = JR_TO_NODES_SHARE,
+                                                        .cells = place->cells,
+                                                        .token = place->token,
+                                                        .collect = place->collect,
+                                                        .on = place->frozen,
+                                                        .mode = place->mode});
+    int failed =
+        jr_controller_await(controller, JR_NODE_READY, "look for the folder of the sweep", err);
     jr_controller_code_close(controller);
     return failed;
 }
 
-void jr_controller_serve(struct jr_controller *controller,
-                         const struct jr_cell_watcher *watcher)
+void jr_controller_serve(struct jr_controller *controller, const struct jr_cell_watcher *watcher)
 {
     controller->watcher = watcher;
     for (uint32_t i = 0; i < controller->options.nodes; i++)
         jr_controller_step_node(controller, i, JR_NODE_ON_SERVE, "");
-    jr_controller_send(
-        controller,
-        &(struct jr_message){.type = JR_TO_NODES_SERVE,
-                             .heartbeats = controller->transport->each});
+    jr_controller_send(controller, &(struct jr_message){.type = JR_TO_NODES_SERVE,
+                                                        .heartbeats = controller->transport->each});
     jr_heartbeat_begin(controller);
 }
 
 void jr_controller_begin_cell(struct jr_controller *controller,
                               const struct jr_controller_cell *cell)
 {
-    jr_controller_send_to(
-        controller, cell->node,
-        &(struct jr_message){.type = JR_TO_NODES_CELL,
-                             .as = cell->node,
-                             .spec = cell->spec,
-                             .folder = cell->folder,
-                             .name = cell->name,
-                             .inject = cell->inject,
-                             .cell = cell->cell,
-                             .sweep = cell->sweep,
-                             .cells = cell->cells,
-                             .device = cell->device,
-                             .devices = cell->devices,
-                             .cores = cell->cores,
-                             .limit_ms = (int64_t)cell->limit_ms,
-                             .console = cell->console,
-                             .fingerprint = cell->fingerprint});
+    jr_controller_send_to(controller, cell->node,
+                          &(struct jr_message){.type = JR_TO_NODES_CELL,
+                                               .as = cell->node,
+                                               .spec = cell->spec,
+                                               .folder = cell->folder,
+                                               .name = cell->name,
+                                               .inject = cell->inject,
+                                               .cell = cell->cell,
+                                               .sweep = cell->sweep,
+                                               .cells = cell->cells,
+                                               .device = cell->device,
+                                               .devices = cell->devices,
+                                               .cores = cell->cores,
+                                               .limit_ms = (int64_t)cell->limit_ms,
+                                               .console = cell->console,
+                                               .fingerprint = cell->fingerprint});
 }
 
-void jr_controller_show_cells(struct jr_controller *controller, int out_fd,
-                              int err_fd)
+void jr_controller_show_cells(struct jr_controller *controller, int out_fd, int err_fd)
 {
     jr_controller_open_console(controller, out_fd, err_fd);
 }
@@ -78,27 +71,23 @@ bool jr_controller_is_mute(const struct jr_controller *controller)
     return lost && !controller->transport->each;
 }
 
-void jr_controller_signal_cells(struct jr_controller *controller, int sig,
-                                bool stop)
+void jr_controller_signal_cells(struct jr_controller *controller, int sig, bool stop)
 {
     if (!jr_controller_is_mute(controller))
-        jr_controller_send(
-            controller,
-            &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
+        jr_controller_send(controller,
+                           &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
     else if (stop) /* the end of their input says it, too */
         jr_controller_close_input(controller);
 }
 
-bool jr_controller_stop_cell(struct jr_controller *controller, uint32_t node,
-                             const char *cell)
+bool jr_controller_stop_cell(struct jr_controller *controller, uint32_t node, const char *cell)
 {
-    bool told = !jr_controller_is_mute(controller) &&
-                controller->nodes[node].state == JR_NODE_SERVING;
+    bool told =
+        !jr_controller_is_mute(controller) && controller->nodes[node].state == JR_NODE_SERVING;
     if (told)
-        jr_controller_send_to(controller, node,
-                              &(struct jr_message){.type = JR_TO_NODES_SIGNAL,
-                                                   .signal = SIGTERM,
-                                                   .cell = cell});
+        jr_controller_send_to(
+            controller, node,
+            &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM, .cell = cell});
     return told;
 }
 
@@ -109,8 +98,8 @@ int jr_controller_fd(const struct jr_controller *controller)
 
 uint64_t jr_controller_due(const struct jr_controller *controller)
 {
-    const uint64_t moments[] = {controller->heartbeat.at,
-                                controller->deadline.at, controller->demand.at};
+    const uint64_t moments[] = {controller->heartbeat.at, controller->deadline.at,
+                                controller->demand.at};
     uint64_t first = 0;
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
         if (first == 0 || (moments[i] != 0 && moments[i] < first))
@@ -121,13 +110,11 @@ uint64_t jr_controller_due(const struct jr_controller *controller)
 void jr_controller_attend(struct jr_controller *controller)
 {
     enum { TURNS_MOST = 16 }; /* what cells have left may be much */
-    for (int i = 0; i < TURNS_MOST && jr_loop_turn(&controller->loop, true) > 0;
-         i++)
+    for (int i = 0; i < TURNS_MOST && jr_loop_turn(&controller->loop, true) > 0; i++)
         continue;
 }
 
-size_t jr_controller_children(const struct jr_controller *controller,
-                              pid_t *ret)
+size_t jr_controller_children(const struct jr_controller *controller, pid_t *ret)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < controller->links_count; i++)
@@ -162,18 +149,17 @@ void jr_controller_forget(struct jr_controller *controller)
     }
 }
 
-void jr_controller_read_cell_lines(struct jr_controller *controller,
-                                   uint32_t node, enum jr_channel channel)
+void jr_controller_read_cell_lines(struct jr_controller *controller, uint32_t node,
+                                   enum jr_channel channel)
 {
     struct jr_buf *stream = &controller->nodes[node].streams[channel];
     const struct jr_cell_watcher *watcher = controller->watcher;
     size_t at = 0;
-    for (char *end;
-         watcher != NULL && at < stream->len &&
-         (end = memchr(stream->data + at, '\n', stream->len - at)) != NULL;) {
+    for (char *end; watcher != NULL && at < stream->len &&
+                    (end = memchr(stream->data + at, '\n', stream->len - at)) != NULL;) {
         *end = '\0';
-        (channel == JR_CHANNEL_NOTE ? watcher->said : watcher->told)(
-            watcher->data, node, stream->data + at);
+        (channel == JR_CHANNEL_NOTE ? watcher->said : watcher->told)(watcher->data, node,
+                                                                     stream->data + at);
         at = (size_t)(end + 1 - stream->data);
     }
     if (at > 0)

@@ -1,7 +1,7 @@
 /*
- * The code of a run (`code: freeze`) for nodes whose run folder is not the
- * controller's: an archive of the copy that the controller has, which is made
- * once, and goes to each node that wants it as fast as its link takes it.
+ * The code of a run (`code: freeze`) for nodes whose run folder is not the controller's: an archive
+ * of the copy that the controller has, which is made once, and goes to each node that wants it as
+ * fast as its link takes it.
  */
 #ifndef JR_CONTROLLER_CODE_H
 #define JR_CONTROLLER_CODE_H

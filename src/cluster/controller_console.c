@@ -22,8 +22,7 @@ static void hold_agents(struct jr_controller *controller, bool on)
         controller->cut |= on; /* nobody can be held: the files have it all */
         return;
     }
-    jr_controller_send(
-        controller, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = on});
+    jr_controller_send(controller, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = on});
 }
 
 static void on_console_room(void *owner, struct jr_output *output)
@@ -34,20 +33,17 @@ static void on_console_room(void *owner, struct jr_output *output)
         hold_agents(controller, false);
 }
 
-void jr_controller_open_console(struct jr_controller *controller, int out_fd,
-                                int err_fd)
+void jr_controller_open_console(struct jr_controller *controller, int out_fd, int err_fd)
 {
     if (controller->console_open)
         return;
     controller->console_open = true;
-    jr_console_writer_open(&controller->console, &controller->loop, out_fd,
-                           err_fd);
+    jr_console_writer_open(&controller->console, &controller->loop, out_fd, err_fd);
     controller->console.relieved = on_console_room;
     controller->console.owner = controller;
 }
 
-void jr_controller_show(struct jr_controller *controller, int stream,
-                        const char *bytes, size_t len)
+void jr_controller_show(struct jr_controller *controller, int stream, const char *bytes, size_t len)
 {
     if (controller->cut || !controller->console_open)
         return;
@@ -57,15 +53,12 @@ void jr_controller_show(struct jr_controller *controller, int stream,
         hold_agents(controller, true);
 }
 
-void jr_controller_read_lines(struct jr_controller *controller, uint32_t node,
-                              enum jr_channel type)
+void jr_controller_read_lines(struct jr_controller *controller, uint32_t node, enum jr_channel type)
 {
-    if ((type != JR_CHANNEL_OUT && type != JR_CHANNEL_ERR) ||
-        !controller->console_open)
+    if ((type != JR_CHANNEL_OUT && type != JR_CHANNEL_ERR) || !controller->console_open)
         return;
     struct jr_buf *stream = &controller->nodes[node].streams[type];
-    const char *end =
-        stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
+    const char *end = stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
     if (end == NULL)
         return;
     size_t len = (size_t)(end + 1 - stream->data);
@@ -120,8 +113,7 @@ static void grant_console_time(struct ending *ending)
 {
     struct jr_controller *controller = ending->controller;
     uint64_t at = jr_clock_ns() + STALL_NS;
-    if (ending->limit_ns == 0 ||
-        jr_console_writer_is_waiting(&controller->console))
+    if (ending->limit_ns == 0 || jr_console_writer_is_waiting(&controller->console))
         return;
     controller->deadline.at = at < ending->limit_ns ? at : ending->limit_ns;
 }
@@ -130,29 +122,25 @@ static void show_all_nodes(struct ending *ending)
 {
     struct jr_controller *controller = ending->controller;
     while (!controller->timed_out &&
-           (is_console_behind(controller) ||
-            jr_console_writer_is_waiting(&controller->console))) {
+           (is_console_behind(controller) || jr_console_writer_is_waiting(&controller->console))) {
         jr_controller_turn(controller);
         grant_console_time(ending);
     }
     controller->deadline.at = 0;
 }
 
-bool jr_controller_show_rest(struct jr_controller *controller,
-                             const struct jr_policy *policy,
+bool jr_controller_show_rest(struct jr_controller *controller, const struct jr_policy *policy,
                              const sigset_t *ignored, bool stopped)
 {
     struct ending ending = {.controller = controller};
     sigset_t set;
     if (!controller->console_open ||
-        (!is_console_behind(controller) &&
-         !jr_console_writer_is_waiting(&controller->console)))
+        (!is_console_behind(controller) && !jr_console_writer_is_waiting(&controller->console)))
         return true;
     jr_signals_make(&ending.uses, policy, ignored);
     jr_signals_set(&ending.uses, &set);
-    ending.signals =
-        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-                          on_ending_signal, &ending};
+    ending.signals = (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                                       on_ending_signal, &ending};
     controller->timed_out = false;
     if (stopped || ending.signals.fd < 0 ||
         jr_loop_add(&controller->loop, &ending.signals, EPOLLIN) != 0)

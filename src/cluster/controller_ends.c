@@ -1,6 +1,6 @@
 /*
- * How an attempt ends on each node: with an outcome of its ranks, or by the
- * loss of the node. controller_run.h declares it.
+ * How an attempt ends on each node: with an outcome of its ranks, or by the loss of the node.
+ * controller_run.h declares it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -27,8 +27,7 @@ static bool does_failure_stop(const struct jr_controller_run *run,
 }
 
 /* What the node says of a rank, by our clock. */
-static void take_rank_times(struct jr_rank_outcome *rank,
-                            const struct jr_cluster_node *peer)
+static void take_rank_times(struct jr_rank_outcome *rank, const struct jr_cluster_node *peer)
 {
     rank->started_ns = jr_controller_run_ns(peer, rank->started_ns);
     rank->ended_ns = jr_controller_run_ns(peer, rank->ended_ns);
@@ -42,8 +41,7 @@ static void take_rank_times(struct jr_rank_outcome *rank,
 }
 
 /* The processes there that could not be ended. */
-static void take_survivors(struct jr_outcome *all,
-                           const struct jr_outcome *part)
+static void take_survivors(struct jr_outcome *all, const struct jr_outcome *part)
 {
     for (uint32_t i = 0; i < part->left && all->left + i < MOST_PIDS; i++)
         all->left_pids[all->left + i] = part->left_pids[i];
@@ -57,14 +55,13 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
     struct jr_outcome *all = run->outcome;
     const struct jr_cluster_node *peer = &run->controller->nodes[node];
     (void)jr_controller_mpi_settle(run, node);
-    bool bad = part->timed_out_by != JR_TIMEOUT_NONE ||
-               part->stop_signal != 0 || part->runner_signal != 0;
+    bool bad =
+        part->timed_out_by != JR_TIMEOUT_NONE || part->stop_signal != 0 || part->runner_signal != 0;
     for (uint32_t i = 0; i < part->count; i++) {
         struct jr_rank_outcome *rank = &part->ranks[i];
         take_rank_times(rank, peer);
         bad = bad || rank->end == JR_END_START ||
-              (!jr_outcome_is_well(rank) &&
-               !jr_outcome_may_yield(rank, part->preempted) &&
+              (!jr_outcome_is_well(rank) && !jr_outcome_may_yield(rank, part->preempted) &&
                does_failure_stop(run, rank));
     }
     if (all->timed_out_by == JR_TIMEOUT_NONE)
@@ -83,8 +80,7 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
 }
 
 /* Its ranks are lost, whatever they were about to report. */
-static void lose_ranks(struct jr_controller_run *run, uint32_t node,
-                       enum jr_end end)
+static void lose_ranks(struct jr_controller_run *run, uint32_t node, enum jr_end end)
 {
     for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
         struct jr_rank_outcome *rank = &run->outcome->ranks[i];
@@ -100,21 +96,18 @@ static void lose_ranks(struct jr_controller_run *run, uint32_t node,
     }
 }
 
-static void lose_node(struct jr_controller_run *run, uint32_t node,
-                      enum jr_end end, const char *how)
+static void lose_node(struct jr_controller_run *run, uint32_t node, enum jr_end end,
+                      const char *how)
 {
     struct jr_outcome *outcome = run->outcome;
-    jr_events_add(&run->events,
-                  &(struct jr_event){.name = JR_EVENT_NODE_LOST, .node = node});
+    jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_NODE_LOST, .node = node});
     jr_events_flush(&run->events);
     lose_ranks(run, node, end);
     if (outcome->lost_text[0] == '\0')
-        (void)snprintf(outcome->lost_text, sizeof outcome->lost_text, "%s",
-                       how);
+        (void)snprintf(outcome->lost_text, sizeof outcome->lost_text, "%s", how);
 }
 
-void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
-                            const char *how)
+void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node, const char *how)
 {
     run->lost = true;
     if (run->controller->transport->each) /* it may only be cut off */
@@ -134,11 +127,9 @@ static bool has_unended_rank(const struct jr_controller_run *run, uint32_t node)
     return any;
 }
 
-/* A process of jobrun was killed there, and the other one has ended the ranks.
- * Such a node is lost as if its agent had been killed: a spare can take its
- * place. */
-static void lose_killed_node(struct jr_controller_run *run, uint32_t node,
-                             int sig)
+/* A process of jobrun was killed there, and the other one has ended the ranks. Such a node is lost
+ * as if its agent had been killed: a spare can take its place. */
+static void lose_killed_node(struct jr_controller_run *run, uint32_t node, int sig)
 {
     char name[JR_SIGNAL_NAME], how[sizeof name + 32];
     jr_signal_name(name, sig);
@@ -158,13 +149,11 @@ static void lose_guard(struct jr_controller_run *run, uint32_t node, int sig)
     jr_controller_run_stop(run);
 }
 
-/* The runner was killed, and the guard tells of its ranks. False: it was not,
- * or it had been told to stop, by somebody who may have killed it then. */
-static bool lose_runner(struct jr_controller_run *run, uint32_t node,
-                        const struct jr_outcome *part)
+/* The runner was killed, and the guard tells of its ranks. False: it was not, or it had been told
+ * to stop, by somebody who may have killed it then. */
+static bool lose_runner(struct jr_controller_run *run, uint32_t node, const struct jr_outcome *part)
 {
-    if (part->runner_signal == 0 || part->stop_signal != 0 ||
-        !has_unended_rank(run, node))
+    if (part->runner_signal == 0 || part->stop_signal != 0 || !has_unended_rank(run, node))
         return false;
     for (uint32_t i = 0; i < part->count; i++) {
         struct jr_rank_outcome *rank = &part->ranks[i];
@@ -192,20 +181,18 @@ static void take_node_outcome(struct jr_controller_run *run, uint32_t node,
         merge_node_outcome(run, node, &part);
 }
 
-void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node,
-                               const char *how)
+void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node, const char *how)
 {
     lose_node(run, node, run->lost ? JR_END_NONE : JR_END_LOST, how);
 }
 
-void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node,
-                              const char *text)
+void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node, const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_controller_name(&name, run->controller, node);
     if (run->result == 0)
-        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s",
-                           name.failed ? "a node" : name.data, text);
+        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s", name.failed ? "a node" : name.data,
+                           text);
     run->result = -1;
     jr_controller_run_stop(run);
 }

@@ -1,7 +1,6 @@
 /*
- * What comes from the nodes: the messages of agents, each by the table of
- * node_state.h, and what the programs of the links print about nodes.
- * controller_parts.h and controller_run.h declare it.
+ * What comes from the nodes: the messages of agents, each by the table of node_state.h, and what
+ * the programs of the links print about nodes. controller_parts.h and controller_run.h declare it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,8 +33,7 @@ static void keep_loss(struct jr_cluster_node *peer, const char *why)
 }
 
 /* It is not needed yet, and so its loss is no more than told. */
-static void miss_spare(struct jr_controller *controller, uint32_t node,
-                       const char *why)
+static void miss_spare(struct jr_controller *controller, uint32_t node, const char *why)
 {
     struct jr_cluster_node *peer = &controller->nodes[node];
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -49,8 +47,8 @@ static void miss_spare(struct jr_controller *controller, uint32_t node,
         controller->options.note(controller->options.data, line.data);
 }
 
-static void note_refusal(struct jr_controller *controller, uint32_t node,
-                         enum jr_status status, const char *text)
+static void note_refusal(struct jr_controller *controller, uint32_t node, enum jr_status status,
+                         const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     if (controller->survey != NULL)
@@ -64,19 +62,17 @@ static void note_refusal(struct jr_controller *controller, uint32_t node,
     controller->refused = true;
     controller->refused_node = node;
     jr_controller_name(&name, controller, node);
-    (void)jr_error_set(&controller->refusal, status, "%s: %s",
-                       name.failed ? "a node" : name.data, text);
+    (void)jr_error_set(&controller->refusal, status, "%s: %s", name.failed ? "a node" : name.data,
+                       text);
 }
 
-void jr_controller_refuse(struct jr_controller *controller, uint32_t node,
-                          const char *text)
+void jr_controller_refuse(struct jr_controller *controller, uint32_t node, const char *text)
 {
     note_refusal(controller, node, JR_STATUS_LAUNCH, text);
 }
 
 /* Who it is, as it says itself. */
-static void take_host(struct jr_cluster_node *peer,
-                      const struct jr_message *message)
+static void take_host(struct jr_cluster_node *peer, const struct jr_message *message)
 {
     char *own = message->host != NULL ? strdup(message->host) : NULL;
     if (own == NULL)
@@ -96,8 +92,7 @@ static void identify_node(struct jr_controller *controller, uint32_t node,
         jr_survey_take(controller->survey, node, message);
     take_host(peer, message);
     peer->port = (uint32_t)message->port;
-    peer->clock_offset_ns =
-        jr_clock_ahead(message->wall_ns, jr_clock_wall_ns());
+    peer->clock_offset_ns = jr_clock_ahead(message->wall_ns, jr_clock_wall_ns());
     if (version != NULL && strcmp(version, JR_VERSION) == 0)
         return;
     (void)snprintf(text, sizeof text,
@@ -127,8 +122,7 @@ static char *copy_text(const char *text)
 
 /* As its agent says when it takes the spec, or is to run cells, which is once.
  */
-static void take_node_world(struct jr_cluster_node *peer,
-                            const struct jr_message *message)
+static void take_node_world(struct jr_cluster_node *peer, const struct jr_message *message)
 {
     peer->mpi = copy_text(message->mpi);
     peer->library = copy_text(message->library);
@@ -143,15 +137,13 @@ static void refuse_node(struct jr_controller *controller, uint32_t node,
     int64_t code = message->code;
     bool known = code > JR_STATUS_OK && code <= JR_STATUS_LAUNCH;
     take_host(&controller->nodes[node], message);
-    note_refusal(controller, node,
-                 known ? (enum jr_status)code : JR_STATUS_LAUNCH,
+    note_refusal(controller, node, known ? (enum jr_status)code : JR_STATUS_LAUNCH,
                  why->len > 0 ? why->data : "it does not say why");
 }
 
 static void refuse_second_agent(struct jr_controller *controller, uint32_t node)
 {
-    note_refusal(controller, node, JR_STATUS_UNRESOLVED,
-                 "srun started more than one agent there");
+    note_refusal(controller, node, JR_STATUS_UNRESOLVED, "srun started more than one agent there");
 }
 
 static void finish_node(struct jr_controller *controller, uint32_t node,
@@ -165,31 +157,26 @@ static void finish_node(struct jr_controller *controller, uint32_t node,
 }
 
 /* Before there is a run, a node that is lost is the end. */
-static void fail_start(struct jr_controller *controller, uint32_t node,
-                       const char *why)
+static void fail_start(struct jr_controller *controller, uint32_t node, const char *why)
 {
     if (controller->agent_exited)
         return;
     controller->agent_exited = true;
     controller->exited_node = node;
-    (void)snprintf(controller->exited_why, sizeof controller->exited_why, "%s",
-                   why);
+    (void)snprintf(controller->exited_why, sizeof controller->exited_why, "%s", why);
 }
 
 /* Others have been told who they are. */
 static void assign_placed_node(struct jr_controller *controller, uint32_t node)
 {
     const struct jr_transport *transport = controller->transport;
-    if (transport->places != NULL &&
-        transport->places(&controller->options, node))
+    if (transport->places != NULL && transport->places(&controller->options, node))
         jr_controller_assign(controller, node);
 }
 
-/* What a state does, of what belongs to the cells of a sweep. False: it is not
- * among it. */
+/* What a state does, of what belongs to the cells of a sweep. False: it is not among it. */
 static bool act_on_cells(const struct jr_controller *controller, uint32_t node,
-                         enum jr_node_action action,
-                         const struct node_cause *cause)
+                         enum jr_node_action action, const struct node_cause *cause)
 {
     const struct jr_cell_watcher *watcher = controller->watcher;
     switch ((int)action) {
@@ -213,8 +200,7 @@ static bool act_on_cells(const struct jr_controller *controller, uint32_t node,
 }
 
 /* The same of what needs neither these nor a run. */
-static bool act_on_node(struct jr_controller *controller, uint32_t node,
-                        enum jr_node_action action,
+static bool act_on_node(struct jr_controller *controller, uint32_t node, enum jr_node_action action,
                         const struct node_cause *cause)
 {
     switch ((int)action) {
@@ -260,8 +246,7 @@ static bool act_on_node(struct jr_controller *controller, uint32_t node,
 }
 
 /* The same of what belongs to the run that goes on. */
-static void act_on_run(struct jr_controller_run *run, uint32_t node,
-                       enum jr_node_action action,
+static void act_on_run(struct jr_controller_run *run, uint32_t node, enum jr_node_action action,
                        const struct node_cause *cause)
 {
     switch ((int)action) {
@@ -284,8 +269,7 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
         jr_controller_silence_ask(run);
         break;
     case JR_NODE_DO_ANSWER:
-        jr_controller_silence_answer(run, node,
-                                     (uint64_t)cause->message->for_ns);
+        jr_controller_silence_answer(run, node, (uint64_t)cause->message->for_ns);
         break;
     case JR_NODE_DO_INITIALIZED:
         jr_controller_mpi_begin(run);
@@ -302,8 +286,8 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
     }
 }
 
-static void step_node(struct jr_controller *controller, uint32_t node,
-                      enum jr_node_input input, const struct node_cause *cause)
+static void step_node(struct jr_controller *controller, uint32_t node, enum jr_node_input input,
+                      const struct node_cause *cause)
 {
     struct jr_cluster_node *peer = &controller->nodes[node];
     struct jr_node_change step = jr_node_step(peer->state, input);
@@ -311,8 +295,7 @@ static void step_node(struct jr_controller *controller, uint32_t node,
     if (step.next == JR_NODE_LOST)
         keep_loss(peer, cause->why);
     if (act_on_node(controller, node, step.action, cause) ||
-        (controller->watcher != NULL &&
-         act_on_cells(controller, node, step.action, cause)))
+        (controller->watcher != NULL && act_on_cells(controller, node, step.action, cause)))
         return;
     if (controller->run != NULL)
         act_on_run(controller->run, node, step.action, cause);
@@ -328,8 +311,8 @@ void jr_controller_step_node(struct jr_controller *controller, uint32_t node,
 enum { STREAM_MOST = 16 << 20 };
 
 /* Take a piece of a channel. A node that says one thing for ever is refused. */
-static void take_piece(struct jr_controller *controller, uint32_t node,
-                       enum jr_channel channel, const json_t *line)
+static void take_piece(struct jr_controller *controller, uint32_t node, enum jr_channel channel,
+                       const json_t *line)
 {
     struct jr_buf *stream = &controller->nodes[node].streams[channel];
     char text[128];
@@ -345,8 +328,7 @@ static void take_piece(struct jr_controller *controller, uint32_t node,
         return;
     jr_buf_release(stream);
     (void)snprintf(text, sizeof text,
-                   "what it says of its %s has no end: is jobrun there what "
-                   "it is here?",
+                   "what it says of its %s has no end: is jobrun there what it is here?",
                    jr_channel_word(channel));
     controller->nodes[node].state =
         jr_node_step(controller->nodes[node].state, JR_NODE_ON_REFUSE).next;
@@ -376,14 +358,11 @@ static uint32_t find_task(const struct jr_controller *controller, uint32_t node)
 }
 
 /* An agent does not end before its input does, and then it ends well. */
-void jr_controller_handle_errors(struct jr_controller *controller,
-                                 const struct jr_link *link)
+void jr_controller_handle_errors(struct jr_controller *controller, const struct jr_link *link)
 {
     const struct jr_transport *transport = controller->transport;
-    for (uint32_t i = 0;
-         transport->has_lost != NULL && i < controller->options.nodes; i++)
+    for (uint32_t i = 0; transport->has_lost != NULL && i < controller->options.nodes; i++)
         if (transport->has_lost(link->last_line, find_task(controller, i),
                                 controller->nodes[i].host))
-            jr_controller_step_node(controller, i, JR_NODE_ON_EXITED,
-                                    link->last_line);
+            jr_controller_step_node(controller, i, JR_NODE_ON_EXITED, link->last_line);
 }

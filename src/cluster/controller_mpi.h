@@ -1,6 +1,5 @@
-/* The worlds of MPI programs on several nodes: their process managers exchange
- * through the controller what ranks have told, and whether any has initialized.
- * Not for other layers. */
+/* The worlds of MPI programs on several nodes: their process managers exchange through the
+ * controller what ranks have told, and whether any has initialized. Not for other layers. */
 #ifndef JR_CONTROLLER_MPI_H
 #define JR_CONTROLLER_MPI_H
 
@@ -33,9 +32,9 @@ void jr_controller_mpi_begin(struct jr_controller_run *run);
 bool jr_controller_mpi_needs(const struct jr_controller_run *run,
                              const struct jr_rank_outcome *rank);
 
-/* The outcome of a node has come: its ranks that ended with 0 without MPI_Init
- * have left the others alone, if these have called it. Returns whether there
- * are ranks without which the others cannot go on. */
+/* The outcome of a node has come: its ranks that ended with 0 without MPI_Init have left the others
+ * alone, if these have called it. Returns whether there are ranks without which the others cannot
+ * go on. */
 bool jr_controller_mpi_settle(struct jr_controller_run *run, uint32_t node);
 
 /* Free what is left. */

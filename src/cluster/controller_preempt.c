@@ -11,8 +11,8 @@
 
 #define MS UINT64_C(1000000)
 
-/* What is left for the nodes to say what became of their ranks, the record, and
- * the requeue, of the time that the scheduler leaves. */
+/* What is left for the nodes to say what became of their ranks, the record, and the requeue, of the
+ * time that the scheduler leaves. */
 #define SPARE_MS 10000
 
 static bool is_job_watched(const struct jr_controller_run *run)
@@ -45,14 +45,12 @@ static void limit_preemption(struct jr_controller_run *run, uint64_t left_ms)
     run->controller->preempted.at = jr_clock_ns() + left_ms * MS;
 }
 
-static void settle_preemption(struct jr_controller_run *run, bool preempted,
-                              uint64_t left_ms)
+static void settle_preemption(struct jr_controller_run *run, bool preempted, uint64_t left_ms)
 {
     bool terminated = run->terminated;
     run->terminated = false;
-    jr_controller_send_type(run->controller, preempted
-                                                 ? JR_TO_NODES_PREEMPTED
-                                                 : JR_TO_NODES_NOT_PREEMPTED);
+    jr_controller_send_type(run->controller,
+                            preempted ? JR_TO_NODES_PREEMPTED : JR_TO_NODES_NOT_PREEMPTED);
     if (preempted) {
         run->outcome->preempted = true;
         limit_preemption(run, left_ms);
@@ -68,13 +66,11 @@ static void on_scheduler_word(void *owner, uint32_t events);
 static void call_scheduler(struct jr_controller_run *run)
 {
     run->tries++;
-    if (jr_slurm_call_start(&run->call, run->options->slurm, "show",
-                            JR_SLURM_QUICK_MS) != 0) {
+    if (jr_slurm_call_start(&run->call, run->options->slurm, "show", JR_SLURM_QUICK_MS) != 0) {
         settle_preemption(run, false, 0);
         return;
     }
-    run->answer =
-        (struct jr_watch){run->call.keeper.fd, on_scheduler_word, run};
+    run->answer = (struct jr_watch){run->call.keeper.fd, on_scheduler_word, run};
     if (jr_loop_add(&run->controller->loop, &run->answer, EPOLLIN) == 0)
         return;
     run->answer.fd = -1;
@@ -96,11 +92,9 @@ static void on_scheduler_word(void *owner, uint32_t events)
         call_scheduler(run);
         return;
     }
-    bool known =
-        why == NULL && jr_slurm_job_read(&job, text.data, text.len, self->job);
+    bool known = why == NULL && jr_slurm_job_read(&job, text.data, text.len, self->job);
     bool preempted = known && jr_slurm_job_is_preempted(&job, self);
-    settle_preemption(run, preempted,
-                      preempted ? jr_slurm_job_left_ms(&job, SPARE_MS) : 0);
+    settle_preemption(run, preempted, preempted ? jr_slurm_job_left_ms(&job, SPARE_MS) : 0);
 }
 
 void jr_controller_preempt_ask(struct jr_controller_run *run)

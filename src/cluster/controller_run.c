@@ -1,16 +1,14 @@
 /*
- * An attempt on all nodes: `go`, what comes meanwhile, and one outcome
- * of all ranks (controller_run.h).
+ * An attempt on all nodes: `go`, what comes meanwhile, and one outcome of all ranks
+ * (controller_run.h).
  *
- * Times are by each node's own clock. Its offset from ours is known from the
- * message that the node has begun, which was sent between our sending "go" and
- * our receiving the answer; the error is at most half of that time
- * (`clock_error_ns`). Events of two nodes within their errors cannot be
+ * Times are by each node's own clock. Its offset from ours is known from the message that the node
+ * has begun, which was sent between our sending "go" and our receiving the answer; the error is at
+ * most half of that time (`clock_error_ns`). Events of two nodes within their errors cannot be
  * ordered.
  *
- * If the run of a node stops its ranks, for any reason of its own, all nodes
- * stop: the others are told at once. A node that is no longer heard from is
- * lost, and so are its ranks.
+ * If the run of a node stops its ranks, for any reason of its own, all nodes stop: the others are
+ * told at once. A node that is no longer heard from is lost, and so are its ranks.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -77,8 +75,8 @@ uint64_t jr_controller_run_ns(const struct jr_cluster_node *peer, uint64_t ns)
     return ns == 0 ? 0 : ns - (uint64_t)peer->offset_ns;
 }
 
-void jr_controller_run_print(struct jr_controller_run *run, int stream,
-                             const char *line, size_t len)
+void jr_controller_run_print(struct jr_controller_run *run, int stream, const char *line,
+                             size_t len)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_escaped(&text, line, len);
@@ -102,8 +100,7 @@ static void take_node_left(struct jr_controller_run *run, uint32_t node)
         controller->deadline.at = due;
 }
 
-void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
-                              enum jr_channel type)
+void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node, enum jr_channel type)
 {
     if (type == JR_CHANNEL_EVENT)
         jr_controller_events_take(run, node);
@@ -122,8 +119,7 @@ void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
     uint64_t now = jr_clock_ns();
     uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
     peer->has_begun = true;
-    jr_buf_clear(
-        &peer->streams[JR_CHANNEL_OUT]); /* lines of earlier attempts */
+    jr_buf_clear(&peer->streams[JR_CHANNEL_OUT]); /* lines of earlier attempts */
     jr_buf_clear(&peer->streams[JR_CHANNEL_ERR]);
     peer->offset_ns = jr_clock_ahead(message->at_ns, middle);
     peer->clock_error_ns = (now - run->go_ns) / 2;
@@ -133,8 +129,7 @@ void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
 
 void jr_controller_run_apart(struct jr_controller_run *run, uint32_t node)
 {
-    jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_NODE_APART,
-                                                   .node = node});
+    jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_NODE_APART, .node = node});
     jr_events_flush(&run->events);
 }
 
@@ -150,9 +145,8 @@ static void on_controller_signal(void *owner, uint32_t events)
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP ||
         (use == JR_SIGNAL_STOP && jr_controller_preempt_takes(run, sig)))
         return;
-    jr_controller_send(
-        run->controller,
-        &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
+    jr_controller_send(run->controller,
+                       &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
     if (use == JR_SIGNAL_SUSPEND) {
         uint64_t before = jr_clock_ns();
         jr_controller_send_type(run->controller, JR_TO_NODES_AWAY);
@@ -169,25 +163,21 @@ static void on_controller_signal(void *owner, uint32_t events)
     jr_heartbeat_demand(run->controller, again);
 }
 
-static int watch_controller_signals(struct jr_controller_run *run,
-                                    sigset_t *ret_mask)
+static int watch_controller_signals(struct jr_controller_run *run, sigset_t *ret_mask)
 {
     sigset_t set;
     jr_signals_make(&run->uses, run->plan->policy, &run->options->ignored);
     jr_signals_set(&run->uses, &set);
     (void)sigprocmask(SIG_BLOCK, &set, ret_mask);
-    run->signals =
-        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-                          on_controller_signal, run};
-    return run->signals.fd < 0
-               ? -1
-               : jr_loop_add(&run->controller->loop, &run->signals, EPOLLIN);
+    run->signals = (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                                     on_controller_signal, run};
+    return run->signals.fd < 0 ? -1 : jr_loop_add(&run->controller->loop, &run->signals, EPOLLIN);
 }
 
 /* From begin to end. */
 
-/* The links have ended, or the wait is over: unless a node was lost before, all
- * nodes that were at work are lost. */
+/* The links have ended, or the wait is over: unless a node was lost before, all nodes that were at
+ * work are lost. */
 static void lose_nodes(struct jr_controller_run *run)
 {
     struct jr_controller *controller = run->controller;
@@ -195,16 +185,13 @@ static void lose_nodes(struct jr_controller_run *run)
     if (controller->ended)
         jr_link_describe_end(&how, &controller->links[0], true);
     else
-        jr_buf_str(&how,
-                   "it was told to stop its ranks, but has not confirmed it");
+        jr_buf_str(&how, "it was told to stop its ranks, but has not confirmed it");
     for (uint32_t i = 0; i < run->plan->nodes; i++)
-        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP,
-                                how.failed ? "" : how.data);
+        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP, how.failed ? "" : how.data);
 }
 
 /* What the attempt before has left to show on its nodes is left there. */
-static void leave_earlier_attempt(struct jr_controller_run *run,
-                                  uint32_t attempt)
+static void leave_earlier_attempt(struct jr_controller_run *run, uint32_t attempt)
 {
     struct jr_controller *controller = run->controller;
     char line[160];
@@ -242,8 +229,7 @@ static int begin_nodes(struct jr_controller_run *run, uint32_t attempt)
                              .run_id = run->plan->run_id,
                              .token = run->mark,
                              .on = controller->options.again,
-                             .heartbeats = run->plan->policy->on_failure ==
-                                           JR_ON_FAILURE_STOP});
+                             .heartbeats = run->plan->policy->on_failure == JR_ON_FAILURE_STOP});
     jr_heartbeat_begin(controller);
     return 0;
 }
@@ -273,11 +259,10 @@ static void finalize_outcome(struct jr_controller_run *run)
     outcome->ended_wall_ns = jr_clock_wall_ns();
     outcome->console_failed = run->controller->console.failed;
     outcome->console_errno = run->controller->console.error;
-    jr_events_add(&run->events,
-                  &(struct jr_event){.name = JR_EVENT_AGENTS,
-                                     .nodes = run->plan->nodes,
-                                     .heard = run->controller->received_bytes,
-                                     .told = run->controller->sent_bytes});
+    jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_AGENTS,
+                                                   .nodes = run->plan->nodes,
+                                                   .heard = run->controller->received_bytes,
+                                                   .told = run->controller->sent_bytes});
 }
 
 static void close_run(struct jr_controller_run *run, const sigset_t *mask)
@@ -298,9 +283,8 @@ static void close_run(struct jr_controller_run *run, const sigset_t *mask)
 }
 
 int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
-                      const struct jr_plan *plan,
-                      const struct jr_run_options *options, uint32_t attempt,
-                      struct jr_error *err)
+                      const struct jr_plan *plan, const struct jr_run_options *options,
+                      uint32_t attempt, struct jr_error *err)
 {
     struct jr_outcome outcome = {0};
     struct jr_controller_run run = {
@@ -320,8 +304,7 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
     controller->run = &run;
     run.first = jr_node_ranks_first(plan);
     if (watch_controller_signals(&run, &mask) != 0 || run.first == NULL ||
-        jr_controller_mpi_open(&run) != 0 ||
-        jr_controller_steps_open(&run) != 0) {
+        jr_controller_mpi_open(&run) != 0 || jr_controller_steps_open(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {
         jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);

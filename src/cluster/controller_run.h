@@ -1,5 +1,5 @@
-/* An attempt on all nodes, while it goes on: what controller_run.c gives the
- * other files of the controller. Not for other layers. */
+/* An attempt on all nodes, while it goes on: what controller_run.c gives the other files of the
+ * controller. Not for other layers. */
 #ifndef JR_CONTROLLER_RUN_H
 #define JR_CONTROLLER_RUN_H
 
@@ -27,8 +27,8 @@ struct jr_controller_run {
     struct jr_controller_mpi mpi;
     struct jr_slurm_call call; /* whether the job is preempted */
     struct jr_watch answer;
-    unsigned tries;  /* calls that were made for it */
-    bool terminated; /* the controller was sent SIGTERM, which may mean that */
+    unsigned tries;      /* calls that were made for it */
+    bool terminated;     /* the controller was sent SIGTERM, which may mean that */
     bool was_terminated; /* or did */
     bool stopped, released, ended_well, lost;
     char mark[JR_TOKEN_SIZE]; /* of the run folder; "": none yet */
@@ -36,14 +36,13 @@ struct jr_controller_run {
     struct jr_error *err;
 };
 
-/* Tell all nodes to stop their ranks; who does not in time is given up. Where
- * one program carries the messages of all, and an agent has ended, srun would
- * end all others at the next message to it: then the end of their input tells
- * them. */
+/* Tell all nodes to stop their ranks; who does not in time is given up. Where one program carries
+ * the messages of all, and an agent has ended, srun would end all others at the next message to it:
+ * then the end of their input tells them. */
 void jr_controller_run_stop(struct jr_controller_run *run);
 
-/* All ranks of a node have returned, or are not waited for: open the exit
- * barrier if it was the last node. */
+/* All ranks of a node have returned, or are not waited for: open the exit barrier if it was the
+ * last node. */
 void jr_controller_run_returned(struct jr_controller_run *run, uint32_t node);
 
 /* Open the exit barrier on all nodes. Once. */
@@ -54,8 +53,7 @@ void jr_controller_run_release(struct jr_controller_run *run);
 uint64_t jr_controller_run_ns(const struct jr_cluster_node *peer, uint64_t ns);
 
 /* A channel of a node has got bytes. */
-void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
-                              enum jr_channel type);
+void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node, enum jr_channel type);
 
 /* A node has begun the attempt: its `begun` tells the offset of its clock. */
 void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
@@ -68,20 +66,17 @@ void jr_controller_run_apart(struct jr_controller_run *run, uint32_t node);
 void jr_controller_run_over(struct jr_controller_run *run, uint32_t node);
 
 /* A node cannot take part: the run ends, and is refused with this text. */
-void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node,
-                              const char *text);
+void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node, const char *text);
 
 /* A node is lost, and its ranks; `how` says how that is known. */
-void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
-                            const char *how);
+void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node, const char *how);
 
 /* The same of a node that is not waited for any longer. */
-void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node,
-                               const char *how);
+void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node, const char *how);
 
-/* Show a line that no agent sent (of srun, or the controller's own), escaped,
- * on standard output (`stream` 0) or standard error (1). */
-void jr_controller_run_print(struct jr_controller_run *run, int stream,
-                             const char *line, size_t len);
+/* Show a line that no agent sent (of srun, or the controller's own), escaped, on standard output
+ * (`stream` 0) or standard error (1). */
+void jr_controller_run_print(struct jr_controller_run *run, int stream, const char *line,
+                             size_t len);
 
 #endif

@@ -1,6 +1,6 @@
-/* The progress of a job on several nodes: each node relays the steps of its
- * ranks (store/step_message.h), and the controller has the job's, writes it,
- * and finds out when it hangs. */
+/* The progress of a job on several nodes: each node relays the steps of its ranks
+ * (store/step_message.h), and the controller has the job's, writes it, and finds out when it
+ * hangs. */
 #ifndef JR_CONTROLLER_STEPS_H
 #define JR_CONTROLLER_STEPS_H
 
@@ -10,8 +10,8 @@
 int jr_controller_steps_open(struct jr_controller_run *run);
 
 /* Take a line of a node that is no event; whether it is about steps. */
-bool jr_controller_steps_take(struct jr_controller_run *run, uint32_t node,
-                              const char *line, size_t len);
+bool jr_controller_steps_take(struct jr_controller_run *run, uint32_t node, const char *line,
+                              size_t len);
 
 /* A rank has ended, or its node is lost. */
 void jr_controller_steps_end_rank(struct jr_controller_run *run, uint32_t rank);
@@ -20,8 +20,7 @@ void jr_controller_steps_end_rank(struct jr_controller_run *run, uint32_t rank);
 void jr_controller_steps_hide(struct jr_controller_run *run);
 
 /* The controller, and all ranks, stood still for so long. */
-void jr_controller_steps_pause(struct jr_controller_run *run,
-                               uint64_t paused_ns);
+void jr_controller_steps_pause(struct jr_controller_run *run, uint64_t paused_ns);
 
 /* No limit counts any more. */
 void jr_controller_steps_stop(struct jr_controller_run *run);

@@ -1,11 +1,11 @@
 /*
- * The program for hosts that have none (engine.ssh.copy): its bytes and those
- * of the files that Python and libraries are run with, and the shell script
- * that puts them into ~/.cache/jobrun/VERSION-HASH on a host and starts the
- * agent from there. They go through the connection that the agent then has.
+ * The program for hosts that have none (engine.ssh.copy): its bytes and those of the files that
+ * Python and libraries are run with, and the shell script that puts them into
+ * ~/.cache/jobrun/VERSION-HASH on a host and starts the agent from there. They go through the
+ * connection that the agent then has.
  *
- * The script says `want` where they are not there as they should be, reads them
- * from its standard input, and says `placed` when the agent is about to begin.
+ * The script says `want` where they are not there as they should be, reads them from its standard
+ * input, and says `placed` when the agent is about to begin.
  */
 #ifndef JR_COPY_H
 #define JR_COPY_H
@@ -44,11 +44,10 @@ struct jr_copy {
 int jr_copy_read(struct jr_copy *ret, const char *program, const char *support,
                  struct jr_error *err);
 
-/* Append the script for a host. It begins with the shell variable `p`, which is
- * the program that is looked for first; unless it is `stated`, PATH is
- * searched, too. Whatever is there of this version is used. */
-void jr_copy_add_script(struct jr_buf *out, const struct jr_copy *copy,
-                        uint32_t node, bool stated);
+/* Append the script for a host. It begins with the shell variable `p`, which is the program that is
+ * looked for first; unless it is `stated`, PATH is searched, too. Whatever is there of this version
+ * is used. */
+void jr_copy_add_script(struct jr_buf *out, const struct jr_copy *copy, uint32_t node, bool stated);
 
 /* Free what it has. */
 void jr_copy_release(struct jr_copy *copy);

@@ -20,8 +20,7 @@ void jr_heartbeat_begin(struct jr_controller *controller)
     uint64_t now = jr_clock_ns();
     for (uint32_t i = 0; i < controller->options.nodes; i++) {
         controller->nodes[i].silent = 0;
-        controller->nodes[i].has_begun = controller->nodes[i].is_prepared =
-            false;
+        controller->nodes[i].has_begun = controller->nodes[i].is_prepared = false;
         controller->nodes[i].heard_ns = now;
     }
     controller->heartbeat.at = now + JR_HEARTBEAT_NS;
@@ -47,8 +46,7 @@ static bool is_node_silent(const struct jr_controller *controller,
 {
     bool patient = (peer->state == JR_NODE_RUNNING && !peer->is_prepared) ||
                    (peer->state == JR_NODE_KNOWN && controller->joins);
-    unsigned most = patient ? JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE
-                            : JR_HEARTBEAT_MISSES;
+    unsigned most = patient ? JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE : JR_HEARTBEAT_MISSES;
     return expects_heartbeat(peer) && peer->silent >= most;
 }
 
@@ -67,8 +65,7 @@ static struct silence count_turn(struct jr_controller *controller)
     return found;
 }
 
-static void describe_silence(struct jr_buf *out,
-                             const struct jr_controller *controller,
+static void describe_silence(struct jr_buf *out, const struct jr_controller *controller,
                              const struct silence *found)
 {
     const struct jr_cluster_node *peer = &controller->nodes[found->first];
@@ -82,28 +79,25 @@ static void describe_silence(struct jr_buf *out,
     else
         jr_controller_name(out, controller, found->first);
     if (!all && found->silent > 1)
-        jr_buf_printf(out, ", nor of %u other%s,", found->silent - 1,
-                      found->silent > 2 ? "s" : "");
+        jr_buf_printf(out, ", nor of %u other%s,", found->silent - 1, found->silent > 2 ? "s" : "");
     jr_buf_printf(out, " since %s, for ", since);
     jr_clock_human(out, silent_ns);
     if (all && controller->transport->each)
         jr_buf_str(out, ": this machine is cut off");
     else if (all)
         jr_buf_printf(out, ": this machine is cut off, or %s (pid %d) hangs",
-                      controller->transport->program,
-                      (int)controller->links[0].pid);
+                      controller->transport->program, (int)controller->links[0].pid);
     else
         jr_buf_printf(out, ": it is down, cut off or stopped; %s%s`",
                       controller->transport->silent_hint, peer->host);
 }
 
 /* Before there is a run, a node that is lost is the end. */
-static void mark_silent_lost(struct jr_controller *controller,
-                             const struct silence *found, const char *how)
+static void mark_silent_lost(struct jr_controller *controller, const struct silence *found,
+                             const char *how)
 {
     if (controller->run == NULL && controller->watcher == NULL) {
-        jr_controller_step_node(controller, found->first, JR_NODE_ON_TIMED_OUT,
-                                how);
+        jr_controller_step_node(controller, found->first, JR_NODE_ON_TIMED_OUT, how);
         return;
     }
     for (uint32_t i = 0; i < controller->options.nodes; i++)
@@ -111,8 +105,7 @@ static void mark_silent_lost(struct jr_controller *controller,
             jr_controller_step_node(controller, i, JR_NODE_ON_TIMED_OUT, how);
 }
 
-static void on_heartbeat_silence(struct jr_controller *controller,
-                                 const struct silence *found)
+static void on_heartbeat_silence(struct jr_controller *controller, const struct silence *found)
 {
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
     describe_silence(&how, controller, found);
@@ -127,8 +120,7 @@ static bool is_unasked(const struct jr_controller *controller)
 {
     return (controller->watcher != NULL && !controller->transport->each) ||
            (controller->run != NULL &&
-            controller->run->plan->policy->on_failure ==
-                JR_ON_FAILURE_CONTINUE);
+            controller->run->plan->policy->on_failure == JR_ON_FAILURE_CONTINUE);
 }
 
 void jr_heartbeat_due(void *owner)
@@ -166,15 +158,13 @@ void jr_heartbeat_demand(struct jr_controller *controller, bool again)
         return;
     uint64_t now = jr_clock_ns();
     controller->demanded_ns = now;
-    controller->demand_end_ns =
-        now + (again ? JR_HEARTBEAT_AGAIN_NS : JR_HEARTBEAT_STOP_NS);
+    controller->demand_end_ns = now + (again ? JR_HEARTBEAT_AGAIN_NS : JR_HEARTBEAT_STOP_NS);
     controller->demand.at = again ? controller->demand_end_ns : now + TELL_NS;
     jr_controller_send_type(controller, JR_TO_NODES_HEARTBEAT);
 }
 
 /* The nodes that do, with commas. Returns how many. */
-static uint32_t list_owing(struct jr_buf *out,
-                           const struct jr_controller *controller)
+static uint32_t list_owing(struct jr_buf *out, const struct jr_controller *controller)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < controller->options.nodes; i++) {
@@ -209,8 +199,7 @@ static void give_up_owing(struct jr_controller *controller)
         if (!owes_sign(controller, i))
             continue;
         jr_controller_forsake(controller);
-        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP,
-                                why.failed ? "" : why.data);
+        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP, why.failed ? "" : why.data);
     }
 }
 
@@ -228,21 +217,19 @@ void jr_heartbeat_demand_due(void *owner)
 
 /* The agent. */
 
-/* Where nothing can be sent any more, the end of the input tells an agent to
- * stop its ranks: while they end, its signs go on. */
+/* Where nothing can be sent any more, the end of the input tells an agent to stop its ranks: while
+ * they end, its signs go on. */
 static bool has_heartbeats(const struct jr_agent *agent)
 {
     if (agent->leaving)
-        return !agent->heartbeats &&
-               (agent->pid != 0 || jr_agent_has_cells(agent));
+        return !agent->heartbeats && (agent->pid != 0 || jr_agent_has_cells(agent));
     return agent->pid != 0 || agent->serves;
 }
 
 static void schedule_heartbeat(struct jr_agent *agent)
 {
-    uint64_t turn_ns = agent->heartbeats
-                           ? JR_HEARTBEAT_NS * JR_HEARTBEAT_PATIENCE
-                           : JR_HEARTBEAT_NS;
+    uint64_t turn_ns =
+        agent->heartbeats ? JR_HEARTBEAT_NS * JR_HEARTBEAT_PATIENCE : JR_HEARTBEAT_NS;
     agent->turn.at = has_heartbeats(agent) ? jr_clock_ns() + turn_ns : 0;
 }
 
@@ -257,10 +244,8 @@ void jr_heartbeat_agent_due(void *owner)
 {
     struct jr_agent *agent = owner;
     if (has_heartbeats(agent) && !agent->heartbeats)
-        jr_agent_send(agent,
-                      &(struct jr_message){.type = JR_FROM_NODE_HEARTBEAT});
-    else if (has_heartbeats(agent) && !agent->away &&
-             ++agent->silent >= JR_HEARTBEAT_MISSES)
+        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_HEARTBEAT});
+    else if (has_heartbeats(agent) && !agent->away && ++agent->silent >= JR_HEARTBEAT_MISSES)
         jr_agent_abandon(agent);
     schedule_heartbeat(agent);
 }

@@ -41,8 +41,7 @@ static void watch_link_input(struct jr_link *link, bool wanted)
 }
 
 /* Write from `*sent` on. Returns whether all is written, or will never be. */
-static bool write_link_bytes(struct jr_link *link, const char *bytes,
-                             size_t most, size_t *sent)
+static bool write_link_bytes(struct jr_link *link, const char *bytes, size_t most, size_t *sent)
 {
     while (link->in.fd >= 0 && *sent < most) {
         ssize_t len = write(link->in.fd, bytes + *sent, most - *sent);
@@ -60,8 +59,7 @@ static void send_link_input(struct jr_link *link)
 {
     struct jr_buf *box = &link->outbox;
     bool bulky = link->bulk_sent < link->bulk_len;
-    if (bulky &&
-        !write_link_bytes(link, link->bulk, link->bulk_len, &link->bulk_sent)) {
+    if (bulky && !write_link_bytes(link, link->bulk, link->bulk_len, &link->bulk_sent)) {
         watch_link_input(link, true);
         return;
     }
@@ -116,8 +114,7 @@ void jr_link_close_input(struct jr_link *link)
 }
 
 /* Read what there is; at the end close. */
-static void read_link_stream(struct jr_link *link, struct jr_watch *watch,
-                             struct jr_inlet *inlet)
+static void read_link_stream(struct jr_link *link, struct jr_watch *watch, struct jr_inlet *inlet)
 {
     struct jr_controller *controller = link->controller;
     ssize_t len = read(watch->fd, controller->bytes, JR_CONTROLLER_PIECE);
@@ -187,8 +184,7 @@ static void on_link_process(void *owner, uint32_t events)
 
 /* From start to end. */
 
-void jr_link_init(struct jr_link *link, struct jr_controller *controller,
-                  uint32_t node)
+void jr_link_init(struct jr_link *link, struct jr_controller *controller, uint32_t node)
 {
     *link = (struct jr_link){
         .controller = controller,
@@ -203,14 +199,12 @@ void jr_link_init(struct jr_link *link, struct jr_controller *controller,
 static int watch_link_streams(struct jr_link *link)
 {
     struct jr_loop *loop = &link->controller->loop;
-    if (jr_loop_add(loop, &link->out, EPOLLIN) != 0 ||
-        jr_loop_add(loop, &link->err, EPOLLIN) != 0)
+    if (jr_loop_add(loop, &link->out, EPOLLIN) != 0 || jr_loop_add(loop, &link->err, EPOLLIN) != 0)
         return -1;
     if (link->controller->children.fd >= 0) /* it tells of each end */
         return 0;
     link->process.fd = jr_pidfd_open(link->pid);
-    return link->process.fd < 0 ? -1
-                                : jr_loop_add(loop, &link->process, EPOLLIN);
+    return link->process.fd < 0 ? -1 : jr_loop_add(loop, &link->process, EPOLLIN);
 }
 
 int jr_link_open(struct jr_link *link, struct jr_error *err)
@@ -226,8 +220,7 @@ int jr_link_open(struct jr_link *link, struct jr_error *err)
     link->err.fd = carrier.err_fd;
     return watch_link_streams(link) == 0
                ? 0
-               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear %s",
-                              transport->program);
+               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear %s", transport->program);
 }
 
 void jr_link_kill(struct jr_link *link)
@@ -243,24 +236,20 @@ void jr_link_kill(struct jr_link *link)
 
 const char *jr_link_refusal(const struct jr_link *link)
 {
-    const char *line =
-        link->telling[0] != '\0' ? link->telling : link->last_line;
+    const char *line = link->telling[0] != '\0' ? link->telling : link->last_line;
     return line[0] != '\0' ? line : NULL;
 }
 
 /* Why a node was never reached. */
-static void describe_refusal(struct jr_buf *out, const struct jr_link *link,
-                             const char *line)
+static void describe_refusal(struct jr_buf *out, const struct jr_link *link, const char *line)
 {
     const struct jr_controller *controller = link->controller;
     jr_buf_str(out, line);
     jr_buf_str(out, "; ");
-    controller->transport->add_advice(out, line,
-                                      controller->nodes[link->node].host);
+    controller->transport->add_advice(out, line, controller->nodes[link->node].host);
 }
 
-void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link,
-                          bool answered)
+void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link, bool answered)
 {
     const char *line = answered ? NULL : jr_link_refusal(link);
     if (line != NULL && link->controller->transport->add_advice != NULL) {
@@ -273,8 +262,7 @@ void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link,
     if (WIFSIGNALED(link->status))
         jr_buf_printf(out, "%s was killed by %s", program, name);
     else
-        jr_buf_printf(out, "%s ended with exit code %d", program,
-                      WEXITSTATUS(link->status));
+        jr_buf_printf(out, "%s ended with exit code %d", program, WEXITSTATUS(link->status));
     if (link->last_line[0] != '\0')
         jr_buf_printf(out, "; its last output: %s", link->last_line);
 }

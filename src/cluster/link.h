@@ -1,7 +1,6 @@
 /*
- * The controller's end of the three streams of a carrier (transport.h): what is
- * sent waits for room, and what comes is taken line by line. Not for other
- * layers.
+ * The controller's end of the three streams of a carrier (transport.h): what is sent waits for
+ * room, and what comes is taken line by line. Not for other layers.
  */
 #ifndef JR_LINK_H
 #define JR_LINK_H
@@ -31,27 +30,25 @@ struct jr_link {
     bool ended;            /* the program is gone, and all it had is read */
     int status;            /* of waitpid(2), then */
     char last_line[512];   /* of its standard error */
-    char telling[512]; /* the first of its lines that says why the node cannot
-                          be reached; "": none has */
+    char telling[512];     /* the first of its lines that says why the node cannot
+                              be reached; "": none has */
 };
 
 /* Prepare a link, with nothing behind it. */
-void jr_link_init(struct jr_link *link, struct jr_controller *controller,
-                  uint32_t node);
+void jr_link_init(struct jr_link *link, struct jr_controller *controller, uint32_t node);
 
 /* Start its program. -1 with `err`; jr_link_close closes it in any case. */
 int jr_link_open(struct jr_link *link, struct jr_error *err);
 
-/* Send bytes; what there is no room for waits. False: there was no memory for
- * them, and they are not sent. */
+/* Send bytes; what there is no room for waits. False: there was no memory for them, and they are
+ * not sent. */
 bool jr_link_send(struct jr_link *link, const char *bytes, size_t len);
 
-/* Send bytes that stay where they are until jr_link_close, before all that
- * waits. Once. */
+/* Send bytes that stay where they are until jr_link_close, before all that waits. Once. */
 void jr_link_send_bulk(struct jr_link *link, const char *bytes, size_t len);
 
-/* Have `feed` called whenever the program has taken all that was sent, for what
- * is too much to wait for room; NULL: no longer. */
+/* Have `feed` called whenever the program has taken all that was sent, for what is too much to wait
+ * for room; NULL: no longer. */
 void jr_link_feed(struct jr_link *link, void (*feed)(struct jr_link *link));
 
 /* Send no more: who reads sees the end. */
@@ -66,14 +63,13 @@ void jr_link_take_end(struct jr_link *link, int status);
 /* Kill the program, and wait for its end. */
 void jr_link_kill(struct jr_link *link);
 
-/* The line that says why a node was not reached, as far as the program has said
- * anything; NULL: it has not. */
+/* The line that says why a node was not reached, as far as the program has said anything; NULL: it
+ * has not. */
 const char *jr_link_refusal(const struct jr_link *link);
 
 /* Append how its program ended: "srun ended with exit code 1; its last output:
  * ...", and where no agent has `answered` what is to be done about it. */
-void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link,
-                          bool answered);
+void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link, bool answered);
 
 /* Close what is open, once its program has ended. */
 void jr_link_close(struct jr_link *link);

@@ -10,18 +10,15 @@
 
 #define EARLY_MOST (16U << 10) /* bytes kept until a node has answered */
 
-static bool is_idle_line(const struct jr_link *link, const char *line,
-                         size_t len)
+static bool is_idle_line(const struct jr_link *link, const char *line, size_t len)
 {
     const struct jr_transport *transport = link->controller->transport;
-    return len == 0 ||
-           (transport->is_idle != NULL && transport->is_idle(line, len));
+    return len == 0 || (transport->is_idle != NULL && transport->is_idle(line, len));
 }
 
-/* What is not a frame: what a prolog prints, or the program itself; except for
- * what it says of its own end. */
-static void forward_other_line(const struct jr_link *link, int stream,
-                               const char *line, size_t len)
+/* What is not a frame: what a prolog prints, or the program itself; except for what it says of its
+ * own end. */
+static void forward_other_line(const struct jr_link *link, int stream, const char *line, size_t len)
 {
     struct jr_controller *controller = link->controller;
     if (is_idle_line(link, line, len))
@@ -36,16 +33,15 @@ static void forward_other_line(const struct jr_link *link, int stream,
     }
 }
 
-/* An agent that has a link of its own speaks for no other node, whatever a host
- * sends. */
+/* An agent that has a link of its own speaks for no other node, whatever a host sends. */
 static bool is_frame_of_link(const struct jr_link *link, const json_t *frame)
 {
-    return frame != NULL && (!link->controller->transport->each ||
-                             jr_json_get_u32(frame, "n") == link->node);
+    return frame != NULL &&
+           (!link->controller->transport->each || jr_json_get_u32(frame, "n") == link->node);
 }
 
-/* What ssh says on the way to a host, as its banner, is worth no line once that
- * is reached; and is nothing that it says in the end. */
+/* What ssh says on the way to a host, as its banner, is worth no line once that is reached; and is
+ * nothing that it says in the end. */
 static void note_answer(struct jr_link *link)
 {
     if (link->answered)
@@ -111,8 +107,7 @@ void jr_link_take_errors(struct jr_link *link)
             forward_other_line(link, 1, line, len);
         if (is_idle_line(link, line, len))
             continue;
-        (void)snprintf(link->last_line, sizeof link->last_line, "%.*s",
-                       (int)len, line);
+        (void)snprintf(link->last_line, sizeof link->last_line, "%.*s", (int)len, line);
         note_telling_line(link);
         jr_controller_handle_errors(link->controller, link);
     }

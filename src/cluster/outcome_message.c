@@ -8,8 +8,7 @@
 
 #include "base/banned.h"
 
-void jr_outcome_message_add(struct jr_buf *out,
-                            const struct jr_outcome *outcome)
+void jr_outcome_message_add(struct jr_buf *out, const struct jr_outcome *outcome)
 {
     size_t most = sizeof outcome->left_pids / sizeof *outcome->left_pids;
     json_t *run = jr_outcome_pack(outcome);
@@ -38,8 +37,7 @@ static bool read_rank_outcomes(struct jr_outcome *ret, const json_t *ranks)
 {
     ret->count = (uint32_t)json_array_size(ranks);
     for (uint32_t i = 0; i < ret->count; i++)
-        if (jr_outcome_unpack_rank(&ret->ranks[i], json_array_get(ranks, i)) !=
-            0)
+        if (jr_outcome_unpack_rank(&ret->ranks[i], json_array_get(ranks, i)) != 0)
             return false;
     return true;
 }
@@ -50,15 +48,13 @@ static bool read_run(struct jr_outcome *ret, const json_t *run)
     const json_t *pids = json_object_get(run, "left_pids");
     const char *text = jr_json_get_str(run, "start_text");
     for (size_t i = 0; i < most && i < json_array_size(pids); i++)
-        ret->left_pids[i] =
-            (int32_t)json_integer_value(json_array_get(pids, i));
-    (void)snprintf(ret->start_text, sizeof ret->start_text, "%s",
-                   text != NULL ? text : "");
+        ret->left_pids[i] = (int32_t)json_integer_value(json_array_get(pids, i));
+    (void)snprintf(ret->start_text, sizeof ret->start_text, "%s", text != NULL ? text : "");
     return jr_outcome_unpack(ret, run) == 0;
 }
 
-int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count,
-                            const char *text, size_t len, struct jr_error *err)
+int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count, const char *text, size_t len,
+                            struct jr_error *err)
 {
     json_t *run = jr_json_parse(text, len, NULL);
     const json_t *ranks = json_object_get(run, "ranks");
@@ -68,8 +64,7 @@ int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count,
         result = jr_error_set(err, JR_STATUS_LAUNCH, "%s", refusal);
     else if (!json_is_array(ranks) || json_array_size(ranks) != count ||
              !read_rank_outcomes(ret, ranks) || !read_run(ret, run))
-        result = jr_error_set(err, JR_STATUS_LAUNCH,
-                              "it did not report what became of its ranks");
+        result = jr_error_set(err, JR_STATUS_LAUNCH, "it did not report what became of its ranks");
     json_decref(run);
     return result;
 }

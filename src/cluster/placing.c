@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 
-int jr_placing_make(struct jr_placing *ret, struct jr_arena *arena,
-                    char *const *hosts, uint32_t nodes, uint32_t spares)
+int jr_placing_make(struct jr_placing *ret, struct jr_arena *arena, char *const *hosts,
+                    uint32_t nodes, uint32_t spares)
 {
     size_t count = (size_t)nodes + spares;
     *ret = (struct jr_placing){
@@ -35,8 +35,7 @@ static void remove_spare(struct jr_placing *placing, uint32_t index)
     }
 }
 
-int jr_placing_leave_out(struct jr_placing *placing, uint32_t index,
-                         const char *why)
+int jr_placing_leave_out(struct jr_placing *placing, uint32_t index, const char *why)
 {
     uint32_t spare = placing->nodes;
     const char *reason = jr_arena_strdup(placing->arena, why);

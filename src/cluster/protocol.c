@@ -16,8 +16,7 @@ struct key {
 };
 
 static const struct key message_keys[] = {
-#define ROW(key, word, type, member)                                           \
-    {word, KEY_##type, offsetof(struct jr_message, member)},
+#define ROW(key, word, type, member) {word, KEY_##type, offsetof(struct jr_message, member)},
     JR_MESSAGE_KEYS(ROW)
 #undef ROW
 };
@@ -41,8 +40,7 @@ static const char *const channel_words[] = {
 #undef WORD
 };
 
-static void put_key(json_t *object, const struct key *key,
-                    const struct jr_message *message)
+static void put_key(json_t *object, const struct key *key, const struct jr_message *message)
 {
     const void *member = (const char *)message + key->at;
     const char *text = NULL;
@@ -78,8 +76,7 @@ void jr_message_put(struct jr_buf *out, const struct jr_message *message)
     json_decref(object);
 }
 
-static void get_key(struct jr_message *ret, const struct key *key,
-                    const json_t *object)
+static void get_key(struct jr_message *ret, const struct key *key, const json_t *object)
 {
     void *member = (char *)ret + key->at;
     switch (key->type) {
@@ -96,13 +93,11 @@ static void get_key(struct jr_message *ret, const struct key *key,
 }
 
 /* By its word, among the types from `first` on and before `end`. */
-static bool read_message(struct jr_message *ret, const json_t *object,
-                         unsigned first, unsigned end)
+static bool read_message(struct jr_message *ret, const json_t *object, unsigned first, unsigned end)
 {
     const char *word = jr_json_get_str(object, "t");
     unsigned type = first;
-    while (word != NULL && type < end &&
-           strcmp(message_rows[type].word, word) != 0)
+    while (word != NULL && type < end && strcmp(message_rows[type].word, word) != 0)
         type++;
     if (word == NULL || type == end)
         return false;
@@ -142,14 +137,13 @@ enum jr_channel jr_channel_find(const char *word)
     return (enum jr_channel)i;
 }
 
-void jr_channel_put(struct jr_buf *out, const struct jr_sender *sender,
-                    enum jr_channel channel, const char *bytes, size_t len)
+void jr_channel_put(struct jr_buf *out, const struct jr_sender *sender, enum jr_channel channel,
+                    const char *bytes, size_t len)
 {
     size_t most = sender->piece > 0 ? sender->piece : JR_MESSAGE_RAW;
     for (size_t at = 0; at < len; at += most) {
         size_t some = len - at < most ? len - at : most;
-        jr_buf_printf(out, "{\"n\":%u,\"t\":\"%s\",\"b\":\"", sender->node,
-                      channel_words[channel]);
+        jr_buf_printf(out, "{\"n\":%u,\"t\":\"%s\",\"b\":\"", sender->node, channel_words[channel]);
         jr_base64_add(out, bytes + at, some);
         jr_buf_str(out, "\"}\n");
     }
@@ -162,8 +156,8 @@ json_t *jr_message_read(const char *line, size_t len)
         return NULL;
     json_t *frame = jr_json_parse(line, len, NULL);
     json_int_t node = jr_json_get_int(frame, "n");
-    if (json_is_integer(json_object_get(frame, "n")) && node >= 0 &&
-        node <= UINT32_MAX && jr_json_get_str(frame, "t") != NULL)
+    if (json_is_integer(json_object_get(frame, "n")) && node >= 0 && node <= UINT32_MAX &&
+        jr_json_get_str(frame, "t") != NULL)
         return frame;
     json_decref(frame);
     return NULL;
@@ -172,6 +166,6 @@ json_t *jr_message_read(const char *line, size_t len)
 bool jr_channel_take(struct jr_buf *to, const json_t *object)
 {
     const json_t *bytes = json_object_get(object, "b");
-    return json_is_string(bytes) && jr_base64_take(to, json_string_value(bytes),
-                                                   json_string_length(bytes));
+    return json_is_string(bytes) &&
+           jr_base64_take(to, json_string_value(bytes), json_string_length(bytes));
 }

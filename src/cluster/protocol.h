@@ -1,19 +1,17 @@
 /*
- * The protocol between the controller of a job on several nodes and the agents
- * on them, through the streams of a transport (transport.h): messages in both
- * directions, and channels, which carry bytes; the events of the run are lines
- * of one. message_table.h has the tables of both.
+ * The protocol between the controller of a job on several nodes and the agents on them, through the
+ * streams of a transport (transport.h): messages in both directions, and channels, which carry
+ * bytes; the events of the run are lines of one. message_table.h has the tables of both.
  *
- * A message is a JSON object, one a line. What an agent says is at most
- * JR_MESSAGE_MOST bytes long, because srun moves what tasks print in pieces of
- * 1 KiB and mixes the tasks between two pieces, and begins with the agent's
- * node:
+ * A message is a JSON object, one a line. What an agent says is at most JR_MESSAGE_MOST bytes long,
+ * because srun moves what tasks print in pieces of 1 KiB and mixes the tasks between two pieces,
+ * and begins with the agent's node:
  *
  *   {"n":1,"t":"hello","version":"0.1.0","host":"gpu02",...}
  *   {"n":1,"t":"out","b":"BASE64"}
  *
- * Those with `b` carry a piece of a channel, in order. What the controller says
- * is of any length, and every agent hears all of it.
+ * Those with `b` carry a piece of a channel, in order. What the controller says is of any length,
+ * and every agent hears all of it.
  *
  *   agent                        controller
  *   want                    ->             where the program is copied, by a
@@ -62,11 +60,11 @@
  *   heartbeat               ->             unasked
  *                           <-   end of input: stop all cells, and leave
  *
- * A survey (survey.h) has `listen`, `reach` and `heartbeat` in the place of the
- * spec and what follows it.
+ * A survey (survey.h) has `listen`, `reach` and `heartbeat` in the place of the spec and what
+ * follows it.
  *
- * Both ends are of the same build. That they are is what `hello` tells, so its
- * words `t`, `version` and `host` stay what they are for good.
+ * Both ends are of the same build. That they are is what `hello` tells, so its words `t`, `version`
+ * and `host` stay what they are for good.
  */
 #ifndef JR_PROTOCOL_H
 #define JR_PROTOCOL_H
@@ -80,8 +78,8 @@
 #define JR_MESSAGE_MOST 1000u /* bytes of an agent's line, newline and all */
 #define JR_MESSAGE_RAW  690u  /* bytes of a channel in one line */
 
-/* One message. A writer sets its type and what that says; a reader finds 0,
- * false or NULL for what was not said. */
+/* One message. A writer sets its type and what that says; a reader finds 0, false or NULL for what
+ * was not said. */
 struct jr_message {
     enum jr_message_type type;
     uint32_t node; /* of the agent that says it */
@@ -101,8 +99,8 @@ const char *jr_message_word(enum jr_message_type type);
 /* Append it as a line. */
 void jr_message_put(struct jr_buf *out, const struct jr_message *message);
 
-/* Read a message of an agent, whose texts are borrowed from `object`. False: it
- * is none that this build knows. */
+/* Read a message of an agent, whose texts are borrowed from `object`. False: it is none that this
+ * build knows. */
 bool jr_message_of_node(struct jr_message *ret, const json_t *object);
 /* The same of the controller. */
 bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
@@ -119,14 +117,14 @@ struct jr_sender {
 };
 
 /* Append bytes of a channel, as many lines as it takes. */
-void jr_channel_put(struct jr_buf *out, const struct jr_sender *sender,
-                    enum jr_channel channel, const char *bytes, size_t len);
+void jr_channel_put(struct jr_buf *out, const struct jr_sender *sender, enum jr_channel channel,
+                    const char *bytes, size_t len);
 
 /* Append the bytes that a line of a channel holds; false: it is no base64. */
 bool jr_channel_take(struct jr_buf *to, const json_t *object);
 
-/* The object in a line of an agent, whether message or piece of a channel, with
- * its node and its word; NULL: it is neither. The caller's. */
+/* The object in a line of an agent, whether message or piece of a channel, with its node and its
+ * word; NULL: it is neither. The caller's. */
 json_t *jr_message_read(const char *line, size_t len);
 
 #endif

@@ -30,8 +30,7 @@ static int open_listener(void)
     int off = 0, on = 1;
     const int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
     int fd = socket(AF_INET6, flags, 0);
-    if (fd >= 0 &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0) {
+    if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0) {
         (void)close(fd);
         fd = -1;
     }
@@ -50,11 +49,9 @@ static int bind_everywhere(int fd, uint32_t port)
         return -1;
     uint16_t number = htons((uint16_t)port);
     if (own.ss_family == AF_INET6)
-        memcpy((char *)&own + offsetof(struct sockaddr_in6, sin6_port), &number,
-               sizeof number);
+        memcpy((char *)&own + offsetof(struct sockaddr_in6, sin6_port), &number, sizeof number);
     else
-        memcpy((char *)&own + offsetof(struct sockaddr_in, sin_port), &number,
-               sizeof number);
+        memcpy((char *)&own + offsetof(struct sockaddr_in, sin_port), &number, sizeof number);
     return bind(fd, (const struct sockaddr *)&own, len);
 }
 
@@ -75,12 +72,10 @@ int jr_reach_listen(uint32_t *port, bool stated, struct jr_error *err)
 {
     uint32_t first = *port, at = first;
     int fd = listen_at(at);
-    while (fd < 0 && errno == EADDRINUSE && !stated &&
-           at - first < PORTS_TRIED && at < UINT16_MAX)
+    while (fd < 0 && errno == EADDRINUSE && !stated && at - first < PORTS_TRIED && at < UINT16_MAX)
         fd = listen_at(++at);
     if (fd < 0)
-        return jr_error_sys(err, JR_STATUS_UNRESOLVED,
-                            "could not listen at port %u", at);
+        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "could not listen at port %u", at);
     *port = at;
     return fd;
 }
@@ -112,13 +107,11 @@ static bool bare_address(char ret[static NI_MAXHOST], const char *address)
 }
 
 /* 0, or what gai_strerror(3) takes. */
-static int find_addresses(struct addrinfo **ret, const char *address,
-                          const char *port)
+static int find_addresses(struct addrinfo **ret, const char *address, const char *port)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
     char name[NI_MAXHOST];
-    return bare_address(name, address) ? getaddrinfo(name, port, &wanted, ret)
-                                       : EAI_NONAME;
+    return bare_address(name, address) ? getaddrinfo(name, port, &wanted, ret) : EAI_NONAME;
 }
 
 /* What the process that looks a name up has to say. */
@@ -131,8 +124,7 @@ static bool is_own_address(const struct addrinfo *found)
 {
     bool own = false;
     for (; found != NULL && !own; found = found->ai_next) {
-        JR_CLOSE int fd =
-            socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        JR_CLOSE int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         own = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0;
     }
     return own;
@@ -168,8 +160,7 @@ static int look_up(struct answer *ret, const char *address)
     int ready = 0;
     while (ready <= 0 && (now = jr_clock_ns()) < until)
         ready = poll(&wanted, 1, (int)((until - now) / 1000000 + 1));
-    bool told =
-        ready > 0 && read(answers, ret, sizeof *ret) == (ssize_t)sizeof *ret;
+    bool told = ready > 0 && read(answers, ret, sizeof *ret) == (ssize_t)sizeof *ret;
     (void)kill(pid, SIGKILL);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
@@ -181,13 +172,11 @@ int jr_reach_resolve(const char *address, bool *ret_own, struct jr_error *err)
 {
     struct answer answer = {0};
     if (look_up(&answer, address) != 0)
-        return errno == ETIMEDOUT ? jr_error_set(err, JR_STATUS_UNRESOLVED,
-                                                 "no answer within 10s")
-                                  : jr_error_sys(err, JR_STATUS_UNRESOLVED,
-                                                 "it could not be looked up");
+        return errno == ETIMEDOUT
+                   ? jr_error_set(err, JR_STATUS_UNRESOLVED, "no answer within 10s")
+                   : jr_error_sys(err, JR_STATUS_UNRESOLVED, "it could not be looked up");
     if (answer.failed != 0)
-        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s",
-                            gai_strerror(answer.failed));
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s", gai_strerror(answer.failed));
     if (ret_own != NULL)
         *ret_own = answer.own;
     return 0;
@@ -204,9 +193,8 @@ struct attempt {
  */
 static bool await_socket(const struct attempt *attempt, short events)
 {
-    struct pollfd wanted[2] = {
-        {.fd = attempt->fd, .events = events},
-        {.fd = attempt->greeting->listener, .events = POLLIN}};
+    struct pollfd wanted[2] = {{.fd = attempt->fd, .events = events},
+                               {.fd = attempt->greeting->listener, .events = POLLIN}};
     while (wanted[0].revents == 0) {
         uint64_t now = jr_clock_ns(), until = attempt->until_ns;
         int ms = now >= until ? 0 : (int)((until - now) / 1000000 + 1);
@@ -236,11 +224,9 @@ static bool finish_connection(const struct attempt *attempt)
 static bool connect_attempt(struct attempt *attempt, const struct addrinfo *to)
 {
     attempt->fd =
-        socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-               to->ai_protocol);
-    return attempt->fd >= 0 &&
-           (connect(attempt->fd, to->ai_addr, to->ai_addrlen) == 0 ||
-            (errno == EINPROGRESS && finish_connection(attempt)));
+        socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->ai_protocol);
+    return attempt->fd >= 0 && (connect(attempt->fd, to->ai_addr, to->ai_addrlen) == 0 ||
+                                (errno == EINPROGRESS && finish_connection(attempt)));
 }
 
 /* Whether all that comes is the token; false with errno, 0: something else. */
@@ -275,12 +261,10 @@ static enum jr_reach name_failure(int error)
 }
 
 /* Each address of the name in turn, until one answers as it should. */
-static enum jr_reach try_addresses(const struct addrinfo *found,
-                                   const struct jr_greeting *greeting,
+static enum jr_reach try_addresses(const struct addrinfo *found, const struct jr_greeting *greeting,
                                    struct jr_buf *why)
 {
-    struct attempt attempt = {.until_ns = jr_clock_ns() + LIMIT_NS,
-                              .greeting = greeting};
+    struct attempt attempt = {.until_ns = jr_clock_ns() + LIMIT_NS, .greeting = greeting};
     int error = ETIMEDOUT;
     for (; found != NULL; found = found->ai_next) {
         bool greeted = connect_attempt(&attempt, found) && is_greeted(&attempt);
@@ -295,8 +279,7 @@ static enum jr_reach try_addresses(const struct addrinfo *found,
 }
 
 enum jr_reach jr_reach_connect(const char *address, uint32_t port,
-                               const struct jr_greeting *greeting,
-                               struct jr_buf *why)
+                               const struct jr_greeting *greeting, struct jr_buf *why)
 {
     struct addrinfo *found = NULL;
     char number[16];

@@ -9,8 +9,7 @@
 #include "base/banned.h"
 
 /* clang-format off */
-/* Input variables of srun(1) that come from a job's own options, or from a
- * user's shell. */
+/* Input variables of srun(1) that come from a job's own options, or from a user's shell. */
 static const char *const unwanted[] = {
     "SLURM_NTASKS*",      "SLURM_NPROCS",       "SLURM_TASKS_PER_NODE",
     "SLURM_CPUS_PER_TASK", "SLURM_CPU_BIND*",   "SLURM_DISTRIBUTION",
@@ -38,22 +37,14 @@ static void push_node_list(struct jr_strv *words, struct jr_arena *arena,
     jr_strv_push(words, arena, jr_buf_keep(&list, arena));
 }
 
-char **jr_srun_words(struct jr_arena *arena,
-                     const struct jr_controller_options *options)
+char **jr_srun_words(struct jr_arena *arena, const struct jr_controller_options *options)
 {
     uint32_t nodes = options->nodes;
     struct jr_strv words = {0};
     static const char *const fixed[] = {
-        "--ntasks-per-node=1",
-        "--cpu-bind=none",
-        "--mpi=none",
-        "--overlap",
-        "--kill-on-bad-exit=0",
-        "--no-kill",
-        "--wait=0",
-        "--export=ALL",
-        "--input=all",
-        "--job-name=jobrun",
+        "--ntasks-per-node=1",  "--cpu-bind=none",   "--mpi=none", "--overlap",
+        "--kill-on-bad-exit=0", "--no-kill",         "--wait=0",   "--export=ALL",
+        "--input=all",          "--job-name=jobrun",
     };
     jr_strv_push(&words, arena, jr_arena_strdup(arena, "srun"));
     jr_strv_push(&words, arena, jr_arena_printf(arena, "--nodes=%u", nodes));
@@ -68,8 +59,8 @@ char **jr_srun_words(struct jr_arena *arena,
 }
 
 /* In a container, a copied environment, or a shell that outlived its job. */
-#define LEFT_OVER                                                              \
-    "If the SLURM_* variables are left over from another shell, type `unset "  \
+#define LEFT_OVER                                                                                  \
+    "If the SLURM_* variables are left over from another shell, type `unset "                      \
     "SLURM_JOB_ID` first, or start all ranks here with --local"
 
 char **jr_srun_environment(struct jr_arena *arena, char *const *envp)
@@ -81,24 +72,20 @@ char **jr_srun_environment(struct jr_arena *arena, char *const *envp)
     return env.items;
 }
 
-int jr_srun_start(struct jr_carrier *ret,
-                  const struct jr_controller_options *options,
+int jr_srun_start(struct jr_carrier *ret, const struct jr_controller_options *options,
                   struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     char **words = jr_srun_words(&arena, options);
     char **env = jr_srun_environment(&arena, options->envp);
-    int failed =
-        arena.failed ? ENOMEM : jr_carrier_start(ret, words, env, false);
+    int failed = arena.failed ? ENOMEM : jr_carrier_start(ret, words, env, false);
     jr_arena_release(&arena);
     errno = failed;
     if (failed == ENOENT)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "srun is not in PATH; jobrun needs it to start on "
                             "the nodes of the allocation. " LEFT_OVER);
-    return failed == 0
-               ? 0
-               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start srun");
+    return failed == 0 ? 0 : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start srun");
 }
 
 /* What srun says on its standard error, where it is about nodes:
@@ -136,9 +123,8 @@ static bool line_names_task(const char *line, uint32_t node)
     at += strcspn(at, digits);
     size_t len = strspn(at, "0123456789-,");
     const char *text = jr_arena_strndup(&arena, at, len);
-    bool found = len > 0 && text != NULL &&
-                 jr_set_parse(&tasks, &arena, text, &bad) && !tasks.all &&
-                 jr_set_has(&tasks, node);
+    bool found = len > 0 && text != NULL && jr_set_parse(&tasks, &arena, text, &bad) &&
+                 !tasks.all && jr_set_has(&tasks, node);
     jr_arena_release(&arena);
     return found;
 }
@@ -149,8 +135,7 @@ bool jr_srun_lost(const char *line, uint32_t node, const char *host)
     if (strncmp(line, error, sizeof error - 1) != 0)
         return false;
     const char *failure = strstr(line, "ode failure on ");
-    return failure != NULL ? line_names_host(failure, host)
-                           : line_names_task(line, node);
+    return failure != NULL ? line_names_host(failure, host) : line_names_task(line, node);
 }
 
 /* Whether it is about a task: the node is there. */
@@ -165,8 +150,7 @@ static bool is_srun_line_idle(const char *line, size_t len)
     return memmem(line, len, "lacks support for cpu binding", 29) != NULL;
 }
 
-static int start_srun(struct jr_carrier *ret,
-                      const struct jr_controller_options *options,
+static int start_srun(struct jr_carrier *ret, const struct jr_controller_options *options,
                       uint32_t node, struct jr_error *err)
 {
     (void)node;

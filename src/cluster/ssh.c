@@ -13,47 +13,41 @@
 
 #include "base/banned.h"
 
-/* What one line of base64 holds of a channel: only one agent speaks through an
- * ssh, so nothing is mixed, and long lines cost less. */
+/* What one line of base64 holds of a channel: only one agent speaks through an ssh, so nothing is
+ * mixed, and long lines cost less. */
 #define PIECE (24U << 10)
 
-/* For ssh_config(5), the first value of an option counts. These come before the
- * user's words: nobody is there to be asked, a connection is this run's alone,
- * and the command is ours. */
+/* For ssh_config(5), the first value of an option counts. These come before the user's words:
+ * nobody is there to be asked, a connection is this run's alone, and the command is ours. */
 static const char *const firm_options[] = {
-    "-T",
-    "-oBatchMode=yes",
-    "-oControlMaster=no",
-    "-oControlPath=none",
-    "-oRemoteCommand=none",
+    "-T", "-oBatchMode=yes", "-oControlMaster=no", "-oControlPath=none", "-oRemoteCommand=none",
 };
 
-/* And one of these after them. What ssh says of a connection that ends, as that
- * nothing was heard for ServerAliveInterval, it says as information. So it does
- * with the banner of a host, and nobody wants that with each log. */
+/* And one of these after them. What ssh says of a connection that ends, as that nothing was heard
+ * for ServerAliveInterval, it says as information. So it does with the banner of a host, and nobody
+ * wants that with each log. */
 static const char *const agent_options[] = {"-oLogLevel=INFO"};
 static const char *const command_options[] = {"-oLogLevel=ERROR"};
 
-/* Where neither the user's words nor the configuration, whose values `ssh -G`
- * tells for the host, state these: a host that does not answer is given up
- * soon, and a link that is cut for half a minute loses nothing. Some
- * distributions have another default for ServerAliveInterval in batch mode. */
-static const char ssh_script[] =
-    "stated=$(ssh -G -oBatchMode=no \"$@\" </dev/null 2>/dev/null)\n"
-    "case $stated in\n"
-    "*'connecttimeout '[0-9]*) ;;\n"
-    "*) set -- -oConnectTimeout=10 \"$@\" ;;\n"
-    "esac\n"
-    "case $stated in\n"
-    "*'serveraliveinterval '[1-9]*) ;;\n"
-    "*) set -- -oServerAliveInterval=0 \"$@\" ;;\n"
-    "esac\n"
-    "exec ssh \"$@\"";
+/* Where neither the user's words nor the configuration, whose values `ssh -G` tells for the host,
+ * state these: a host that does not answer is given up soon, and a link that is cut for half a
+ * minute loses nothing. Some distributions have another default for ServerAliveInterval in batch
+ * mode. */
+static const char ssh_script[] = "stated=$(ssh -G -oBatchMode=no \"$@\" </dev/null 2>/dev/null)\n"
+                                 "case $stated in\n"
+                                 "*'connecttimeout '[0-9]*) ;;\n"
+                                 "*) set -- -oConnectTimeout=10 \"$@\" ;;\n"
+                                 "esac\n"
+                                 "case $stated in\n"
+                                 "*'serveraliveinterval '[1-9]*) ;;\n"
+                                 "*) set -- -oServerAliveInterval=0 \"$@\" ;;\n"
+                                 "esac\n"
+                                 "exec ssh \"$@\"";
 
 static const char *const shell_words[] = {"/bin/sh", "-c", ssh_script, "ssh"};
 
-#define PUSH_ALL(words, arena, list)                                           \
-    for (size_t at_ = 0; at_ < sizeof(list) / sizeof *(list); at_++)           \
+#define PUSH_ALL(words, arena, list)                                                               \
+    for (size_t at_ = 0; at_ < sizeof(list) / sizeof *(list); at_++)                               \
     jr_strv_push(words, arena, jr_arena_strdup(arena, (list)[at_]))
 
 /* Append a path, of which a first `~` is the home folder there. */
@@ -67,8 +61,7 @@ static void add_remote_path(struct jr_buf *out, const char *path)
 
 /* A program that is named is that one; else it is where it is here, or in PATH.
  */
-static void add_remote_script(struct jr_buf *out,
-                              const struct jr_ssh_start *start)
+static void add_remote_script(struct jr_buf *out, const struct jr_ssh_start *start)
 {
     const struct jr_ssh *ssh = start->ssh;
     bool stated = ssh->program != NULL;
@@ -83,14 +76,12 @@ static void add_remote_script(struct jr_buf *out,
     if (!stated)
         jr_buf_str(out, "[ -x \"$p\" ] || p=jobrun; ");
     jr_buf_printf(out,
-                  "command -v \"$p\" >/dev/null 2>&1 || { printf '%%s\\n' "
-                  "\"there is no jobrun: %s\" >&2; exit 127; }; "
-                  "exec \"$p\" agent ssh",
+                  "command -v \"$p\" >/dev/null 2>&1 || { printf '%%s\\n' \"there is no jobrun: "
+                  "%s\" >&2; exit 127; }; exec \"$p\" agent ssh",
                   stated ? "$q" : "not as $q, nor in PATH");
 }
 
-const char *jr_ssh_command(struct jr_arena *arena,
-                           const struct jr_ssh_start *start)
+const char *jr_ssh_command(struct jr_arena *arena, const struct jr_ssh_start *start)
 {
     struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -138,9 +129,8 @@ char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh_start *start)
     return words.items;
 }
 
-static int start_ssh(struct jr_carrier *ret,
-                     const struct jr_controller_options *options, uint32_t node,
-                     struct jr_error *err)
+static int start_ssh(struct jr_carrier *ret, const struct jr_controller_options *options,
+                     uint32_t node, struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_program ssh = {0};
@@ -150,26 +140,21 @@ static int start_ssh(struct jr_carrier *ret,
                                        .node = node,
                                        .copy = options->copy};
     bool here = is_reached_without(start.host);
-    if (!here &&
-        jr_program_find(&ssh, "ssh", jr_env_get(options->envp, "PATH"), NULL))
+    if (!here && jr_program_find(&ssh, "ssh", jr_env_get(options->envp, "PATH"), NULL))
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "ssh is not in PATH; jobrun needs it to start on "
                             "other hosts (Debian: openssh-client)");
     char **words = jr_ssh_words(&arena, &start);
-    /* Whom nobody reads may never see that its input has ended. An agent that
-     * is here gives its ranks their grace. */
-    int failed = arena.failed
-                     ? ENOMEM
-                     : jr_carrier_start(ret, words, options->envp, !here);
+    /* Whom nobody reads may never see that its input has ended. An agent that is here gives its
+     * ranks their grace. */
+    int failed = arena.failed ? ENOMEM : jr_carrier_start(ret, words, options->envp, !here);
     jr_arena_release(&arena);
     errno = failed;
-    return failed == 0
-               ? 0
-               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start ssh");
+    return failed == 0 ? 0 : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start ssh");
 }
 
-/* What ssh says of a host that it does not reach, and what is to be done; of
- * several, the first counts. HOST stands for its name. */
+/* What ssh says of a host that it does not reach, and what is to be done; of several, the first
+ * counts. HOST stands for its name. */
 struct refusal {
     const char *part, *advice;
 };
@@ -186,33 +171,28 @@ static const struct refusal refusals[] = {
     {"Permission denied (",
      "jobrun never asks for a password: give it a key (ssh-copy-id HOST), and "
      "try: ssh -o BatchMode=yes HOST true"},
-    {"there is no jobrun: ",
-     "install it there, name it: -s engine.ssh.program=PATH, or have it "
-     "copied: -s engine.ssh.copy=true"},
+    {"there is no jobrun: ", "install it there, name it: -s engine.ssh.program=PATH, or have it "
+                             "copied: -s engine.ssh.copy=true"},
     {"cannot copy jobrun: no room: ",
      "make room in the home folder there, or name one that is installed: -s "
      "engine.ssh.program=PATH"},
-    {"cannot copy jobrun: that machine is ",
-     "install jobrun for that machine, and name it: -s "
-     "engine.ssh.program=PATH"},
+    {"cannot copy jobrun: that machine is ", "install jobrun for that machine, and name it: -s "
+                                             "engine.ssh.program=PATH"},
     {"cannot copy jobrun: there is no ",
      "install jobrun there, and name it: -s engine.ssh.program=PATH"},
-    {"cannot copy jobrun: ",
-     "make it a folder that is the user's alone (chmod 700), remove it, or "
-     "name a jobrun that is installed: -s engine.ssh.program=PATH"},
+    {"cannot copy jobrun: ", "make it a folder that is the user's alone (chmod 700), remove it, or "
+                             "name a jobrun that is installed: -s engine.ssh.program=PATH"},
     {"cannot run the copy of jobrun: ",
      "install what it needs there, or start the job with the program in one "
      "file, which needs nothing but the C library"},
     {"Could not resolve hostname",
-     "is that its name? An alias belongs into ~/.ssh/config; try: ssh HOST "
-     "true"},
+     "is that its name? An alias belongs into ~/.ssh/config; try: ssh HOST true"},
 };
 
 static size_t find_refusal(const char *line)
 {
     size_t i = 0;
-    while (i < sizeof refusals / sizeof *refusals &&
-           strstr(line, refusals[i].part) == NULL)
+    while (i < sizeof refusals / sizeof *refusals && strstr(line, refusals[i].part) == NULL)
         i++;
     return i;
 }
@@ -222,13 +202,11 @@ static bool is_ssh_line_telling(const char *line)
     return find_refusal(line) < sizeof refusals / sizeof *refusals;
 }
 
-static void add_ssh_advice(struct jr_buf *out, const char *line,
-                           const char *host)
+static void add_ssh_advice(struct jr_buf *out, const char *line, const char *host)
 {
     size_t i = find_refusal(line);
-    const char *text = i < sizeof refusals / sizeof *refusals
-                           ? refusals[i].advice
-                           : "try: ssh HOST true";
+    const char *text =
+        i < sizeof refusals / sizeof *refusals ? refusals[i].advice : "try: ssh HOST true";
     for (const char *at; (at = strstr(text, "HOST")) != NULL; text = at + 4) {
         jr_buf_add(out, text, (size_t)(at - text));
         jr_buf_safe(out, host);
@@ -236,8 +214,7 @@ static void add_ssh_advice(struct jr_buf *out, const char *line,
     jr_buf_str(out, text);
 }
 
-static bool places_program(const struct jr_controller_options *options,
-                           uint32_t node)
+static bool places_program(const struct jr_controller_options *options, uint32_t node)
 {
     return options->copy != NULL && !is_reached_without(options->hosts[node]);
 }

@@ -45,8 +45,7 @@ struct jr_survey {
 
 /* What happens to the hosts. */
 
-void jr_survey_fail(struct jr_survey *survey, uint32_t node, const char *what,
-                    const char *advice)
+void jr_survey_fail(struct jr_survey *survey, uint32_t node, const char *what, const char *advice)
 {
     struct surveyed *host = &survey->hosts[node];
     host->asked_ns = 0;
@@ -81,8 +80,7 @@ static void note_clock(struct surveyed *host, const struct jr_message *message)
     if (host->asked_ns == 0)
         return;
     uint64_t error_ns = (now - host->asked_ns) / 2;
-    int64_t theirs =
-        (int64_t)((uint64_t)message->at_ns + (uint64_t)host->wall_ahead_ns);
+    int64_t theirs = (int64_t)((uint64_t)message->at_ns + (uint64_t)host->wall_ahead_ns);
     if (!host->timed || error_ns < host->error_ns) {
         host->error_ns = error_ns;
         host->offset_ns = jr_clock_ahead(theirs, jr_clock_wall_ns() - error_ns);
@@ -91,16 +89,14 @@ static void note_clock(struct surveyed *host, const struct jr_message *message)
     host->asked_ns = 0;
 }
 
-void jr_survey_take(struct jr_survey *survey, uint32_t node,
-                    const struct jr_message *message)
+void jr_survey_take(struct jr_survey *survey, uint32_t node, const struct jr_message *message)
 {
     struct surveyed *host = &survey->hosts[node];
     switch ((int)message->type) {
     case JR_FROM_NODE_HELLO:
         (void)snprintf(host->version, sizeof host->version, "%s",
                        message->version != NULL ? message->version : "unknown");
-        host->wall_ahead_ns =
-            jr_clock_ahead(message->wall_ns, (uint64_t)message->at_ns);
+        host->wall_ahead_ns = jr_clock_ahead(message->wall_ns, (uint64_t)message->at_ns);
         break;
     case JR_FROM_NODE_HEARTBEAT:
         note_clock(host, message);
@@ -113,10 +109,9 @@ void jr_survey_take(struct jr_survey *survey, uint32_t node,
         break;
     case JR_FROM_NODE_REACHED:
         host->tried = host->asked_ns != 0;
-        host->reach =
-            message->code >= JR_REACH_OK && message->code <= JR_REACH_FAILED
-                ? (enum jr_reach)message->code
-                : JR_REACH_FAILED;
+        host->reach = message->code >= JR_REACH_OK && message->code <= JR_REACH_FAILED
+                          ? (enum jr_reach)message->code
+                          : JR_REACH_FAILED;
         host->asked_ns = 0;
         break;
     }
@@ -138,8 +133,8 @@ static bool awaits_answer(const struct jr_survey *survey)
     return false;
 }
 
-/* Until all have answered that were asked, or failed, or `limit_ms` is over.
- * Returns whether they have. */
+/* Until all have answered that were asked, or failed, or `limit_ms` is over. Returns whether they
+ * have. */
 static bool await_answers(struct jr_survey *survey, uint64_t limit_ms)
 {
     struct jr_controller *controller = survey->controller;
@@ -166,16 +161,13 @@ static uint64_t answer_limit_ms(const struct jr_survey *survey)
     return stated > 0 ? stated : LIMIT_MS;
 }
 
-static void fail_silent_host(struct jr_survey *survey, uint32_t node,
-                             uint64_t limit_ms)
+static void fail_silent_host(struct jr_survey *survey, uint32_t node, uint64_t limit_ms)
 {
     const struct jr_controller *controller = survey->controller;
     struct jr_buf advice JR_BUF_CLEANUP = JR_BUF_INIT;
     char what[64];
-    (void)snprintf(what, sizeof what, "no answer within %" PRIu64 " s",
-                   (limit_ms + 999) / 1000);
-    controller->transport->add_advice(&advice, "",
-                                      controller->options.hosts[node]);
+    (void)snprintf(what, sizeof what, "no answer within %" PRIu64 " s", (limit_ms + 999) / 1000);
+    controller->transport->add_advice(&advice, "", controller->options.hosts[node]);
     jr_survey_fail(survey, node, what, advice.failed ? NULL : advice.data);
 }
 
@@ -193,8 +185,7 @@ static void await_hosts(struct jr_survey *survey)
             fail_silent_host(survey, i, limit_ms);
 }
 
-static void ask_host(struct jr_survey *survey, uint32_t node,
-                     const struct jr_message *message)
+static void ask_host(struct jr_survey *survey, uint32_t node, const struct jr_message *message)
 {
     survey->hosts[node].asked_ns = jr_clock_ns();
     jr_controller_send_to(survey->controller, node, message);
@@ -226,8 +217,8 @@ static void ask_for_clocks(struct jr_survey *survey)
     }
 }
 
-/* The first that is there, where ranks would meet at the next one without the
- * first: not at an address that is stated. */
+/* The first that is there, where ranks would meet at the next one without the first: not at an
+ * address that is stated. */
 static int find_meeting(const struct jr_survey *survey)
 {
     uint32_t count = survey->options.address == NULL ? survey->count : 1;
@@ -259,14 +250,12 @@ static void ask_to_reach(struct jr_survey *survey)
 {
     const struct jr_controller *controller = survey->controller;
     const char *stated = survey->options.address;
-    ask_all(survey,
-            &(struct jr_message){
-                .type = JR_TO_NODES_REACH,
-                .host = stated != NULL
-                            ? stated
-                            : controller->options.hosts[survey->meeting],
-                .port = survey->port,
-                .token = survey->token});
+    ask_all(survey, &(struct jr_message){.type = JR_TO_NODES_REACH,
+                                         .host = stated != NULL
+                                                     ? stated
+                                                     : controller->options.hosts[survey->meeting],
+                                         .port = survey->port,
+                                         .token = survey->token});
     await_or_fail(survey, REACH_MS);
 }
 
@@ -283,20 +272,16 @@ static void ask_hosts(struct jr_survey *survey)
         ask_to_reach(survey);
 }
 
-int jr_survey_hosts(struct jr_survey **ret,
-                    const struct jr_controller_options *options,
-                    const struct jr_survey_options *meeting,
-                    struct jr_error *err)
+int jr_survey_hosts(struct jr_survey **ret, const struct jr_controller_options *options,
+                    const struct jr_survey_options *meeting, struct jr_error *err)
 {
     struct jr_survey *survey = calloc(1, sizeof *survey);
     if (survey == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    *survey = (struct jr_survey){
-        .options = *meeting, .count = options->nodes, .meeting = -1};
+    *survey = (struct jr_survey){.options = *meeting, .count = options->nodes, .meeting = -1};
     survey->hosts = calloc(options->nodes, sizeof *survey->hosts);
-    int failed = survey->hosts == NULL
-                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                     : jr_controller_start(&survey->controller, options, err);
+    int failed = survey->hosts == NULL ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                                       : jr_controller_start(&survey->controller, options, err);
     if (failed != 0) {
         jr_survey_end(survey);
         return -1;
@@ -314,8 +299,7 @@ static const char *stream_text(const struct jr_buf *stream)
     return stream->len > 0 && !stream->failed ? stream->data : "";
 }
 
-struct jr_survey_host jr_survey_host(const struct jr_survey *survey,
-                                     uint32_t node)
+struct jr_survey_host jr_survey_host(const struct jr_survey *survey, uint32_t node)
 {
     const struct surveyed *host = &survey->hosts[node];
     const struct jr_buf *streams = survey->controller->nodes[node].streams;
@@ -334,15 +318,13 @@ struct jr_survey_host jr_survey_host(const struct jr_survey *survey,
     };
 }
 
-int jr_survey_meeting(const struct jr_survey *survey, uint32_t *ret_port,
-                      const char **ret_why)
+int jr_survey_meeting(const struct jr_survey *survey, uint32_t *ret_port, const char **ret_why)
 {
     *ret_why = NULL;
     if (survey->meeting < 0)
         return -1;
     if (survey->port == 0) {
-        *ret_why = stream_text(&survey->controller->nodes[survey->meeting]
-                                    .streams[JR_CHANNEL_WHY]);
+        *ret_why = stream_text(&survey->controller->nodes[survey->meeting].streams[JR_CHANNEL_WHY]);
         return -1;
     }
     *ret_port = survey->port;

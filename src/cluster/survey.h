@@ -1,8 +1,7 @@
 /*
- * A survey of hosts (`jobrun doctor --hosts`): an agent is started on each as
- * for a job, but one that does not answer ends nothing. Those that do are asked
- * for their clock, the first of them listens where rank 0 would, and all
- * connect to it as other ranks would.
+ * A survey of hosts (`jobrun doctor --hosts`): an agent is started on each as for a job, but one
+ * that does not answer ends nothing. Those that do are asked for their clock, the first of them
+ * listens where rank 0 would, and all connect to it as other ranks would.
  */
 #ifndef JR_SURVEY_H
 #define JR_SURVEY_H
@@ -34,21 +33,17 @@ struct jr_survey_host {
     const char *reach_why;   /* in the system's words; "": it went well */
 };
 
-/* Ask all hosts at once, each within its limit. -1 with `err` where nobody
- * could be asked. The options are borrowed until jr_survey_end. */
-int jr_survey_hosts(struct jr_survey **ret,
-                    const struct jr_controller_options *options,
-                    const struct jr_survey_options *meeting,
-                    struct jr_error *err);
+/* Ask all hosts at once, each within its limit. -1 with `err` where nobody could be asked. The
+ * options are borrowed until jr_survey_end. */
+int jr_survey_hosts(struct jr_survey **ret, const struct jr_controller_options *options,
+                    const struct jr_survey_options *meeting, struct jr_error *err);
 
 /* One of them. Valid until jr_survey_end. */
-struct jr_survey_host jr_survey_host(const struct jr_survey *survey,
-                                     uint32_t node);
+struct jr_survey_host jr_survey_host(const struct jr_survey *survey, uint32_t node);
 
-/* The host that listens, and the port there; -1: none does, and if one was
- * asked, why not is in *ret_why, else that is NULL. */
-int jr_survey_meeting(const struct jr_survey *survey, uint32_t *ret_port,
-                      const char **ret_why);
+/* The host that listens, and the port there; -1: none does, and if one was asked, why not is in
+ * *ret_why, else that is NULL. */
+int jr_survey_meeting(const struct jr_survey *survey, uint32_t *ret_port, const char **ret_why);
 
 /* Let the agents go. NULL is allowed. */
 void jr_survey_end(struct jr_survey *survey);

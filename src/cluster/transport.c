@@ -28,8 +28,7 @@ static int open_carrier_ends(int ends[3][2])
 }
 
 /* The child's end of each pipe becomes its descriptor of the same number. */
-static pid_t spawn_carrier(int ends[3][2], char *const *argv, char *const *envp,
-                           bool dies)
+static pid_t spawn_carrier(int ends[3][2], char *const *argv, char *const *envp, bool dies)
 {
     const int fds[3] = {ends[0][0], ends[1][1], ends[2][1]};
     const struct jr_subprocess program = {
@@ -37,13 +36,10 @@ static pid_t spawn_carrier(int ends[3][2], char *const *argv, char *const *envp,
     return jr_subprocess_start(&program);
 }
 
-int jr_carrier_start(struct jr_carrier *ret, char *const *argv,
-                     char *const *envp, bool dies)
+int jr_carrier_start(struct jr_carrier *ret, char *const *argv, char *const *envp, bool dies)
 {
     int ends[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
-    pid_t pid = open_carrier_ends(ends) == 0
-                    ? spawn_carrier(ends, argv, envp, dies)
-                    : -1;
+    pid_t pid = open_carrier_ends(ends) == 0 ? spawn_carrier(ends, argv, envp, dies) : -1;
     int failed = pid < 0 ? errno : 0;
     if (failed == 0) {
         *ret = (struct jr_carrier){pid, ends[0][1], ends[1][0], ends[2][0]};

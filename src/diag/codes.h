@@ -5,10 +5,10 @@
  * JR02xx single fields                   JR05xx the plan
  * JR03xx fields against each other
  *
- * X(NAME, number, title): code in C uses JR_CODE_NAME; users see the number as
- * "JR0203". What `jobrun explain` prints below the title is a text file of that
- * name, docs/diagnostics/JR0203.txt: a paragraph, a blank line, and an example
- * before and after. The build fails where a row has no file or a file no row.
+ * X(NAME, number, title): code in C uses JR_CODE_NAME; users see the number as "JR0203". What
+ * `jobrun explain` prints below the title is a text file of that name, docs/diagnostics/JR0203.txt:
+ * a paragraph, a blank line, and an example before and after. The build fails where a row has no
+ * file or a file no row.
  */
 #ifndef JR_CODES_H
 #define JR_CODES_H

@@ -23,8 +23,7 @@ void jr_diags_release(struct jr_diags *diags)
 }
 
 /* Count a finding and give it a slot; the scratch one when it is not kept. */
-static struct jr_diag *add_slot(struct jr_diags *diags,
-                                enum jr_severity severity)
+static struct jr_diag *add_slot(struct jr_diags *diags, enum jr_severity severity)
 {
     struct jr_diag *slot = NULL;
     if (severity == JR_SEVERITY_ERROR)
@@ -32,8 +31,7 @@ static struct jr_diag *add_slot(struct jr_diags *diags,
     else
         diags->warnings++;
     if (diags->count < MOST_KEPT)
-        slot = jr_arena_push(&diags->arena, &diags->items, &diags->count,
-                             sizeof *slot);
+        slot = jr_arena_push(&diags->arena, &diags->items, &diags->count, sizeof *slot);
     if (slot != NULL)
         return slot;
     diags->scratch = (struct jr_diag){0};
@@ -49,8 +47,7 @@ struct finding {
 };
 
 __attribute__((format(printf, 3, 0))) static struct jr_diag *add_finding(
-    struct jr_diags *diags, const struct finding *finding, const char *format,
-    va_list args)
+    struct jr_diags *diags, const struct finding *finding, const char *format, va_list args)
 {
     struct jr_arena *arena = &diags->arena;
     struct jr_diag *slot = add_slot(diags, finding->severity);
@@ -68,9 +65,8 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *add_finding(
     return slot;
 }
 
-struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code,
-                               struct jr_span span, const char *path,
-                               const char *format, ...)
+struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code, struct jr_span span,
+                               const char *path, const char *format, ...)
 {
     struct finding finding = {JR_SEVERITY_ERROR, code, span, path};
     va_list args;
@@ -81,8 +77,7 @@ struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code,
 }
 
 struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
-                                 struct jr_span span, const char *path,
-                                 const char *format, ...)
+                                 struct jr_span span, const char *path, const char *format, ...)
 {
     struct finding finding = {JR_SEVERITY_WARNING, code, span, path};
     va_list args;
@@ -105,13 +100,11 @@ void jr_diags_drop_from(struct jr_diags *diags, size_t first)
 
 bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code)
 {
-    const struct jr_code *row =
-        diag->code == NULL ? NULL : jr_code_find(diag->code);
+    const struct jr_code *row = diag->code == NULL ? NULL : jr_code_find(diag->code);
     return row != NULL && row->number == code;
 }
 
-void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
-                  const char *format, ...)
+void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag, const char *format, ...)
 {
     if (diag == &diags->scratch)
         return;
@@ -121,25 +114,21 @@ void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
     if (words.failed)
         return;
     va_start(args, format);
-    diag->help = jr_arena_vprintf(&diags->arena,
-                                  words.data == NULL ? "" : words.data, args);
+    diag->help = jr_arena_vprintf(&diags->arena, words.data == NULL ? "" : words.data, args);
     va_end(args);
 }
 
-void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag,
-                       const char *text)
+void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag, const char *text)
 {
     if (diag == &diags->scratch)
         return;
     struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_setting_words(&words, text, diags->no_spec);
     if (!words.failed)
-        diag->help = jr_arena_strdup(&diags->arena,
-                                     words.data == NULL ? "" : words.data);
+        diag->help = jr_arena_strdup(&diags->arena, words.data == NULL ? "" : words.data);
 }
 
-static void add_related(struct jr_diags *diags, struct jr_diag *diag,
-                        const struct jr_related *what)
+static void add_related(struct jr_diags *diags, struct jr_diag *diag, const struct jr_related *what)
 {
     if (diag == &diags->scratch)
         return;
@@ -155,23 +144,19 @@ static void add_related(struct jr_diags *diags, struct jr_diag *diag,
     *end = related;
 }
 
-void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
-                    struct jr_span span, const char *message)
+void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
+                    const char *message)
 {
-    add_related(diags, diag,
-                &(struct jr_related){.span = span, .message = message});
+    add_related(diags, diag, &(struct jr_related){.span = span, .message = message});
 }
 
-void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag,
-                          struct jr_span span, const char *message)
+void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
+                          const char *message)
 {
-    add_related(
-        diags, diag,
-        &(struct jr_related){.span = span, .message = message, .route = true});
+    add_related(diags, diag, &(struct jr_related){.span = span, .message = message, .route = true});
 }
 
-void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from,
-                   const char *more)
+void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from, const char *more)
 {
     struct jr_arena *arena = &diags->arena;
     struct jr_diag *slot = add_slot(diags, from->severity);
@@ -193,8 +178,7 @@ void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from,
         jr_diag_fix_field(diags, slot, from->fix);
 }
 
-void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
-                       const struct jr_fix *fix)
+void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag, const struct jr_fix *fix)
 {
     if (diag == &diags->scratch)
         return;
@@ -210,8 +194,8 @@ void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
     diag->fix = own;
 }
 
-void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
-                 struct jr_span span, const char *text)
+void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
+                 const char *text)
 {
     const struct jr_fix fix = {.span = span, .text = text};
     jr_diag_fix_field(diags, diag, &fix);
@@ -250,8 +234,7 @@ void jr_diags_sort_from(struct jr_diags *diags, size_t first)
     for (size_t i = first + 1; i < diags->count; i++) {
         struct jr_diag diag = diags->items[i];
         size_t at = i;
-        for (; at > first && compare_diags(&diags->items[at - 1], &diag) > 0;
-             at--)
+        for (; at > first && compare_diags(&diags->items[at - 1], &diag) > 0; at--)
             diags->items[at] = diags->items[at - 1];
         diags->items[at] = diag;
     }
@@ -272,8 +255,7 @@ static const struct jr_related *skip_route(const struct jr_related *related)
 }
 
 /* By whichever route the file was come to. */
-static bool is_related_alike(const struct jr_related *a,
-                             const struct jr_related *b)
+static bool is_related_alike(const struct jr_related *a, const struct jr_related *b)
 {
     a = skip_route(a);
     b = skip_route(b);
@@ -287,8 +269,7 @@ static bool is_related_alike(const struct jr_related *a,
 static bool is_same_diag(const struct jr_diag *a, const struct jr_diag *b)
 {
     return a->severity == b->severity && is_same_place(&a->span, &b->span) &&
-           compare_texts(a->code, b->code) == 0 &&
-           compare_texts(a->message, b->message) == 0 &&
+           compare_texts(a->code, b->code) == 0 && compare_texts(a->message, b->message) == 0 &&
            is_related_alike(a->related, b->related);
 }
 
@@ -327,7 +308,7 @@ void jr_diags_sort(struct jr_diags *diags)
 
 /* A file without a row names no constant. */
 #define ROW_NUMBER(name, number, title) ROW_##number = (number),
-#define FILE_HAS_ROW(number)                                                   \
+#define FILE_HAS_ROW(number)                                                                       \
     _Static_assert(ROW_##number > 0, "docs/diagnostics has a row for each");
 enum { JR_CODES(ROW_NUMBER) };
 JR_HELP_FILES(FILE_HAS_ROW)

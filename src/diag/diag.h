@@ -33,49 +33,42 @@ void jr_diags_release(struct jr_diags *diags);
  * not kept is the scratch one inside `diags`, and so it is without memory, when
  * the arena is marked failed too. Valid until the next addition. What had
  * memory for the slot only says that there was none. */
-struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code,
-                               struct jr_span span, const char *path,
-                               const char *format, ...)
+struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code, struct jr_span span,
+                               const char *path, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
 /* The same for a warning. */
 struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
-                                 struct jr_span span, const char *path,
-                                 const char *format, ...)
+                                 struct jr_span span, const char *path, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Give a finding, which one of the two calls above returned, a line of help.
- * What stands in `format` as JR_SETTING is written as whoever reads it can type
- * it: see base/setting_words.h. */
-void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
-                  const char *format, ...)
+/* Give a finding, which one of the two calls above returned, a line of help. What stands in
+ * `format` as JR_SETTING is written as whoever reads it can type it: see base/setting_words.h. */
+void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The same with a text that is no format. */
-void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag,
-                       const char *text);
+void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag, const char *text);
 
 /* Add another position that has to do with the finding, and what it is. */
-void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
-                    struct jr_span span, const char *message);
+void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
+                    const char *message);
 
-/* The same for a position that says only why the finding's file is read: two
- * findings that differ in nothing else are one to jr_diags_fold. */
-void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag,
-                          struct jr_span span, const char *message);
+/* The same for a position that says only why the finding's file is read: two findings that differ
+ * in nothing else are one to jr_diags_fold. */
+void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
+                          const char *message);
 
 /* Give the finding a fix: `text` in the place of the span. */
-void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
-                 struct jr_span span, const char *text);
+void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
+                 const char *text);
 
 /* The same for a fix that moves the finding's field, or leaves it out (""). */
-void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
-                       const struct jr_fix *fix);
+void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag, const struct jr_fix *fix);
 
-/* Add a copy of a finding of another list, whose sources must outlive this one,
- * with `more` behind its message. */
-void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from,
-                   const char *more);
+/* Add a copy of a finding of another list, whose sources must outlive this one, with `more` behind
+ * its message. */
+void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from, const char *more);
 
 /* Forget the findings from number `first` on. */
 void jr_diags_drop_from(struct jr_diags *diags, size_t first);
@@ -83,16 +76,16 @@ void jr_diags_drop_from(struct jr_diags *diags, size_t first);
 /* Whether the finding has this code. */
 bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code);
 
-/* Sort by source, then position, then code; findings that are equal in all of
- * them keep their order. */
+/* Sort by source, then position, then code; findings that are equal in all of them keep their
+ * order. */
 void jr_diags_sort(struct jr_diags *diags);
 
-/* The same for the findings from number `first` on, so that the findings of one
- * file stay together. */
+/* The same for the findings from number `first` on, so that the findings of one file stay
+ * together. */
 void jr_diags_sort_from(struct jr_diags *diags, size_t first);
 
-/* Remove those from `first` on that an earlier file has, too: the same message
- * at the same place. Returns how many. */
+/* Remove those from `first` on that an earlier file has, too: the same message at the same place.
+ * Returns how many. */
 size_t jr_diags_fold(struct jr_diags *diags, size_t first);
 
 /* Append "3 errors and 1 warning". */
@@ -111,9 +104,9 @@ struct jr_diag_report {
     const struct jr_diags *diags;
     const struct jr_checked *files; /* NULL: no summary, no test cases */
     size_t files_count;
-    /* Absolute folders. The forms for CI services name files as they are seen
-     * from `root`, usually the top of a checkout; other relative names are
-     * relative to `cwd`. NULL: names stay as they are written. */
+    /* Absolute folders. The forms for CI services name files as they are seen from `root`, usually
+     * the top of a checkout; other relative names are relative to `cwd`. NULL: names stay as they
+     * are written. */
     const char *root, *cwd;
     bool strict; /* a warning makes a file invalid too */
     bool color;  /* SGR sequences, in HUMAN only */
@@ -122,18 +115,17 @@ struct jr_diag_report {
 /* Whether nothing was found that makes a file invalid. */
 bool jr_diag_report_valid(const struct jr_diag_report *report);
 
-/* Append the report. HUMAN quotes the source line with a caret span (tabs and
- * wide characters aligned; control bytes escaped; long lines cut around the
- * caret), tells the related positions, and ends with a summary; where `out` has
- * a width, no line is longer than that if its words are not. JSON is the object
- * of the contract. The time is linear in the findings and their texts,
+/* Append the report. HUMAN quotes the source line with a caret span (tabs and wide characters
+ * aligned; control bytes escaped; long lines cut around the caret), tells the related positions,
+ * and ends with a summary; where `out` has a width, no line is longer than that if its words are
+ * not. JSON is the object of the contract. The time is linear in the findings and their texts,
  * provided that the findings of a file are sorted. */
 void jr_diags_report(struct jr_buf *out, const struct jr_diag_report *report,
                      enum jr_diag_format format);
 
 /* The same for a list alone. */
-void jr_diags_render(struct jr_buf *out, const struct jr_diags *diags,
-                     enum jr_diag_format format, bool color);
+void jr_diags_render(struct jr_buf *out, const struct jr_diags *diags, enum jr_diag_format format,
+                     bool color);
 
 /* What `jobrun explain` prints about a code. */
 struct jr_code {
@@ -142,8 +134,7 @@ struct jr_code {
     const char *text;  /* a paragraph, a blank line and an example */
 };
 
-/* Find a code as people write it, "JR0203" or "0203"; NULL when there is no
- * such code. */
+/* Find a code as people write it, "JR0203" or "0203"; NULL when there is no such code. */
 const struct jr_code *jr_code_find(const char *code);
 
 /* All codes in the order of their numbers. */

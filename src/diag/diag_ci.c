@@ -1,6 +1,6 @@
 /*
- * Writers of diag_text.h for the services that run checks: annotations of
- * GitHub, reports of GitLab, and JUnit XML.
+ * Writers of diag_text.h for the services that run checks: annotations of GitHub, reports of
+ * GitLab, and JUnit XML.
  */
 #include "diag/diag_text.h"
 
@@ -13,18 +13,16 @@
 #include "base/banned.h"
 
 /*
- * Workflow commands of GitHub Actions: one line makes one annotation. A step
- * shows ten of each severity, and drops the others without a word, so the worst
- * come first; every message repeats its place, for the log has the message
- * alone.
+ * Workflow commands of GitHub Actions: one line makes one annotation. A step shows ten of each
+ * severity, and drops the others without a word, so the worst come first; every message repeats its
+ * place, for the log has the message alone.
  */
 
 enum { MOST_SHOWN = 10 };
 
-/* The escapes that the runner undoes: '%' and line breaks in a message, and in
- * a property what would end it too. */
-static void add_encoded(struct jr_buf *out, const char *text,
-                        const char *special)
+/* The escapes that the runner undoes: '%' and line breaks in a message, and in a property what
+ * would end it too. */
+static void add_encoded(struct jr_buf *out, const char *text, const char *special)
 {
     while (*text != '\0') {
         size_t plain = strcspn(text, special);
@@ -35,8 +33,7 @@ static void add_encoded(struct jr_buf *out, const char *text,
     }
 }
 
-static void add_property(struct jr_buf *out, const char *name,
-                         const struct jr_buf *text)
+static void add_property(struct jr_buf *out, const char *name, const struct jr_buf *text)
 {
     JR_BUF_CLEANUP struct jr_buf safe = JR_BUF_INIT;
     jr_buf_escaped(&safe, text->data, text->len);
@@ -47,8 +44,7 @@ static void add_property(struct jr_buf *out, const char *name,
 }
 
 /* Columns are refused where a finding spans lines. */
-static void add_place_properties(struct jr_buf *out,
-                                 const struct jr_diag_report *report,
+static void add_place_properties(struct jr_buf *out, const struct jr_diag_report *report,
                                  const struct jr_span *span)
 {
     JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
@@ -62,8 +58,7 @@ static void add_place_properties(struct jr_buf *out,
     if (span->end_line > span->line)
         jr_buf_printf(out, ",endLine=%u", span->end_line);
     else
-        jr_buf_printf(out, ",col=%u,endColumn=%u", span->column,
-                      span->end_column);
+        jr_buf_printf(out, ",col=%u,endColumn=%u", span->column, span->end_column);
 }
 
 static void add_title(struct jr_buf *out, const struct jr_diag *diag)
@@ -76,8 +71,7 @@ static void add_title(struct jr_buf *out, const struct jr_diag *diag)
     add_property(out, "title=", &title);
 }
 
-static void add_log_line(struct jr_buf *out, const char *label,
-                         const char *text)
+static void add_log_line(struct jr_buf *out, const char *label, const char *text)
 {
     jr_buf_str(out, label);
     jr_buf_safe(out, text);
@@ -101,8 +95,7 @@ static void add_message(struct jr_buf *out, const struct jr_diag *diag)
     out->failed |= text.failed;
 }
 
-static void add_workflow_command(struct jr_buf *out,
-                                 const struct jr_diag_report *report,
+static void add_workflow_command(struct jr_buf *out, const struct jr_diag_report *report,
                                  const struct jr_diag *diag)
 {
     jr_buf_printf(out, "::%s ", jr_diag_severity_word(diag->severity));
@@ -113,8 +106,7 @@ static void add_workflow_command(struct jr_buf *out,
     jr_buf_char(out, '\n');
 }
 
-static void add_severity(struct jr_buf *out,
-                         const struct jr_diag_report *report,
+static void add_severity(struct jr_buf *out, const struct jr_diag_report *report,
                          enum jr_severity severity)
 {
     for (size_t i = 0; i < report->diags->count; i++)
@@ -122,8 +114,7 @@ static void add_severity(struct jr_buf *out,
             add_workflow_command(out, report, &report->diags->items[i]);
 }
 
-void jr_diag_write_github(struct jr_buf *out,
-                          const struct jr_diag_report *report)
+void jr_diag_write_github(struct jr_buf *out, const struct jr_diag_report *report)
 {
     const struct jr_diags *diags = report->diags;
     add_severity(out, report, JR_SEVERITY_ERROR);
@@ -137,13 +128,12 @@ void jr_diag_write_github(struct jr_buf *out,
 }
 
 /*
- * A Code Quality report of GitLab: an array of findings, without a byte order
- * mark. GitLab compares the fingerprints of two reports to tell what a merge
- * request adds, so they must not change with the lines above.
+ * A Code Quality report of GitLab: an array of findings, without a byte order mark. GitLab compares
+ * the fingerprints of two reports to tell what a merge request adds, so they must not change with
+ * the lines above.
  */
 
-static json_t *place_to_json(const struct jr_diag_report *report,
-                             const struct jr_span *span)
+static json_t *place_to_json(const struct jr_diag_report *report, const struct jr_span *span)
 {
     JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
     json_t *place = json_object(), *lines = json_object();
@@ -159,8 +149,8 @@ static json_t *place_to_json(const struct jr_diag_report *report,
     return place;
 }
 
-static json_t *diag_to_gitlab(const struct jr_diag_report *report,
-                              const struct jr_diag *diag, json_t *seen)
+static json_t *diag_to_gitlab(const struct jr_diag_report *report, const struct jr_diag *diag,
+                              json_t *seen)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     char fingerprint[JR_HASH_SIZE];
@@ -172,20 +162,17 @@ static json_t *diag_to_gitlab(const struct jr_diag_report *report,
     jr_diag_fingerprint(fingerprint, seen, report, diag);
     jr_json_set(object, "description", jr_json_buf(&text));
     jr_json_set_str(object, "check_name", diag->code);
-    jr_json_set(object, "fingerprint",
-                fingerprint[0] == '\0' ? NULL : jr_json_str(fingerprint));
+    jr_json_set(object, "fingerprint", fingerprint[0] == '\0' ? NULL : jr_json_str(fingerprint));
     jr_json_set_str(object, "severity", error ? "critical" : "minor");
     jr_json_set(object, "location", place_to_json(report, &diag->span));
     return object;
 }
 
-void jr_diag_write_gitlab(struct jr_buf *out,
-                          const struct jr_diag_report *report)
+void jr_diag_write_gitlab(struct jr_buf *out, const struct jr_diag_report *report)
 {
     json_t *list = json_array(), *seen = json_object();
     for (size_t i = 0; i < report->diags->count; i++)
-        jr_json_append(list,
-                       diag_to_gitlab(report, &report->diags->items[i], seen));
+        jr_json_append(list, diag_to_gitlab(report, &report->diags->items[i], seen));
     jr_json_print(out, list, 2);
     jr_buf_char(out, '\n');
     json_decref(list);
@@ -193,16 +180,14 @@ void jr_diag_write_gitlab(struct jr_buf *out,
 }
 
 /*
- * JUnit XML as Jenkins' junit-10.xsd has it: a suite, a case for each file, and
- * its findings as they look on a terminal. Attributes that not every reader
- * knows are left out.
+ * JUnit XML as Jenkins' junit-10.xsd has it: a suite, a case for each file, and its findings as
+ * they look on a terminal. Attributes that not every reader knows are left out.
  */
 
 /* What XML 1.0 cannot hold even as a reference (its Char production). */
 static bool is_xml_char(uint32_t point)
 {
-    return point >= 0x20 ? point != 0xfffe && point != 0xffff
-                         : point == '\n' || point == '\t';
+    return point >= 0x20 ? point != 0xfffe && point != 0xffff : point == '\n' || point == '\t';
 }
 
 static const char *xml_entity(char byte)
@@ -239,14 +224,12 @@ static void add_xml(struct jr_buf *out, const struct jr_buf *text)
     out->failed |= text->failed;
 }
 
-static bool is_file_failed(const struct jr_diag_report *report,
-                           const struct jr_checked *file)
+static bool is_file_failed(const struct jr_diag_report *report, const struct jr_checked *file)
 {
     return file->errors > 0 || (report->strict && file->warnings > 0);
 }
 
-static void add_case_name(struct jr_buf *out,
-                          const struct jr_diag_report *report, const char *name)
+static void add_case_name(struct jr_buf *out, const struct jr_diag_report *report, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, safe = JR_BUF_INIT;
     jr_diag_file(&path, report, name);
@@ -255,19 +238,15 @@ static void add_case_name(struct jr_buf *out,
     out->failed |= path.failed;
 }
 
-static void add_findings(struct jr_buf *out,
-                         const struct jr_diag_report *report,
-                         const struct jr_checked *file,
-                         struct jr_diag_cursor *cursor)
+static void add_findings(struct jr_buf *out, const struct jr_diag_report *report,
+                         const struct jr_checked *file, struct jr_diag_cursor *cursor)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     size_t more = file->errors + file->warnings - file->count - file->folded;
     for (size_t i = 0; i < file->count; i++)
-        jr_diag_human(&text, &report->diags->items[file->first + i], cursor,
-                      false);
+        jr_diag_human(&text, &report->diags->items[file->first + i], cursor, false);
     if (file->folded != 0)
-        jr_buf_printf(&text, "%zu shown with another file that has the same\n",
-                      file->folded);
+        jr_buf_printf(&text, "%zu shown with another file that has the same\n", file->folded);
     if (more != 0)
         jr_buf_printf(&text, "%zu more findings are not shown\n", more);
     add_xml(out, &text);
@@ -275,11 +254,9 @@ static void add_findings(struct jr_buf *out,
 
 /* A file with warnings alone passes, and has them as its output. */
 static void add_case(struct jr_buf *out, const struct jr_diag_report *report,
-                     const struct jr_checked *file,
-                     struct jr_diag_cursor *cursor)
+                     const struct jr_checked *file, struct jr_diag_cursor *cursor)
 {
-    const struct jr_diags own = {.errors = file->errors,
-                                 .warnings = file->warnings};
+    const struct jr_diags own = {.errors = file->errors, .warnings = file->warnings};
     bool failed = is_file_failed(report, file);
     jr_buf_str(out, "    <testcase classname=\"jobrun.validate\" name=\"");
     add_case_name(out, report, file->name);
@@ -298,8 +275,7 @@ static void add_case(struct jr_buf *out, const struct jr_diag_report *report,
     jr_buf_str(out, "    </testcase>\n");
 }
 
-void jr_diag_write_junit(struct jr_buf *out,
-                         const struct jr_diag_report *report)
+void jr_diag_write_junit(struct jr_buf *out, const struct jr_diag_report *report)
 {
     struct jr_diag_cursor cursor = {0};
     size_t failures = 0;

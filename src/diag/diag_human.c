@@ -51,10 +51,9 @@ static size_t line_width(const struct jr_buf *out)
     return out->width == 0 || out->width > NARROWEST ? out->width : NARROWEST;
 }
 
-/* Append a text that begins in `column`, in lines as wide as the terminal; each
- * but the first begins with `indent` blanks. */
-static void add_message_lines(struct jr_buf *out, const char *text,
-                              size_t column, size_t indent)
+/* Append a text that begins in `column`, in lines as wide as the terminal; each but the first
+ * begins with `indent` blanks. */
+static void add_message_lines(struct jr_buf *out, const char *text, size_t column, size_t indent)
 {
     JR_BUF_CLEANUP struct jr_buf safe = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf lines = {.width = line_width(out)};
@@ -72,8 +71,7 @@ static void add_message_lines(struct jr_buf *out, const char *text,
 }
 
 /* Show one code point, and count the columns that it takes. */
-static void add_point(struct excerpt *excerpt, const char *text, size_t size,
-                      uint32_t point)
+static void add_point(struct excerpt *excerpt, const char *text, size_t size, uint32_t point)
 {
     size_t before = excerpt->text.len;
     if (point == '\t') {
@@ -88,10 +86,8 @@ static void add_point(struct excerpt *excerpt, const char *text, size_t size,
     excerpt->column += excerpt->text.len - before;
 }
 
-/* The first code point to show: 1, or one before the marks in a line too long
- * to be shown whole. */
-static uint32_t window_start(const char *line, size_t len, uint32_t column,
-                             size_t window)
+/* The first code point to show: 1, or one before the marks in a line too long to be shown whole. */
+static uint32_t window_start(const char *line, size_t len, uint32_t column, size_t window)
 {
     size_t points = 0;
     uint32_t point, half = (uint32_t)window / 2;
@@ -111,8 +107,8 @@ static void clamp_marks(struct excerpt *excerpt)
         excerpt->end = excerpt->start + 1;
 }
 
-static void lay_out_excerpt(struct excerpt *excerpt, const char *line,
-                            size_t len, const struct jr_span *span)
+static void lay_out_excerpt(struct excerpt *excerpt, const char *line, size_t len,
+                            const struct jr_span *span)
 {
     uint32_t end = span->end_line > span->line ? UINT32_MAX : span->end_column;
     size_t at = 0, size, window = excerpt->window;
@@ -149,10 +145,9 @@ static void add_gutter(struct jr_buf *out, uint32_t line, bool color)
     jr_buf_str(out, color ? " |" SGR_RESET " " : " | ");
 }
 
-/* The text of a note: behind the marks, which end in `column`, or on a line of
- * its own where it does not fit there. */
-static void add_label(struct jr_buf *out, const struct note *note,
-                      size_t column, bool color)
+/* The text of a note: behind the marks, which end in `column`, or on a line of its own where it
+ * does not fit there. */
+static void add_label(struct jr_buf *out, const struct note *note, size_t column, bool color)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (note->text == NULL)
@@ -185,10 +180,8 @@ static bool add_source_excerpt(struct jr_buf *out, const struct note *note,
     if (!jr_diag_find_line(cursor, note->span) || cursor->size > LONGEST)
         return false;
     size_t width = line_width(out), room = width - MARGIN - strlen("...");
-    struct excerpt excerpt = {.window =
-                                  width == 0 || room > WINDOW ? WINDOW : room};
-    lay_out_excerpt(&excerpt, cursor->source->text + cursor->offset,
-                    cursor->size, note->span);
+    struct excerpt excerpt = {.window = width == 0 || room > WINDOW ? WINDOW : room};
+    lay_out_excerpt(&excerpt, cursor->source->text + cursor->offset, cursor->size, note->span);
     add_gutter(out, cursor->source->option ? 0 : note->span->line, color);
     jr_buf_add(out, excerpt.text.data, excerpt.text.len);
     jr_buf_char(out, '\n');
@@ -219,44 +212,34 @@ static void add_note_heading(struct jr_buf *out, const struct jr_span *span,
     jr_buf_str(out, bold ? SGR_RESET "\n" : "\n");
 }
 
-/* The other position: quoted alone when it is in the same text, else with a
- * heading that says where it is. The cursor is a copy: the next finding
- * continues where this one stood. */
+/* The other position: quoted alone when it is in the same text, else with a heading that says where
+ * it is. The cursor is a copy: the next finding continues where this one stood. */
 static void add_related(struct jr_buf *out, const struct jr_diag *diag,
-                        const struct jr_related *related,
-                        struct jr_diag_cursor cursor, bool color)
+                        const struct jr_related *related, struct jr_diag_cursor cursor, bool color)
 {
     struct note note = {.span = &related->span,
                         .mark = '-',
                         .label = "",
                         .text = related->message,
                         .sgr = SGR_CYAN};
-    const struct heading heading = {
-        .word = "note", .message = related->message, .sgr = ""};
-    if (related->span.source == diag->span.source &&
-        add_source_excerpt(out, &note, &cursor, color))
+    const struct heading heading = {.word = "note", .message = related->message, .sgr = ""};
+    if (related->span.source == diag->span.source && add_source_excerpt(out, &note, &cursor, color))
         return;
     add_note_heading(out, &related->span, &heading, color);
     note.text = NULL;
     (void)add_source_excerpt(out, &note, &cursor, color);
 }
 
-void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
-                   struct jr_diag_cursor *cursor, bool color)
+void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag, struct jr_diag_cursor *cursor,
+                   bool color)
 {
-    const char *sgr =
-        diag->severity == JR_SEVERITY_ERROR ? SGR_RED : SGR_YELLOW;
-    struct note note = {.span = &diag->span,
-                        .mark = '^',
-                        .label = "help: ",
-                        .text = diag->help,
-                        .sgr = sgr};
+    const char *sgr = diag->severity == JR_SEVERITY_ERROR ? SGR_RED : SGR_YELLOW;
+    struct note note = {
+        .span = &diag->span, .mark = '^', .label = "help: ", .text = diag->help, .sgr = sgr};
     JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
-    jr_buf_printf(&word, "%s[%s]", jr_diag_severity_word(diag->severity),
-                  diag->code);
-    const struct heading heading = {.word = word.failed ? "" : word.data,
-                                    .message = diag->message,
-                                    .sgr = sgr};
+    jr_buf_printf(&word, "%s[%s]", jr_diag_severity_word(diag->severity), diag->code);
+    const struct heading heading = {
+        .word = word.failed ? "" : word.data, .message = diag->message, .sgr = sgr};
     out->failed |= word.failed;
     add_note_heading(out, &diag->span, &heading, color);
     if (!add_source_excerpt(out, &note, cursor, color) && diag->help != NULL) {
@@ -264,7 +247,6 @@ void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
         add_label(out, &note, GUTTER, color);
         jr_buf_char(out, '\n');
     }
-    for (const struct jr_related *related = diag->related; related != NULL;
-         related = related->next)
+    for (const struct jr_related *related = diag->related; related != NULL; related = related->next)
         add_related(out, diag, related, *cursor, color);
 }

@@ -5,7 +5,7 @@
 #include "diag/diag_text.h"
 
 /* Append the finding with the quoted line and its related position. */
-void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
-                   struct jr_diag_cursor *cursor, bool color);
+void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag, struct jr_diag_cursor *cursor,
+                   bool color);
 
 #endif

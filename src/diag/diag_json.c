@@ -1,5 +1,5 @@
-/* The report as JSON, in the words of the contract: one object, or one per
- * line. diag_text.h declares it. */
+/* The report as JSON, in the words of the contract: one object, or one per line. diag_text.h
+ * declares it. */
 #include "diag/diag_text.h"
 
 #include "diag/diag.h"
@@ -55,8 +55,7 @@ static json_t *related_to_json(const struct jr_related *related)
     return list;
 }
 
-static json_t *diag_to_object(const struct jr_diag *diag,
-                              struct jr_diag_cursor *cursor)
+static json_t *diag_to_object(const struct jr_diag *diag, struct jr_diag_cursor *cursor)
 {
     JR_BUF_CLEANUP struct jr_buf rendered = JR_BUF_INIT;
     json_t *object = json_object();
@@ -92,8 +91,7 @@ void jr_diag_write_json(struct jr_buf *out, const struct jr_diag_report *report)
     json_decref(top);
 }
 
-void jr_diag_write_jsonl(struct jr_buf *out,
-                         const struct jr_diag_report *report)
+void jr_diag_write_jsonl(struct jr_buf *out, const struct jr_diag_report *report)
 {
     struct jr_diag_cursor cursor = {0};
     for (size_t i = 0; i < report->diags->count; i++) {

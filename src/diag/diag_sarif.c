@@ -1,8 +1,7 @@
 /*
- * SARIF 2.1.0 (OASIS): one run, the rules that its results name, and a
- * result for each finding. Positions are jobrun's own: code points, from 1,
- * the end exclusive; line breaks are those of YAML. The header of this file
- * is diag_text.h.
+ * SARIF 2.1.0 (OASIS): one run, the rules that its results name, and a result for each finding.
+ * Positions are jobrun's own: code points, from 1, the end exclusive; line breaks are those of
+ * YAML. The header of this file is diag_text.h.
  */
 #include <ctype.h>
 #include <string.h>
@@ -13,8 +12,8 @@
 
 #include "base/banned.h"
 
-#define SCHEMA                                                                 \
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"      \
+#define SCHEMA                                                                                     \
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"                          \
     "sarif-schema-2.1.0.json"
 
 /* What is gathered over the results. */
@@ -49,8 +48,8 @@ static json_t *wrap_in_list(json_t *value)
     return list;
 }
 
-/* The message and, below it, the help. Viewers take `[text](target)` as a link,
- * and a finding may quote such a text; a blank prevents that. */
+/* The message and, below it, the help. Viewers take `[text](target)` as a link, and a finding may
+ * quote such a text; a blank prevents that. */
 static json_t *sarif_message(const char *text, const char *help)
 {
     JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT, safe = JR_BUF_INIT;
@@ -67,8 +66,7 @@ static json_t *sarif_message(const char *text, const char *help)
 }
 
 /* RFC 3986: a name below the root becomes a relative reference. */
-static json_t *sarif_artifact(const struct jr_diag_report *report,
-                              const char *name)
+static json_t *sarif_artifact(const struct jr_diag_report *report, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, uri = JR_BUF_INIT;
     json_t *artifact = json_object();
@@ -105,38 +103,31 @@ static json_t *sarif_region(const struct jr_span *span)
     return region;
 }
 
-static json_t *sarif_place(const struct sarif *sarif,
-                           const struct jr_span *span)
+static json_t *sarif_place(const struct sarif *sarif, const struct jr_span *span)
 {
     json_t *place = json_object();
-    set_property(place, "artifactLocation",
-                 sarif_artifact(sarif->report, span->source->name));
+    set_property(place, "artifactLocation", sarif_artifact(sarif->report, span->source->name));
     set_property(place, "region", sarif_region(span));
     return wrap_in_object("physicalLocation", place);
 }
 
-static json_t *sarif_location(const struct sarif *sarif,
-                              const struct jr_diag *diag)
+static json_t *sarif_location(const struct sarif *sarif, const struct jr_diag *diag)
 {
     json_t *location = sarif_place(sarif, &diag->span);
     if (diag->path != NULL)
         set_property(location, "logicalLocations",
-                     wrap_in_list(wrap_in_object("fullyQualifiedName",
-                                                 jr_json_str(diag->path))));
+                     wrap_in_list(wrap_in_object("fullyQualifiedName", jr_json_str(diag->path))));
     return location;
 }
 
 static json_t *sarif_fix(const struct sarif *sarif, const struct jr_diag *diag)
 {
     const struct jr_fix *fix = diag->fix;
-    json_t *replacement =
-        wrap_in_object("deletedRegion", sarif_region(&fix->span));
+    json_t *replacement = wrap_in_object("deletedRegion", sarif_region(&fix->span));
     json_t *change = json_object();
     json_t *object = json_object();
-    set_property(replacement, "insertedContent",
-                 wrap_in_object("text", jr_json_str(fix->text)));
-    set_property(change, "artifactLocation",
-                 sarif_artifact(sarif->report, fix->span.source->name));
+    set_property(replacement, "insertedContent", wrap_in_object("text", jr_json_str(fix->text)));
+    set_property(change, "artifactLocation", sarif_artifact(sarif->report, fix->span.source->name));
     set_property(change, "replacements", wrap_in_list(replacement));
     if (diag->help != NULL)
         set_property(object, "description", sarif_message(diag->help, NULL));
@@ -144,8 +135,7 @@ static json_t *sarif_fix(const struct sarif *sarif, const struct jr_diag *diag)
     return object;
 }
 
-static json_t *sarif_related(const struct sarif *sarif,
-                             const struct jr_related *related)
+static json_t *sarif_related(const struct sarif *sarif, const struct jr_related *related)
 {
     json_t *list = json_array();
     for (int id = 1; related != NULL; related = related->next, id++) {
@@ -153,8 +143,7 @@ static json_t *sarif_related(const struct sarif *sarif,
             continue;
         json_t *location = sarif_place(sarif, &related->span);
         set_property(location, "id", json_integer(id));
-        set_property(location, "message",
-                     sarif_message(related->message, NULL));
+        set_property(location, "message", sarif_message(related->message, NULL));
         append_item(list, location);
     }
     return list;
@@ -171,13 +160,10 @@ static json_t *sarif_rule(const struct jr_code *code, const char *id)
     for (size_t i = 0; i < paragraph.len; i++)
         if (paragraph.data[i] == '\n')
             paragraph.data[i] = ' ';
-    jr_buf_printf(&help, "%s\n\n```\n%s```\n",
-                  paragraph.failed ? "" : paragraph.data,
+    jr_buf_printf(&help, "%s\n\n```\n%s```\n", paragraph.failed ? "" : paragraph.data,
                   end == NULL ? "" : end + 2);
-    set_property(rule, "shortDescription",
-                 wrap_in_object("text", json_string(code->title)));
-    set_property(rule, "fullDescription",
-                 wrap_in_object("text", jr_json_buf(&paragraph)));
+    set_property(rule, "shortDescription", wrap_in_object("text", json_string(code->title)));
+    set_property(rule, "fullDescription", wrap_in_object("text", jr_json_buf(&paragraph)));
     json_t *both = wrap_in_object("text", json_string(code->text));
     set_property(both, "markdown", jr_json_buf(&help));
     set_property(rule, "help", both);
@@ -204,19 +190,15 @@ static json_t *sarif_result(struct sarif *sarif, const struct jr_diag *diag)
     jr_diag_fingerprint(fingerprint, sarif->seen, sarif->report, diag);
     if (jr_code_find(diag->code) != NULL)
         set_property(result, "ruleIndex", rule_index(sarif, diag->code));
-    set_property(result, "level",
-                 json_string(jr_diag_severity_word(diag->severity)));
+    set_property(result, "level", json_string(jr_diag_severity_word(diag->severity)));
     set_property(result, "message", sarif_message(diag->message, diag->help));
     if (diag->span.source != NULL)
-        set_property(result, "locations",
-                     wrap_in_list(sarif_location(sarif, diag)));
+        set_property(result, "locations", wrap_in_list(sarif_location(sarif, diag)));
     if (diag->related != NULL && diag->related->span.source != NULL)
-        set_property(result, "relatedLocations",
-                     sarif_related(sarif, diag->related));
+        set_property(result, "relatedLocations", sarif_related(sarif, diag->related));
     set_property(result, "partialFingerprints",
-                 wrap_in_object(
-                     "jobrunFieldHash/v1",
-                     fingerprint[0] == '\0' ? NULL : json_string(fingerprint)));
+                 wrap_in_object("jobrunFieldHash/v1",
+                                fingerprint[0] == '\0' ? NULL : json_string(fingerprint)));
     if (diag->fix != NULL && diag->fix->span.source != NULL)
         set_property(result, "fixes", wrap_in_list(sarif_fix(sarif, diag)));
     return result;
@@ -244,8 +226,8 @@ static json_t *sarif_invocation(size_t more)
 
 static json_t *sarif_run(struct sarif *sarif)
 {
-    static const char *const breaks[] = {
-        "\r\n", "\r", "\n", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+    static const char *const breaks[] = {"\r\n",     "\r",           "\n",
+                                         "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
     const struct jr_diags *diags = sarif->report->diags;
     size_t more = jr_diag_left_out(diags);
     json_t *results = json_array(), *sequences = json_array();
@@ -262,8 +244,7 @@ static json_t *sarif_run(struct sarif *sarif)
     return run;
 }
 
-void jr_diag_write_sarif(struct jr_buf *out,
-                         const struct jr_diag_report *report)
+void jr_diag_write_sarif(struct jr_buf *out, const struct jr_diag_report *report)
 {
     struct sarif sarif = {report, json_array(), json_object(), json_object()};
     json_t *log = wrap_in_object("$schema", json_string(SCHEMA));

@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-/* The size of a line break as YAML 1.1 knows them (CRLF, CR, LF, NEL, LS, PS),
- * for so libyaml counts; 0 if there is none. */
+/* The size of a line break as YAML 1.1 knows them (CRLF, CR, LF, NEL, LS, PS), for so libyaml
+ * counts; 0 if there is none. */
 static size_t break_size(const char *text, size_t len)
 {
     if (*text == '\r')
@@ -21,8 +21,8 @@ static size_t break_size(const char *text, size_t len)
         return 1;
     if (len > 1 && memcmp(text, "\xc2\x85", 2) == 0)
         return 2;
-    bool separator = len > 2 && memcmp(text, "\xe2\x80", 2) == 0 &&
-                     ((unsigned char)text[2] & 0xfe) == 0xa8;
+    bool separator =
+        len > 2 && memcmp(text, "\xe2\x80", 2) == 0 && ((unsigned char)text[2] & 0xfe) == 0xa8;
     return separator ? 3 : 0;
 }
 
@@ -37,13 +37,11 @@ static size_t line_size(const char *text, size_t len)
 /* The bytes of a byte order mark at the start: columns do not count it. */
 static size_t mark_size(const struct jr_source *source)
 {
-    bool marked =
-        source->len >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0;
+    bool marked = source->len >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0;
     return marked ? 3 : 0;
 }
 
-bool jr_diag_find_line(struct jr_diag_cursor *cursor,
-                       const struct jr_span *span)
+bool jr_diag_find_line(struct jr_diag_cursor *cursor, const struct jr_span *span)
 {
     const struct jr_source *source = span->source;
     if (source == NULL || source->text == NULL || span->line == 0)
@@ -57,8 +55,7 @@ bool jr_diag_find_line(struct jr_diag_cursor *cursor,
     }
     while (at.line < span->line && at.offset + at.size < source->len) {
         at.offset += at.size;
-        at.offset +=
-            break_size(source->text + at.offset, source->len - at.offset);
+        at.offset += break_size(source->text + at.offset, source->len - at.offset);
         at.size = line_size(source->text + at.offset, source->len - at.offset);
         at.line++;
     }
@@ -98,8 +95,7 @@ static const char *path_below_root(const char *path, const char *root)
     return inside && path[len + 1] != '\0' ? path + len + 1 : NULL;
 }
 
-void jr_diag_file(struct jr_buf *out, const struct jr_diag_report *report,
-                  const char *name)
+void jr_diag_file(struct jr_buf *out, const struct jr_diag_report *report, const char *name)
 {
     if (report->root == NULL || report->cwd == NULL) {
         jr_buf_str(out, name);
@@ -122,8 +118,7 @@ static void add_digest_part(struct jr_buf *out, const char *text)
 }
 
 void jr_diag_fingerprint(char ret[static JR_HASH_SIZE], json_t *seen,
-                         const struct jr_diag_report *report,
-                         const struct jr_diag *diag)
+                         const struct jr_diag_report *report, const struct jr_diag *diag)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const struct jr_source *source = diag->span.source;
@@ -185,8 +180,7 @@ static bool any_folded(const struct jr_diag_report *report)
 }
 
 /* Findings whose fix lies in the file that was checked. */
-static size_t count_fixable(const struct jr_diag_report *report,
-                            const struct jr_checked *file)
+static size_t count_fixable(const struct jr_diag_report *report, const struct jr_checked *file)
 {
     size_t count = 0;
     for (size_t i = file->first; i < file->first + file->count; i++) {
@@ -218,9 +212,7 @@ void jr_diag_summary(struct jr_buf *out, const struct jr_diag_report *report)
     if (count == 0)
         return;
     if (diags->errors == 0)
-        jr_buf_printf(out,
-                      count == 1 ? "%zu spec is valid" : "%zu specs are valid",
-                      count);
+        jr_buf_printf(out, count == 1 ? "%zu spec is valid" : "%zu specs are valid", count);
     if (diags->errors == 0 && diags->warnings > 0)
         jr_buf_str(out, report->strict ? ", but --strict refuses " : ", with ");
     if (diags->errors + diags->warnings > 0) {
@@ -235,8 +227,7 @@ void jr_diag_summary(struct jr_buf *out, const struct jr_diag_report *report)
 }
 
 /* file:line:col: error: message [JR0203] */
-void jr_diag_write_short(struct jr_buf *out,
-                         const struct jr_diag_report *report)
+void jr_diag_write_short(struct jr_buf *out, const struct jr_diag_report *report)
 {
     for (size_t i = 0; i < report->diags->count; i++) {
         const struct jr_diag *diag = &report->diags->items[i];
@@ -247,8 +238,7 @@ void jr_diag_write_short(struct jr_buf *out,
     }
 }
 
-void jr_diag_write_human(struct jr_buf *out,
-                         const struct jr_diag_report *report)
+void jr_diag_write_human(struct jr_buf *out, const struct jr_diag_report *report)
 {
     struct jr_diag_cursor cursor = {0};
     size_t more = jr_diag_left_out(report->diags);
@@ -265,16 +255,15 @@ void jr_diags_report(struct jr_buf *out, const struct jr_diag_report *report,
                      enum jr_diag_format format)
 {
     static void (*const writers[])(struct jr_buf *,
-                                   const struct jr_diag_report *) = {
-        JR_DIAG_FORMATS(ROW)};
+                                   const struct jr_diag_report *) = {JR_DIAG_FORMATS(ROW)};
     if (report->diags->arena.failed)
         out->failed = true;
     else
         writers[format](out, report);
 }
 
-void jr_diags_render(struct jr_buf *out, const struct jr_diags *diags,
-                     enum jr_diag_format format, bool color)
+void jr_diags_render(struct jr_buf *out, const struct jr_diags *diags, enum jr_diag_format format,
+                     bool color)
 {
     struct jr_diag_report report = {.diags = diags, .color = color};
     jr_diags_report(out, &report, format);

@@ -8,10 +8,9 @@
 
 #include "base/banned.h"
 
-/* The byte at a line and column: false where the text has none. The cursor
- * moves on, so that positions in order cost one pass. */
-static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at,
-                      size_t *ret)
+/* The byte at a line and column: false where the text has none. The cursor moves on, so that
+ * positions in order cost one pass. */
+static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at, size_t *ret)
 {
     uint32_t point, column = 1;
     if (!jr_diag_find_line(cursor, &at))
@@ -24,8 +23,7 @@ static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at,
     return column == at.column;
 }
 
-/* Whether the text is already as the fix would make it; such a fix would be
- * repeated for ever. */
+/* Whether the text is already as the fix would make it; such a fix would be repeated for ever. */
 static bool is_edit_empty(const struct jr_edit *edit)
 {
     const struct jr_fix *fix = edit->diag->fix;
@@ -34,8 +32,8 @@ static bool is_edit_empty(const struct jr_edit *edit)
            memcmp(fix->span.source->text + edit->from, fix->text, len) == 0;
 }
 
-static bool find_bytes(struct jr_diag_cursor *cursor, struct jr_span span,
-                       size_t *ret_from, size_t *ret_to)
+static bool find_bytes(struct jr_diag_cursor *cursor, struct jr_span span, size_t *ret_from,
+                       size_t *ret_to)
 {
     if (!find_byte(cursor, span, ret_from))
         return false;
@@ -58,8 +56,8 @@ bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to)
 }
 
 /* The line and the column of a byte. */
-static void find_place(const struct jr_source *source, size_t byte,
-                       uint32_t *ret_line, uint32_t *ret_column)
+static void find_place(const struct jr_source *source, size_t byte, uint32_t *ret_line,
+                       uint32_t *ret_column)
 {
     struct jr_diag_cursor cursor = {0}, next = {0};
     struct jr_span at = {.source = source, .line = 1};
@@ -74,8 +72,7 @@ static void find_place(const struct jr_source *source, size_t byte,
         i += jr_utf8_next(source->text + i, byte - i, &point);
 }
 
-struct jr_span jr_fix_span(const struct jr_source *source, size_t from,
-                           size_t to)
+struct jr_span jr_fix_span(const struct jr_source *source, size_t from, size_t to)
 {
     struct jr_span span = {.source = source};
     find_place(source, from, &span.line, &span.column);
@@ -96,17 +93,15 @@ static int compare_edits(const void *left, const void *right)
     return a < b ? -1 : 1;
 }
 
-/* Whether an edit may follow the previous one: the order of two edits at one
- * place would be undefined. */
-static bool may_edit_follow(const struct jr_edit *before,
-                            const struct jr_edit *edit)
+/* Whether an edit may follow the previous one: the order of two edits at one place would be
+ * undefined. */
+static bool may_edit_follow(const struct jr_edit *before, const struct jr_edit *edit)
 {
     return edit->from >= before->to && edit->from != before->from;
 }
 
 /* The fixes that lie in the source, in the order of the text. */
-static size_t collect_edits(struct jr_edit *edits,
-                            const struct jr_source *source,
+static size_t collect_edits(struct jr_edit *edits, const struct jr_source *source,
                             const struct jr_diags *diags)
 {
     size_t count = 0;
@@ -119,8 +114,7 @@ static size_t collect_edits(struct jr_edit *edits,
     return count;
 }
 
-struct jr_edit *jr_fix_choose(struct jr_arena *arena,
-                              const struct jr_source *source,
+struct jr_edit *jr_fix_choose(struct jr_arena *arena, const struct jr_source *source,
                               const struct jr_diags *diags, size_t *ret_count)
 {
     struct jr_edit *edits = jr_arena_array(arena, diags->count, sizeof *edits);
@@ -129,16 +123,15 @@ struct jr_edit *jr_fix_choose(struct jr_arena *arena,
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         struct jr_edit edit = edits[i];
-        if (find_edit(&edit, &cursor) &&
-            (kept == 0 || may_edit_follow(&edits[kept - 1], &edit)))
+        if (find_edit(&edit, &cursor) && (kept == 0 || may_edit_follow(&edits[kept - 1], &edit)))
             edits[kept++] = edit;
     }
     *ret_count = kept;
     return kept == 0 ? NULL : edits;
 }
 
-void jr_fix_apply(struct jr_buf *out, const struct jr_source *source,
-                  const struct jr_edit *edits, size_t count)
+void jr_fix_apply(struct jr_buf *out, const struct jr_source *source, const struct jr_edit *edits,
+                  size_t count)
 {
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
@@ -165,8 +158,7 @@ static void tell_text(struct jr_buf *out, const struct jr_edit *edit)
     const struct jr_fix *fix = edit->diag->fix;
     const char *old = fix->span.source->text + edit->from;
     size_t len = edit->to - edit->from;
-    bool quoted =
-        memchr(old, '\'', len) != NULL || strchr(fix->text, '\'') != NULL;
+    bool quoted = memchr(old, '\'', len) != NULL || strchr(fix->text, '\'') != NULL;
     char mark = quoted ? '`' : '\'';
     jr_buf_char(out, mark);
     jr_buf_escaped(out, old, len);

@@ -6,8 +6,7 @@
  *   jr_fix_tell     a line for people about one of them
  *   jr_fix_find     the bytes of a span, and jr_fix_span the span of bytes
  *
- * A fix that must wait for another one is found again when the new text is
- * read.
+ * A fix that must wait for another one is found again when the new text is read.
  */
 #ifndef JR_FIX_H
 #define JR_FIX_H
@@ -20,30 +19,26 @@ struct jr_edit {
     size_t from, to;
 };
 
-/* The edits for those fixes of `diags` that lie in `source`, in the order of
- * the text. An edit is left out if it overlaps the previous one, changes
- * nothing, or is not within the text. The column after the last one of a line
- * is its end, before the line break. The array lives in `arena`; NULL if there
- * is none or no memory. */
-struct jr_edit *jr_fix_choose(struct jr_arena *arena,
-                              const struct jr_source *source,
+/* The edits for those fixes of `diags` that lie in `source`, in the order of the text. An edit is
+ * left out if it overlaps the previous one, changes nothing, or is not within the text. The column
+ * after the last one of a line is its end, before the line break. The array lives in `arena`; NULL
+ * if there is none or no memory. */
+struct jr_edit *jr_fix_choose(struct jr_arena *arena, const struct jr_source *source,
                               const struct jr_diags *diags, size_t *ret_count);
 
 /* Append the text of `source` with the edits made. */
-void jr_fix_apply(struct jr_buf *out, const struct jr_source *source,
-                  const struct jr_edit *edits, size_t count);
+void jr_fix_apply(struct jr_buf *out, const struct jr_source *source, const struct jr_edit *edits,
+                  size_t count);
 
-/* Append "file:line:col: fixed: 'paralelism' -> 'parallelism' [JR0203]" and a
- * newline; the position is that in the text before any of its edits. For a
- * field that is moved or left out, the field is shown, not the text. */
+/* Append "file:line:col: fixed: 'paralelism' -> 'parallelism' [JR0203]" and a newline; the position
+ * is that in the text before any of its edits. For a field that is moved or left out, the field is
+ * shown, not the text. */
 void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit);
 
-/* The bytes [from, to) of a span in its source. False where it does not lie
- * within the text. */
+/* The bytes [from, to) of a span in its source. False where it does not lie within the text. */
 bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to);
 
 /* The span of the bytes [from, to) of a source, which has as many. */
-struct jr_span jr_fix_span(const struct jr_source *source, size_t from,
-                           size_t to);
+struct jr_span jr_fix_span(const struct jr_source *source, size_t from, size_t to);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * The composer. libyaml scans no further than the next event needs (1,024
- * characters and one line, the reach of a simple key), so a limit that is
- * checked at each event holds before time and memory are spent: what comes
- * after it is never looked at. The one exception is its list of %TAG
+ * The composer. libyaml scans no further than the next event needs (1,024 characters and one line,
+ * the reach of a simple key), so a limit that is checked at each event holds before time and memory
+ * are spent: what comes after it is never looked at. The one exception is its list of %TAG
  * directives, which is searched for each new one; see check_directives.
  */
 #include "doc/compose.h"
@@ -33,12 +32,11 @@ struct composer {
 
 static struct jr_node *compose_next(struct composer *c);
 
-static void stop_composing(struct composer *c, enum jr_diag_code code,
-                           struct jr_span span, const char *message)
+static void stop_composing(struct composer *c, enum jr_diag_code code, struct jr_span span,
+                           const char *message)
 {
     c->stopped = true;
-    struct jr_diag *diag =
-        jr_diags_error(c->diags, code, span, NULL, "%s", message);
+    struct jr_diag *diag = jr_diags_error(c->diags, code, span, NULL, "%s", message);
     if (code == JR_CODE_EMPTY_DOCUMENT)
         jr_diag_help(c->diags, diag, "for one to begin with, type: jobrun new");
 }
@@ -56,8 +54,7 @@ static bool next_yaml_event(struct composer *c, yaml_event_t *ret)
 }
 
 /* Step over the anchor and tag of a node, and what separates them from it. */
-static void skip_properties(struct jr_place *place,
-                            const struct jr_source *source, size_t end)
+static void skip_properties(struct jr_place *place, const struct jr_source *source, size_t end)
 {
     const char *text = source->text;
     for (bool more = true; more && place->index < end;) {
@@ -72,8 +69,7 @@ static void skip_properties(struct jr_place *place,
 }
 
 /* From the anchor or tag of a node to its end. */
-static struct jr_span whole_span(const struct composer *c,
-                                 const yaml_event_t *event)
+static struct jr_span whole_span(const struct composer *c, const yaml_event_t *event)
 {
     return (struct jr_span){
         .source = c->doc->source,
@@ -84,9 +80,8 @@ static struct jr_span whole_span(const struct composer *c,
     };
 }
 
-/* The text of a node itself, without its anchor and tag: found in the text, as
- * is the place of an empty scalar, which libyaml moves to the next line where
- * it is the last thing in the text. */
+/* The text of a node itself, without its anchor and tag: found in the text, as is the place of an
+ * empty scalar, which libyaml moves to the next line where it is the last thing in the text. */
 static struct jr_span find_span(struct composer *c, const yaml_event_t *event)
 {
     const struct jr_source *source = c->doc->source;
@@ -99,8 +94,7 @@ static struct jr_span find_span(struct composer *c, const yaml_event_t *event)
 }
 
 /* From the anchor or tag of the node with this span to the end of it. */
-static struct jr_span property_span(const yaml_event_t *event,
-                                    struct jr_span span)
+static struct jr_span property_span(const yaml_event_t *event, struct jr_span span)
 {
     span.line = (uint32_t)event->start_mark.line + 1;
     span.column = (uint32_t)event->start_mark.column + 1;
@@ -112,8 +106,7 @@ static bool count_nodes(struct composer *c, size_t more, struct jr_span span)
 {
     c->nodes += more;
     if (c->nodes > JR_DOC_MAX_NODES)
-        stop_composing(c, JR_CODE_DOCUMENT_TOO_LARGE, span,
-                       "more than 100,000 nodes");
+        stop_composing(c, JR_CODE_DOCUMENT_TOO_LARGE, span, "more than 100,000 nodes");
     return !c->stopped;
 }
 
@@ -128,8 +121,7 @@ static bool is_node_shared(const struct composer *c, const yaml_char_t *anchor)
     return anchor != NULL || (c->depth != 0 && c->open[c->depth - 1]->shared);
 }
 
-static struct jr_node *expand_alias(struct composer *c,
-                                    const struct jr_node *node,
+static struct jr_node *expand_alias(struct composer *c, const struct jr_node *node,
                                     struct jr_span span)
 {
     struct jr_weight weight = jr_node_weigh(node);
@@ -137,8 +129,7 @@ static struct jr_node *expand_alias(struct composer *c,
     if (!count_nodes(c, weight.nodes, span))
         return NULL;
     if (c->copied > JR_DOC_MAX_BYTES)
-        stop_composing(c, JR_CODE_ALIASES_TOO_LARGE, span,
-                       "the aliases expand to more than 1 MiB");
+        stop_composing(c, JR_CODE_ALIASES_TOO_LARGE, span, "the aliases expand to more than 1 MiB");
     else if (c->depth + weight.height > JR_DOC_MAX_DEPTH)
         stop_composing(c, JR_CODE_NESTED_TOO_DEEPLY, span,
                        "nested more than 64 deep by this alias");
@@ -153,14 +144,12 @@ static bool is_node_open(const struct composer *c, const struct jr_node *node)
     return false;
 }
 
-static struct jr_node *compose_alias(struct composer *c,
-                                     const yaml_event_t *event)
+static struct jr_node *compose_alias(struct composer *c, const yaml_event_t *event)
 {
     const char *name = (const char *)event->data.alias.anchor;
     struct jr_span span = whole_span(c, event);
     if (++c->aliases > JR_DOC_MAX_ALIASES) {
-        stop_composing(c, JR_CODE_ALIASES_TOO_LARGE, span,
-                       "more than 1,000 alias expansions");
+        stop_composing(c, JR_CODE_ALIASES_TOO_LARGE, span, "more than 1,000 alias expansions");
         return NULL;
     }
     const struct jr_node *node = jr_anchors_find(&c->anchors, name);
@@ -175,8 +164,7 @@ static struct jr_node *compose_alias(struct composer *c,
                      MAX_SHOWN, name, MAX_SHOWN, name);
     else
         jr_diags_error(c->diags, JR_CODE_RECURSIVE_ALIAS, span, NULL,
-                       "alias '*%.*s' is inside its own anchor", MAX_SHOWN,
-                       name);
+                       "alias '*%.*s' is inside its own anchor", MAX_SHOWN, name);
     /* A null in its place, so that the rest is read too. */
     struct jr_node *null = jr_node_scalar(&c->doc->arena, "", true);
     if (null != NULL)
@@ -184,15 +172,13 @@ static struct jr_node *compose_alias(struct composer *c,
     return null;
 }
 
-static struct jr_node *compose_scalar(struct composer *c,
-                                      const yaml_event_t *event)
+static struct jr_node *compose_scalar(struct composer *c, const yaml_event_t *event)
 {
     const char *text = (const char *)event->data.scalar.value;
     const char *tag = (const char *)event->data.scalar.tag;
     size_t len = event->data.scalar.length;
     const yaml_char_t *anchor = event->data.scalar.anchor;
-    bool bare = anchor == NULL && tag == NULL &&
-                event->start_mark.index != event->end_mark.index;
+    bool bare = anchor == NULL && tag == NULL && event->start_mark.index != event->end_mark.index;
     struct jr_span span = bare ? whole_span(c, event) : find_span(c, event);
     if (!count_nodes(c, 1, span))
         return NULL;
@@ -229,29 +215,25 @@ static bool enter_collection(struct composer *c, struct jr_node *node,
     bool has_properties = opening->anchor != NULL || opening->tag != NULL;
     if (node == NULL)
         return false;
-    node->span = has_properties ? find_span(c, opening->event)
-                                : whole_span(c, opening->event);
+    node->span = has_properties ? find_span(c, opening->event) : whole_span(c, opening->event);
     node->span.end_line = node->span.line;
     node->span.end_column = node->span.column + 1;
     node->flow = opening->flow || is_in_flow(c);
     node->shared = is_node_shared(c, opening->anchor);
     if (c->depth == JR_DOC_MAX_DEPTH)
-        stop_composing(c, JR_CODE_NESTED_TOO_DEEPLY, node->span,
-                       "nested more than 64 deep");
+        stop_composing(c, JR_CODE_NESTED_TOO_DEEPLY, node->span, "nested more than 64 deep");
     if (c->stopped || !count_nodes(c, 1, node->span))
         return false;
     jr_tag_apply(c->diags, node, (const char *)opening->tag,
                  property_span(opening->event, node->span));
-    jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)opening->anchor,
-                   node);
+    jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)opening->anchor, node);
     c->open[c->depth++] = node;
     return true;
 }
 
-/* End a collection. In flow style its span is its whole text if that is on one
- * line; a block's end mark is the next token, and useless. */
-static struct jr_node *leave_collection(struct composer *c,
-                                        struct jr_node *node,
+/* End a collection. In flow style its span is its whole text if that is on one line; a block's end
+ * mark is the next token, and useless. */
+static struct jr_node *leave_collection(struct composer *c, struct jr_node *node,
                                         const struct opening *opening)
 {
     c->depth--;
@@ -262,14 +244,12 @@ static struct jr_node *leave_collection(struct composer *c,
     return node;
 }
 
-static struct jr_node *compose_sequence(struct composer *c,
-                                        const yaml_event_t *event)
+static struct jr_node *compose_sequence(struct composer *c, const yaml_event_t *event)
 {
     struct jr_arena *arena = &c->doc->arena;
     const struct opening opening = {event, event->data.sequence_start.anchor,
                                     event->data.sequence_start.tag,
-                                    event->data.sequence_start.style ==
-                                        YAML_FLOW_SEQUENCE_STYLE};
+                                    event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE};
     struct jr_node *node = jr_node_sequence(arena);
     if (!enter_collection(c, node, &opening))
         return NULL;
@@ -281,18 +261,16 @@ static struct jr_node *compose_sequence(struct composer *c,
 /* In block style the first key stands for the mapping. */
 static void span_first_key(struct jr_node *mapping, const struct jr_node *key)
 {
-    if (key->span.line == mapping->span.line &&
-        key->span.column == mapping->span.column &&
+    if (key->span.line == mapping->span.line && key->span.column == mapping->span.column &&
         key->span.end_line == mapping->span.line)
         mapping->span.end_column = key->span.end_column;
 }
 
-static struct jr_node *compose_mapping(struct composer *c,
-                                       const yaml_event_t *event)
+static struct jr_node *compose_mapping(struct composer *c, const yaml_event_t *event)
 {
-    const struct opening opening = {
-        event, event->data.mapping_start.anchor, event->data.mapping_start.tag,
-        event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE};
+    const struct opening opening = {event, event->data.mapping_start.anchor,
+                                    event->data.mapping_start.tag,
+                                    event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE};
     struct jr_node *node = jr_node_mapping(&c->doc->arena);
     if (!enter_collection(c, node, &opening))
         return NULL;
@@ -307,10 +285,8 @@ static struct jr_node *compose_mapping(struct composer *c,
     return leave_collection(c, node, &opening);
 }
 
-/* The node that an event begins; NULL at the end of a collection and after a
- * failure. */
-static struct jr_node *compose_event(struct composer *c,
-                                     const yaml_event_t *event)
+/* The node that an event begins; NULL at the end of a collection and after a failure. */
+static struct jr_node *compose_event(struct composer *c, const yaml_event_t *event)
 {
     if (event->type == YAML_ALIAS_EVENT)
         return compose_alias(c, event);
@@ -335,8 +311,7 @@ static struct jr_node *compose_next(struct composer *c)
 }
 
 /* Take one event; YAML_NO_EVENT after a failure. */
-static yaml_event_type_t take_yaml_event(struct composer *c,
-                                         struct jr_span *ret_span)
+static yaml_event_type_t take_yaml_event(struct composer *c, struct jr_span *ret_span)
 {
     yaml_event_t event;
     if (!next_yaml_event(c, &event))
@@ -354,31 +329,27 @@ static bool is_root_empty(const struct jr_node *root)
            span->line == span->end_line && span->column == span->end_column;
 }
 
-/* A tree that was cut short by a later syntax error is discarded, because its
- * missing rest would be reported as missing fields. A second document cuts
- * nothing. */
+/* A tree that was cut short by a later syntax error is discarded, because its missing rest would be
+ * reported as missing fields. A second document cuts nothing. */
 static struct jr_node *compose_stream(struct composer *c)
 {
     struct jr_span span, start = {c->doc->source, 1, 1, 1, 1};
     (void)take_yaml_event(c, &span);
     yaml_event_type_t type = take_yaml_event(c, &span);
     if (type == YAML_STREAM_END_EVENT)
-        stop_composing(c, JR_CODE_EMPTY_DOCUMENT, start,
-                       "the document is empty");
+        stop_composing(c, JR_CODE_EMPTY_DOCUMENT, start, "the document is empty");
     struct jr_node *root = compose_next(c);
     (void)take_yaml_event(c, &span);
     type = take_yaml_event(c, &span);
     if (root != NULL && is_root_empty(root) && !c->stopped)
-        stop_composing(c, JR_CODE_EMPTY_DOCUMENT, start,
-                       "the document is empty");
+        stop_composing(c, JR_CODE_EMPTY_DOCUMENT, start, "the document is empty");
     if (c->stopped)
         return NULL;
     if (type == YAML_DOCUMENT_START_EVENT)
         jr_diag_help(c->diags,
-                     jr_diags_error(c->diags, JR_CODE_SEVERAL_DOCUMENTS, span,
-                                    NULL, "a second document begins here"),
-                     "put what follows into a file of its own, and delete it "
-                     "here");
+                     jr_diags_error(c->diags, JR_CODE_SEVERAL_DOCUMENTS, span, NULL,
+                                    "a second document begins here"),
+                     "put what follows into a file of its own, and delete it here");
     return root;
 }
 
@@ -391,13 +362,11 @@ static void check_directives(struct composer *c)
     for (; count <= MAX_DIRECTIVES && (at = strstr(at, "%TAG")) != NULL; at++)
         count += at == text || strchr(breaks, at[-1]) != NULL;
     if (count > MAX_DIRECTIVES)
-        stop_composing(c, JR_CODE_WRONG_DIRECTIVE,
-                       (struct jr_span){c->doc->source, 1, 1, 1, 2},
+        stop_composing(c, JR_CODE_WRONG_DIRECTIVE, (struct jr_span){c->doc->source, 1, 1, 1, 2},
                        "more than 64 directives");
 }
 
-void jr_compose(struct jr_doc *doc, const char *text, size_t len,
-                struct jr_diags *diags)
+void jr_compose(struct jr_doc *doc, const char *text, size_t len, struct jr_diags *diags)
 {
     struct composer c = {.doc = doc, .diags = diags};
     if (!yaml_parser_initialize(&c.parser)) {

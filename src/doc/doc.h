@@ -1,19 +1,16 @@
 /*
- * YAML text to a tree of nodes that remember where they stood. The only user
- * of libyaml.
+ * YAML text to a tree of nodes that remember where they stood. The only user of libyaml.
  *
  *   text --jr_doc_load--> jr_doc --jr_doc_get/find--> jr_node
  *                            `--jr_doc_emit--> text
  *
- * Several documents become one tree by extends.h, override.h and interpolate.h,
- * in this order.
+ * Several documents become one tree by extends.h, override.h and interpolate.h, in this order.
  *
- * The composer works on libyaml's events, so aliases are expanded under limits
- * before memory is spent: bytes, depth, nodes, alias expansions, one document.
- * It finds duplicate keys. It knows nothing of jobs.
+ * The composer works on libyaml's events, so aliases are expanded under limits before memory is
+ * spent: bytes, depth, nodes, alias expansions, one document. It finds duplicate keys. It knows
+ * nothing of jobs.
  *
- * source_reader.c loads documents, node.c knows nodes, and emit.c writes
- * them.
+ * source_reader.c loads documents, node.c knows nodes, and emit.c writes them.
  */
 #ifndef JR_DOC_H
 #define JR_DOC_H
@@ -32,14 +29,10 @@
 #define JR_DOC_MAX_NODES   100000u
 #define JR_DOC_MAX_ALIASES 1000u
 
-enum __attribute__((packed)) jr_node_kind {
-    JR_NODE_SCALAR,
-    JR_NODE_SEQUENCE,
-    JR_NODE_MAPPING
-};
+enum __attribute__((packed)) jr_node_kind { JR_NODE_SCALAR, JR_NODE_SEQUENCE, JR_NODE_MAPPING };
 
-/* What a scalar is by the YAML 1.2 core schema, strictly: `yes`, `010`, `1_0`
- * and everything quoted are strings. */
+/* What a scalar is by the YAML 1.2 core schema, strictly: `yes`, `010`, `1_0` and everything quoted
+ * are strings. */
 enum jr_scalar_type {
     JR_SCALAR_NULL,
     JR_SCALAR_BOOL,
@@ -52,11 +45,11 @@ struct jr_node;
 
 /* A scalar that had ${...} in it, or an escaped one. */
 struct jr_filled {
-    const char *written; /* as it stands in its source: what messages quote */
-    const char *kept;    /* as a source can state it without the secrets in it;
-                            NULL: its text holds none */
+    const char *written;        /* as it stands in its source: what messages quote */
+    const char *kept;           /* as a source can state it without the secrets in it;
+                                   NULL: its text holds none */
     const struct jr_node *from; /* the scalar that it repeats, or NULL */
-    bool unknown; /* its value is not known; its text is that of the source */
+    bool unknown;               /* its value is not known; its text is that of the source */
 };
 
 struct jr_pair {
@@ -99,62 +92,57 @@ struct jr_doc {
     struct jr_source *source;
     struct jr_route *routes; /* of the files that it extends */
     size_t routes_count;
-    bool dollars;          /* a scalar has "${" in it */
-    struct jr_strv hidden; /* what is secret of the values that were put in */
+    bool dollars;                /* a scalar has "${" in it */
+    struct jr_strv hidden;       /* what is secret of the values that were put in */
     struct jr_strv hidden_names; /* the variable of each */
 };
 
-#define JR_DOC_INIT                                                            \
-    {                                                                          \
-        0                                                                      \
+#define JR_DOC_INIT                                                                                \
+    {                                                                                              \
+        0                                                                                          \
     }
 
 /* Compose `text` (any bytes; copied) under the name that positions show. All
  * that is wrong goes to `diags`, which quote the doc's source: release the
  * diags first, and the doc in any case. Returns 0, with or without findings, or
  * -1 when there is no tree to walk. */
-int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
-                size_t len, struct jr_diags *diags);
+int jr_doc_load(struct jr_doc *ret, const char *name, const char *text, size_t len,
+                struct jr_diags *diags);
 
-/* The same for a file: regular files only, at most JR_DOC_MAX_BYTES, "-" is
- * standard input (named `stdin`). A file that cannot be read is a diagnostic
- * at line 0. */
-int jr_doc_load_file(struct jr_doc *ret, const char *path,
-                     struct jr_diags *diags);
+/* The same for a file: regular files only, at most JR_DOC_MAX_BYTES, "-" is standard input (named
+ * `stdin`). A file that cannot be read is a diagnostic at line 0. */
+int jr_doc_load_file(struct jr_doc *ret, const char *path, struct jr_diags *diags);
 
 /* The same for one value on the command line, which begins at byte `from` of
  * `text` and has its positions there. A value of blanks is null. */
-int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
-                      size_t from, struct jr_diags *diags);
+int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text, size_t from,
+                      struct jr_diags *diags);
 
-/* Free the tree and all that it points at. A zeroed or failed doc is
- * allowed. */
+/* Free the tree and all that it points at. A zeroed or failed doc is allowed. */
 void jr_doc_release(struct jr_doc *doc);
 
 /* The type of a scalar, whose text decides when it is plain. */
 enum jr_scalar_type jr_scalar_type(const struct jr_node *node);
 
-/* The value of a key of a mapping. NULL if it has no such key, or the node is
- * NULL or no mapping. */
+/* The value of a key of a mapping. NULL if it has no such key, or the node is NULL or no
+ * mapping. */
 struct jr_node *jr_doc_get(const struct jr_node *mapping, const char *key);
 
 /* The same for the pair, key and value. */
 struct jr_pair *jr_doc_pair(const struct jr_node *mapping, const char *key);
 
-/* Follow a dotted path with [i] for sequences ("results.fields.x.min",
- * "hosts[2]") from `node`; NULL where it ends early. */
+/* Follow a dotted path with [i] for sequences ("results.fields.x.min", "hosts[2]") from `node`;
+ * NULL where it ends early. */
 struct jr_node *jr_doc_find(const struct jr_node *node, const char *path);
 
 /* Building and changing trees. */
 
-/* A new scalar in `arena` with a copy of the text, without a position. NULL if
- * memory runs out, or for a NULL text, for which there was none. */
-struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
-                               bool plain);
+/* A new scalar in `arena` with a copy of the text, without a position. NULL if memory runs out, or
+ * for a NULL text, for which there was none. */
+struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text, bool plain);
 
 /* The same for the first `len` bytes of a text, which is not NULL. */
-struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
-                                 size_t len, bool plain);
+struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text, size_t len, bool plain);
 
 /* A new mapping without pairs or position. NULL if memory runs out. */
 struct jr_node *jr_node_mapping(struct jr_arena *arena);
@@ -162,36 +150,31 @@ struct jr_node *jr_node_mapping(struct jr_arena *arena);
 /* A new sequence without items or position. NULL if memory runs out. */
 struct jr_node *jr_node_sequence(struct jr_arena *arena);
 
-/* A deep copy of a tree, in `arena`; of NULL it is NULL. It keeps positions
- * and what ${...} did to scalars, but points at none of the nodes that others
- * were merged over or filled in from. */
+/* A deep copy of a tree, in `arena`; of NULL it is NULL. It keeps positions and what ${...} did to
+ * scalars, but points at none of the nodes that others were merged over or filled in from. */
 struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *);
 
-/* Append an item to a sequence. A NULL item, for which there was no memory,
- * adds nothing. */
-void jr_node_append(struct jr_arena *arena, struct jr_node *sequence,
-                    struct jr_node *item);
+/* Append an item to a sequence. A NULL item, for which there was no memory, adds nothing. */
+void jr_node_append(struct jr_arena *arena, struct jr_node *sequence, struct jr_node *item);
 
-/* Append a pair, whether or not the key is there already: for many keys that
- * are known to differ. A NULL key or value, for which there was no memory, adds
- * nothing. */
-void jr_node_add(struct jr_arena *arena, struct jr_node *mapping,
-                 struct jr_node *key, struct jr_node *value);
+/* Append a pair, whether or not the key is there already: for many keys that are known to differ. A
+ * NULL key or value, for which there was no memory, adds nothing. */
+void jr_node_add(struct jr_arena *arena, struct jr_node *mapping, struct jr_node *key,
+                 struct jr_node *value);
 
-/* Set or replace a key, which is written as a string; looked for from the first
- * on. */
-void jr_node_set(struct jr_arena *arena, struct jr_node *mapping,
-                 const char *key, struct jr_node *value);
+/* Set or replace a key, which is written as a string; looked for from the first on. */
+void jr_node_set(struct jr_arena *arena, struct jr_node *mapping, const char *key,
+                 struct jr_node *value);
 
 /* Put `value` at a dotted path, making what is missing or null on the way:
  * mappings, and sequences where [i] is the next free index. False, and nothing
  * changed, where the path is malformed or leads through something else. */
-bool jr_node_set_path(struct jr_arena *arena, struct jr_node *mapping,
-                      const char *path, struct jr_node *value);
+bool jr_node_set_path(struct jr_arena *arena, struct jr_node *mapping, const char *path,
+                      struct jr_node *value);
 
-/* Append the tree as block YAML that reads back to the same values under
- * YAML 1.2 core and 1.1 readers alike: a string that any of them could take for
- * something else is quoted; short scalar sequences go on one line. */
+/* Append the tree as block YAML that reads back to the same values under YAML 1.2 core and 1.1
+ * readers alike: a string that any of them could take for something else is quoted; short scalar
+ * sequences go on one line. */
 void jr_doc_emit(struct jr_buf *out, const struct jr_node *node);
 
 /* Append the value on one line, in flow style, without a line break. */

@@ -1,8 +1,7 @@
 /*
- * The YAML 1.2 core schema, made stricter where it and YAML 1.1 read the same
- * text differently: 0x10, 0o10 and 010 are 16, 8 and 10 to one and 16, a string
- * and 8 to the other. Here they are strings, so that a field that wants an
- * integer refuses them instead of guessing.
+ * The YAML 1.2 core schema, made stricter where it and YAML 1.1 read the same text differently:
+ * 0x10, 0o10 and 010 are 16, 8 and 10 to one and 16, a string and 8 to the other. Here they are
+ * strings, so that a field that wants an integer refuses them instead of guessing.
  */
 #include "doc/emit.h"
 
@@ -32,8 +31,7 @@ static bool is_null_word(const char *text)
 
 static bool is_bool(const char *text)
 {
-    static const char *const words[] = {"true",  "True",  "TRUE", "false",
-                                        "False", "FALSE", NULL};
+    static const char *const words[] = {"true", "True", "TRUE", "false", "False", "FALSE", NULL};
     return is_one_of(text, words);
 }
 
@@ -46,12 +44,11 @@ static bool is_int(const char *text)
 {
     text = skip_sign(text);
     size_t digits = strspn(text, DIGITS);
-    return digits != 0 && text[digits] == '\0' &&
-           (digits == 1 || text[0] != '0');
+    return digits != 0 && text[digits] == '\0' && (digits == 1 || text[0] != '0');
 }
 
-/* [-+]? ( \.[0-9]+ | [0-9]+ (\.[0-9]*)? ) ([eE][-+]?[0-9]+)?, with a point or
- * an exponent: without either it is an integer, or nothing. */
+/* [-+]? ( \.[0-9]+ | [0-9]+ (\.[0-9]*)? ) ([eE][-+]?[0-9]+)?, with a point or an exponent: without
+ * either it is an integer, or nothing. */
 static bool is_decimal_float(const char *text)
 {
     text = skip_sign(text);
@@ -94,20 +91,18 @@ enum jr_scalar_type jr_scalar_type(const struct jr_node *node)
     return is_float(node->text) ? JR_SCALAR_FLOAT : JR_SCALAR_STRING;
 }
 
-/* Whether a code point may be written as it is: printable to YAML, and visible
- * to a reader of the file. */
+/* Whether a code point may be written as it is: printable to YAML, and visible to a reader of the
+ * file. */
 static bool is_point_shown(uint32_t point)
 {
     return jr_utf8_is_shown(point) && point != 0xfffe && point != 0xffff;
 }
 
-/* What some reader takes for null, a boolean, an infinity or a merge; in any
- * case of letters. */
+/* What some reader takes for null, a boolean, an infinity or a merge; in any case of letters. */
 static bool is_reserved(const char *text)
 {
-    static const char *const words[] = {"~",    "null", "true", "false", "yes",
-                                        "no",   "on",   "y",    "n",     "off",
-                                        ".inf", ".nan", "=",    "<<"};
+    static const char *const words[] = {"~", "null", "true", "false", "yes",  "no", "on",
+                                        "y", "n",    "off",  ".inf",  ".nan", "=",  "<<"};
     text += *text == '-' || *text == '+';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(text, words[i]) == 0)
@@ -121,16 +116,14 @@ static bool is_numeric(const char *text, size_t len)
     if (strpbrk(text, "0123456789.") == NULL)
         return false;
     const char *digits = text + (*text == '-' || *text == '+');
-    if (digits[0] == '0' && digits[1] != '\0' &&
-        strchr("xXoObB", digits[1]) != NULL)
+    if (digits[0] == '0' && digits[1] != '\0' && strchr("xXoObB", digits[1]) != NULL)
         return true;
     return strspn(text, "0123456789_.:+-eETtZz ") == len;
 }
 
-/* What may not begin a plain scalar. '-' may, before a letter, a digit or
- * another one, except for the mark of a document. At the start of a line `<` by
- * seven would be the mark of a merge's conflict, and at that of a file some
- * words tell of XML or a web page. */
+/* What may not begin a plain scalar. '-' may, before a letter, a digit or another one, except for
+ * the mark of a document. At the start of a line `<` by seven would be the mark of a merge's
+ * conflict, and at that of a file some words tell of XML or a web page. */
 static bool is_bad_start(const char *text)
 {
     if (strchr("?:,[]{}#&*!|>'\"%@` ", *text) != NULL)
@@ -155,8 +148,8 @@ static bool is_indicator(const char *text, size_t i, bool flow)
 bool jr_quote_needless(const char *text, size_t len, bool flow)
 {
     uint32_t point;
-    if (len == 0 || is_bad_start(text) || is_reserved(text) ||
-        is_numeric(text, len) || text[len - 1] == ' ')
+    if (len == 0 || is_bad_start(text) || is_reserved(text) || is_numeric(text, len) ||
+        text[len - 1] == ' ')
         return false;
     for (size_t i = 0, size; i < len; i += size) {
         size = jr_utf8_decode(text + i, len - i, &point);
@@ -166,8 +159,8 @@ bool jr_quote_needless(const char *text, size_t len, bool flow)
     return true;
 }
 
-/* An indentation indicator is never needed: a text that begins with a blank is
- * left to the quotes. */
+/* An indentation indicator is never needed: a text that begins with a blank is left to the
+ * quotes. */
 bool jr_quote_literal(const char *text, size_t len)
 {
     uint32_t point;
@@ -175,8 +168,7 @@ bool jr_quote_literal(const char *text, size_t len)
         return false;
     for (size_t i = 0, size; i < len; i += size) {
         size = jr_utf8_decode(text + i, len - i, &point);
-        if (size == 0 ||
-            (!is_point_shown(point) && point != '\n' && point != '\t'))
+        if (size == 0 || (!is_point_shown(point) && point != '\n' && point != '\t'))
             return false;
     }
     return true;
@@ -185,8 +177,7 @@ bool jr_quote_literal(const char *text, size_t len)
 static void add_escape(struct jr_buf *out, uint32_t point)
 {
     static const char shorthands[][2] = {
-        {'"', '"'},  {'\\', '\\'}, {'\n', 'n'},
-        {'\t', 't'}, {'\r', 'r'},  {'\033', 'e'},
+        {'"', '"'}, {'\\', '\\'}, {'\n', 'n'}, {'\t', 't'}, {'\r', 'r'}, {'\033', 'e'},
     };
     for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++)
         if (point == (unsigned char)shorthands[i][0]) {
@@ -216,12 +207,10 @@ void jr_quote_double(struct jr_buf *out, const char *text, size_t len)
 }
 
 /*
- * The emitter. A scalar that is a value of the core schema (null, boolean,
- * number) is written unchanged, so that its text survives; an empty null is
- * written as `null`. A string is quoted whenever a reader of YAML 1.2 or 1.1
- * could take it for anything else. (1e3 is a float to YAML 1.2 and to us,
- * and a string to PyYAML: there is no spelling that keeps its text for
- * both.)
+ * The emitter. A scalar that is a value of the core schema (null, boolean, number) is written
+ * unchanged, so that its text survives; an empty null is written as `null`. A string is quoted
+ * whenever a reader of YAML 1.2 or 1.1 could take it for anything else. (1e3 is a float to YAML 1.2
+ * and to us, and a string to PyYAML: there is no spelling that keeps its text for both.)
  */
 
 enum {
@@ -230,27 +219,24 @@ enum {
     MAX_KEY = 1000 /* bytes; libyaml reads `key:` up to 1,024 characters */
 };
 
-static void emit_entries(struct jr_buf *out, const struct jr_node *node,
-                         unsigned indent, bool started);
+static void emit_entries(struct jr_buf *out, const struct jr_node *node, unsigned indent,
+                         bool started);
 
-static void emit_scalar(struct jr_buf *out, const struct jr_node *node,
-                        bool flow)
+static void emit_scalar(struct jr_buf *out, const struct jr_node *node, bool flow)
 {
     enum jr_scalar_type type = jr_scalar_type(node);
     if (node->meant && type == JR_SCALAR_STRING)
         jr_buf_str(out, "!!str ");
     if (type == JR_SCALAR_NULL && node->len == 0)
         jr_buf_str(out, "null");
-    else if (type != JR_SCALAR_STRING ||
-             jr_quote_needless(node->text, node->len, flow))
+    else if (type != JR_SCALAR_STRING || jr_quote_needless(node->text, node->len, flow))
         jr_buf_add(out, node->text, node->len);
     else
         jr_quote_double(out, node->text, node->len);
 }
 
 /* A key is text, whatever its type: an empty one is not null. */
-static void emit_key(struct jr_buf *out, const struct jr_node *key,
-                     unsigned indent)
+static void emit_key(struct jr_buf *out, const struct jr_node *key, unsigned indent)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (key->len == 0)
@@ -289,8 +275,7 @@ static bool emit_flow(struct jr_buf *out, const struct jr_node *node)
     for (size_t i = 0; i < node->count; i++) {
         const struct jr_node *item = node->items[i];
         if (item->kind != JR_NODE_SCALAR || item->len > WIDTH ||
-            memchr(item->text, '\n', item->len) != NULL ||
-            text.len > (size_t)4 * WIDTH)
+            memchr(item->text, '\n', item->len) != NULL || text.len > (size_t)4 * WIDTH)
             return false;
         jr_buf_str(&text, i == 0 ? "" : ", ");
         emit_scalar(&text, item, true);
@@ -303,10 +288,9 @@ static bool emit_flow(struct jr_buf *out, const struct jr_node *node)
     return true;
 }
 
-/* The text in literal style. The mark after | tells how it ends: with no line
- * break, with one, or with more. */
-static void emit_literal(struct jr_buf *out, const struct jr_node *node,
-                         unsigned indent)
+/* The text in literal style. The mark after | tells how it ends: with no line break, with one, or
+ * with more. */
+static void emit_literal(struct jr_buf *out, const struct jr_node *node, unsigned indent)
 {
     const char *text = node->text, *end = text + node->len;
     bool ended = end[-1] == '\n';
@@ -320,11 +304,10 @@ static void emit_literal(struct jr_buf *out, const struct jr_node *node,
     }
 }
 
-/* Write the value after `key:` or `-`, and the end of the line. A value of
- * several lines is indented by `indent`; after a `-`, its first entry stays on
- * the line. */
-static void emit_value(struct jr_buf *out, const struct jr_node *node,
-                       unsigned indent, bool behind_dash)
+/* Write the value after `key:` or `-`, and the end of the line. A value of several lines is
+ * indented by `indent`; after a `-`, its first entry stays on the line. */
+static void emit_value(struct jr_buf *out, const struct jr_node *node, unsigned indent,
+                       bool behind_dash)
 {
     if (node->kind == JR_NODE_SCALAR) {
         if (jr_quote_literal(node->text, node->len)) {
@@ -343,10 +326,10 @@ static void emit_value(struct jr_buf *out, const struct jr_node *node,
     jr_buf_char(out, '\n');
 }
 
-/* The entries of a collection, one below the other. `started`: the first one
- * begins on the current line. */
-static void emit_entries(struct jr_buf *out, const struct jr_node *node,
-                         unsigned indent, bool started)
+/* The entries of a collection, one below the other. `started`: the first one begins on the current
+ * line. */
+static void emit_entries(struct jr_buf *out, const struct jr_node *node, unsigned indent,
+                         bool started)
 {
     for (size_t i = 0; i < node->count; i++) {
         if (i != 0 || !started)
@@ -375,8 +358,7 @@ void jr_doc_emit(struct jr_buf *out, const struct jr_node *node)
     jr_buf_char(out, '\n');
 }
 
-static void emit_inline(struct jr_buf *out, const struct jr_node *node,
-                        bool flow)
+static void emit_inline(struct jr_buf *out, const struct jr_node *node, bool flow)
 {
     if (node->kind == JR_NODE_SCALAR) {
         emit_scalar(out, node, flow);

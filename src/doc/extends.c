@@ -30,13 +30,10 @@ struct family {
     bool failed, stopped; /* at a mistake; at a limit */
 };
 
-static struct jr_node *merge_parents(struct family *family,
-                                     struct member *member);
+static struct jr_node *merge_parents(struct family *family, struct member *member);
 
-static struct jr_diag *report_extends(struct family *family,
-                                      enum jr_diag_code code,
-                                      const struct jr_node *at,
-                                      const char *message)
+static struct jr_diag *report_extends(struct family *family, enum jr_diag_code code,
+                                      const struct jr_node *at, const char *message)
 {
     family->failed = true;
     return jr_diags_error(family->diags, code, at->span, EXTENDS, "%s",
@@ -44,8 +41,7 @@ static struct jr_diag *report_extends(struct family *family,
 }
 
 /* The path of a parent as people see it: `'../base.yaml'`. */
-static const char *quoted_parent(struct family *family,
-                                 const struct jr_node *path)
+static const char *quoted_parent(struct family *family, const struct jr_node *path)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_char(&text, '\'');
@@ -66,8 +62,7 @@ static void add_parent_chain(struct jr_buf *out, const struct member *first,
 }
 
 static void refuse_circle(struct family *family, const struct jr_node *path,
-                          const struct member *again,
-                          const struct member *member)
+                          const struct member *again, const struct member *member)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&text, "'extends' goes in a circle: ");
@@ -77,18 +72,15 @@ static void refuse_circle(struct family *family, const struct jr_node *path,
 }
 
 /* base: the file base.jobrun.yaml, or one whose name is nearest. */
-static bool help_with_near_parent(const struct family *family,
-                                  const struct jr_reading *reading,
-                                  const struct jr_node *path,
-                                  struct jr_diag *diag)
+static bool help_with_near_parent(const struct family *family, const struct jr_reading *reading,
+                                  const struct jr_node *path, struct jr_diag *diag)
 {
     JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT, near = JR_BUF_INIT;
     size_t len = strlen(reading->from->folder) + 1;
     if (path->text[0] == '/' || path->filled != NULL)
         return false;
     jr_buf_printf(&whole, "%s/%s", reading->from->folder, path->text);
-    if (whole.failed || !jr_near_file_find(&near, whole.data) || near.failed ||
-        near.len <= len)
+    if (whole.failed || !jr_near_file_find(&near, whole.data) || near.failed || near.len <= len)
         return false;
     jr_buf_clear(&whole);
     jr_buf_escaped(&whole, near.data + len, near.len - len);
@@ -97,40 +89,31 @@ static bool help_with_near_parent(const struct family *family,
     return true;
 }
 
-static void refuse_unread_parent(struct family *family,
-                                 const struct jr_reading *reading,
-                                 const struct jr_node *path,
-                                 const struct jr_error *err)
+static void refuse_unread_parent(struct family *family, const struct jr_reading *reading,
+                                 const struct jr_node *path, const struct jr_error *err)
 {
     struct jr_arena *arena = &family->doc->arena;
-    const char *message = jr_arena_printf(
-        arena, "cannot extend %s: %s", quoted_parent(family, path), err->text);
+    const char *message =
+        jr_arena_printf(arena, "cannot extend %s: %s", quoted_parent(family, path), err->text);
     if (err->sys == ENOMEM) {
         (void)report_extends(family, JR_CODE_INTERNAL, path, NULL);
         return;
     }
-    struct jr_diag *diag =
-        report_extends(family,
-                       reading->outside ? JR_CODE_PARENT_OUTSIDE_ROOT
-                                        : JR_CODE_PARENT_UNREADABLE,
-                       path, message);
+    struct jr_diag *diag = report_extends(
+        family, reading->outside ? JR_CODE_PARENT_OUTSIDE_ROOT : JR_CODE_PARENT_UNREADABLE, path,
+        message);
     if (reading->outside)
-        jr_diag_help(
-            family->diags, diag,
-            "--root DIR sets the folder below which files may be read");
-    else if (strstr(path->text, "://") != NULL)
         jr_diag_help(family->diags, diag,
-                     "a parent is a file: download it, and write its path");
+                     "--root DIR sets the folder below which files may be read");
+    else if (strstr(path->text, "://") != NULL)
+        jr_diag_help(family->diags, diag, "a parent is a file: download it, and write its path");
     else if (path->text[0] == '~')
         jr_diag_help(family->diags, diag,
-                     "only a shell expands ~: write the path from the folder "
-                     "of this file");
-    else if (err->sys == ENOENT &&
-             !help_with_near_parent(family, reading, path, diag))
+                     "only a shell expands ~: write the path from the folder of this file");
+    else if (err->sys == ENOENT && !help_with_near_parent(family, reading, path, diag))
         jr_diag_help(family->diags, diag, "paths are relative to %s",
-                     reading->from->name[0] == '\0'
-                         ? "the current folder"
-                         : "the folder of this file");
+                     reading->from->name[0] == '\0' ? "the current folder"
+                                                    : "the folder of this file");
 }
 
 static struct member *find_member(const struct family *family, const char *id)
@@ -142,15 +125,13 @@ static struct member *find_member(const struct family *family, const char *id)
     return id == NULL ? NULL : member;
 }
 
-static struct member *add_family_member(struct family *family,
-                                        const struct jr_file *file,
+static struct member *add_family_member(struct family *family, const struct jr_file *file,
                                         const struct member *child)
 {
     struct member *member = jr_arena_alloc(&family->doc->arena, sizeof *member);
     if (member == NULL)
         return NULL;
-    *member =
-        (struct member){.file = *file, .child = child, .next = family->members};
+    *member = (struct member){.file = *file, .child = child, .next = family->members};
     family->members = member;
     family->files++;
     return member;
@@ -160,14 +141,13 @@ static struct member *add_family_member(struct family *family,
 static void note_route(struct jr_doc *doc, const struct jr_source *source,
                        const struct jr_node *path)
 {
-    struct jr_route *route = jr_arena_push(&doc->arena, &doc->routes,
-                                           &doc->routes_count, sizeof *route);
+    struct jr_route *route =
+        jr_arena_push(&doc->arena, &doc->routes, &doc->routes_count, sizeof *route);
     if (route != NULL)
         *route = (struct jr_route){source, path->span};
 }
 
-static const struct jr_route *find_route(const struct jr_doc *doc,
-                                         const struct jr_source *source)
+static const struct jr_route *find_route(const struct jr_doc *doc, const struct jr_source *source)
 {
     size_t i = 0;
     while (i < doc->routes_count && doc->routes[i].source != source)
@@ -175,22 +155,18 @@ static const struct jr_route *find_route(const struct jr_doc *doc,
     return source == NULL || i == doc->routes_count ? NULL : &doc->routes[i];
 }
 
-void jr_extends_relate(const struct jr_doc *doc, struct jr_diags *diags,
-                       size_t first)
+void jr_extends_relate(const struct jr_doc *doc, struct jr_diags *diags, size_t first)
 {
     for (size_t i = first; i < diags->count; i++) {
-        const struct jr_route *route =
-            find_route(doc, diags->items[i].span.source);
+        const struct jr_route *route = find_route(doc, diags->items[i].span.source);
         for (size_t steps = 0; route != NULL && steps < JR_EXTENDS_MAX_FILES;
              steps++, route = find_route(doc, route->at.source))
-            jr_diag_relate_route(diags, &diags->items[i], route->at,
-                                 "extended here");
+            jr_diag_relate_route(diags, &diags->items[i], route->at, "extended here");
     }
 }
 
 /* Make a tree of what was read. */
-static void compose_parent(struct family *family, struct member *member,
-                           const struct jr_buf *text,
+static void compose_parent(struct family *family, struct member *member, const struct jr_buf *text,
                            const struct jr_node *path)
 {
     struct jr_doc doc;
@@ -202,9 +178,8 @@ static void compose_parent(struct family *family, struct member *member,
     if (doc.source != NULL)
         note_route(family->doc, doc.source, path);
     if (doc.root != NULL && doc.root->kind != JR_NODE_MAPPING)
-        (void)report_extends(
-            family, JR_CODE_PARENT_UNREADABLE, path,
-            "cannot extend a file that is not a mapping of fields");
+        (void)report_extends(family, JR_CODE_PARENT_UNREADABLE, path,
+                             "cannot extend a file that is not a mapping of fields");
     else
         member->root = doc.root;
     family->failed |= family->diags->errors > errors;
@@ -212,8 +187,8 @@ static void compose_parent(struct family *family, struct member *member,
     jr_arena_adopt(&family->doc->arena, &doc.arena);
 }
 
-static bool is_within_limits(struct family *family, const struct jr_node *path,
-                             size_t bytes, bool is_new)
+static bool is_within_limits(struct family *family, const struct jr_node *path, size_t bytes,
+                             bool is_new)
 {
     family->bytes += bytes;
     family->times++;
@@ -232,8 +207,7 @@ static bool is_within_limits(struct family *family, const struct jr_node *path,
 
 /* The tree of a file that was read, merged with its parents. */
 static struct jr_node *load_parent(struct family *family, struct member *child,
-                                   const struct jr_reading *reading,
-                                   const struct jr_node *path)
+                                   const struct jr_reading *reading, const struct jr_node *path)
 {
     struct member *member = find_member(family, reading->file.id);
     if (!is_within_limits(family, path, reading->text.len, member == NULL))
@@ -259,8 +233,7 @@ static struct jr_node *parent_tree(struct family *family, struct member *child,
     struct jr_file here;
     struct jr_reading reading = {
         .path = path->text,
-        .from = jr_parent_choices_from(&family->extends->choices, path,
-                                       &child->file, &here),
+        .from = jr_parent_choices_from(&family->extends->choices, path, &child->file, &here),
         .arena = &family->doc->arena};
     struct jr_error err = {0};
     struct jr_node *root = NULL;
@@ -276,8 +249,7 @@ static struct jr_node *parent_tree(struct family *family, struct member *child,
 
 static bool is_no_parent(const struct jr_node *node)
 {
-    return node->kind == JR_NODE_SCALAR &&
-           jr_scalar_type(node) == JR_SCALAR_NULL;
+    return node->kind == JR_NODE_SCALAR && jr_scalar_type(node) == JR_SCALAR_NULL;
 }
 
 static bool is_path_scalar(const struct jr_node *node)
@@ -289,8 +261,8 @@ static bool is_path_scalar(const struct jr_node *node)
 static bool is_parent_name(const char *name)
 {
     return *name != '\0' &&
-           name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
-                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
+               '\0';
 }
 
 static size_t count_parents(const struct jr_node *value)
@@ -299,32 +271,26 @@ static size_t count_parents(const struct jr_node *value)
 }
 
 /* What is stated for a parent, or was chosen for its name. */
-static struct jr_node *parent_path(const struct family *family,
-                                   struct jr_node *value, size_t i)
+static struct jr_node *parent_path(const struct family *family, struct jr_node *value, size_t i)
 {
     if (value->kind == JR_NODE_SCALAR)
         return value;
     if (value->kind == JR_NODE_SEQUENCE)
         return value->items[i];
     const struct jr_pair *pair = &value->pairs[i];
-    struct jr_node *chosen =
-        jr_parent_choices_path(&family->extends->choices, pair->key->text);
+    struct jr_node *chosen = jr_parent_choices_path(&family->extends->choices, pair->key->text);
     return chosen != NULL ? chosen : pair->value;
 }
 
 /* Remember the names of a mapping of parents. */
-static void note_parent_names(struct family *family,
-                              const struct jr_node *value)
+static void note_parent_names(struct family *family, const struct jr_node *value)
 {
-    for (size_t i = 0; value->kind == JR_NODE_MAPPING && i < value->count;
-         i++) {
+    for (size_t i = 0; value->kind == JR_NODE_MAPPING && i < value->count; i++) {
         const struct jr_node *key = value->pairs[i].key;
         if (!is_parent_name(key->text))
             (void)report_extends(family, JR_CODE_WRONG_VALUE, key,
-                                 "a parent's name has letters, digits, '_' "
-                                 "and '-' only");
-        jr_parent_choices_note(&family->extends->choices, &family->doc->arena,
-                               key->text);
+                                 "a parent's name has letters, digits, '_' and '-' only");
+        jr_parent_choices_note(&family->extends->choices, &family->doc->arena, key->text);
     }
 }
 
@@ -355,8 +321,8 @@ static bool check_paths(struct family *family, struct jr_node *value)
 }
 
 /* A mapping without what is about its file. */
-static struct jr_node *copy_without(struct jr_arena *arena,
-                                    struct jr_node *mapping, const char *key)
+static struct jr_node *copy_without(struct jr_arena *arena, struct jr_node *mapping,
+                                    const char *key)
 {
     if (mapping == NULL || jr_doc_pair(mapping, key) == NULL)
         return mapping;
@@ -373,8 +339,7 @@ static struct jr_node *copy_without(struct jr_arena *arena,
     return out;
 }
 
-static struct jr_node *merge_over(struct family *family, struct jr_node *base,
-                                  struct jr_node *over)
+static struct jr_node *merge_over(struct family *family, struct jr_node *base, struct jr_node *over)
 {
     const struct jr_shapes *shapes = family->extends->shapes;
     const struct jr_merger merger = {&family->doc->arena, shapes};
@@ -384,8 +349,7 @@ static struct jr_node *merge_over(struct family *family, struct jr_node *base,
 }
 
 /* Read the parents of a member and merge it over them. */
-static struct jr_node *merge_parents(struct family *family,
-                                     struct member *member)
+static struct jr_node *merge_parents(struct family *family, struct member *member)
 {
     struct jr_arena *arena = &family->doc->arena;
     struct jr_node *value = NULL, *base = NULL;
@@ -404,25 +368,21 @@ static struct jr_node *merge_parents(struct family *family,
         base = merge_over(family, base, copy_without(arena, parent, TEMPLATE));
     }
     member->open = false;
-    member->root =
-        merge_over(family, base, copy_without(arena, member->root, EXTENDS));
+    member->root = merge_over(family, base, copy_without(arena, member->root, EXTENDS));
     return member->root;
 }
 
 static void check_choices(struct family *family)
 {
     if (!family->failed &&
-        !jr_parent_choices_check(&family->extends->choices, &family->doc->arena,
-                                 family->diags))
+        !jr_parent_choices_check(&family->extends->choices, &family->doc->arena, family->diags))
         family->failed = true;
 }
 
-int jr_extends_merge(struct jr_doc *doc, struct jr_extends *extends,
-                     struct jr_diags *diags)
+int jr_extends_merge(struct jr_doc *doc, struct jr_extends *extends, struct jr_diags *diags)
 {
     struct family family = {.doc = doc, .extends = extends, .diags = diags};
-    if (doc->root->kind != JR_NODE_MAPPING ||
-        jr_doc_pair(doc->root, EXTENDS) == NULL) {
+    if (doc->root->kind != JR_NODE_MAPPING || jr_doc_pair(doc->root, EXTENDS) == NULL) {
         check_choices(&family);
         return family.failed ? -1 : 0;
     }

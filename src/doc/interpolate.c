@@ -16,13 +16,10 @@
 enum { MOST_TOLD = 8, MOST_PLACED = 1000 };
 
 static void fill_tree(struct jr_interpolator *filler, struct jr_node *node,
-                      const struct jr_shape *shape,
-                      const struct jr_node_step *at);
+                      const struct jr_shape *shape, const struct jr_node_step *at);
 
-struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
-                                     struct jr_filling *filling,
-                                     enum jr_diag_code code,
-                                     const struct jr_interpolation *at,
+struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler, struct jr_filling *filling,
+                                     enum jr_diag_code code, const struct jr_interpolation *at,
                                      const char *format, ...)
 {
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -43,12 +40,10 @@ struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
                           message == NULL ? "out of memory" : message);
 }
 
-void jr_interpolate_add(struct jr_interpolator *filler,
-                        struct jr_filling *filling, const char *text,
-                        size_t len)
+void jr_interpolate_add(struct jr_interpolator *filler, struct jr_filling *filling,
+                        const char *text, size_t len)
 {
-    const struct jr_interpolation all = {JR_INTERPOLATION_TEXT, 0,
-                                         filling->node->len};
+    const struct jr_interpolation all = {JR_INTERPOLATION_TEXT, 0, filling->node->len};
     filler->spent += len;
     if (filler->spent <= JR_FILL_MAX_BYTES) {
         if (filling->keep)
@@ -59,14 +54,13 @@ void jr_interpolate_add(struct jr_interpolator *filler,
     }
     filling->unknown = true;
     if (!filler->stopped)
-        (void)jr_interpolate_error(
-            filler, filling, JR_CODE_REFERENCES_TOO_LARGE, &all,
-            "all ${...} together insert more than 1 MiB");
+        (void)jr_interpolate_error(filler, filling, JR_CODE_REFERENCES_TOO_LARGE, &all,
+                                   "all ${...} together insert more than 1 MiB");
     filler->stopped = true;
 }
 
-void jr_interpolate_part(struct jr_interpolator *filler,
-                         struct jr_filling *filling, size_t from, size_t to)
+void jr_interpolate_part(struct jr_interpolator *filler, struct jr_filling *filling, size_t from,
+                         size_t to)
 {
     const char *text = filling->node->text;
     struct jr_interpolation part;
@@ -74,18 +68,16 @@ void jr_interpolate_part(struct jr_interpolator *filler,
            jr_interpolation_next(text, to, &from, &part)) {
         filling->parts++;
         if (part.kind == JR_INTERPOLATION_TEXT) {
-            jr_interpolate_add(filler, filling, text + part.start,
-                               part.end - part.start);
+            jr_interpolate_add(filler, filling, text + part.start, part.end - part.start);
         } else if (part.kind == JR_INTERPOLATION_REFERENCE) {
             jr_interpolate_reference(filler, filling, part.start, part.end);
         } else {
             const char *open = text + part.start;
             part.end = part.start + 2;
-            jr_reference_help_open(
-                filler,
-                jr_interpolate_error(filler, filling, JR_CODE_WRONG_REFERENCE,
-                                     &part, "'${' is not closed"),
-                open);
+            jr_reference_help_open(filler,
+                                   jr_interpolate_error(filler, filling, JR_CODE_WRONG_REFERENCE,
+                                                        &part, "'${' is not closed"),
+                                   open);
         }
     }
 }
@@ -103,8 +95,7 @@ static const char *text_with_references(struct jr_interpolator *filler,
     return text;
 }
 
-static void finish_filling(struct jr_interpolator *filler,
-                           struct jr_filling *filling)
+static void finish_filling(struct jr_interpolator *filler, struct jr_filling *filling)
 {
     struct jr_node *node = filling->node;
     struct jr_filled *filled = jr_arena_alloc(filler->arena, sizeof *filled);
@@ -126,13 +117,11 @@ static void finish_filling(struct jr_interpolator *filler,
     node->filled = filled;
 }
 
-void jr_interpolate_scalar(struct jr_interpolator *filler,
-                           struct jr_filling *filling,
+void jr_interpolate_scalar(struct jr_interpolator *filler, struct jr_filling *filling,
                            const struct jr_shape *shape)
 {
     const struct jr_node *node = filling->node;
-    if (node->filled != NULL || shape->literal ||
-        strstr(node->text, "${") == NULL)
+    if (node->filled != NULL || shape->literal || strstr(node->text, "${") == NULL)
         return;
     jr_interpolate_part(filler, filling, 0, node->len);
     finish_filling(filler, filling);
@@ -140,8 +129,7 @@ void jr_interpolate_scalar(struct jr_interpolator *filler,
 }
 
 static void walk_items(struct jr_interpolator *filler, struct jr_node *node,
-                       const struct jr_shape *shape,
-                       const struct jr_node_step *up)
+                       const struct jr_shape *shape, const struct jr_node_step *up)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
     const struct jr_shapes *shapes = filler->fill->shapes;
@@ -149,14 +137,12 @@ static void walk_items(struct jr_interpolator *filler, struct jr_node *node,
         const char *key = list ? NULL : node->pairs[i].key->text;
         const struct jr_node_step at = {up, key, i};
         struct jr_shape child = shapes->child(shape, key);
-        fill_tree(filler, list ? node->items[i] : node->pairs[i].value, &child,
-                  &at);
+        fill_tree(filler, list ? node->items[i] : node->pairs[i].value, &child, &at);
     }
 }
 
 static void fill_tree(struct jr_interpolator *filler, struct jr_node *node,
-                      const struct jr_shape *shape,
-                      const struct jr_node_step *at)
+                      const struct jr_shape *shape, const struct jr_node_step *at)
 {
     struct jr_shape own = jr_shape_of(filler->fill->shapes, shape, node);
     struct jr_filling filling = {.node = node, .at = at};
@@ -200,8 +186,8 @@ static void undo_scalar(struct jr_arena *arena, struct jr_node *node)
     arena->failed |= text.failed;
 }
 
-static void undo_tree(struct jr_arena *arena, const struct jr_shapes *shapes,
-                      struct jr_node *node, const struct jr_shape *shape)
+static void undo_tree(struct jr_arena *arena, const struct jr_shapes *shapes, struct jr_node *node,
+                      const struct jr_shape *shape)
 {
     struct jr_shape own = jr_shape_of(shapes, shape, node);
     bool list = node->kind == JR_NODE_SEQUENCE;
@@ -210,8 +196,7 @@ static void undo_tree(struct jr_arena *arena, const struct jr_shapes *shapes,
     for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
         const char *key = list ? NULL : node->pairs[i].key->text;
         struct jr_shape child = shapes->child(&own, key);
-        undo_tree(arena, shapes, list ? node->items[i] : node->pairs[i].value,
-                  &child);
+        undo_tree(arena, shapes, list ? node->items[i] : node->pairs[i].value, &child);
     }
 }
 
@@ -234,8 +219,7 @@ static size_t find_close(const char *text, size_t len, size_t at)
     return 0;
 }
 
-bool jr_interpolation_next(const char *text, size_t len, size_t *at,
-                           struct jr_interpolation *ret)
+bool jr_interpolation_next(const char *text, size_t len, size_t *at, struct jr_interpolation *ret)
 {
     size_t start = *at;
     if (start >= len)
@@ -256,8 +240,7 @@ bool jr_interpolation_next(const char *text, size_t len, size_t *at,
     return true;
 }
 
-/* Double the dollars that the buffer ends with: those of a run before a brace
- * or a reference. */
+/* Double the dollars that the buffer ends with: those of a run before a brace or a reference. */
 static void double_dollars(struct jr_buf *out)
 {
     size_t run = 0;

@@ -21,22 +21,17 @@
 
 /* A part of a text. What is between the braces of a reference is its inside. */
 struct jr_interpolation {
-    enum {
-        JR_INTERPOLATION_TEXT,
-        JR_INTERPOLATION_REFERENCE,
-        JR_INTERPOLATION_OPEN
-    } kind;
+    enum { JR_INTERPOLATION_TEXT, JR_INTERPOLATION_REFERENCE, JR_INTERPOLATION_OPEN } kind;
     size_t start, end; /* bytes, from the start of the text */
 };
 
 /* Read the part at *at and move *at past it; false at the end of the text. A
  * reference that is never closed is JR_INTERPOLATION_OPEN, and the last part.
  */
-bool jr_interpolation_next(const char *text, size_t len, size_t *at,
-                           struct jr_interpolation *ret);
+bool jr_interpolation_next(const char *text, size_t len, size_t *at, struct jr_interpolation *ret);
 
-/* Append text so that it means itself, after what such calls appended before;
- * and a reference, as it is written. */
+/* Append text so that it means itself, after what such calls appended before; and a reference, as
+ * it is written. */
 void jr_interpolation_escape(struct jr_buf *out, const char *text, size_t len);
 
 /* Append a reference as it is written. */
@@ -46,8 +41,7 @@ void jr_interpolation_refer(struct jr_buf *out, const char *text, size_t len);
 void jr_interpolation_append(struct jr_buf *out, const char *text, size_t len);
 
 /*
- * Interpolation: ${PATH} and ${env:NAME} in the scalars of a tree, once it is
- * put together.
+ * Interpolation: ${PATH} and ${env:NAME} in the scalars of a tree, once it is put together.
  *
  *   ${vars.lr}              the scalar at that path, itself filled in first
  *   ${env:NAME}             a variable of the environment
@@ -71,16 +65,16 @@ struct jr_interpolate {
                              down, as jr_env_matches reads them */
     size_t secrets_count;
     const char *const *per_rank; /* NULL-terminated: what %{NAME} may name */
-    bool guess; /* what may not be read, or comes from outside, is unknown, and
-                   no mistake */
+    bool guess;                  /* what may not be read, or comes from outside, is unknown, and
+                                    no mistake */
 };
 
 /* Fill in the tree of `doc`; all mistakes go to `diags`. */
 void jr_interpolate_in(struct jr_doc *doc, const struct jr_interpolate *fill,
                        struct jr_diags *diags);
 
-/* Turn the scalars of a tree into what a source has to say for them: "${" that
- * means itself is escaped, and secrets are references again. */
+/* Turn the scalars of a tree into what a source has to say for them: "${" that means itself is
+ * escaped, and secrets are references again. */
 void jr_interpolate_undo(struct jr_arena *arena, const struct jr_shapes *shapes,
                          struct jr_node *root);
 

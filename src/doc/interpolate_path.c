@@ -15,9 +15,8 @@
 
 static void report_malformed(const struct jr_reference *r, const char *help)
 {
-    struct jr_diag *diag =
-        jr_interpolate_error(r->filler, r->filling, JR_CODE_WRONG_REFERENCE,
-                             &r->at, "%s", jr_reference_problem(r));
+    struct jr_diag *diag = jr_interpolate_error(r->filler, r->filling, JR_CODE_WRONG_REFERENCE,
+                                                &r->at, "%s", jr_reference_problem(r));
     if (!jr_reference_help_malformed(r, diag))
         jr_diag_help(r->filler->diags, diag, "%s", help);
 }
@@ -30,26 +29,23 @@ static bool matches_any_glob(char *const *globs, const char *name)
     return false;
 }
 
-static void refuse_unset(const struct jr_reference *r, const char *name,
-                         bool readable)
+static void refuse_unset(const struct jr_reference *r, const char *name, bool readable)
 {
     if (r->filler->fill->guess) {
         r->filling->unknown = true;
         return;
     }
-    struct jr_diag *diag = jr_interpolate_error(
-        r->filler, r->filling, JR_CODE_UNKNOWN_VARIABLE, &r->at,
-        "the variable '%s' is not %s", name, readable ? "set" : "read here");
+    struct jr_diag *diag =
+        jr_interpolate_error(r->filler, r->filling, JR_CODE_UNKNOWN_VARIABLE, &r->at,
+                             "the variable '%s' is not %s", name, readable ? "set" : "read here");
     if (jr_reference_help_rank_variable(r, name, diag))
         return;
-    jr_diag_help(r->filler->diags, diag,
-                 "%s it, or give a default: ${env:%s:-...}",
+    jr_diag_help(r->filler->diags, diag, "%s it, or give a default: ${env:%s:-...}",
                  readable ? "export" : "pass --allow-env for", name);
 }
 
 /* Remember the value of a secret, so that it can be told where it is met. */
-static void hide_secret_value(const struct jr_reference *r, const char *name,
-                              const char *value)
+static void hide_secret_value(const struct jr_reference *r, const char *name, const char *value)
 {
     struct jr_strv *hidden = r->filler->hidden;
     struct jr_arena *arena = r->filler->arena;
@@ -62,12 +58,10 @@ static void hide_secret_value(const struct jr_reference *r, const char *name,
     jr_strv_push(r->filler->hidden_names, arena, jr_arena_strdup(arena, name));
 }
 
-static void add_env_value(const struct jr_reference *r, const char *name,
-                          const char *value)
+static void add_env_value(const struct jr_reference *r, const char *name, const char *value)
 {
     const struct jr_interpolate *fill = r->filler->fill;
-    bool secret =
-        jr_env_matches(fill->secrets, fill->secrets_count, name, strlen(name));
+    bool secret = jr_env_matches(fill->secrets, fill->secrets_count, name, strlen(name));
     const char *reference = NULL;
     r->filling->secret = r->filling->secret || secret;
     if (secret)
@@ -79,8 +73,7 @@ static void add_env_value(const struct jr_reference *r, const char *name,
     else if (jr_utf8_is_text(value))
         jr_interpolate_add(r->filler, r->filling, value, strlen(value));
     else
-        (void)jr_interpolate_error(r->filler, r->filling,
-                                   JR_CODE_UNKNOWN_VARIABLE, &r->at,
+        (void)jr_interpolate_error(r->filler, r->filling, JR_CODE_UNKNOWN_VARIABLE, &r->at,
                                    "the variable '%s' is not UTF-8", name);
 }
 
@@ -88,8 +81,7 @@ static void add_env_value(const struct jr_reference *r, const char *name,
 static const char *name_end(const char *name)
 {
     if (!isdigit((unsigned char)*name))
-        name += strspn(name, "abcdefghijklmnopqrstuvwxyz"
-                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+        name += strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
     return name;
 }
 
@@ -103,40 +95,34 @@ static void read_env_reference(const struct jr_reference *r)
         report_malformed(r, "write ${env:NAME}, or ${env:NAME:-default}");
         return;
     }
-    const char *name =
-        jr_arena_strndup(r->filler->arena, start, (size_t)(end - start));
+    const char *name = jr_arena_strndup(r->filler->arena, start, (size_t)(end - start));
     if (name == NULL)
         return;
     bool readable =
-        fill->environ != NULL &&
-        (fill->allow == NULL || matches_any_glob(fill->allow, name));
+        fill->environ != NULL && (fill->allow == NULL || matches_any_glob(fill->allow, name));
     const char *value = readable ? jr_env_get(fill->environ, name) : NULL;
     size_t from = r->at.start + strlen("${") + (size_t)(end - r->inside);
     if (value != NULL) {
         add_env_value(r, name, value);
     } else if (fallback) {
         r->filling->depth++;
-        jr_interpolate_part(r->filler, r->filling, from + strlen(DEFAULT),
-                            r->at.end - 1);
+        jr_interpolate_part(r->filler, r->filling, from + strlen(DEFAULT), r->at.end - 1);
         r->filling->depth--;
     } else {
         refuse_unset(r, name, readable);
     }
 }
 
-static void refuse_unknown(const struct jr_reference *r,
-                           const struct jr_location *location)
+static void refuse_unknown(const struct jr_reference *r, const struct jr_location *location)
 {
-    struct jr_diag *diag =
-        jr_interpolate_error(r->filler, r->filling, JR_CODE_UNKNOWN_REFERENCE,
-                             &r->at, "there is no '%s'", r->shown);
+    struct jr_diag *diag = jr_interpolate_error(r->filler, r->filling, JR_CODE_UNKNOWN_REFERENCE,
+                                                &r->at, "there is no '%s'", r->shown);
     jr_reference_help_unknown(r, location, diag);
 }
 
-/* The names by which the fillings from the first one that is of `node` down to
- * this one were reached, each with an arrow before it. */
-static void add_filling_chain(struct jr_buf *out,
-                              const struct jr_filling *filling,
+/* The names by which the fillings from the first one that is of `node` down to this one were
+ * reached, each with an arrow before it. */
+static void add_filling_chain(struct jr_buf *out, const struct jr_filling *filling,
                               const struct jr_node *node)
 {
     if (filling->node == node)
@@ -148,8 +134,7 @@ static void add_filling_chain(struct jr_buf *out,
 
 /* Whether the scalar is already being filled in: a circle, which is reported.
  */
-static bool is_reference_circle(const struct jr_reference *r,
-                                const struct jr_node *node)
+static bool is_reference_circle(const struct jr_reference *r, const struct jr_node *node)
 {
     const struct jr_filling *filling = r->filling;
     while (filling != NULL && filling->node != node)
@@ -158,34 +143,30 @@ static bool is_reference_circle(const struct jr_reference *r,
         return false;
     struct jr_buf chain JR_BUF_CLEANUP = JR_BUF_INIT;
     add_filling_chain(&chain, r->filling, node);
-    (void)jr_interpolate_error(r->filler, r->filling,
-                               JR_CODE_CIRCULAR_REFERENCE, &r->at,
+    (void)jr_interpolate_error(r->filler, r->filling, JR_CODE_CIRCULAR_REFERENCE, &r->at,
                                "${...} goes in a circle: %s%s -> %s", r->shown,
                                chain.data == NULL ? "" : chain.data, r->shown);
     return true;
 }
 
-static void refuse_missing_value(const struct jr_reference *r,
-                                 const struct jr_location *location)
+static void refuse_missing_value(const struct jr_reference *r, const struct jr_location *location)
 {
     struct jr_diags *diags = r->filler->diags;
-    struct jr_diag *diag = jr_interpolate_error(
-        r->filler, r->filling, JR_CODE_REFERENCE_NOT_KNOWN_YET, &r->at,
-        "'%s' is not known when the spec is read", r->shown);
+    struct jr_diag *diag =
+        jr_interpolate_error(r->filler, r->filling, JR_CODE_REFERENCE_NOT_KNOWN_YET, &r->at,
+                             "'%s' is not known when the spec is read", r->shown);
     if (location->node != NULL)
         jr_diag_relate(diags, diag, location->node->span, "it is MISSING");
-    if (!jr_reference_help_per_rank(r, r->inside, diag) &&
-        location->node == NULL)
+    if (!jr_reference_help_per_rank(r, r->inside, diag) && location->node == NULL)
         jr_diag_help(diags, diag, "the spec does not state it");
 }
 
 /* Whether a located scalar has a value that can be put in. */
-static bool has_known_value(const struct jr_reference *r,
-                            const struct jr_location *location)
+static bool has_known_value(const struct jr_reference *r, const struct jr_location *location)
 {
     const struct jr_node *node = location->node;
-    bool outside = !location->shape.resolvable && node->filled == NULL &&
-                   strcmp(node->text, "???") == 0;
+    bool outside =
+        !location->shape.resolvable && node->filled == NULL && strcmp(node->text, "???") == 0;
     bool missing = jr_shape_is_missing(&location->shape, node);
     bool unknown = node->filled != NULL && node->filled->unknown;
     bool told = location->shape.awaited || r->filler->fill->guess;
@@ -196,8 +177,7 @@ static bool has_known_value(const struct jr_reference *r,
     return !unknown && !outside && !missing;
 }
 
-static void add_scalar(const struct jr_reference *r,
-                       const struct jr_location *location)
+static void add_scalar(const struct jr_reference *r, const struct jr_location *location)
 {
     const struct jr_node *node = location->node;
     const char *kept = node->filled == NULL ? NULL : node->filled->kept;
@@ -210,8 +190,7 @@ static void add_scalar(const struct jr_reference *r,
 }
 
 /* Fill in the scalar that is named, and then put it in. */
-static void read_scalar_reference(const struct jr_reference *r,
-                                  const struct jr_location *location)
+static void read_scalar_reference(const struct jr_reference *r, const struct jr_location *location)
 {
     struct jr_filling filling = {.up = r->filling,
                                  .node = location->node,
@@ -224,8 +203,7 @@ static void read_scalar_reference(const struct jr_reference *r,
     location->node->read = true;
     if (is_reference_circle(r, location->node))
         return;
-    struct jr_shape shape =
-        jr_shape_of(r->filler->fill->shapes, &location->shape, location->node);
+    struct jr_shape shape = jr_shape_of(r->filler->fill->shapes, &location->shape, location->node);
     jr_interpolate_scalar(r->filler, &filling, &shape);
     if (has_known_value(r, location))
         add_scalar(r, location);
@@ -242,9 +220,7 @@ static void read_path_reference(const struct jr_reference *r)
         read_scalar_reference(r, &location);
         break;
     case JR_LOCATED_NO_PATH:
-        report_malformed(
-            r, "write ${vars.NAME}, ${FIELD} or ${env:NAME}; '$${' is a "
-               "literal '${'");
+        report_malformed(r, "write ${vars.NAME}, ${FIELD} or ${env:NAME}; '$${' is a literal '${'");
         break;
     case JR_LOCATED_UNKNOWN:
         refuse_unknown(r, &location);
@@ -255,8 +231,7 @@ static void read_path_reference(const struct jr_reference *r)
         break;
     case JR_LOCATED_OWN:
         jr_diag_help(r->filler->diags,
-                     jr_interpolate_error(r->filler, r->filling,
-                                          JR_CODE_UNKNOWN_REFERENCE, &r->at,
+                     jr_interpolate_error(r->filler, r->filling, JR_CODE_UNKNOWN_REFERENCE, &r->at,
                                           "'%s' is never read", r->shown),
                      "put values that are read into `vars`");
         break;
@@ -271,12 +246,11 @@ static const char *printable_text(struct jr_arena *arena, const char *text)
     return jr_buf_keep(&out, arena);
 }
 
-void jr_interpolate_reference(struct jr_interpolator *filler,
-                              struct jr_filling *filling, size_t from,
-                              size_t to)
+void jr_interpolate_reference(struct jr_interpolator *filler, struct jr_filling *filling,
+                              size_t from, size_t to)
 {
-    const char *inside = jr_arena_strndup(
-        filler->arena, filling->node->text + from + 2, to - from - 3);
+    const char *inside =
+        jr_arena_strndup(filler->arena, filling->node->text + from + 2, to - from - 3);
     if (inside == NULL)
         return;
     const struct jr_reference r = {
@@ -287,8 +261,7 @@ void jr_interpolate_reference(struct jr_interpolator *filler,
         .shown = printable_text(filler->arena, inside),
     };
     if (filling->depth >= JR_FILL_MAX_DEPTH)
-        (void)jr_interpolate_error(filler, filling,
-                                   JR_CODE_REFERENCES_TOO_LARGE, &r.at,
+        (void)jr_interpolate_error(filler, filling, JR_CODE_REFERENCES_TOO_LARGE, &r.at,
                                    "more than 64 values refer to one another");
     else if (strncmp(inside, ENV, strlen(ENV)) == 0)
         read_env_reference(&r);

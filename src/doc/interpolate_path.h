@@ -5,8 +5,7 @@
 #include "doc/interpolator.h"
 
 /* Add the value of the reference in bytes [from, to), braces included. */
-void jr_interpolate_reference(struct jr_interpolator *filler,
-                              struct jr_filling *filling, size_t from,
-                              size_t to);
+void jr_interpolate_reference(struct jr_interpolator *filler, struct jr_filling *filling,
+                              size_t from, size_t to);
 
 #endif

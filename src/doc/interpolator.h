@@ -1,6 +1,5 @@
-/* Filling in scalars, in three parts: interpolate.c walks, interpolate_path.h
- * reads what ${...} names, and interpolate_help.h says what may be meant.
- * Private to this folder. */
+/* Filling in scalars, in three parts: interpolate.c walks, interpolate_path.h reads what ${...}
+ * names, and interpolate_help.h says what may be meant. Private to this folder. */
 #ifndef JR_INTERPOLATOR_H
 #define JR_INTERPOLATOR_H
 
@@ -42,27 +41,21 @@ struct jr_reference {
     const char *shown;          /* made fit for messages */
 };
 
-/* Fill in a scalar of this shape; `filling` has its node and all that is above
- * the result. */
-void jr_interpolate_scalar(struct jr_interpolator *filler,
-                           struct jr_filling *filling,
+/* Fill in a scalar of this shape; `filling` has its node and all that is above the result. */
+void jr_interpolate_scalar(struct jr_interpolator *filler, struct jr_filling *filling,
                            const struct jr_shape *shape);
 
 /* Add bytes [from, to) of the scalar's source text to the result. */
-void jr_interpolate_part(struct jr_interpolator *filler,
-                         struct jr_filling *filling, size_t from, size_t to);
+void jr_interpolate_part(struct jr_interpolator *filler, struct jr_filling *filling, size_t from,
+                         size_t to);
 
 /* Add text as it is; the limit holds. */
-void jr_interpolate_add(struct jr_interpolator *filler,
-                        struct jr_filling *filling, const char *text,
-                        size_t len);
+void jr_interpolate_add(struct jr_interpolator *filler, struct jr_filling *filling,
+                        const char *text, size_t len);
 
 /* A mistake at those bytes, which makes the scalar unknown. */
-struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
-                                     struct jr_filling *filling,
-                                     enum jr_diag_code code,
-                                     const struct jr_interpolation *at,
-                                     const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler, struct jr_filling *filling,
+                                     enum jr_diag_code code, const struct jr_interpolation *at,
+                                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Several settings in one option, vars.lr=1,vars.b=2, as other programs take
- * them. YAML reads the whole as one text, so nothing else would notice it.
+ * Several settings in one option, vars.lr=1,vars.b=2, as other programs take them. YAML reads the
+ * whole as one text, so nothing else would notice it.
  */
 #ifndef JR_JOINED_SETTINGS_H
 #define JR_JOINED_SETTINGS_H
@@ -17,23 +17,19 @@ struct jr_joined_settings {
     bool adds;                  /* there is a plus before the path */
 };
 
-/* Whether `text` begins with PATH=, where the path is one that could be set
- * beside that of the option: a field, or an entry that is there. The length of
- * the path; 0: it does not. */
-size_t jr_joined_settings_name(const struct jr_joined_settings *settings,
-                               const char *text);
+/* Whether `text` begins with PATH=, where the path is one that could be set beside that of the
+ * option: a field, or an entry that is there. The length of the path; 0: it does not. */
+size_t jr_joined_settings_name(const struct jr_joined_settings *settings, const char *text);
 
-/* Append `--set PATH=VALUE`, as it is typed into a shell, of the first `len`
- * bytes of `text`, after a blank where there is something already. An entry
- * beside that of the option gets the path of their mapping. */
-void jr_joined_settings_add(struct jr_buf *out,
-                            const struct jr_joined_settings *settings,
+/* Append `--set PATH=VALUE`, as it is typed into a shell, of the first `len` bytes of `text`, after
+ * a blank where there is something already. An entry beside that of the option gets the path of
+ * their mapping. */
+void jr_joined_settings_add(struct jr_buf *out, const struct jr_joined_settings *settings,
                             const char *text, size_t len);
 
-/* Refuse an option whose value, a scalar without quotes, goes on with other
- * settings. Returns whether it does. */
+/* Refuse an option whose value, a scalar without quotes, goes on with other settings. Returns
+ * whether it does. */
 bool jr_joined_settings_refuse(const struct jr_joined_settings *settings,
-                               const struct jr_node *value,
-                               struct jr_diags *diags);
+                               const struct jr_node *value, struct jr_diags *diags);
 
 #endif

@@ -13,8 +13,7 @@ enum { MAX_SHOWN = 60, FEW = 16 };
 static bool is_braced(const struct jr_node *key)
 {
     return key->count == 1 && key->pairs[0].key->kind == JR_NODE_SCALAR &&
-           key->pairs[0].value->kind == JR_NODE_SCALAR &&
-           key->pairs[0].value->len == 0;
+           key->pairs[0].value->kind == JR_NODE_SCALAR && key->pairs[0].value->len == 0;
 }
 
 bool jr_key_check(struct jr_diags *diags, const struct jr_node *key)
@@ -23,13 +22,11 @@ bool jr_key_check(struct jr_diags *diags, const struct jr_node *key)
     if (key->kind != JR_NODE_SCALAR) {
         bool is_mapping = key->kind == JR_NODE_MAPPING;
         diag = jr_diags_error(diags, JR_CODE_KEY_NOT_SCALAR, key->span, NULL,
-                              "a key cannot be a %s",
-                              is_mapping ? "mapping" : "sequence");
+                              "a key cannot be a %s", is_mapping ? "mapping" : "sequence");
         jr_diag_help(diags, diag, "%s",
-                     is_mapping && is_braced(key)
-                         ? "where '{{ }}' is a template of Jinja or Helm, "
-                           "write ${vars.NAME}"
-                         : "quote it if it is meant as text");
+                     is_mapping && is_braced(key) ? "where '{{ }}' is a template of Jinja or Helm, "
+                                                    "write ${vars.NAME}"
+                                                  : "quote it if it is meant as text");
         return false;
     }
     if (!key->plain || strcmp(key->text, "<<") != 0)
@@ -42,15 +39,13 @@ bool jr_key_check(struct jr_diags *diags, const struct jr_node *key)
     return false;
 }
 
-static void report_duplicate(struct jr_diags *diags,
-                             const struct jr_pair *first,
+static void report_duplicate(struct jr_diags *diags, const struct jr_pair *first,
                              const struct jr_pair *again)
 {
     const struct jr_node *key = again->key;
     int shown = (int)jr_utf8_cut(key->text, key->len, MAX_SHOWN);
-    struct jr_diag *diag =
-        jr_diags_error(diags, JR_CODE_DUPLICATE_KEY, key->span, NULL,
-                       "duplicate key '%.*s'", shown, key->text);
+    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_DUPLICATE_KEY, key->span, NULL,
+                                          "duplicate key '%.*s'", shown, key->text);
     jr_diag_relate(diags, diag, first->key->span, "first stated here");
 }
 
@@ -94,8 +89,7 @@ static bool is_small_mapping(const struct jr_node *mapping)
     return mapping->kind != JR_NODE_MAPPING || mapping->count <= FEW;
 }
 
-const struct jr_key *jr_keys_sort(struct jr_arena *arena,
-                                  const struct jr_node *mapping)
+const struct jr_key *jr_keys_sort(struct jr_arena *arena, const struct jr_node *mapping)
 {
     if (is_small_mapping(mapping))
         return NULL;
@@ -110,8 +104,8 @@ const struct jr_key *jr_keys_sort(struct jr_arena *arena,
     return keys;
 }
 
-const struct jr_pair *jr_keys_find(const struct jr_node *mapping,
-                                   const struct jr_key *sorted, const char *key)
+const struct jr_pair *jr_keys_find(const struct jr_node *mapping, const struct jr_key *sorted,
+                                   const char *key)
 {
     if (sorted == NULL)
         return jr_doc_pair(mapping, key);
@@ -133,8 +127,7 @@ static void check_few(struct jr_diags *diags, const struct jr_node *mapping)
 }
 
 /* Sorted, since a mapping may have 50,000 keys. */
-void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena,
-                   const struct jr_node *mapping)
+void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena, const struct jr_node *mapping)
 {
     const struct jr_key *sorted = jr_keys_sort(arena, mapping);
     if (sorted == NULL) {
@@ -144,8 +137,7 @@ void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena,
     }
     for (size_t first = 0, i = 1; i < mapping->count; i++) {
         const char *text = sorted[first].pair->key->text;
-        if (sorted[i].hash == sorted[first].hash &&
-            strcmp(sorted[i].pair->key->text, text) == 0)
+        if (sorted[i].hash == sorted[first].hash && strcmp(sorted[i].pair->key->text, text) == 0)
             report_duplicate(diags, sorted[first].pair, sorted[i].pair);
         else
             first = i;

@@ -28,30 +28,25 @@ static bool is_removal(const struct jr_shape *shape, const struct jr_node *over)
 }
 
 /* The entries of the base, each with what lies over it. */
-static void merge_base(const struct jr_merger *merger,
-                       const struct jr_shape *shape, struct jr_node *out,
-                       const struct jr_node *base, const struct jr_node *over)
+static void merge_base(const struct jr_merger *merger, const struct jr_shape *shape,
+                       struct jr_node *out, const struct jr_node *base, const struct jr_node *over)
 {
     const struct jr_key *sorted = jr_keys_sort(merger->arena, over);
     for (size_t i = 0; i < base->count; i++) {
         struct jr_pair *under = &base->pairs[i];
-        const struct jr_pair *found =
-            jr_keys_find(over, sorted, under->key->text);
+        const struct jr_pair *found = jr_keys_find(over, sorted, under->key->text);
         if (found == NULL) {
             jr_node_add(merger->arena, out, under->key, under->value);
         } else if (!is_removal(shape, found->value)) {
-            struct jr_shape child =
-                merger->shapes->child(shape, under->key->text);
+            struct jr_shape child = merger->shapes->child(shape, under->key->text);
             jr_node_add(merger->arena, out, found->key,
                         jr_merge(merger, &child, under->value, found->value));
         }
     }
 }
 
-static struct jr_node *merge_mappings(const struct jr_merger *merger,
-                                      const struct jr_shape *shape,
-                                      const struct jr_node *base,
-                                      const struct jr_node *over)
+static struct jr_node *merge_mappings(const struct jr_merger *merger, const struct jr_shape *shape,
+                                      const struct jr_node *base, const struct jr_node *over)
 {
     struct jr_node *out = jr_node_mapping(merger->arena);
     if (out == NULL)
@@ -68,8 +63,7 @@ static struct jr_node *merge_mappings(const struct jr_merger *merger,
     return out;
 }
 
-static bool has_same_form(const struct jr_shape *shape,
-                          const struct jr_node *base,
+static bool has_same_form(const struct jr_shape *shape, const struct jr_node *base,
                           const struct jr_node *over)
 {
     const char *below = jr_shape_form(shape, base);
@@ -77,31 +71,28 @@ static bool has_same_form(const struct jr_shape *shape,
     return below == NULL || above == NULL || strcmp(below, above) == 0;
 }
 
-struct jr_node *jr_merge(const struct jr_merger *merger,
-                         const struct jr_shape *shape, struct jr_node *base,
-                         struct jr_node *over)
+struct jr_node *jr_merge(const struct jr_merger *merger, const struct jr_shape *shape,
+                         struct jr_node *base, struct jr_node *over)
 {
     struct jr_node *lower = base;
     if (over->kind == JR_NODE_MAPPING && base->kind != JR_NODE_MAPPING)
         lower = jr_shape_unfold(merger->arena, shape, base);
-    if (lower != NULL && lower->kind == JR_NODE_MAPPING &&
-        over->kind == JR_NODE_MAPPING && has_same_form(shape, lower, over))
+    if (lower != NULL && lower->kind == JR_NODE_MAPPING && over->kind == JR_NODE_MAPPING &&
+        has_same_form(shape, lower, over))
         return merge_mappings(merger, shape, lower, over);
     return jr_merge_replace(merger->arena, base, over);
 }
 
-bool jr_shape_is_missing(const struct jr_shape *shape,
-                         const struct jr_node *node)
+bool jr_shape_is_missing(const struct jr_shape *shape, const struct jr_node *node)
 {
     if (node->kind != JR_NODE_SCALAR)
         return false;
     return jr_scalar_type(node) == JR_SCALAR_NULL ||
-           (shape->resolvable && (strcmp(node->text, "auto") == 0 ||
-                                  strcmp(node->text, "???") == 0));
+           (shape->resolvable &&
+            (strcmp(node->text, "auto") == 0 || strcmp(node->text, "???") == 0));
 }
 
-struct jr_node *jr_shape_unfold(struct jr_arena *arena,
-                                const struct jr_shape *shape,
+struct jr_node *jr_shape_unfold(struct jr_arena *arena, const struct jr_shape *shape,
                                 struct jr_node *node)
 {
     if (shape->shorthand == NULL || node->kind == JR_NODE_MAPPING ||
@@ -116,8 +107,7 @@ struct jr_node *jr_shape_unfold(struct jr_arena *arena,
     return mapping;
 }
 
-const char *jr_shape_form(const struct jr_shape *shape,
-                          const struct jr_node *mapping)
+const char *jr_shape_form(const struct jr_shape *shape, const struct jr_node *mapping)
 {
     const char *const *form = shape->forms;
     while (form != NULL && *form != NULL && jr_doc_pair(mapping, *form) == NULL)
@@ -125,8 +115,7 @@ const char *jr_shape_form(const struct jr_shape *shape,
     return form == NULL ? NULL : *form;
 }
 
-void jr_parent_choices_add(struct jr_parent_choices *choices,
-                           struct jr_arena *arena,
+void jr_parent_choices_add(struct jr_parent_choices *choices, struct jr_arena *arena,
                            const struct jr_parent_choice *choice)
 {
     struct jr_parent_choice *slot =
@@ -135,8 +124,7 @@ void jr_parent_choices_add(struct jr_parent_choices *choices,
         *slot = *choice;
 }
 
-struct jr_node *jr_parent_choices_path(const struct jr_parent_choices *choices,
-                                       const char *name)
+struct jr_node *jr_parent_choices_path(const struct jr_parent_choices *choices, const char *name)
 {
     for (size_t i = choices->count; i > 0; i--)
         if (strcmp(choices->items[i - 1].name, name) == 0)
@@ -144,9 +132,9 @@ struct jr_node *jr_parent_choices_path(const struct jr_parent_choices *choices,
     return NULL;
 }
 
-const struct jr_file *jr_parent_choices_from(
-    const struct jr_parent_choices *choices, const struct jr_node *path,
-    const struct jr_file *own, struct jr_file *here)
+const struct jr_file *jr_parent_choices_from(const struct jr_parent_choices *choices,
+                                             const struct jr_node *path, const struct jr_file *own,
+                                             struct jr_file *here)
 {
     size_t i = 0;
     while (i < choices->count && choices->items[i].path != path)
@@ -157,8 +145,8 @@ const struct jr_file *jr_parent_choices_from(
     return choices->items[i].from != NULL ? choices->items[i].from : here;
 }
 
-void jr_parent_choices_note(struct jr_parent_choices *choices,
-                            struct jr_arena *arena, const char *name)
+void jr_parent_choices_note(struct jr_parent_choices *choices, struct jr_arena *arena,
+                            const char *name)
 {
     for (size_t i = 0; i < choices->count; i++)
         choices->items[i].taken |= strcmp(choices->items[i].name, name) == 0;
@@ -169,8 +157,7 @@ void jr_parent_choices_note(struct jr_parent_choices *choices,
 }
 
 /* "base, model and optimizer", of a list that is not empty. */
-static const char *list_names(struct jr_arena *arena,
-                              const struct jr_strv *names)
+static const char *list_names(struct jr_arena *arena, const struct jr_strv *names)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < names->count; i++)
@@ -185,8 +172,8 @@ static const char *list_names(struct jr_arena *arena,
 
 /* Refuse a choice for a name that no file has. */
 static void refuse_choice(const struct jr_parent_choices *choices,
-                          const struct jr_parent_choice *choice,
-                          struct jr_arena *arena, struct jr_diags *diags)
+                          const struct jr_parent_choice *choice, struct jr_arena *arena,
+                          struct jr_diags *diags)
 {
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_strv *names = &choices->names;
@@ -194,24 +181,21 @@ static void refuse_choice(const struct jr_parent_choices *choices,
     jr_buf_str(&path, "extends.");
     jr_point_text(&path, choice->name, strlen(choice->name));
     const char *shown = path.failed ? "extends" : path.data;
-    struct jr_diag *diag =
-        jr_diags_error(diags, JR_CODE_UNDECLARED_ENTRY, choice->at, shown,
-                       "'%s' is not declared in the spec", shown);
+    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_UNDECLARED_ENTRY, choice->at, shown,
+                                          "'%s' is not declared in the spec", shown);
     if (names->count > 0)
         near = jr_did_you_mean(choice->name, (const char *const *)names->items);
     if (near != NULL)
         jr_diag_help(diags, diag, "did you mean 'extends.%s'?", near);
     else if (names->count > 0)
-        jr_diag_help(diags, diag, "the named parents are %s",
-                     list_names(arena, names));
+        jr_diag_help(diags, diag, "the named parents are %s", list_names(arena, names));
     else
         jr_diag_help(diags, diag,
-                     "no parent has a name; a spec names them by a mapping: "
-                     "extends: {base: PATH}");
+                     "no parent has a name; a spec names them by a mapping: extends: {base: PATH}");
 }
 
-bool jr_parent_choices_check(const struct jr_parent_choices *choices,
-                             struct jr_arena *arena, struct jr_diags *diags)
+bool jr_parent_choices_check(const struct jr_parent_choices *choices, struct jr_arena *arena,
+                             struct jr_diags *diags)
 {
     bool good = true;
     for (size_t i = 0; i < choices->count; i++) {

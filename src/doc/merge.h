@@ -1,5 +1,5 @@
-/* Merging trees, the shapes by which their values are merged and found, and
- * which parents a tree is merged over. */
+/* Merging trees, the shapes by which their values are merged and found, and which parents a tree is
+ * merged over. */
 #ifndef JR_MERGE_H
 #define JR_MERGE_H
 
@@ -8,8 +8,8 @@
 #include "doc/source_reader.h"
 
 /*
- * What putting documents together has to know of their values, and cannot know
- * by itself: a layer above has the table of fields, and tells.
+ * What putting documents together has to know of their values, and cannot know by itself: a layer
+ * above has the table of fields, and tells.
  */
 
 /* What is known of a value at some place of the tree. */
@@ -28,8 +28,7 @@ struct jr_shape {
     bool own;                 /* the user's: never read */
 };
 
-/* The shape of the root, and what leads from any shape, an unknown one too, to
- * those below it. */
+/* The shape of the root, and what leads from any shape, an unknown one too, to those below it. */
 struct jr_shapes {
     struct jr_shape root;
     /* The shape below `shape` at a key, or where that is NULL at an index. */
@@ -37,18 +36,15 @@ struct jr_shapes {
 };
 
 /* Whether the value states nothing. */
-bool jr_shape_is_missing(const struct jr_shape *shape,
-                         const struct jr_node *node);
+bool jr_shape_is_missing(const struct jr_shape *shape, const struct jr_node *node);
 
-/* The mapping that a bare value is short for, at the same position; NULL where
- * it is short for none. */
-struct jr_node *jr_shape_unfold(struct jr_arena *arena,
-                                const struct jr_shape *shape,
+/* The mapping that a bare value is short for, at the same position; NULL where it is short for
+ * none. */
+struct jr_node *jr_shape_unfold(struct jr_arena *arena, const struct jr_shape *shape,
                                 struct jr_node *node);
 
 /* The one of the shape's forms that a mapping has, or NULL. */
-const char *jr_shape_form(const struct jr_shape *shape,
-                          const struct jr_node *mapping);
+const char *jr_shape_form(const struct jr_shape *shape, const struct jr_node *mapping);
 
 /*
  * One tree laid over another.
@@ -59,8 +55,8 @@ const char *jr_shape_form(const struct jr_shape *shape,
  *   shorthands  a bare value under a mapping is made long first; over one it
  *               replaces it whole, like any other value
  *
- * Every node keeps the span of the text that it is from, and by `under` what it
- * replaced. A null that there is nothing under stays.
+ * Every node keeps the span of the text that it is from, and by `under` what it replaced. A null
+ * that there is nothing under stays.
  */
 
 struct jr_merger {
@@ -68,21 +64,18 @@ struct jr_merger {
     const struct jr_shapes *shapes;
 };
 
-/* The tree that comes of laying `over` over `base`, both of one shape. It
- * shares nodes with both, which stay as they are. NULL if memory runs out.
- * Linear in the nodes, except for sorting keys. */
-struct jr_node *jr_merge(const struct jr_merger *merger,
-                         const struct jr_shape *shape, struct jr_node *base,
-                         struct jr_node *over);
+/* The tree that comes of laying `over` over `base`, both of one shape. It shares nodes with both,
+ * which stay as they are. NULL if memory runs out. Linear in the nodes, except for sorting keys. */
+struct jr_node *jr_merge(const struct jr_merger *merger, const struct jr_shape *shape,
+                         struct jr_node *base, struct jr_node *over);
 
 /* `over` in the place of `base`. */
 struct jr_node *jr_merge_replace(struct jr_arena *arena, struct jr_node *base,
                                  const struct jr_node *over);
 
 /*
- * Other files than those that are stated for named parents: --set
- * extends.NAME=FILE, and axes of a sweep. A name counts in every file of the
- * family that has it.
+ * Other files than those that are stated for named parents: --set extends.NAME=FILE, and axes of a
+ * sweep. A name counts in every file of the family that has it.
  */
 struct jr_parent_choice {
     const char *name;
@@ -100,27 +93,24 @@ struct jr_parent_choices {
 };
 
 /* Add a choice; both live in `arena`. */
-void jr_parent_choices_add(struct jr_parent_choices *choices,
-                           struct jr_arena *arena,
+void jr_parent_choices_add(struct jr_parent_choices *choices, struct jr_arena *arena,
                            const struct jr_parent_choice *choice);
 
 /* The path that was chosen for a name, or NULL. */
-struct jr_node *jr_parent_choices_path(const struct jr_parent_choices *choices,
-                                       const char *name);
+struct jr_node *jr_parent_choices_path(const struct jr_parent_choices *choices, const char *name);
 
-/* The file that a path is relative to: of a choice what that says, else `own`,
- * which states it itself. `here` takes what is relative to the folder here. */
-const struct jr_file *jr_parent_choices_from(
-    const struct jr_parent_choices *choices, const struct jr_node *path,
-    const struct jr_file *own, struct jr_file *here);
+/* The file that a path is relative to: of a choice what that says, else `own`, which states it
+ * itself. `here` takes what is relative to the folder here. */
+const struct jr_file *jr_parent_choices_from(const struct jr_parent_choices *choices,
+                                             const struct jr_node *path, const struct jr_file *own,
+                                             struct jr_file *here);
 
 /* Note that a file has this name, which must outlive the choices. */
-void jr_parent_choices_note(struct jr_parent_choices *choices,
-                            struct jr_arena *arena, const char *name);
+void jr_parent_choices_note(struct jr_parent_choices *choices, struct jr_arena *arena,
+                            const char *name);
 
-/* Refuse the choices for names that no file has. Returns whether there were
- * none. */
-bool jr_parent_choices_check(const struct jr_parent_choices *choices,
-                             struct jr_arena *arena, struct jr_diags *diags);
+/* Refuse the choices for names that no file has. Returns whether there were none. */
+bool jr_parent_choices_check(const struct jr_parent_choices *choices, struct jr_arena *arena,
+                             struct jr_diags *diags);
 
 #endif

@@ -14,8 +14,7 @@ static struct jr_node *new_node(struct jr_arena *arena, enum jr_node_kind kind)
 }
 
 /* The text is stored after the node. */
-struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
-                                 size_t len, bool plain)
+struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text, size_t len, bool plain)
 {
     struct jr_node *node = jr_arena_alloc(arena, sizeof *node + len + 1);
     if (node == NULL)
@@ -27,15 +26,12 @@ struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
     return node;
 }
 
-struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
-                               bool plain)
+struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text, bool plain)
 {
-    return text == NULL ? NULL
-                        : jr_node_scalar_n(arena, text, strlen(text), plain);
+    return text == NULL ? NULL : jr_node_scalar_n(arena, text, strlen(text), plain);
 }
 
-void jr_node_rewrite(struct jr_arena *arena, struct jr_node *node,
-                     const char *text, size_t len)
+void jr_node_rewrite(struct jr_arena *arena, struct jr_node *node, const char *text, size_t len)
 {
     const char *copy = jr_arena_strndup(arena, text == NULL ? "" : text, len);
     if (copy == NULL)
@@ -54,30 +50,26 @@ struct jr_node *jr_node_sequence(struct jr_arena *arena)
     return new_node(arena, JR_NODE_SEQUENCE);
 }
 
-void jr_node_append(struct jr_arena *arena, struct jr_node *sequence,
-                    struct jr_node *item)
+void jr_node_append(struct jr_arena *arena, struct jr_node *sequence, struct jr_node *item)
 {
     if (sequence == NULL || item == NULL)
         return;
-    struct jr_node **slot =
-        jr_arena_push(arena, &sequence->items, &sequence->count, sizeof *slot);
+    struct jr_node **slot = jr_arena_push(arena, &sequence->items, &sequence->count, sizeof *slot);
     if (slot != NULL)
         *slot = item;
 }
 
-void jr_node_add(struct jr_arena *arena, struct jr_node *mapping,
-                 struct jr_node *key, struct jr_node *value)
+void jr_node_add(struct jr_arena *arena, struct jr_node *mapping, struct jr_node *key,
+                 struct jr_node *value)
 {
     if (mapping == NULL || key == NULL || value == NULL)
         return;
-    struct jr_pair *pair =
-        jr_arena_push(arena, &mapping->pairs, &mapping->count, sizeof *pair);
+    struct jr_pair *pair = jr_arena_push(arena, &mapping->pairs, &mapping->count, sizeof *pair);
     if (pair != NULL)
         *pair = (struct jr_pair){key, value};
 }
 
-static const struct jr_filled *copy_filled(struct jr_arena *arena,
-                                           const struct jr_filled *filled)
+static const struct jr_filled *copy_filled(struct jr_arena *arena, const struct jr_filled *filled)
 {
     if (filled == NULL)
         return NULL;
@@ -90,9 +82,9 @@ static const struct jr_filled *copy_filled(struct jr_arena *arena,
     return copy;
 }
 
-/* A copy outlives what it is made of, so it forgets what that stood for.
- * Children are added one by one: arrays that grow must have been grown by the
- * arena, which derives their capacity from the count. */
+/* A copy outlives what it is made of, so it forgets what that stood for. Children are added one by
+ * one: arrays that grow must have been grown by the arena, which derives their capacity from the
+ * count. */
 struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *node)
 {
     if (node == NULL)
@@ -115,15 +107,13 @@ struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *node)
     return copy;
 }
 
-static struct jr_pair *find_pair(const struct jr_node *mapping,
-                                 const struct jr_path_step *step)
+static struct jr_pair *find_pair(const struct jr_node *mapping, const struct jr_path_step *step)
 {
     if (mapping == NULL || mapping->kind != JR_NODE_MAPPING)
         return NULL;
     for (size_t i = 0; i < mapping->count; i++) {
         const struct jr_node *key = mapping->pairs[i].key;
-        if (key->len == step->len &&
-            memcmp(key->text, step->key, key->len) == 0)
+        if (key->len == step->len && memcmp(key->text, step->key, key->len) == 0)
             return &mapping->pairs[i];
     }
     return NULL;
@@ -141,8 +131,8 @@ struct jr_node *jr_doc_get(const struct jr_node *mapping, const char *key)
     return pair == NULL ? NULL : pair->value;
 }
 
-void jr_node_set(struct jr_arena *arena, struct jr_node *mapping,
-                 const char *key, struct jr_node *value)
+void jr_node_set(struct jr_arena *arena, struct jr_node *mapping, const char *key,
+                 struct jr_node *value)
 {
     struct jr_pair *pair = jr_doc_pair(mapping, key);
     if (pair == NULL)
@@ -165,8 +155,7 @@ static bool read_index(const char **path, struct jr_path_step *ret)
     return true;
 }
 
-bool jr_path_next(const char **path, const char *whole,
-                  struct jr_path_step *ret)
+bool jr_path_next(const char **path, const char *whole, struct jr_path_step *ret)
 {
     if (**path == '[')
         return read_index(path, ret);
@@ -177,8 +166,7 @@ bool jr_path_next(const char **path, const char *whole,
     return ret->len != 0 && **path != ']';
 }
 
-struct jr_node **jr_path_follow(const struct jr_node *node,
-                                const struct jr_path_step *step)
+struct jr_node **jr_path_follow(const struct jr_node *node, const struct jr_path_step *step)
 {
     if (step->key != NULL) {
         struct jr_pair *pair = find_pair(node, step);
@@ -208,15 +196,13 @@ struct jr_node *jr_doc_find(const struct jr_node *node, const char *path)
 /* Whether `node`, or nothing, may be made a collection for the step. */
 static bool is_free(const struct jr_node *node)
 {
-    return node == NULL || (node->kind == JR_NODE_SCALAR &&
-                            jr_scalar_type(node) == JR_SCALAR_NULL);
+    return node == NULL || (node->kind == JR_NODE_SCALAR && jr_scalar_type(node) == JR_SCALAR_NULL);
 }
 
 struct jr_node *jr_path_enter(struct jr_arena *arena, struct jr_node *node,
                               const struct jr_path_step *step)
 {
-    enum jr_node_kind kind =
-        step->key != NULL ? JR_NODE_MAPPING : JR_NODE_SEQUENCE;
+    enum jr_node_kind kind = step->key != NULL ? JR_NODE_MAPPING : JR_NODE_SEQUENCE;
     if (is_free(node))
         node = new_node(arena, kind);
     if (node == NULL || node->kind != kind)
@@ -224,8 +210,8 @@ struct jr_node *jr_path_enter(struct jr_arena *arena, struct jr_node *node,
     return step->key == NULL && step->index > node->count ? NULL : node;
 }
 
-void jr_path_attach(struct jr_arena *arena, struct jr_node *node,
-                    const struct jr_path_step *step, struct jr_node *child)
+void jr_path_attach(struct jr_arena *arena, struct jr_node *node, const struct jr_path_step *step,
+                    struct jr_node *child)
 {
     struct jr_node **slot = jr_path_follow(node, step);
     if (slot != NULL)
@@ -233,9 +219,7 @@ void jr_path_attach(struct jr_arena *arena, struct jr_node *node,
     else if (step->key == NULL)
         jr_node_append(arena, node, child);
     else
-        jr_node_add(arena, node,
-                    jr_node_scalar_n(arena, step->key, step->len, false),
-                    child);
+        jr_node_add(arena, node, jr_node_scalar_n(arena, step->key, step->len, false), child);
 }
 
 struct change {
@@ -244,12 +228,11 @@ struct change {
     struct jr_node *value;
 };
 
-/* Return the replacement for `node` after the value was put where the rest of
- * the path, from `at`, leads; NULL if it cannot be put there. Children are
- * handled first, so that a path that does not fit changes nothing. */
-static struct jr_node *put_at_path(const struct change *change,
-                                   struct jr_node *node, const char *at,
-                                   unsigned depth)
+/* Return the replacement for `node` after the value was put where the rest of the path, from `at`,
+ * leads; NULL if it cannot be put there. Children are handled first, so that a path that does not
+ * fit changes nothing. */
+static struct jr_node *put_at_path(const struct change *change, struct jr_node *node,
+                                   const char *at, unsigned depth)
 {
     struct jr_path_step step;
     if (*at == '\0')
@@ -260,18 +243,16 @@ static struct jr_node *put_at_path(const struct change *change,
     if (node == NULL)
         return NULL;
     struct jr_node **slot = jr_path_follow(node, &step);
-    struct jr_node *child =
-        put_at_path(change, slot == NULL ? NULL : *slot, at, depth + 1);
+    struct jr_node *child = put_at_path(change, slot == NULL ? NULL : *slot, at, depth + 1);
     if (child == NULL)
         return NULL;
     jr_path_attach(change->arena, node, &step, child);
     return node;
 }
 
-bool jr_node_set_path(struct jr_arena *arena, struct jr_node *mapping,
-                      const char *path, struct jr_node *value)
+bool jr_node_set_path(struct jr_arena *arena, struct jr_node *mapping, const char *path,
+                      struct jr_node *value)
 {
     const struct change change = {arena, path, value};
-    return *path != '\0' && !is_free(mapping) &&
-           put_at_path(&change, mapping, path, 0) != NULL;
+    return *path != '\0' && !is_free(mapping) && put_at_path(&change, mapping, path, 0) != NULL;
 }

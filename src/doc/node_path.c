@@ -41,8 +41,7 @@ static uint32_t count_points(const char *text, size_t len)
 }
 
 /* Line `number` (from 1) of a source; *ret_len excludes its end. */
-static const char *source_line(const struct jr_source *source, uint32_t number,
-                               size_t *ret_len)
+static const char *source_line(const struct jr_source *source, uint32_t number, size_t *ret_len)
 {
     const char *at = source->text, *end = source->text + source->len;
     for (; at != NULL && number > 1; number--) {
@@ -56,10 +55,9 @@ static const char *source_line(const struct jr_source *source, uint32_t number,
     return at;
 }
 
-/* Bytes [from, to) of one line of a literal (|), whose lines are below its
- * header, unchanged except for the indentation. */
-static struct jr_span literal_part(const struct jr_node *node, size_t from,
-                                   size_t to)
+/* Bytes [from, to) of one line of a literal (|), whose lines are below its header, unchanged except
+ * for the indentation. */
+static struct jr_span literal_part(const struct jr_node *node, size_t from, size_t to)
 {
     struct jr_span span = node->span;
     size_t start = 0, header_len = 0, len = 0;
@@ -73,9 +71,8 @@ static struct jr_span literal_part(const struct jr_node *node, size_t from,
     }
     size_t own = strcspn(node->text + start, "\n");
     const char *line = source_line(span.source, span.line, &len);
-    if (header == NULL || memchr(header, '|', header_len) == NULL ||
-        line == NULL || len < own || to > start + own ||
-        memcmp(line + len - own, node->text + start, own) != 0)
+    if (header == NULL || memchr(header, '|', header_len) == NULL || line == NULL || len < own ||
+        to > start + own || memcmp(line + len - own, node->text + start, own) != 0)
         return node->span;
     span.column = 1 + count_points(line, len - own + from - start);
     span.end_line = span.line;
@@ -102,8 +99,7 @@ struct jr_span jr_point_part(const struct jr_node *node, size_t from, size_t to)
     return span;
 }
 
-struct jr_span jr_point_bytes(const struct jr_source *source, size_t from,
-                              size_t to)
+struct jr_span jr_point_bytes(const struct jr_source *source, size_t from, size_t to)
 {
     struct jr_place start = {0};
     jr_place_to_byte(&start, source, from);
@@ -125,12 +121,10 @@ static int compare_indexes(const void *a, const void *b)
 }
 
 /* The sorted keys, made at the first look; NULL for a small mapping. */
-static const struct jr_key *sorted_keys(struct jr_locator *locator,
-                                        const struct jr_node *mapping)
+static const struct jr_key *sorted_keys(struct jr_locator *locator, const struct jr_node *mapping)
 {
     const struct index key = {.mapping = mapping};
-    struct index *const *found =
-        tfind(&key, &locator->indexes, compare_indexes);
+    struct index *const *found = tfind(&key, &locator->indexes, compare_indexes);
     if (found != NULL)
         return (*found)->sorted;
     const struct jr_key *sorted = jr_keys_sort(locator->arena, mapping);
@@ -157,24 +151,21 @@ void jr_locator_release(struct jr_locator *locator)
     locator->indexes = NULL;
 }
 
-struct jr_shape jr_shape_of(const struct jr_shapes *shapes,
-                            const struct jr_shape *shape,
+struct jr_shape jr_shape_of(const struct jr_shapes *shapes, const struct jr_shape *shape,
                             const struct jr_node *node)
 {
     bool bare = node->kind != JR_NODE_MAPPING && shape->shorthand != NULL;
     return bare ? shapes->child(shape, shape->shorthand) : *shape;
 }
 
-/* Follow a key. A value that is short for a mapping with that key is the value
- * of the key. */
-static enum jr_located follow_key(struct jr_locator *locator,
-                                  struct jr_location *at, const char *key)
+/* Follow a key. A value that is short for a mapping with that key is the value of the key. */
+static enum jr_located follow_key(struct jr_locator *locator, struct jr_location *at,
+                                  const char *key)
 {
     const struct jr_shape shape = at->shape;
     const struct jr_pair *pair = NULL;
     bool bare = shape.shorthand != NULL && strcmp(shape.shorthand, key) == 0 &&
-                at->node->kind != JR_NODE_MAPPING &&
-                !jr_shape_is_missing(&shape, at->node);
+                at->node->kind != JR_NODE_MAPPING && !jr_shape_is_missing(&shape, at->node);
     at->shape = locator->shapes->child(&shape, key);
     if (at->shape.own)
         return JR_LOCATED_OWN;
@@ -192,8 +183,7 @@ static enum jr_located follow_key(struct jr_locator *locator,
     return field ? JR_LOCATED_UNSTATED : JR_LOCATED_UNKNOWN;
 }
 
-static enum jr_located follow_index(struct jr_locator *locator,
-                                    struct jr_location *at,
+static enum jr_located follow_index(struct jr_locator *locator, struct jr_location *at,
                                     const struct jr_path_step *step)
 {
     struct jr_node **slot = jr_path_follow(at->node, step);
@@ -215,12 +205,10 @@ static bool is_node_path(const char *path)
     return at != path;
 }
 
-enum jr_located jr_locate(struct jr_locator *locator, const char *path,
-                          struct jr_location *ret)
+enum jr_located jr_locate(struct jr_locator *locator, const char *path, struct jr_location *ret)
 {
     enum jr_located located = JR_LOCATED;
-    *ret = (struct jr_location){.node = locator->root,
-                                .shape = locator->shapes->root};
+    *ret = (struct jr_location){.node = locator->root, .shape = locator->shapes->root};
     if (!is_node_path(path))
         return JR_LOCATED_NO_PATH;
     for (const char *at = path; *at != '\0' && located == JR_LOCATED;) {
@@ -231,14 +219,13 @@ enum jr_located jr_locate(struct jr_locator *locator, const char *path,
             key = jr_arena_strndup(locator->arena, step.key, step.len);
             ret->name_at = (size_t)(step.key - path);
         }
-        located = key != NULL ? follow_key(locator, ret, key)
-                              : follow_index(locator, ret, &step);
+        located = key != NULL ? follow_key(locator, ret, key) : follow_index(locator, ret, &step);
     }
     return located;
 }
 
-/* Whether the code point at `text` ends a line: as libyaml and the excerpts of
- * diagnostics see it, so that both name the same line. */
+/* Whether the code point at `text` ends a line: as libyaml and the excerpts of diagnostics see it,
+ * so that both name the same line. */
 static bool is_break(const char *text, uint32_t point)
 {
     if (point == '\r')
@@ -263,8 +250,7 @@ static void step_other(struct jr_place *place, const struct jr_source *source)
 
 /* Step over at most `most` code points, and at least one, where a byte is left:
  * all printable ASCII from here on, or one other code point. */
-static void step_printable(struct jr_place *place,
-                           const struct jr_source *source, size_t most)
+static void step_printable(struct jr_place *place, const struct jr_source *source, size_t most)
 {
     const char *text = source->text + place->byte;
     size_t left = source->len - place->byte, len = 0;
@@ -281,15 +267,13 @@ static void step_printable(struct jr_place *place,
     place->column += (uint32_t)len;
 }
 
-void jr_place_to_index(struct jr_place *place, const struct jr_source *source,
-                       size_t index)
+void jr_place_to_index(struct jr_place *place, const struct jr_source *source, size_t index)
 {
     while (place->index < index && place->byte < source->len)
         step_printable(place, source, index - place->index);
 }
 
-void jr_place_to_byte(struct jr_place *place, const struct jr_source *source,
-                      size_t byte)
+void jr_place_to_byte(struct jr_place *place, const struct jr_source *source, size_t byte)
 {
     while (place->byte < byte && place->byte < source->len)
         step_printable(place, source, byte - place->byte);
@@ -302,8 +286,8 @@ int jr_place_peek(const struct jr_place *place, const struct jr_source *source)
     return (unsigned char)source->text[place->byte];
 }
 
-struct jr_span jr_place_span(const struct jr_source *source,
-                             struct jr_place start, struct jr_place end)
+struct jr_span jr_place_span(const struct jr_source *source, struct jr_place start,
+                             struct jr_place end)
 {
     return (struct jr_span){
         .source = source,

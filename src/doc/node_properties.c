@@ -16,8 +16,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-void jr_anchors_add(struct jr_anchors *anchors, struct jr_arena *arena,
-                    const char *name, const struct jr_node *node)
+void jr_anchors_add(struct jr_anchors *anchors, struct jr_arena *arena, const char *name,
+                    const struct jr_node *node)
 {
     if (name == NULL)
         return;
@@ -33,8 +33,7 @@ void jr_anchors_add(struct jr_anchors *anchors, struct jr_arena *arena,
         (*slot)->node = node;
 }
 
-const struct jr_node *jr_anchors_find(const struct jr_anchors *anchors,
-                                      const char *name)
+const struct jr_node *jr_anchors_find(const struct jr_anchors *anchors, const char *name)
 {
     const struct anchor key = {.name = name};
     struct anchor *const *slot = tfind(&key, &anchors->tree, compare_names);
@@ -90,12 +89,9 @@ struct tag {
 };
 
 static const struct tag tags[] = {
-    {"str", JR_NODE_SCALAR, JR_SCALAR_STRING},
-    {"int", JR_NODE_SCALAR, JR_SCALAR_INT},
-    {"float", JR_NODE_SCALAR, JR_SCALAR_FLOAT},
-    {"bool", JR_NODE_SCALAR, JR_SCALAR_BOOL},
-    {"null", JR_NODE_SCALAR, JR_SCALAR_NULL},
-    {"seq", JR_NODE_SEQUENCE, JR_SCALAR_STRING},
+    {"str", JR_NODE_SCALAR, JR_SCALAR_STRING},  {"int", JR_NODE_SCALAR, JR_SCALAR_INT},
+    {"float", JR_NODE_SCALAR, JR_SCALAR_FLOAT}, {"bool", JR_NODE_SCALAR, JR_SCALAR_BOOL},
+    {"null", JR_NODE_SCALAR, JR_SCALAR_NULL},   {"seq", JR_NODE_SEQUENCE, JR_SCALAR_STRING},
     {"map", JR_NODE_MAPPING, JR_SCALAR_STRING},
 };
 
@@ -114,12 +110,11 @@ static bool has_tagged_type(struct jr_node *node, enum jr_scalar_type wanted)
 {
     node->plain = wanted != JR_SCALAR_STRING;
     enum jr_scalar_type type = jr_scalar_type(node);
-    return type == wanted ||
-           (wanted == JR_SCALAR_FLOAT && type == JR_SCALAR_INT);
+    return type == wanted || (wanted == JR_SCALAR_FLOAT && type == JR_SCALAR_INT);
 }
 
-/* Tags of other readers of YAML, and what is written here instead. A row holds
- * for all tags that begin so. */
+/* Tags of other readers of YAML, and what is written here instead. A row holds for all tags that
+ * begin so. */
 struct foreign_tag {
     const char *tag, *help;
 };
@@ -166,12 +161,11 @@ void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
     node->meant = strcmp(tag, CORE "str") == 0;
     const struct tag *found = find_tag(tag);
     if (found == NULL) {
-        struct jr_diag *diag = jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span,
-                                              NULL, "unknown tag '%.60s'", tag);
+        struct jr_diag *diag =
+            jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span, NULL, "unknown tag '%.60s'", tag);
         jr_diag_help(diags, diag, "%s", help_with_tag(tag));
     } else if (found->kind != node->kind ||
-               (node->kind == JR_NODE_SCALAR &&
-                !has_tagged_type(node, found->type))) {
+               (node->kind == JR_NODE_SCALAR && !has_tagged_type(node, found->type))) {
         jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span, NULL,
                        "this value does not have the type !!%s", found->name);
     }

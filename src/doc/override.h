@@ -15,10 +15,10 @@
 /* Whether an option names a parent: extends.NAME=PATH. */
 bool jr_override_is_parent(const char *option);
 
-/* Read such an option into the name and the path of a choice (merge.h),
- * in the arena of `doc`. Returns whether it could; else that was reported. */
-bool jr_override_parent(struct jr_doc *doc, const char *option,
-                        struct jr_parent_choice *ret, struct jr_diags *diags);
+/* Read such an option into the name and the path of a choice (merge.h), in the arena of `doc`.
+ * Returns whether it could; else that was reported. */
+bool jr_override_parent(struct jr_doc *doc, const char *option, struct jr_parent_choice *ret,
+                        struct jr_diags *diags);
 
 /* A value for a path that stands in a spec itself, as an axis of a sweep does.
  */
@@ -32,21 +32,18 @@ struct jr_stated_value {
 /* Whether such a value names a parent: extends.NAME. */
 bool jr_stated_value_is_parent(const struct jr_stated_value *stated);
 
-/* The choice of a parent that it is, whose path is relative to the file that
- * states it; in the arena of `doc`. */
-struct jr_parent_choice jr_override_stated_parent(
-    struct jr_doc *doc, const struct jr_stated_value *stated);
+/* The choice of a parent that it is, whose path is relative to the file that states it; in the
+ * arena of `doc`. */
+struct jr_parent_choice jr_override_stated_parent(struct jr_doc *doc,
+                                                  const struct jr_stated_value *stated);
 
 /* Put it into the tree of `doc`, as jr_override does. */
 void jr_override_stated(struct jr_doc *doc, const struct jr_shapes *shapes,
-                        const struct jr_stated_value *stated,
-                        struct jr_diags *diags);
+                        const struct jr_stated_value *stated, struct jr_diags *diags);
 
-/* Put a value into the tree of `doc`, whose arena takes what is new. `folder`
- * is what a path in the value is relative to. Mistakes go to `diags`; the tree
- * stays as it was then. */
-void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
-                 const char *option, const char *folder,
-                 struct jr_diags *diags);
+/* Put a value into the tree of `doc`, whose arena takes what is new. `folder` is what a path in the
+ * value is relative to. Mistakes go to `diags`; the tree stays as it was then. */
+void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes, const char *option,
+                 const char *folder, struct jr_diags *diags);
 
 #endif

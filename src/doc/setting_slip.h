@@ -1,6 +1,6 @@
 /*
- * Slips in one setting of the command line: vars/lr=1, --vars.lr=1, vars[lr]=1,
- * "vars.lr = 1", vars.lr==1.
+ * Slips in one setting of the command line: vars/lr=1, --vars.lr=1, vars[lr]=1, "vars.lr = 1",
+ * vars.lr==1.
  */
 #ifndef JR_SETTING_SLIP_H
 #define JR_SETTING_SLIP_H
@@ -10,8 +10,7 @@
 /* Refuse an option whose path is that of a field or an entry, written in
  * another way, or whose value begins with a second '='. Returns whether it is.
  */
-bool jr_setting_slip_refuse(const struct jr_joined_settings *settings,
-                            const struct jr_node *value,
+bool jr_setting_slip_refuse(const struct jr_joined_settings *settings, const struct jr_node *value,
                             struct jr_diags *diags);
 
 #endif

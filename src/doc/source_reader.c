@@ -33,14 +33,12 @@ static bool drop_last(struct jr_buf *name, size_t root)
 }
 
 /* Append the components of `path`, folded, except for ".." that lead out. */
-static void append_below_root(struct jr_buf *name, size_t root,
-                              const char *path)
+static void append_below_root(struct jr_buf *name, size_t root, const char *path)
 {
     for (size_t len; *path != '\0'; path += len + (path[len] == '/')) {
         len = strcspn(path, "/");
         bool up = len == 2 && strncmp(path, "..", 2) == 0;
-        if (len == 0 || (len == 1 && *path == '.') ||
-            (up && (drop_last(name, root) || root > 0)))
+        if (len == 0 || (len == 1 && *path == '.') || (up && (drop_last(name, root) || root > 0)))
             continue;
         if (name->len > root)
             jr_buf_char(name, '/');
@@ -48,8 +46,7 @@ static void append_below_root(struct jr_buf *name, size_t root,
     }
 }
 
-const char *jr_reader_name(struct jr_arena *arena, const char *from,
-                           const char *path)
+const char *jr_reader_name(struct jr_arena *arena, const char *from, const char *path)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     JR_FREE char *copy = strdup(from);
@@ -81,8 +78,8 @@ static const char *parent_folder(struct jr_arena *arena, const char *path)
     return len == 0 ? "/" : jr_arena_strndup(arena, path, len);
 }
 
-/* Whether the path, with its ".." folded, leads below the root, without looking
- * at any file, so that nothing about other folders is revealed. */
+/* Whether the path, with its ".." folded, leads below the root, without looking at any file, so
+ * that nothing about other folders is revealed. */
 static bool leads_below_root(const struct jr_reading *reading, const char *root)
 {
     JR_FREE char *folder = realpath(reading->from->folder, NULL);
@@ -92,33 +89,28 @@ static bool leads_below_root(const struct jr_reading *reading, const char *root)
     return path != NULL && is_path_below(path, root);
 }
 
-static int refuse_outside(struct jr_reading *reading, const char *root,
-                          struct jr_error *err)
+static int refuse_outside(struct jr_reading *reading, const char *root, struct jr_error *err)
 {
     reading->outside = true;
     return jr_error_set(err, JR_STATUS_INVALID, "it is not below %s", root);
 }
 
 /* Why it cannot be read, without its path, which the message already has. */
-static int read_reading_text(struct jr_reading *reading, const char *path,
-                             struct jr_error *err)
+static int read_reading_text(struct jr_reading *reading, const char *path, struct jr_error *err)
 {
     struct jr_error why = {0};
     size_t len = strlen(path);
-    if (jr_io_read_file(&reading->text, AT_FDCWD, path, JR_DOC_MAX_BYTES,
-                        &why) == 0)
+    if (jr_io_read_file(&reading->text, AT_FDCWD, path, JR_DOC_MAX_BYTES, &why) == 0)
         return 0;
-    bool named = strncmp(why.text, path, len) == 0 &&
-                 strncmp(why.text + len, ": ", 2) == 0;
+    bool named = strncmp(why.text, path, len) == 0 && strncmp(why.text + len, ": ", 2) == 0;
     errno = why.sys;
     if (why.sys == ENOMEM)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot be read");
-    return jr_error_set(err, JR_STATUS_INVALID, "%s",
-                        named ? why.text + len + 2 : why.text);
+    return jr_error_set(err, JR_STATUS_INVALID, "%s", named ? why.text + len + 2 : why.text);
 }
 
-static int read_spec_part(const struct jr_reader *reader,
-                          struct jr_reading *reading, struct jr_error *err)
+static int read_spec_part(const struct jr_reader *reader, struct jr_reading *reading,
+                          struct jr_error *err)
 {
     const char *root = reader->context;
     struct jr_arena *arena = reading->arena;
@@ -174,28 +166,26 @@ static struct jr_source *new_doc_source(struct jr_doc *doc, const char *name)
     return source;
 }
 
-/* A finding about the whole file, which may be a folder that has the one that
- * was meant. */
-static int refuse_file(struct jr_doc *doc, struct jr_diags *diags,
-                       const char *path, const char *text)
+/* A finding about the whole file, which may be a folder that has the one that was meant. */
+static int refuse_file(struct jr_doc *doc, struct jr_diags *diags, const char *path,
+                       const char *text)
 {
     struct jr_span nowhere = {.source = doc->source};
     struct jr_buf only JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_FILE_UNREADABLE,
-                                          nowhere, NULL, "%s", text);
+    struct jr_diag *diag =
+        jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "%s", text);
     if (path != NULL && jr_near_file_only(&only, path))
         jr_diag_help(diags, diag, "did you mean '%s'?", only.data);
     return -1;
 }
 
 /* A file that is not there, and the one that was probably meant. */
-static int refuse_absent_file(struct jr_doc *doc, struct jr_diags *diags,
-                              const char *path)
+static int refuse_absent_file(struct jr_doc *doc, struct jr_diags *diags, const char *path)
 {
     struct jr_span nowhere = {.source = doc->source};
     struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_diag *diag = jr_diags_error(
-        diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "there is no such file");
+    struct jr_diag *diag =
+        jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "there is no such file");
     if (strstr(path, "://") != NULL)
         jr_diag_help(diags, diag, "download it first: curl -LO %s", path);
     else if (jr_near_file_find(&near, path))
@@ -219,8 +209,8 @@ static int finish_doc(struct jr_doc *doc, struct jr_diags *diags)
     return doc->root == NULL ? -1 : 0;
 }
 
-int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
-                size_t len, struct jr_diags *diags)
+int jr_doc_load(struct jr_doc *ret, const char *name, const char *text, size_t len,
+                struct jr_diags *diags)
 {
     *ret = (struct jr_doc)JR_DOC_INIT;
     struct jr_source *source = new_doc_source(ret, name);
@@ -240,8 +230,7 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
 }
 
 /* The text with a blank for each code point before byte `from`. */
-static char *blank_text_before(struct jr_arena *arena, const char *text,
-                               size_t from)
+static char *blank_text_before(struct jr_arena *arena, const char *text, size_t from)
 {
     size_t len = strlen(text), blanks = 0;
     uint32_t point;
@@ -266,8 +255,8 @@ static struct jr_node *null_at_end(struct jr_doc *doc)
     return node;
 }
 
-int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
-                      size_t from, struct jr_diags *diags)
+int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text, size_t from,
+                      struct jr_diags *diags)
 {
     *ret = (struct jr_doc)JR_DOC_INIT;
     struct jr_source *source = new_doc_source(ret, name);
@@ -278,9 +267,7 @@ int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
     source->text = jr_arena_strdup(&ret->arena, text);
     source->len = source->text == NULL ? 0 : strlen(text);
     source->option = true;
-    char *value = source->text == NULL
-                      ? NULL
-                      : blank_text_before(&ret->arena, text, from);
+    char *value = source->text == NULL ? NULL : blank_text_before(&ret->arena, text, from);
     if (value != NULL && value[strspn(value, " ")] == '\0')
         ret->root = null_at_end(ret);
     else if (value != NULL)
@@ -295,8 +282,7 @@ static int read_spec(struct jr_buf *ret, const char *path, struct jr_error *err)
     return jr_io_read_file(ret, AT_FDCWD, path, JR_DOC_MAX_BYTES, err);
 }
 
-int jr_doc_load_file(struct jr_doc *ret, const char *path,
-                     struct jr_diags *diags)
+int jr_doc_load_file(struct jr_doc *ret, const char *path, struct jr_diags *diags)
 {
     const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -311,10 +297,8 @@ int jr_doc_load_file(struct jr_doc *ret, const char *path,
         return refuse_absent_file(ret, diags, path);
     /* The finding names the file already. */
     size_t prefix = strlen(path);
-    bool named = strncmp(err.text, path, prefix) == 0 &&
-                 strncmp(err.text + prefix, ": ", 2) == 0;
-    return refuse_file(ret, diags, path,
-                       named ? err.text + prefix + 2 : err.text);
+    bool named = strncmp(err.text, path, prefix) == 0 && strncmp(err.text + prefix, ": ", 2) == 0;
+    return refuse_file(ret, diags, path, named ? err.text + prefix + 2 : err.text);
 }
 
 #define BYTES(text) text, sizeof text - 1
@@ -333,12 +317,9 @@ static const struct other_file other_files[] = {
      "convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"},
     {BYTES("\x7f"
            "ELF"),
-     "this is a program, not YAML",
-     "start 2 ranks of it: jobrun -n 2 -- ./PROGRAM"},
-    {BYTES("\x1f\x8b"), "this is compressed (gzip), not YAML",
-     "unpack it: gunzip -c OLD > NEW"},
-    {BYTES("PK\x03\x04"), "this is an archive (zip), not YAML",
-     "unpack it: unzip FILE"},
+     "this is a program, not YAML", "start 2 ranks of it: jobrun -n 2 -- ./PROGRAM"},
+    {BYTES("\x1f\x8b"), "this is compressed (gzip), not YAML", "unpack it: gunzip -c OLD > NEW"},
+    {BYTES("PK\x03\x04"), "this is an archive (zip), not YAML", "unpack it: unzip FILE"},
     {BYTES("\x28\xb5\x2f\xfd"), "this is compressed (zstd), not YAML",
      "unpack it: zstd -dc OLD > NEW"},
     {BYTES("\xfd"
@@ -349,46 +330,41 @@ static const struct other_file other_files[] = {
      "download the file itself, not the page that shows it"},
     {BYTES("<html"), "this is a web page, not YAML",
      "download the file itself, not the page that shows it"},
-    {BYTES("<?xml"), "this is XML, not YAML",
-     "begin a spec: jobrun new -o NAME.jobrun.yaml"},
+    {BYTES("<?xml"), "this is XML, not YAML", "begin a spec: jobrun new -o NAME.jobrun.yaml"},
 };
 
 /* UTF-16 without a mark: each other byte is 0. */
 static bool is_wide(const char *text, size_t len)
 {
-    return len >= 4 && ((text[0] == '\0' && text[1] != '\0' &&
-                         text[2] == '\0' && text[3] != '\0') ||
-                        (text[0] != '\0' && text[1] == '\0' &&
-                         text[2] != '\0' && text[3] == '\0'));
+    return len >= 4 &&
+           ((text[0] == '\0' && text[1] != '\0' && text[2] == '\0' && text[3] != '\0') ||
+            (text[0] != '\0' && text[1] == '\0' && text[2] != '\0' && text[3] == '\0'));
 }
 
 /* A script of a shell or of Python; a spec may begin with #! too. */
 static bool is_script(const char *text)
 {
     size_t line = strcspn(text, "\n");
-    return strncmp(text, "#!", 2) == 0 &&
-           memmem(text, line, "jobrun", 6) == NULL &&
-           (memmem(text, line, "sh", 2) != NULL ||
-            memmem(text, line, "python", 6) != NULL) &&
+    return strncmp(text, "#!", 2) == 0 && memmem(text, line, "jobrun", 6) == NULL &&
+           (memmem(text, line, "sh", 2) != NULL || memmem(text, line, "python", 6) != NULL) &&
            strstr(text, "version:") == NULL;
 }
 
-static void report_file(struct jr_diags *diags, const struct jr_source *source,
-                        const char *message, const char *help)
+static void report_file(struct jr_diags *diags, const struct jr_source *source, const char *message,
+                        const char *help)
 {
-    struct jr_diag *diag =
-        jr_diags_error(diags, JR_CODE_NOT_YAML,
-                       (struct jr_span){.source = source}, NULL, "%s", message);
+    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_NOT_YAML,
+                                          (struct jr_span){.source = source}, NULL, "%s", message);
     if (help != NULL)
         jr_diag_help(diags, diag, "%s", help);
 }
 
-/* The length of what a line of TOML begins with, `[table]` or `key =`; 0 for a
- * line that begins otherwise. */
+/* The length of what a line of TOML begins with, `[table]` or `key =`; 0 for a line that begins
+ * otherwise. */
 static size_t toml_head(const char *line, bool *ret_table)
 {
-    static const char name[] = "abcdefghijklmnopqrstuvwxyz"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-\" ";
+    static const char name[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-\" ";
     size_t open = strspn(line, "["), len = open + strspn(line + open, name);
     *ret_table = open > 0;
     if (len == open)
@@ -400,8 +376,8 @@ static size_t toml_head(const char *line, bool *ret_table)
     return ends ? len + close : 0;
 }
 
-/* TOML, as of pyproject.toml, or the older form with its looks: a table, and
- * below it `key = value`. No line of either begins a mapping of YAML. */
+/* TOML, as of pyproject.toml, or the older form with its looks: a table, and below it `key =
+ * value`. No line of either begins a mapping of YAML. */
 static bool is_toml(const char *text)
 {
     bool table = false, pair = false;
@@ -430,15 +406,13 @@ static const char *find_conflict(const char *text)
     return at;
 }
 
-bool jr_other_file_report(struct jr_diags *diags,
-                          const struct jr_source *source)
+bool jr_other_file_report(struct jr_diags *diags, const struct jr_source *source)
 {
     const char *text = source->text;
     for (size_t i = 0; i < sizeof other_files / sizeof *other_files; i++)
         if (source->len >= other_files[i].len &&
             memcmp(text, other_files[i].bytes, other_files[i].len) == 0) {
-            report_file(diags, source, other_files[i].message,
-                        other_files[i].help);
+            report_file(diags, source, other_files[i].message, other_files[i].help);
             return true;
         }
     if (is_wide(text, source->len)) {
@@ -461,8 +435,7 @@ bool jr_other_file_report(struct jr_diags *diags,
         return false;
     size_t at = (size_t)(conflict - text);
     struct jr_diag *diag = jr_diags_error(
-        diags, JR_CODE_NOT_YAML,
-        jr_point_bytes(source, at, at + strcspn(conflict, "\r\n")), NULL,
+        diags, JR_CODE_NOT_YAML, jr_point_bytes(source, at, at + strcspn(conflict, "\r\n")), NULL,
         "a conflict of a merge begins here");
     jr_diag_help(diags, diag,
                  "keep one of the two sides, and delete the lines that begin "

@@ -31,8 +31,8 @@ struct rule {
 #define END_QUOTE "found unexpected end of stream"
 #define DOC_QUOTE "found unexpected document indicator"
 #define ESCAPE    "found unknown escape character"
-#define HEX                                                                    \
-    "did not find expected hexdecimal number" /* as libyaml spells it          \
+#define HEX                                                                                        \
+    "did not find expected hexdecimal number" /* as libyaml spells it                              \
                                                */
 #define COLON     "mapping values are not allowed in this context"
 #define NO_COLON  "could not find expected ':'"
@@ -61,8 +61,7 @@ struct rule {
 /* The first row that fits. */
 static const struct rule rules[] = {
     {TOKEN, '\t', false, YAML, "a tab cannot indent", SPACES, NULL},
-    {TOKEN, ANY, false, YAML, "a value cannot begin with this", "quote it",
-     NULL},
+    {TOKEN, ANY, false, YAML, "a value cannot begin with this", "quote it", NULL},
     {TAG, ANY, true, YAML, "a '!' begins a tag", "quote it", NULL},
     {TAB, ANY, false, YAML, "a tab cannot indent", SPACES, NULL},
     {TAB_BLOCK, ANY, false, YAML, "a tab cannot indent", SPACES, NULL},
@@ -70,14 +69,10 @@ static const struct rule rules[] = {
      "write auto, or quote it: \"???\"", NULL},
     {CONTENT, END, true, YAML, "this is never closed", NULL, NULL},
     {CONTENT, ANY, false, YAML, "a value is missing before this", NULL, NULL},
-    {BRACKET, END, true, YAML, "this '[' is never closed",
-     "write ] where it ends", NULL},
-    {BRACKET, ANY, false, YAML, "a ',' or ']' is missing before this", NULL,
-     "this '[' is open"},
-    {BRACE, END, true, YAML, "this '{' is never closed",
-     "write } where it ends", NULL},
-    {BRACE, ANY, false, YAML, "a ',' or '}' is missing before this", NULL,
-     "this '{' is open"},
+    {BRACKET, END, true, YAML, "this '[' is never closed", "write ] where it ends", NULL},
+    {BRACKET, ANY, false, YAML, "a ',' or ']' is missing before this", NULL, "this '[' is open"},
+    {BRACE, END, true, YAML, "this '{' is never closed", "write } where it ends", NULL},
+    {BRACE, ANY, false, YAML, "a ',' or '}' is missing before this", NULL, "this '{' is open"},
     {END_QUOTE, ANY, true, YAML, OPEN_QUOTE, NULL, NULL},
     {DOC_QUOTE, ANY, true, YAML, OPEN_QUOTE, NULL, NULL},
     {ESCAPE, ANY, false, YAML, "unknown escape in a double-quoted string",
@@ -85,26 +80,20 @@ static const struct rule rules[] = {
     {HEX, ANY, false, YAML, "unknown escape in a double-quoted string",
      "double the backslash, or use single quotes", NULL},
     {COLON, ANY, false, YAML, "a ':' is not expected here", QUOTE_COLON, NULL},
-    {NO_COLON, ANY, true, YAML, "a ':' is missing on this line",
-     "write `key: value`", NULL},
+    {NO_COLON, ANY, true, YAML, "a ':' is missing on this line", "write `key: value`", NULL},
     {NO_KEY, ANY, false, YAML, "this does not belong to the mapping around it",
-     "check its indentation, and the quotes before it",
-     "the mapping begins here"},
-    {NO_ITEM, ANY, false, YAML,
-     "this does not belong to the sequence before it",
-     "begin each item with '- ', all in one column",
-     "the sequence begins here"},
+     "check its indentation, and the quotes before it", "the mapping begins here"},
+    {NO_ITEM, ANY, false, YAML, "this does not belong to the sequence before it",
+     "begin each item with '- ', all in one column", "the sequence begins here"},
     {ITEM, ANY, false, YAML, "a '- ' item cannot begin on this line",
      "begin it on a line of its own, or write [a, b]", NULL},
     {HEADER, ANY, true, YAML, "no text is allowed on the line of a '|' or '>'",
      "begin it on the next line, indented; or quote it", NULL},
     {NAME, ANY, true, YAML, "'*' and '&' must be followed by a name",
      "quote a value that begins with one of them", NULL},
-    {BEHIND, ANY, false, YAML, "the document has ended before this",
-     "check the indentation", NULL},
+    {BEHIND, ANY, false, YAML, "the document has ended before this", "check the indentation", NULL},
     {HANDLE, ANY, false, UNKNOWN_TAG, "unknown tag", "leave it out", NULL},
-    {VERSION, ANY, false, WRONG_DIRECTIVE, "only YAML 1.1 and 1.2 are read",
-     NULL, NULL},
+    {VERSION, ANY, false, WRONG_DIRECTIVE, "only YAML 1.1 and 1.2 are read", NULL, NULL},
     {DIRECTIVE, ANY, true, WRONG_DIRECTIVE, "unknown directive",
      "only %YAML and %TAG may begin a line with '%'", NULL},
     {TWO_YAML, ANY, false, WRONG_DIRECTIVE, "a duplicate %YAML", NULL, NULL},
@@ -121,8 +110,7 @@ static const struct rule *find_rule(const char *problem, int byte)
 }
 
 /* The span at `start`: one code point, or a run of '?'. */
-static struct jr_span problem_span(struct jr_place start,
-                                   const struct jr_source *source)
+static struct jr_span problem_span(struct jr_place start, const struct jr_source *source)
 {
     struct jr_place end = start;
     int byte = jr_place_peek(&start, source);
@@ -133,8 +121,8 @@ static struct jr_span problem_span(struct jr_place start,
     return jr_place_span(source, start, end);
 }
 
-/* The byte where what the reader stumbled over begins: of a sequence that is
- * cut off, libyaml tells the byte that is none of it. */
+/* The byte where what the reader stumbled over begins: of a sequence that is cut off, libyaml tells
+ * the byte that is none of it. */
 static size_t begin_of_bad(const struct jr_source *source, size_t at)
 {
     enum { LONGEST = 4, LEAD = 0xc0, TAIL = 0x80 };
@@ -142,8 +130,7 @@ static size_t begin_of_bad(const struct jr_source *source, size_t at)
     for (size_t back = 1; back < LONGEST && back <= at; back++) {
         const char *text = source->text + at - back;
         unsigned byte = (unsigned char)*text;
-        if (byte >= LEAD &&
-            jr_utf8_decode(text, source->len - (at - back), &point) == 0)
+        if (byte >= LEAD && jr_utf8_decode(text, source->len - (at - back), &point) == 0)
             return at - back;
         if ((byte & LEAD) != TAIL)
             break;
@@ -160,27 +147,21 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
     jr_place_to_byte(&at, source, begin_of_bad(source, parser->problem_offset));
     struct jr_span span = problem_span(at, source);
     struct jr_diag *diag;
-    if (jr_utf8_decode(source->text + at.byte, source->len - at.byte, &point) !=
-        0) {
+    if (jr_utf8_decode(source->text + at.byte, source->len - at.byte, &point) != 0) {
         diag = jr_diags_error(diags, JR_CODE_CONTROL_CHARACTER, span, NULL,
-                              "the control character U+%04X is not allowed",
-                              point);
+                              "the control character U+%04X is not allowed", point);
         if (point != 0)
-            jr_diag_help(diags, diag,
-                         "in a double-quoted string, write \\u%04x", point);
+            jr_diag_help(diags, diag, "in a double-quoted string, write \\u%04x", point);
         return;
     }
-    diag = jr_diags_error(diags, JR_CODE_NOT_UTF8, span, NULL,
-                          "byte 0x%02x is not UTF-8",
+    diag = jr_diags_error(diags, JR_CODE_NOT_UTF8, span, NULL, "byte 0x%02x is not UTF-8",
                           (unsigned)jr_place_peek(&at, source) & 0xff);
     jr_diag_help(diags, diag, "save the file in UTF-8");
 }
 
-/* Tell of a slip that explains the problem better than its rule, if there is
- * one. */
+/* Tell of a slip that explains the problem better than its rule, if there is one. */
 static bool report_slip(struct jr_diags *diags, const struct rule *rule,
-                        const struct jr_source *source,
-                        const struct jr_place *problem,
+                        const struct jr_source *source, const struct jr_place *problem,
                         const struct jr_place *context)
 {
     const char *text = rule->problem;
@@ -193,8 +174,7 @@ static bool report_slip(struct jr_diags *diags, const struct rule *rule,
         .in_block = strcmp(text, NO_KEY) == 0,
         .no_colon = strcmp(text, NO_COLON) == 0,
         .colon = strcmp(text, COLON) == 0,
-        .word = strcmp(text, TOKEN) == 0 || strcmp(text, NAME) == 0 ||
-                strcmp(text, TAG) == 0,
+        .word = strcmp(text, TOKEN) == 0 || strcmp(text, NAME) == 0 || strcmp(text, TAG) == 0,
         .ended = strcmp(text, CONTENT) == 0 && rule->byte == END,
         .escape = strcmp(text, ESCAPE) == 0 || strcmp(text, HEX) == 0,
     };
@@ -210,11 +190,10 @@ static size_t line_number(const struct jr_source *source, size_t at)
     return number;
 }
 
-/* A bracket is open where the next field of the spec begins, at[0]; it opened
- * at at[1]: say on which line it ends. */
+/* A bracket is open where the next field of the spec begins, at[0]; it opened at at[1]: say on
+ * which line it ends. */
 static void help_to_close_bracket(struct jr_diags *diags, struct jr_diag *diag,
-                                  const struct jr_source *source,
-                                  const size_t at[2], char close)
+                                  const struct jr_source *source, const size_t at[2], char close)
 {
     const char *text = source->text;
     size_t start = at[0], last;
@@ -225,8 +204,7 @@ static void help_to_close_bracket(struct jr_diags *diags, struct jr_diag *diag,
         last--;
     if (key == 0 || text[start + key] != ':' || at[1] >= start)
         return;
-    jr_diag_help(diags, diag, "close it with %c on line %zu", close,
-                 line_number(source, last));
+    jr_diag_help(diags, diag, "close it with %c on line %zu", close, line_number(source, last));
 }
 
 /* 'train.py]: where the quote was most likely to be closed. */
@@ -247,19 +225,16 @@ static void help_to_close_quote(struct jr_diags *diags, struct jr_diag *diag,
     while (len > 0 && text[len - 1] == ' ')
         len--;
     if (len > 0 && len <= LONGEST)
-        jr_diag_help(diags, diag, "close it: %c%.*s%c", text[-1], (int)len,
-                     text, text[-1]);
+        jr_diag_help(diags, diag, "close it: %c%.*s%c", text[-1], (int)len, text, text[-1]);
 }
 
-/* What to write for something that was opened at at[1], and is missing at
- * at[0]. */
+/* What to write for something that was opened at at[1], and is missing at at[0]. */
 static void help_to_close(struct jr_diags *diags, struct jr_diag *diag,
-                          const struct jr_source *source,
-                          const struct rule *rule, const size_t at[2])
+                          const struct jr_source *source, const struct rule *rule,
+                          const size_t at[2])
 {
     bool bracket = strcmp(rule->problem, BRACKET) == 0;
-    bool quote = strcmp(rule->problem, END_QUOTE) == 0 ||
-                 strcmp(rule->problem, DOC_QUOTE) == 0;
+    bool quote = strcmp(rule->problem, END_QUOTE) == 0 || strcmp(rule->problem, DOC_QUOTE) == 0;
     if ((bracket || strcmp(rule->problem, BRACE) == 0) && rule->byte == ANY)
         help_to_close_bracket(diags, diag, source, at, bracket ? ']' : '}');
     else if (quote && strchr("'\"", source->text[at[1]]) != NULL)
@@ -273,30 +248,26 @@ static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
     struct jr_place problem = {0}, context = {0};
     jr_place_to_index(&problem, source, parser->problem_mark.index);
     jr_place_to_index(&context, source, parser->context_mark.index);
-    const struct rule *rule =
-        find_rule(parser->problem, jr_place_peek(&problem, source));
+    const struct rule *rule = find_rule(parser->problem, jr_place_peek(&problem, source));
     if (rule == NULL) {
         const char *context_text = parser->context;
-        jr_diags_error(diags, JR_CODE_NOT_YAML, problem_span(problem, source),
-                       NULL, "%s%s%s", parser->problem,
-                       context_text == NULL ? "" : " ",
+        jr_diags_error(diags, JR_CODE_NOT_YAML, problem_span(problem, source), NULL, "%s%s%s",
+                       parser->problem, context_text == NULL ? "" : " ",
                        context_text == NULL ? "" : context_text);
         return;
     }
     if (report_slip(diags, rule, source, &problem, &context))
         return;
     bool at_context = rule->at_context && parser->context != NULL;
-    struct jr_diag *diag = jr_diags_error(
-        diags, rule->code, problem_span(at_context ? context : problem, source),
-        NULL, "%s", rule->message);
+    struct jr_diag *diag =
+        jr_diags_error(diags, rule->code, problem_span(at_context ? context : problem, source),
+                       NULL, "%s", rule->message);
     if (rule->help != NULL)
         jr_diag_help(diags, diag, "%s", rule->help);
     else
-        help_to_close(diags, diag, source, rule,
-                      (const size_t[]){problem.byte, context.byte});
+        help_to_close(diags, diag, source, rule, (const size_t[]){problem.byte, context.byte});
     if (rule->related != NULL && parser->context != NULL)
-        jr_diag_relate(diags, diag, problem_span(context, source),
-                       rule->related);
+        jr_diag_relate(diags, diag, problem_span(context, source), rule->related);
 }
 
 void jr_syntax_report(struct jr_diags *diags, const yaml_parser_t *parser,
@@ -305,8 +276,7 @@ void jr_syntax_report(struct jr_diags *diags, const yaml_parser_t *parser,
     if (parser->error == YAML_READER_ERROR)
         report_encoding(diags, parser, source);
     else if (parser->error == YAML_MEMORY_ERROR || parser->problem == NULL)
-        jr_diags_error(diags, JR_CODE_INTERNAL,
-                       (struct jr_span){.source = source}, NULL,
+        jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){.source = source}, NULL,
                        "out of memory");
     else
         report_problem(diags, parser, source);

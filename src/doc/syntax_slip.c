@@ -9,8 +9,8 @@
 
 enum { LONGEST = 60 }; /* bytes of text that are written out as a help */
 
-#define KEY_BYTES                                                              \
-    "abcdefghijklmnopqrstuvwxyz"                                               \
+#define KEY_BYTES                                                                                  \
+    "abcdefghijklmnopqrstuvwxyz"                                                                   \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 size_t jr_slip_line(const struct jr_stumble *s, size_t at)
@@ -32,27 +32,24 @@ static size_t line_above(const struct jr_stumble *s, size_t at)
     return at == 0 ? 0 : jr_slip_line(s, at - 1);
 }
 
-struct jr_diag *jr_slip_report(const struct jr_stumble *s, size_t from,
-                               size_t to, const char *message)
+struct jr_diag *jr_slip_report(const struct jr_stumble *s, size_t from, size_t to,
+                               const char *message)
 {
-    return jr_diags_error(s->diags, JR_CODE_NOT_YAML,
-                          jr_point_bytes(s->source, from, to), NULL, "%s",
-                          message);
+    return jr_diags_error(s->diags, JR_CODE_NOT_YAML, jr_point_bytes(s->source, from, to), NULL,
+                          "%s", message);
 }
 
-void jr_slip_fix(const struct jr_stumble *s, struct jr_diag *diag, size_t from,
-                 size_t to, const char *text)
+void jr_slip_fix(const struct jr_stumble *s, struct jr_diag *diag, size_t from, size_t to,
+                 const char *text)
 {
     jr_diag_fix(s->diags, diag, jr_point_bytes(s->source, from, to), text);
 }
 
 /* Append bytes [from, to) of the source in quotes. */
-static void add_quoted_slip(struct jr_buf *out, const struct jr_stumble *s,
-                            size_t from, size_t to)
+static void add_quoted_slip(struct jr_buf *out, const struct jr_stumble *s, size_t from, size_t to)
 {
     const char *text = s->source->text + from;
-    bool single = memchr(text, '"', to - from) != NULL ||
-                  memchr(text, '\\', to - from) != NULL;
+    bool single = memchr(text, '"', to - from) != NULL || memchr(text, '\\', to - from) != NULL;
     char quote = single ? '\'' : '"';
     jr_buf_char(out, quote);
     for (size_t i = 0; i < to - from; i++) {
@@ -63,8 +60,8 @@ static void add_quoted_slip(struct jr_buf *out, const struct jr_stumble *s,
     jr_buf_char(out, quote);
 }
 
-void jr_slip_help_quote(const struct jr_stumble *s, struct jr_diag *diag,
-                        size_t from, size_t to, const char *what)
+void jr_slip_help_quote(const struct jr_stumble *s, struct jr_diag *diag, size_t from, size_t to,
+                        const char *what)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     add_quoted_slip(&text, s, from, to);
@@ -79,12 +76,11 @@ static bool is_in_brackets(const struct jr_stumble *s, size_t at)
 {
     size_t start = jr_slip_line(s, at);
     const char *line = s->source->text + start;
-    return memchr(line, '[', at - start) != NULL ||
-           memchr(line, '{', at - start) != NULL;
+    return memchr(line, '[', at - start) != NULL || memchr(line, '{', at - start) != NULL;
 }
 
-/* The end of a value that begins at `at`: before the next mark of a list, a
- * comment or the end of the line. */
+/* The end of a value that begins at `at`: before the next mark of a list, a comment or the end of
+ * the line. */
 static size_t word_end(const struct jr_stumble *s, size_t at)
 {
     const char *ends = is_in_brackets(s, at) ? ",]}\r\n" : "\r\n";
@@ -97,10 +93,9 @@ static size_t word_end(const struct jr_stumble *s, size_t at)
     return at + len;
 }
 
-/* "write KEY: VALUE", where the line's key ends at `key_end`, and its value is
- * bytes [from, to). */
-static void help_with_pair(const struct jr_stumble *s, struct jr_diag *diag,
-                           size_t key_end, size_t from, size_t to)
+/* "write KEY: VALUE", where the line's key ends at `key_end`, and its value is bytes [from, to). */
+static void help_with_pair(const struct jr_stumble *s, struct jr_diag *diag, size_t key_end,
+                           size_t from, size_t to)
 {
     const char *text = s->source->text;
     size_t start = jr_slip_line(s, key_end);
@@ -108,22 +103,20 @@ static void help_with_pair(const struct jr_stumble *s, struct jr_diag *diag,
     if (to - start > LONGEST)
         jr_diag_help(s->diags, diag, "write `key: value`");
     else
-        jr_diag_help(s->diags, diag, "write %.*s: %.*s", (int)(key_end - start),
-                     text + start, (int)(to - from), text + from);
+        jr_diag_help(s->diags, diag, "write %.*s: %.*s", (int)(key_end - start), text + start,
+                     (int)(to - from), text + from);
 }
 
 #define NO_BREAK "\xc2\xa0"
 
-/* The colon of a line such as `world_size:4`, which is not a key because the
- * space is missing. NULL: there is none. */
+/* The colon of a line such as `world_size:4`, which is not a key because the space is missing.
+ * NULL: there is none. */
 static const char *find_glued(const struct jr_stumble *s, size_t start)
 {
     const char *line = s->source->text + start;
     line += strspn(line, " -");
     const char *colon = line + strspn(line, KEY_BYTES);
-    return colon > line && *colon == ':' && strchr(" \t\r\n", colon[1]) == NULL
-               ? colon
-               : NULL;
+    return colon > line && *colon == ':' && strchr(" \t\r\n", colon[1]) == NULL ? colon : NULL;
 }
 
 static bool slip_glued(const struct jr_stumble *s)
@@ -138,10 +131,8 @@ static bool slip_glued(const struct jr_stumble *s)
     size_t at = (size_t)(glued - s->source->text);
     bool wide = strncmp(glued + 1, NO_BREAK, 2) == 0;
     struct jr_diag *diag =
-        wide
-            ? jr_slip_report(s, at + 1, at + 3,
-                             "this is a no-break space (U+00A0), not a space")
-            : jr_slip_report(s, at, at + 1, "a space is missing after the ':'");
+        wide ? jr_slip_report(s, at + 1, at + 3, "this is a no-break space (U+00A0), not a space")
+             : jr_slip_report(s, at, at + 1, "a space is missing after the ':'");
     size_t end = word_end(s, at + 1);
     if (wide)
         jr_diag_help(s->diags, diag, "type a space in its place");
@@ -158,9 +149,7 @@ static const char *find_equals(const struct jr_stumble *s, size_t start)
     line += strspn(line, " ");
     const char *mark = line + strspn(line, KEY_BYTES);
     size_t blanks = strspn(mark, " ");
-    return mark > line && mark[blanks] == '=' && mark[blanks + 1] != '='
-               ? mark + blanks
-               : NULL;
+    return mark > line && mark[blanks] == '=' && mark[blanks + 1] != '=' ? mark + blanks : NULL;
 }
 
 static bool slip_equals(const struct jr_stumble *s)
@@ -176,8 +165,7 @@ static bool slip_equals(const struct jr_stumble *s)
     size_t to = at + 1 + strspn(mark + 1, " ");
     while (text[from - 1] == ' ')
         from--;
-    struct jr_diag *diag =
-        jr_slip_report(s, at, at + 1, "a ':' is wanted here, not an '='");
+    struct jr_diag *diag = jr_slip_report(s, at, at + 1, "a ':' is wanted here, not an '='");
     help_with_pair(s, diag, from, to, word_end(s, to));
     jr_slip_fix(s, diag, from, to, ": ");
     return true;
@@ -191,11 +179,9 @@ static bool slip_no_colon(const struct jr_stumble *s)
     start += strspn(text + start, " ");
     size_t end = start + strspn(text + start, KEY_BYTES);
     size_t value = end + strspn(text + end, " ");
-    if (!s->no_colon || end == start || value == end ||
-        strchr("\r\n#", text[value]) != NULL)
+    if (!s->no_colon || end == start || value == end || strchr("\r\n#", text[value]) != NULL)
         return false;
-    struct jr_diag *diag =
-        jr_slip_report(s, start, start + 1, "a ':' is missing on this line");
+    struct jr_diag *diag = jr_slip_report(s, start, start + 1, "a ':' is missing on this line");
     help_with_pair(s, diag, end, value, word_end(s, value));
     return true;
 }
@@ -205,9 +191,8 @@ static bool is_letter(char byte)
     return isalnum((unsigned char)byte) || (unsigned char)byte >= 0x80;
 }
 
-/* The quote that closes a text which others of its kind are in: the first on
- * the line behind which something ends, and no other word begins. 0 where there
- * is none. */
+/* The quote that closes a text which others of its kind are in: the first on the line behind which
+ * something ends, and no other word begins. 0 where there is none. */
 static size_t closing_quote(const struct jr_stumble *s, size_t at, char quote)
 {
     const char *text = s->source->text;
@@ -221,8 +206,7 @@ static size_t closing_quote(const struct jr_stumble *s, size_t at, char quote)
     return 0;
 }
 
-/* The quote of this kind that opens the text which ended at `at`; `at` where
- * there is none. */
+/* The quote of this kind that opens the text which ended at `at`; `at` where there is none. */
 static size_t opening_quote(const struct jr_stumble *s, size_t at, char quote)
 {
     size_t start = jr_slip_line(s, at), open = at;
@@ -236,15 +220,14 @@ static bool slip_apostrophe(const struct jr_stumble *s)
 {
     const char *text = s->source->text;
     size_t at = s->at;
-    if (at < 2 || text[at - 1] != '\'' || !is_letter(text[at - 2]) ||
-        !is_letter(text[at]))
+    if (at < 2 || text[at - 1] != '\'' || !is_letter(text[at - 2]) || !is_letter(text[at]))
         return false;
     size_t close = closing_quote(s, at, '\'');
     size_t open = opening_quote(s, at - 1, '\'');
     if (close == 0 || open == at - 1)
         return false;
-    struct jr_diag *diag = jr_slip_report(
-        s, at - 1, at, "this apostrophe ends the text in single quotes");
+    struct jr_diag *diag =
+        jr_slip_report(s, at - 1, at, "this apostrophe ends the text in single quotes");
     JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT;
     for (size_t i = open; i <= close; i++) {
         jr_buf_char(&whole, text[i]);
@@ -270,8 +253,8 @@ static bool slip_inner_quotes(const struct jr_stumble *s)
     size_t open = opening_quote(s, at - 1, '"');
     if (close == 0 || open == at - 1)
         return false;
-    struct jr_diag *diag = jr_slip_report(
-        s, at - 1, at, "this '\"' ends the text in double quotes");
+    struct jr_diag *diag =
+        jr_slip_report(s, at - 1, at, "this '\"' ends the text in double quotes");
     jr_slip_help_quote(s, diag, open + 1, close, "use single quotes around it");
     return true;
 }
@@ -281,11 +264,9 @@ static bool slip_comma(const struct jr_stumble *s)
 {
     const char *text = s->source->text;
     if (!s->in_block || text[s->at] != ',' ||
-        strchr("\r\n#", text[s->at + 1 + strspn(text + s->at + 1, " \t")]) ==
-            NULL)
+        strchr("\r\n#", text[s->at + 1 + strspn(text + s->at + 1, " \t")]) == NULL)
         return false;
-    struct jr_diag *diag =
-        jr_slip_report(s, s->at, s->at + 1, "a ',' cannot end a line here");
+    struct jr_diag *diag = jr_slip_report(s, s->at, s->at + 1, "a ',' cannot end a line here");
     jr_diag_help(s->diags, diag, "leave it out");
     jr_slip_fix(s, diag, s->at, s->at + 1, "");
     return true;
@@ -304,8 +285,7 @@ static bool slip_reference(const struct jr_stumble *s)
     if (text[to] != '}')
         return false;
     to += 1 + strcspn(text + to + 1, ",]} \t\r\n");
-    struct jr_diag *diag = jr_slip_report(
-        s, from, to, "'${' must be in quotes within [ ] and { }");
+    struct jr_diag *diag = jr_slip_report(s, from, to, "'${' must be in quotes within [ ] and { }");
     jr_slip_help_quote(s, diag, from, to, "quote it");
     return true;
 }
@@ -318,12 +298,10 @@ static bool slip_item(const struct jr_stumble *s)
     at += strspn(text + at, " ");
     if (!s->no_colon || text[at] != '-' || !is_letter(text[at + 1]))
         return false;
-    struct jr_diag *diag =
-        jr_slip_report(s, at, at + 1, "a space is missing after the '-'");
+    struct jr_diag *diag = jr_slip_report(s, at, at + 1, "a space is missing after the '-'");
     size_t end = word_end(s, at + 1);
     if (end - at <= LONGEST)
-        jr_diag_help(s->diags, diag, "write - %.*s", (int)(end - at - 1),
-                     text + at + 1);
+        jr_diag_help(s->diags, diag, "write - %.*s", (int)(end - at - 1), text + at + 1);
     return true;
 }
 
@@ -337,12 +315,10 @@ static bool slip_second_colon(const struct jr_stumble *s)
     if (!s->colon || text[at] != ':' || text[at + 1] != ' ' || at >= s->at)
         return false;
     at += 1 + strspn(text + at + 1, " ");
-    struct jr_diag *diag =
-        jr_slip_report(s, s->at, s->at + 1, "a ':' is not expected here");
+    struct jr_diag *diag = jr_slip_report(s, s->at, s->at + 1, "a ':' is not expected here");
     size_t end = slip_line_end(s, at);
     const char *comment = memmem(text + at, end - at, " #", 2);
-    jr_slip_help_quote(s, diag, at,
-                       comment == NULL ? end : (size_t)(comment - text),
+    jr_slip_help_quote(s, diag, at, comment == NULL ? end : (size_t)(comment - text),
                        "quote the value");
     return true;
 }
@@ -360,12 +336,10 @@ static bool slip_deeper(const struct jr_stumble *s)
         indent <= outer - above ||
         start + indent + strspn(text + start + indent, KEY_BYTES) != s->at)
         return false;
-    struct jr_diag *diag =
-        jr_slip_report(s, start + indent, s->at,
-                       "this line is indented more than the one above, so it "
-                       "continues its value");
-    jr_diag_help(s->diags, diag, "indent it as far as '%.*s'",
-                 (int)(key - outer), text + outer);
+    struct jr_diag *diag = jr_slip_report(s, start + indent, s->at,
+                                          "this line is indented more than the one above, so it "
+                                          "continues its value");
+    jr_diag_help(s->diags, diag, "indent it as far as '%.*s'", (int)(key - outer), text + outer);
     return true;
 }
 
@@ -376,18 +350,13 @@ static bool slip_word(const struct jr_stumble *s)
         char first;
         const char *message;
     } rows[] = {
-        {'@', "a value cannot begin with '@'"},
-        {'`', "a value cannot begin with '`'"},
-        {'%', "a value cannot begin with '%'"},
-        {'*', "a '*' begins the name of an alias"},
-        {'&', "a '&' begins the name of an anchor"},
-        {'!', "a '!' begins a tag"},
+        {'@', "a value cannot begin with '@'"},      {'`', "a value cannot begin with '`'"},
+        {'%', "a value cannot begin with '%'"},      {'*', "a '*' begins the name of an alias"},
+        {'&', "a '&' begins the name of an anchor"}, {'!', "a '!' begins a tag"},
     };
     const char *text = s->source->text;
     size_t i = 0, count = sizeof rows / sizeof *rows;
-    size_t at = strchr("@`%", text[s->at]) != NULL && text[s->at] != '\0'
-                    ? s->at
-                    : s->context;
+    size_t at = strchr("@`%", text[s->at]) != NULL && text[s->at] != '\0' ? s->at : s->context;
     while (i < count && rows[i].first != text[at])
         i++;
     if (!s->word || i == count)
@@ -397,8 +366,8 @@ static bool slip_word(const struct jr_stumble *s)
     return true;
 }
 
-/* Where "//" or a C comment begins on a line; `from` is its start. 0 is no
- * place but at the start of the text. */
+/* Where "//" or a C comment begins on a line; `from` is its start. 0 is no place but at the start
+ * of the text. */
 static const char *find_slashes(const struct jr_stumble *s, size_t from)
 {
     const char *line = s->source->text + from;
@@ -427,10 +396,9 @@ static bool slip_comment(const struct jr_stumble *s)
     bool closes = at[1] == '*';
     while (closes && len > 0 && strchr("*/ ", text[len - 1]) != NULL)
         len--;
-    struct jr_diag *diag =
-        jr_slip_report(s, from, from + 2,
-                       closes ? "a comment begins with '#', not with '/*'"
-                              : "a comment begins with '#', not with '//'");
+    struct jr_diag *diag = jr_slip_report(s, from, from + 2,
+                                          closes ? "a comment begins with '#', not with '/*'"
+                                                 : "a comment begins with '#', not with '//'");
     if (len > 0 && len <= LONGEST)
         jr_diag_help(s->diags, diag, "write # %.*s", (int)len, text);
     if (!closes)
@@ -448,9 +416,8 @@ static bool slip_ended(const struct jr_stumble *s)
     if (at == 0)
         return false;
     bool list = text[at - 1] == '[';
-    struct jr_diag *diag = jr_slip_report(s, at - 1, at,
-                                          list ? "this '[' is never closed"
-                                               : "this '{' is never closed");
+    struct jr_diag *diag = jr_slip_report(
+        s, at - 1, at, list ? "this '[' is never closed" : "this '{' is never closed");
     jr_diag_help(s->diags, diag, "write %s where it ends", list ? "]" : "}");
     return true;
 }
@@ -458,10 +425,9 @@ static bool slip_ended(const struct jr_stumble *s)
 bool jr_syntax_slip(const struct jr_stumble *stumble)
 {
     static bool (*const slips[])(const struct jr_stumble *) = {
-        jr_slip_mark,      slip_comment,    slip_ended,        slip_glued,
-        slip_equals,       slip_apostrophe, slip_inner_quotes, slip_comma,
-        slip_reference,    slip_item,       slip_no_colon,     slip_deeper,
-        slip_second_colon, slip_word,       jr_slip_unseen,
+        jr_slip_mark,    slip_comment,      slip_ended,        slip_glued,     slip_equals,
+        slip_apostrophe, slip_inner_quotes, slip_comma,        slip_reference, slip_item,
+        slip_no_colon,   slip_deeper,       slip_second_colon, slip_word,      jr_slip_unseen,
     };
     size_t i = 0, count = sizeof slips / sizeof *slips;
     while (i < count && !slips[i](stumble))

@@ -1,5 +1,5 @@
-/* Slips of the hand that libyaml stumbles over later, and of which more can be
- * said than where that was. For syntax_error.c alone. */
+/* Slips of the hand that libyaml stumbles over later, and of which more can be said than where that
+ * was. For syntax_error.c alone. */
 #ifndef JR_SYNTAX_SLIP_H
 #define JR_SYNTAX_SLIP_H
 
@@ -20,16 +20,15 @@ struct jr_stumble {
     bool escape;    /* behind a backslash in double quotes */
 };
 
-/* Report the slip that it came of. Returns false, and nothing is reported,
- * where none is known. */
+/* Report the slip that it came of. Returns false, and nothing is reported, where none is known. */
 bool jr_syntax_slip(const struct jr_stumble *stumble);
 
-/* The same for single marks that do not belong there (syntax_mark.c): colons
- * and brackets, escapes, a fence of Markdown. */
+/* The same for single marks that do not belong there (syntax_mark.c): colons and brackets, escapes,
+ * a fence of Markdown. */
 bool jr_slip_mark(const struct jr_stumble *stumble);
 
-/* The same for a code point that nobody sees on the line, which may as well
- * have nothing to do with it. */
+/* The same for a code point that nobody sees on the line, which may as well have nothing to do with
+ * it. */
 bool jr_slip_unseen(const struct jr_stumble *stumble);
 
 /* What the two share. */
@@ -38,16 +37,15 @@ bool jr_slip_unseen(const struct jr_stumble *stumble);
 size_t jr_slip_line(const struct jr_stumble *s, size_t at);
 
 /* Report bytes [from, to). The finding is that of `diags`. */
-struct jr_diag *jr_slip_report(const struct jr_stumble *s, size_t from,
-                               size_t to, const char *message);
+struct jr_diag *jr_slip_report(const struct jr_stumble *s, size_t from, size_t to,
+                               const char *message);
 
 /* Have --fix replace bytes [from, to). */
-void jr_slip_fix(const struct jr_stumble *s, struct jr_diag *diag, size_t from,
-                 size_t to, const char *text);
+void jr_slip_fix(const struct jr_stumble *s, struct jr_diag *diag, size_t from, size_t to,
+                 const char *text);
 
-/* Help with "WHAT: "..."", with bytes [from, to) in quotes; WHAT alone where
- * they are too many. */
-void jr_slip_help_quote(const struct jr_stumble *s, struct jr_diag *diag,
-                        size_t from, size_t to, const char *what);
+/* Help with "WHAT: "..."", with bytes [from, to) in quotes; WHAT alone where they are too many. */
+void jr_slip_help_quote(const struct jr_stumble *s, struct jr_diag *diag, size_t from, size_t to,
+                        const char *what);
 
 #endif

@@ -15,8 +15,7 @@ int jr_loop_open(struct jr_loop *loop)
     return loop->epoll_fd < 0 ? -1 : 0;
 }
 
-static int control_epoll(struct jr_loop *loop, int what, struct jr_watch *watch,
-                         uint32_t events)
+static int control_epoll(struct jr_loop *loop, int what, struct jr_watch *watch, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = watch};
     return epoll_ctl(loop->epoll_fd, what, watch->fd, &event);
@@ -27,8 +26,7 @@ int jr_loop_add(struct jr_loop *loop, struct jr_watch *watch, uint32_t events)
     return control_epoll(loop, EPOLL_CTL_ADD, watch, events);
 }
 
-int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch,
-                   uint32_t events)
+int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch, uint32_t events)
 {
     return control_epoll(loop, EPOLL_CTL_MOD, watch, events);
 }
@@ -60,8 +58,7 @@ void jr_loop_pause(struct jr_loop *loop)
 
 uint64_t jr_loop_resume(struct jr_loop *loop)
 {
-    uint64_t lasted_ns =
-        loop->paused_ns == 0 ? 0 : jr_clock_ns() - loop->paused_ns;
+    uint64_t lasted_ns = loop->paused_ns == 0 ? 0 : jr_clock_ns() - loop->paused_ns;
     for (unsigned i = 0; i < loop->timer_count; i++)
         if (loop->timers[i]->pauses && loop->timers[i]->at != 0)
             loop->timers[i]->at += lasted_ns;
@@ -70,8 +67,7 @@ uint64_t jr_loop_resume(struct jr_loop *loop)
 }
 
 /* When a timer is due; 0: not now. */
-static uint64_t timer_due_at(const struct jr_loop *loop,
-                             const struct jr_timer *timer)
+static uint64_t timer_due_at(const struct jr_loop *loop, const struct jr_timer *timer)
 {
     return timer->pauses && loop->paused_ns != 0 ? 0 : timer->at;
 }
@@ -109,8 +105,7 @@ static void call_due_timers(struct jr_loop *loop)
 int jr_loop_turn(struct jr_loop *loop, bool busy)
 {
     struct epoll_event events[JR_LOOP_BATCH];
-    int count = epoll_wait(loop->epoll_fd, events, JR_LOOP_BATCH,
-                           busy ? 0 : next_timeout_ms(loop));
+    int count = epoll_wait(loop->epoll_fd, events, JR_LOOP_BATCH, busy ? 0 : next_timeout_ms(loop));
     for (int i = 0; i < count; i++) {
         struct jr_watch *watch = events[i].data.ptr;
         if (watch->fd >= 0)

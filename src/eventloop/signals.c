@@ -19,9 +19,8 @@ struct row {
 };
 
 static const struct row usual[] = {
-    {SIGTERM, JR_SIGNAL_STOP},    {SIGINT, JR_SIGNAL_STOP},
-    {SIGHUP, JR_SIGNAL_STOP},     {SIGQUIT, JR_SIGNAL_STOP},
-    {SIGUSR1, JR_SIGNAL_FORWARD}, {SIGUSR2, JR_SIGNAL_FORWARD},
+    {SIGTERM, JR_SIGNAL_STOP},    {SIGINT, JR_SIGNAL_STOP},     {SIGHUP, JR_SIGNAL_STOP},
+    {SIGQUIT, JR_SIGNAL_STOP},    {SIGUSR1, JR_SIGNAL_FORWARD}, {SIGUSR2, JR_SIGNAL_FORWARD},
     {SIGTSTP, JR_SIGNAL_SUSPEND}, {SIGCONT, JR_SIGNAL_RESUME},
 };
 
@@ -50,10 +49,9 @@ int jr_signals_number(const char *name)
 
 static enum jr_signal_use configured_use(enum jr_on_signal use)
 {
-    static const enum jr_signal_use uses[] = {
-        [JR_ON_SIGNAL_FORWARD] = JR_SIGNAL_FORWARD,
-        [JR_ON_SIGNAL_STOP] = JR_SIGNAL_STOP,
-        [JR_ON_SIGNAL_IGNORE] = JR_SIGNAL_DROP};
+    static const enum jr_signal_use uses[] = {[JR_ON_SIGNAL_FORWARD] = JR_SIGNAL_FORWARD,
+                                              [JR_ON_SIGNAL_STOP] = JR_SIGNAL_STOP,
+                                              [JR_ON_SIGNAL_IGNORE] = JR_SIGNAL_DROP};
     return uses[use];
 }
 
@@ -88,8 +86,7 @@ int jr_signals_await(const struct jr_signals *signals, uint64_t until_ns)
     for (;;) {
         uint64_t now = until_ns == 0 ? 0 : jr_clock_ns();
         uint64_t left = until_ns > now ? until_ns - now : 0;
-        struct timespec time = {.tv_sec = (time_t)(left / NS),
-                                .tv_nsec = (long)(left % NS)};
+        struct timespec time = {.tv_sec = (time_t)(left / NS), .tv_nsec = (long)(left % NS)};
         int sig = sigtimedwait(&taken, NULL, &time);
         if (sig < 0 && errno != EINTR)
             return 0;
@@ -117,8 +114,7 @@ int jr_signals_open_stops(const struct jr_policy *policy)
 int jr_signal_read(int fd, pid_t *ret_pid)
 {
     struct signalfd_siginfo info;
-    if (read(fd, &info, sizeof info) != (ssize_t)sizeof info ||
-        info.ssi_signo >= NSIG)
+    if (read(fd, &info, sizeof info) != (ssize_t)sizeof info || info.ssi_signo >= NSIG)
         return 0;
     *ret_pid = (pid_t)info.ssi_pid;
     return (int)info.ssi_signo;

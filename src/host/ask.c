@@ -18,8 +18,8 @@
 /* After SIGKILL, unless the process hangs in the kernel. */
 enum { LAST_WAIT_MS = 1000 };
 
-/* The child: whatever befalls it says nothing about jobrun, so no core is left
- * and no handler of jobrun's or of a sanitizer's runs. */
+/* The child: whatever befalls it says nothing about jobrun, so no core is left and no handler of
+ * jobrun's or of a sanitizer's runs. */
 static void run_asked_child(const struct jr_ask *ask, int fd)
 {
     const struct rlimit none = {0, 0};
@@ -54,24 +54,20 @@ static const char *read_child_answer(struct jr_buf *out, struct jr_arena *arena,
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0)
-            return jr_arena_printf(arena, "gave no answer within %g s",
-                                   ask->limit_ms / 1000.0);
+            return jr_arena_printf(arena, "gave no answer within %g s", ask->limit_ms / 1000.0);
         ssize_t count = got < 0 ? -1 : read(fd, bytes, sizeof bytes);
         if (count < 0)
-            return jr_arena_printf(arena, "could not be read: %s",
-                                   strerror(errno));
+            return jr_arena_printf(arena, "could not be read: %s", strerror(errno));
         if (count == 0)
             return out->failed ? "printed more than fits in memory" : NULL;
         jr_buf_add(out, bytes, (size_t)count);
         if (out->len - from > ask->most)
-            return jr_arena_printf(arena, "printed more than %zu bytes",
-                                   ask->most);
+            return jr_arena_printf(arena, "printed more than %zu bytes", ask->most);
     }
 }
 
 /* NULL for an end with 0. */
-static const char *describe_child_end(struct jr_arena *arena,
-                                      const siginfo_t *end)
+static const char *describe_child_end(struct jr_arena *arena, const siginfo_t *end)
 {
     if (end->si_pid == 0)
         return "cannot be killed: it hangs in the kernel";
@@ -80,28 +76,24 @@ static const char *describe_child_end(struct jr_arena *arena,
         jr_signal_name(name, end->si_status);
         return jr_arena_printf(arena, "died by %s", name);
     }
-    return end->si_status == 0
-               ? NULL
-               : jr_arena_printf(arena, "exited with code %d", end->si_status);
+    return end->si_status == 0 ? NULL
+                               : jr_arena_printf(arena, "exited with code %d", end->si_status);
 }
 
 /* What has closed the pipe gets what is left of the limit to end, too. */
-static void end_child(const struct jr_ask *ask, pid_t pid, int pidfd,
-                      bool answered, siginfo_t *ret)
+static void end_child(const struct jr_ask *ask, pid_t pid, int pidfd, bool answered, siginfo_t *ret)
 {
     *ret = (siginfo_t){0};
     if (answered)
         (void)jr_child_await(pidfd, pid, (int)ask->limit_ms);
-    /* It is not reaped yet, so its number, which is also that of the group, is
-     * not reused. */
+    /* It is not reaped yet, so its number, which is also that of the group, is not reused. */
     (void)kill(-pid, SIGKILL);
     (void)kill(pid, SIGKILL);
     if (jr_child_await(pidfd, pid, LAST_WAIT_MS))
         (void)jr_child_wait(pidfd, pid, ret, NULL);
 }
 
-const char *jr_ask(struct jr_buf *out, struct jr_arena *arena,
-                   const struct jr_ask *ask)
+const char *jr_ask(struct jr_buf *out, struct jr_arena *arena, const struct jr_ask *ask)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)

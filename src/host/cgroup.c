@@ -9,8 +9,8 @@
 #include "base/banned.h"
 
 /* From the leaf up to the mount point. */
-static void list_folders(struct jr_cgroup *ret, struct jr_arena *arena,
-                         const char *point, const char *leaf)
+static void list_folders(struct jr_cgroup *ret, struct jr_arena *arena, const char *point,
+                         const char *leaf)
 {
     size_t top = strlen(point);
     char *folder = jr_arena_printf(arena, "%s%s", point, leaf);
@@ -23,25 +23,24 @@ static void list_folders(struct jr_cgroup *ret, struct jr_arena *arena,
     }
 }
 
-struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe,
-                                const char *controller)
+struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe, const char *controller)
 {
     struct jr_arena *scratch = &probe->scratch;
     if (probe->groups == NULL)
         probe->groups = jr_host_reader_text(probe, "/proc/self/cgroup");
     if (probe->mounts == NULL)
         probe->mounts = jr_host_reader_text(probe, "/proc/self/mountinfo");
-    struct jr_cgroup_hierarchy place = jr_cgroup_hierarchy_find(
-        jr_arena_strdup(scratch, probe->groups),
-        jr_arena_strdup(scratch, probe->mounts), controller);
+    struct jr_cgroup_hierarchy place =
+        jr_cgroup_hierarchy_find(jr_arena_strdup(scratch, probe->groups),
+                                 jr_arena_strdup(scratch, probe->mounts), controller);
     struct jr_cgroup found = {.v2 = place.v2};
     if (place.point != NULL)
         list_folders(&found, scratch, place.point, place.leaf);
     return found;
 }
 
-/* Version 1 says "no limit" by the largest multiple of the page size that fits
- * 63 bits; version 2 by a word. Nothing real comes near. */
+/* Version 1 says "no limit" by the largest multiple of the page size that fits 63 bits; version 2
+ * by a word. Nothing real comes near. */
 #define NO_LIMIT (UINT64_C(1) << 62)
 
 static uint64_t total_bytes(struct jr_host_reader *probe)
@@ -55,8 +54,8 @@ static uint64_t total_bytes(struct jr_host_reader *probe)
     return kib << 10;
 }
 
-static uint64_t limited_bytes(struct jr_host_reader *probe, uint64_t bytes,
-                              const char *folder, const char *file)
+static uint64_t limited_bytes(struct jr_host_reader *probe, uint64_t bytes, const char *folder,
+                              const char *file)
 {
     const char *text = jr_host_reader_text(probe, "%s/%s", folder, file);
     uint64_t limit;
@@ -64,8 +63,8 @@ static uint64_t limited_bytes(struct jr_host_reader *probe, uint64_t bytes,
     return less ? limit : bytes;
 }
 
-/* The machine's memory, or less where a group on the way up says so. What is
- * free at the moment is no fact of the machine and is not asked. */
+/* The machine's memory, or less where a group on the way up says so. What is free at the moment is
+ * no fact of the machine and is not asked. */
 void jr_host_reader_memory(struct jr_host_reader *probe)
 {
     struct jr_cgroup group = jr_cgroup_find(probe, "memory");
@@ -76,8 +75,7 @@ void jr_host_reader_memory(struct jr_host_reader *probe)
             bytes = limited_bytes(probe, bytes, folder, "memory.max");
             bytes = limited_bytes(probe, bytes, folder, "memory.high");
         } else {
-            bytes =
-                limited_bytes(probe, bytes, folder, "memory.limit_in_bytes");
+            bytes = limited_bytes(probe, bytes, folder, "memory.limit_in_bytes");
         }
     }
     probe->hw->memory = bytes == NO_LIMIT ? 0 : bytes;

@@ -1,6 +1,6 @@
 /*
- * Where a control group controller of this process lives: version 1, version
- * 2, or both at once (hybrid), seen from inside a cgroup namespace or not.
+ * Where a control group controller of this process lives: version 1, version 2, or both at once
+ * (hybrid), seen from inside a cgroup namespace or not.
  */
 #ifndef JR_CGROUP_H
 #define JR_CGROUP_H
@@ -13,11 +13,10 @@ struct jr_cgroup {
     struct jr_strv folders; /* absolute, own group first, mount point last */
 };
 
-/* The groups that bind this process under `controller` ("cpu", "cpuset",
- * "memory"), from /proc/self/cgroup and /proc/self/mountinfo (cgroups(7),
- * proc(5)); no folders where it has none. In scratch. */
-struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe,
-                                const char *controller);
+/* The groups that bind this process under `controller` ("cpu", "cpuset", "memory"), from
+ * /proc/self/cgroup and /proc/self/mountinfo (cgroups(7), proc(5)); no folders where it has none.
+ * In scratch. */
+struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe, const char *controller);
 
 /* Read the memory of the machine, and its limit. */
 void jr_host_reader_memory(struct jr_host_reader *probe);

@@ -1,9 +1,8 @@
 /*
- * CPUs, cores and NUMA nodes by sysfs, affinity and control groups, and by no
- * library: every run needs the number of cores (for `threads`), and hwloc 2.9
- * takes 5 ms and more to load a topology of 2 CPUs, filters or not, which is
- * more than all of a small run; it knows no quota, and finds a recorded machine
- * by an environment variable only. What it would spare is the 80 lines from
+ * CPUs, cores and NUMA nodes by sysfs, affinity and control groups, and by no library: every run
+ * needs the number of cores (for `threads`), and hwloc 2.9 takes 5 ms and more to load a topology
+ * of 2 CPUs, filters or not, which is more than all of a small run; it knows no quota, and finds a
+ * recorded machine by an environment variable only. What it would spare is the 80 lines from
  * read_siblings to read_numa. tests/interop/test_topology.py holds them to it.
  */
 #include "host/cpu.h"
@@ -26,8 +25,7 @@ struct cpus {
 };
 
 /* A kernel list, "0-3,8". False when it names no CPU. */
-static bool read_cpu_list(struct jr_host_reader *probe, struct jr_set *ret,
-                          const char *text)
+static bool read_cpu_list(struct jr_host_reader *probe, struct jr_set *ret, const char *text)
 {
     const char *bad;
     uint32_t max;
@@ -40,8 +38,8 @@ static bool read_cpu_list(struct jr_host_reader *probe, struct jr_set *ret,
 }
 
 /* The members of a mask as a set. */
-static bool mask_to_set(struct jr_host_reader *probe, struct jr_set *ret,
-                        const cpu_set_t *mask, uint32_t room)
+static bool mask_to_set(struct jr_host_reader *probe, struct jr_set *ret, const cpu_set_t *mask,
+                        uint32_t room)
 {
     size_t size = CPU_ALLOC_SIZE(room);
     size_t count = (size_t)CPU_COUNT_S(size, mask), found = 0;
@@ -56,8 +54,8 @@ static bool mask_to_set(struct jr_host_reader *probe, struct jr_set *ret,
     return read_cpu_list(probe, ret, text.data);
 }
 
-/* sched_getaffinity(2) refuses a mask smaller than the kernel's own with
- * EINVAL, so it grows until it fits. */
+/* sched_getaffinity(2) refuses a mask smaller than the kernel's own with EINVAL, so it grows until
+ * it fits. */
 static bool own_affinity(struct jr_host_reader *probe, struct jr_set *ret)
 {
     for (uint32_t room = CPU_SETSIZE; room <= JR_HOST_CPUS_MAX; room *= 2) {
@@ -81,8 +79,7 @@ static bool read_affinity(struct jr_host_reader *probe, struct jr_set *ret)
     return read_cpu_list(probe, ret, jr_host_reader_text(probe, "/affinity"));
 }
 
-/* The nearest group that states the CPUs in effect includes the limits of all
- * above it. */
+/* The nearest group that states the CPUs in effect includes the limits of all above it. */
 static bool read_cpuset(struct jr_host_reader *probe, struct jr_set *ret)
 {
     struct jr_cgroup group = jr_cgroup_find(probe, "cpuset");
@@ -91,23 +88,22 @@ static bool read_cpuset(struct jr_host_reader *probe, struct jr_set *ret)
         {"cpuset.cpus.effective", "cpuset.cpus"}, /* version 2 */
     };
     for (size_t i = 0; i < 2 * group.folders.count; i++) {
-        const char *text = jr_host_reader_text(
-            probe, "%s/%s", group.folders.items[i / 2], files[group.v2][i % 2]);
+        const char *text =
+            jr_host_reader_text(probe, "%s/%s", group.folders.items[i / 2], files[group.v2][i % 2]);
         if (read_cpu_list(probe, ret, text))
             return true;
     }
     return false;
 }
 
-static struct cpus intersect_cpus(struct jr_host_reader *probe,
-                                  const struct jr_set *sets, size_t sets_count)
+static struct cpus intersect_cpus(struct jr_host_reader *probe, const struct jr_set *sets,
+                                  size_t sets_count)
 {
     struct cpus cpus = {0};
     uint32_t max = 0;
     if (!jr_set_max(&sets[0], &max))
         return cpus;
-    cpus.numbers =
-        jr_arena_array(&probe->scratch, max + 1, sizeof *cpus.numbers);
+    cpus.numbers = jr_arena_array(&probe->scratch, max + 1, sizeof *cpus.numbers);
     for (uint32_t cpu = 0; cpus.numbers != NULL && cpu <= max; cpu++) {
         size_t in = 0;
         while (in < sets_count && jr_set_has(&sets[in], cpu))
@@ -118,18 +114,14 @@ static struct cpus intersect_cpus(struct jr_host_reader *probe,
     return cpus;
 }
 
-/* The CPUs that share a core with this one; core_cpus_list replaced
- * thread_siblings_list in Linux 5.1. */
-static bool read_siblings(struct jr_host_reader *probe, struct jr_set *ret,
-                          uint32_t cpu)
+/* The CPUs that share a core with this one; core_cpus_list replaced thread_siblings_list in Linux
+ * 5.1. */
+static bool read_siblings(struct jr_host_reader *probe, struct jr_set *ret, uint32_t cpu)
 {
-    static const char *const files[] = {"core_cpus_list",
-                                        "thread_siblings_list"};
+    static const char *const files[] = {"core_cpus_list", "thread_siblings_list"};
     for (size_t i = 0; i < 2; i++)
         if (read_cpu_list(probe, ret,
-                          jr_host_reader_text(probe,
-                                              "/sys/devices/system/cpu/cpu%u/"
-                                              "topology/%s",
+                          jr_host_reader_text(probe, "/sys/devices/system/cpu/cpu%u/topology/%s",
                                               cpu, files[i])))
             return true;
     return false;
@@ -140,8 +132,7 @@ static size_t print_members(struct jr_host_reader *probe, struct jr_buf *out,
                             const struct cpus *cpus, const struct jr_set *set)
 {
     size_t count = 0;
-    uint32_t *members =
-        jr_arena_array(&probe->scratch, cpus->count, sizeof *members);
+    uint32_t *members = jr_arena_array(&probe->scratch, cpus->count, sizeof *members);
     for (size_t i = 0; members != NULL && i < cpus->count; i++)
         if (jr_set_has(set, cpus->numbers[i]))
             members[count++] = cpus->numbers[i];
@@ -150,10 +141,10 @@ static size_t print_members(struct jr_host_reader *probe, struct jr_buf *out,
     return count;
 }
 
-/* The usable CPUs that share a core with this one, itself among them; a CPU
- * without a known topology is a core of its own. */
-static void list_core(struct jr_host_reader *probe, const struct cpus *cpus,
-                      uint32_t cpu, bool *counted)
+/* The usable CPUs that share a core with this one, itself among them; a CPU without a known
+ * topology is a core of its own. */
+static void list_core(struct jr_host_reader *probe, const struct cpus *cpus, uint32_t cpu,
+                      bool *counted)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_range alone = {cpu, cpu, 1};
@@ -164,16 +155,14 @@ static void list_core(struct jr_host_reader *probe, const struct cpus *cpus,
         if (jr_set_has(&siblings, cpus->numbers[i]))
             counted[cpus->numbers[i]] = true;
     (void)print_members(probe, &text, cpus, &siblings);
-    jr_strv_push(&probe->hw->cpus.cores, probe->arena,
-                 jr_buf_keep(&text, probe->arena));
+    jr_strv_push(&probe->hw->cpus.cores, probe->arena, jr_buf_keep(&text, probe->arena));
 }
 
 /* A core counts once, for the first of its CPUs that is usable. */
 static void read_cores(struct jr_host_reader *probe, const struct cpus *cpus)
 {
     struct jr_host_cpus *facts = &probe->hw->cpus;
-    bool *counted =
-        jr_arena_array(&probe->scratch, JR_HOST_CPUS_MAX, sizeof *counted);
+    bool *counted = jr_arena_array(&probe->scratch, JR_HOST_CPUS_MAX, sizeof *counted);
     for (size_t i = 0; counted != NULL && i < cpus->count; i++)
         if (!counted[cpus->numbers[i]])
             list_core(probe, cpus, cpus->numbers[i], counted);
@@ -186,8 +175,7 @@ static void read_cores(struct jr_host_reader *probe, const struct cpus *cpus)
 static void read_numa(struct jr_host_reader *probe, const struct cpus *cpus)
 {
     struct jr_host_cpus *facts = &probe->hw->cpus;
-    struct jr_strv names =
-        jr_names_list(probe, "/sys/devices/system/node", "node");
+    struct jr_strv names = jr_names_list(probe, "/sys/devices/system/node", "node");
     size_t count = 0;
     for (size_t i = 0; i < names.count; i++) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -195,17 +183,13 @@ static void read_numa(struct jr_host_reader *probe, const struct cpus *cpus)
         uint32_t index;
         if (!jr_name_number(&index, names.items[i], "node") ||
             !read_cpu_list(probe, &set,
-                           jr_host_reader_text(probe,
-                                               "/sys/devices/system/node/%s/"
-                                               "cpulist",
+                           jr_host_reader_text(probe, "/sys/devices/system/node/%s/cpulist",
                                                names.items[i])) ||
             print_members(probe, &text, cpus, &set) == 0)
             continue;
-        struct jr_host_numa *node =
-            jr_arena_push(probe->arena, &facts->numa, &count, sizeof *node);
+        struct jr_host_numa *node = jr_arena_push(probe->arena, &facts->numa, &count, sizeof *node);
         if (node != NULL)
-            *node =
-                (struct jr_host_numa){index, jr_buf_keep(&text, probe->arena)};
+            *node = (struct jr_host_numa){index, jr_buf_keep(&text, probe->arena)};
     }
     facts->numa_count = (uint32_t)count;
 }
@@ -215,9 +199,8 @@ static void read_cpu_set(struct jr_host_reader *probe)
     struct jr_host_cpus *facts = &probe->hw->cpus;
     struct jr_set sets[3]; /* the CPUs that are online come first */
     bool has_affinity = read_affinity(probe, &sets[1]);
-    bool has_online = read_cpu_list(
-        probe, &sets[0],
-        jr_host_reader_text(probe, "/sys/devices/system/cpu/online"));
+    bool has_online = read_cpu_list(probe, &sets[0],
+                                    jr_host_reader_text(probe, "/sys/devices/system/cpu/online"));
     if (!has_online && !has_affinity)
         return;
     if (!has_online)
@@ -237,16 +220,13 @@ static void read_cpu_set(struct jr_host_reader *probe)
         facts->set = jr_buf_keep(&text, probe->arena);
 }
 
-/* The quota of one group in CPUs, 0 for none: "QUOTA PERIOD" in cpu.max, or a
- * file for each, in microseconds. */
-static double read_quota(struct jr_host_reader *probe, bool v2,
-                         const char *folder)
+/* The quota of one group in CPUs, 0 for none: "QUOTA PERIOD" in cpu.max, or a file for each, in
+ * microseconds. */
+static double read_quota(struct jr_host_reader *probe, bool v2, const char *folder)
 {
-    char *period = jr_host_reader_text(
-        probe, v2 ? "%s/cpu.max" : "%s/cpu.cfs_period_us", folder);
+    char *period = jr_host_reader_text(probe, v2 ? "%s/cpu.max" : "%s/cpu.cfs_period_us", folder);
     char *quota =
-        v2 ? strsep(&period, " ")
-           : jr_host_reader_text(probe, "%s/cpu.cfs_quota_us", folder);
+        v2 ? strsep(&period, " ") : jr_host_reader_text(probe, "%s/cpu.cfs_quota_us", folder);
     uint64_t used, length;
     if (quota == NULL || period == NULL || !jr_num_u64(quota, &used) ||
         !jr_num_u64(period, &length) || length == 0)
@@ -266,8 +246,7 @@ static void read_quotas(struct jr_host_reader *probe)
         if (quota <= 0 || (facts->quota > 0 && facts->quota <= quota))
             continue;
         facts->quota = quota;
-        facts->quota_from =
-            jr_arena_printf(probe->arena, "%s/%s", folder, file);
+        facts->quota_from = jr_arena_printf(probe->arena, "%s/%s", folder, file);
     }
 }
 
@@ -277,10 +256,9 @@ void jr_host_reader_cpus(struct jr_host_reader *probe)
     read_quotas(probe);
 }
 
-/* Caches by sysfs. Nothing is resolved from them: ranks of a node are bound to
- * cores side by side, and those share caches. So they are read for people only,
- * apart from the facts that every run needs: of each CPU it takes a dozen
- * files. */
+/* Caches by sysfs. Nothing is resolved from them: ranks of a node are bound to cores side by side,
+ * and those share caches. So they are read for people only, apart from the facts that every run
+ * needs: of each CPU it takes a dozen files. */
 
 #define FOLDER "/sys/devices/system/cpu/cpu%u/cache/index%u/"
 
@@ -304,8 +282,7 @@ static uint64_t read_cache_size(const char *text)
 }
 
 /* The last usable CPU that is in the set; false: none of it is known. */
-static bool last_cpu_of(const struct jr_set *shared,
-                        const struct jr_set *usable, uint32_t *ret)
+static bool last_cpu_of(const struct jr_set *shared, const struct jr_set *usable, uint32_t *ret)
 {
     uint32_t last, most;
     if (!jr_set_max(shared, &last) || !jr_set_max(usable, &most))
@@ -314,27 +291,23 @@ static bool last_cpu_of(const struct jr_set *shared,
     return true;
 }
 
-/* False if there is no such cache, where it is for instructions, and where
- * another CPU has shown it before. */
-static bool read_cache(struct jr_host_reader *probe,
-                       const struct jr_set *usable, const uint32_t place[2],
-                       struct cache *ret)
+/* False if there is no such cache, where it is for instructions, and where another CPU has shown it
+ * before. */
+static bool read_cache(struct jr_host_reader *probe, const struct jr_set *usable,
+                       const uint32_t place[2], struct cache *ret)
 {
     uint32_t cpu = place[0], index = place[1], count = 0, last;
     const char *level = jr_host_reader_text(probe, FOLDER "level", cpu, index);
     const char *type = jr_host_reader_text(probe, FOLDER "type", cpu, index);
-    const char *text =
-        jr_host_reader_text(probe, FOLDER "shared_cpu_list", cpu, index);
+    const char *text = jr_host_reader_text(probe, FOLDER "shared_cpu_list", cpu, index);
     const char *bad;
     struct jr_set shared;
     if (level == NULL || !jr_num_u32(level, &ret->level) || text == NULL ||
-        ret->level < LEAST_LEVEL ||
-        (type != NULL && strcmp(type, "Instruction") == 0) ||
+        ret->level < LEAST_LEVEL || (type != NULL && strcmp(type, "Instruction") == 0) ||
         !jr_set_parse(&shared, &probe->scratch, text, &bad) ||
         !last_cpu_of(&shared, usable, &last) || last < cpu)
         return false;
-    uint32_t *members =
-        jr_arena_array(&probe->scratch, last - cpu + 1, sizeof *members);
+    uint32_t *members = jr_arena_array(&probe->scratch, last - cpu + 1, sizeof *members);
     for (uint32_t at = 0; members != NULL && at <= last; at++) {
         if (!jr_set_has(&shared, at) || !jr_set_has(usable, at))
             continue;
@@ -344,8 +317,7 @@ static bool read_cache(struct jr_host_reader *probe,
     }
     JR_BUF_CLEANUP struct jr_buf cpus = JR_BUF_INIT;
     jr_set_print(&cpus, members, count);
-    ret->size =
-        read_cache_size(jr_host_reader_text(probe, FOLDER "size", cpu, index));
+    ret->size = read_cache_size(jr_host_reader_text(probe, FOLDER "size", cpu, index));
     ret->cpus = jr_buf_keep(&cpus, probe->arena);
     return count > 0 && ret->cpus != NULL;
 }
@@ -357,8 +329,7 @@ static void count_cache(struct jr_host_reader *probe, const struct cache *cache)
     struct jr_host_cache *row = NULL;
     size_t count = facts->caches_count;
     for (size_t i = 0; i < count && row == NULL; i++)
-        if (facts->caches[i].level == cache->level &&
-            facts->caches[i].size == cache->size)
+        if (facts->caches[i].level == cache->level && facts->caches[i].size == cache->size)
             row = &facts->caches[i];
     if (row == NULL) {
         row = jr_arena_push(probe->arena, &facts->caches, &count, sizeof *row);

@@ -17,11 +17,10 @@ struct exam {
     size_t count;
 };
 
-static void add_health_finding(struct exam *to, const char *message,
-                               const char *help)
+static void add_health_finding(struct exam *to, const char *message, const char *help)
 {
-    struct jr_host_finding *slot = jr_arena_push(
-        to->probe->arena, &to->findings, &to->count, sizeof *slot);
+    struct jr_host_finding *slot =
+        jr_arena_push(to->probe->arena, &to->findings, &to->count, sizeof *slot);
     if (slot != NULL)
         *slot = (struct jr_host_finding){message, help};
 }
@@ -34,9 +33,8 @@ static void check_problems(struct exam *to)
     if (hw->scheduler.problem != NULL)
         add_health_finding(to, hw->scheduler.problem, hw->scheduler.help);
     if (hw->scheduler.step && hw->scheduler.tasks_here > 1)
-        add_health_finding(
-            to, "the launcher has started more than one process on this node",
-            "start jobrun once per node; it starts the ranks itself");
+        add_health_finding(to, "the launcher has started more than one process on this node",
+                           "start jobrun once per node; it starts the ranks itself");
 }
 
 /* Each vendor is usable, and so the spec has to choose. */
@@ -47,9 +45,8 @@ static void check_vendors(struct exam *to)
         if (to->hw->devices[i].visible)
             kinds |= 1u << to->hw->devices[i].kind;
     if ((kinds & (kinds - 1)) != 0)
-        add_health_finding(
-            to, "devices of more than one vendor are here",
-            "state device in the spec, or hide one kind with its variable");
+        add_health_finding(to, "devices of more than one vendor are here",
+                           "state device in the spec, or hide one kind with its variable");
 }
 
 static void check_quota(struct exam *to)
@@ -59,12 +56,10 @@ static void check_quota(struct exam *to)
         return;
     add_health_finding(
         to,
-        jr_arena_printf(
-            to->probe->arena,
-            "%u CPUs may be used, but only %g at a time: processes that exceed "
-            "the quota of %s are paused, and all that wait for them",
-            cpus->usable, cpus->quota,
-            cpus->quota_from ? cpus->quota_from : "a group"),
+        jr_arena_printf(to->probe->arena,
+                        "%u CPUs may be used, but only %g at a time: processes that exceed "
+                        "the quota of %s are paused, and all that wait for them",
+                        cpus->usable, cpus->quota, cpus->quota_from ? cpus->quota_from : "a group"),
         "jobrun goes by the quota; programs that count CPUs themselves start "
         "too many threads unless they obey OMP_NUM_THREADS");
 }
@@ -73,20 +68,18 @@ static void check_port_range(struct exam *to)
 {
     if (to->hw->port_low > 29500)
         return;
-    add_health_finding(
-        to,
-        jr_arena_printf(to->probe->arena,
-                        "the kernel uses ports from %u on for outgoing "
-                        "connections, including 29500",
-                        to->hw->port_low),
-        "set net.ipv4.ip_local_port_range to begin at 32768, or reserve the "
-        "port with net.ipv4.ip_local_reserved_ports");
+    add_health_finding(to,
+                       jr_arena_printf(to->probe->arena,
+                                       "the kernel uses ports from %u on for outgoing "
+                                       "connections, including 29500",
+                                       to->hw->port_low),
+                       "set net.ipv4.ip_local_port_range to begin at 32768, or reserve the "
+                       "port with net.ipv4.ip_local_reserved_ports");
 }
 
 /* A limit by /proc/self/limits, whose columns are `name  soft  hard  unit`;
  * UINT64_MAX: unlimited, or unknown. */
-static uint64_t process_limit_of(struct jr_host_reader *probe, const char *name,
-                                 bool hard)
+static uint64_t process_limit_of(struct jr_host_reader *probe, const char *name, bool hard)
 {
     char *text = jr_host_reader_text(probe, "/proc/self/limits");
     size_t len = strlen(name);
@@ -111,24 +104,21 @@ static void check_limits(struct exam *to)
     struct jr_arena *arena = to->probe->arena;
     uint64_t files = process_limit_of(to->probe, "Max open files", true);
     uint64_t locked = process_limit_of(to->probe, "Max locked memory", false);
-    struct jr_strv fabric =
-        jr_names_list(to->probe, "/sys/class/infiniband", "_");
+    struct jr_strv fabric = jr_names_list(to->probe, "/sys/class/infiniband", "_");
     if (files < JR_NOFILE_LEAST)
-        add_health_finding(
-            to,
-            jr_arena_printf(arena, "a process may open at most %llu files",
-                            (unsigned long long)files),
-            "raise the hard limit of nofile: ulimit -Hn, or LimitNOFILE of "
-            "the service that started this");
+        add_health_finding(to,
+                           jr_arena_printf(arena, "a process may open at most %llu files",
+                                           (unsigned long long)files),
+                           "raise the hard limit of nofile: ulimit -Hn, or LimitNOFILE of "
+                           "the service that started this");
     if (fabric.count > 0 && locked != UINT64_MAX)
-        add_health_finding(
-            to,
-            jr_arena_printf(arena,
-                            "there is InfiniBand (%s), but a process may lock "
-                            "only %llu KiB of memory; RDMA needs more",
-                            fabric.items[0], (unsigned long long)locked / 1024),
-            "ulimit -l unlimited; under Slurm, LimitMEMLOCK of slurmd, and "
-            "PropagateResourceLimitsExcept=MEMLOCK");
+        add_health_finding(to,
+                           jr_arena_printf(arena,
+                                           "there is InfiniBand (%s), but a process may lock "
+                                           "only %llu KiB of memory; RDMA needs more",
+                                           fabric.items[0], (unsigned long long)locked / 1024),
+                           "ulimit -l unlimited; under Slurm, LimitMEMLOCK of slurmd, and "
+                           "PropagateResourceLimitsExcept=MEMLOCK");
 }
 
 /* Bytes as mount(8) writes them, `65536k`; 0 where it is no such size. */
@@ -138,13 +128,12 @@ static uint64_t read_mount_size(const char *text)
     uint64_t value;
     if (!jr_num_digits(&text, &value))
         return 0;
-    const char *unit =
-        *text == '\0' || *text == ',' ? NULL : strchr(units, *text);
+    const char *unit = *text == '\0' || *text == ',' ? NULL : strchr(units, *text);
     return unit == NULL ? value : value << (10 * (unit - units + 1));
 }
 
-/* The size of /dev/shm by /proc/self/mountinfo: half of the memory, unless the
- * mount says otherwise (tmpfs(5)); 0: it is not there. */
+/* The size of /dev/shm by /proc/self/mountinfo: half of the memory, unless the mount says otherwise
+ * (tmpfs(5)); 0: it is not there. */
 static uint64_t shm_size(struct jr_host_reader *probe)
 {
     char *text = jr_host_reader_text(probe, "/proc/self/mountinfo");
@@ -164,38 +153,32 @@ static void check_shm(struct exam *to)
     uint64_t size = shm_size(to->probe);
     if (size >= JR_SHM_LEAST)
         return;
-    add_health_finding(
-        to,
-        size == 0 ? "/dev/shm is not mounted; processes of a node exchange "
-                    "data through it"
-                  : jr_arena_printf(to->probe->arena,
-                                    "/dev/shm holds %.2f GiB, which is little "
-                                    "for NCCL and for data loaders",
-                                    (double)size / GIB),
-        "docker run --shm-size=8g, or --ipc=host; in Kubernetes an emptyDir "
-        "of medium Memory at /dev/shm");
+    add_health_finding(to,
+                       size == 0 ? "/dev/shm is not mounted; processes of a node exchange "
+                                   "data through it"
+                                 : jr_arena_printf(to->probe->arena,
+                                                   "/dev/shm holds %.2f GiB, which is little "
+                                                   "for NCCL and for data loaders",
+                                                   (double)size / GIB),
+                       "docker run --shm-size=8g, or --ipc=host; in Kubernetes an emptyDir "
+                       "of medium Memory at /dev/shm");
 }
 
 /* Set, and by no launcher that jobrun knows. */
 static void check_stale(struct exam *to)
 {
-    static const char *const names[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK",
-                                        "MASTER_ADDR"};
+    static const char *const names[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR"};
     const char *set = NULL;
     struct jr_host_reader *probe = to->probe;
-    if (to->hw->scheduler.name != NULL ||
-        jr_env_get(probe->envp, "JOBRUN_RANK_DIR") != NULL)
+    if (to->hw->scheduler.name != NULL || jr_env_get(probe->envp, "JOBRUN_RANK_DIR") != NULL)
         return;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (jr_env_get(probe->envp, names[i]) != NULL)
-            set = jr_arena_printf(&probe->scratch, "%s%s%s",
-                                  set != NULL ? set : "",
+            set = jr_arena_printf(&probe->scratch, "%s%s%s", set != NULL ? set : "",
                                   set != NULL ? " " : "", names[i]);
     if (set != NULL)
         add_health_finding(
-            to,
-            jr_arena_printf(probe->arena,
-                            "set, but by no launcher that is there: %s", set),
+            to, jr_arena_printf(probe->arena, "set, but by no launcher that is there: %s", set),
             "jobrun ignores them: whether they count processes or pods is not "
             "known. Unset them, or state nodes and node_rank");
 }
@@ -206,25 +189,22 @@ static void check_clock_sync(struct exam *to)
     struct timex now = {.modes = 0};
     if (!to->hw->real || adjtimex(&now) < 0 || (now.status & STA_UNSYNC) == 0)
         return;
-    add_health_finding(
-        to, "the clock is not synchronised, as far as the kernel knows",
-        "on several nodes, run chrony or ntpd; on one node it does not matter");
+    add_health_finding(to, "the clock is not synchronised, as far as the kernel knows",
+                       "on several nodes, run chrony or ntpd; on one node it does not matter");
 }
 
 uint32_t jr_host_examine(struct jr_host_finding **ret, struct jr_arena *arena,
-                         const struct jr_host *hw, const char *root,
-                         char *const *envp)
+                         const struct jr_host *hw, const char *root, char *const *envp)
 {
-    static void (*const of_facts[])(struct exam *) = {
-        check_problems, check_vendors, check_quota, check_port_range};
-    static void (*const of_files[])(struct exam *) = {
-        check_limits, check_shm, check_stale, check_clock_sync};
+    static void (*const of_facts[])(struct exam *) = {check_problems, check_vendors, check_quota,
+                                                      check_port_range};
+    static void (*const of_files[])(struct exam *) = {check_limits, check_shm, check_stale,
+                                                      check_clock_sync};
     struct jr_host_reader probe = {.arena = arena, .root = root, .envp = envp};
     struct exam exam = {.probe = &probe, .hw = hw};
     for (size_t i = 0; i < sizeof of_facts / sizeof of_facts[0]; i++)
         of_facts[i](&exam);
-    for (size_t i = 0; root != NULL && i < sizeof of_files / sizeof of_files[0];
-         i++)
+    for (size_t i = 0; root != NULL && i < sizeof of_files / sizeof of_files[0]; i++)
         of_files[i](&exam);
     arena->failed = arena->failed || probe.scratch.failed;
     jr_arena_release(&probe.scratch);

@@ -27,8 +27,7 @@ char *jr_host_reader_text(struct jr_host_reader *probe, const char *format, ...)
     return jr_buf_keep(&text, &probe->scratch);
 }
 
-char *jr_host_reader_field(struct jr_host_reader *probe, const char *text,
-                           const char *key)
+char *jr_host_reader_field(struct jr_host_reader *probe, const char *text, const char *key)
 {
     size_t len = strlen(key);
     for (const char *line = text; line != NULL;) {
@@ -46,53 +45,51 @@ char *jr_host_reader_field(struct jr_host_reader *probe, const char *text,
     return NULL;
 }
 
-void jr_host_reader_problem(struct jr_host_reader *probe, enum jr_device kind,
-                            const char *message, const char *help)
+void jr_host_reader_problem(struct jr_host_reader *probe, enum jr_device kind, const char *message,
+                            const char *help)
 {
     struct jr_host *hw = probe->hw;
     size_t count = hw->problems_count;
-    struct jr_host_problem *problem = jr_arena_push(
-        probe->arena, &hw->problems, &count, sizeof *hw->problems);
+    struct jr_host_problem *problem =
+        jr_arena_push(probe->arena, &hw->problems, &count, sizeof *hw->problems);
     if (problem == NULL)
         return;
     *problem = (struct jr_host_problem){kind, message, help};
     hw->problems_count = (uint32_t)count;
 }
 
-/* Nothing else is read: a RANK or WORLD_SIZE that some other launcher left in
- * the shell says nothing about this job. */
+/* Nothing else is read: a RANK or WORLD_SIZE that some other launcher left in the shell says
+ * nothing about this job. */
 static void read_environment(struct jr_host_reader *probe)
 {
 #define VARIABLE(name, vendor, visibility, backend) visibility,
     static const char *const variables[] = {JR_DEVICE_TRAITS(VARIABLE)};
 #undef VARIABLE
     struct jr_host_environment *to = &probe->hw->environment;
-    to->backend = jr_arena_strdup(
-        probe->arena, jr_env_get(probe->envp, "TORCH_DISTRIBUTED_BACKEND"));
-    to->omp_num_threads = jr_arena_strdup(
-        probe->arena, jr_env_get(probe->envp, "OMP_NUM_THREADS"));
+    to->backend =
+        jr_arena_strdup(probe->arena, jr_env_get(probe->envp, "TORCH_DISTRIBUTED_BACKEND"));
+    to->omp_num_threads = jr_arena_strdup(probe->arena, jr_env_get(probe->envp, "OMP_NUM_THREADS"));
     for (unsigned kind = 0; kind < JR_DEVICE_COUNT; kind++)
         if (variables[kind] != NULL)
-            to->visible[kind] = jr_arena_strdup(
-                probe->arena, jr_env_get(probe->envp, variables[kind]));
+            to->visible[kind] =
+                jr_arena_strdup(probe->arena, jr_env_get(probe->envp, variables[kind]));
 }
 
 static void read_network(struct jr_host_reader *probe)
 {
     struct jr_host *hw = probe->hw;
-    hw->hostname = jr_arena_strdup(
-        probe->arena, jr_host_reader_text(probe, "/proc/sys/kernel/hostname"));
+    hw->hostname =
+        jr_arena_strdup(probe->arena, jr_host_reader_text(probe, "/proc/sys/kernel/hostname"));
     hw->port_low = JR_HOST_PORT_LOW;
     hw->port_high = JR_HOST_PORT_HIGH;
-    char *range = jr_host_reader_text(probe, "/proc/sys/net/ipv4/"
-                                             "ip_local_port_range");
+    char *range = jr_host_reader_text(probe, "/proc/sys/net/ipv4/ip_local_port_range");
     uint32_t low, high;
     char *first = strsep(&range, " \t");
     if (range == NULL)
         return;
     range += strspn(range, " \t");
-    if (jr_num_u32(first, &low) && jr_num_u32(range, &high) && low > 0 &&
-        low <= high && high <= UINT16_MAX) {
+    if (jr_num_u32(first, &low) && jr_num_u32(range, &high) && low > 0 && low <= high &&
+        high <= UINT16_MAX) {
         hw->port_low = low;
         hw->port_high = high;
     }
@@ -101,16 +98,15 @@ static void read_network(struct jr_host_reader *probe)
 /* A recorded machine has its own time, or none. */
 static void read_machine_clock(struct jr_host_reader *probe)
 {
-    const char *text =
-        probe->hw->real ? NULL : jr_host_reader_text(probe, "/now");
+    const char *text = probe->hw->real ? NULL : jr_host_reader_text(probe, "/now");
     if (probe->hw->real)
         probe->hw->now = jr_clock_wall_ns() / 1000000000;
     else if (text != NULL)
         (void)jr_num_u64(text, &probe->hw->now);
 }
 
-int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root,
-                  char *const *envp, struct jr_error *err)
+int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root, char *const *envp,
+                  struct jr_error *err)
 {
     static void (*const readers[])(struct jr_host_reader *) = {
         jr_host_reader_cpus,         jr_host_reader_memory, read_environment,
@@ -118,21 +114,18 @@ int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root,
         jr_host_reader_scheduler,
     };
     struct jr_host hw = {.origin = "hardware", .real = root[0] == '\0'};
-    struct jr_host_reader probe = {
-        .hw = &hw, .arena = arena, .root = root, .envp = envp};
+    struct jr_host_reader probe = {.hw = &hw, .arena = arena, .root = root, .envp = envp};
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         readers[i](&probe);
     bool failed = arena->failed || probe.scratch.failed;
     jr_arena_release(&probe.scratch);
     if (failed)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "no memory to read the machine's facts");
+        return jr_error_set(err, JR_STATUS_LAUNCH, "no memory to read the machine's facts");
     *ret = hw;
     return 0;
 }
 
-void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena,
-                        const char *root)
+void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena, const char *root)
 {
     struct jr_host_reader probe = {.hw = hw, .arena = arena, .root = root};
     jr_host_reader_caches(&probe);
@@ -141,8 +134,8 @@ void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena,
     jr_arena_release(&probe.scratch);
 }
 
-/* A part of a machine: the facts as they are for a process that may use only
- * some of its cores and devices. */
+/* A part of a machine: the facts as they are for a process that may use only some of its cores and
+ * devices. */
 
 /* The CPUs of a list as a set; an empty one for what is none. */
 static struct jr_set cpus_of(struct jr_arena *arena, const char *text)
@@ -182,8 +175,7 @@ static void keep_cpus(struct kept *kept, const char *text)
 }
 
 /* The text of the CPU that is number `index` of the set. */
-static const char *nth_cpu(struct jr_arena *arena, const struct jr_set *set,
-                           uint32_t index)
+static const char *nth_cpu(struct jr_arena *arena, const struct jr_set *set, uint32_t index)
 {
     uint32_t count = last_cpu(set);
     for (uint32_t cpu = 0; cpu < count; cpu++)
@@ -193,8 +185,7 @@ static const char *nth_cpu(struct jr_arena *arena, const struct jr_set *set,
 }
 
 /* The kept ones of a list of CPUs, as text; NULL: there are none. */
-static const char *kept_part(const struct kept *kept, const char *text,
-                             uint32_t *ret_count)
+static const char *kept_part(const struct kept *kept, const char *text, uint32_t *ret_count)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_set set = cpus_of(kept->arena, text);
@@ -212,8 +203,7 @@ static const char *kept_part(const struct kept *kept, const char *text,
 
 static void narrow_numa(struct jr_host_cpus *cpus, const struct kept *kept)
 {
-    struct jr_host_numa *numa =
-        jr_arena_array(kept->arena, cpus->numa_count + 1, sizeof *numa);
+    struct jr_host_numa *numa = jr_arena_array(kept->arena, cpus->numa_count + 1, sizeof *numa);
     uint32_t count = 0, ignored;
     for (uint32_t i = 0; numa != NULL && i < cpus->numa_count; i++) {
         const char *text = kept_part(kept, cpus->numa[i].cpus, &ignored);
@@ -234,9 +224,8 @@ static void narrow_cpus(struct jr_host *ret, const struct jr_host *host,
     struct jr_strv cores = {0};
     kept.cpus = jr_arena_array(arena, kept.count + 1, sizeof *kept.cpus);
     for (uint32_t i = 0; kept.cpus != NULL && i < part->cores_count; i++) {
-        const char *core = from->cores.count > 0
-                               ? from->cores.items[part->cores[i]]
-                               : nth_cpu(arena, &all, part->cores[i]);
+        const char *core = from->cores.count > 0 ? from->cores.items[part->cores[i]]
+                                                 : nth_cpu(arena, &all, part->cores[i]);
         keep_cpus(&kept, core);
         if (from->cores.count > 0)
             jr_strv_push(&cores, arena, jr_arena_strdup(arena, core));
@@ -253,8 +242,7 @@ static void narrow_cpus(struct jr_host *ret, const struct jr_host *host,
 
 /* Devices that are not of the part are not visible any more. */
 static void narrow_devices(struct jr_host *ret, const struct jr_host *host,
-                           const struct jr_host_part *part,
-                           struct jr_arena *arena)
+                           const struct jr_host_part *part, struct jr_arena *arena)
 {
     struct jr_host_device *devices =
         jr_arena_array(arena, host->devices_count + 1, sizeof *devices);

@@ -1,7 +1,7 @@
 /*
- * What the machine and the scheduler offer: one record of facts, read through a
- * settable root prefix, so that a recorded machine is a folder of files and CI
- * has machines that it does not have.
+ * What the machine and the scheduler offer: one record of facts, read through a settable root
+ * prefix, so that a recorded machine is a folder of files and CI has machines that it does not
+ * have.
  */
 #ifndef JR_HOST_H
 #define JR_HOST_H
@@ -55,8 +55,8 @@ struct jr_host_cpus {
     double quota;           /* CFS quota in CPUs; 0: none */
     const char *quota_from; /* the file that states it; NULL: none */
     const char *set;        /* usable CPUs, "0-3,8"; NULL when unknown */
-    /* the usable CPUs of each usable core, by the first of them: "0,4"; no
-     * entries where every CPU is a core */
+    /* the usable CPUs of each usable core, by the first of them: "0,4"; no entries where every CPU
+     * is a core */
     struct jr_strv cores;
     struct jr_host_numa *numa; /* no entries when unknown */
     uint32_t numa_count;
@@ -116,12 +116,12 @@ struct jr_host {
     const char *hostname; /* NULL when unknown */
     uint32_t nodes;       /* from --on; 0: says nothing */
     struct jr_host_cpus cpus;
-    /* For several nodes that differ, per node: visible devices, and CPUs that
-     * ranks may use. Everything else is about the first. */
+    /* For several nodes that differ, per node: visible devices, and CPUs that ranks may use.
+     * Everything else is about the first. */
     struct jr_counts devices_each, cpus_each;
     uint64_t memory; /* usable bytes; 0 when unknown */
-    /* The visible ones first, in the order of the visibility variable, which
-     * is the order in which ranks get them. */
+    /* The visible ones first, in the order of the visibility variable, which is the order in which
+     * ranks get them. */
     struct jr_host_device *devices;
     uint32_t devices_count;
     /* The variable that narrows devices of the user's own kind; NULL: none. */
@@ -131,41 +131,38 @@ struct jr_host {
     struct jr_host_variable *variables; /* that the scheduler has set */
     uint32_t variables_count;
     struct jr_host_environment environment;
-    struct jr_host_problem
-        *problems; /* a driver that is there but broken, ... */
+    struct jr_host_problem *problems; /* a driver that is there but broken, ... */
     uint32_t problems_count;
     uint32_t port_low, port_high; /* the kernel's ephemeral range */
-    uint64_t now; /* when it was read, in seconds since 1970; 0: unknown */
-    bool real;    /* this machine, now: ports can be tried */
+    uint64_t now;                 /* when it was read, in seconds since 1970; 0: unknown */
+    bool real;                    /* this machine, now: ports can be tried */
 };
 
-/* Read the facts of a machine into `arena`. `root` is "" for this machine, else
- * a folder that holds its proc/, sys/, dev/ and, in place of sched_getaffinity,
- * a file `affinity`; `envp` is the environment to read. Facts that cannot be
- * read are absent, never an error; -1 only without memory. */
-int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root,
-                  char *const *envp, struct jr_error *err);
+/* Read the facts of a machine into `arena`. `root` is "" for this machine, else a folder that holds
+ * its proc/, sys/, dev/ and, in place of sched_getaffinity, a file `affinity`; `envp` is the
+ * environment to read. Facts that cannot be read are absent, never an error; -1 only without
+ * memory. */
+int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root, char *const *envp,
+                  struct jr_error *err);
 
-/* Append the devices of the user's own kind that `from` has, with their
- * variable, the visible ones first, as that leaves them in the environment. The
- * texts are borrowed. Out of memory shows in the arena. */
-void jr_host_add_custom(struct jr_host *hw, struct jr_arena *arena,
-                        const struct jr_host *from, char *const *envp);
+/* Append the devices of the user's own kind that `from` has, with their variable, the visible ones
+ * first, as that leaves them in the environment. The texts are borrowed. Out of memory shows in the
+ * arena. */
+void jr_host_add_custom(struct jr_host *hw, struct jr_arena *arena, const struct jr_host *from,
+                        char *const *envp);
 
-/* Complete what was probed below `root` by facts from which nothing is
- * resolved, and which take their time: caches, the memory of NVIDIA's GPUs. Who
- * shows facts to people asks. Out of memory shows in the arena. */
-void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena,
-                        const char *root);
+/* Complete what was probed below `root` by facts from which nothing is resolved, and which take
+ * their time: caches, the memory of NVIDIA's GPUs. Who shows facts to people asks. Out of memory
+ * shows in the arena. */
+void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena, const char *root);
 
-/* Which of `hosts` this machine is: the only one that has its name, in full or
- * up to the first dot, or an address of it that is not the loopback's; -1 if
- * there is none, or more. Looks at the machine. scheduler/hosts.c */
-int jr_host_find_self(const struct jr_host *hw, char *const *hosts,
-                      size_t count);
+/* Which of `hosts` this machine is: the only one that has its name, in full or up to the first dot,
+ * or an address of it that is not the loopback's; -1 if there is none, or more. Looks at the
+ * machine. scheduler/hosts.c */
+int jr_host_find_self(const struct jr_host *hw, char *const *hosts, size_t count);
 
-/* A part of the machine: numbers of cores, in the order of jr_host_core, and of
- * devices, as they lie in host->devices. */
+/* A part of the machine: numbers of cores, in the order of jr_host_core, and of devices, as they
+ * lie in host->devices. */
 struct jr_host_part {
     const uint32_t *cores;
     uint32_t cores_count; /* 0: all of them */
@@ -176,9 +173,9 @@ struct jr_host_part {
 /* How many cores can be told apart; 0: the machine's CPUs are not known. */
 uint32_t jr_host_core_count(const struct jr_host *host);
 
-/* Fill *ret with the facts about that part, in `arena`; what is not changed is
- * shared with `host`. Devices that are not of it are not visible any more, as
- * by the visibility variable. Without memory the arena has failed. */
+/* Fill *ret with the facts about that part, in `arena`; what is not changed is shared with `host`.
+ * Devices that are not of it are not visible any more, as by the visibility variable. Without
+ * memory the arena has failed. */
 void jr_host_narrow(struct jr_host *ret, const struct jr_host *host,
                     const struct jr_host_part *part, struct jr_arena *arena);
 

@@ -22,14 +22,14 @@ void jr_artifact_check_job(struct jr_judge *judge);
  * before the start"; NULL: it may be. It is open as `fd`, and `now` is how it
  * stands.
  */
-const char *jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
-                                     int fd, const struct stat *now);
+const char *jr_artifact_stale_result(const struct jr_judge *judge, size_t i, int fd,
+                                     const struct stat *now);
 
 /* Remember the artifacts as they stand before the start, and the time, to tell
  * a stale one: *ret is the caller's. `run_fd` is the run folder. -1 with `err`.
  */
-int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan,
-                        int run_fd, struct jr_error *err);
+int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan, int run_fd,
+                        struct jr_error *err);
 
 /* Free what was remembered; NULL is nothing. */
 void jr_artifacts_free(struct jr_artifacts *before);

@@ -32,8 +32,7 @@ json_t *jr_delivery_pack(const struct jr_judgement *report, size_t i)
     if (rank->result != NULL)
         jr_json_set(object, "result", json_incref(rank->result));
     if (rank->result_error != JR_RESULT_NONE && !rank->differs) {
-        jr_json_set_str(object, "error",
-                        jr_result_error_word(rank->result_error));
+        jr_json_set_str(object, "error", jr_result_error_word(rank->result_error));
         jr_json_set_str(object, "reason", rank->reason);
     }
     if (rank->unwritten)
@@ -66,8 +65,7 @@ void jr_delivery_take(struct jr_judge *judge, size_t i, const json_t *delivery)
     rank->pattern_limits = jr_json_get_u32(delivery, "pattern_limits");
     if (error == NULL)
         return;
-    jr_judge_fault(judge, i, read_fault(error), "%s",
-                   reason != NULL ? reason : NO_REASON);
+    jr_judge_fault(judge, i, read_fault(error), "%s", reason != NULL ? reason : NO_REASON);
 }
 
 bool jr_delivery_take_job(struct jr_fault *ret, const struct jr_judge *judge,
@@ -83,8 +81,7 @@ bool jr_delivery_take_job(struct jr_fault *ret, const struct jr_judge *judge,
         const char *reason = jr_json_get_str(entry, "reason");
         ret[n] = (struct jr_fault){0};
         if (!json_is_null(entry) && judge->common[n])
-            ret[n] = (struct jr_fault){error == NULL ? JR_RESULT_MISSING
-                                                     : read_fault(error),
+            ret[n] = (struct jr_fault){error == NULL ? JR_RESULT_MISSING : read_fault(error),
                                        reason != NULL ? reason : NO_REASON};
     }
     return true;

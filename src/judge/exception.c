@@ -10,15 +10,15 @@
 
 #include "base/banned.h"
 
-/* What the worker of a Python or library entrypoint exits with when it could
- * not call it; the shells' own code for what cannot be executed. */
+/* What the worker of a Python or library entrypoint exits with when it could not call it; the
+ * shells' own code for what cannot be executed. */
 enum { UNSTARTED = 126 };
 
 /* More than any traceback; a foreign file of gigabytes is not read. */
 static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 
-/* The number of causes of an exception that are reported, the nearest first; a
- * chain may have any number of them. */
+/* The number of causes of an exception that are reported, the nearest first; a chain may have any
+ * number of them. */
 enum { MOST_BEHIND = 8 };
 
 /* The first line of `text`, or NULL when that is empty. */
@@ -52,8 +52,8 @@ static const char *last_frame(struct jr_arena *arena, const char *callstack)
     size_t rest_len = 0;
     if (strncmp(rest, ", in ", 5) == 0)
         rest_len = strcspn(++rest, "\n");
-    return jr_arena_printf(arena, "%.*s:%.*s%.*s", (int)(quote - file), file,
-                           (int)digits, line, (int)rest_len, rest);
+    return jr_arena_printf(arena, "%.*s:%.*s%.*s", (int)(quote - file), file, (int)digits, line,
+                           (int)rest_len, rest);
 }
 
 static uint64_t raised_time(const json_t *file, const json_t *extra)
@@ -71,32 +71,26 @@ struct behind {
     size_t count;
 };
 
-static void add_cause_line(struct behind *behind, struct jr_arena *arena,
-                           const char *line)
+static void add_cause_line(struct behind *behind, struct jr_arena *arena, const char *line)
 {
     const char **slot = NULL;
     if (line != NULL)
-        slot =
-            jr_arena_push(arena, &behind->lines, &behind->count, sizeof *slot);
+        slot = jr_arena_push(arena, &behind->lines, &behind->count, sizeof *slot);
     if (slot != NULL)
         *slot = line;
 }
 
-/* "K: 'lr', from O: gone": from the first one on, or from the last one `back`;
- * NULL for none. */
-static const char *describe_cause_lines(const struct behind *behind,
-                                        struct jr_arena *arena, bool back)
+/* "K: 'lr', from O: gone": from the first one on, or from the last one `back`; NULL for none. */
+static const char *describe_cause_lines(const struct behind *behind, struct jr_arena *arena,
+                                        bool back)
 {
     const char *text = NULL;
     size_t i = 0, count = behind->count;
     for (; i < count && i < MOST_BEHIND; i++) {
         const char *line = behind->lines[back ? count - 1 - i : i];
-        text = text == NULL ? line
-                            : jr_arena_printf(arena, "%s, from %s", text, line);
+        text = text == NULL ? line : jr_arena_printf(arena, "%s, from %s", text, line);
     }
-    return i == count ? text
-                      : jr_arena_printf(arena, "%s, and %zu more causes", text,
-                                        count - i);
+    return i == count ? text : jr_arena_printf(arena, "%s, and %zu more causes", text, count - i);
 }
 
 /* The nearest comes first. */
@@ -106,20 +100,17 @@ static const char *describe_causes(struct jr_arena *arena, const json_t *causes)
     size_t i;
     json_t *cause;
     json_array_foreach(causes, i, cause)
-        add_cause_line(&behind, arena,
-                       first_line(arena, jr_json_get_str(cause, "message")));
+        add_cause_line(&behind, arena, first_line(arena, jr_json_get_str(cause, "message")));
     return describe_cause_lines(&behind, arena, false);
 }
 
-/* The start of the next exception of a traceback, after the sentence that
- * Python puts between two; NULL if there is none. */
+/* The start of the next exception of a traceback, after the sentence that Python puts between two;
+ * NULL if there is none. */
 static const char *next_exception(const char *stack)
 {
     static const char *const betweens[] = {
-        "\n\nThe above exception was the direct cause of the following "
-        "exception:\n\n",
-        "\n\nDuring handling of the above exception, another exception "
-        "occurred:\n\n"};
+        "\n\nThe above exception was the direct cause of the following exception:\n\n",
+        "\n\nDuring handling of the above exception, another exception occurred:\n\n"};
     while ((stack = strstr(stack, "\n\n")) != NULL) {
         for (size_t i = 0; i < sizeof betweens / sizeof *betweens; i++)
             if (strncmp(stack, betweens[i], strlen(betweens[i])) == 0)
@@ -129,10 +120,8 @@ static const char *next_exception(const char *stack)
     return NULL;
 }
 
-/* The first line that is not indented, after the one that says "Traceback", and
- * before `end`. */
-static const char *stack_headline(struct jr_arena *arena, const char *stack,
-                                  const char *end)
+/* The first line that is not indented, after the one that says "Traceback", and before `end`. */
+static const char *stack_headline(struct jr_arena *arena, const char *stack, const char *end)
 {
     const char *line = strchr(stack, '\n');
     while (line != NULL && line + 1 < end && line[1] == ' ')
@@ -141,26 +130,23 @@ static const char *stack_headline(struct jr_arena *arena, const char *stack,
 }
 
 /* What describe_causes tells, from the text of a traceback, deepest first. */
-static const char *describe_stack_causes(struct jr_arena *arena,
-                                         const char *stack)
+static const char *describe_stack_causes(struct jr_arena *arena, const char *stack)
 {
     struct behind behind = {.count = 0};
     const char *next;
-    for (; stack != NULL && (next = next_exception(stack)) != NULL;
-         stack = next)
+    for (; stack != NULL && (next = next_exception(stack)) != NULL; stack = next)
         add_cause_line(&behind, arena, stack_headline(arena, stack, next));
     return describe_cause_lines(&behind, arena, true);
 }
 
-/* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat
- * {"message": "..."} where it knows no more. */
-static bool read_json_exception(struct jr_exception *ret,
-                                struct jr_arena *arena, const json_t *file)
+/* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat {"message": "..."} where
+ * it knows no more. */
+static bool read_json_exception(struct jr_exception *ret, struct jr_arena *arena,
+                                const json_t *file)
 {
     const json_t *message = json_object_get(file, "message");
     const json_t *extra = json_object_get(message, "extraInfo");
-    const json_t *text =
-        json_is_string(message) ? message : json_object_get(message, "message");
+    const json_t *text = json_is_string(message) ? message : json_object_get(message, "message");
     const char *what = first_line(arena, json_string_value(text));
     if (what == NULL)
         return false;
@@ -169,8 +155,8 @@ static bool read_json_exception(struct jr_exception *ret,
     *ret = (struct jr_exception){
         .what = what,
         .where = last_frame(arena, stack),
-        .behind = causes != NULL ? describe_causes(arena, causes)
-                                 : describe_stack_causes(arena, stack),
+        .behind =
+            causes != NULL ? describe_causes(arena, causes) : describe_stack_causes(arena, stack),
         .wall_ns = raised_time(file, extra),
         .pid = jr_json_get_int(file, "pid"),
         .lost_peer = jr_failure_words_of_error(file).lost_peer,
@@ -179,28 +165,25 @@ static bool read_json_exception(struct jr_exception *ret,
     return true;
 }
 
-bool jr_exception_is_start(const struct jr_exception *exception,
-                           const struct jr_rank_outcome *rank)
+bool jr_exception_is_start(const struct jr_exception *exception, const struct jr_rank_outcome *rank)
 {
     bool left = rank->end == JR_END_EXITED && rank->exit_code == UNSTARTED;
     return exception->start && (left || rank->stopped_with != 0);
 }
 
-bool jr_exception_is_own(const struct jr_exception *exception,
-                         const struct jr_rank_outcome *rank, bool returns)
+bool jr_exception_is_own(const struct jr_exception *exception, const struct jr_rank_outcome *rank,
+                         bool returns)
 {
     if (rank->own_pid == 0)
         return true;
     return exception->pid == rank->own_pid || (exception->pid == 0 && !returns);
 }
 
-enum jr_exception_found jr_exception_read(struct jr_exception *ret,
-                                          struct jr_arena *arena, int run_fd,
-                                          const char *path)
+enum jr_exception_found jr_exception_read(struct jr_exception *ret, struct jr_arena *arena,
+                                          int run_fd, const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (path == NULL ||
-        jr_run_file_read(&text, run_fd, path, MAX_ERROR_FILE, NULL) != 0 ||
+    if (path == NULL || jr_run_file_read(&text, run_fd, path, MAX_ERROR_FILE, NULL) != 0 ||
         text.len == 0)
         return JR_EXCEPTION_NONE;
     json_t *file = jr_json_parse(text.data, text.len, NULL);

@@ -30,10 +30,10 @@ struct jr_rank_outcome;
 bool jr_exception_is_start(const struct jr_exception *exception,
                            const struct jr_rank_outcome *rank);
 
-/* Whether the rank itself raised it, and not a process that it started. A rank
- * that has to return (`returns`) states its pid. */
-bool jr_exception_is_own(const struct jr_exception *exception,
-                         const struct jr_rank_outcome *rank, bool returns);
+/* Whether the rank itself raised it, and not a process that it started. A rank that has to return
+ * (`returns`) states its pid. */
+bool jr_exception_is_own(const struct jr_exception *exception, const struct jr_rank_outcome *rank,
+                         bool returns);
 
 enum jr_exception_found {
     JR_EXCEPTION_NONE, /* no such file, or an empty one */
@@ -42,8 +42,7 @@ enum jr_exception_found {
 };
 
 /* Read `path` beneath `run_fd` into `arena`; NULL is no file. */
-enum jr_exception_found jr_exception_read(struct jr_exception *ret,
-                                          struct jr_arena *arena, int run_fd,
-                                          const char *path);
+enum jr_exception_found jr_exception_read(struct jr_exception *ret, struct jr_arena *arena,
+                                          int run_fd, const char *path);
 
 #endif

@@ -17,10 +17,9 @@
  *    that failed otherwise within 20 ms; a rank that left without its result
  *    may have done so a second before.
  *
- * What none of this tells apart is told together. So are two ranks that both
- * failed within 20 ms: the one that was seen first may have noticed that the
- * other let go of it. A death by a signal that jobrun did not send comes first
- * among them.
+ * What none of this tells apart is told together. So are two ranks that both failed within 20 ms:
+ * the one that was seen first may have noticed that the other let go of it. A death by a signal
+ * that jobrun did not send comes first among them.
  */
 #include "judge/failure_order.h"
 
@@ -53,15 +52,12 @@ static enum jr_failure failure_of(const struct jr_judge *judge, uint32_t i)
     return killed ? JR_FAILURE_KILLED : JR_FAILURE_OWN;
 }
 
-struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
-                                       uint64_t raised_ns)
+struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i, uint64_t raised_ns)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    struct jr_candidate ret = {.i = i,
-                               .node = jr_plan_of(judge->plan, i)->node_rank,
-                               .failure = failure_of(judge, i)};
-    uint64_t seen_ns =
-        rank->exiting_ns != 0 ? rank->exiting_ns : rank->ended_ns;
+    struct jr_candidate ret = {
+        .i = i, .node = jr_plan_of(judge->plan, i)->node_rank, .failure = failure_of(judge, i)};
+    uint64_t seen_ns = rank->exiting_ns != 0 ? rank->exiting_ns : rank->ended_ns;
     /* The ranks of a node are lost together, in whatever order. */
     uint64_t line_ns = rank->end == JR_END_LOST ? 0 : rank->line_ns;
     if (rank->told_ns != 0)
@@ -70,8 +66,7 @@ struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
         ret.until = line_ns != 0 ? line_ns : seen_ns;
     ret.from = ret.until;
     if (rank->told_ns == 0 && line_ns == 0)
-        ret.from =
-            later_ns(rank->alive_ns, later_ns(seen_ns, DOUBT_NS) - DOUBT_NS);
+        ret.from = later_ns(rank->alive_ns, later_ns(seen_ns, DOUBT_NS) - DOUBT_NS);
     if (raised_ns != 0 && raised_ns < ret.until) {
         ret.from = raised_ns;
         if (raised_ns + DOUBT_NS < ret.until)
@@ -109,8 +104,7 @@ static int compare_candidates(const void *left, const void *right)
     return (a->i > b->i) - (a->i < b->i);
 }
 
-const struct jr_candidate *jr_order_first(const struct jr_candidate *candidates,
-                                          size_t count)
+const struct jr_candidate *jr_order_first(const struct jr_candidate *candidates, size_t count)
 {
     const struct jr_candidate *first = NULL;
     for (size_t c = 0; c < count; c++)
@@ -120,8 +114,7 @@ const struct jr_candidate *jr_order_first(const struct jr_candidate *candidates,
 }
 
 /* Whether `c` failed at most 20 ms after the first. */
-static bool is_near(const struct jr_candidate *c,
-                    const struct jr_candidate *first)
+static bool is_near(const struct jr_candidate *c, const struct jr_candidate *first)
 {
     return c->from <= first->until + DOUBT_NS;
 }
@@ -143,19 +136,15 @@ static bool is_alike(const struct jr_judge *judge, const struct jr_candidate *a,
     const struct jr_rank_outcome *y = &judge->outcome->ranks[b->i];
     /* How one that announced it ended is not its own doing any more. */
     bool told = x->told_ns != 0 && y->told_ns != 0;
-    return a->failure == b->failure && x->words == y->words &&
-           x->told_code == y->told_code &&
-           (told || (x->end == y->end && x->exit_code == y->exit_code &&
-                     x->signal == y->signal));
+    return a->failure == b->failure && x->words == y->words && x->told_code == y->told_code &&
+           (told || (x->end == y->end && x->exit_code == y->exit_code && x->signal == y->signal));
 }
 
-/* The one that failed in another way than all others, while the stop was held;
- * NULL if there is none. Who failed later than others that were killed, or as
- * who loses them does, is none. `sorted` by time. Of three ranks or more, two
- * of the first three are alike if all but one are. */
-static const struct jr_candidate *find_odd_one(
-    const struct jr_judge *judge, const struct jr_candidate *sorted,
-    size_t count)
+/* The one that failed in another way than all others, while the stop was held; NULL if there is
+ * none. Who failed later than others that were killed, or as who loses them does, is none. `sorted`
+ * by time. Of three ranks or more, two of the first three are alike if all but one are. */
+static const struct jr_candidate *find_odd_one(const struct jr_judge *judge,
+                                               const struct jr_candidate *sorted, size_t count)
 {
     if (count < 3)
         return NULL;
@@ -170,8 +159,7 @@ static const struct jr_candidate *find_odd_one(
         odd = &sorted[c];
     }
     bool follows = odd != sorted && odd != NULL &&
-                   (odd->failure == JR_FAILURE_LOST_PEER ||
-                    usual->failure == JR_FAILURE_KILLED ||
+                   (odd->failure == JR_FAILURE_LOST_PEER || usual->failure == JR_FAILURE_KILLED ||
                     odd->from > sorted->until + HOLD_NS);
     return follows ? NULL : odd;
 }
@@ -195,10 +183,9 @@ static size_t count_lost(const struct jr_candidate *sorted, size_t count)
     return lost;
 }
 
-/* Whether `c` is told together with `cause`. Two that both failed by themselves
- * within 20 ms are, unless who failed then did so for the loss of the other. */
-static bool is_together(const struct jr_judge *judge,
-                        const struct jr_candidate *cause,
+/* Whether `c` is told together with `cause`. Two that both failed by themselves within 20 ms are,
+ * unless who failed then did so for the loss of the other. */
+static bool is_together(const struct jr_judge *judge, const struct jr_candidate *cause,
                         const struct jr_candidate *c, size_t count)
 {
     if (!jr_order_before(judge, cause, c))
@@ -207,8 +194,7 @@ static bool is_together(const struct jr_judge *judge,
            c->failure != JR_FAILURE_LOST_PEER && is_near(c, cause);
 }
 
-/* The odd one comes first; who failed more than 20 ms before it is told with
- * it. */
+/* The odd one comes first; who failed more than 20 ms before it is told with it. */
 static size_t choose_odd_one(struct jr_candidate *sorted, size_t odd)
 {
     size_t together = is_near(&sorted[odd], sorted) ? 1 : 2;
@@ -216,23 +202,19 @@ static size_t choose_odd_one(struct jr_candidate *sorted, size_t odd)
     return together;
 }
 
-/* Who was killed comes first among those that cannot be told apart from the
- * cause. */
-static void choose_killed(const struct jr_judge *judge,
-                          struct jr_candidate *sorted, size_t count)
+/* Who was killed comes first among those that cannot be told apart from the cause. */
+static void choose_killed(const struct jr_judge *judge, struct jr_candidate *sorted, size_t count)
 {
     if (sorted->failure == JR_FAILURE_KILLED)
         return;
     for (size_t c = 1; c < count; c++)
-        if (sorted[c].failure == JR_FAILURE_KILLED &&
-            !jr_order_before(judge, sorted, &sorted[c])) {
+        if (sorted[c].failure == JR_FAILURE_KILLED && !jr_order_before(judge, sorted, &sorted[c])) {
             bring_to_front(sorted, c, 0);
             return;
         }
 }
 
-size_t jr_order_find(const struct jr_judge *judge,
-                     struct jr_candidate *candidates, size_t count)
+size_t jr_order_find(const struct jr_judge *judge, struct jr_candidate *candidates, size_t count)
 {
     if (count == 0)
         return 0;
@@ -240,8 +222,8 @@ size_t jr_order_find(const struct jr_judge *judge,
     const struct jr_candidate *odd = find_odd_one(judge, candidates, count);
     if (odd != NULL)
         return choose_odd_one(candidates, (size_t)(odd - candidates));
-    /* Where one alone lost a peer, and was first, several others may have lost
-     * it: it does not give way, and is not told apart. */
+    /* Where one alone lost a peer, and was first, several others may have lost it: it does not give
+     * way, and is not told apart. */
     size_t other = find_other_kind(candidates, count);
     size_t lost = count_lost(candidates, count);
     bool in_doubt = other == 1 && lost == 1 && count > 2;

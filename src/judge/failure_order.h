@@ -1,14 +1,13 @@
 /*
- * The order of failures: which of the ranks that failed was first, and which
- * cannot be told apart from that.
+ * The order of failures: which of the ranks that failed was first, and which cannot be told apart
+ * from that.
  */
 #ifndef JR_FAILURE_ORDER_H
 #define JR_FAILURE_ORDER_H
 
 #include "judge/judge.h"
 
-/* What a failure is, for the order of those whose times do not decide it: the
- * lower comes first. */
+/* What a failure is, for the order of those whose times do not decide it: the lower comes first. */
 enum jr_failure {
     JR_FAILURE_KILLED,   /* a signal that jobrun did not send, or no start */
     JR_FAILURE_OWN,      /* an exit code, an exception, SIGABRT */
@@ -30,8 +29,7 @@ struct jr_candidate {
 struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
                                        uint64_t raised_ns);
 
-/* The same for the end of a rank that ended with 0: when it told of that, or
- * began to end. */
+/* The same for the end of a rank that ended with 0: when it told of that, or began to end. */
 struct jr_candidate jr_order_end(const struct jr_judge *judge, uint32_t i);
 
 /* Whether `a` surely failed, or ended, before `b`. */
@@ -39,12 +37,10 @@ bool jr_order_before(const struct jr_judge *judge, const struct jr_candidate *a,
                      const struct jr_candidate *b);
 
 /* The first of them, none of which is before it; NULL for none. */
-const struct jr_candidate *jr_order_first(const struct jr_candidate *candidates,
-                                          size_t count);
+const struct jr_candidate *jr_order_first(const struct jr_candidate *candidates, size_t count);
 
-/* Sort the candidates: the cause comes first, and after it those that cannot be
- * distinguished from it. Returns the number of these together. */
-size_t jr_order_find(const struct jr_judge *judge,
-                     struct jr_candidate *candidates, size_t count);
+/* Sort the candidates: the cause comes first, and after it those that cannot be distinguished from
+ * it. Returns the number of these together. */
+size_t jr_order_find(const struct jr_judge *judge, struct jr_candidate *candidates, size_t count);
 
 #endif

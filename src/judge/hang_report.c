@@ -1,11 +1,9 @@
 /*
- * Which ranks cause a hang, in which no rank has failed and nothing continues.
- * The ranks of a job do the same thing; in a hang most of them wait for one
- * that does something else. So ranks are grouped by what they were doing, as
- * their evidence says, and the smallest group is the one that differs. If all
- * do the same, it is the rank that fell silent well before the others. If
- * there is no such difference, no rank is named, and the report still shows
- * what they did.
+ * Which ranks cause a hang, in which no rank has failed and nothing continues. The ranks of a job
+ * do the same thing; in a hang most of them wait for one that does something else. So ranks are
+ * grouped by what they were doing, as their evidence says, and the smallest group is the one that
+ * differs. If all do the same, it is the rank that fell silent well before the others. If there is
+ * no such difference, no rank is named, and the report still shows what they did.
  */
 #include "judge/hang_report.h"
 
@@ -21,8 +19,8 @@
 
 #include "base/banned.h"
 
-/* A rank fell silent first if its silence is longer than the next one by at
- * least so many seconds, and by this part of the next one. */
+/* A rank fell silent first if its silence is longer than the next one by at least so many seconds,
+ * and by this part of the next one. */
 static const double FIRST_BY = 1.0, FIRST_PART = 0.1;
 
 /* Bytes of a rank's evidence; jobrun cuts it long before that. */
@@ -34,14 +32,13 @@ static json_t *load_rank_evidence(const struct jr_judge *judge, size_t i)
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&path, "%s/hang.json", dir == NULL ? "." : dir);
-    if (path.failed || jr_run_file_read(&text, judge->run_fd, path.data,
-                                        EVIDENCE_MOST, NULL) != 0)
+    if (path.failed || jr_run_file_read(&text, judge->run_fd, path.data, EVIDENCE_MOST, NULL) != 0)
         return NULL;
     return jr_json_parse(text.data, text.len, NULL);
 }
 
-static void add_to_group(struct jr_judgement *report, const char *activity,
-                         uint32_t i, double silence)
+static void add_to_group(struct jr_judgement *report, const char *activity, uint32_t i,
+                         double silence)
 {
     struct jr_hang_group *group = report->hang;
     while (group != NULL && strcmp(group->activity, activity) != 0)
@@ -52,8 +49,7 @@ static void add_to_group(struct jr_judgement *report, const char *activity,
             return;
         *group = (struct jr_hang_group){
             .activity = jr_arena_strdup(&report->arena, activity),
-            .ranks = jr_arena_array(&report->arena, report->count,
-                                    sizeof *group->ranks),
+            .ranks = jr_arena_array(&report->arena, report->count, sizeof *group->ranks),
             .silence = silence,
             .next = report->hang};
         report->hang = group;
@@ -97,8 +93,7 @@ static void sort_groups(struct jr_judgement *report)
 }
 
 /* Blame the group that differs, or who fell silent first. */
-static void choose_odd_ranks(struct jr_judgement *report,
-                             const struct silences *silences)
+static void choose_odd_ranks(struct jr_judgement *report, const struct silences *silences)
 {
     const struct jr_hang_group *first = report->hang;
     const struct jr_hang_group *second = first == NULL ? NULL : first->next;
@@ -107,8 +102,7 @@ static void choose_odd_ranks(struct jr_judgement *report,
     if (second != NULL && first->count < second->count) {
         report->odd = first->ranks;
         report->odd_count = first->count;
-    } else if (silences->next >= 0 &&
-               silences->longest - silences->next >= margin) {
+    } else if (silences->next >= 0 && silences->longest - silences->next >= margin) {
         report->odd = jr_arena_array(&report->arena, 1, sizeof *report->odd);
         report->odd_count = report->odd != NULL;
         if (report->odd != NULL)
@@ -170,12 +164,10 @@ static const char *describe_overrun(struct jr_judge *judge)
     const struct jr_timeouts *timeouts = &judge->plan->policy->timeouts;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (judge->outcome->timed_out_by == JR_TIMEOUT_SILENCE) {
-        add_duration(&text, "no output from any rank for ",
-                     timeouts->silence_ms);
+        add_duration(&text, "no output from any rank for ", timeouts->silence_ms);
         jr_buf_str(&text, " (timeouts.silence)");
     } else if (judge->outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT) {
-        add_duration(&text, "not all ended within ",
-                     timeouts->after_first_exit_ms);
+        add_duration(&text, "not all ended within ", timeouts->after_first_exit_ms);
         jr_buf_str(&text, " of the first (timeouts.after_first_exit)");
     } else if (judge->outcome->timed_out_by == JR_TIMEOUT_PROGRESS ||
                judge->outcome->timed_out_by == JR_TIMEOUT_FIRST_STEP) {
@@ -230,8 +222,7 @@ void jr_hang_message(struct jr_buf *out, const struct jr_judgement *report,
         return;
     jr_buf_str(out, "; ");
     if (report->odd_silent)
-        jr_buf_printf(out, "rank %u fell silent first",
-                      jr_plan_of(plan, report->odd[0])->rank);
+        jr_buf_printf(out, "rank %u fell silent first", jr_plan_of(plan, report->odd[0])->rank);
     else
         jr_hang_group_text(out, plan, report->hang);
 }
@@ -259,8 +250,7 @@ static bool waits_for_child(const json_t *thread)
     return wchan != NULL && strcmp(wchan, "do_wait") == 0;
 }
 
-static const json_t *find_child_process(const json_t *processes,
-                                        const json_t *parent)
+static const json_t *find_child_process(const json_t *processes, const json_t *parent)
 {
     json_int_t pid = jr_json_get_int(parent, "pid");
     for (size_t i = 1; i < json_array_size(processes); i++) {
@@ -276,8 +266,7 @@ static const json_t *focused_process(const json_t *evidence)
 {
     const json_t *processes = json_object_get(evidence, "processes");
     const json_t *process = json_array_get(processes, 0);
-    for (size_t i = 1; i < json_array_size(processes) &&
-                       waits_for_child(main_thread(process));
+    for (size_t i = 1; i < json_array_size(processes) && waits_for_child(main_thread(process));
          i++) {
         const json_t *child = find_child_process(processes, process);
         if (child == NULL)
@@ -288,8 +277,7 @@ static const json_t *focused_process(const json_t *evidence)
 }
 
 /* "futex (futex_do_wait)", as far as it is known. */
-static void add_waiting_place(struct jr_buf *out, const char *words,
-                              const json_t *thread)
+static void add_waiting_place(struct jr_buf *out, const char *words, const json_t *thread)
 {
     const char *call = jr_json_get_str(thread, "syscall");
     const char *wchan = jr_json_get_str(thread, "wchan");
@@ -354,12 +342,10 @@ void jr_thread_state_words(struct jr_buf *out, const json_t *evidence)
 static void add_stack_heading(struct jr_buf *out, const json_t *evidence)
 {
     double silence = jr_thread_state_silence(evidence);
-    jr_buf_printf(out, "rank %lld   pid %lld   ",
-                  jr_json_get_int(evidence, "rank"),
+    jr_buf_printf(out, "rank %lld   pid %lld   ", jr_json_get_int(evidence, "rank"),
                   jr_json_get_int(evidence, "pid"));
     jr_thread_state_words(out, evidence);
-    jr_buf_printf(out, "   %.2f s of CPU in %.2f s",
-                  jr_json_get_real(evidence, "cpu_seconds"),
+    jr_buf_printf(out, "   %.2f s of CPU in %.2f s", jr_json_get_real(evidence, "cpu_seconds"),
                   jr_json_get_real(evidence, "interval_seconds"));
     if (silence >= 0) {
         jr_buf_str(out, "   silent for ");
@@ -385,17 +371,15 @@ static bool are_threads_alike(const json_t *a, const json_t *b)
            is_same_text(a, b, "syscall");
 }
 
-static void print_thread(struct jr_buf *out, const json_t *thread,
-                         size_t others)
+static void print_thread(struct jr_buf *out, const json_t *thread, size_t others)
 {
     const char *name = jr_json_get_str(thread, "name"), *state;
     const json_t *stack = json_object_get(thread, "stack");
     JR_BUF_CLEANUP struct jr_buf safe = JR_BUF_INIT;
     jr_buf_safe(&safe, name == NULL ? "?" : name);
     state = jr_json_get_str(thread, "state");
-    jr_buf_printf(out, "    %-8lld %-16s %-2.1s %6.2f s  ",
-                  jr_json_get_int(thread, "tid"), safe.failed ? "?" : safe.data,
-                  state == NULL ? "?" : state,
+    jr_buf_printf(out, "    %-8lld %-16s %-2.1s %6.2f s  ", jr_json_get_int(thread, "tid"),
+                  safe.failed ? "?" : safe.data, state == NULL ? "?" : state,
                   jr_json_get_real(thread, "cpu_seconds"));
     add_thread(out, thread);
     if (others > 0)
@@ -420,8 +404,7 @@ static void print_process(struct jr_buf *out, const json_t *process)
     for (size_t i = 0, next; i < count; i = next) {
         const json_t *thread = json_array_get(threads, i);
         next = i + 1;
-        while (next < count &&
-               are_threads_alike(thread, json_array_get(threads, next)))
+        while (next < count && are_threads_alike(thread, json_array_get(threads, next)))
             next++;
         print_thread(out, thread, next - i - 1);
     }

@@ -23,8 +23,7 @@ static int init_field(struct jr_judge *judge, uint32_t f, struct jr_error *err)
     const struct jr_result_field *field = &judge->wants->fields[f];
     size_t offset = 0;
     if (field->pattern != NULL &&
-        jr_regex_new(&judge->field_pattern[f], field->pattern, &offset, err) !=
-            0)
+        jr_regex_new(&judge->field_pattern[f], field->pattern, &offset, err) != 0)
         return jr_error_wrap(err, "pattern of field '%s'", field->name);
     if (field->enums_count == 0)
         return 0;
@@ -65,18 +64,16 @@ static int init_pattern(struct jr_judge *judge, struct jr_error *err)
 static void init_limit(struct jr_judge *judge)
 {
     judge->limit_text = judge->wants->limit;
-    if (judge->limit_text == NULL ||
-        !jr_num_size(judge->limit_text, &judge->limit)) {
+    if (judge->limit_text == NULL || !jr_num_size(judge->limit_text, &judge->limit)) {
         judge->limit = DEFAULT_LIMIT;
         judge->limit_text = "256MiB";
     }
 }
 
-void jr_judge_see(struct jr_judge *judge, size_t i, const char *artifact,
-                  const struct stat *st)
+void jr_judge_see(struct jr_judge *judge, size_t i, const char *artifact, const struct stat *st)
 {
-    struct jr_seen *seen = jr_arena_push(&judge->report->arena, &judge->seen,
-                                         &judge->seen_count, sizeof *seen);
+    struct jr_seen *seen =
+        jr_arena_push(&judge->report->arena, &judge->seen, &judge->seen_count, sizeof *seen);
     if (seen != NULL)
         *seen = (struct jr_seen){st->st_dev, st->st_ino, i, artifact};
 }
@@ -86,16 +83,14 @@ int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
     struct jr_arena *arena = &judge->report->arena;
     uint32_t fields = judge->wants->fields_count;
     const char *required = judge->wants->required, *bad = NULL;
-    judge->field_pattern =
-        jr_arena_array(arena, fields, sizeof(struct jr_regex *));
+    judge->field_pattern = jr_arena_array(arena, fields, sizeof(struct jr_regex *));
     judge->field_enums = jr_arena_array(arena, fields, sizeof(json_t *));
     init_limit(judge);
     if (judge->field_pattern == NULL || judge->field_enums == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (!jr_set_parse(&judge->required, arena,
-                      required == NULL ? "all" : required, &bad))
-        return jr_error_set(err, JR_STATUS_INVALID,
-                            "results.required: '%s' is no rank set", required);
+    if (!jr_set_parse(&judge->required, arena, required == NULL ? "all" : required, &bad))
+        return jr_error_set(err, JR_STATUS_INVALID, "results.required: '%s' is no rank set",
+                            required);
     for (uint32_t f = 0; f < fields; f++)
         if (init_field(judge, f, err) != 0)
             return -1;
@@ -115,21 +110,18 @@ void jr_judge_release(struct jr_judge *judge)
 
 bool jr_judge_required(const struct jr_judge *judge, size_t i)
 {
-    return judge->wants->stated &&
-           jr_set_has(&judge->required, jr_plan_of(judge->plan, i)->rank);
+    return judge->wants->stated && jr_set_has(&judge->required, jr_plan_of(judge->plan, i)->rank);
 }
 
 bool jr_judge_yielded(const struct jr_judge *judge, size_t i)
 {
     enum jr_result_error error = judge->report->ranks[i].result_error;
-    return (judge->outcome->ranks[i].warned_with != 0 ||
-            judge->outcome->preempted) &&
-           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
-            error == JR_RESULT_STALE);
+    return (judge->outcome->ranks[i].warned_with != 0 || judge->outcome->preempted) &&
+           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY || error == JR_RESULT_STALE);
 }
 
-void jr_judge_fault(struct jr_judge *judge, size_t i,
-                    enum jr_result_error error, const char *format, ...)
+void jr_judge_fault(struct jr_judge *judge, size_t i, enum jr_result_error error,
+                    const char *format, ...)
 {
     struct jr_rank_judgement *rank = &judge->report->ranks[i];
     if (!judge->wants->stated || rank->result_error != JR_RESULT_NONE)
@@ -148,11 +140,10 @@ void jr_judge_fault(struct jr_judge *judge, size_t i,
 static const int FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 /* Open it for reading, and look at what it is. */
-static int open_run_file(int run_fd, const char *path, struct stat *ret,
-                         struct jr_error *err)
+static int open_run_file(int run_fd, const char *path, struct stat *ret, struct jr_error *err)
 {
-    JR_CLOSE int fd = path[0] == '/' ? open(path, FLAGS | O_NOFOLLOW)
-                                     : jr_open_beneath(run_fd, path, FLAGS, 0);
+    JR_CLOSE int fd =
+        path[0] == '/' ? open(path, FLAGS | O_NOFOLLOW) : jr_open_beneath(run_fd, path, FLAGS, 0);
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_INCOMPLETE, "could not be opened");
     if (fstat(fd, ret) != 0)
@@ -168,8 +159,8 @@ int jr_run_file_open(int run_fd, const char *path, struct jr_error *err)
     return open_run_file(run_fd, path, &st, err);
 }
 
-int jr_run_file_read(struct jr_buf *ret, int run_fd, const char *path,
-                     size_t limit, struct jr_error *err)
+int jr_run_file_read(struct jr_buf *ret, int run_fd, const char *path, size_t limit,
+                     struct jr_error *err)
 {
     struct stat st;
     JR_CLOSE int fd = open_run_file(run_fd, path, &st, err);
@@ -190,12 +181,10 @@ static size_t tail_start(const char *text, size_t len, unsigned lines)
     return at;
 }
 
-void jr_run_file_tail(struct jr_buf *ret, int run_fd, const char *path,
-                      unsigned lines)
+void jr_run_file_tail(struct jr_buf *ret, int run_fd, const char *path, unsigned lines)
 {
     enum { WINDOW = 16 * 1024 };
-    JR_CLOSE int fd =
-        path[0] == '/' ? -1 : jr_run_file_open(run_fd, path, NULL);
+    JR_CLOSE int fd = path[0] == '/' ? -1 : jr_run_file_open(run_fd, path, NULL);
     off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     if (size <= 0)
         return;

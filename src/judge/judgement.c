@@ -20,8 +20,7 @@
  */
 static void judge_delivery(struct jr_judge *judge, size_t i)
 {
-    const json_t *delivery =
-        judge->deliveries == NULL ? NULL : judge->deliveries[i];
+    const json_t *delivery = judge->deliveries == NULL ? NULL : judge->deliveries[i];
     if (delivery != NULL) {
         jr_delivery_take(judge, i, delivery);
         return;
@@ -46,9 +45,8 @@ static void judge_results(struct jr_judge *judge)
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].state == JR_RANK_SUCCEEDED &&
             report->ranks[i].result_error != JR_RESULT_NONE)
-            report->ranks[i].state = jr_judge_yielded(judge, i)
-                                         ? JR_RANK_YIELDED
-                                         : JR_RANK_INCOMPLETE;
+            report->ranks[i].state =
+                jr_judge_yielded(judge, i) ? JR_RANK_YIELDED : JR_RANK_INCOMPLETE;
 }
 
 static bool any_rank(const struct jr_judge *judge, enum jr_rank_state state)
@@ -70,8 +68,7 @@ static bool was_not_launched(const struct jr_judge *judge)
         return true;
     for (size_t i = 0; i < judge->report->count; i++)
         if (judge->outcome->ranks[i].end == JR_END_START ||
-            (judge->report->ranks[i].unstarted &&
-             judge->report->ranks[i].state == JR_RANK_FAILED))
+            (judge->report->ranks[i].unstarted && judge->report->ranks[i].state == JR_RANK_FAILED))
             return true;
     return false;
 }
@@ -97,19 +94,18 @@ static bool has_failed(const struct jr_judge *judge)
 /* Its ranks had no time to deliver, and none failed. */
 static bool was_preempted(const struct jr_judge *judge)
 {
-    return judge->outcome->preempted && (any_rank(judge, JR_RANK_NOT_STARTED) ||
-                                         any_rank(judge, JR_RANK_STOPPED));
+    return judge->outcome->preempted &&
+           (any_rank(judge, JR_RANK_NOT_STARTED) || any_rank(judge, JR_RANK_STOPPED));
 }
 
 /* No rank failed and none was told to stop, but one is missing. */
 static bool was_lost(const struct jr_judge *judge)
 {
-    return any_rank(judge, JR_RANK_NOT_STARTED) ||
-           any_rank(judge, JR_RANK_STOPPED);
+    return any_rank(judge, JR_RANK_NOT_STARTED) || any_rank(judge, JR_RANK_STOPPED);
 }
 
-/* Every rank ended with 0, and none of them initialized MPI by the protocol
- * that the spec states. */
+/* Every rank ended with 0, and none of them initialized MPI by the protocol that the spec
+ * states. */
 static bool are_singletons(const struct jr_judge *judge)
 {
     const struct jr_plan_mpi *mpi = &judge->plan->mpi;
@@ -161,22 +157,20 @@ static const struct rule rules[] = {
 /* The root cause's own exit code, as a shell would tell it. */
 static int rank_code(const struct jr_judge *judge)
 {
-    const struct jr_rank_outcome *rank =
-        &judge->outcome->ranks[judge->report->causes[0]];
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[judge->report->causes[0]];
     int code = jr_words_exit_code(rank);
     if (code != 0)
         return code;
     return rank->end == JR_END_SIGNALED ? 128 + rank->signal : JR_STATUS_FAILED;
 }
 
-/* Why the job is to be continued, if it is. A node that is lost is a failure,
- * which a requeue may turn into that. */
+/* Why the job is to be continued, if it is. A node that is lost is a failure, which a requeue may
+ * turn into that. */
 static enum jr_requeue_cause find_requeue_cause(const struct jr_judge *judge)
 {
     const struct jr_judgement *report = judge->report;
     if (report->status == JR_RUN_YIELDED)
-        return judge->outcome->preempted ? JR_REQUEUE_PREEMPTED
-                                         : JR_REQUEUE_DEADLINE;
+        return judge->outcome->preempted ? JR_REQUEUE_PREEMPTED : JR_REQUEUE_DEADLINE;
     bool lost = report->status == JR_RUN_FAILED && report->causes_count > 0 &&
                 judge->outcome->ranks[report->causes[0]].end == JR_END_LOST;
     return lost ? JR_REQUEUE_LOST_NODE : JR_REQUEUE_NONE;
@@ -196,35 +190,29 @@ static void describe_singletons(struct jr_judge *judge)
     report->singletons = true;
     report->error = jr_arena_printf(
         &report->arena,
-        "%zu singleton%s: `mpi: %s` is stated, but no rank called MPI_Init "
-        "through it%s%s%s",
-        report->count, report->count == 1 ? "" : "s",
-        words[judge->plan->mpi.protocol],
-        library == NULL ? "" : " (the program needs ",
-        library == NULL ? "" : library, library == NULL ? "" : ")");
+        "%zu singleton%s: `mpi: %s` is stated, but no rank called MPI_Init through it%s%s%s",
+        report->count, report->count == 1 ? "" : "s", words[judge->plan->mpi.protocol],
+        library == NULL ? "" : " (the program needs ", library == NULL ? "" : library,
+        library == NULL ? "" : ")");
 }
 
 static void decide_status(struct jr_judge *judge)
 {
     struct jr_judgement *report = judge->report;
-    const struct rule *rule = rules,
-                      *end = rules + sizeof rules / sizeof *rules;
+    const struct rule *rule = rules, *end = rules + sizeof rules / sizeof *rules;
     while (rule < end && !rule->applies(judge))
         rule++;
     if (rule == end)
         return;
     if (rule->applies == are_singletons)
         describe_singletons(judge);
-    if (rule->applies == was_lost && report->error == NULL &&
-        judge->outcome->start_text[0] != '\0')
-        report->error =
-            jr_arena_strdup(&report->arena, judge->outcome->start_text);
+    if (rule->applies == was_lost && report->error == NULL && judge->outcome->start_text[0] != '\0')
+        report->error = jr_arena_strdup(&report->arena, judge->outcome->start_text);
     report->status = rule->status;
     report->exit_code = (int)rule->code;
     if (rule->status == JR_RUN_STOPPED)
         report->exit_code = 128 + judge->outcome->stop_signal;
-    if (rule->code == JR_STATUS_FAILED &&
-        judge->plan->policy->exit_status == JR_EXIT_STATUS_RANK)
+    if (rule->code == JR_STATUS_FAILED && judge->plan->policy->exit_status == JR_EXIT_STATUS_RANK)
         report->exit_code = rank_code(judge);
 }
 
@@ -242,8 +230,8 @@ static void judge_all_ranks(struct jr_judge *judge)
 }
 
 int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
-                      const struct jr_outcome *outcome,
-                      const struct jr_left *left, struct jr_error *err)
+                      const struct jr_outcome *outcome, const struct jr_left *left,
+                      struct jr_error *err)
 {
     struct jr_judgement report = {.count = outcome->count};
     struct jr_judge judge = {
@@ -256,8 +244,7 @@ int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
         .wants = &plan->policy->results,
         .run_fd = left->run_fd,
     };
-    report.ranks =
-        jr_arena_array(&report.arena, report.count, sizeof *report.ranks);
+    report.ranks = jr_arena_array(&report.arena, report.count, sizeof *report.ranks);
     int result = jr_judge_init(&judge, err);
     if (result == 0 && report.ranks != NULL)
         judge_all_ranks(&judge);
@@ -271,8 +258,7 @@ int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
     return result;
 }
 
-void jr_judgement_stall(struct jr_judgement *report,
-                        const struct jr_stall *stall)
+void jr_judgement_stall(struct jr_judgement *report, const struct jr_stall *stall)
 {
     report->stall = *stall;
     report->exit_code = JR_STATUS_TIMEOUT;
@@ -283,12 +269,10 @@ void jr_judgement_stall(struct jr_judgement *report,
 
 bool jr_judgement_left(const struct jr_rank_judgement *rank)
 {
-    return rank->state == JR_RANK_FAILED &&
-           rank->result_error != JR_RESULT_NONE;
+    return rank->state == JR_RANK_FAILED && rank->result_error != JR_RESULT_NONE;
 }
 
-size_t jr_judgement_first(const struct jr_judgement *report,
-                          enum jr_rank_state state)
+size_t jr_judgement_first(const struct jr_judgement *report, enum jr_rank_state state)
 {
     size_t i = 0;
     while (i < report->count && report->ranks[i].state != state)
@@ -296,11 +280,9 @@ size_t jr_judgement_first(const struct jr_judgement *report,
     return i;
 }
 
-uint64_t jr_judgement_began_ns(const struct jr_judgement *report,
-                               const struct jr_outcome *outcome)
+uint64_t jr_judgement_began_ns(const struct jr_judgement *report, const struct jr_outcome *outcome)
 {
-    return report->earlier_count > 0 ? report->earlier[0].started_ns
-                                     : outcome->started_ns;
+    return report->earlier_count > 0 ? report->earlier[0].started_ns : outcome->started_ns;
 }
 
 uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,

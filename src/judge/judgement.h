@@ -1,6 +1,6 @@
 /*
- * Judging a run: results found and checked, the root cause, one exit status;
- * and what is told of it, without the values of secrets.
+ * Judging a run: results found and checked, the root cause, one exit status; and what is told of
+ * it, without the values of secrets.
  */
 #ifndef JR_JUDGEMENT_H
 #define JR_JUDGEMENT_H
@@ -30,27 +30,27 @@ struct jr_rank_judgement {
     json_t *text;   /* its JSON, where it is too large for a tree: then `result`
                        is what it begins with, and what `fields` name; NULL */
     enum jr_result_error result_error;
-    bool differs;       /* that was found by comparing it with others' */
-    const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */
+    bool differs;            /* that was found by comparing it with others' */
+    const char *reason;      /* "result.json: 'accuracy' is 0.41, less than 0.9" */
     uint32_t pattern_limits; /* lines that took results.pattern too many steps
                               */
-    bool unwritten;     /* it wrote nothing to the file that JOBRUN_RESULT_FILE
-                           names */
-    bool late_match;    /* more that matches it came after the rank's end */
-    const char *error;  /* its exception, or why it could not start; NULL */
-    const char *where;  /* of the exception: "train.py:88 in step"; NULL */
-    const char *behind; /* what the exception was raised from; NULL */
-    bool error_file;    /* its error.json is there and says so */
-    bool error_foreign; /* that is torn, or not jobrun's or torch's */
-    bool log_secret;    /* the last lines of its logs hold one */
-    bool error_strange; /* that is of another process than the rank */
-    bool follows;       /* together with the cause, and of a kind that comes
-                           after it */
-    bool lost_peer;     /* it failed in a way that only a lost peer causes */
-    bool early;         /* it had ended with 0 by the first failure, which may
-                           come of that */
-    bool unstarted;     /* its entrypoint could not be called: no code of the
-                           user's ran */
+    bool unwritten;          /* it wrote nothing to the file that JOBRUN_RESULT_FILE
+                                names */
+    bool late_match;         /* more that matches it came after the rank's end */
+    const char *error;       /* its exception, or why it could not start; NULL */
+    const char *where;       /* of the exception: "train.py:88 in step"; NULL */
+    const char *behind;      /* what the exception was raised from; NULL */
+    bool error_file;         /* its error.json is there and says so */
+    bool error_foreign;      /* that is torn, or not jobrun's or torch's */
+    bool log_secret;         /* the last lines of its logs hold one */
+    bool error_strange;      /* that is of another process than the rank */
+    bool follows;            /* together with the cause, and of a kind that comes
+                                after it */
+    bool lost_peer;          /* it failed in a way that only a lost peer causes */
+    bool early;              /* it had ended with 0 by the first failure, which may
+                                come of that */
+    bool unstarted;          /* its entrypoint could not be called: no code of the
+                                user's ran */
 };
 
 struct jr_hang_group;
@@ -80,9 +80,9 @@ struct jr_judgement {
     struct jr_arena arena;
     enum jr_run_status status;
     int exit_code;
-    const char *error; /* why the run could not begin, or what is wrong with it
-                          as a whole; NULL: nothing */
-    bool singletons;   /* that is that no rank initialized MPI */
+    const char *error;                /* why the run could not begin, or what is wrong with it
+                                         as a whole; NULL: nothing */
+    bool singletons;                  /* that is that no rank initialized MPI */
     const struct jr_attempt *earlier; /* attempts before this one; restart.h */
     size_t earlier_count;
     const struct jr_lost_machine *left_out; /* machines without ranks of it;
@@ -91,16 +91,15 @@ struct jr_judgement {
     size_t idle; /* attempts in a row that failed like it at once */
     struct jr_stall stall;
     struct jr_requeue_state requeue;
-    const char
-        *not_again;       /* why it was not started again; NULL: not relevant */
-    bool logs_incomplete; /* a log file, or the console, is not whole */
-    uint32_t *causes;     /* indices into ranks: the root cause, and what failed
-                             together with it */
+    const char *not_again; /* why it was not started again; NULL: not relevant */
+    bool logs_incomplete;  /* a log file, or the console, is not whole */
+    uint32_t *causes;      /* indices into ranks: the root cause, and what failed
+                              together with it */
     size_t causes_count;
-    const char *overrun; /* which of `timeouts` ended it, in words; NULL */
+    const char *overrun;        /* which of `timeouts` ended it, in words; NULL */
     struct jr_hang_group *hang; /* what hung ranks did, the fewest first;
                                    NULL */
-    uint32_t *odd; /* indices into ranks: who differs from the others then */
+    uint32_t *odd;              /* indices into ranks: who differs from the others then */
     size_t odd_count;
     bool odd_silent;      /* only by having been silent longer */
     struct jr_fault *job; /* of each artifact, where that is the job's: how it
@@ -110,18 +109,15 @@ struct jr_judgement {
     size_t count;
 };
 
-/* Whether a rank is to blame because it ended with 0 and delivered nothing,
- * while its peers still needed it. */
+/* Whether a rank is to blame because it ended with 0 and delivered nothing, while its peers still
+ * needed it. */
 bool jr_judgement_left(const struct jr_rank_judgement *rank);
 
-/* The first rank in `state`, which represents all of them; `count`: there is
- * none. */
-size_t jr_judgement_first(const struct jr_judgement *report,
-                          enum jr_rank_state state);
+/* The first rank in `state`, which represents all of them; `count`: there is none. */
+size_t jr_judgement_first(const struct jr_judgement *report, enum jr_rank_state state);
 
 /* When the whole run began, its first attempt: monotonic ns. */
-uint64_t jr_judgement_began_ns(const struct jr_judgement *report,
-                               const struct jr_outcome *outcome);
+uint64_t jr_judgement_began_ns(const struct jr_judgement *report, const struct jr_outcome *outcome);
 
 /* The same by wall time: ns since the epoch. */
 uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
@@ -134,20 +130,18 @@ struct jr_left {
     int run_fd;                        /* the run folder */
     const struct jr_artifacts *before; /* see artifacts.h; NULL: nothing is
                                           remembered */
-    json_t *const *deliveries; /* of each rank whose own files are on another
-                                  node: delivery.h; NULL: all are here */
-    bool apart; /* others judge the run, which have files of their own */
+    json_t *const *deliveries;         /* of each rank whose own files are on another
+                                          node: delivery.h; NULL: all are here */
+    bool apart;                        /* others judge the run, which have files of their own */
 };
 
 /* Judge the outcome. */
 int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
-                      const struct jr_outcome *outcome,
-                      const struct jr_left *left, struct jr_error *err);
+                      const struct jr_outcome *outcome, const struct jr_left *left,
+                      struct jr_error *err);
 
-/* The job ends because it stalled: that decides its exit status, and it is not
- * to be continued. */
-void jr_judgement_stall(struct jr_judgement *report,
-                        const struct jr_stall *stall);
+/* The job ends because it stalled: that decides its exit status, and it is not to be continued. */
+void jr_judgement_stall(struct jr_judgement *report, const struct jr_stall *stall);
 
 /* Free what a judgement holds. */
 void jr_judgement_release(struct jr_judgement *report);

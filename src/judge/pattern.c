@@ -19,14 +19,12 @@
 #include "base/banned.h"
 
 /*
- * Searching a log for the last match: one pass with a window that slides over
- * the file, so that memory is bounded. A match may be 64 KiB long; `^` and `$`
- * match at lines.
+ * Searching a log for the last match: one pass with a window that slides over the file, so that
+ * memory is bounded. A match may be 64 KiB long; `^` and `$` match at lines.
  *
- * Where a match takes more steps than a pattern is given, the rest of the
- * window is searched line by line: the lines that are to blame are left out and
- * counted, and a match on another line is still found. What spans several lines
- * is not found there.
+ * Where a match takes more steps than a pattern is given, the rest of the window is searched line
+ * by line: the lines that are to blame are left out and counted, and a match on another line is
+ * still found. What spans several lines is not found there.
  */
 
 enum {
@@ -64,8 +62,7 @@ struct log_scan {
     struct log_window *window;
 };
 
-/* Remember the match that was just found at `start` in the window, instead of
- * the one before it. */
+/* Remember the match that was just found at `start` in the window, instead of the one before it. */
 static void take_match(struct log_scan *scan, size_t start)
 {
     const struct log_window *window = scan->window;
@@ -82,8 +79,8 @@ static void take_match(struct log_scan *scan, size_t start)
     }
 }
 
-/* Behind the newline of the line at which the search goes on; the end of the
- * window if there is none. */
+/* Behind the newline of the line at which the search goes on; the end of the window if there is
+ * none. */
 static size_t window_line_end(const struct log_window *window)
 {
     const char *from = window->data + window->from;
@@ -112,9 +109,9 @@ static bool pass_window_part(struct log_scan *scan, size_t end, bool limited)
     return more && !scan->given_up;
 }
 
-/* Take every match of the window and return where the next one has to begin.
- * A match at the very end might go on in the bytes to come ($ and greedy
- * repeats), so it is left for the next window. */
+/* Take every match of the window and return where the next one has to begin. A match at the very
+ * end might go on in the bytes to come ($ and greedy repeats), so it is left for the next
+ * window. */
 static size_t search_window(struct log_scan *scan)
 {
     struct log_window *window = scan->window;
@@ -123,8 +120,7 @@ static size_t search_window(struct log_scan *scan)
     while (window->from <= window->len) {
         size_t end = window->by_line ? window_line_end(window) : window->len;
         bool limited = false;
-        if (!jr_regex_find(scan->regex, window->data, end, window->from, &match,
-                           &limited)) {
+        if (!jr_regex_find(scan->regex, window->data, end, window->from, &match, &limited)) {
             if (!pass_window_part(scan, end, limited))
                 break;
             continue;
@@ -157,8 +153,8 @@ static int fill_window(struct log_window *window)
     uint64_t left = window->end - window->at;
     ssize_t got = 0;
     do
-        got = pread(window->fd, window->data + window->len,
-                    left < room ? (size_t)left : room, (off_t)window->at);
+        got = pread(window->fd, window->data + window->len, left < room ? (size_t)left : room,
+                    (off_t)window->at);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return -1;
@@ -171,12 +167,11 @@ static int fill_window(struct log_window *window)
 /* Search the bytes of `fd` from `from` to before `end`, or to the end of the
  * file. -1 where it cannot be read, or if memory runs out. Release in any case.
  */
-static int scan_log(struct log_scan *scan, struct jr_regex *regex, int fd,
-                    uint64_t from, uint64_t end)
+static int scan_log(struct log_scan *scan, struct jr_regex *regex, int fd, uint64_t from,
+                    uint64_t end)
 {
     *scan = (struct log_scan){.regex = regex};
-    scan->groups =
-        calloc(jr_regex_group_count(regex) + 1, sizeof *scan->groups);
+    scan->groups = calloc(jr_regex_group_count(regex) + 1, sizeof *scan->groups);
     struct log_window *window = scan->window = malloc(sizeof *window);
     if (window == NULL || scan->groups == NULL)
         return -1;
@@ -220,9 +215,7 @@ static bool is_text_plain(const struct caught *caught)
 static json_t *integer_from_text(const struct caught *caught)
 {
     int64_t value = 0;
-    return is_text_plain(caught) && jr_num_i64(caught->text, &value)
-               ? json_integer(value)
-               : NULL;
+    return is_text_plain(caught) && jr_num_i64(caught->text, &value) ? json_integer(value) : NULL;
 }
 
 static json_t *number_from_text(const struct caught *caught)
@@ -231,9 +224,7 @@ static json_t *number_from_text(const struct caught *caught)
     json_t *whole = integer_from_text(caught);
     if (whole != NULL)
         return whole;
-    return is_text_plain(caught) && jr_num_double(caught->text, &value)
-               ? json_real(value)
-               : NULL;
+    return is_text_plain(caught) && jr_num_double(caught->text, &value) ? json_real(value) : NULL;
 }
 
 static json_t *string_from_text(const struct caught *caught)
@@ -269,8 +260,7 @@ static const struct conversion conversions[] = {
     [JR_JSON_OBJECT] = {json_from_text, "a JSON object"},
 };
 
-static enum jr_json_type field_type(const struct jr_results *wants,
-                                    const char *name)
+static enum jr_json_type field_type(const struct jr_results *wants, const char *name)
 {
     for (uint32_t f = 0; f < wants->fields_count; f++)
         if (strcmp(wants->fields[f].name, name) == 0)
@@ -279,35 +269,30 @@ static enum jr_json_type field_type(const struct jr_results *wants,
 }
 
 /* Set the field `name` from what was caught; false with the fault noted. */
-static bool convert_caught(struct jr_judge *judge, size_t i, json_t *object,
-                           const char *name, const struct caught *caught)
+static bool convert_caught(struct jr_judge *judge, size_t i, json_t *object, const char *name,
+                           const struct caught *caught)
 {
     enum jr_json_type type = field_type(judge->wants, name);
     json_t *value = conversions[type].read(caught);
     if (value != NULL)
         return json_object_set_new(object, name, value) == 0;
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
-    jr_buf_escaped(&shown, caught->text,
-                   jr_utf8_cut(caught->text, caught->len, QUOTE_MAX));
+    jr_buf_escaped(&shown, caught->text, jr_utf8_cut(caught->text, caught->len, QUOTE_MAX));
     jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is '%s', not %s",
-                   jr_result_source(judge, i), name,
-                   shown.data == NULL ? "" : shown.data,
+                   jr_result_source(judge, i), name, shown.data == NULL ? "" : shown.data,
                    conversions[type].noun);
     return false;
 }
 
-static json_t *object_from_match(struct jr_judge *judge, size_t i,
-                                 const struct log_scan *scan)
+static json_t *object_from_match(struct jr_judge *judge, size_t i, const struct log_scan *scan)
 {
     json_t *object = json_object();
     bool good = object != NULL;
     for (size_t g = 0; good && g < jr_regex_group_count(scan->regex); g++) {
         const struct log_group *group = &scan->groups[g];
-        const struct caught caught = {scan->text.data + group->start,
-                                      group->len};
+        const struct caught caught = {scan->text.data + group->start, group->len};
         if (group->there)
-            good = convert_caught(judge, i, object,
-                                  jr_regex_group_name(scan->regex, g), &caught);
+            good = convert_caught(judge, i, object, jr_regex_group_name(scan->regex, g), &caught);
     }
     if (good)
         return object;
@@ -326,20 +311,18 @@ struct log {
     struct jr_log_gap gap; /* in the rank's own part; all zeros: none */
 };
 
-/* What log_limit left out of what the rank wrote: a match before it need not be
- * the last. */
+/* What log_limit left out of what the rank wrote: a match before it need not be the last. */
 static void find_gap(const struct jr_judge *judge, size_t i, struct log *log)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
     struct jr_log_gap gap;
-    if (rank->dropped[judge->wants->from == JR_FROM_STDERR] > 0 &&
-        jr_log_gap_find(log->fd, &gap) &&
+    if (rank->dropped[judge->wants->from == JR_FROM_STDERR] > 0 && jr_log_gap_find(log->fd, &gap) &&
         (!rank->pinned || rank->captured > gap.at))
         log->gap = gap;
 }
 
-/* Behind what was there when the rank ended, whatever it started is no longer
- * the rank; what is there must not be less. */
+/* Behind what was there when the rank ended, whatever it started is no longer the rank; what is
+ * there must not be less. */
 static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
@@ -354,20 +337,17 @@ static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
     log->end = jr_log_gap_place(log->fd, limit, rank->captured);
     if (rank->log_errno == 0 && fstat(log->fd, &st) == 0)
         log->shortened = (uint64_t)st.st_size < log->end;
-    log->rewritten = rank->result.digest != 0 &&
-                     jr_pin_log(log->fd, rank->captured) != rank->result.digest;
+    log->rewritten =
+        rank->result.digest != 0 && jr_pin_log(log->fd, rank->captured) != rank->result.digest;
 }
 
 static void look_for_late_match(const struct jr_judge *judge, struct log *log)
 {
     struct log_scan scan;
     struct stat st;
-    if (log->end == UINT64_MAX || fstat(log->fd, &st) != 0 ||
-        (uint64_t)st.st_size <= log->end)
+    if (log->end == UINT64_MAX || fstat(log->fd, &st) != 0 || (uint64_t)st.st_size <= log->end)
         return;
-    log->late =
-        scan_log(&scan, judge->pattern, log->fd, log->end, UINT64_MAX) == 0 &&
-        scan.found;
+    log->late = scan_log(&scan, judge->pattern, log->fd, log->end, UINT64_MAX) == 0 && scan.found;
     release_log_scan(&scan);
 }
 
@@ -377,15 +357,14 @@ static void report_gap(struct jr_judge *judge, size_t i, const struct log *log,
 {
     if (jr_judge_required(judge, i))
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "%s in the %" PRIu64
-                       " bytes that log_limit left out of %s, and none comes "
+                       "%s in the %" PRIu64 " bytes that log_limit left out of %s, and none comes "
                        "after them: raise log_limit, or use `from: file`",
-                       scan->found ? "the last match may be" : "a match may be",
-                       log->gap.dropped, log->name);
+                       scan->found ? "the last match may be" : "a match may be", log->gap.dropped,
+                       log->name);
 }
 
-static void report_no_match(struct jr_judge *judge, size_t i,
-                            const struct log *log, const struct log_scan *scan)
+static void report_no_match(struct jr_judge *judge, size_t i, const struct log *log,
+                            const struct log_scan *scan)
 {
     const char *more = "";
     if (scan->limited > 0)
@@ -394,8 +373,7 @@ static void report_no_match(struct jr_judge *judge, size_t i,
         more = "; a match came only after the rank had ended, from a process "
                "that it had started, and does not count";
     if (jr_judge_required(judge, i))
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "nothing in %s matches '%s'%s", log->name,
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "nothing in %s matches '%s'%s", log->name,
                        judge->wants->pattern, more);
 }
 
@@ -406,8 +384,8 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
     look_for_late_match(judge, log);
     report->pattern_limits = scan->limited;
     if (log->shortened)
-        jr_judge_fault(judge, i, JR_RESULT_CHANGED,
-                       "%s was shortened after the rank had ended", log->name);
+        jr_judge_fault(judge, i, JR_RESULT_CHANGED, "%s was shortened after the rank had ended",
+                       log->name);
     else if (log->rewritten)
         jr_judge_fault(judge, i, JR_RESULT_CHANGED,
                        "%s was changed after the rank had ended: it holds "
@@ -415,8 +393,7 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
                        log->name);
     else if (scan->given_up)
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "'%s' takes too many steps for more than %" PRIu32
-                       " lines of %s",
+                       "'%s' takes too many steps for more than %" PRIu32 " lines of %s",
                        judge->wants->pattern, scan->limited - 1, log->name);
     else if (log->gap.len > 0 && (!scan->found || scan->at < log->gap.at))
         report_gap(judge, i, log, scan);
@@ -430,17 +407,16 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
 }
 
 /* A stream to which nothing was written has no file, and reads as empty. */
-static int open_stream_file(const struct jr_judge *judge, size_t i,
-                            const char *path, struct jr_error *err)
+static int open_stream_file(const struct jr_judge *judge, size_t i, const char *path,
+                            struct jr_error *err)
 {
     int fd = jr_run_file_open(judge->run_fd, path, err);
-    bool empty =
-        fd < 0 && err->sys == ENOENT && judge->outcome->ranks[i].captured == 0;
+    bool empty = fd < 0 && err->sys == ENOENT && judge->outcome->ranks[i].captured == 0;
     return empty ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fd;
 }
 
-/* Whether the log can be the rank's own: by a link it could be an earlier one,
- * or, which is seen once all are noted, that of another rank. */
+/* Whether the log can be the rank's own: by a link it could be an earlier one, or, which is seen
+ * once all are noted, that of another rank. */
 static bool is_log_fit(struct jr_judge *judge, size_t i, const struct log *log)
 {
     struct stat st;
@@ -450,8 +426,7 @@ static bool is_log_fit(struct jr_judge *judge, size_t i, const struct log *log)
     if (!jr_result_is_old_link(judge, &st))
         return true;
     if (jr_judge_required(judge, i))
-        jr_judge_fault(judge, i, JR_RESULT_STALE,
-                       "%s is a link to a file from before the start",
+        jr_judge_fault(judge, i, JR_RESULT_STALE, "%s is a link to a file from before the start",
                        log->name);
     return false;
 }
@@ -463,8 +438,7 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
     JR_CLOSE int fd = open_stream_file(judge, i, path, &err);
     if (fd < 0) {
         if (jr_judge_required(judge, i))
-            jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", log.name,
-                           err.text);
+            jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", log.name, err.text);
         return NULL;
     }
     log.fd = fd;
@@ -477,8 +451,7 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
     if (scan_log(&scan, judge->pattern, fd, 0, log.end) == 0)
         result = judge_match(judge, i, &log, &scan);
     else
-        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s could not be read",
-                       log.name);
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s could not be read", log.name);
     release_log_scan(&scan);
     return result;
 }

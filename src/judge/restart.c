@@ -19,8 +19,7 @@
 static const uint64_t LONGEST_WAIT_MS = 5 * 60 * 1000;
 
 /* Whether `requeue` is what decides on the attempt. */
-static bool is_requeue_sought(const struct jr_requeue *spec,
-                              const struct jr_attempt *last)
+static bool is_requeue_sought(const struct jr_requeue *spec, const struct jr_attempt *last)
 {
     if (spec->max == 0 || last->continues == JR_REQUEUE_NONE)
         return false;
@@ -34,29 +33,25 @@ uint32_t jr_restart_requeues(const struct jr_history *history)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < history->count; i++)
-        count += history->items[i].requeued &&
-                 history->items[i].continues != JR_REQUEUE_NONE;
+        count += history->items[i].requeued && history->items[i].continues != JR_REQUEUE_NONE;
     return count;
 }
 
 /* Restarts that are not older than the window. */
-static uint32_t count_restarts(const struct jr_restart *spec,
-                               const struct jr_history *history)
+static uint32_t count_restarts(const struct jr_restart *spec, const struct jr_history *history)
 {
     uint64_t now = history->items[history->count - 1].ended_ns;
     uint32_t count = 0;
     for (size_t i = 1; i < history->count; i++)
         if (!history->items[i - 1].requeued &&
-            (spec->window_ms == 0 ||
-             now - history->items[i].started_ns <= spec->window_ms * MS))
+            (spec->window_ms == 0 || now - history->items[i].started_ns <= spec->window_ms * MS))
             count++;
     return count;
 }
 
 static uint64_t backoff_wait_ms(const struct jr_restart *spec, uint32_t counted)
 {
-    uint64_t most =
-        spec->backoff_ms > LONGEST_WAIT_MS ? spec->backoff_ms : LONGEST_WAIT_MS;
+    uint64_t most = spec->backoff_ms > LONGEST_WAIT_MS ? spec->backoff_ms : LONGEST_WAIT_MS;
     uint64_t wait = spec->backoff_ms;
     for (uint32_t i = 0; i < counted && wait < most; i++)
         wait *= 2;
@@ -64,16 +59,13 @@ static uint64_t backoff_wait_ms(const struct jr_restart *spec, uint32_t counted)
 }
 
 /* Why the last attempt is not one to start again after; false: it is. */
-static bool is_restart_barred(struct jr_verdict *ret,
-                              const struct jr_attempt *last)
+static bool is_restart_barred(struct jr_verdict *ret, const struct jr_attempt *last)
 {
     size_t size = sizeof ret->why;
     if (!last->failed)
-        (void)snprintf(ret->why, size, "%s",
-                       last->left == NULL ? "" : last->left);
+        (void)snprintf(ret->why, size, "%s", last->left == NULL ? "" : last->left);
     else if (last->never != NULL)
-        (void)snprintf(ret->why, size, "restart.never names %.100s",
-                       last->never);
+        (void)snprintf(ret->why, size, "restart.never names %.100s", last->never);
     else if (last->on == NULL)
         (void)snprintf(ret->why, size, "restart.on does not name such a cause");
     else
@@ -81,25 +73,21 @@ static bool is_restart_barred(struct jr_verdict *ret,
     return true;
 }
 
-static void describe_spent(struct jr_verdict *ret,
-                           const struct jr_restart *spec)
+static void describe_spent(struct jr_verdict *ret, const struct jr_restart *spec)
 {
     struct jr_buf window JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_num_add_duration(&window, spec->window_ms);
     bool whole = spec->window_ms == 0 || window.failed;
-    (void)snprintf(ret->why, sizeof ret->why, "restart.max is %u%s%s",
-                   spec->max, whole ? "" : " within ",
-                   whole ? "" : window.data);
+    (void)snprintf(ret->why, sizeof ret->why, "restart.max is %u%s%s", spec->max,
+                   whole ? "" : " within ", whole ? "" : window.data);
 }
 
 struct jr_stall jr_restart_stall(const struct jr_history *history)
 {
-    struct jr_stall stall = {.stepped = history->items[0].stepped,
-                             .step = history->items[0].best};
+    struct jr_stall stall = {.stepped = history->items[0].stepped, .step = history->items[0].best};
     for (size_t i = 1; i < history->count; i++) {
         const struct jr_attempt *attempt = &history->items[i];
-        bool further =
-            attempt->stepped && (!stall.stepped || attempt->best > stall.step);
+        bool further = attempt->stepped && (!stall.stepped || attempt->best > stall.step);
         stall.attempts = further ? 0 : stall.attempts + 1;
         stall.stepped |= further;
         stall.step = further ? attempt->best : stall.step;
@@ -108,8 +96,7 @@ struct jr_stall jr_restart_stall(const struct jr_history *history)
 }
 
 /* Whether the job has made no step forward for as many attempts as it may. */
-static bool has_stalled(struct jr_verdict *ret, uint32_t most,
-                        const struct jr_history *history)
+static bool has_stalled(struct jr_verdict *ret, uint32_t most, const struct jr_history *history)
 {
     struct jr_stall stall = jr_restart_stall(history);
     struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -122,8 +109,7 @@ static bool has_stalled(struct jr_verdict *ret, uint32_t most,
     return true;
 }
 
-static void decide_requeue(struct jr_verdict *ret,
-                           const struct jr_policy *policy,
+static void decide_requeue(struct jr_verdict *ret, const struct jr_policy *policy,
                            const struct jr_history *history)
 {
     const struct jr_attempt *last = &history->items[history->count - 1];
@@ -132,8 +118,7 @@ static void decide_requeue(struct jr_verdict *ret,
     if (last->left != NULL)
         (void)snprintf(ret->why, sizeof ret->why, "%s", last->left);
     else if (ret->requeued >= policy->requeue.max)
-        (void)snprintf(ret->why, sizeof ret->why, "requeue.max is %u",
-                       policy->requeue.max);
+        (void)snprintf(ret->why, sizeof ret->why, "requeue.max is %u", policy->requeue.max);
     else {
         ret->again = true;
         ret->requeue = last->continues;
@@ -187,16 +172,14 @@ static bool rank_matches(const struct view *view, size_t i,
                          const struct jr_restart_trigger *trigger)
 {
     const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
-    bool unstarted =
-        rank->end == JR_END_START || view->report->ranks[i].unstarted;
+    bool unstarted = rank->end == JR_END_START || view->report->ranks[i].unstarted;
     bool left = jr_judgement_left(&view->report->ranks[i]);
     int code = jr_words_exit_code(rank);
     switch (trigger->kind) {
     case JR_RESTART_TRIGGER_START:
         return unstarted;
     case JR_RESTART_TRIGGER_EXIT:
-        return !unstarted && code != 0 && !left &&
-               jr_restart_trigger_takes_code(trigger, code);
+        return !unstarted && code != 0 && !left && jr_restart_trigger_takes_code(trigger, code);
     case JR_RESTART_TRIGGER_SIGNAL:
         return rank->end == JR_END_SIGNALED && !rank->oom && code == 0 &&
                jr_restart_trigger_takes_signal(trigger, rank->signal);
@@ -217,15 +200,12 @@ static bool rank_matches(const struct view *view, size_t i,
     return false;
 }
 
-/* Whether a rank that is to blame matches: one that failed together with the
- * first, unless its failure may follow from that. If no rank is to blame, a
- * pattern may match the output of any. */
-static bool any_rank_matches(const struct view *view,
-                             const struct jr_restart_trigger *trigger)
+/* Whether a rank that is to blame matches: one that failed together with the first, unless its
+ * failure may follow from that. If no rank is to blame, a pattern may match the output of any. */
+static bool any_rank_matches(const struct view *view, const struct jr_restart_trigger *trigger)
 {
     const struct jr_judgement *report = view->report;
-    bool all =
-        report->causes_count == 0 && trigger->kind == JR_RESTART_TRIGGER_STDERR;
+    bool all = report->causes_count == 0 && trigger->kind == JR_RESTART_TRIGGER_STDERR;
     for (size_t c = 0; c < report->causes_count; c++)
         if (!report->ranks[report->causes[c]].follows &&
             rank_matches(view, report->causes[c], trigger))
@@ -247,15 +227,14 @@ static bool matches_trigger(const struct view *view, const char *text)
         return status == JR_RUN_TIMED_OUT;
     if (trigger.kind == JR_RESTART_TRIGGER_HANG)
         return status == JR_RUN_HUNG;
-    if (trigger.kind == JR_RESTART_TRIGGER_RESULT &&
-        status == JR_RUN_INCOMPLETE)
+    if (trigger.kind == JR_RESTART_TRIGGER_RESULT && status == JR_RUN_INCOMPLETE)
         return true;
     return any_rank_matches(view, &trigger);
 }
 
 /* The first entry that the attempt meets, or NULL. */
-static const char *first_matching_entry(const struct view *view,
-                                        char *const *entries, uint32_t count)
+static const char *first_matching_entry(const struct view *view, char *const *entries,
+                                        uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (matches_trigger(view, entries[i]))
@@ -269,8 +248,8 @@ static size_t first_incomplete(const struct jr_judgement *report)
     return jr_judgement_first(report, JR_RANK_INCOMPLETE);
 }
 
-/* Whether it failed in a way that could start again; else *ret_left says why
- * not, but for a success. */
+/* Whether it failed in a way that could start again; else *ret_left says why not, but for a
+ * success. */
 static bool can_restart(const struct view *view, const char **ret_left)
 {
     const struct jr_outcome *outcome = view->outcome;
@@ -278,8 +257,7 @@ static bool can_restart(const struct view *view, const char **ret_left)
     bool own =
         jr_outcome_lost(outcome) || view->report->error != NULL ||
         (status == JR_RUN_LAUNCH_FAILED && view->report->causes_count == 0) ||
-        (status == JR_RUN_INCOMPLETE &&
-         first_incomplete(view->report) == view->report->count);
+        (status == JR_RUN_INCOMPLETE && first_incomplete(view->report) == view->report->count);
     *ret_left = NULL;
     if (view->report->singletons) {
         *ret_left = "its ranks would not become one MPI world then either";
@@ -297,8 +275,8 @@ static bool can_restart(const struct view *view, const char **ret_left)
 }
 
 /* "rank 3 exited with code 1"; *ret_how is where its end begins. */
-static void describe_rank_failure(struct jr_buf *out, const struct view *view,
-                                  size_t i, size_t *ret_how)
+static void describe_rank_failure(struct jr_buf *out, const struct view *view, size_t i,
+                                  size_t *ret_how)
 {
     const struct jr_rank_judgement *rank = &view->report->ranks[i];
     const char *own = rank->reason != NULL ? rank->reason : rank->error;
@@ -327,12 +305,10 @@ static const char *overrun_words(enum jr_timeout by)
     return "longer than timeouts.run";
 }
 
-static void describe_attempt_cause(struct jr_buf *out, const struct view *view,
-                                   size_t *ret_how)
+static void describe_attempt_cause(struct jr_buf *out, const struct view *view, size_t *ret_how)
 {
     const struct jr_judgement *report = view->report;
-    size_t i =
-        report->causes_count > 0 ? report->causes[0] : first_incomplete(report);
+    size_t i = report->causes_count > 0 ? report->causes[0] : first_incomplete(report);
     *ret_how = 0;
     if (report->status == JR_RUN_TIMED_OUT || report->status == JR_RUN_HUNG)
         jr_buf_str(out, overrun_words(view->outcome->timed_out_by));
@@ -353,8 +329,7 @@ static void fill_times(struct jr_attempt *attempt, const struct view *view)
     uint64_t end = outcome->ended_ns;
     if (view->report->causes_count > 0)
         end = outcome->ranks[view->report->causes[0]].ended_ns;
-    attempt->lived_ns =
-        end > attempt->started_ns ? end - attempt->started_ns : 0;
+    attempt->lived_ns = end > attempt->started_ns ? end - attempt->started_ns : 0;
 }
 
 static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
@@ -377,41 +352,35 @@ static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
     if (!attempt->failed || spec->max == 0)
         return;
     attempt->never = first_matching_entry(view, spec->never, spec->never_count);
-    attempt->on = spec->on_count == 0
-                      ? ""
-                      : first_matching_entry(view, spec->on, spec->on_count);
+    attempt->on = spec->on_count == 0 ? "" : first_matching_entry(view, spec->on, spec->on_count);
 }
 
-int jr_history_add(struct jr_history *history,
-                   const struct jr_judgement *report,
-                   const struct jr_plan *plan, const struct jr_outcome *outcome,
-                   int run_fd)
+int jr_history_add(struct jr_history *history, const struct jr_judgement *report,
+                   const struct jr_plan *plan, const struct jr_outcome *outcome, int run_fd)
 {
     const struct view view = {.report = report,
                               .plan = plan,
                               .outcome = outcome,
                               .run_fd = run_fd,
                               .arena = &history->arena};
-    struct jr_attempt *attempt = jr_arena_push(
-        &history->arena, &history->items, &history->count, sizeof *attempt);
+    struct jr_attempt *attempt =
+        jr_arena_push(&history->arena, &history->items, &history->count, sizeof *attempt);
     if (attempt != NULL)
         fill_attempt(attempt, &view);
     return history->arena.failed ? -1 : 0;
 }
 
-int jr_history_recall(struct jr_history *history,
-                      const struct jr_attempt *attempt)
+int jr_history_recall(struct jr_history *history, const struct jr_attempt *attempt)
 {
-    struct jr_attempt *kept = jr_arena_push(&history->arena, &history->items,
-                                            &history->count, sizeof *kept);
+    struct jr_attempt *kept =
+        jr_arena_push(&history->arena, &history->items, &history->count, sizeof *kept);
     if (kept == NULL)
         return -1;
     *kept = *attempt;
     kept->left = kept->on = kept->never = NULL;
     kept->failed = false;
     kept->how = "";
-    kept->cause = jr_arena_strdup(&history->arena,
-                                  attempt->cause == NULL ? "" : attempt->cause);
+    kept->cause = jr_arena_strdup(&history->arena, attempt->cause == NULL ? "" : attempt->cause);
     return history->arena.failed ? -1 : 0;
 }
 

@@ -12,8 +12,7 @@
 
 #include "base/banned.h"
 
-/* One rank's value of the field: its canonical text, so that equal values have
- * equal texts. */
+/* One rank's value of the field: its canonical text, so that equal values have equal texts. */
 struct entry {
     char *text;
     size_t i;
@@ -59,8 +58,7 @@ static json_t *canonical_json(const json_t *value)
 {
     const double exact = 9007199254740992.0; /* 2^53 */
     double real = json_real_value(value);
-    if (json_is_real(value) && real >= -exact && real <= exact &&
-        (double)(json_int_t)real == real)
+    if (json_is_real(value) && real >= -exact && real <= exact && (double)(json_int_t)real == real)
         return json_integer((json_int_t)real);
     if (json_is_array(value))
         return canonical_array(value);
@@ -72,8 +70,7 @@ static json_t *canonical_json(const json_t *value)
 static char *canonical_text(const json_t *value)
 {
     json_t *copy = canonical_json(value);
-    char *text =
-        json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
     json_decref(copy);
     return text;
 }
@@ -107,11 +104,9 @@ static void collect_values(struct column *column)
     for (size_t i = 0; i < judge->report->count; i++) {
         if (!has_delivered(judge, i))
             continue;
-        const json_t *value =
-            json_object_get(judge->report->ranks[i].result, column->field);
+        const json_t *value = json_object_get(judge->report->ranks[i].result, column->field);
         if (value == NULL) {
-            jr_judge_fault(judge, i, JR_RESULT_FIELD,
-                           "%s has no '%s' to compare",
+            jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s has no '%s' to compare",
                            jr_result_source(judge, i), column->field);
             continue;
         }
@@ -148,8 +143,7 @@ static void print_holders(struct jr_buf *out, const struct column *column,
     jr_words_ranks(out, ranks, group->count);
 }
 
-static void print_value(struct jr_buf *out, const struct column *column,
-                        const struct group *group)
+static void print_value(struct jr_buf *out, const struct column *column, const struct group *group)
 {
     size_t i = column->entries[group->first].i;
     const json_t *result = column->judge->report->ranks[i].result;
@@ -176,8 +170,8 @@ static size_t largest_group(const struct column *column, size_t other)
     return best;
 }
 
-/* Most ranks are right: those with another value are named, against what the
- * most have. In a tie no value can be trusted, and all are named. */
+/* Most ranks are right: those with another value are named, against what the most have. In a tie no
+ * value can be trusted, and all are named. */
 static void demand_equal(struct column *column)
 {
     if (column->groups_count < 2)
@@ -188,8 +182,7 @@ static void demand_equal(struct column *column)
     for (size_t g = 0; g < column->groups_count; g++) {
         if (g == first && !tie)
             continue;
-        const struct group *believed =
-            &column->groups[g == first ? second : first];
+        const struct group *believed = &column->groups[g == first ? second : first];
         JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
         print_value(&why, column, &column->groups[g]);
         jr_buf_str(&why, ", but ");
@@ -224,8 +217,7 @@ static void compare_field(struct jr_judge *judge, const char *field,
     };
     if (column.entries != NULL && column.groups != NULL) {
         collect_values(&column);
-        qsort(column.entries, column.count, sizeof *column.entries,
-              compare_entry_values);
+        qsort(column.entries, column.count, sizeof *column.entries, compare_entry_values);
         divide_into_groups(&column);
         demand(&column);
     } else {
@@ -309,8 +301,8 @@ void jr_judge_quote(struct jr_buf *out, const json_t *value)
         jr_buf_str(out, "...");
 }
 
-/* One field of one result on its way through the checks. Each check returns
- * whether it holds, and if not says how in `why`: ", less than 0.9". */
+/* One field of one result on its way through the checks. Each check returns whether it holds, and
+ * if not says how in `why`: ", less than 0.9". */
 struct subject {
     const struct jr_result_field *field;
     const json_t *value;
@@ -328,13 +320,12 @@ static bool check_type(struct subject *subject)
     return false;
 }
 
-/* Below 0, 0 or above, as the value is less than the bound, equal or more; 0
- * without a bound, and of what is not a number. */
+/* Below 0, 0 or above, as the value is less than the bound, equal or more; 0 without a bound, and
+ * of what is not a number. */
 static int compare_with(const struct subject *subject, const char *bound)
 {
     struct jr_exact_number limit, value;
-    if (bound == NULL || !json_is_number(subject->value) ||
-        !jr_exact_number_read(&limit, bound))
+    if (bound == NULL || !json_is_number(subject->value) || !jr_exact_number_read(&limit, bound))
         return 0;
     value = json_is_integer(subject->value)
                 ? jr_exact_number_integer(json_integer_value(subject->value))
@@ -384,8 +375,7 @@ static bool check_pattern(struct subject *subject)
     if (jr_regex_find(subject->pattern, json_string_value(subject->value),
                       json_string_length(subject->value), 0, &match, &limited))
         return true;
-    jr_buf_printf(&subject->why, ", which does not match '%s'%s",
-                  subject->field->pattern,
+    jr_buf_printf(&subject->why, ", which does not match '%s'%s", subject->field->pattern,
                   limited ? " within the match limit" : "");
     return false;
 }
@@ -394,8 +384,7 @@ static bool (*const checks[])(struct subject *subject) = {
     check_type, check_min, check_max, check_enum, check_pattern,
 };
 
-static void check_value(struct jr_judge *judge, size_t i,
-                        struct subject *subject)
+static void check_value(struct jr_judge *judge, size_t i, struct subject *subject)
 {
     size_t count = sizeof checks / sizeof checks[0], at = 0;
     while (at < count && checks[at](subject))
@@ -404,20 +393,18 @@ static void check_value(struct jr_judge *judge, size_t i,
         return;
     JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT;
     jr_judge_quote(&value, subject->value);
-    jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is %s%s",
-                   jr_result_source(judge, i), subject->field->name, value.data,
-                   subject->why.data);
+    jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is %s%s", jr_result_source(judge, i),
+                   subject->field->name, value.data, subject->why.data);
 }
 
 static void check_field(struct jr_judge *judge, size_t i, uint32_t f)
 {
     const struct jr_result_field *field = &judge->wants->fields[f];
-    const json_t *value =
-        json_object_get(judge->report->ranks[i].result, field->name);
+    const json_t *value = json_object_get(judge->report->ranks[i].result, field->name);
     if (value == NULL) {
         if (field->required)
-            jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s has no '%s'",
-                           jr_result_source(judge, i), field->name);
+            jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s has no '%s'", jr_result_source(judge, i),
+                           field->name);
         return;
     }
     struct subject subject = {
@@ -436,8 +423,7 @@ void jr_judge_fields(struct jr_judge *judge, size_t i)
     if (result == NULL || judge->wants->fields_count == 0)
         return;
     if (!json_is_object(result)) {
-        jr_judge_fault(judge, i, JR_RESULT_FIELD,
-                       "%s is not an object, and has no fields",
+        jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s is not an object, and has no fields",
                        jr_result_source(judge, i));
         return;
     }

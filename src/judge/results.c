@@ -39,8 +39,8 @@ const char *jr_result_source(const struct jr_judge *judge, size_t i)
     return path == NULL ? "the result" : jr_result_name(path);
 }
 
-static void report_unreadable(struct jr_judge *judge, size_t i,
-                              const char *name, const struct jr_error *err)
+static void report_unreadable(struct jr_judge *judge, size_t i, const char *name,
+                              const struct jr_error *err)
 {
     if (!jr_judge_required(judge, i))
         return;
@@ -51,18 +51,16 @@ static void report_unreadable(struct jr_judge *judge, size_t i,
     if (absent)
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s was not written", name);
     else if (err->sys == ELOOP)
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "%s is a symbolic link, which is not followed", name);
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s is a symbolic link, which is not followed",
+                       name);
     else
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", name, err->text);
 }
 
-/* Note a fault of a rank that must deliver. What another rank left is then no
- * result, and no fault. Always false. */
-#define REFUSE(judge, i, ...)                                                  \
-    (jr_judge_required(judge, i) ? jr_judge_fault(judge, i, __VA_ARGS__)       \
-                                 : (void)0,                                    \
-     false)
+/* Note a fault of a rank that must deliver. What another rank left is then no result, and no fault.
+ * Always false. */
+#define REFUSE(judge, i, ...)                                                                      \
+    (jr_judge_required(judge, i) ? jr_judge_fault(judge, i, __VA_ARGS__) : (void)0, false)
 
 /* Whether it is what the rank had delivered when it ended. */
 static bool is_result_kept(struct jr_judge *judge, size_t i, const char *name,
@@ -70,18 +68,15 @@ static bool is_result_kept(struct jr_judge *judge, size_t i, const char *name,
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
     const char *when = judge->plan->returns ? "returned" : "ended";
-    if (!rank->pinned || !jr_judge_required(judge, i) ||
-        jr_pin_is(&rank->result, st, rank->far))
+    if (!rank->pinned || !jr_judge_required(judge, i) || jr_pin_is(&rank->result, st, rank->far))
         return true;
     if (!rank->result.there)
         return REFUSE(judge, i, JR_RESULT_MISSING,
-                      "%s was not there when the rank ended: what was written "
-                      "later does not count",
+                      "%s was not there when the rank ended: what was written later does not count",
                       name);
     return REFUSE(judge, i, JR_RESULT_CHANGED,
-                  "%s was changed after the rank had %s (%" PRIu64
-                  " bytes then, %lld now)",
-                  name, when, rank->result.size, (long long)st->st_size);
+                  "%s was changed after the rank had %s (%" PRIu64 " bytes then, %lld now)", name,
+                  when, rank->result.size, (long long)st->st_size);
 }
 
 bool jr_result_is_old_link(const struct jr_judge *judge, const struct stat *st)
@@ -91,8 +86,8 @@ bool jr_result_is_old_link(const struct jr_judge *judge, const struct stat *st)
 }
 
 /* Whether the file can be the rank's result, before a byte of it is read. */
-static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
-                          int fd, const struct stat *st)
+static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name, int fd,
+                          const struct stat *st)
 {
     if (!is_result_kept(judge, i, name, st))
         return false;
@@ -114,8 +109,7 @@ static bool are_bytes_kept(struct jr_judge *judge, size_t i, const char *name,
                            const struct jr_buf *text)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    if (!rank->pinned || !jr_judge_required(judge, i) ||
-        rank->result.digest == 0 ||
+    if (!rank->pinned || !jr_judge_required(judge, i) || rank->result.digest == 0 ||
         rank->result.digest == jr_pin_digest(text->data, text->len))
         return true;
     return REFUSE(judge, i, JR_RESULT_CHANGED,
@@ -125,15 +119,13 @@ static bool are_bytes_kept(struct jr_judge *judge, size_t i, const char *name,
 }
 
 /* Read all of it once; what it was before, it must be afterwards. */
-static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
-                             struct jr_buf *ret)
+static bool read_result_file(struct jr_judge *judge, size_t i, int fd, struct jr_buf *ret)
 {
     const char *name = jr_result_name(jr_plan_of(judge->plan, i)->result_path);
     struct jr_error err = {0};
     struct stat before, after;
     if (fstat(fd, &before) != 0)
-        return REFUSE(judge, i, JR_RESULT_MISSING, "%s could not be read",
-                      name);
+        return REFUSE(judge, i, JR_RESULT_MISSING, "%s could not be read", name);
     jr_judge_see(judge, i, NULL, &before);
     if (!is_result_fit(judge, i, name, fd, &before))
         return false;
@@ -143,8 +135,7 @@ static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
     if (failed == 0)
         pin.digest = jr_pin_digest(ret->data, ret->len);
     if (fstat(fd, &after) != 0 || !jr_pin_is(&pin, &after, false))
-        return REFUSE(judge, i, JR_RESULT_CHANGED,
-                      "%s was changed while it was read", name);
+        return REFUSE(judge, i, JR_RESULT_CHANGED, "%s was changed while it was read", name);
     if (failed == 0)
         return are_bytes_kept(judge, i, name, ret);
     return REFUSE(judge, i, JR_RESULT_MISSING, "%s: %s", name, err.text);
@@ -158,8 +149,7 @@ static bool is_field_named(char *const *names, uint32_t count, const char *key)
     return false;
 }
 
-/* Of a large result, what is checked: of a field its type, of what is compared
- * all of it. */
+/* Of a large result, what is checked: of a field its type, of what is compared all of it. */
 static enum jr_json_kept find_kept_field(const void *data, const char *key)
 {
     const struct jr_results *wants = data;
@@ -168,21 +158,19 @@ static enum jr_json_kept find_kept_field(const void *data, const char *key)
         return JR_JSON_KEPT_WHOLE;
     for (uint32_t f = 0; f < wants->fields_count; f++)
         if (strcmp(wants->fields[f].name, key) == 0)
-            return wants->fields[f].enums_count > 0 ? JR_JSON_KEPT_WHOLE
-                                                    : JR_JSON_KEPT_HEAD;
+            return wants->fields[f].enums_count > 0 ? JR_JSON_KEPT_WHOLE : JR_JSON_KEPT_HEAD;
     return JR_JSON_KEPT_NOT;
 }
 
-/* As a tree, a large result would take many times its size. It is one where
- * secrets are to be found in it, or it is on its way to who judges the run. */
-static json_t *parse_result(struct jr_judge *judge, size_t i,
-                            struct jr_buf *text, struct jr_error *err)
+/* As a tree, a large result would take many times its size. It is one where secrets are to be found
+ * in it, or it is on its way to who judges the run. */
+static json_t *parse_result(struct jr_judge *judge, size_t i, struct jr_buf *text,
+                            struct jr_error *err)
 {
     const struct jr_json_keep keep = {find_kept_field, judge->wants};
     char *const *hidden = judge->plan->hidden;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (text->len <= JR_JSON_PIECE || judge->apart ||
-        (hidden != NULL && hidden[0] != NULL))
+    if (text->len <= JR_JSON_PIECE || judge->apart || (hidden != NULL && hidden[0] != NULL))
         return jr_json_parse(text->data, text->len, err);
     jr_buf_reserve(&line, text->len);
     json_t *head = jr_json_pieces(&line, text->data, text->len, &keep, err);
@@ -212,19 +200,17 @@ static json_t *take_file_result(struct jr_judge *judge, size_t i)
     if (result == NULL && err.sys == ERANGE)
         jr_judge_fault(judge, i, JR_RESULT_NOT_JSON, "%s: %s", name, err.text);
     else if (result == NULL)
-        jr_judge_fault(judge, i, JR_RESULT_NOT_JSON, "%s is not JSON: %s", name,
-                       err.text);
+        jr_judge_fault(judge, i, JR_RESULT_NOT_JSON, "%s is not JSON: %s", name, err.text);
     return result;
 }
 
-static json_t *take_stream_result(struct jr_judge *judge, size_t i,
-                                  const char *path, const char *stream)
+static json_t *take_stream_result(struct jr_judge *judge, size_t i, const char *path,
+                                  const char *stream)
 {
     if (path != NULL)
         return jr_pattern_find(judge, i, path);
     if (jr_judge_required(judge, i))
-        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s was not captured",
-                       stream);
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s was not captured", stream);
     return NULL;
 }
 
@@ -234,15 +220,15 @@ static bool is_result_withheld(const struct jr_judge *judge, uint32_t rank)
     const struct jr_plan *plan = judge->plan;
     for (uint32_t k = 0; k < plan->injections_count; k++) {
         const struct jr_injection *row = &plan->injections[k];
-        if (row->what == JR_INJECT_NORESULT && rank >= row->first &&
-            rank <= row->last && (rank - row->first) % row->step == 0)
+        if (row->what == JR_INJECT_NORESULT && rank >= row->first && rank <= row->last &&
+            (rank - row->first) % row->step == 0)
             return true;
     }
     return false;
 }
 
-/* What a function or a step leaves behind is its result only if it returned,
- * in the rank's own process. */
+/* What a function or a step leaves behind is its result only if it returned, in the rank's own
+ * process. */
 static bool has_returned(struct jr_judge *judge, size_t i)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
@@ -254,17 +240,13 @@ static bool has_returned(struct jr_judge *judge, size_t i)
         return false;
     if (rank->returned_by != 0)
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "its %s returned in process %d, which is not the one "
-                       "that jobrun started: a wrapper must exec the program "
-                       "that it starts, and a fork is not the rank",
+                       "its %s returned in process %d, which is not the one that jobrun started: "
+                       "a wrapper must exec the program that it starts, and a fork is not the rank",
                        what, (int)rank->returned_by);
     else
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "its %s did not return: the process ended before that "
-                       "(%s)",
-                       what,
-                       library ? "exit, _exit or exec"
-                               : "sys.exit, os._exit or exec");
+                       "its %s did not return: the process ended before that (%s)", what,
+                       library ? "exit, _exit or exec" : "sys.exit, os._exit or exec");
     return false;
 }
 
@@ -273,8 +255,7 @@ void jr_result_find(struct jr_judge *judge, size_t i)
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     struct jr_rank_judgement *report = &judge->report->ranks[i];
     if (is_result_withheld(judge, rank->rank)) {
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "%s was withheld by --inject",
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s was withheld by --inject",
                        jr_result_source(judge, i));
         return;
     }
@@ -283,16 +264,13 @@ void jr_result_find(struct jr_judge *judge, size_t i)
     switch (judge->wants->from) {
     case JR_FROM_FILE:
     case JR_FROM_RETURN: /* the worker writes it to the same file */
-        report->result =
-            rank->result_path == NULL ? NULL : take_file_result(judge, i);
+        report->result = rank->result_path == NULL ? NULL : take_file_result(judge, i);
         break;
     case JR_FROM_STDOUT:
-        report->result =
-            take_stream_result(judge, i, rank->out_path, "standard output");
+        report->result = take_stream_result(judge, i, rank->out_path, "standard output");
         break;
     case JR_FROM_STDERR:
-        report->result =
-            take_stream_result(judge, i, rank->err_path, "standard error");
+        report->result = take_stream_result(judge, i, rank->err_path, "standard error");
         break;
     }
 }
@@ -313,15 +291,13 @@ static bool is_same_seen_file(const struct jr_seen *a, const struct jr_seen *b)
     return a->dev == b->dev && a->ino == b->ino;
 }
 
-static const char *find_seen_path(const struct jr_judge *judge,
-                                  const struct jr_seen *file)
+static const char *find_seen_path(const struct jr_judge *judge, const struct jr_seen *file)
 {
-    return file->artifact != NULL ? file->artifact
-                                  : find_source_path(judge, file->i);
+    return file->artifact != NULL ? file->artifact : find_source_path(judge, file->i);
 }
 
-/* Whether two ranks have it by one path. That of an artifact begins in the
- * rank's working folder, and that of a result in the run folder. */
+/* Whether two ranks have it by one path. That of an artifact begins in the rank's working folder,
+ * and that of a result in the run folder. */
 static bool is_same_place(const struct jr_judge *judge, const struct jr_seen *a,
                           const struct jr_seen *b)
 {
@@ -330,17 +306,15 @@ static bool is_same_place(const struct jr_judge *judge, const struct jr_seen *a,
     const char *there = jr_plan_of(judge->plan, b->i)->workdir;
     if (strcmp(path, find_seen_path(judge, b)) != 0)
         return false;
-    return path[0] == '/' ||
-           ((a->artifact == NULL) == (b->artifact == NULL) &&
-            (a->artifact == NULL || strcmp(here, there) == 0));
+    return path[0] == '/' || ((a->artifact == NULL) == (b->artifact == NULL) &&
+                              (a->artifact == NULL || strcmp(here, there) == 0));
 }
 
 /* Of the other ranks that have the file, one that has it by another path; NULL.
  */
 static const struct jr_seen *find_other_path(const struct jr_judge *judge,
                                              const struct jr_seen *file,
-                                             const struct jr_seen *first,
-                                             const struct jr_seen *end)
+                                             const struct jr_seen *first, const struct jr_seen *end)
 {
     for (; first < end; first++)
         if (first->i != file->i && !is_same_place(judge, first, file))
@@ -351,26 +325,22 @@ static const struct jr_seen *find_other_path(const struct jr_judge *judge,
 /* The file is that of another rank, too. If the path is the same, it is the
  * result of the rank that must deliver; through a link, its owner is not known.
  */
-static void refuse_shared_file(struct jr_judge *judge,
-                               const struct jr_seen *file,
-                               const struct jr_seen *first,
-                               const struct jr_seen *end)
+static void refuse_shared_file(struct jr_judge *judge, const struct jr_seen *file,
+                               const struct jr_seen *first, const struct jr_seen *end)
 {
     struct jr_rank_judgement *report = &judge->report->ranks[file->i];
     const struct jr_seen *other = find_other_path(judge, file, first, end);
     bool required = jr_judge_required(judge, file->i);
     if ((required || file->artifact != NULL) && other != NULL)
-        jr_judge_fault(
-            judge, file->i, JR_RESULT_MISSING,
-            "%s%s is also the file%s%s of rank %u: a link to the %s of "
-            "another rank does not count",
-            file->artifact == NULL ? "" : "artifact ",
-            file->artifact == NULL ? jr_result_source(judge, file->i)
-                                   : file->artifact,
-            other->artifact == NULL ? "" : " ",
-            other->artifact == NULL ? "" : other->artifact,
-            jr_plan_of(judge->plan, other->i)->rank,
-            other->artifact == NULL ? "result" : "artifact");
+        jr_judge_fault(judge, file->i, JR_RESULT_MISSING,
+                       "%s%s is also the file%s%s of rank %u: a link to the %s of "
+                       "another rank does not count",
+                       file->artifact == NULL ? "" : "artifact ",
+                       file->artifact == NULL ? jr_result_source(judge, file->i) : file->artifact,
+                       other->artifact == NULL ? "" : " ",
+                       other->artifact == NULL ? "" : other->artifact,
+                       jr_plan_of(judge->plan, other->i)->rank,
+                       other->artifact == NULL ? "result" : "artifact");
     if (required || file->artifact != NULL)
         return;
     json_decref(report->result);
@@ -384,11 +354,9 @@ void jr_result_part(struct jr_judge *judge)
     if (judge->seen_count > 1)
         qsort(seen, judge->seen_count, sizeof *seen, compare_seen_files);
     for (struct jr_seen *first = seen, *next; first < end; first = next) {
-        for (next = first + 1; next < end && is_same_seen_file(first, next);
-             next++)
+        for (next = first + 1; next < end && is_same_seen_file(first, next); next++)
             continue;
-        for (struct jr_seen *file = first; file < next && next - first > 1;
-             file++)
+        for (struct jr_seen *file = first; file < next && next - first > 1; file++)
             refuse_shared_file(judge, file, first, next);
     }
 }

@@ -13,8 +13,7 @@
 
 #include "base/banned.h"
 
-static bool find_table_word(const char *const *table, size_t count,
-                            const char *word, size_t *ret)
+static bool find_table_word(const char *const *table, size_t count, const char *word, size_t *ret)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(table[i], word) != 0)
@@ -27,19 +26,19 @@ static bool find_table_word(const char *const *table, size_t count,
 
 /* Both ways between enum jr_TYPE and its words. */
 #define WORD(name, word) word,
-#define DEFINE_WORDS(type, WORDS)                                              \
-    static const char *const type##_words[] = {WORDS(WORD)};                   \
-    const char *jr_##type##_word(enum jr_##type value)                         \
-    {                                                                          \
-        return type##_words[value];                                            \
-    }                                                                          \
-    bool jr_##type##_of(const char *word, enum jr_##type *ret)                 \
-    {                                                                          \
-        size_t i, count = sizeof type##_words / sizeof *type##_words;          \
-        if (!find_table_word(type##_words, count, word, &i))                   \
-            return false;                                                      \
-        *ret = (enum jr_##type)i;                                              \
-        return true;                                                           \
+#define DEFINE_WORDS(type, WORDS)                                                                  \
+    static const char *const type##_words[] = {WORDS(WORD)};                                       \
+    const char *jr_##type##_word(enum jr_##type value)                                             \
+    {                                                                                              \
+        return type##_words[value];                                                                \
+    }                                                                                              \
+    bool jr_##type##_of(const char *word, enum jr_##type *ret)                                     \
+    {                                                                                              \
+        size_t i, count = sizeof type##_words / sizeof *type##_words;                              \
+        if (!find_table_word(type##_words, count, word, &i))                                       \
+            return false;                                                                          \
+        *ret = (enum jr_##type)i;                                                                  \
+        return true;                                                                               \
     }
 
 DEFINE_WORDS(run_status, JR_RUN_STATUSES)
@@ -48,8 +47,7 @@ DEFINE_WORDS(result_error, JR_RESULT_ERRORS)
 DEFINE_WORDS(cause_kind, JR_CAUSE_KINDS)
 
 #define CAUSE_WORD(name, word, help) word,
-static const char *const requeue_words[] = {NULL,
-                                            JR_REQUEUE_CAUSES(CAUSE_WORD)};
+static const char *const requeue_words[] = {NULL, JR_REQUEUE_CAUSES(CAUSE_WORD)};
 
 const char *jr_requeue_word(enum jr_requeue_cause cause)
 {
@@ -59,8 +57,7 @@ const char *jr_requeue_word(enum jr_requeue_cause cause)
 enum jr_requeue_cause jr_requeue_of(const char *word)
 {
     size_t i = 0;
-    if (word != NULL &&
-        find_table_word(requeue_words + 1, JR_REQUEUE_END - 1, word, &i))
+    if (word != NULL && find_table_word(requeue_words + 1, JR_REQUEUE_END - 1, word, &i))
         return (enum jr_requeue_cause)(i + 1);
     return JR_REQUEUE_NONE;
 }
@@ -79,15 +76,13 @@ static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
     else if (rank->signal == SIGKILL && !ours)
         jr_buf_str(out, "was killed by SIGKILL, sender unknown");
     else
-        jr_buf_printf(out, "died by %s%s", name,
-                      rank->core_dumped ? " (core dumped)" : "");
+        jr_buf_printf(out, "died by %s%s", name, rank->core_dumped ? " (core dumped)" : "");
 }
 
 bool jr_words_crashed(const struct jr_rank_outcome *rank)
 {
     return rank->end == JR_END_SIGNALED && rank->stopped_with != 0 &&
-           rank->signal != rank->stopped_with &&
-           !(rank->killed && rank->signal == SIGKILL);
+           rank->signal != rank->stopped_with && !(rank->killed && rank->signal == SIGKILL);
 }
 
 int jr_words_cut_short(const struct jr_rank_outcome *rank)
@@ -100,8 +95,7 @@ int jr_words_cut_short(const struct jr_rank_outcome *rank)
 static bool add_mpi_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
     if (rank->mpi == JR_MPI_PART_ABORTED)
-        jr_buf_printf(out, "called MPI_Abort with code %d",
-                      (int)rank->mpi_code);
+        jr_buf_printf(out, "called MPI_Abort with code %d", (int)rank->mpi_code);
     else if (rank->mpi == JR_MPI_PART_BROKEN)
         jr_buf_str(out, "broke the protocol of MPI's process manager");
     else if (rank->mpi == JR_MPI_PART_FAILED)
@@ -112,8 +106,7 @@ static bool add_mpi_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
         jr_buf_str(out, "exited with code 0 without calling MPI_Init, which "
                         "other ranks had called");
     else
-        jr_buf_str(out, "exited with code 0 after MPI_Init, without calling "
-                        "MPI_Finalize");
+        jr_buf_str(out, "exited with code 0 after MPI_Init, without calling MPI_Finalize");
     return true;
 }
 
@@ -132,8 +125,7 @@ static void add_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
     switch (rank->end) {
     case JR_END_NONE:
-        jr_buf_str(out, rank->pid == 0 ? "was not started"
-                                       : "was ended with its runner");
+        jr_buf_str(out, rank->pid == 0 ? "was not started" : "was ended with its runner");
         break;
     case JR_END_START:
         jr_buf_str(out, "could not start");
@@ -197,8 +189,7 @@ void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome)
     int sig = jr_outcome_lost_by(outcome);
     jr_signal_name(name, sig);
     if (outcome->guard_pid != 0)
-        jr_buf_printf(out, "jobrun's guard (pid %d) was killed",
-                      (int)outcome->guard_pid);
+        jr_buf_printf(out, "jobrun's guard (pid %d) was killed", (int)outcome->guard_pid);
     else if (sig != 0)
         jr_buf_str(out, "jobrun's runner was killed");
     if (sig != 0)
@@ -218,11 +209,9 @@ const char *jr_words_axis(int axis)
     return axes[axis];
 }
 
-const char *jr_words_host(const struct jr_plan *plan, uint32_t node,
-                          const struct utsname *here)
+const char *jr_words_host(const struct jr_plan *plan, uint32_t node, const struct utsname *here)
 {
-    const char *host =
-        plan->hosts == NULL || node >= plan->nodes ? NULL : plan->hosts[node];
+    const char *host = plan->hosts == NULL || node >= plan->nodes ? NULL : plan->hosts[node];
     return host != NULL ? host : here->nodename;
 }
 

@@ -13,12 +13,11 @@
 #define WHILES   256
 #define WHILE_NS UINT64_C(100000000)
 #define PIECE    (256U << 10)
-#define COLLAPSE_PIECE                                                         \
-    (8U << 10) /* lines of all ranks are to meet in the queue                  \
+#define COLLAPSE_PIECE                                                                             \
+    (8U << 10) /* lines of all ranks are to meet in the queue                                      \
                 */
 
-static unsigned output_index(const struct jr_catch_up *all,
-                             const struct jr_output *output)
+static unsigned output_index(const struct jr_catch_up *all, const struct jr_output *output)
 {
     return output == &all->console->outputs[0] ? 0 : 1;
 }
@@ -46,9 +45,8 @@ static void dequeue_stream(struct jr_catch_up *all, unsigned i)
 
 /* The times. */
 
-/* Forget the one that is closest to the next in time: its bytes are taken to
- * have come with the next. A pause between two stays known, however much comes
- * after it. */
+/* Forget the one that is closest to the next in time: its bytes are taken to have come with the
+ * next. A pause between two stays known, however much comes after it. */
 static void forget_time(struct jr_times *times)
 {
     uint32_t closest = 0, last = times->count - 1;
@@ -73,8 +71,7 @@ static void add_time(struct jr_times *times, uint64_t end, uint64_t wall_ns)
 }
 
 /* The first that is not over at `at`; NULL: not known. */
-static const struct jr_time *find_time_at(const struct jr_times *times,
-                                          uint64_t at)
+static const struct jr_time *find_time_at(const struct jr_times *times, uint64_t at)
 {
     for (uint32_t i = 0; times != NULL && i < times->count; i++)
         if (times->items[i].end > at)
@@ -87,13 +84,12 @@ static const struct jr_time *next_time(const struct jr_follower *stream)
     return find_time_at(stream->times, stream->shown.at);
 }
 
-/* All streams have been shown up to `until_ns`: move it on by a step. There are
- * at most WHILES steps, so that looking for the next one costs little. */
+/* All streams have been shown up to `until_ns`: move it on by a step. There are at most WHILES
+ * steps, so that looking for the next one costs little. */
 static void extend_until(struct jr_catch_up_queue *queue)
 {
     uint64_t oldest = UINT64_MAX, newest = 0;
-    for (const struct jr_follower *stream = queue->first; stream != NULL;
-         stream = stream->next) {
+    for (const struct jr_follower *stream = queue->first; stream != NULL; stream = stream->next) {
         const struct jr_time *time = next_time(stream);
         if (time == NULL)
             continue;
@@ -163,12 +159,10 @@ static void note_stream_gap(struct jr_follower *stream, uint64_t dropped)
     stream->shown.at += dropped;
 }
 
-static void note_lost_bytes(struct jr_follower *stream, const char *why,
-                            uint64_t bytes)
+static void note_lost_bytes(struct jr_follower *stream, const char *why, uint64_t bytes)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line, "[jobrun: %" PRIu64 " bytes are left out here: %s]",
-                  bytes, why);
+    jr_buf_printf(&line, "[jobrun: %" PRIu64 " bytes are left out here: %s]", bytes, why);
     if (!line.failed)
         jr_feed_note(stream->feed, line.data, line.len);
 }
@@ -176,8 +170,7 @@ static void note_lost_bytes(struct jr_follower *stream, const char *why,
 static void note_unkept_bytes(struct jr_follower *stream)
 {
     if (stream->shown.lost > 0)
-        note_lost_bytes(stream, "the console was not read in time",
-                        stream->shown.lost);
+        note_lost_bytes(stream, "the console was not read in time", stream->shown.lost);
     stream->shown.lost = 0;
 }
 
@@ -192,16 +185,14 @@ static void show_piece(struct jr_catch_up *all, struct jr_follower *stream)
     const char *bytes = all->bytes;
     ssize_t len;
     if (shown->at < shown->file.total) {
-        len = jr_log_file_read(all->files, stream->path, &shown->file,
-                               shown->at, all->bytes, most);
+        len = jr_log_file_read(all->files, stream->path, &shown->file, shown->at, all->bytes, most);
     } else {
         uint64_t left = stream_end(stream) - shown->at;
         bytes = stream->tail.data + (shown->at - shown->file.total);
         len = (ssize_t)(left < most ? left : most);
     }
     if (len <= 0) {
-        note_lost_bytes(stream, "the log no longer has them",
-                        shown->file.total - shown->at);
+        note_lost_bytes(stream, "the log no longer has them", shown->file.total - shown->at);
         shown->at = shown->file.total;
         return;
     }
@@ -224,8 +215,8 @@ static void show_next_piece(struct jr_catch_up *all, struct jr_follower *stream)
         note_unkept_bytes(stream);
 }
 
-/* The first of a queue: on to its next piece, or out of the queue. Returns
- * whether there was one. */
+/* The first of a queue: on to its next piece, or out of the queue. Returns whether there was
+ * one. */
 static bool advance_queue(struct jr_catch_up *all, unsigned i)
 {
     struct jr_follower *stream = all->queues[i].first;
@@ -272,8 +263,7 @@ bool jr_catch_up_is_behind(const struct jr_catch_up *all)
     return all->queues[0].first != NULL || all->queues[1].first != NULL;
 }
 
-/* An unfinished line is read again from the file, or else goes before what
- * memory has. */
+/* An unfinished line is read again from the file, or else goes before what memory has. */
 static void leave_stream(struct jr_follower *stream)
 {
     struct jr_shown *shown = &stream->shown;
@@ -312,21 +302,20 @@ void jr_catch_up_leave(struct jr_catch_up *all)
 
 /* The backlog of both outputs, and the lines that waited to be collapsed. */
 #define PENDING_MOST (16U << 20)
-/* What a stream that has no file may have in memory, and in its pipe. Memory
- * that is not written to costs nothing, so that there can be enough; where the
- * kernel counts it nevertheless, less has to do. */
+/* What a stream that has no file may have in memory, and in its pipe. Memory that is not written to
+ * costs nothing, so that there can be enough; where the kernel counts it nevertheless, less has to
+ * do. */
 #define TAIL_MOST ((size_t)4 << 20)
 
 static size_t streams_size(uint32_t count)
 {
-    return sizeof(struct jr_remainder) +
-           (size_t)count * sizeof(struct jr_shown);
+    return sizeof(struct jr_remainder) + (size_t)count * sizeof(struct jr_shown);
 }
 
 static void *map_shared(size_t size)
 {
-    return mmap(NULL, size, PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                0);
 }
 
 struct jr_remainder *jr_remainder_new(uint32_t ranks)
@@ -336,8 +325,7 @@ struct jr_remainder *jr_remainder_new(uint32_t ranks)
     size_t fixed = streams_size(count) + times;
     size_t room = PENDING_MOST + count * TAIL_MOST;
     char *memory;
-    while ((memory = map_shared(fixed + room)) == MAP_FAILED &&
-           room > PENDING_MOST)
+    while ((memory = map_shared(fixed + room)) == MAP_FAILED && room > PENDING_MOST)
         room = room / 2 > PENDING_MOST ? room / 2 : PENDING_MOST;
     if (memory == MAP_FAILED)
         return NULL;
@@ -356,8 +344,7 @@ void jr_remainder_free(struct jr_remainder *remainder)
         (void)munmap(remainder, remainder->size);
 }
 
-void jr_remainder_keep(struct jr_remainder *remainder,
-                       const struct jr_console_writer *console)
+void jr_remainder_keep(struct jr_remainder *remainder, const struct jr_console_writer *console)
 {
     size_t used = 0;
     for (int i = 0; i < 2; i++) {
@@ -390,7 +377,6 @@ void jr_remainder_keep_stream(struct jr_remainder *remainder, uint32_t i,
         len = room;
     }
     if (len > 0)
-        memcpy(remainder->pending + used,
-               stream->tail.data + stream->tail.len - len, len);
+        memcpy(remainder->pending + used, stream->tail.data + stream->tail.len - len, len);
     shown->tail = len;
 }

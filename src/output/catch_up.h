@@ -1,20 +1,19 @@
 /*
  * A console that has fallen behind, and catches up from the files.
  *
- * If the console takes no more of a stream, the stream is put into the queue of
- * the output that its lines go to. From then on its bytes go only into its
- * file. jobrun remembers how far the console has come and, less precisely as
- * time passes, when the bytes arrived. When the output has room, pieces of the
- * files are read and shown, of all streams up to the same time and then
- * further, until the console has everything. So a console that is not read
- * blocks no rank, and needs no memory except a record of each stream.
+ * If the console takes no more of a stream, the stream is put into the queue of the output that its
+ * lines go to. From then on its bytes go only into its file. jobrun remembers how far the console
+ * has come and, less precisely as time passes, when the bytes arrived. When the output has room,
+ * pieces of the files are read and shown, of all streams up to the same time and then further,
+ * until the console has everything. So a console that is not read blocks no rank, and needs no
+ * memory except a record of each stream.
  *
- * What has no file of its own to be read from, because there is none or it
- * cannot be written any more, is kept in memory until it is shown: that is the
- * only copy, and its rank waits for the console meanwhile (tee.c).
+ * What has no file of its own to be read from, because there is none or it cannot be written any
+ * more, is kept in memory until it is shown: that is the only copy, and its rank waits for the
+ * console meanwhile (tee.c).
  *
- * A line in its place says what the files do not have: what log_limit left out,
- * and what arrived for a file that several streams share.
+ * A line in its place says what the files do not have: what log_limit left out, and what arrived
+ * for a file that several streams share.
  */
 #ifndef JR_CATCH_UP_H
 #define JR_CATCH_UP_H
@@ -22,8 +21,8 @@
 #include "output/line_writer.h"
 #include "output/log_file.h"
 
-/* When bytes came: up to `end` of the stream, by `wall_ns`. If there is no room
- * for more, the two that are closest in time become one. */
+/* When bytes came: up to `end` of the stream, by `wall_ns`. If there is no room for more, the two
+ * that are closest in time become one. */
 #define JR_TIMES_MOST 256
 struct jr_times {
     uint32_t count;
@@ -36,8 +35,8 @@ struct jr_times {
 struct jr_shown {
     struct jr_log_file_span file; /* what the file has of the stream */
     uint64_t at;                  /* up to here it was shown */
-    uint64_t lost; /* bytes after those of the file, which were not kept */
-    uint64_t tail; /* bytes after these, left in the remainder */
+    uint64_t lost;                /* bytes after those of the file, which were not kept */
+    uint64_t tail;                /* bytes after these, left in the remainder */
     enum jr_begun begun;
     bool behind; /* there is more to show */
 };
@@ -46,7 +45,7 @@ struct jr_follower {
     struct jr_feed *feed;
     const char *path; /* of the file */
     struct jr_shown shown;
-    struct jr_buf tail; /* what comes after the file's, and is nowhere else */
+    struct jr_buf tail;     /* what comes after the file's, and is nowhere else */
     struct jr_times *times; /* of what is not shown; NULL: without */
     bool ended;             /* nothing more will come */
     struct jr_follower *next;
@@ -74,8 +73,7 @@ void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream);
 void jr_catch_up_note_bytes(struct jr_follower *stream, size_t lost);
 
 /* The stream is behind, and no file has these bytes of it. */
-void jr_catch_up_keep(struct jr_follower *stream, const char *bytes,
-                      size_t len);
+void jr_catch_up_keep(struct jr_follower *stream, const char *bytes, size_t len);
 
 /* The output has room: go on. */
 void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output);
@@ -83,22 +81,22 @@ void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output);
 /* Whether any stream is behind. */
 bool jr_catch_up_is_behind(const struct jr_catch_up *all);
 
-/* Leave the streams that are behind where they are: what is unfinished in
- * memory is to be read again. */
+/* Leave the streams that are behind where they are: what is unfinished in memory is to be read
+ * again. */
 void jr_catch_up_leave(struct jr_catch_up *all);
 
 /*
- * What a console has not shown when its run has ended, in memory that guard and
- * runner share: the runner leaves it there, and the guard goes on (replay.h).
+ * What a console has not shown when its run has ended, in memory that guard and runner share: the
+ * runner leaves it there, and the guard goes on (replay.h).
  */
 struct jr_remainder {
-    size_t size;            /* of the mapping */
-    uint32_t count;         /* of streams */
-    size_t room;            /* for what follows */
-    size_t pending_len[2];  /* by output of the console */
-    char *pending;          /* lines that the outputs did not take, the first's
-                               before the second's; then the streams' tails */
-    struct jr_times *times; /* `count` of them */
+    size_t size;               /* of the mapping */
+    uint32_t count;            /* of streams */
+    size_t room;               /* for what follows */
+    size_t pending_len[2];     /* by output of the console */
+    char *pending;             /* lines that the outputs did not take, the first's
+                                  before the second's; then the streams' tails */
+    struct jr_times *times;    /* `count` of them */
     struct jr_shown streams[]; /* 2 of each rank, and 2 of the setup */
 };
 
@@ -108,10 +106,8 @@ struct jr_remainder *jr_remainder_new(uint32_t ranks);
 /* Give the memory back. NULL is allowed. */
 void jr_remainder_free(struct jr_remainder *remainder);
 
-/* Keep what the console's outputs have not taken: as many whole lines as there
- * is room for. */
-void jr_remainder_keep(struct jr_remainder *remainder,
-                       const struct jr_console_writer *console);
+/* Keep what the console's outputs have not taken: as many whole lines as there is room for. */
+void jr_remainder_keep(struct jr_remainder *remainder, const struct jr_console_writer *console);
 
 /* Keep how far the console has come with stream `i`, and its tail: of that the
  * end, as far as there is room. After the outputs, and in the streams' order.

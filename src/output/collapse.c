@@ -21,8 +21,7 @@ struct jr_collapse_line {
     uint64_t since_ns, wall_ns;
 };
 
-static struct jr_collapse_line *queued_line(const struct jr_collapse *collapse,
-                                            uint64_t place)
+static struct jr_collapse_line *queued_line(const struct jr_collapse *collapse, uint64_t place)
 {
     return &collapse->lines[place % JR_COLLAPSE_LINES_MOST];
 }
@@ -33,8 +32,8 @@ static uint64_t *rank_bits(const struct jr_collapse *collapse, uint64_t place)
     return collapse->bits + place % JR_COLLAPSE_LINES_MOST * words;
 }
 
-/* FNV-1a, eight bytes at a time: a line's fellows lie in its bucket, and who
- * floods one costs no more than the queue is long. */
+/* FNV-1a, eight bytes at a time: a line's fellows lie in its bucket, and who floods one costs no
+ * more than the queue is long. */
 static uint64_t hash_line(const struct jr_collapse_input *line)
 {
     uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)line->number;
@@ -53,20 +52,17 @@ static uint64_t hash_line(const struct jr_collapse_input *line)
 static bool is_equal_line(const struct jr_collapse_line *held, uint64_t hash,
                           const struct jr_collapse_input *line)
 {
-    return held->hash == hash && held->len == line->len &&
-           held->number == line->number &&
+    return held->hash == hash && held->len == line->len && held->number == line->number &&
            strcmp(held->around[0], line->around[0]) == 0 &&
            strcmp(held->around[1], line->around[1]) == 0 &&
            memcmp(held->text, line->text, line->len) == 0;
 }
 
 /* The first that it can join; `end` if there is none. */
-static uint64_t find_equal_line(const struct jr_collapse *collapse,
-                                uint64_t hash,
+static uint64_t find_equal_line(const struct jr_collapse *collapse, uint64_t hash,
                                 const struct jr_collapse_input *line)
 {
-    uint64_t from =
-        *line->place > collapse->first ? *line->place : collapse->first;
+    uint64_t from = *line->place > collapse->first ? *line->place : collapse->first;
     uint64_t found = collapse->end;
     uint64_t at = collapse->buckets[hash % JR_COLLAPSE_LINES_MOST];
     for (; at > from; at = queued_line(collapse, at - 1)->before)
@@ -75,8 +71,7 @@ static uint64_t find_equal_line(const struct jr_collapse *collapse,
     return found;
 }
 
-static size_t list_line_ranks(const struct jr_collapse *collapse,
-                              uint64_t place)
+static size_t list_line_ranks(const struct jr_collapse *collapse, uint64_t place)
 {
     const uint64_t *bits = rank_bits(collapse, place);
     size_t count = 0;
@@ -90,14 +85,13 @@ static size_t list_line_ranks(const struct jr_collapse *collapse,
 static void show_first_line(struct jr_collapse *collapse)
 {
     struct jr_collapse_line *line = queued_line(collapse, collapse->first);
-    const struct jr_collapsed collapsed = {
-        .text = line->text,
-        .len = line->len,
-        .around = line->around,
-        .number = line->number,
-        .wall_ns = line->wall_ns,
-        .ranks = collapse->ranks,
-        .count = list_line_ranks(collapse, collapse->first)};
+    const struct jr_collapsed collapsed = {.text = line->text,
+                                           .len = line->len,
+                                           .around = line->around,
+                                           .number = line->number,
+                                           .wall_ns = line->wall_ns,
+                                           .ranks = collapse->ranks,
+                                           .count = list_line_ranks(collapse, collapse->first)};
     collapse->show(collapse->owner, &collapsed);
     collapse->bytes -= line->len;
     free(line->text);
@@ -115,15 +109,13 @@ static void await_first_line(struct jr_collapse *collapse)
     collapse->timer.at =
         is_queue_empty(collapse)
             ? 0
-            : queued_line(collapse, collapse->first)->since_ns +
-                  JR_COLLAPSE_WAIT_NS;
+            : queued_line(collapse, collapse->first)->since_ns + JR_COLLAPSE_WAIT_NS;
 }
 
 static bool is_collapse_held(const struct jr_collapse *collapse)
 {
     return collapse->is_blocked != NULL && !is_queue_empty(collapse) &&
-           collapse->is_blocked(collapse->owner,
-                                queued_line(collapse, collapse->first)->number);
+           collapse->is_blocked(collapse->owner, queued_line(collapse, collapse->first)->number);
 }
 
 static void on_collapse_time(void *owner)
@@ -131,9 +123,7 @@ static void on_collapse_time(void *owner)
     struct jr_collapse *collapse = owner;
     uint64_t now = jr_clock_ns();
     while (!is_queue_empty(collapse) && !is_collapse_held(collapse) &&
-           queued_line(collapse, collapse->first)->since_ns +
-                   JR_COLLAPSE_WAIT_NS <=
-               now)
+           queued_line(collapse, collapse->first)->since_ns + JR_COLLAPSE_WAIT_NS <= now)
         show_first_line(collapse);
     if (!is_collapse_held(collapse)) /* else jr_collapse_resume is called */
         await_first_line(collapse);
@@ -174,24 +164,21 @@ static uint64_t append_line(struct jr_collapse *collapse, uint64_t hash,
     memcpy(text, line->text, line->len);
     uint64_t place = collapse->end++;
     uint64_t *bucket = &collapse->buckets[hash % JR_COLLAPSE_LINES_MOST];
-    *queued_line(collapse, place) =
-        (struct jr_collapse_line){.text = text,
-                                  .len = line->len,
-                                  .around = line->around,
-                                  .number = line->number,
-                                  .hash = hash,
-                                  .before = *bucket,
-                                  .since_ns = jr_clock_ns(),
-                                  .wall_ns = line->wall_ns};
+    *queued_line(collapse, place) = (struct jr_collapse_line){.text = text,
+                                                              .len = line->len,
+                                                              .around = line->around,
+                                                              .number = line->number,
+                                                              .hash = hash,
+                                                              .before = *bucket,
+                                                              .since_ns = jr_clock_ns(),
+                                                              .wall_ns = line->wall_ns};
     *bucket = place + 1;
-    memset(rank_bits(collapse, place), 0,
-           (collapse->count / BITS + 1) * sizeof *collapse->bits);
+    memset(rank_bits(collapse, place), 0, (collapse->count / BITS + 1) * sizeof *collapse->bits);
     collapse->bytes += line->len;
     return place;
 }
 
-void jr_collapse_add(struct jr_collapse *collapse,
-                     const struct jr_collapse_input *line)
+void jr_collapse_add(struct jr_collapse *collapse, const struct jr_collapse_input *line)
 {
     uint64_t hash = hash_line(line);
     uint64_t place = find_equal_line(collapse, hash, line);
@@ -211,23 +198,20 @@ void jr_collapse_add(struct jr_collapse *collapse,
     await_first_line(collapse);
 }
 
-struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
-                                    jr_collapse_show *show, void *owner)
+struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop, jr_collapse_show *show,
+                                    void *owner)
 {
     struct jr_collapse *collapse = calloc(1, sizeof *collapse);
     if (collapse == NULL)
         return NULL;
-    collapse->timer =
-        (struct jr_timer){.due = on_collapse_time, .owner = collapse};
+    collapse->timer = (struct jr_timer){.due = on_collapse_time, .owner = collapse};
     collapse->count = count;
     collapse->show = show;
     collapse->owner = owner;
     collapse->lines = calloc(JR_COLLAPSE_LINES_MOST, sizeof *collapse->lines);
-    collapse->bits = calloc(JR_COLLAPSE_LINES_MOST * (count / BITS + 1),
-                            sizeof *collapse->bits);
+    collapse->bits = calloc(JR_COLLAPSE_LINES_MOST * (count / BITS + 1), sizeof *collapse->bits);
     collapse->ranks = calloc((size_t)count + 1, sizeof *collapse->ranks);
-    if (collapse->lines == NULL || collapse->bits == NULL ||
-        collapse->ranks == NULL) {
+    if (collapse->lines == NULL || collapse->bits == NULL || collapse->ranks == NULL) {
         jr_collapse_free(collapse);
         return NULL;
     }
@@ -278,8 +262,8 @@ bool jr_filter_is_set(const struct jr_filter *filter)
     return filter->show != NULL || filter->hide != NULL;
 }
 
-static bool filter_matches(struct jr_filter *filter, struct jr_regex *regex,
-                           const char *line, size_t len)
+static bool filter_matches(struct jr_filter *filter, struct jr_regex *regex, const char *line,
+                           size_t len)
 {
     struct jr_match match;
     bool limited;
@@ -292,9 +276,7 @@ bool jr_filter_passes(struct jr_filter *filter, const char *line, size_t len)
 {
     if (filter->limited >= JR_FILTER_LIMITED_MOST)
         return true;
-    if (filter->show != NULL &&
-        !filter_matches(filter, filter->show, line, len))
+    if (filter->show != NULL && !filter_matches(filter, filter->show, line, len))
         return false;
-    return filter->hide == NULL ||
-           !filter_matches(filter, filter->hide, line, len);
+    return filter->hide == NULL || !filter_matches(filter, filter->hide, line, len);
 }

@@ -21,9 +21,8 @@
 #define ERASE        "\r\033[K"
 #define ERASE_BELOW  "\r\033[J" /* what a narrower terminal has wrapped, too */
 
-/* An open file description of our own, so that O_NONBLOCK does not affect
- * processes that share the caller's. Returns -1 where that is not allowed
- * (another user's tty). */
+/* An open file description of our own, so that O_NONBLOCK does not affect processes that share the
+ * caller's. Returns -1 where that is not allowed (another user's tty). */
 static int reopen_output(int fd)
 {
     char path[64];
@@ -52,26 +51,23 @@ static void open_output(struct jr_output *output, int fd)
 static bool is_same_open_file(int a, int b)
 {
     struct stat first, second;
-    return a >= 0 && b >= 0 && fstat(a, &first) == 0 &&
-           fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
+    return a >= 0 && b >= 0 && fstat(a, &first) == 0 && fstat(b, &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 static void take_backlog(void *owner, uint32_t events);
 static void tell_of_closed_outputs(void *owner);
 
-void jr_console_writer_open(struct jr_console_writer *console,
-                            struct jr_loop *loop, int out_fd, int err_fd)
+void jr_console_writer_open(struct jr_console_writer *console, struct jr_loop *loop, int out_fd,
+                            int err_fd)
 {
     *console = (struct jr_console_writer){
-        .loop = loop,
-        .gone = {.due = tell_of_closed_outputs, .owner = console}};
+        .loop = loop, .gone = {.due = tell_of_closed_outputs, .owner = console}};
     jr_loop_timer(loop, &console->gone);
     for (int i = 0; i < 2; i++) {
         struct jr_output *output = &console->outputs[i];
         output->console = console;
-        output->watch =
-            (struct jr_watch){.fd = -1, .ready = take_backlog, .owner = output};
+        output->watch = (struct jr_watch){.fd = -1, .ready = take_backlog, .owner = output};
         console->streams[i] = output;
     }
     open_output(&console->outputs[0], out_fd);
@@ -81,8 +77,8 @@ void jr_console_writer_open(struct jr_console_writer *console,
         open_output(&console->outputs[1], err_fd);
 }
 
-/* Watch for room as long as there is something that waits for it. A file, of
- * which there always is, cannot be watched, and need not. */
+/* Watch for room as long as there is something that waits for it. A file, of which there always is,
+ * cannot be watched, and need not. */
 static void watch_output(struct jr_output *output)
 {
     bool wanted = output->kind != JR_OUTPUT_CLOSED && !output->console->gated &&
@@ -90,8 +86,7 @@ static void watch_output(struct jr_output *output)
     if (wanted == output->watched)
         return;
     if (wanted)
-        wanted =
-            jr_loop_add(output->console->loop, &output->watch, EPOLLOUT) == 0;
+        wanted = jr_loop_add(output->console->loop, &output->watch, EPOLLOUT) == 0;
     else
         jr_loop_remove(output->console->loop, &output->watch);
     output->watched = wanted;
@@ -117,8 +112,7 @@ void jr_console_writer_close(struct jr_console_writer *console)
 }
 
 /* One attempt: bytes taken, or -1 with errno; EAGAIN when it would block. */
-static ssize_t write_once(const struct jr_output *output, const char *bytes,
-                          size_t len)
+static ssize_t write_once(const struct jr_output *output, const char *bytes, size_t len)
 {
     int fd = output->watch.fd;
     if (output->kind == JR_OUTPUT_SOCKET)
@@ -139,8 +133,8 @@ static bool has_reader_left(const struct jr_output *output, int error)
     return error == EPIPE || error == ECONNRESET || output->terminal;
 }
 
-/* Write what can be written now. Returns the bytes that are done; the reader
- * being gone counts as all of them. */
+/* Write what can be written now. Returns the bytes that are done; the reader being gone counts as
+ * all of them. */
 static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
 {
     size_t done = 0;
@@ -169,8 +163,8 @@ static void notify_console_room(struct jr_output *output)
         console->relieved(console->owner, output);
 }
 
-/* Whoever waits for room need not any more. Later, for the write that met the
- * end may be within what such a one does. */
+/* Whoever waits for room need not any more. Later, for the write that met the end may be within
+ * what such a one does. */
 static void tell_of_closed_outputs(void *owner)
 {
     struct jr_console_writer *console = owner;
@@ -185,8 +179,7 @@ static void take_backlog(void *owner, uint32_t events)
     struct jr_output *output = owner;
     size_t left = output->backlog.len - output->taken;
     if (left > 0)
-        output->taken +=
-            write_now(output, output->backlog.data + output->taken, left);
+        output->taken += write_now(output, output->backlog.data + output->taken, left);
     if (output->taken < output->backlog.len)
         return;
     jr_buf_clear(&output->backlog);
@@ -195,8 +188,7 @@ static void take_backlog(void *owner, uint32_t events)
     watch_output(output);
 }
 
-static void write_output(struct jr_output *output, const char *bytes,
-                         size_t len)
+static void write_output(struct jr_output *output, const char *bytes, size_t len)
 {
     if (output->kind == JR_OUTPUT_CLOSED)
         return;
@@ -233,11 +225,10 @@ unsigned jr_console_writer_columns(const struct jr_console_writer *console)
     return size.ws_col > 1 ? size.ws_col - 1U : 79;
 }
 
-/* Draw a line, or with "" erase what is drawn. A line that stands leaves the
- * cursor where it begins: if the terminal becomes narrower and wraps the line,
- * the cursor is still in the first of its rows. */
-static void draw_line(struct jr_console_writer *console, const char *text,
-                      bool stands)
+/* Draw a line, or with "" erase what is drawn. A line that stands leaves the cursor where it
+ * begins: if the terminal becomes narrower and wraps the line, the cursor is still in the first of
+ * its rows. */
+static void draw_line(struct jr_console_writer *console, const char *text, bool stands)
 {
     struct jr_output *output = console->streams[1];
     bool erase = text[0] == '\0';
@@ -247,8 +238,7 @@ static void draw_line(struct jr_console_writer *console, const char *text,
         return;
     struct jr_buf line = JR_BUF_INIT;
     jr_buf_str(&line, stands ? ERASE_BELOW : ERASE);
-    jr_buf_add(&line, text,
-               fit_columns(text, jr_console_writer_columns(console)));
+    jr_buf_add(&line, text, fit_columns(text, jr_console_writer_columns(console)));
     jr_buf_str(&line, stands && !erase ? "\r" : "");
     write_output(output, line.data, line.len);
     jr_buf_release(&line);
@@ -266,8 +256,7 @@ void jr_console_writer_draw(struct jr_console_writer *console, const char *text)
         draw_line(console, text, false);
 }
 
-void jr_console_writer_stand(struct jr_console_writer *console,
-                             const char *text)
+void jr_console_writer_stand(struct jr_console_writer *console, const char *text)
 {
     bool stood = has_standing(console);
     if (!console->streams[1]->terminal || (text[0] == '\0' && !stood))
@@ -277,8 +266,8 @@ void jr_console_writer_stand(struct jr_console_writer *console,
     draw_line(console, text, true);
 }
 
-void jr_console_writer_write(struct jr_console_writer *console, int stream,
-                             const char *bytes, size_t len)
+void jr_console_writer_write(struct jr_console_writer *console, int stream, const char *bytes,
+                             size_t len)
 {
     bool stands = has_standing(console);
     /* What does not go to a terminal does not disturb the line there. */
@@ -325,8 +314,7 @@ bool jr_output_want(struct jr_output *output, bool wanted)
 
 bool jr_console_writer_is_waiting(const struct jr_console_writer *console)
 {
-    return console->outputs[0].backlog.len + console->outputs[1].backlog.len >
-           0;
+    return console->outputs[0].backlog.len + console->outputs[1].backlog.len > 0;
 }
 
 void jr_console_writer_open_gate(struct jr_console_writer *console)

@@ -1,8 +1,7 @@
 /*
- * The console: two outputs that whole lines go to, one temporary or standing
- * line below them on a terminal, and a bounded backlog where the reader is
- * slow. Nothing here blocks, so that a stopped terminal cannot keep jobrun from
- * its work.
+ * The console: two outputs that whole lines go to, one temporary or standing line below them on a
+ * terminal, and a bounded backlog where the reader is slow. Nothing here blocks, so that a stopped
+ * terminal cannot keep jobrun from its work.
  */
 #ifndef JR_CONSOLE_H
 #define JR_CONSOLE_H
@@ -50,30 +49,27 @@ struct jr_console_writer {
 };
 
 /* Begin to write to these descriptors, which stay the caller's; -1: closed. */
-void jr_console_writer_open(struct jr_console_writer *console,
-                            struct jr_loop *loop, int out_fd, int err_fd);
+void jr_console_writer_open(struct jr_console_writer *console, struct jr_loop *loop, int out_fd,
+                            int err_fd);
 
 /* Drop what waits, and free. */
 void jr_console_writer_close(struct jr_console_writer *console);
 
 /* Show bytes, which end a line, on the output of `stream` (0 or 1). */
-void jr_console_writer_write(struct jr_console_writer *console, int stream,
-                             const char *bytes, size_t len);
+void jr_console_writer_write(struct jr_console_writer *console, int stream, const char *bytes,
+                             size_t len);
 
-/* Draw, or with "" erase, the temporary line on the terminal of standard
- * error. `text` is plain and is cut to the terminal's width. */
-void jr_console_writer_draw(struct jr_console_writer *console,
-                            const char *text);
+/* Draw, or with "" erase, the temporary line on the terminal of standard error. `text` is plain and
+ * is cut to the terminal's width. */
+void jr_console_writer_draw(struct jr_console_writer *console, const char *text);
 
-/* Keep `text` as the last line on the terminal of standard error, below all
- * that is written there from now on; "": no more. It takes the place of the
- * temporary line, which is not drawn meanwhile, and is cut like it. Where the
- * terminal becomes narrower, what it wraps of the line is erased with it. */
-void jr_console_writer_stand(struct jr_console_writer *console,
-                             const char *text);
+/* Keep `text` as the last line on the terminal of standard error, below all that is written there
+ * from now on; "": no more. It takes the place of the temporary line, which is not drawn meanwhile,
+ * and is cut like it. Where the terminal becomes narrower, what it wraps of the line is erased with
+ * it. */
+void jr_console_writer_stand(struct jr_console_writer *console, const char *text);
 
-/* The columns that a temporary line may have; 0: standard error is no
- * terminal. */
+/* The columns that a temporary line may have; 0: standard error is no terminal. */
 unsigned jr_console_writer_columns(const struct jr_console_writer *console);
 
 /* How many lines its terminal shows at once; 0: it is none. */
@@ -88,8 +84,8 @@ bool jr_output_is_waiting(const struct jr_output *output);
 /* Whether its reader is gone, so that nothing need be written. */
 bool jr_output_is_closed(const struct jr_output *output);
 
-/* Whether `relieved` is to be called, again and again, while there is room.
- * False where it will not be: of a file, of which there always is. */
+/* Whether `relieved` is to be called, again and again, while there is room. False where it will not
+ * be: of a file, of which there always is. */
 bool jr_output_want(struct jr_output *output, bool wanted);
 
 /* Whether anything waits for any output. */

@@ -19,8 +19,7 @@ static bool is_terminal(const struct jr_feed *feed)
 }
 
 /* Lines that may need changing are rebuilt; the others go as they lie. */
-static bool needs_sanitizing(const struct jr_feed *feed, const char *bytes,
-                             size_t len)
+static bool needs_sanitizing(const struct jr_feed *feed, const char *bytes, size_t len)
 {
     return is_terminal(feed) || memchr(bytes, '\r', len) != NULL;
 }
@@ -28,8 +27,7 @@ static bool needs_sanitizing(const struct jr_feed *feed, const char *bytes,
 static void flush_shown(struct jr_line_writer *lines, int number)
 {
     if (lines->shown.len > 0)
-        jr_console_writer_write(lines->console, number, lines->shown.data,
-                                lines->shown.len);
+        jr_console_writer_write(lines->console, number, lines->shown.data, lines->shown.len);
     lines->stamp[0] = '\0';
     lines->full[number] = jr_output_is_full(lines->console->streams[number]);
     jr_buf_clear(&lines->shown);
@@ -54,10 +52,8 @@ static const char *current_stamp(struct jr_line_writer *lines)
     return lines->stamp;
 }
 
-/* Most of what a line costs beside the kernel's copies is here and in
- * show_unless_hidden. */
-static void show_as_is(struct jr_feed *feed, const char *line, size_t len,
-                       bool whole)
+/* Most of what a line costs beside the kernel's copies is here and in show_unless_hidden. */
+static void show_as_is(struct jr_feed *feed, const char *line, size_t len, bool whole)
 {
     struct jr_buf *out = &feed->lines->shown;
     if (feed->lines->timestamps)
@@ -76,8 +72,8 @@ static void show_as_is(struct jr_feed *feed, const char *line, size_t len,
 }
 
 /* What is left of a line on the console, and what ends it. */
-static void add_changed(struct jr_buf *out, const struct jr_feed *feed,
-                        const char *line, size_t len, bool whole)
+static void add_changed(struct jr_buf *out, const struct jr_feed *feed, const char *line,
+                        size_t len, bool whole)
 {
     line = jr_sanitize_redrawn(line, &len);
     if (is_terminal(feed))
@@ -87,8 +83,7 @@ static void add_changed(struct jr_buf *out, const struct jr_feed *feed,
     jr_buf_str(out, whole ? "\n" : UNFINISHED "\n");
 }
 
-static void show_changed(struct jr_feed *feed, const char *line, size_t len,
-                         bool whole)
+static void show_changed(struct jr_feed *feed, const char *line, size_t len, bool whole)
 {
     struct jr_line_writer *lines = feed->lines;
     jr_buf_str(&lines->shown, current_stamp(lines));
@@ -96,23 +91,21 @@ static void show_changed(struct jr_feed *feed, const char *line, size_t len,
     add_changed(&lines->shown, feed, line, len, whole);
 }
 
-static void collapse_line(struct jr_feed *feed, const char *line, size_t len,
-                          bool whole)
+static void collapse_line(struct jr_feed *feed, const char *line, size_t len, bool whole)
 {
     struct jr_line_writer *lines = feed->lines;
     jr_buf_clear(&lines->line);
     add_changed(&lines->line, feed, line, len, whole);
     if (lines->line.failed)
         return;
-    jr_collapse_add(lines->collapse, &(struct jr_collapse_input){
-                                         .text = lines->line.data,
-                                         .len = lines->line.len,
-                                         .around = feed->rank->around,
-                                         .number = feed->number,
-                                         .rank = feed->rank->rank,
-                                         .most = lines->open[feed->number],
-                                         .wall_ns = wall_ns(lines),
-                                         .place = &feed->place});
+    jr_collapse_add(lines->collapse, &(struct jr_collapse_input){.text = lines->line.data,
+                                                                 .len = lines->line.len,
+                                                                 .around = feed->rank->around,
+                                                                 .number = feed->number,
+                                                                 .rank = feed->rank->rank,
+                                                                 .most = lines->open[feed->number],
+                                                                 .wall_ns = wall_ns(lines),
+                                                                 .place = &feed->place});
 }
 
 static void show_collapsed(void *owner, const struct jr_collapsed *line)
@@ -137,24 +130,22 @@ static void show_collapsed(void *owner, const struct jr_collapsed *line)
 }
 
 /* Whether a line is hidden. A piece of one is hidden if its beginning was. */
-static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
-                      bool whole)
+static bool is_hidden(struct jr_feed *feed, const char *line, size_t len, bool whole)
 {
     struct jr_line_writer *lines = feed->lines;
     if (!jr_filter_is_set(&lines->filter))
         return false;
     line = jr_sanitize_redrawn(line, &len);
-    bool hidden = feed->begun == JR_BEGUN_NOTHING
-                      ? !jr_filter_passes(&lines->filter, line, len)
-                      : feed->begun == JR_BEGUN_HIDDEN;
+    bool hidden = feed->begun == JR_BEGUN_NOTHING ? !jr_filter_passes(&lines->filter, line, len)
+                                                  : feed->begun == JR_BEGUN_HIDDEN;
     feed->begun = JR_BEGUN_NOTHING;
     if (!whole)
         feed->begun = hidden ? JR_BEGUN_HIDDEN : JR_BEGUN_SHOWN;
     return hidden;
 }
 
-static void show_feed_line(struct jr_feed *feed, bool careful, const char *line,
-                           size_t len, bool whole)
+static void show_feed_line(struct jr_feed *feed, bool careful, const char *line, size_t len,
+                           bool whole)
 {
     feed->last = ++feed->lines->count;
     if (feed->lines->collapse != NULL && feed->rank->around[0] != NULL)
@@ -168,15 +159,15 @@ static void show_feed_line(struct jr_feed *feed, bool careful, const char *line,
 }
 
 /* `line` has no newline; a whole one had. */
-static void show_unless_hidden(struct jr_feed *feed, bool careful,
-                               const char *line, size_t len, bool whole)
+static void show_unless_hidden(struct jr_feed *feed, bool careful, const char *line, size_t len,
+                               bool whole)
 {
     if (!is_hidden(feed, line, len, whole))
         show_feed_line(feed, careful, line, len, whole);
 }
 
-/* The unfinished line grows by `len` bytes; out of memory drops them from the
- * console, never from the file. */
+/* The unfinished line grows by `len` bytes; out of memory drops them from the console, never from
+ * the file. */
 static void keep_unfinished(struct jr_feed *feed, const char *bytes, size_t len)
 {
     feed->rest_bytes += len;
@@ -203,15 +194,14 @@ static void forget_unfinished(struct jr_feed *feed)
 static void show_rest(struct jr_feed *feed, bool whole)
 {
     if (feed->rest_len > 0)
-        show_unless_hidden(feed,
-                           needs_sanitizing(feed, feed->rest, feed->rest_len),
-                           feed->rest, feed->rest_len, whole);
+        show_unless_hidden(feed, needs_sanitizing(feed, feed->rest, feed->rest_len), feed->rest,
+                           feed->rest_len, whole);
     flush_shown(feed->lines, feed->number);
     forget_unfinished(feed);
 }
 
-/* A line that redraws itself is not shown each time: on a terminal, its current
- * state is shown below the others until it is finished. */
+/* A line that redraws itself is not shown each time: on a terminal, its current state is shown
+ * below the others until it is finished. */
 static void show_rest_in_place(struct jr_feed *feed)
 {
     struct jr_line_writer *lines = feed->lines;
@@ -220,8 +210,8 @@ static void show_rest_in_place(struct jr_feed *feed)
     struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, feed->rank->prefix);
     jr_sanitize_line(&text, line, len, false);
-    if (!text.failed && (!jr_filter_is_set(&lines->filter) ||
-                         jr_filter_passes(&lines->filter, line, len)))
+    if (!text.failed &&
+        (!jr_filter_is_set(&lines->filter) || jr_filter_passes(&lines->filter, line, len)))
         jr_console_writer_draw(lines->console, text.data);
     jr_buf_release(&text);
     if (line > feed->rest)
@@ -235,8 +225,7 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
 {
     struct jr_line_writer *lines = feed->lines;
     keep_unfinished(feed, bytes, len);
-    bool redrawn =
-        feed->rest_len > 0 && memchr(feed->rest, '\r', feed->rest_len) != NULL;
+    bool redrawn = feed->rest_len > 0 && memchr(feed->rest, '\r', feed->rest_len) != NULL;
     if (redrawn)
         show_rest_in_place(feed);
     if (feed->rest_len >= LINE_MOST) {
@@ -262,8 +251,7 @@ static bool is_feed_full(const struct jr_feed *feed)
 }
 
 /* Show the whole lines; returns where those end that were taken. */
-static const char *show_whole_lines(struct jr_feed *feed, const char *at,
-                                    const char *end)
+static const char *show_whole_lines(struct jr_feed *feed, const char *at, const char *end)
 {
     const char *line = memchr(at, '\n', (size_t)(end - at));
     bool careful = needs_sanitizing(feed, at, (size_t)(end - at));
@@ -322,8 +310,8 @@ void jr_feed_end(struct jr_feed *feed)
         feed->lines->open[feed->number]--;
 }
 
-/* Show the lines that have been unfinished for long enough, and look again when
- * the next one will be. */
+/* Show the lines that have been unfinished for long enough, and look again when the next one will
+ * be. */
 static void on_partial(void *owner)
 {
     struct jr_line_writer *lines = owner;
@@ -349,8 +337,7 @@ static bool is_stream_waiting(void *owner, int number)
 }
 
 int jr_line_writer_open(struct jr_line_writer *lines, struct jr_loop *loop,
-                        struct jr_console_writer *console,
-                        const struct jr_plan *plan, bool color)
+                        struct jr_console_writer *console, const struct jr_plan *plan, bool color)
 {
     const struct jr_console *policy = &plan->policy->console;
     *lines = (struct jr_line_writer){
@@ -381,10 +368,8 @@ struct jr_feed *jr_line_writer_feed(struct jr_line_writer *lines, uint32_t i,
                                     const struct jr_plan_rank *rank, int number)
 {
     struct jr_feed *feed = &lines->feeds[2 * i + (uint32_t)number];
-    *feed = (struct jr_feed){.lines = lines,
-                             .rank = rank,
-                             .prefix_len = strlen(rank->prefix),
-                             .number = number};
+    *feed = (struct jr_feed){
+        .lines = lines, .rank = rank, .prefix_len = strlen(rank->prefix), .number = number};
     lines->open[number]++;
     return feed;
 }
@@ -398,6 +383,5 @@ void jr_line_writer_close(struct jr_line_writer *lines)
     for (uint32_t i = 0; lines->feeds != NULL && i < lines->feed_count; i++)
         free(lines->feeds[i].rest);
     free(lines->feeds);
-    *lines =
-        (struct jr_line_writer){.filter = {.limited = lines->filter.limited}};
+    *lines = (struct jr_line_writer){.filter = {.limited = lines->filter.limited}};
 }

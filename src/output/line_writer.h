@@ -1,7 +1,6 @@
 /*
- * The ranks' bytes as lines on the console: whole, with a prefix, made safe for
- * a terminal; those that are filtered out left out, equal ones of several ranks
- * collapsed into one.
+ * The ranks' bytes as lines on the console: whole, with a prefix, made safe for a terminal; those
+ * that are filtered out left out, equal ones of several ranks collapsed into one.
  */
 #ifndef JR_LINE_WRITER_H
 #define JR_LINE_WRITER_H
@@ -38,8 +37,8 @@ struct jr_line_writer {
     struct jr_timer partial;
     uint64_t partial_ns;
     bool timestamps, color;
-    bool late; /* streams that have ended may have lines in common with others
-                  that have not */
+    bool late;           /* streams that have ended may have lines in common with others
+                            that have not */
     struct jr_buf shown; /* lines on their way to the console */
     struct jr_buf line;  /* one that is going to be collapsed */
     char stamp[34];
@@ -54,22 +53,19 @@ struct jr_line_writer {
 /* `loop` NULL: for what came long ago, of which nothing is shown for the time
  * that it has waited. Returns 0, or -1 with errno; close it in both cases. */
 int jr_line_writer_open(struct jr_line_writer *lines, struct jr_loop *loop,
-                        struct jr_console_writer *console,
-                        const struct jr_plan *plan, bool color);
+                        struct jr_console_writer *console, const struct jr_plan *plan, bool color);
 
 /* Begin the stream `number` of `rank`, the plan's number `i`; plan->count is
  * its setup, whose lines are not collapsed (it has nothing around its number).
  */
 struct jr_feed *jr_line_writer_feed(struct jr_line_writer *lines, uint32_t i,
-                                    const struct jr_plan_rank *rank,
-                                    int number);
+                                    const struct jr_plan_rank *rank, int number);
 
-/* What the stream wrote. Returns how many bytes were taken: while the console
- * is full none, and the lines are to come again once it has room. */
+/* What the stream wrote. Returns how many bytes were taken: while the console is full none, and the
+ * lines are to come again once it has room. */
 size_t jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len);
 
-/* More of it waits elsewhere, so that an unfinished line says nothing; or does
- * no more. */
+/* More of it waits elsewhere, so that an unfinished line says nothing; or does no more. */
 void jr_feed_hold(struct jr_feed *feed, bool held);
 
 /* A line of jobrun's own among those of the stream, without its newline. */

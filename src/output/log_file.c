@@ -62,8 +62,7 @@ static void close_log_files(struct jr_log_file *file)
 static void make_pool_room(struct jr_log_file *file, unsigned count)
 {
     struct jr_logfiles *all = file->all;
-    while (all->open + count > all->most && all->oldest != NULL &&
-           all->oldest != file)
+    while (all->open + count > all->most && all->oldest != NULL && all->oldest != file)
         close_log_files(all->oldest);
 }
 
@@ -74,23 +73,20 @@ static int name_next_file(const char *path, char ret[static PATH_MAX])
     return len < PATH_MAX ? 0 : -1;
 }
 
-/* A rank could have put anything there, before or since: what would block, or
- * is no plain file, is refused. */
-static int open_plain(const struct jr_logfiles *all, const char *path,
-                      int flags)
+/* A rank could have put anything there, before or since: what would block, or is no plain file, is
+ * refused. */
+static int open_plain(const struct jr_logfiles *all, const char *path, int flags)
 {
     struct stat st;
     JR_CLOSE int fd =
-        jr_open_beneath(all->dir_fd, path,
-                        flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, all->mode);
+        jr_open_beneath(all->dir_fd, path, flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, all->mode);
     if (fd < 0 || fstat(fd, &st) != 0)
         return -1;
     errno = EINVAL;
     return S_ISREG(st.st_mode) ? jr_steal_fd(&fd) : -1;
 }
 
-static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
-                       int *ret_fd)
+static int open_pooled(struct jr_logfiles *all, const char *path, int flags, int *ret_fd)
 {
     if (*ret_fd >= 0)
         return 0;
@@ -99,8 +95,8 @@ static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
     return *ret_fd < 0 ? -1 : 0;
 }
 
-/* Whether what stands where the file is made is somebody else's, or elsewhere
- * too. Later it may have another name: whoever saves a copy can make one. */
+/* Whether what stands where the file is made is somebody else's, or elsewhere too. Later it may
+ * have another name: whoever saves a copy can make one. */
 static bool is_taken(int fd)
 {
     struct stat st;
@@ -131,32 +127,28 @@ static int reopen_log(struct jr_log_file *file)
 
 /* The limit. */
 
-/* The least that is kept of the end; a file has up to twice as much, and the
- * slack of its cuts. */
+/* The least that is kept of the end; a file has up to twice as much, and the slack of its cuts. */
 static uint64_t least_tail_bytes(const struct jr_log_file *file)
 {
     return (file->limit - jr_log_gap_head(file->limit) - 4 * JR_LOG_SLACK) / 2;
 }
 
-/* Where in the stream something happens next: FILE.next begins, or takes
- * FILE's place; for the first time only when FILE may not grow any more. */
+/* Where in the stream something happens next: FILE.next begins, or takes FILE's place; for the
+ * first time only when FILE may not grow any more. */
 static uint64_t next_step(const struct jr_log_file *file)
 {
     uint64_t tail = least_tail_bytes(file);
     if (file->next_cut == 0)
-        return file->cut == 0 ? jr_log_gap_head(file->limit) + tail
-                              : file->replaced;
+        return file->cut == 0 ? jr_log_gap_head(file->limit) + tail : file->replaced;
     return file->cut == 0 ? file->limit : file->next_cut + tail;
 }
 
-/* The bytes of the beginning up to its last newline, of which there should be
- * one near the end. */
+/* The bytes of the beginning up to its last newline, of which there should be one near the end. */
 static int measure_head(struct jr_log_file *file, int from)
 {
     char bytes[JR_LOG_SLACK];
     uint64_t most = jr_log_gap_head(file->limit);
-    ssize_t len =
-        pread(from, bytes, JR_LOG_SLACK, (off_t)(most - JR_LOG_SLACK));
+    ssize_t len = pread(from, bytes, JR_LOG_SLACK, (off_t)(most - JR_LOG_SLACK));
     if (len != JR_LOG_SLACK) {
         errno = len < 0 ? errno : EIO;
         return -1;
@@ -173,8 +165,7 @@ static int copy_head(const struct jr_log_file *file, int from, int to)
     char bytes[64U << 10];
     for (uint64_t at = 0; at < file->head;) {
         uint64_t left = file->head - at;
-        ssize_t len = pread(
-            from, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)at);
+        ssize_t len = pread(from, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)at);
         if (len <= 0) {
             errno = len < 0 ? errno : EIO;
             return -1;
@@ -190,9 +181,8 @@ static int write_marker(struct jr_log_file *file, int from, int to)
 {
     char text[MARKER_MOST], last = '\n';
     (void)pread(from, &last, 1, (off_t)file->head - 1);
-    int len = snprintf(text, sizeof text, "%s%s%" PRIu64 "%s",
-                       last == '\n' ? "" : "\n", JR_LOG_GAP_BEGIN,
-                       file->total - file->head, JR_LOG_GAP_END);
+    int len = snprintf(text, sizeof text, "%s%s%" PRIu64 "%s", last == '\n' ? "" : "\n",
+                       JR_LOG_GAP_BEGIN, file->total - file->head, JR_LOG_GAP_END);
     file->next_marker = (uint64_t)len;
     return jr_io_write_all(to, text, (size_t)len);
 }
@@ -233,10 +223,9 @@ static int replace_log(struct jr_log_file *file)
     return 0;
 }
 
-/* How much of what came is written before the next step is looked at. Beyond
- * one it is the rest of a line. */
-static size_t piece_size(const struct jr_log_file *file, const char *bytes,
-                         size_t len)
+/* How much of what came is written before the next step is looked at. Beyond one it is the rest of
+ * a line. */
+static size_t piece_size(const struct jr_log_file *file, const char *bytes, size_t len)
 {
     if (file->limit == 0)
         return len;
@@ -258,17 +247,15 @@ static int advance_log(struct jr_log_file *file)
     if (file->next_cut != 0 && replace_log(file) != 0)
         return -1;
     uint64_t step = next_step(file);
-    if (file->total >= step + JR_LOG_SLACK ||
-        (file->total >= step && file->last == '\n'))
+    if (file->total >= step + JR_LOG_SLACK || (file->total >= step && file->last == '\n'))
         return begin_next_file(file);
     return 0;
 }
 
-void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
-                       const char *path, uint64_t limit)
+void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all, const char *path,
+                       uint64_t limit)
 {
-    *file = (struct jr_log_file){
-        .all = all, .path = path, .limit = limit, .fd = -1, .next_fd = -1};
+    *file = (struct jr_log_file){.all = all, .path = path, .limit = limit, .fd = -1, .next_fd = -1};
 }
 
 void jr_log_file_make(struct jr_log_file *file)
@@ -287,8 +274,7 @@ int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len)
         size_t size = piece_size(file, bytes, len);
         if (jr_io_write_all(file->fd, bytes, size) != 0)
             return -1;
-        if (file->next_cut != 0 &&
-            jr_io_write_all(file->next_fd, bytes, size) != 0)
+        if (file->next_cut != 0 && jr_io_write_all(file->next_fd, bytes, size) != 0)
             return -1;
         file->total += size;
         file->last = bytes[size - 1];
@@ -305,8 +291,7 @@ uint64_t jr_log_file_dropped(const struct jr_log_file *file)
 
 struct jr_log_file_span jr_log_file_span(const struct jr_log_file *file)
 {
-    return (struct jr_log_file_span){file->total, file->head, file->cut,
-                                     file->marker};
+    return (struct jr_log_file_span){file->total, file->head, file->cut, file->marker};
 }
 
 uint64_t jr_log_file_gap(const struct jr_log_file_span *span, uint64_t at)
@@ -315,17 +300,14 @@ uint64_t jr_log_file_gap(const struct jr_log_file_span *span, uint64_t at)
 }
 
 ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
-                         const struct jr_log_file_span *span, uint64_t at,
-                         void *bytes, size_t len)
+                         const struct jr_log_file_span *span, uint64_t at, void *bytes, size_t len)
 {
     bool before = span->cut != 0 && at < span->head;
     uint64_t left = (before ? span->head : span->total) - at;
     if (span->cut != 0 && !before)
         at = span->head + span->marker + (at - span->cut);
     JR_CLOSE int fd = open_plain(all, path, O_RDONLY);
-    return fd < 0
-               ? -1
-               : pread(fd, bytes, left < len ? (size_t)left : len, (off_t)at);
+    return fd < 0 ? -1 : pread(fd, bytes, left < len ? (size_t)left : len, (off_t)at);
 }
 
 void jr_log_file_tidy(int dir_fd, const char *path)

@@ -1,22 +1,20 @@
 /*
- * The log files of the streams that the runner moves: exactly the rank's bytes,
- * except for `log_limit`.
+ * The log files of the streams that the runner moves: exactly the rank's bytes, except for
+ * `log_limit`.
  *
- * With a limit the file keeps the stream's beginning, 1 MiB or half of the
- * limit, and its end. When there is more, a second file FILE.next is written
- * besides: the beginning, a line that says how much is left out, and what comes
- * from then on. Once that has enough of the end, it takes the first one's place
- * by rename(2). So the file makes sense at any moment, however jobrun may
- * have ended, no byte is written more than twice, and nothing is held in
- * memory. Where there are newlines, the cuts are at them.
+ * With a limit the file keeps the stream's beginning, 1 MiB or half of the limit, and its end. When
+ * there is more, a second file FILE.next is written besides: the beginning, a line that says how
+ * much is left out, and what comes from then on. Once that has enough of the end, it takes the
+ * first one's place by rename(2). So the file makes sense at any moment, however jobrun may have
+ * ended, no byte is written more than twice, and nothing is held in memory. Where there are
+ * newlines, the cuts are at them.
  *
- * A file is made with the first byte that is written to it, or when
- * jr_log_file_make says so: most short ranks write nothing to one of their
- * streams, or to both, and on a disk a file costs more than all else about
- * them.
+ * A file is made with the first byte that is written to it, or when jr_log_file_make says so: most
+ * short ranks write nothing to one of their streams, or to both, and on a disk a file costs more
+ * than all else about them.
  *
- * Descriptors are borrowed: more than `most` are never open; what was written
- * to least recently is closed, and opened again when it is written to.
+ * Descriptors are borrowed: more than `most` are never open; what was written to least recently is
+ * closed, and opened again when it is written to.
  */
 #ifndef JR_LOG_FILE_H
 #define JR_LOG_FILE_H
@@ -46,28 +44,28 @@ struct jr_log_file {
     bool made;       /* it is there */
     int fd, next_fd; /* -1: closed at the moment */
     struct jr_log_file *newer, *older;
-    uint64_t total;    /* bytes that came */
-    uint64_t cut;      /* where in the stream the file goes on after its gap */
-    uint64_t replaced; /* where in the stream FILE was last replaced */
-    uint64_t next_cut; /* the same of FILE.next; 0: there is none */
-    uint64_t head;     /* bytes of the beginning that are kept, once cut */
+    uint64_t total;               /* bytes that came */
+    uint64_t cut;                 /* where in the stream the file goes on after its gap */
+    uint64_t replaced;            /* where in the stream FILE was last replaced */
+    uint64_t next_cut;            /* the same of FILE.next; 0: there is none */
+    uint64_t head;                /* bytes of the beginning that are kept, once cut */
     uint64_t marker, next_marker; /* bytes of the line at the gap */
     char last;                    /* byte that came */
 };
 
-#define JR_LOG_FILE_NONE                                                       \
-    {                                                                          \
-        .fd = -1, .next_fd = -1                                                \
+#define JR_LOG_FILE_NONE                                                                           \
+    {                                                                                              \
+        .fd = -1, .next_fd = -1                                                                    \
     }
 
 /* Begin with the file `path` (borrowed). Where a plain file of ours is there by
  * the time it is made, of another stream or of the rank, it is added to.
  * `limit` is 0, or JR_LOG_LIMIT_LEAST at least. */
-void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
-                       const char *path, uint64_t limit);
+void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all, const char *path,
+                       uint64_t limit);
 
-/* Make the file now, for those who look for it, although nothing is written to
- * it yet. What keeps it from being made is told by the first write. */
+/* Make the file now, for those who look for it, although nothing is written to it yet. What keeps
+ * it from being made is told by the first write. */
 void jr_log_file_make(struct jr_log_file *file);
 
 /* Append. Returns 0, or -1 with errno. */
@@ -76,9 +74,8 @@ int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len);
 /* How many bytes the file lacks for the limit's sake. */
 uint64_t jr_log_file_dropped(const struct jr_log_file *file);
 
-/* Which part of its stream a file has: `total` bytes arrived; if `cut` is not
- * 0, those from `head` to `cut` are left out, and a line of `marker` bytes
- * takes their place. */
+/* Which part of its stream a file has: `total` bytes arrived; if `cut` is not 0, those from `head`
+ * to `cut` are left out, and a line of `marker` bytes takes their place. */
 struct jr_log_file_span {
     uint64_t total, head, cut, marker;
 };
@@ -89,15 +86,13 @@ struct jr_log_file_span jr_log_file_span(const struct jr_log_file *file);
 /* How many bytes of the stream are left out from `at` on; 0: none. */
 uint64_t jr_log_file_gap(const struct jr_log_file_span *span, uint64_t at);
 
-/* Read up to `len` bytes of the stream from `at` on, if there is no gap, from
- * the file `path`. Returns how many, 0 where they are not there, or -1 with
- * errno. */
+/* Read up to `len` bytes of the stream from `at` on, if there is no gap, from the file `path`.
+ * Returns how many, 0 where they are not there, or -1 with errno. */
 ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
-                         const struct jr_log_file_span *span, uint64_t at,
-                         void *bytes, size_t len);
+                         const struct jr_log_file_span *span, uint64_t at, void *bytes, size_t len);
 
-/* Remove the FILE.next of `path` that a runner left which was killed: all that
- * it holds is in FILE. */
+/* Remove the FILE.next of `path` that a runner left which was killed: all that it holds is in
+ * FILE. */
 void jr_log_file_tidy(int dir_fd, const char *path);
 
 /* Close. A file that was never begun, or has ended, is none: nothing happens.

@@ -16,8 +16,7 @@ uint64_t jr_log_gap_head(uint64_t limit)
 
 void jr_log_gap_print(struct jr_buf *out, uint64_t dropped)
 {
-    jr_buf_printf(out, "%s%" PRIu64 "%s", JR_LOG_GAP_BEGIN, dropped,
-                  JR_LOG_GAP_END);
+    jr_buf_printf(out, "%s%" PRIu64 "%s", JR_LOG_GAP_BEGIN, dropped, JR_LOG_GAP_END);
 }
 
 /* A line that begins at `line`, in a text that ends with NUL. */

@@ -24,11 +24,11 @@ enum part {
     PARTS
 };
 
-/* The parts that are left out where there is too little room, in this order;
- * the step is not among them. */
-static const enum part least_first[] = {
-    PART_METRICS + 2, PART_METRICS + 1, PART_BEHIND,  PART_NAME, PART_METRICS,
-    PART_RATE,        PART_BAR,         PART_PERCENT, PART_LEFT};
+/* The parts that are left out where there is too little room, in this order; the step is not among
+ * them. */
+static const enum part least_first[] = {PART_METRICS + 2, PART_METRICS + 1, PART_BEHIND,
+                                        PART_NAME,        PART_METRICS,     PART_RATE,
+                                        PART_BAR,         PART_PERCENT,     PART_LEFT};
 
 struct bar_line {
     const struct jr_progress_bar *bar;
@@ -59,9 +59,8 @@ static size_t bar_line_width(const struct bar_line *line)
 /* Leave out parts until the line fits, then give the bar what room is left. */
 static void fit_line(struct bar_line *line, unsigned columns)
 {
-    for (size_t i = 0; i < sizeof least_first / sizeof *least_first &&
-                       bar_line_width(line) > columns;
-         i++) {
+    for (size_t i = 0;
+         i < sizeof least_first / sizeof *least_first && bar_line_width(line) > columns; i++) {
         if (least_first[i] == PART_BAR)
             line->width = 0;
         else
@@ -69,8 +68,7 @@ static void fit_line(struct bar_line *line, unsigned columns)
     }
     if (bar_line_width(line) > columns)
         jr_buf_clear(&line->texts[PART_STEP]);
-    while (line->width > 0 && line->width < BAR_MOST &&
-           bar_line_width(line) < columns)
+    while (line->width > 0 && line->width < BAR_MOST && bar_line_width(line) < columns)
         line->width++;
 }
 
@@ -100,8 +98,7 @@ static void add_rate(struct jr_buf *out, double rate)
     if (!(rate > 0) || !isfinite(1 / rate))
         return;
     if (rate >= 1)
-        jr_buf_printf(out, rate >= 99.95 ? "%.0f steps/s" : "%.1f steps/s",
-                      rate);
+        jr_buf_printf(out, rate >= 99.95 ? "%.0f steps/s" : "%.1f steps/s", rate);
     else if (1 / rate < 10)
         jr_buf_printf(out, "%.1f s/step", 1 / rate);
     else if (1 / rate < 1e9) {
@@ -116,8 +113,7 @@ static void add_left(struct jr_buf *out, const struct jr_progress_bar *bar)
     const uint64_t second = UINT64_C(1000000000);
     if (!bar->timed)
         return;
-    uint64_t seconds =
-        bar->left_ns / second + (bar->left_ns % second >= second / 2);
+    uint64_t seconds = bar->left_ns / second + (bar->left_ns % second >= second / 2);
     if (seconds >= 3600)
         seconds -= seconds % 60;
     jr_buf_str(out, "left ");
@@ -144,21 +140,18 @@ static void make_parts(struct bar_line *line)
     jr_buf_printf(&line->texts[PART_STEP], "step %" PRId64, bar->step);
     if (bar->of > 0) {
         jr_buf_printf(&line->texts[PART_STEP], "/%" PRId64, bar->of);
-        jr_buf_printf(&line->texts[PART_PERCENT], "%u %%",
-                      (unsigned)(100 * part_done(bar)));
+        jr_buf_printf(&line->texts[PART_PERCENT], "%u %%", (unsigned)(100 * part_done(bar)));
         line->width = BAR_LEAST;
     }
     add_rate(&line->texts[PART_RATE], bar->rate);
     add_left(&line->texts[PART_LEFT], bar);
     add_metrics(line);
     if (bar->behind > 0)
-        jr_buf_printf(&line->texts[PART_BEHIND],
-                      "rank %" PRIu32 " is %" PRId64 " step%s behind",
+        jr_buf_printf(&line->texts[PART_BEHIND], "rank %" PRIu32 " is %" PRId64 " step%s behind",
                       bar->slowest, bar->behind, bar->behind == 1 ? "" : "s");
 }
 
-static void join_parts(struct jr_buf *out, const struct bar_line *line,
-                       bool plain)
+static void join_parts(struct jr_buf *out, const struct bar_line *line, bool plain)
 {
     size_t begin = out->len;
     for (enum part part = 0; part < PARTS; part++) {
@@ -175,8 +168,8 @@ static void join_parts(struct jr_buf *out, const struct bar_line *line,
     }
 }
 
-void jr_progress_bar_add(struct jr_buf *out, const struct jr_progress_bar *bar,
-                         unsigned columns, bool plain)
+void jr_progress_bar_add(struct jr_buf *out, const struct jr_progress_bar *bar, unsigned columns,
+                         bool plain)
 {
     struct bar_line line = {.bar = bar};
     make_parts(&line);
@@ -189,33 +182,29 @@ void jr_progress_bar_add(struct jr_buf *out, const struct jr_progress_bar *bar,
 }
 
 /* The metrics that have a value. Returns how many. */
-static size_t list_metrics(
-    struct jr_progress_metric ret[static JR_METRICS_MOST],
-    const struct jr_progress *progress)
+static size_t list_metrics(struct jr_progress_metric ret[static JR_METRICS_MOST],
+                           const struct jr_progress *progress)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < progress->names_count; i++)
         if ((progress->job.metrics & UINT32_C(1) << i) != 0)
-            ret[count++] = (struct jr_progress_metric){progress->names[i],
-                                                       progress->job.values[i]};
+            ret[count++] = (struct jr_progress_metric){progress->names[i], progress->job.values[i]};
     return count;
 }
 
-void jr_progress_bar_of(
-    struct jr_progress_bar *ret,
-    struct jr_progress_metric metrics[static JR_METRICS_MOST], const char *name,
-    const struct jr_progress *progress)
+void jr_progress_bar_of(struct jr_progress_bar *ret,
+                        struct jr_progress_metric metrics[static JR_METRICS_MOST], const char *name,
+                        const struct jr_progress *progress)
 {
     const struct jr_steps *job = &progress->job;
-    *ret = (struct jr_progress_bar){
-        .name = name,
-        .step = job->step,
-        .of = job->of,
-        .rate = job->rate,
-        .metrics = metrics,
-        .metrics_count = list_metrics(metrics, progress),
-        .slowest = progress->slowest,
-        .behind = progress->all ? progress->behind : 0};
+    *ret = (struct jr_progress_bar){.name = name,
+                                    .step = job->step,
+                                    .of = job->of,
+                                    .rate = job->rate,
+                                    .metrics = metrics,
+                                    .metrics_count = list_metrics(metrics, progress),
+                                    .slowest = progress->slowest,
+                                    .behind = progress->all ? progress->behind : 0};
     ret->timed = ret->step < ret->of && jr_steps_left(job, &ret->left_ns);
 }
 

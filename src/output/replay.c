@@ -86,29 +86,24 @@ static void copy_plan(struct jr_replay_part *part, const struct jr_plan *plan)
 {
     struct jr_arena *arena = &part->arena;
     const struct jr_console *console = &plan->policy->console;
-    struct jr_plan_rank *ranks =
-        jr_arena_array(arena, plan->count, sizeof *ranks);
+    struct jr_plan_rank *ranks = jr_arena_array(arena, plan->count, sizeof *ranks);
     for (uint32_t i = 0; i < plan->count && ranks != NULL; i++)
         copy_rank(&ranks[i], &plan->ranks[plan->first + i], arena);
     part->policy = (struct jr_policy){.console = *console};
     part->policy.console.show = jr_arena_strdup(arena, console->show);
     part->policy.console.hide = jr_arena_strdup(arena, console->hide);
-    part->plan = (struct jr_plan){
-        .policy = &part->policy, .ranks = ranks, .count = plan->count};
+    part->plan = (struct jr_plan){.policy = &part->policy, .ranks = ranks, .count = plan->count};
 }
 
-static void copy_streams(struct jr_replay_part *part,
-                         const struct jr_remainder *left)
+static void copy_streams(struct jr_replay_part *part, const struct jr_remainder *left)
 {
     struct jr_arena *arena = &part->arena;
-    const char *tail =
-        left->pending + left->pending_len[0] + left->pending_len[1];
+    const char *tail = left->pending + left->pending_len[0] + left->pending_len[1];
     part->streams = jr_arena_array(arena, left->count, sizeof *part->streams);
     part->count = part->streams == NULL ? 0 : left->count;
     for (uint32_t i = 0; i < part->count; i++) {
         struct jr_follower *stream = &part->streams[i];
-        *stream =
-            (struct jr_follower){.shown = left->streams[i], .ended = true};
+        *stream = (struct jr_follower){.shown = left->streams[i], .ended = true};
         if (!stream->shown.behind)
             continue;
         jr_buf_add(&stream->tail, tail, stream->shown.tail);
@@ -177,15 +172,14 @@ static void begin_part(struct jr_replay *replay, struct jr_replay_part *part)
 {
     for (int i = 0; i < 2; i++)
         if (part->text[i].len > 0)
-            jr_console_writer_write(&replay->console, i, part->text[i].data,
-                                    part->text[i].len);
+            jr_console_writer_write(&replay->console, i, part->text[i].data, part->text[i].len);
     jr_buf_clear(&part->text[0]);
     jr_buf_clear(&part->text[1]);
     if (part->begun || part->count == 0)
         return;
     part->begun = true;
-    if (jr_line_writer_open(&part->lines, NULL, &replay->console, &part->plan,
-                            replay->color) != 0) {
+    if (jr_line_writer_open(&part->lines, NULL, &replay->console, &part->plan, replay->color) !=
+        0) {
         drop_streams(part);
         return;
     }
@@ -210,8 +204,7 @@ static bool is_part_busy(const struct jr_replay_part *part)
 /* Go from part to part as far as nothing has to wait. */
 static void show_replay_parts(struct jr_replay *replay)
 {
-    while (replay->first != NULL &&
-           !jr_console_writer_is_waiting(&replay->console)) {
+    while (replay->first != NULL && !jr_console_writer_is_waiting(&replay->console)) {
         begin_part(replay, replay->first);
         if (is_part_busy(replay->first))
             return;
@@ -238,8 +231,7 @@ void jr_replay_turn(struct jr_replay *replay)
 
 bool jr_replay_is_done(const struct jr_replay *replay)
 {
-    return replay->first == NULL &&
-           !jr_console_writer_is_waiting(&replay->console);
+    return replay->first == NULL && !jr_console_writer_is_waiting(&replay->console);
 }
 
 /* The end. */
@@ -247,8 +239,7 @@ bool jr_replay_is_done(const struct jr_replay *replay)
 static void end_files(struct jr_replay *replay)
 {
     replay->ended = true;
-    for (struct jr_replay_part *part = replay->first; part != NULL;
-         part = part->next) {
+    for (struct jr_replay_part *part = replay->first; part != NULL; part = part->next) {
         replay->cut = replay->cut || part->count > 0;
         drop_streams(part);
     }
@@ -290,8 +281,7 @@ static size_t count_backlog(const struct jr_replay *replay)
 {
     size_t len = 0;
     for (int i = 0; i < 2; i++)
-        len += replay->console.outputs[i].backlog.len -
-               replay->console.outputs[i].taken;
+        len += replay->console.outputs[i].backlog.len - replay->console.outputs[i].taken;
     return len;
 }
 
@@ -299,24 +289,20 @@ static size_t count_backlog(const struct jr_replay *replay)
 static void grant_replay_time(struct jr_replay *replay, size_t before)
 {
     uint64_t now = jr_clock_ns(), at = now + STALL_NS;
-    if (!replay->hurried || replay->patience.at == 0 ||
-        count_backlog(replay) == before)
+    if (!replay->hurried || replay->patience.at == 0 || count_backlog(replay) == before)
         return;
     replay->patience.at = at < replay->limit_ns ? at : replay->limit_ns;
 }
 
-static bool watch_replay_signals(struct jr_replay *replay,
-                                 const struct jr_policy *policy,
+static bool watch_replay_signals(struct jr_replay *replay, const struct jr_policy *policy,
                                  const sigset_t *ignored)
 {
     sigset_t set;
     jr_signals_make(&replay->uses, policy, ignored);
     jr_signals_set(&replay->uses, &set);
     replay->signals =
-        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-                          on_replay_signal, replay};
-    return replay->signals.fd >= 0 &&
-           jr_loop_add(&replay->loop, &replay->signals, EPOLLIN) == 0;
+        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_replay_signal, replay};
+    return replay->signals.fd >= 0 && jr_loop_add(&replay->loop, &replay->signals, EPOLLIN) == 0;
 }
 
 void jr_replay_finish(struct jr_replay *replay, const struct jr_policy *policy,
@@ -326,8 +312,7 @@ void jr_replay_finish(struct jr_replay *replay, const struct jr_policy *policy,
     if (jr_replay_is_done(replay) || replay->loop.epoll_fd < 0)
         return;
     struct sigaction on_pipe;
-    (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN},
-                    &on_pipe);
+    (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &on_pipe);
     bool watched = watch_replay_signals(replay, policy, ignored);
     if (!watched || replay->hurried)
         jr_replay_hurry(replay);
@@ -342,16 +327,14 @@ void jr_replay_finish(struct jr_replay *replay, const struct jr_policy *policy,
     (void)sigaction(SIGPIPE, &on_pipe, NULL);
 }
 
-int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
-                   bool color)
+int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd, bool color)
 {
-    *replay =
-        (struct jr_replay){.loop = {.epoll_fd = -1},
-                           .files = {.dir_fd = dir_fd},
-                           .color = color,
-                           .signals = {.fd = -1},
-                           .patience = {.due = on_impatience, .owner = replay},
-                           .bytes = malloc(JR_CATCH_UP_STEP)};
+    *replay = (struct jr_replay){.loop = {.epoll_fd = -1},
+                                 .files = {.dir_fd = dir_fd},
+                                 .color = color,
+                                 .signals = {.fd = -1},
+                                 .patience = {.due = on_impatience, .owner = replay},
+                                 .bytes = malloc(JR_CATCH_UP_STEP)};
     if (replay->bytes == NULL || jr_loop_open(&replay->loop) != 0)
         return -1;
     jr_loop_timer(&replay->loop, &replay->patience);

@@ -1,8 +1,7 @@
 /*
- * Escape sequences by ECMA-48: CSI is ESC [, parameters 0x30-0x3f,
- * intermediates 0x20-0x2f, one final byte; OSC, DCS, SOS, PM and APC run to
- * ST (ESC \) or, as xterm has it, BEL; any other ESC takes intermediates and
- * one byte.
+ * Escape sequences by ECMA-48: CSI is ESC [, parameters 0x30-0x3f, intermediates 0x20-0x2f, one
+ * final byte; OSC, DCS, SOS, PM and APC run to ST (ESC \) or, as xterm has it, BEL; any other ESC
+ * takes intermediates and one byte.
  */
 #include "output/sanitize.h"
 
@@ -27,8 +26,7 @@ const char *jr_sanitize_redrawn(const char *line, size_t *len)
     return line + start;
 }
 
-static size_t skip_bytes_within(const char *text, size_t len, size_t at,
-                                char low, char high)
+static size_t skip_bytes_within(const char *text, size_t len, size_t at, char low, char high)
 {
     while (at < len && text[at] >= low && text[at] <= high)
         at++;
@@ -75,8 +73,7 @@ static size_t add_character(struct jr_buf *out, const char *text, size_t len)
     return size == 0 ? 1 : size;
 }
 
-void jr_sanitize_line(struct jr_buf *out, const char *line, size_t len,
-                      bool color)
+void jr_sanitize_line(struct jr_buf *out, const char *line, size_t len, bool color)
 {
     bool colored = false;
     size_t at = 0;

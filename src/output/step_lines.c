@@ -14,9 +14,9 @@
 
 enum { LIMITED_MOST = 100, SHOWN_MOST = 40, NUMBER_MOST = 64 };
 
-/* How many lines are taken for steps before some are passed over: as many at
- * once, then one after so many nanoseconds, and the last one of each piece,
- * which may be as short as a pipe of 64 KiB. */
+/* How many lines are taken for steps before some are passed over: as many at once, then one after
+ * so many nanoseconds, and the last one of each piece, which may be as short as a pipe of 64
+ * KiB. */
 enum {
     CREDIT_MOST = 10000,
     CREDIT_NS = 50000,
@@ -25,8 +25,8 @@ enum {
 
 /* Opening. */
 
-int jr_step_lines_open(struct jr_step_lines *lines,
-                       struct jr_step_tracker *tracker, const char *pattern)
+int jr_step_lines_open(struct jr_step_lines *lines, struct jr_step_tracker *tracker,
+                       const char *pattern)
 {
     struct jr_error err = {0};
     size_t bad;
@@ -105,19 +105,17 @@ static void begin_report(struct jr_step_report *report, uint32_t i)
     report->count = 0;
 }
 
-static void add_metric(struct jr_step_report *report, const char *name,
-                       double value)
+static void add_metric(struct jr_step_report *report, const char *name, double value)
 {
     if (report->count == JR_METRICS_MOST)
         return;
-    report->metrics[report->count++] =
-        (struct jr_told_metric){name, strlen(name), value};
+    report->metrics[report->count++] = (struct jr_told_metric){name, strlen(name), value};
 }
 
 /* A line that matched. */
 
-static void warn_of_number(struct jr_step_lines *lines, uint32_t i,
-                           const char *name, const char *text, size_t len)
+static void warn_of_number(struct jr_step_lines *lines, uint32_t i, const char *name,
+                           const char *text, size_t len)
 {
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT, called = JR_BUF_INIT;
     bool step = strcmp(name, "step") == 0 || strcmp(name, "of") == 0;
@@ -129,8 +127,8 @@ static void warn_of_number(struct jr_step_lines *lines, uint32_t i,
 }
 
 /* False: the step is none, so the line does not count. */
-static bool take_group(struct jr_step_lines *lines, uint32_t i,
-                       const char *name, const char *text, size_t len)
+static bool take_group(struct jr_step_lines *lines, uint32_t i, const char *name, const char *text,
+                       size_t len)
 {
     struct jr_step_report *report = &lines->report;
     double value = 0;
@@ -154,14 +152,13 @@ static bool take_group(struct jr_step_lines *lines, uint32_t i,
 static void note_limited(struct jr_step_lines *lines, uint32_t i)
 {
     lines->limited++;
-    (void)jr_step_tracker_warn(
-        lines->tracker, JR_STEP_PROBLEM_PATTERN, i,
-        "wrote a line for which progress.pattern takes too many steps");
+    (void)jr_step_tracker_warn(lines->tracker, JR_STEP_PROBLEM_PATTERN, i,
+                               "wrote a line for which progress.pattern takes too many steps");
 }
 
 /* Whether it matches; then it is told. */
-static bool take_matching_line(struct jr_step_lines *lines, uint32_t i,
-                               const char *line, size_t len)
+static bool take_matching_line(struct jr_step_lines *lines, uint32_t i, const char *line,
+                               size_t len)
 {
     struct jr_match match;
     bool limited = false, good = true;
@@ -175,11 +172,10 @@ static bool take_matching_line(struct jr_step_lines *lines, uint32_t i,
     size_t groups = jr_regex_group_count(lines->line);
     for (size_t k = 0; k < groups && good; k++)
         if (jr_regex_group(lines->line, k, &match))
-            good = take_group(lines, i, jr_regex_group_name(lines->line, k),
-                              line + match.start, match.end - match.start);
+            good = take_group(lines, i, jr_regex_group_name(lines->line, k), line + match.start,
+                              match.end - match.start);
     if (good)
-        jr_step_tracker_tell(lines->tracker, &lines->report, lines->now_ns,
-                             lines->wall_ns);
+        jr_step_tracker_tell(lines->tracker, &lines->report, lines->now_ns, lines->wall_ns);
     return true;
 }
 
@@ -198,15 +194,14 @@ static bool read_json_step(const json_t *value, int64_t *ret)
     return true;
 }
 
-static void take_object(struct jr_step_lines *lines, uint32_t i,
-                        const char *line, size_t len, json_t *object)
+static void take_object(struct jr_step_lines *lines, uint32_t i, const char *line, size_t len,
+                        json_t *object)
 {
     struct jr_step_report *report = &lines->report;
     json_t *of = json_object_get(object, "of"), *value;
     const char *name;
     begin_report(report, i);
-    report->has_step =
-        read_json_step(json_object_get(object, "step"), &report->step);
+    report->has_step = read_json_step(json_object_get(object, "step"), &report->step);
     if (!report->has_step) {
         warn_of_number(lines, i, "step", line, len);
         return;
@@ -217,24 +212,21 @@ static void take_object(struct jr_step_lines *lines, uint32_t i,
         bool number = json_is_number(value) || json_is_null(value);
         if (!number || strcmp(name, "step") == 0 || strcmp(name, "of") == 0)
             continue;
-        add_metric(report, name,
-                   json_is_null(value) ? (double)NAN
-                                       : json_number_value(value));
+        add_metric(report, name, json_is_null(value) ? (double)NAN : json_number_value(value));
     }
     jr_step_tracker_tell(lines->tracker, report, lines->now_ns, lines->wall_ns);
 }
 
-/* Python and others write NaN and Infinity, which JSON has not: null of as many
- * bytes as there is room for. False: there is none of them. */
+/* Python and others write NaN and Infinity, which JSON has not: null of as many bytes as there is
+ * room for. False: there is none of them. */
 static bool replace_unreal(struct jr_buf *to, const char *line, size_t len)
 {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
     bool quoted = false, any = false;
     for (size_t at = 0; at < len;) {
         size_t word = 0, count = sizeof words / sizeof *words;
-        while (word < count &&
-               (quoted || len - at < strlen(words[word]) ||
-                memcmp(line + at, words[word], strlen(words[word])) != 0))
+        while (word < count && (quoted || len - at < strlen(words[word]) ||
+                                memcmp(line + at, words[word], strlen(words[word])) != 0))
             word++;
         if (word < count) {
             jr_buf_str(to, "null");
@@ -251,8 +243,7 @@ static bool replace_unreal(struct jr_buf *to, const char *line, size_t len)
     return any;
 }
 
-static void take_json_line(struct jr_step_lines *lines, uint32_t i,
-                           const char *line, size_t len)
+static void take_json_line(struct jr_step_lines *lines, uint32_t i, const char *line, size_t len)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, shown = JR_BUF_INIT;
     if (len == 0)
@@ -276,8 +267,7 @@ static void take_json_line(struct jr_step_lines *lines, uint32_t i,
 static const char *line_end(const char *bytes, size_t len)
 {
     const char *newline = memchr(bytes, '\n', len);
-    const char *before =
-        memchr(bytes, '\r', newline == NULL ? len : (size_t)(newline - bytes));
+    const char *before = memchr(bytes, '\r', newline == NULL ? len : (size_t)(newline - bytes));
     return before != NULL ? before : newline;
 }
 
@@ -292,23 +282,20 @@ static const char *last_line_end(const char *bytes, size_t len)
 
 static void warn_of_length(struct jr_step_lines *lines, uint32_t i)
 {
-    (void)jr_step_tracker_warn(
-        lines->tracker, JR_STEP_PROBLEM_LINE, i,
-        "has a line of more than %d bytes in its progress file, which is "
-        "left out",
-        JR_STEP_LINE_MOST);
+    (void)jr_step_tracker_warn(lines->tracker, JR_STEP_PROBLEM_LINE, i,
+                               "has a line of more than %d bytes in its progress file, which is "
+                               "left out",
+                               JR_STEP_LINE_MOST);
 }
 
-/* An empty line tells nothing: there is one within each \r\n. Of a line that is
- * too long for it, a pattern sees the first bytes; such a line of JSON is left
- * out, for what is cut off it is no object. Returns whether it matched. */
-static bool take_step_line(struct jr_step_lines *lines, uint32_t i,
-                           const char *line, size_t len)
+/* An empty line tells nothing: there is one within each \r\n. Of a line that is too long for it, a
+ * pattern sees the first bytes; such a line of JSON is left out, for what is cut off it is no
+ * object. Returns whether it matched. */
+static bool take_step_line(struct jr_step_lines *lines, uint32_t i, const char *line, size_t len)
 {
     bool fits = len <= JR_STEP_LINE_MOST;
     if (lines->line != NULL)
-        return len > 0 && take_matching_line(lines, i, line,
-                                             fits ? len : JR_STEP_LINE_MOST);
+        return len > 0 && take_matching_line(lines, i, line, fits ? len : JR_STEP_LINE_MOST);
     if (fits)
         take_json_line(lines, i, line, len);
     else
@@ -330,10 +317,10 @@ struct step_search {
     bool each; /* a search took the pattern too long: each line is tried */
 };
 
-/* Go on to within the next line that may match, and tell where that begins, no
- * sooner than where the search is. False: there is none. */
-static bool find_candidate(struct jr_step_lines *lines,
-                           struct step_search *search, const char **ret_start)
+/* Go on to within the next line that may match, and tell where that begins, no sooner than where
+ * the search is. False: there is none. */
+static bool find_candidate(struct jr_step_lines *lines, struct step_search *search,
+                           const char **ret_start)
 {
     const char *from = search->bytes + search->at, *found;
     struct jr_match match = {search->at, search->at};
@@ -344,8 +331,8 @@ static bool find_candidate(struct jr_step_lines *lines,
             return false;
         match.start = (size_t)(found - search->bytes);
     } else if (lines->ahead != NULL && !search->each) {
-        if (!jr_regex_find(lines->ahead, search->bytes, search->len, search->at,
-                           &match, &limited) &&
+        if (!jr_regex_find(lines->ahead, search->bytes, search->len, search->at, &match,
+                           &limited) &&
             !limited)
             return false;
         search->each = limited;
@@ -355,11 +342,11 @@ static bool find_candidate(struct jr_step_lines *lines,
     return true;
 }
 
-/* Whole lines, until `*most` of them matched, which counts down; returns where
- * that was. After a line that matches, the next is tried at once; after one
- * that does not, the next that may is looked for. */
-static size_t take_whole_lines(struct jr_step_lines *lines, uint32_t i,
-                               const char *bytes, size_t len, uint32_t *most)
+/* Whole lines, until `*most` of them matched, which counts down; returns where that was. After a
+ * line that matches, the next is tried at once; after one that does not, the next that may is
+ * looked for. */
+static size_t take_whole_lines(struct jr_step_lines *lines, uint32_t i, const char *bytes,
+                               size_t len, uint32_t *most)
 {
     struct step_search search = {bytes, len, 0, false};
     bool matched = false;
@@ -377,16 +364,14 @@ static size_t take_whole_lines(struct jr_step_lines *lines, uint32_t i,
     return search.at;
 }
 
-/* The last line that matches, or some last ones: no more lines are tried than
- * must be to find one. The last line of all is tried first, alone. */
-static void take_last_lines(struct jr_step_lines *lines, uint32_t i,
-                            const char *bytes, size_t len)
+/* The last line that matches, or some last ones: no more lines are tried than must be to find one.
+ * The last line of all is tried first, alone. */
+static void take_last_lines(struct jr_step_lines *lines, uint32_t i, const char *bytes, size_t len)
 {
     uint32_t most = UINT32_MAX;
     size_t from = len;
     for (size_t look = 1; from > 0 && most == UINT32_MAX; look *= LOOK_GROWTH) {
-        from =
-            look < len ? (size_t)(line_start(bytes, 0, len - look) - bytes) : 0;
+        from = look < len ? (size_t)(line_start(bytes, 0, len - look) - bytes) : 0;
         (void)take_whole_lines(lines, i, bytes + from, len - from, &most);
     }
 }
@@ -404,10 +389,9 @@ static void add_credit(struct jr_step_lines *lines)
     }
 }
 
-/* Where ranks tell more steps than anybody can look at, some of each piece are
- * taken: as many of the first ones as there is credit for, and the last. */
-static void take_some_lines(struct jr_step_lines *lines, uint32_t i,
-                            const char *bytes, size_t len)
+/* Where ranks tell more steps than anybody can look at, some of each piece are taken: as many of
+ * the first ones as there is credit for, and the last. */
+static void take_some_lines(struct jr_step_lines *lines, uint32_t i, const char *bytes, size_t len)
 {
     add_credit(lines);
     size_t at = take_whole_lines(lines, i, bytes, len, &lines->credit);
@@ -415,8 +399,8 @@ static void take_some_lines(struct jr_step_lines *lines, uint32_t i,
         take_last_lines(lines, i, bytes + at, len - at);
 }
 
-static void keep_rest(struct jr_step_lines *lines, struct jr_step_text *text,
-                      const char *bytes, size_t len)
+static void keep_rest(struct jr_step_lines *lines, struct jr_step_text *text, const char *bytes,
+                      size_t len)
 {
     size_t room = JR_STEP_LINE_MOST - text->rest.len;
     jr_buf_add(&text->rest, bytes, len < room ? len : room);
@@ -436,15 +420,14 @@ static void take_rest(struct jr_step_lines *lines, struct jr_step_text *text)
     text->skipped = false;
 }
 
-void jr_step_lines_add(struct jr_step_lines *lines, struct jr_step_text *text,
-                       const char *bytes, size_t len)
+void jr_step_lines_add(struct jr_step_lines *lines, struct jr_step_text *text, const char *bytes,
+                       size_t len)
 {
     lines->now_ns = jr_clock_ns();
     lines->wall_ns = jr_clock_wall_ns();
     if (text->rest.len > 0 || text->skipped) {
         const char *end = line_end(bytes, len);
-        keep_rest(lines, text, bytes,
-                  end == NULL ? len : (size_t)(end - bytes));
+        keep_rest(lines, text, bytes, end == NULL ? len : (size_t)(end - bytes));
         if (end == NULL)
             return;
         take_rest(lines, text);

@@ -38,9 +38,7 @@ bool jr_step_pattern_is_plain(const char *pattern)
 
 int jr_step_pattern_landmark(const struct jr_regex *line, bool plain)
 {
-    int found = plain && jr_regex_has_first_byte(line)
-                    ? -1
-                    : jr_regex_required_char(line);
+    int found = plain && jr_regex_has_first_byte(line) ? -1 : jr_regex_required_char(line);
     bool breaks = found == '\n' || found == '\r';
     return breaks || (!plain && isalpha(found)) ? -1 : found;
 }

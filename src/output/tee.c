@@ -15,22 +15,21 @@
 
 #define READ_SIZE (1U << 20)
 
-/* How long a stream may be silent before it has a file: many ranks end before
- * that, and whoever looks at one that runs finds its logs. */
+/* How long a stream may be silent before it has a file: many ranks end before that, and whoever
+ * looks at one that runs finds its logs. */
 #define SILENT_NS (200 * UINT64_C(1000000))
 
-/* What memory has of a stream whose rank is asked to end, before that waits for
- * the console again. */
+/* What memory has of a stream whose rank is asked to end, before that waits for the console
+ * again. */
 #define ENDING_MOST (1U << 20)
 
 static void note_failed_file(struct jr_stream *stream)
 {
     stream->outcome->log_errno = errno;
-    jr_events_add(stream->tee->events,
-                  &(struct jr_event){.name = JR_EVENT_LOG_FAILED,
-                                     .rank = stream->rank->rank,
-                                     .stream = (uint32_t)stream->number + 1,
-                                     .error = errno});
+    jr_events_add(stream->tee->events, &(struct jr_event){.name = JR_EVENT_LOG_FAILED,
+                                                          .rank = stream->rank->rank,
+                                                          .stream = (uint32_t)stream->number + 1,
+                                                          .error = errno});
     jr_log_file_end(&stream->file);
 }
 
@@ -57,8 +56,8 @@ static void pause_stream(struct jr_stream *stream)
     tee->paused = stream;
 }
 
-/* What was read just now. Returns how many bytes of its beginning can be read
- * again from the file. */
+/* What was read just now. Returns how many bytes of its beginning can be read again from the
+ * file. */
 static size_t write_stream_file(struct jr_stream *stream, size_t len)
 {
     struct jr_log_file *file = &stream->file;
@@ -80,15 +79,14 @@ static void note_first_output(struct jr_stream *stream)
     if (stream->has_output)
         return;
     stream->has_output = true;
-    jr_events_add(stream->tee->events,
-                  &(struct jr_event){.name = JR_EVENT_FIRST_OUTPUT,
-                                     .rank = stream->rank->rank,
-                                     .stream = (uint32_t)stream->number + 1});
+    jr_events_add(stream->tee->events, &(struct jr_event){.name = JR_EVENT_FIRST_OUTPUT,
+                                                          .rank = stream->rank->rank,
+                                                          .stream = (uint32_t)stream->number + 1});
 }
 
-/* What was read just now goes to the console, or waits for it: the first `kept`
- * bytes in the file, and what no file has in memory. What is in a file that is
- * another stream's as well is lost to the console. */
+/* What was read just now goes to the console, or waits for it: the first `kept` bytes in the file,
+ * and what no file has in memory. What is in a file that is another stream's as well is lost to the
+ * console. */
 static void follow_stream_end(struct jr_stream *stream, size_t len, size_t kept)
 {
     struct jr_follower *follower = &stream->follower;
@@ -118,9 +116,8 @@ static bool must_rank_wait(const struct jr_stream *stream)
 {
     const struct jr_tee *tee = stream->tee;
     const struct jr_follower *follower = &stream->follower;
-    return stream->file.all == NULL && follower->shown.behind &&
-           is_stream_followed(stream) && !tee->draining &&
-           !(tee->ending && follower->tail.len < ENDING_MOST);
+    return stream->file.all == NULL && follower->shown.behind && is_stream_followed(stream) &&
+           !tee->draining && !(tee->ending && follower->tail.len < ENDING_MOST);
 }
 
 static void on_readable(void *owner, uint32_t events)
@@ -158,8 +155,7 @@ static void resume_paused_streams(struct jr_tee *tee)
     }
 }
 
-/* The bytes of the catching up are those of the tee, which reads nothing
- * meanwhile. */
+/* The bytes of the catching up are those of the tee, which reads nothing meanwhile. */
 static void on_tee_console_room(void *owner, struct jr_output *output)
 {
     struct jr_tee *tee = owner;
@@ -170,16 +166,15 @@ static void on_tee_console_room(void *owner, struct jr_output *output)
         jr_catch_up_step(&tee->catch_up, output);
 }
 
-/* Those that began only just now have their turn the next time: there is one
- * look in each SILENT_NS, however many begin. */
+/* Those that began only just now have their turn the next time: there is one look in each
+ * SILENT_NS, however many begin. */
 static void make_logs_of_silent_streams(void *owner)
 {
     struct jr_tee *tee = owner;
     uint64_t now = jr_clock_ns();
     for (uint32_t i = 0; i < tee->stream_count; i++) {
         struct jr_stream *stream = &tee->streams[i];
-        if (stream->watch.fd < 0 || stream->file.all == NULL ||
-            stream->file.made)
+        if (stream->watch.fd < 0 || stream->file.all == NULL || stream->file.made)
             continue;
         if (now - stream->began_ns >= SILENT_NS)
             jr_log_file_make(&stream->file);
@@ -192,18 +187,18 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
 {
     const struct jr_plan *plan = setup->plan;
     const char *limit = plan->policy->log_limit;
-    *tee = (struct jr_tee){.loop = setup->loop,
-                           .console = setup->console,
-                           .events = setup->events,
-                           .options = setup->options,
-                           .remainder = setup->remainder,
-                           .files = {.dir_fd = JR_SLOT_DIR,
-                                     .mode = setup->options->dir->file_mode,
-                                     .most = setup->files},
-                           .stream_count = 2 * plan->count + 2,
-                           .bytes = malloc(READ_SIZE),
-                           .streams = calloc(2 * (size_t)plan->count + 2,
-                                             sizeof(struct jr_stream))};
+    *tee =
+        (struct jr_tee){.loop = setup->loop,
+                        .console = setup->console,
+                        .events = setup->events,
+                        .options = setup->options,
+                        .remainder = setup->remainder,
+                        .files = {.dir_fd = JR_SLOT_DIR,
+                                  .mode = setup->options->dir->file_mode,
+                                  .most = setup->files},
+                        .stream_count = 2 * plan->count + 2,
+                        .bytes = malloc(READ_SIZE),
+                        .streams = calloc(2 * (size_t)plan->count + 2, sizeof(struct jr_stream))};
     if (limit != NULL)
         (void)jr_num_size(limit, &tee->limit);
     if (tee->bytes == NULL || tee->streams == NULL ||
@@ -212,35 +207,28 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
         return -1;
     for (uint32_t i = 0; i < tee->stream_count; i++)
         tee->streams[i].watch.fd = -1;
-    tee->catch_up = (struct jr_catch_up){.console = setup->console,
-                                         .lines = &tee->lines,
-                                         .files = &tee->files,
-                                         .bytes = tee->bytes};
-    tee->logs =
-        (struct jr_timer){.due = make_logs_of_silent_streams, .owner = tee};
+    tee->catch_up = (struct jr_catch_up){
+        .console = setup->console, .lines = &tee->lines, .files = &tee->files, .bytes = tee->bytes};
+    tee->logs = (struct jr_timer){.due = make_logs_of_silent_streams, .owner = tee};
     jr_loop_timer(setup->loop, &tee->logs);
     setup->console->relieved = on_tee_console_room;
     setup->console->owner = tee;
     return 0;
 }
 
-static void add_follower(struct jr_stream *stream, struct jr_tee *tee,
-                         uint32_t i, const char *path)
+static void add_follower(struct jr_stream *stream, struct jr_tee *tee, uint32_t i, const char *path)
 {
     const struct jr_plan_rank *rank = stream->rank;
     uint32_t at = 2 * i + (uint32_t)stream->number;
     stream->follower = (struct jr_follower){
-        .feed = jr_line_writer_feed(&tee->lines, i, rank, stream->number),
-        .path = path};
+        .feed = jr_line_writer_feed(&tee->lines, i, rank, stream->number), .path = path};
     stream->alone = stream->file.all != NULL && !jr_start_shares_file(rank);
     stream->follower.times = &tee->remainder->times[at];
 }
 
-static void begin_stream_file(struct jr_stream *stream, struct jr_tee *tee,
-                              const char *path)
+static void begin_stream_file(struct jr_stream *stream, struct jr_tee *tee, const char *path)
 {
-    jr_log_file_begin(&stream->file, &tee->files, path,
-                      stream->rank->limited ? tee->limit : 0);
+    jr_log_file_begin(&stream->file, &tee->files, path, stream->rank->limited ? tee->limit : 0);
     stream->began_ns = jr_clock_ns();
     if (tee->logs.at == 0)
         tee->logs.at = stream->began_ns + SILENT_NS;
@@ -250,11 +238,10 @@ static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
                       const struct jr_started *started)
 {
     int number = stream->number;
-    const char *path =
-        number == 0 ? stream->rank->out_path : stream->rank->err_path;
+    const char *path = number == 0 ? stream->rank->out_path : stream->rank->err_path;
     stream->tee = tee;
-    stream->watch = (struct jr_watch){
-        .fd = started->pipes[number], .ready = on_readable, .owner = stream};
+    stream->watch =
+        (struct jr_watch){.fd = started->pipes[number], .ready = on_readable, .owner = stream};
     if (started->kept[number])
         begin_stream_file(stream, tee, path);
     if (jr_start_is_shown(stream->rank, number, tee->options))
@@ -277,8 +264,7 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
                                      .number = number,
                                      .rank = rank,
                                      .outcome = outcome,
-                                     .has_steps = tee->steps != NULL &&
-                                                  rank->watched &&
+                                     .has_steps = tee->steps != NULL && rank->watched &&
                                                   number == tee->steps_number,
                                      .steps = {.i = i}};
         failed |= add_stream(stream, tee, i, started);
@@ -312,8 +298,8 @@ uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number)
 /* Lines of a report, of which the end is to be seen with what is above it. */
 #define REPORT_LINES 12
 
-/* Whose last lines of standard error stand on the terminal, with room for a
- * report below them: as they came, and not far up. */
+/* Whose last lines of standard error stand on the terminal, with room for a report below them: as
+ * they came, and not far up. */
 static void note_what_is_on_screen(const struct jr_tee *tee)
 {
     const struct jr_line_writer *lines = &tee->lines;
@@ -324,8 +310,8 @@ static void note_what_is_on_screen(const struct jr_tee *tee)
             lines->collapse != NULL || jr_filter_is_set(&lines->filter) ||
             jr_output_is_closed(jr_feed_output(feed)))
             continue;
-        stream->outcome->on_screen = lines->count - feed->last + REPORT_LINES <=
-                                     jr_output_rows(jr_feed_output(feed));
+        stream->outcome->on_screen =
+            lines->count - feed->last + REPORT_LINES <= jr_output_rows(jr_feed_output(feed));
     }
 }
 

@@ -18,8 +18,7 @@ struct words {
 
 static void add_argv_template(struct words *words, const char *template)
 {
-    jr_strv_push(&words->argv, words->arena,
-                 jr_arena_strdup(words->arena, template));
+    jr_strv_push(&words->argv, words->arena, jr_arena_strdup(words->arena, template));
 }
 
 /* The text that a template makes. */
@@ -34,8 +33,8 @@ static void add_argv_literal(struct words *words, const char *text)
 /* A file of the support folder. */
 static void add_support(struct words *words, const char *file)
 {
-    const char *path = jr_arena_printf(words->arena, "%s/%s",
-                                       words->scopes->options->support, file);
+    const char *path =
+        jr_arena_printf(words->arena, "%s/%s", words->scopes->options->support, file);
     if (path != NULL)
         add_argv_literal(words, path);
 }
@@ -83,8 +82,8 @@ static bool needs_support(const struct jr_entrypoint *entry)
     return entry->form == JR_FORM_PYTHON || entry->form == JR_FORM_LIBRARY;
 }
 
-int jr_argv_compile(struct jr_compiled_templates *ret,
-                    const struct jr_scopes *scopes, struct jr_error *err)
+int jr_argv_compile(struct jr_compiled_templates *ret, const struct jr_scopes *scopes,
+                    struct jr_error *err)
 {
     static void (*const heads[])(struct words *) = {
         [JR_FORM_SHELL] = add_shell,
@@ -102,21 +101,18 @@ int jr_argv_compile(struct jr_compiled_templates *ret,
     }
     if (entry->form != JR_FORM_COMMAND)
         heads[entry->form](&words);
-    for (uint32_t i = entry->form == JR_FORM_SHELL;
-         i < entry->argv_count && !function; i++)
+    for (uint32_t i = entry->form == JR_FORM_SHELL; i < entry->argv_count && !function; i++)
         add_argv_template(&words, entry->argv[i]);
     if (function)
         add_argv_template(&words, "");
-    if (jr_compiled_templates_compile(ret, &scopes->space, words.argv.items,
-                                      words.argv.count, err) < 0)
+    if (jr_compiled_templates_compile(ret, &scopes->space, words.argv.items, words.argv.count,
+                                      err) < 0)
         return -1;
-    return function && ret->count > 0
-               ? jr_argv_call(&ret->items[ret->count - 1], scopes, NULL, err)
-               : 0;
+    return function && ret->count > 0 ? jr_argv_call(&ret->items[ret->count - 1], scopes, NULL, err)
+                                      : 0;
 }
 
-static void add_call_args(struct jr_buf *out, const char *before,
-                          char *const *args, uint32_t count)
+static void add_call_args(struct jr_buf *out, const char *before, char *const *args, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         jr_buf_str(out, i == 0 ? before : ", ");
@@ -124,8 +120,8 @@ static void add_call_args(struct jr_buf *out, const char *before,
     }
 }
 
-static const struct jr_kwarg *find_kwarg(const struct jr_kwarg *kwargs,
-                                         uint32_t count, const char *name)
+static const struct jr_kwarg *find_kwarg(const struct jr_kwarg *kwargs, uint32_t count,
+                                         const char *name)
 {
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(kwargs[i].name, name) == 0)
@@ -133,8 +129,7 @@ static const struct jr_kwarg *find_kwarg(const struct jr_kwarg *kwargs,
     return NULL;
 }
 
-static void add_kwarg(struct jr_buf *out, const struct jr_kwarg *kwarg,
-                      bool first)
+static void add_kwarg(struct jr_buf *out, const struct jr_kwarg *kwarg, bool first)
 {
     struct jr_buf JR_BUF_CLEANUP name = JR_BUF_INIT;
     jr_buf_replaced(&name, kwarg->name, "%{", "%%{");
@@ -172,8 +167,7 @@ static void add_call(struct jr_buf *out, const struct jr_entrypoint *entry,
     jr_buf_str(out, "{\"args\": [");
     add_call_args(out, "", entry->argv, entry->argv_count);
     if (more != NULL)
-        add_call_args(out, entry->argv_count > 0 ? ", " : "", more->args,
-                      more->args_count);
+        add_call_args(out, entry->argv_count > 0 ? ", " : "", more->args, more->args_count);
     jr_buf_str(out, "], \"kwargs\": {");
     add_kwargs(out, entry, more);
     jr_buf_str(out, "}, \"setup\": ");
@@ -183,8 +177,7 @@ static void add_call(struct jr_buf *out, const struct jr_entrypoint *entry,
                   python->smoke_test ? "true" : "false");
 }
 
-int jr_argv_call(struct jr_compiled_template *ret,
-                 const struct jr_scopes *scopes,
+int jr_argv_call(struct jr_compiled_template *ret, const struct jr_scopes *scopes,
                  const struct jr_rank_entry *more, struct jr_error *err)
 {
     struct jr_template_space space = scopes->space;
@@ -192,9 +185,7 @@ int jr_argv_call(struct jr_compiled_template *ret,
     space.json = true;
     add_call(&text, &scopes->job->entrypoint, more);
     const char *kept = jr_buf_keep(&text, space.arena);
-    return kept == NULL
-               ? 0
-               : jr_compiled_template_compile(ret, &space, "", kept, err);
+    return kept == NULL ? 0 : jr_compiled_template_compile(ret, &space, "", kept, err);
 }
 
 /* fork_threads: refuse */

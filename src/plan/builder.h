@@ -1,7 +1,6 @@
 /*
- * The plan in the making: what its files share. planner.c puts the parts
- * together; instantiate.h has what compiles the templates and makes the ranks
- * of them. Private to this folder.
+ * The plan in the making: what its files share. planner.c puts the parts together; instantiate.h
+ * has what compiles the templates and makes the ranks of them. Private to this folder.
  */
 #ifndef JR_BUILDER_H
 #define JR_BUILDER_H
@@ -20,11 +19,9 @@ struct jr_rank_template {
     struct jr_additions additions;
     struct jr_compiled_templates argv, artifacts;
     struct jr_compiled_template workdir, prefix;
-    struct jr_compiled_template
-        around[2]; /* the prefix before and after the ranks */
-    struct jr_compiled_template
-        result;             /* results.file; no pieces: the default */
-    struct jr_sinks *sinks; /* by local rank */
+    struct jr_compiled_template around[2]; /* the prefix before and after the ranks */
+    struct jr_compiled_template result;    /* results.file; no pieces: the default */
+    struct jr_sinks *sinks;                /* by local rank */
     struct jr_set console;
     struct jr_set progress; /* whose streams tell steps; empty: no pattern */
 };

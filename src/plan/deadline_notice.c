@@ -27,8 +27,7 @@ const char *jr_deadline_notice(const struct jr_policy *policy)
         if (is_forwarded(policy, notices[i]))
             found = notices[i];
     for (size_t i = 0; i < NOTICES; i++)
-        if (strcmp(policy->deadline.signal, notices[i]) == 0 &&
-            is_forwarded(policy, notices[i]))
+        if (strcmp(policy->deadline.signal, notices[i]) == 0 && is_forwarded(policy, notices[i]))
             found = notices[i];
     return found;
 }

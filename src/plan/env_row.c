@@ -11,9 +11,9 @@
 #define ROW(name, text, field)      {name, text, JR_ALWAYS, 0, NULL},
 #define ROW_FOR(name, text, on)     {name, text, JR_ALWAYS, (on), NULL},
 #define ROW_TASK(name, text, with_) {name, text, JR_IF_SET, 0, with_},
-#define TABLE(name, rows)                                                      \
-    {                                                                          \
-        name, rows, sizeof(rows) / sizeof *(rows)                              \
+#define TABLE(name, rows)                                                                          \
+    {                                                                                              \
+        name, rows, sizeof(rows) / sizeof *(rows)                                                  \
     }
 
 /* clang-format off */
@@ -39,14 +39,12 @@ static const struct jr_env_variable pmix[] = {JR_CONTRACT_PMIX(ROW)};
 static const struct jr_variables always = TABLE("", contract);
 static const struct jr_variables tasks = TABLE("", task);
 static const struct jr_variables cells = TABLE("", cell);
-static const struct jr_variables protocols[] = {
-    [JR_MPI_PROTOCOL_AUTO] = {0},
-    [JR_MPI_PROTOCOL_NONE] = {0},
-    [JR_MPI_PROTOCOL_PMI1] = TABLE("pmi1", pmi1),
-    [JR_MPI_PROTOCOL_PMIX] = TABLE("pmix", pmix)};
-static const struct jr_variables profiles[] = {
-    TABLE("torch", torch), TABLE("paddle", paddle),
-    TABLE("megengine", megengine), TABLE("mpi", mpi)};
+static const struct jr_variables protocols[] = {[JR_MPI_PROTOCOL_AUTO] = {0},
+                                                [JR_MPI_PROTOCOL_NONE] = {0},
+                                                [JR_MPI_PROTOCOL_PMI1] = TABLE("pmi1", pmi1),
+                                                [JR_MPI_PROTOCOL_PMIX] = TABLE("pmix", pmix)};
+static const struct jr_variables profiles[] = {TABLE("torch", torch), TABLE("paddle", paddle),
+                                               TABLE("megengine", megengine), TABLE("mpi", mpi)};
 
 const struct jr_variables *jr_variables_always(void)
 {
@@ -84,8 +82,8 @@ bool jr_env_row_is(const struct jr_env_row *row, const char *name, size_t len)
 }
 
 /* The row of a rank's own that has the variable's name, or NULL. */
-static const struct jr_env_row *find_own_row(const struct jr_env_more *more,
-                                             const char *name, size_t len)
+static const struct jr_env_row *find_own_row(const struct jr_env_more *more, const char *name,
+                                             size_t len)
 {
     for (size_t i = 0; more != NULL && i < more->count; i++)
         if (jr_env_row_is(&more->rows[i], name, len))
@@ -94,8 +92,7 @@ static const struct jr_env_row *find_own_row(const struct jr_env_more *more,
 }
 
 /* Whether it is a variable that the rank has and others have not. */
-static bool is_own_variable(const struct jr_environment *env,
-                            const struct jr_env_row *row)
+static bool is_own_variable(const struct jr_environment *env, const struct jr_env_row *row)
 {
     for (size_t i = 0; i < env->count; i++)
         if (jr_env_row_is(&env->rows[i], row->name, row->len))
@@ -103,8 +100,7 @@ static bool is_own_variable(const struct jr_environment *env,
     return !row->unset;
 }
 
-uint32_t jr_environment_own(const struct jr_environment *env,
-                            const struct jr_env_more *more)
+uint32_t jr_environment_own(const struct jr_environment *env, const struct jr_env_more *more)
 {
     size_t count = env->count;
     for (size_t i = 0; more != NULL && i < more->count; i++)
@@ -118,8 +114,7 @@ uint32_t jr_environment_own(const struct jr_environment *env,
 }
 
 /* The variables that the rank has and others have not. */
-static void add_own_variables(const struct jr_environment *env,
-                              const struct jr_env_more *more,
+static void add_own_variables(const struct jr_environment *env, const struct jr_env_more *more,
                               struct jr_strv *items, struct jr_arena *arena,
                               const struct jr_scope *scope)
 {
@@ -131,15 +126,13 @@ static void add_own_variables(const struct jr_environment *env,
     }
 }
 
-char **jr_environment_expand(const struct jr_environment *env,
-                             const struct jr_env_more *more,
-                             struct jr_arena *arena,
-                             const struct jr_scope *scope, uint32_t *ret_own)
+char **jr_environment_expand(const struct jr_environment *env, const struct jr_env_more *more,
+                             struct jr_arena *arena, const struct jr_scope *scope,
+                             uint32_t *ret_own)
 {
     size_t most = env->count + env->inherited.count + 1;
     most += more == NULL ? 0 : more->count;
-    struct jr_strv items = {jr_arena_array(arena, most, sizeof *items.items),
-                            0};
+    struct jr_strv items = {jr_arena_array(arena, most, sizeof *items.items), 0};
     if (items.items == NULL)
         return NULL;
     for (size_t i = 0; i < env->count; i++) {
@@ -147,8 +140,7 @@ char **jr_environment_expand(const struct jr_environment *env,
         const struct jr_env_row *own = find_own_row(more, row->name, row->len);
         row = own != NULL ? own : row;
         if (!row->unset)
-            items.items[items.count++] =
-                jr_compiled_template_expand(&row->template, arena, scope);
+            items.items[items.count++] = jr_compiled_template_expand(&row->template, arena, scope);
     }
     add_own_variables(env, more, &items, arena, scope);
     *ret_own = (uint32_t)items.count;
@@ -172,31 +164,25 @@ static bool has_entry(const char *value, const char *folder)
     return false;
 }
 
-const char *jr_python_path_with(struct jr_arena *arena, const char *value,
-                                const char *folder)
+const char *jr_python_path_with(struct jr_arena *arena, const char *value, const char *folder)
 {
     if (strchr(folder, ':') != NULL)
         return value;
-    /* Python takes an empty variable as one that is not set; an empty entry
-     * would be the working directory. */
+    /* Python takes an empty variable as one that is not set; an empty entry would be the working
+     * directory. */
     if (value == NULL || *value == '\0')
         return folder;
-    return has_entry(value, folder)
-               ? value
-               : jr_arena_printf(arena, "%s:%s", value, folder);
+    return has_entry(value, folder) ? value : jr_arena_printf(arena, "%s:%s", value, folder);
 }
 
-void jr_python_path_extend(struct jr_strv *env, struct jr_arena *arena,
-                           const char *folder)
+void jr_python_path_extend(struct jr_strv *env, struct jr_arena *arena, const char *folder)
 {
     size_t len = strlen(JR_PYTHON_PATH), at = 0;
     while (at < env->count &&
-           (strncmp(env->items[at], JR_PYTHON_PATH, len) != 0 ||
-            env->items[at][len] != '='))
+           (strncmp(env->items[at], JR_PYTHON_PATH, len) != 0 || env->items[at][len] != '='))
         at++;
     const char *old = at < env->count ? env->items[at] + len + 1 : NULL;
-    const char *value =
-        folder == NULL ? old : jr_python_path_with(arena, old, folder);
+    const char *value = folder == NULL ? old : jr_python_path_with(arena, old, folder);
     if (value == old)
         return;
     char *item = jr_arena_printf(arena, JR_PYTHON_PATH "=%s", value);

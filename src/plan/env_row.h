@@ -1,7 +1,6 @@
 /*
- * Variables that jobrun sets: the tables of them, what rank_env.c decides of
- * each, what env_row.c makes of that for the ranks, and the entry that it adds
- * to PYTHONPATH.
+ * Variables that jobrun sets: the tables of them, what rank_env.c decides of each, what env_row.c
+ * makes of that for the ranks, and the entry that it adds to PYTHONPATH.
  */
 #ifndef JR_ENV_ROW_H
 #define JR_ENV_ROW_H
@@ -25,8 +24,8 @@ struct jr_env_row {
 bool jr_env_row_is(const struct jr_env_row *row, const char *name, size_t len);
 
 /*
- * The variables that jobrun sets, as tables of name and template: those that
- * are always there, and those of each profile (contract.h).
+ * The variables that jobrun sets, as tables of name and template: those that are always there, and
+ * those of each profile (contract.h).
  */
 
 /* When a row applies. */
@@ -66,23 +65,19 @@ const struct jr_variables *jr_variables_mpi(enum jr_mpi_protocol protocol);
 const struct jr_variables *jr_variables_of(const char *profile);
 
 /*
- * PYTHONPATH of the ranks: what the user has, and behind it the folder of the
- * package jobrun, so that `import jobrun` works in whatever Python a rank
- * executes.
+ * PYTHONPATH of the ranks: what the user has, and behind it the folder of the package jobrun, so
+ * that `import jobrun` works in whatever Python a rank executes.
  */
 
 #define JR_PYTHON_PATH "PYTHONPATH"
 
-/* A value of the variable with `folder` as its last entry, in `arena`; NULL is
- * the value of one that is not set. The value itself where it has the folder
- * already, and where a colon in its name keeps it from being an entry. */
-const char *jr_python_path_with(struct jr_arena *arena, const char *value,
-                                const char *folder);
+/* A value of the variable with `folder` as its last entry, in `arena`; NULL is the value of one
+ * that is not set. The value itself where it has the folder already, and where a colon in its name
+ * keeps it from being an entry. */
+const char *jr_python_path_with(struct jr_arena *arena, const char *value, const char *folder);
 
-/* The same for the variable in an environment, which is added if it is not
- * there; a new string is in `arena`. `folder` may be NULL: then nothing is
- * done. */
-void jr_python_path_extend(struct jr_strv *env, struct jr_arena *arena,
-                           const char *folder);
+/* The same for the variable in an environment, which is added if it is not there; a new string is
+ * in `arena`. `folder` may be NULL: then nothing is done. */
+void jr_python_path_extend(struct jr_strv *env, struct jr_arena *arena, const char *folder);
 
 #endif

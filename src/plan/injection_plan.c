@@ -31,8 +31,8 @@ static uint32_t injection_column(const struct item *item, const char *at)
 }
 
 /* Complain about [from, to). */
-static bool refuse_injection(const struct item *item, const char *from,
-                             const char *to, const char *text, const char *help)
+static bool refuse_injection(const struct item *item, const char *from, const char *to,
+                             const char *text, const char *help)
 {
     const struct jr_span span = {
         .source = item->source,
@@ -41,8 +41,8 @@ static bool refuse_injection(const struct item *item, const char *from,
         .end_line = 1,
         .end_column = injection_column(item, to),
     };
-    struct jr_diag *diag = jr_diags_error(item->diags, JR_CODE_WRONG_INJECTION,
-                                          span, NULL, "%s", text);
+    struct jr_diag *diag =
+        jr_diags_error(item->diags, JR_CODE_WRONG_INJECTION, span, NULL, "%s", text);
     jr_diag_help_text(item->diags, diag, help);
     return false;
 }
@@ -53,8 +53,7 @@ static char *cut_text(const struct item *item, const char *from, const char *to)
 }
 
 /* Up to one of the marks, or the end of the item. */
-static const char *find_mark_end(const struct item *item, const char *from,
-                                 const char *marks)
+static const char *find_mark_end(const struct item *item, const char *from, const char *marks)
 {
     const char *to = from;
     while (to < item->end && strchr(marks, *to) == NULL)
@@ -69,24 +68,20 @@ static bool read_injection_kind(struct item *item, const char *to)
     const char *word = cut_text(item, item->text, to);
     const char *near = word == NULL ? NULL : jr_did_you_mean(word, words);
     int kind = 0;
-    while (word != NULL && words[kind] != NULL &&
-           strcmp(words[kind], word) != 0)
+    while (word != NULL && words[kind] != NULL && strcmp(words[kind], word) != 0)
         kind++;
     if (word != NULL && words[kind] != NULL) {
         item->ret.what = (enum jr_inject)kind;
         return true;
     }
-    const char *help = "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, "
-                       "noresult:1, oom:2: one range of ranks each; "
-                       "lost_node:1@5s, deadline@10s, preempt@10s";
+    const char *help = "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, noresult:1, oom:2: one range "
+                       "of ranks each; lost_node:1@5s, deadline@10s, preempt@10s";
     size_t typed = near == NULL ? 0 : strcspn(word, " ");
     if (near != NULL && word[typed] == ' ')
-        help = jr_arena_printf(item->arena, "did you mean '%s:%s'?", near,
-                               word + typed + 1);
+        help = jr_arena_printf(item->arena, "did you mean '%s:%s'?", near, word + typed + 1);
     else if (near != NULL)
         help = jr_arena_printf(item->arena, "did you mean '%s'?", near);
-    return refuse_injection(item, item->text, to, "no such injection",
-                            help == NULL ? "" : help);
+    return refuse_injection(item, item->text, to, "no such injection", help == NULL ? "" : help);
 }
 
 static bool read_rank_range(struct item *item, const char *text)
@@ -104,8 +99,7 @@ static bool read_rank_range(struct item *item, const char *text)
         return false;
     if (*text == '/' && (text++, !jr_num_digits(&text, &step)))
         return false;
-    if (*text != '\0' || last < first || step == 0 || last > UINT32_MAX ||
-        step > UINT32_MAX)
+    if (*text != '\0' || last < first || step == 0 || last > UINT32_MAX || step > UINT32_MAX)
         return false;
     *ret = (struct jr_injection){.what = ret->what,
                                  .first = (uint32_t)first,
@@ -114,8 +108,7 @@ static bool read_rank_range(struct item *item, const char *text)
     return true;
 }
 
-static bool read_injection_ranks(struct item *item, const char *from,
-                                 const char *to)
+static bool read_injection_ranks(struct item *item, const char *from, const char *to)
 {
     const char *text = cut_text(item, from, to);
     if (text == NULL || !read_rank_range(item, text))
@@ -123,11 +116,9 @@ static bool read_injection_ranks(struct item *item, const char *from,
                                 "ranks are written as 3, 0-3, 0-7/2 or *");
     if (item->ret.last < item->plan->world_size)
         return true;
-    const char *help =
-        jr_arena_printf(item->arena, "the last of %u ranks is %u",
-                        item->plan->world_size, item->plan->world_size - 1);
-    return refuse_injection(item, from, to, "there is no such rank",
-                            help == NULL ? "" : help);
+    const char *help = jr_arena_printf(item->arena, "the last of %u ranks is %u",
+                                       item->plan->world_size, item->plan->world_size - 1);
+    return refuse_injection(item, from, to, "there is no such rank", help == NULL ? "" : help);
 }
 
 static bool read_code(struct item *item, const char *from, const char *to)
@@ -135,8 +126,7 @@ static bool read_code(struct item *item, const char *from, const char *to)
     uint32_t code;
     const char *text = cut_text(item, from, to);
     if (item->ret.what != JR_INJECT_EXIT)
-        return refuse_injection(item, from - 1, to, "only exit has a code",
-                                "exit:1=7");
+        return refuse_injection(item, from - 1, to, "only exit has a code", "exit:1=7");
     if (text == NULL || !jr_num_u32(text, &code) || code > LAST_CODE)
         return refuse_injection(item, from, to, "not an exit code",
                                 "a code is from 0 to 255: exit:1=7");
@@ -144,8 +134,7 @@ static bool read_code(struct item *item, const char *from, const char *to)
     return true;
 }
 
-static bool read_injection_time(struct item *item, const char *from,
-                                const char *to)
+static bool read_injection_time(struct item *item, const char *from, const char *to)
 {
     const char *text = cut_text(item, from, to);
     if (item->ret.what == JR_INJECT_NORESULT)
@@ -154,9 +143,8 @@ static bool read_injection_time(struct item *item, const char *from,
     item->timed = true;
     if (text != NULL && jr_num_duration(text, &item->ret.after_ms))
         return true;
-    return refuse_injection(
-        item, from, to, "not a duration",
-        "a time after the rank's start is 500ms, 5s or 1m30s");
+    return refuse_injection(item, from, to, "not a duration",
+                            "a time after the rank's start is 500ms, 5s or 1m30s");
 }
 
 static bool read_attempt(struct item *item, const char *from, const char *to)
@@ -172,24 +160,22 @@ static bool read_attempt(struct item *item, const char *from, const char *to)
 /* Read the part after the ranks: each mark at most once, in any order. */
 static bool read_marks(struct item *item, const char *at)
 {
-    bool (*const readers[])(struct item *, const char *, const char *) = {
-        read_code, read_injection_time, read_attempt};
+    bool (*const readers[])(struct item *, const char *,
+                            const char *) = {read_code, read_injection_time, read_attempt};
     static const char marks[] = "=@#";
     bool seen[3] = {false};
     while (at < item->end) {
         size_t mark = (size_t)(strchr(marks, *at) - marks);
         const char *to = find_mark_end(item, at + 1, marks);
         if (seen[mark])
-            return refuse_injection(item, at, to, "given twice",
-                                    "give it once");
+            return refuse_injection(item, at, to, "given twice", "give it once");
         seen[mark] = true;
         if (!readers[mark](item, at + 1, to))
             return false;
         at = to;
     }
     if (item->ret.what == JR_INJECT_EXIT && !seen[0])
-        return refuse_injection(item, item->text, item->end,
-                                "exit needs a code", "exit:1=7");
+        return refuse_injection(item, item->text, item->end, "exit needs a code", "exit:1=7");
     return true;
 }
 
@@ -205,28 +191,23 @@ static bool read_job_injection(struct item *item, const char *marks)
     bool deadline = item->ret.what == JR_INJECT_DEADLINE;
     if (marks < item->end && *marks == ':')
         return refuse_injection(item, marks, item->end,
-                                deadline
-                                    ? "the deadline comes for the whole job"
-                                    : "the whole job is preempted",
+                                deadline ? "the deadline comes for the whole job"
+                                         : "the whole job is preempted",
                                 deadline ? "deadline@10s" : "preempt@10s");
     if (deadline && policy->deadline.before_ms == 0)
-        return refuse_injection(item, item->text, item->end,
-                                "the spec has no deadline",
+        return refuse_injection(item, item->text, item->end, "the spec has no deadline",
                                 "state " JR_SETTING("deadline.before", "10m"));
-    if (!deadline && policy->deadline.before_ms == 0 &&
-        policy->requeue.max == 0)
-        return refuse_injection(
-            item, item->text, item->end,
-            "the spec has neither deadline nor requeue, so that a preemption "
-            "is a stop like any other",
-            "state " JR_SETTING("requeue.max", "20"));
+    if (!deadline && policy->deadline.before_ms == 0 && policy->requeue.max == 0)
+        return refuse_injection(item, item->text, item->end,
+                                "the spec has neither deadline nor requeue, so that a preemption "
+                                "is a stop like any other",
+                                "state " JR_SETTING("requeue.max", "20"));
     item->ret = (struct jr_injection){.what = item->ret.what, .step = 1};
     return read_marks(item, marks);
 }
 
 /* The ranks of a node: lost_node:1. */
-static bool read_injection_node(struct item *item, const char *from,
-                                const char *to)
+static bool read_injection_node(struct item *item, const char *from, const char *to)
 {
     struct jr_injection *ret = &item->ret;
     const struct jr_plan *plan = item->plan;
@@ -236,18 +217,14 @@ static bool read_injection_node(struct item *item, const char *from,
         return refuse_injection(item, from, to, "not the number of a node",
                                 "nodes count from 0: lost_node:1@5s");
     if (node >= plan->nodes) {
-        const char *help =
-            jr_arena_printf(item->arena, "the last of %u nodes is %u",
-                            plan->nodes, plan->nodes - 1);
-        return refuse_injection(item, from, to, "there is no such node",
-                                help == NULL ? "" : help);
+        const char *help = jr_arena_printf(item->arena, "the last of %u nodes is %u", plan->nodes,
+                                           plan->nodes - 1);
+        return refuse_injection(item, from, to, "there is no such node", help == NULL ? "" : help);
     }
     for (uint32_t i = 0; i < node; i++)
         begin += item->sizes[i];
-    *ret = (struct jr_injection){.what = ret->what,
-                                 .first = begin,
-                                 .last = begin + item->sizes[node] - 1,
-                                 .step = 1};
+    *ret = (struct jr_injection){
+        .what = ret->what, .first = begin, .last = begin + item->sizes[node] - 1, .step = 1};
     return true;
 }
 
@@ -260,20 +237,17 @@ static bool read_injection(struct item *item)
         return read_job_injection(item, colon);
     bool node = item->ret.what == JR_INJECT_LOST_NODE;
     if (colon == item->end || *colon != ':')
-        return refuse_injection(
-            item, item->text, item->end, node ? "which node?" : "which ranks?",
-            node ? "lost_node:1" : "kill:3, or kill:* for all");
+        return refuse_injection(item, item->text, item->end, node ? "which node?" : "which ranks?",
+                                node ? "lost_node:1" : "kill:3, or kill:* for all");
     const char *marks = find_mark_end(item, colon + 1, "=@#");
     if (!(node ? read_injection_node(item, colon + 1, marks)
                : read_injection_ranks(item, colon + 1, marks)) ||
         !read_marks(item, marks))
         return false;
-    if (item->ret.what == JR_INJECT_NORESULT &&
-        !item->plan->policy->results.stated)
-        return refuse_injection(
-            item, item->text, item->end,
-            "the spec asks for no results that could be withheld",
-            "state " JR_SETTING("results.required", "all"));
+    if (item->ret.what == JR_INJECT_NORESULT && !item->plan->policy->results.stated)
+        return refuse_injection(item, item->text, item->end,
+                                "the spec asks for no results that could be withheld",
+                                "state " JR_SETTING("results.required", "all"));
     return true;
 }
 
@@ -294,25 +268,23 @@ static void take_injection(struct item *item, uint32_t attempt)
     size_t count = item->plan->injections_count;
     struct jr_injection *slot = NULL;
     if (item->every || item->attempt == attempt)
-        slot = jr_arena_push(item->arena, &item->plan->injections, &count,
-                             sizeof *slot);
+        slot = jr_arena_push(item->arena, &item->plan->injections, &count, sizeof *slot);
     if (slot == NULL)
         return;
     *slot = item->ret;
     item->plan->injections_count = (uint32_t)count;
 }
 
-enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena,
-                               const char *text, const uint32_t *sizes,
-                               struct jr_diags *diags)
+enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena, const char *text,
+                               const uint32_t *sizes, struct jr_diags *diags)
 {
     const uint32_t attempt = plan->attempt;
     struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
     const char *kept = jr_arena_strdup(arena, text);
     if (source == NULL || kept == NULL)
         return JR_STATUS_LAUNCH;
-    *source = (struct jr_source){
-        .name = "--inject", .text = kept, .len = strlen(kept), .option = true};
+    *source =
+        (struct jr_source){.name = "--inject", .text = kept, .len = strlen(kept), .option = true};
     struct item item = {
         .plan = plan,
         .arena = arena,

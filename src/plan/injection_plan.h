@@ -19,8 +19,7 @@
 /* Put what `text` orders for this attempt into the plan, whose ranks are there,
  * `sizes` of them on each node; what is wrong goes to `diags`, at
  * --inject:COLUMN, and is JR_STATUS_USAGE. */
-enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena,
-                               const char *text, const uint32_t *sizes,
-                               struct jr_diags *diags);
+enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena, const char *text,
+                               const uint32_t *sizes, struct jr_diags *diags);
 
 #endif

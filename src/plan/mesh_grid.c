@@ -6,8 +6,8 @@
 
 #include "base/banned.h"
 
-/* The distance in ranks between neighbours on `axis`: the product of the faster
- * axes. All else follows from it. */
+/* The distance in ranks between neighbours on `axis`: the product of the faster axes. All else
+ * follows from it. */
 static uint32_t axis_stride(const struct jr_grid *grid, enum jr_axis axis)
 {
     uint32_t stride = 1;
@@ -21,14 +21,12 @@ uint32_t jr_grid_world(const struct jr_grid *grid)
     return axis_stride(grid, JR_AXIS_COUNT);
 }
 
-uint32_t jr_grid_at(const struct jr_grid *grid, uint32_t rank,
-                    enum jr_axis axis)
+uint32_t jr_grid_at(const struct jr_grid *grid, uint32_t rank, enum jr_axis axis)
 {
     return rank / axis_stride(grid, axis) % grid->size[axis];
 }
 
-uint32_t jr_grid_rank(const struct jr_grid *grid,
-                      const uint32_t at[JR_AXIS_COUNT])
+uint32_t jr_grid_rank(const struct jr_grid *grid, const uint32_t at[JR_AXIS_COUNT])
 {
     uint32_t rank = 0;
     for (enum jr_axis axis = JR_AXIS_COUNT; axis-- > 0;)
@@ -36,8 +34,7 @@ uint32_t jr_grid_rank(const struct jr_grid *grid,
     return rank;
 }
 
-uint32_t jr_grid_group(const struct jr_grid *grid, uint32_t rank,
-                       enum jr_axis axis)
+uint32_t jr_grid_group(const struct jr_grid *grid, uint32_t rank, enum jr_axis axis)
 {
     uint32_t stride = axis_stride(grid, axis);
     return rank / (stride * grid->size[axis]) * stride + rank % stride;
@@ -48,12 +45,10 @@ uint32_t jr_grid_groups(const struct jr_grid *grid, enum jr_axis axis)
     return jr_grid_world(grid) / grid->size[axis];
 }
 
-uint32_t jr_grid_member(const struct jr_grid *grid, enum jr_axis axis,
-                        uint32_t group, uint32_t i)
+uint32_t jr_grid_member(const struct jr_grid *grid, enum jr_axis axis, uint32_t group, uint32_t i)
 {
     uint32_t stride = axis_stride(grid, axis);
-    return group / stride * (stride * grid->size[axis]) + i * stride +
-           group % stride;
+    return group / stride * (stride * grid->size[axis]) + i * stride + group % stride;
 }
 
 static int check_mesh_size(const struct jr_grid *grid, struct jr_error *err)
@@ -62,10 +57,8 @@ static int check_mesh_size(const struct jr_grid *grid, struct jr_error *err)
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         world *= grid->size[axis];
         if (world == 0 || world > UINT32_MAX)
-            return jr_error_set(err, JR_STATUS_INVALID,
-                                "a mesh of %u x %u x %u has no valid size",
-                                grid->size[JR_AXIS_DATA],
-                                grid->size[JR_AXIS_PIPELINE],
+            return jr_error_set(err, JR_STATUS_INVALID, "a mesh of %u x %u x %u has no valid size",
+                                grid->size[JR_AXIS_DATA], grid->size[JR_AXIS_PIPELINE],
                                 grid->size[JR_AXIS_MODEL]);
     }
     return 0;
@@ -79,29 +72,27 @@ static int check_mesh_ranks(const struct jr_grid *grid, struct jr_error *err)
         for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
             at[axis] = jr_grid_at(grid, rank, axis);
         if (jr_grid_rank(grid, at) != rank)
-            return jr_error_set(err, JR_STATUS_INVALID,
-                                "rank %u does not have its coordinates", rank);
+            return jr_error_set(err, JR_STATUS_INVALID, "rank %u does not have its coordinates",
+                                rank);
     }
     return 0;
 }
 
-/* Every member of every group is a rank seen for the first time, and belongs to
- * that group by its own account; groups x size = world does the rest. `seen` is
- * world zeroes. */
-static int check_mesh_axis(const struct jr_grid *grid, enum jr_axis axis,
-                           bool *seen, struct jr_error *err)
+/* Every member of every group is a rank seen for the first time, and belongs to that group by its
+ * own account; groups x size = world does the rest. `seen` is world zeroes. */
+static int check_mesh_axis(const struct jr_grid *grid, enum jr_axis axis, bool *seen,
+                           struct jr_error *err)
 {
     uint32_t world = jr_grid_world(grid);
     uint32_t groups = jr_grid_groups(grid, axis);
     for (uint32_t n = 0; n < world; n++) {
         uint32_t group = n % groups;
         uint32_t rank = jr_grid_member(grid, axis, group, n / groups);
-        if (rank >= world || seen[rank] ||
-            jr_grid_group(grid, rank, axis) != group ||
+        if (rank >= world || seen[rank] || jr_grid_group(grid, rank, axis) != group ||
             jr_grid_at(grid, rank, axis) != n / groups)
             return jr_error_set(err, JR_STATUS_INVALID,
-                                "rank %u is in the wrong group %u of axis %d",
-                                rank, group, (int)axis);
+                                "rank %u is in the wrong group %u of axis %d", rank, group,
+                                (int)axis);
         seen[rank] = true;
     }
     return 0;

@@ -25,8 +25,8 @@ struct writer {
     const bool *secret;               /* of its variables */
 };
 
-static void print_json_group(struct jr_buf *out, const struct jr_grid *grid,
-                             enum jr_axis axis, uint32_t group)
+static void print_json_group(struct jr_buf *out, const struct jr_grid *grid, enum jr_axis axis,
+                             uint32_t group)
 {
     for (uint32_t i = 0; i < grid->size[axis]; i++) {
         jr_buf_char(out, i > 0 ? ',' : '[');
@@ -35,8 +35,7 @@ static void print_json_group(struct jr_buf *out, const struct jr_grid *grid,
     jr_buf_char(out, ']');
 }
 
-static void print_json_groups(struct jr_buf *out, const struct jr_grid *grid,
-                              enum jr_axis axis)
+static void print_json_groups(struct jr_buf *out, const struct jr_grid *grid, enum jr_axis axis)
 {
     uint32_t groups = jr_grid_groups(grid, axis);
     jr_buf_printf(out, "%s\"%s\":[", axis > 0 ? "," : "", jr_show_axis[axis]);
@@ -48,12 +47,10 @@ static void print_json_groups(struct jr_buf *out, const struct jr_grid *grid,
 }
 
 /* The members of an object with a number for each axis. */
-static void print_json_axes(struct jr_buf *out,
-                            const uint32_t values[JR_AXIS_COUNT])
+static void print_json_axes(struct jr_buf *out, const uint32_t values[JR_AXIS_COUNT])
 {
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
-        jr_buf_printf(out, "%s\"%s\":%u", axis > 0 ? "," : "",
-                      jr_show_axis[axis], values[axis]);
+        jr_buf_printf(out, "%s\"%s\":%u", axis > 0 ? "," : "", jr_show_axis[axis], values[axis]);
 }
 
 static void print_mesh(struct jr_telling *telling)
@@ -91,17 +88,14 @@ static bool is_long_list(const char *item, size_t name)
 }
 
 /* The length of the name counts the "=" in. */
-static bool is_item_secret(const struct writer *writer, uint32_t i,
-                           const char *item, size_t name)
+static bool is_item_secret(const struct writer *writer, uint32_t i, const char *item, size_t name)
 {
-    if (i < writer->model->env_own &&
-        strncmp(writer->model->env[i], item, name) == 0)
+    if (i < writer->model->env_own && strncmp(writer->model->env[i], item, name) == 0)
         return writer->secret[i];
     return jr_show_secret(writer->plan, item);
 }
 
-static void print_json_env(const struct writer *writer, char *const *env,
-                           uint32_t own)
+static void print_json_env(const struct writer *writer, char *const *env, uint32_t own)
 {
     struct jr_buf *out = writer->out;
     const char *before = "";
@@ -115,9 +109,8 @@ static void print_json_env(const struct writer *writer, char *const *env,
         jr_buf_str(out, before);
         jr_json_quote(out, key);
         jr_buf_char(out, ':');
-        jr_json_quote(out, is_item_secret(writer, i, item, name + 1)
-                               ? JR_REDACTED
-                               : item + name + 1);
+        jr_json_quote(out,
+                      is_item_secret(writer, i, item, name + 1) ? JR_REDACTED : item + name + 1);
         before = ",";
     }
 }
@@ -126,16 +119,14 @@ static void print_sink(struct jr_buf *out, enum jr_sink sink, const char *path)
 {
     jr_buf_str(out, "{\"file\":");
     jr_json_quote(out, path);
-    jr_buf_printf(out, ",\"console\":%s}",
-                  sink & JR_SINK_CONSOLE ? "true" : "false");
+    jr_buf_printf(out, ",\"console\":%s}", sink & JR_SINK_CONSOLE ? "true" : "false");
 }
 
-static void print_rank(const struct writer *writer,
-                       const struct jr_plan_rank *rank)
+static void print_rank(const struct writer *writer, const struct jr_plan_rank *rank)
 {
     struct jr_buf *out = writer->out;
-    jr_buf_printf(out, "{\"rank\":%u,\"local_rank\":%u,\"node_rank\":%u,",
-                  rank->rank, rank->local_rank, rank->node_rank);
+    jr_buf_printf(out, "{\"rank\":%u,\"local_rank\":%u,\"node_rank\":%u,", rank->rank,
+                  rank->local_rank, rank->node_rank);
     jr_buf_str(out, "\"coordinates\":{");
     print_json_axes(out, rank->at);
     jr_buf_str(out, "},\"groups\":{");
@@ -164,8 +155,7 @@ static void print_json_start(const struct writer *writer)
     static const char *const methods[] = {JR_START_METHODS(START)};
     const struct jr_plan *plan = writer->plan;
     struct jr_buf *out = writer->out;
-    jr_buf_printf(
-        out, "\"start_method\":\"%s\",\"setup\":", methods[plan->start_method]);
+    jr_buf_printf(out, "\"start_method\":\"%s\",\"setup\":", methods[plan->start_method]);
     jr_json_quote(out, plan->setup.text);
     jr_buf_str(out, ",\n\"helper\":");
     if (plan->helper.argv == NULL) {
@@ -239,19 +229,15 @@ static void print_json_spares(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_str(out, "\"spares\":[");
     for (uint32_t i = 0; i < plan->spare_nodes; i++) {
         jr_buf_str(out, i == 0 ? "" : ",");
-        jr_json_quote(out, plan->hosts == NULL ? NULL
-                                               : plan->hosts[plan->nodes + i]);
+        jr_json_quote(out, plan->hosts == NULL ? NULL : plan->hosts[plan->nodes + i]);
     }
     jr_buf_str(out, "],\n");
 }
 
-void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
-                  const struct jr_drain *drain)
+void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan, const struct jr_drain *drain)
 {
     struct jr_telling telling = {out, plan, drain, out->len, true, false};
-    jr_buf_printf(out,
-                  "{\"format_version\":1,\"world_size\":%u,\"nodes\":%u,"
-                  "\"master_addr\":",
+    jr_buf_printf(out, "{\"format_version\":1,\"world_size\":%u,\"nodes\":%u,\"master_addr\":",
                   plan->world_size, plan->nodes);
     jr_json_quote(out, plan->master_addr);
     jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);

@@ -9,10 +9,9 @@
 
 #include "base/banned.h"
 
-/* The index of the variable that is set by jobrun for the rank and has the name
- * of `item`; `hint` is where it is likely to be. env_own if there is none. */
-static uint32_t find_own_variable(const struct jr_plan_rank *rank,
-                                  const char *item, uint32_t hint)
+/* The index of the variable that is set by jobrun for the rank and has the name of `item`; `hint`
+ * is where it is likely to be. env_own if there is none. */
+static uint32_t find_own_variable(const struct jr_plan_rank *rank, const char *item, uint32_t hint)
 {
     size_t len = strcspn(item, "=") + 1;
     if (hint < rank->env_own && strncmp(rank->env[hint], item, len) == 0)
@@ -24,8 +23,7 @@ static uint32_t find_own_variable(const struct jr_plan_rank *rank,
 }
 
 /* Of the variables of rank 0, which ones are the same for all ranks. */
-static void find_common(bool *common, const struct jr_plan_rank *model,
-                        struct jr_telling *telling)
+static void find_common(bool *common, const struct jr_plan_rank *model, struct jr_telling *telling)
 {
     const struct jr_plan *plan = telling->plan;
     memset(common, true, model->env_own * sizeof *common);
@@ -36,16 +34,14 @@ static void find_common(bool *common, const struct jr_plan_rank *model,
         for (uint32_t i = 0; i < model->env_own && !arena.failed; i++) {
             const char *item = model->env[i];
             uint32_t found = common[i] ? find_own_variable(&at, item, i) : 0;
-            common[i] =
-                common[i] && found < at.env_own &&
-                (at.env[found] == item || strcmp(at.env[found], item) == 0);
+            common[i] = common[i] && found < at.env_own &&
+                        (at.env[found] == item || strcmp(at.env[found], item) == 0);
         }
         jr_arena_release(&arena);
     }
 }
 
-static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
-                           const char *item)
+static void print_variable(struct jr_buf *out, const struct jr_plan *plan, const char *item)
 {
     jr_buf_str(out, "  ");
     if (jr_show_secret(plan, item))
@@ -56,8 +52,7 @@ static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
 }
 
 /* What a rank does not have in common with all others. */
-static void print_own_variables(struct jr_telling *telling,
-                                const struct jr_plan_rank *model,
+static void print_own_variables(struct jr_telling *telling, const struct jr_plan_rank *model,
                                 const bool *common, uint32_t rank)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -74,8 +69,7 @@ static void print_own_variables(struct jr_telling *telling,
 }
 
 /* What all ranks have in common is said once. */
-static void print_plan_env(struct jr_telling *telling,
-                           const struct jr_plan_rank *model)
+static void print_plan_env(struct jr_telling *telling, const struct jr_plan_rank *model)
 {
     const struct jr_plan *plan = telling->plan;
     struct jr_buf *out = telling->out;
@@ -96,8 +90,8 @@ static void print_plan_env(struct jr_telling *telling,
 /* A word as a shell would want it; of a text of several lines the first. */
 static void print_word(struct jr_buf *out, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ%+,-./:=@_";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ%+,-./:=@_";
     size_t len = strcspn(word, "\n");
     bool whole = word[len] == '\0' || word[len + 1] == '\0';
     const char *rest = whole ? "" : " ...";
@@ -117,8 +111,7 @@ static void print_word(struct jr_buf *out, const char *word)
     jr_buf_printf(out, "%s'", rest);
 }
 
-static void print_plan_argv(struct jr_buf *out, const char *label,
-                            char *const *argv)
+static void print_plan_argv(struct jr_buf *out, const char *label, char *const *argv)
 {
     jr_buf_printf(out, "%-9s", label);
     for (; *argv != NULL; argv++) {
@@ -180,8 +173,7 @@ static void print_frozen(struct jr_buf *out, const struct jr_plan *plan)
         jr_buf_str(out, " (git ignores these: they are not frozen)\n");
 }
 
-static void print_plan_text(struct jr_buf *out, const char *label,
-                            const char *text)
+static void print_plan_text(struct jr_buf *out, const char *label, const char *text)
 {
     jr_buf_printf(out, "%-10s", label);
     jr_buf_safe(out, text);
@@ -237,15 +229,14 @@ static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
     jr_buf_str(out, "job       ");
     jr_buf_safe(out, plan->name);
     jr_buf_printf(out, ": %u rank%s on %u node%s", plan->world_size,
-                  plan->world_size == 1 ? "" : "s", plan->nodes,
-                  plan->nodes == 1 ? "" : "s");
+                  plan->world_size == 1 ? "" : "s", plan->nodes, plan->nodes == 1 ? "" : "s");
     if (plan->spare_nodes > 0)
         jr_buf_printf(out, ", and %u spare%s", plan->spare_nodes,
                       plan->spare_nodes == 1 ? "" : "s");
     jr_buf_char(out, '\n');
     if (plan->count != plan->world_size)
-        jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank,
-                      plan->first, plan->first + plan->count - 1);
+        jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank, plan->first,
+                      plan->first + plan->count - 1);
     print_spares(out, plan);
     print_plan_start(out, plan);
     print_command(out, plan, model);

@@ -19,19 +19,16 @@ static enum jr_status check_plan_mesh(struct jr_build *build)
     struct jr_grid grid;
     memcpy(grid.size, job->axis_size, sizeof grid.size);
     if (jr_grid_prove(&grid, &err) < 0)
-        return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "parallelism",
-                               &err);
+        return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "parallelism", &err);
     uint64_t held = 0;
     for (uint32_t node = 0; node < job->nodes; node++)
         held += job->local_world_sizes[node];
     if (jr_grid_world(&grid) == job->world_size && held == job->world_size)
         return JR_STATUS_OK;
     jr_error_set(&err, JR_STATUS_INVALID,
-                 "a world of %u ranks, a mesh of %u and nodes that hold %llu",
-                 job->world_size, jr_grid_world(&grid),
-                 (unsigned long long)held);
-    return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "world_size",
-                           &err);
+                 "a world of %u ranks, a mesh of %u and nodes that hold %llu", job->world_size,
+                 jr_grid_world(&grid), (unsigned long long)held);
+    return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "world_size", &err);
 }
 
 const char *jr_plan_folder(const struct jr_plan_options *options)
@@ -48,8 +45,7 @@ static void fill_plan(struct jr_build *build)
         .name = job->name,
         .unbound = job->unbound,
         .run_id = jr_arena_strdup(build->arena, options->run_id),
-        .run_dir = jr_arena_printf(build->arena, "%s/%s", job->log_dir,
-                                   jr_plan_folder(options)),
+        .run_dir = jr_arena_printf(build->arena, "%s/%s", job->log_dir, jr_plan_folder(options)),
         .attempt = options->attempt,
         .fingerprint = job->fingerprint,
         .world_size = job->world_size,
@@ -64,12 +60,11 @@ static void fill_plan(struct jr_build *build)
         .start_method = job->start_method,
         .mpi = options->mpi,
         .target = jr_argv_target(&job->entrypoint),
-        .returns = job->entrypoint.form == JR_FORM_LIBRARY ||
-                   jr_entrypoint_is_function(&job->entrypoint),
+        .returns =
+            job->entrypoint.form == JR_FORM_LIBRARY || jr_entrypoint_is_function(&job->entrypoint),
         .hosts = job->hosts,
         .first = here ? 0 : job->rank_start,
-        .count =
-            here ? job->world_size : job->local_world_sizes[job->node_rank],
+        .count = here ? job->world_size : job->local_world_sizes[job->node_rank],
         .policy = job->policy,
         .secrets = job->secrets,
         .secrets_count = job->secrets_count,
@@ -82,8 +77,7 @@ static void fill_plan(struct jr_build *build)
     build->plan->own_dir =
         options->own == NULL
             ? build->plan->run_dir
-            : jr_arena_printf(build->arena, "%s/%s", build->plan->run_dir,
-                              options->own);
+            : jr_arena_printf(build->arena, "%s/%s", build->plan->run_dir, options->own);
 }
 
 static uint32_t find_rank_node(const struct jr_job *job, uint32_t rank)
@@ -111,14 +105,12 @@ static void warn_crossing(struct jr_build *build)
     if (crossing == 0)
         return;
     struct jr_diag *diag = jr_diags_warning(
-        build->diags, JR_CODE_MODEL_GROUP_CROSSES_NODES, (struct jr_span){0},
-        "parallelism.model",
-        "%u of %u model groups cross nodes: ranks %u-%u are on nodes %u to %u",
-        crossing, job->world_size / size, example, example + size - 1,
-        find_rank_node(job, example), find_rank_node(job, example + size - 1));
+        build->diags, JR_CODE_MODEL_GROUP_CROSSES_NODES, (struct jr_span){0}, "parallelism.model",
+        "%u of %u model groups cross nodes: ranks %u-%u are on nodes %u to %u", crossing,
+        job->world_size / size, example, example + size - 1, find_rank_node(job, example),
+        find_rank_node(job, example + size - 1));
     jr_diag_help(build->diags, diag,
-                 "make local_world_size a multiple of %u: the model axis "
-                 "communicates the most",
+                 "make local_world_size a multiple of %u: the model axis communicates the most",
                  size);
 }
 
@@ -128,14 +120,12 @@ static void warn_of_fork(struct jr_build *build)
     if (job->start_method != JR_START_FORK || job->device == JR_DEVICE_CPU ||
         job->entrypoint.form != JR_FORM_PYTHON)
         return;
-    struct jr_diag *diag =
-        jr_diags_warning(build->diags, JR_CODE_FORK_WITH_ACCELERATOR,
-                         (struct jr_span){0}, "start_method",
-                         "the imports of the entry module must not touch the "
-                         "device (%s) before the ranks are forked",
-                         job->device_name);
-    jr_diag_help(build->diags, diag,
-                 "start_method: forkserver imports only what `preload` names");
+    struct jr_diag *diag = jr_diags_warning(build->diags, JR_CODE_FORK_WITH_ACCELERATOR,
+                                            (struct jr_span){0}, "start_method",
+                                            "the imports of the entry module must not touch the "
+                                            "device (%s) before the ranks are forked",
+                                            job->device_name);
+    jr_diag_help(build->diags, diag, "start_method: forkserver imports only what `preload` names");
 }
 
 static void warn_of_plan(struct jr_build *build)
@@ -144,8 +134,8 @@ static void warn_of_plan(struct jr_build *build)
     warn_crossing(build);
     warn_of_fork(build);
     if (job->device_visibility == JR_VISIBLE_ONE && job->own.devices_count > 0)
-        jr_diags_warning(build->diags, JR_CODE_LOCAL_RANK_NOT_DEVICE,
-                         (struct jr_span){0}, "device_visibility",
+        jr_diags_warning(build->diags, JR_CODE_LOCAL_RANK_NOT_DEVICE, (struct jr_span){0},
+                         "device_visibility",
                          "LOCAL_RANK is not a device index: each rank sees one "
                          "device, whose index is JOBRUN_DEVICE_INDEX");
 }
@@ -163,17 +153,14 @@ static void fill_setup(struct jr_build *build)
     };
 }
 
-static enum jr_status refuse_call(struct jr_build *build, uint32_t rank,
-                                  size_t len)
+static enum jr_status refuse_call(struct jr_build *build, uint32_t rank, size_t len)
 {
-    struct jr_diag *diag = jr_diags_error(
-        build->diags, JR_CODE_ARGUMENTS_TOO_LONG, (struct jr_span){0},
-        "entrypoint",
-        "the arguments of rank %u are %zu bytes of JSON, and at most %u "
-        "can be passed",
-        rank, len, JR_CALL_MAX);
-    jr_diag_help(build->diags, diag,
-                 "pass the path of a file that the function reads");
+    struct jr_diag *diag =
+        jr_diags_error(build->diags, JR_CODE_ARGUMENTS_TOO_LONG, (struct jr_span){0}, "entrypoint",
+                       "the arguments of rank %u are %zu bytes of JSON, and at most %u "
+                       "can be passed",
+                       rank, len, JR_CALL_MAX);
+    jr_diag_help(build->diags, diag, "pass the path of a file that the function reads");
     return JR_STATUS_INVALID;
 }
 
@@ -200,8 +187,8 @@ static enum jr_status check_calls(struct jr_build *build)
 }
 
 /* Whether a rank has that very variable; `hint` is where it is likely to be. */
-static bool has_variable(const struct jr_plan_rank *rank, const char *item,
-                         size_t hint, size_t count)
+static bool has_variable(const struct jr_plan_rank *rank, const char *item, size_t hint,
+                         size_t count)
 {
     if (hint < count && rank->env[hint] == item)
         return true;
@@ -212,8 +199,8 @@ static bool has_variable(const struct jr_plan_rank *rank, const char *item,
 }
 
 /* Ranks `first` on, `count` of them, all have the variable. */
-static bool is_variable_common(const struct jr_plan *plan, const size_t *counts,
-                               const char *item, size_t hint)
+static bool is_variable_common(const struct jr_plan *plan, const size_t *counts, const char *item,
+                               size_t hint)
 {
     for (uint32_t i = 1; i < plan->count; i++)
         if (!has_variable(&plan->ranks[plan->first + i], item, hint, counts[i]))
@@ -221,8 +208,7 @@ static bool is_variable_common(const struct jr_plan *plan, const size_t *counts,
     return true;
 }
 
-static size_t *count_rank_variables(const struct jr_plan *plan,
-                                    struct jr_arena *arena)
+static size_t *count_rank_variables(const struct jr_plan *plan, struct jr_arena *arena)
 {
     size_t *counts = jr_arena_array(arena, plan->count, sizeof *counts);
     for (uint32_t i = 0; counts != NULL && i < plan->count; i++)
@@ -231,11 +217,9 @@ static size_t *count_rank_variables(const struct jr_plan *plan,
     return counts;
 }
 
-/* The helper that ranks are forked from: its environment is what those that
- * start here have in common. The ranks are there. Memory failure is the
- * arena's. */
-static void fill_plan_helper(struct jr_plan *plan,
-                             const struct jr_scopes *scopes,
+/* The helper that ranks are forked from: its environment is what those that start here have in
+ * common. The ranks are there. Memory failure is the arena's. */
+static void fill_plan_helper(struct jr_plan *plan, const struct jr_scopes *scopes,
                              struct jr_arena *arena)
 {
     const struct jr_plan_rank *model = &plan->ranks[plan->first];
@@ -296,25 +280,21 @@ static int compare_result_paths(const void *a, const void *b)
     return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static enum jr_status refuse_shared_result(struct jr_diags *diags,
-                                           const struct place *x,
+static enum jr_status refuse_shared_result(struct jr_diags *diags, const struct place *x,
                                            const struct place *y)
 {
     struct jr_diag *diag = jr_diags_error(
-        diags, JR_CODE_RESULT_FILE_SHARED_IN_PLAN, (struct jr_span){0},
-        "results.file", "ranks %u and %u would write the same result file, %s",
-        x->rank, y->rank, x->path);
-    jr_diag_help(
-        diags, diag,
-        "put %%{rank} into results.file; or, if one rank delivers for "
-        "all, name that rank: " JR_SETTING("results.required", "\"%u\""),
-        x->rank);
+        diags, JR_CODE_RESULT_FILE_SHARED_IN_PLAN, (struct jr_span){0}, "results.file",
+        "ranks %u and %u would write the same result file, %s", x->rank, y->rank, x->path);
+    jr_diag_help(diags, diag,
+                 "put %%{rank} into results.file; or, if one rank delivers for "
+                 "all, name that rank: " JR_SETTING("results.required", "\"%u\""),
+                 x->rank);
     return JR_STATUS_INVALID;
 }
 
 /* Ranks `first` to before `end`, whose files are on one machine. */
-static enum jr_status check_result_paths(struct jr_build *build,
-                                         const struct jr_set *required,
+static enum jr_status check_result_paths(struct jr_build *build, const struct jr_set *required,
                                          uint32_t first, uint32_t end)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -326,8 +306,7 @@ static enum jr_status check_result_paths(struct jr_build *build,
         if (!jr_set_has(required, i))
             continue;
         struct jr_plan_rank rank = jr_plan_rank_at(build->plan, i, &texts);
-        places[count++] =
-            (struct place){jr_arena_strdup(&arena, rank.result_path), i};
+        places[count++] = (struct place){jr_arena_strdup(&arena, rank.result_path), i};
         arena.failed |= texts.failed;
         jr_arena_release(&texts);
     }
@@ -337,8 +316,7 @@ static enum jr_status check_result_paths(struct jr_build *build,
         qsort(places, count, sizeof *places, compare_result_paths);
     for (size_t i = 1; i < count && status == JR_STATUS_OK; i++)
         if (strcmp(places[i - 1].path, places[i].path) == 0)
-            status =
-                refuse_shared_result(build->diags, &places[i - 1], &places[i]);
+            status = refuse_shared_result(build->diags, &places[i - 1], &places[i]);
     jr_arena_release(&arena);
     return status;
 }
@@ -351,8 +329,7 @@ static enum jr_status check_shared_results(struct jr_build *build)
     const struct jr_results *results = &job->policy->results;
     struct jr_set required;
     const char *bad;
-    if (!results->stated || results->file == NULL ||
-        jr_build_results_differ(build) ||
+    if (!results->stated || results->file == NULL || jr_build_results_differ(build) ||
         !jr_set_parse(&required, build->scratch, results->required, &bad))
         return JR_STATUS_OK;
     /* The same path on two nodes is two files, unless all ranks run here. */
@@ -361,8 +338,7 @@ static enum jr_status check_shared_results(struct jr_build *build)
     enum jr_status status = JR_STATUS_OK;
     uint32_t first = 0;
     for (uint32_t i = 0; i < job->nodes && status == JR_STATUS_OK; i++) {
-        status = check_result_paths(build, &required, first,
-                                    first + job->local_world_sizes[i]);
+        status = check_result_paths(build, &required, first, first + job->local_world_sizes[i]);
         first += job->local_world_sizes[i];
     }
     return status;
@@ -378,16 +354,13 @@ static enum jr_status build_plan(struct jr_build *build)
     fill_plan(build);
     status = add_plan_ranks(build);
     if (status == JR_STATUS_OK && build->options.inject != NULL)
-        status =
-            jr_inject_parse(build->plan, build->arena, build->options.inject,
-                            build->job->local_world_sizes, build->diags);
+        status = jr_inject_parse(build->plan, build->arena, build->options.inject,
+                                 build->job->local_world_sizes, build->diags);
     return status == JR_STATUS_OK ? check_shared_results(build) : status;
 }
 
-enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,
-                             const struct jr_job *job,
-                             const struct jr_plan_options *options,
-                             struct jr_diags *diags)
+enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena, const struct jr_job *job,
+                             const struct jr_plan_options *options, struct jr_diags *diags)
 {
     struct jr_plan plan = {0};
     struct jr_arena scratch = JR_ARENA_INIT;

@@ -1,6 +1,6 @@
 /*
- * What print_parts.h offers to both ways of printing a plan, and the two tables
- * of the one for people: the mesh with its groups, and the ranks.
+ * What print_parts.h offers to both ways of printing a plan, and the two tables of the one for
+ * people: the mesh with its groups, and the ranks.
  */
 #include "plan/print_parts.h"
 
@@ -30,8 +30,7 @@ const char *const jr_show_axis[JR_AXIS_COUNT] = {JR_AXES(AXIS_WORD)};
 
 bool jr_show_secret(const struct jr_plan *plan, const char *item)
 {
-    return jr_env_matches(plan->secrets, plan->secrets_count, item,
-                          strcspn(item, "="));
+    return jr_env_matches(plan->secrets, plan->secrets_count, item, strcspn(item, "="));
 }
 
 void jr_telling_pass(struct jr_telling *telling, bool more)
@@ -81,8 +80,7 @@ static size_t label_width(const struct jr_grid *grid, enum jr_axis axis)
 
 /* "data 0  pipeline 0  " for the line that begins with `rank`, blank where the
  * line above said the same; `all` where there are lines left out above. */
-static void print_labels(struct jr_buf *out, const struct jr_grid *grid,
-                         uint32_t rank, bool all)
+static void print_labels(struct jr_buf *out, const struct jr_grid *grid, uint32_t rank, bool all)
 {
     uint32_t line = grid->size[line_axis(grid)];
     for (enum jr_axis axis = JR_AXIS_COUNT; axis-- > 0;) {
@@ -97,8 +95,8 @@ static void print_labels(struct jr_buf *out, const struct jr_grid *grid,
 }
 
 /* Append the numbers from `first` on along the line, each after `word`. */
-static void print_line(struct jr_buf *out, const struct jr_grid *grid,
-                       const char *word, uint32_t first)
+static void print_line(struct jr_buf *out, const struct jr_grid *grid, const char *word,
+                       uint32_t first)
 {
     enum jr_axis axis = line_axis(grid);
     uint32_t size = grid->size[axis];
@@ -135,8 +133,7 @@ static void print_mesh_table(struct jr_buf *out, const struct jr_grid *grid)
     for (uint32_t line = 0; line < lines; line++) {
         bool cut = lines > LINES_MAX && line == LINES_MAX / 2;
         if (cut) {
-            jr_buf_printf(out, "...     %u more lines\n",
-                          lines - LINES_MAX / 2 - 1);
+            jr_buf_printf(out, "...     %u more lines\n", lines - LINES_MAX / 2 - 1);
             line = lines - 1;
         }
         print_labels(out, grid, line * size, cut);
@@ -145,8 +142,8 @@ static void print_mesh_table(struct jr_buf *out, const struct jr_grid *grid)
 }
 
 /* Members are evenly spaced: a short list, or first-last/step. */
-static void print_mesh_group(struct jr_buf *out, const struct jr_grid *grid,
-                             enum jr_axis axis, uint32_t group)
+static void print_mesh_group(struct jr_buf *out, const struct jr_grid *grid, enum jr_axis axis,
+                             uint32_t group)
 {
     uint32_t size = grid->size[axis];
     uint32_t first = jr_grid_member(grid, axis, group, 0);
@@ -162,8 +159,7 @@ static void print_mesh_group(struct jr_buf *out, const struct jr_grid *grid,
         jr_buf_printf(out, ",%u", jr_grid_member(grid, axis, group, i));
 }
 
-static void print_axis(struct jr_buf *out, const struct jr_grid *grid,
-                       enum jr_axis axis)
+static void print_axis(struct jr_buf *out, const struct jr_grid *grid, enum jr_axis axis)
 {
     uint32_t groups = jr_grid_groups(grid, axis);
     uint32_t shown = groups > GROUPS_MAX ? GROUPS_MAX / 2 : groups;
@@ -177,8 +173,7 @@ static void print_axis(struct jr_buf *out, const struct jr_grid *grid,
     jr_buf_printf(out, " (%u groups)", groups);
 }
 
-static void print_mesh_axes(struct jr_buf *out, const struct jr_grid *grid,
-                            const char *between)
+static void print_mesh_axes(struct jr_buf *out, const struct jr_grid *grid, const char *between)
 {
     const char *before = "";
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
@@ -209,18 +204,16 @@ static void print_mesh_groups(struct jr_buf *out, const struct jr_grid *grid)
     else if (err.text[0] != '\0')
         jr_buf_printf(out, "      NOT PROVED: %s\n", err.text);
     else
-        jr_buf_printf(out, "      proved: each axis partitions 0-%u\n",
-                      jr_grid_world(grid) - 1);
+        jr_buf_printf(out, "      proved: each axis partitions 0-%u\n", jr_grid_world(grid) - 1);
 }
 
 void jr_show_mesh(struct jr_buf *out, const struct jr_plan *plan)
 {
     struct jr_grid grid;
     memcpy(grid.size, plan->axis_size, sizeof grid.size);
-    jr_buf_printf(out, "%u rank%s = data %u x pipeline %u x model %u",
-                  plan->world_size, plan->world_size == 1 ? "" : "s",
-                  grid.size[JR_AXIS_DATA], grid.size[JR_AXIS_PIPELINE],
-                  grid.size[JR_AXIS_MODEL]);
+    jr_buf_printf(out, "%u rank%s = data %u x pipeline %u x model %u", plan->world_size,
+                  plan->world_size == 1 ? "" : "s", grid.size[JR_AXIS_DATA],
+                  grid.size[JR_AXIS_PIPELINE], grid.size[JR_AXIS_MODEL]);
     jr_buf_str(out, "       layout [data][pipeline][model], model fastest\n");
     print_mesh_table(out, &grid);
     print_mesh_groups(out, &grid);
@@ -247,9 +240,7 @@ static void cell_rank(struct jr_buf *out, const struct run *run)
 
 static void cell_node(struct jr_buf *out, const struct run *run)
 {
-    const char *host = run->plan->hosts != NULL
-                           ? run->plan->hosts[run->first.node_rank]
-                           : NULL;
+    const char *host = run->plan->hosts != NULL ? run->plan->hosts[run->first.node_rank] : NULL;
     jr_buf_printf(out, "%u", run->first.node_rank);
     if (host != NULL) {
         jr_buf_char(out, ' ');
@@ -299,16 +290,14 @@ static void cell_threads(struct jr_buf *out, const struct run *run)
     jr_buf_printf(out, "%u", run->first.threads);
 }
 
-static void add_sink(struct jr_buf *out, const struct run *run,
-                     enum jr_sink sink)
+static void add_sink(struct jr_buf *out, const struct run *run, enum jr_sink sink)
 {
     if (sink == JR_SINK_INHERIT)
         jr_buf_str(out, "inherited");
     else if (!(sink & JR_SINK_CONSOLE))
         jr_buf_str(out, "file");
     else
-        jr_buf_str(out, run->first.on_console ? "file + console"
-                                              : "file, not shown");
+        jr_buf_str(out, run->first.on_console ? "file + console" : "file, not shown");
 }
 
 static void cell_stdout(struct jr_buf *out, const struct run *run)
@@ -336,24 +325,18 @@ struct column {
 
 /* The longest is the last, where a line may go on. */
 static const struct column columns[] = {
-    {"rank", cell_rank, false, false},
-    {"node", cell_node, true, false},
-    {"local", cell_local, false, false},
-    {"device", cell_device, false, false},
-    {"threads", cell_threads, false, false},
-    {"stdout", cell_stdout, false, true},
-    {"stderr", cell_stderr, false, true},
-    {"env", cell_env, false, true},
+    {"rank", cell_rank, false, false},       {"node", cell_node, true, false},
+    {"local", cell_local, false, false},     {"device", cell_device, false, false},
+    {"threads", cell_threads, false, false}, {"stdout", cell_stdout, false, true},
+    {"stderr", cell_stderr, false, true},    {"env", cell_env, false, true},
     {"cpus", cell_cpus, false, false},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static bool are_ranks_alike(const struct jr_plan_rank *a,
-                            const struct jr_plan_rank *b)
+static bool are_ranks_alike(const struct jr_plan_rank *a, const struct jr_plan_rank *b)
 {
-    return a->node_rank == b->node_rank && a->out == b->out &&
-           a->err == b->err && a->on_console == b->on_console &&
-           a->threads == b->threads && a->cpus == b->cpus &&
+    return a->node_rank == b->node_rank && a->out == b->out && a->err == b->err &&
+           a->on_console == b->on_console && a->threads == b->threads && a->cpus == b->cpus &&
            a->env_own == b->env_own;
 }
 
@@ -364,8 +347,7 @@ static struct run rank_run_at(const struct jr_plan *plan, uint32_t first)
     struct jr_plan_rank next;
     jr_plan_place(plan, first, &run.first);
     run.last = run.first;
-    while (plan->world_size > ROWS_EACH &&
-           run.last.rank + 1 < plan->world_size) {
+    while (plan->world_size > ROWS_EACH && run.last.rank + 1 < plan->world_size) {
         jr_plan_place(plan, run.last.rank + 1, &next);
         if (!are_ranks_alike(&run.first, &next))
             break;
@@ -384,15 +366,13 @@ static bool find_common(bool ret[static COLUMNS], const struct jr_plan *plan)
         JR_BUF_CLEANUP struct jr_buf first = JR_BUF_INIT;
         uint32_t next = 0;
         ret[i] = columns[i].wide;
-        for (size_t row = 0;
-             ret[i] && row < ROWS_MAX && next < plan->world_size; row++) {
+        for (size_t row = 0; ret[i] && row < ROWS_MAX && next < plan->world_size; row++) {
             JR_BUF_CLEANUP struct jr_buf cell = JR_BUF_INIT;
             const struct run run = rank_run_at(plan, next);
             next = run.last.rank + 1;
             columns[i].cell(row == 0 ? &first : &cell, &run);
             failed |= first.failed || cell.failed;
-            ret[i] =
-                !failed && (row == 0 || strcmp(first.data, cell.data) == 0);
+            ret[i] = !failed && (row == 0 || strcmp(first.data, cell.data) == 0);
         }
         ret[i] = ret[i] && next == plan->world_size;
     }
@@ -400,8 +380,8 @@ static bool find_common(bool ret[static COLUMNS], const struct jr_plan *plan)
 }
 
 /* "output    file + console", "env       42 set by jobrun" */
-static void add_common(struct jr_buf *out, const struct jr_plan *plan,
-                       const bool *common, bool hint)
+static void add_common(struct jr_buf *out, const struct jr_plan *plan, const bool *common,
+                       bool hint)
 {
     struct run run = rank_run_at(plan, 0);
     bool both = run.first.out == run.first.err;
@@ -409,12 +389,10 @@ static void add_common(struct jr_buf *out, const struct jr_plan *plan,
     run.hint = hint;
     for (size_t i = 0; i < COLUMNS; i++) {
         bool output = columns[i].cell == cell_stdout;
-        if (!common[i] ||
-            (columns[i].cell == cell_stderr && both && common[i - 1]))
+        if (!common[i] || (columns[i].cell == cell_stderr && both && common[i - 1]))
             continue;
         jr_buf_printf(out, "%s%-10s", gap,
-                      output && both && common[i + 1] ? "output"
-                                                      : columns[i].title);
+                      output && both && common[i + 1] ? "output" : columns[i].title);
         columns[i].cell(out, &run);
         jr_buf_char(out, '\n');
         gap = "";
@@ -422,8 +400,8 @@ static void add_common(struct jr_buf *out, const struct jr_plan *plan,
 }
 
 /* `run` NULL: the titles. */
-static void add_table_row(struct jr_buf *cells, const struct jr_plan *plan,
-                          const bool *common, const struct run *run)
+static void add_table_row(struct jr_buf *cells, const struct jr_plan *plan, const bool *common,
+                          const struct run *run)
 {
     const char *gap = "";
     for (size_t i = 0; i < COLUMNS; i++) {

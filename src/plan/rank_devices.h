@@ -1,6 +1,6 @@
 /*
- * Which of a rank's variables say what devices it sees: they are jobrun's where
- * it has chosen the devices, and a spec that states one of them is told so.
+ * Which of a rank's variables say what devices it sees: they are jobrun's where it has chosen the
+ * devices, and a spec that states one of them is told so.
  */
 #ifndef JR_RANK_DEVICES_H
 #define JR_RANK_DEVICES_H
@@ -17,16 +17,15 @@ struct jr_job;
 /* Whether variables give the ranks the devices that the plan has for them. */
 bool jr_rank_devices_chosen(const struct jr_job *job);
 
-/* The variables, NULL-terminated, that would choose once more within what the
- * vendor's own leaves: ranks must not have them. Static. */
+/* The variables, NULL-terminated, that would choose once more within what the vendor's own leaves:
+ * ranks must not have them. Static. */
 const char *const *jr_rank_devices_filters(const struct jr_job *job);
 
 /* Whether JR_DEVICE_ORDER must be stated, since devices are chosen by index. */
 bool jr_rank_devices_ordered(const struct jr_job *job);
 
-/* Whether a variable that a spec states gives ranks other devices than those
- * that were chosen, or counts them otherwise. */
-bool jr_rank_devices_replaced(const struct jr_job *job,
-                              const struct jr_env_entry *entry);
+/* Whether a variable that a spec states gives ranks other devices than those that were chosen, or
+ * counts them otherwise. */
+bool jr_rank_devices_replaced(const struct jr_job *job, const struct jr_env_entry *entry);
 
 #endif

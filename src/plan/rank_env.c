@@ -69,8 +69,7 @@ static struct jr_env_row *get_or_add_row(struct build *build, const char *name)
 {
     const struct place key = {.name = name};
     struct place *const *slot = tfind(&key, &build->places, compare_row_places);
-    return slot == NULL ? add_env_row(build, name)
-                        : &build->env->rows[(*slot)->row];
+    return slot == NULL ? add_env_row(build, name) : &build->env->rows[(*slot)->row];
 }
 
 /* `space` tells which words the template may use. */
@@ -82,20 +81,17 @@ static int set_row(struct build *build, const struct jr_template_space *space,
     if (row == NULL || prefix == NULL)
         return 0;
     row->unset = false;
-    return jr_compiled_template_compile(&row->template, space, prefix,
-                                        variable->text, err);
+    return jr_compiled_template_compile(&row->template, space, prefix, variable->text, err);
 }
 
 /* One of jobrun's own: its template is right, as a test makes sure. */
-static void set_own_variable(struct build *build, const char *name,
-                             const char *text)
+static void set_own_variable(struct build *build, const char *name, const char *text)
 {
     const struct jr_env_variable variable = {.name = name, .text = text};
     (void)set_row(build, &build->tables, &variable, NULL);
 }
 
-static void set_literal(struct build *build, const char *name,
-                        const char *value)
+static void set_literal(struct build *build, const char *name, const char *value)
 {
     struct jr_env_row *row = get_or_add_row(build, name);
     const char *item = jr_arena_printf(build->arena, "%s=%s", name, value);
@@ -112,22 +108,19 @@ static void unset_row(struct build *build, const char *name)
         row->unset = true;
 }
 
-static bool does_row_apply(const struct build *build,
-                           const struct jr_env_variable *row)
+static bool does_row_apply(const struct build *build, const struct jr_env_variable *row)
 {
     if (row->kinds != 0 && (row->kinds & 1u << build->scopes->job->device) == 0)
         return false;
     if (row->when == JR_ALWAYS)
         return true;
     char *const *inherited = build->env->inherited.items;
-    bool there =
-        jr_env_get(inherited, row->name) != NULL ||
-        (row->with != NULL && jr_env_get(inherited, row->with) != NULL);
+    bool there = jr_env_get(inherited, row->name) != NULL ||
+                 (row->with != NULL && jr_env_get(inherited, row->with) != NULL);
     return there == (row->when == JR_IF_SET);
 }
 
-static void add_variable_table(struct build *build,
-                               const struct jr_variables *table)
+static void add_variable_table(struct build *build, const struct jr_variables *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct jr_env_variable *row = &table->rows[i];
@@ -150,16 +143,12 @@ static void add_tasks(struct build *build)
         unset_row(build, list);
 }
 
-/* A list that does not fit into one variable is not set, and an inherited one
- * is removed. */
-static void leave_out_list(struct build *build, const char *name,
-                           uint32_t ranks)
+/* A list that does not fit into one variable is not set, and an inherited one is removed. */
+static void leave_out_list(struct build *build, const char *name, uint32_t ranks)
 {
     unset_row(build, name);
-    jr_diags_warning(build->diags, JR_CODE_MEMBER_LIST_LEFT_OUT,
-                     (struct jr_span){0}, NULL,
-                     "%s is left out: a list of %u ranks does not fit into an "
-                     "environment variable",
+    jr_diags_warning(build->diags, JR_CODE_MEMBER_LIST_LEFT_OUT, (struct jr_span){0}, NULL,
+                     "%s is left out: a list of %u ranks does not fit into an environment variable",
                      name, ranks);
 }
 
@@ -174,8 +163,7 @@ static void drop_long_lists(struct build *build)
 }
 
 /* What all ranks of a node get, and of all nodes where they are alike. */
-static void set_of_node(struct build *build, const char *name, const char *text,
-                        const char *alike)
+static void set_of_node(struct build *build, const char *name, const char *text, const char *alike)
 {
     if (build->scopes->job->resources != NULL)
         set_own_variable(build, name, text);
@@ -189,8 +177,7 @@ static void add_devices(struct build *build)
     const char *name = job->visibility_variable;
     if (!jr_rank_devices_chosen(job))
         return;
-    for (const char *const *filter = jr_rank_devices_filters(job);
-         *filter != NULL; filter++)
+    for (const char *const *filter = jr_rank_devices_filters(job); *filter != NULL; filter++)
         unset_row(build, *filter);
     if (jr_rank_devices_ordered(job))
         set_own_variable(build, JR_DEVICE_ORDER, JR_DEVICE_ORDER_BUS);
@@ -205,16 +192,14 @@ static void add_devices(struct build *build)
 
 static void add_threads(struct build *build)
 {
-    set_of_node(build, "OMP_NUM_THREADS", "%{threads}",
-                build->scopes->nodes[0].threads);
+    set_of_node(build, "OMP_NUM_THREADS", "%{threads}", build->scopes->nodes[0].threads);
 }
 
 static void add_profiles(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     for (uint32_t i = 0; i < job->env_profiles_count; i++) {
-        const struct jr_variables *table =
-            jr_variables_of(job->env_profiles[i]);
+        const struct jr_variables *table = jr_variables_of(job->env_profiles[i]);
         if (table != NULL)
             add_variable_table(build, table);
     }
@@ -227,24 +212,20 @@ static void add_profiles(struct build *build)
 static const char *package_folder(const struct build *build)
 {
     const char *support = build->scopes->options->support;
-    return support == NULL
-               ? NULL
-               : jr_arena_printf(build->arena, "%s/python", support);
+    return support == NULL ? NULL : jr_arena_printf(build->arena, "%s/python", support);
 }
 
 /* The value that a spec states, or for PYTHONPATH that and the package. */
-static const char *stated_value(const struct build *build, const char *name,
-                                const char *value, bool template)
+static const char *stated_value(const struct build *build, const char *name, const char *value,
+                                bool template)
 {
-    const char *folder =
-        strcmp(name, JR_PYTHON_PATH) == 0 ? package_folder(build) : NULL;
+    const char *folder = strcmp(name, JR_PYTHON_PATH) == 0 ? package_folder(build) : NULL;
     struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT;
     if (folder == NULL)
         return value;
     jr_buf_replaced(&text, folder, "%{", template ? "%%{" : "%{");
     const char *entry = jr_buf_keep(&text, build->arena);
-    return entry == NULL ? value
-                         : jr_python_path_with(build->arena, value, entry);
+    return entry == NULL ? value : jr_python_path_with(build->arena, value, entry);
 }
 
 static void add_required(struct build *build, const char *name)
@@ -254,36 +235,32 @@ static void add_required(struct build *build, const char *name)
         set_literal(build, name, stated_value(build, name, value, false));
         return;
     }
-    struct jr_diag *diag = jr_diags_error(
-        build->diags, JR_CODE_VARIABLE_REQUIRED, (struct jr_span){0},
-        jr_arena_printf(build->arena, "%s.%s", build->path, name),
-        "'%s' must be set in the environment, but is not", name);
+    struct jr_diag *diag =
+        jr_diags_error(build->diags, JR_CODE_VARIABLE_REQUIRED, (struct jr_span){0},
+                       jr_arena_printf(build->arena, "%s.%s", build->path, name),
+                       "'%s' must be set in the environment, but is not", name);
     jr_diag_help(build->diags, diag, "export %s before you call jobrun", name);
     build->status = JR_STATUS_UNRESOLVED;
 }
 
-static void warn_of_devices(struct build *build,
-                            const struct jr_env_entry *entry)
+static void warn_of_devices(struct build *build, const struct jr_env_entry *entry)
 {
     if (!jr_rank_devices_replaced(build->scopes->job, entry))
         return;
-    struct jr_diag *diag = jr_diags_warning(
-        build->diags, JR_CODE_DEVICES_REPLACED, (struct jr_span){0},
-        jr_arena_printf(build->arena, "%s.%s", build->path, entry->name),
-        "'%s' replaces what jobrun sets: ranks will not see the devices that "
-        "the plan gives them",
-        entry->name);
-    jr_diag_help(
-        build->diags, diag,
-        "remove it, and state the devices as `" JR_SETTING(
-            "devices",
-            "[0, 1]") "`; or set `" JR_SETTING("device_visibility",
-                                               "inherit") "`, which leaves it "
-                                                          "to you");
+    struct jr_diag *diag =
+        jr_diags_warning(build->diags, JR_CODE_DEVICES_REPLACED, (struct jr_span){0},
+                         jr_arena_printf(build->arena, "%s.%s", build->path, entry->name),
+                         "'%s' replaces what jobrun sets: ranks will not see the devices that "
+                         "the plan gives them",
+                         entry->name);
+    jr_diag_help(build->diags, diag,
+                 "remove it, and state the devices as `" JR_SETTING(
+                     "devices", "[0, 1]") "`; or set `" JR_SETTING("device_visibility",
+                                                                   "inherit") "`, which leaves it "
+                                                                              "to you");
 }
 
-static void add_spec_entry(struct build *build,
-                           const struct jr_env_entry *entry)
+static void add_spec_entry(struct build *build, const struct jr_env_entry *entry)
 {
     const struct jr_template_space *space = &build->scopes->space;
     struct jr_env_variable variable = {.name = entry->name};
@@ -296,35 +273,31 @@ static void add_spec_entry(struct build *build,
     } else if (entry->value == NULL) {
         unset_row(build, entry->name);
     } else if (set_row(build, space, &variable, &err) < 0) {
-        jr_diags_error(
-            build->diags, JR_CODE_WRONG_TEMPLATE_IN_PLAN, (struct jr_span){0},
-            jr_arena_printf(build->arena, "%s.%s", build->path, entry->name),
-            "%s", err.text);
+        jr_diags_error(build->diags, JR_CODE_WRONG_TEMPLATE_IN_PLAN, (struct jr_span){0},
+                       jr_arena_printf(build->arena, "%s.%s", build->path, entry->name), "%s",
+                       err.text);
         build->status = JR_STATUS_INVALID;
     }
 }
 
-static void copy_items(struct jr_strv *to, struct jr_arena *arena,
-                       char *const *items, size_t count)
+static void copy_items(struct jr_strv *to, struct jr_arena *arena, char *const *items, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         jr_strv_push(to, arena, jr_arena_strdup(arena, items[i]));
 }
 
-/* What the text of `setup` refers to as ${vars.NAME}, which is in `env`: the
- * other entries are not there yet. */
+/* What the text of `setup` refers to as ${vars.NAME}, which is in `env`: the other entries are not
+ * there yet. */
 static void add_shell_variables(struct jr_strv *base, struct jr_arena *arena,
                                 const struct jr_job *job)
 {
     for (uint32_t i = 0; i < job->env_count; i++) {
         const struct jr_env_entry *entry = &job->env[i];
-        if (entry->value == NULL || strncmp(entry->name, JR_SHELL_VARIABLE,
-                                            strlen(JR_SHELL_VARIABLE)) != 0)
+        if (entry->value == NULL ||
+            strncmp(entry->name, JR_SHELL_VARIABLE, strlen(JR_SHELL_VARIABLE)) != 0)
             continue;
         jr_env_unset(base, entry->name);
-        jr_strv_push(
-            base, arena,
-            jr_arena_printf(arena, "%s=%s", entry->name, entry->value));
+        jr_strv_push(base, arena, jr_arena_printf(arena, "%s=%s", entry->name, entry->value));
     }
 }
 
@@ -336,8 +309,7 @@ static void inherit_environment(struct build *build)
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         jr_env_unset(inherited, foreign[i]);
     if (job->setup != NULL)
-        copy_items(&build->env->base, build->kept, inherited->items,
-                   inherited->count);
+        copy_items(&build->env->base, build->kept, inherited->items, inherited->count);
     if (job->setup != NULL)
         add_shell_variables(&build->env->base, build->kept, job);
     for (uint32_t i = 0; i < job->env_remove_count; i++)
@@ -352,8 +324,7 @@ static void finalize_package(struct build *build)
     struct jr_environment *env = build->env;
     const char *folder = package_folder(build);
     for (size_t i = 0; i < env->count; i++)
-        if (env->rows[i].unset &&
-            strcmp(env->rows[i].name, JR_PYTHON_PATH) == 0)
+        if (env->rows[i].unset && strcmp(env->rows[i].name, JR_PYTHON_PATH) == 0)
             folder = NULL;
     if (folder != NULL)
         env->package = jr_arena_strdup(build->kept, folder);
@@ -369,8 +340,7 @@ static bool has_row(const struct jr_environment *env, const char *item)
 }
 
 /* Drop what the rows replace and keep copies of the rest. */
-static void finalize_inherited(struct jr_environment *env,
-                               struct jr_arena *arena)
+static void finalize_inherited(struct jr_environment *env, struct jr_arena *arena)
 {
     size_t kept = 0;
     for (size_t i = 0; i < env->inherited.count; i++) {
@@ -388,8 +358,7 @@ static void finalize_drop(struct build *build)
     copy_items(&env->drop, build->kept, job->env_remove, job->env_remove_count);
     for (size_t i = 0; i < env->count; i++)
         if (env->rows[i].unset)
-            jr_strv_push(&env->drop, build->kept,
-                         jr_arena_strdup(build->kept, env->rows[i].name));
+            jr_strv_push(&env->drop, build->kept, jr_arena_strdup(build->kept, env->rows[i].name));
 }
 
 static void finalize_rows(struct jr_environment *env)
@@ -401,10 +370,8 @@ static void finalize_rows(struct jr_environment *env)
     env->count = kept;
 }
 
-enum jr_status jr_environment_init(struct jr_environment *ret,
-                                   const struct jr_scopes *scopes,
-                                   struct jr_arena *arena,
-                                   struct jr_diags *diags)
+enum jr_status jr_environment_init(struct jr_environment *ret, const struct jr_scopes *scopes,
+                                   struct jr_arena *arena, struct jr_diags *diags)
 {
     struct build build = {
         .env = ret,
@@ -439,10 +406,9 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     return build.status;
 }
 
-enum jr_status jr_env_more_init(struct jr_env_more *ret,
-                                const struct jr_scopes *scopes,
-                                const struct jr_rank_entry *entry,
-                                const char *path, struct jr_diags *diags)
+enum jr_status jr_env_more_init(struct jr_env_more *ret, const struct jr_scopes *scopes,
+                                const struct jr_rank_entry *entry, const char *path,
+                                struct jr_diags *diags)
 {
     struct jr_environment env = {0};
     struct build build = {

@@ -20,21 +20,17 @@ struct axis_words {
     enum jr_template rank, size, group, members, backend;
 };
 
-#define AXIS_WORDS(name, word, help)                                           \
-    [JR_AXIS_##name] = {                                                       \
-        JR_TEMPLATE_##name##_RANK,    JR_TEMPLATE_##name##_SIZE,               \
-        JR_TEMPLATE_##name##_GROUP,   JR_TEMPLATE_##name##_MEMBERS,            \
-        JR_TEMPLATE_##name##_BACKEND,                                          \
+#define AXIS_WORDS(name, word, help)                                                               \
+    [JR_AXIS_##name] = {                                                                           \
+        JR_TEMPLATE_##name##_RANK,    JR_TEMPLATE_##name##_SIZE,    JR_TEMPLATE_##name##_GROUP,    \
+        JR_TEMPLATE_##name##_MEMBERS, JR_TEMPLATE_##name##_BACKEND,                                \
     },
 
-static const struct axis_words axis_words[JR_AXIS_COUNT] = {
-    JR_AXES(AXIS_WORDS)};
+static const struct axis_words axis_words[JR_AXIS_COUNT] = {JR_AXES(AXIS_WORDS)};
 
-static const struct jr_decimal *make_decimals(struct jr_arena *arena,
-                                              uint32_t last)
+static const struct jr_decimal *make_decimals(struct jr_arena *arena, uint32_t last)
 {
-    struct jr_decimal *made =
-        jr_arena_array(arena, (size_t)last + 1, sizeof *made);
+    struct jr_decimal *made = jr_arena_array(arena, (size_t)last + 1, sizeof *made);
     for (uint32_t n = 0; made != NULL && n <= last; n++)
         (void)snprintf(made[n].text, sizeof made[n].text, "%u", n);
     return made;
@@ -45,22 +41,17 @@ static const char *decimal_text(const struct jr_scopes *scopes, uint32_t n)
     return scopes->decimals[n].text;
 }
 
-static size_t list_len(const struct jr_scopes *scopes, enum jr_axis axis,
-                       uint32_t group)
+static size_t list_len(const struct jr_scopes *scopes, enum jr_axis axis, uint32_t group)
 {
     size_t len = 0;
     for (uint32_t i = 0; i < scopes->grid.size[axis]; i++)
-        len += strlen(decimal_text(
-                   scopes, jr_grid_member(&scopes->grid, axis, group, i))) +
-               1;
+        len += strlen(decimal_text(scopes, jr_grid_member(&scopes->grid, axis, group, i))) + 1;
     return len;
 }
 
-static char *make_list(const struct jr_scopes *scopes, enum jr_axis axis,
-                       uint32_t group)
+static char *make_list(const struct jr_scopes *scopes, enum jr_axis axis, uint32_t group)
 {
-    char *list =
-        jr_arena_alloc(scopes->space.arena, list_len(scopes, axis, group));
+    char *list = jr_arena_alloc(scopes->space.arena, list_len(scopes, axis, group));
     char *end = list;
     for (uint32_t i = 0; list != NULL && i < scopes->grid.size[axis]; i++) {
         uint32_t rank = jr_grid_member(&scopes->grid, axis, group, i);
@@ -91,21 +82,18 @@ static const char *node_host(const struct jr_scopes *scopes, uint32_t node)
 }
 
 /* A v6 address has colons of its own. */
-static char *make_endpoint(const struct jr_scopes *scopes, uint32_t node,
-                           uint32_t rank)
+static char *make_endpoint(const struct jr_scopes *scopes, uint32_t node, uint32_t rank)
 {
     const char *host = node_host(scopes, node);
     bool bare = strchr(host, ':') != NULL && host[0] != '[';
-    return jr_arena_printf(scopes->space.arena, "%s%s%s:%u", bare ? "[" : "",
-                           host, bare ? "]" : "",
+    return jr_arena_printf(scopes->space.arena, "%s%s%s:%u", bare ? "[" : "", host, bare ? "]" : "",
                            scopes->job->rank_ports[rank]);
 }
 
 static char **make_endpoints(const struct jr_scopes *scopes)
 {
     const struct jr_job *job = scopes->job;
-    char **made =
-        jr_arena_array(scopes->space.arena, job->world_size, sizeof *made);
+    char **made = jr_arena_array(scopes->space.arena, job->world_size, sizeof *made);
     uint32_t rank = 0;
     for (uint32_t node = 0; made != NULL && node < job->nodes; node++)
         for (uint32_t i = 0; i < job->local_world_sizes[node]; i++, rank++)
@@ -121,9 +109,7 @@ static const char *join_endpoints(const struct jr_scopes *scopes)
     for (uint32_t i = 0; i < scopes->job->world_size && !arena->failed; i++)
         jr_buf_printf(&list, "%s%s", i > 0 ? "," : "", scopes->endpoints[i]);
     arena->failed |= list.failed;
-    return arena->failed || list.len > LONGEST_LIST
-               ? NULL
-               : jr_arena_strdup(arena, list.data);
+    return arena->failed || list.len > LONGEST_LIST ? NULL : jr_arena_strdup(arena, list.data);
 }
 
 static void fill_endpoints(struct jr_scopes *scopes)
@@ -135,15 +121,14 @@ static void fill_endpoints(struct jr_scopes *scopes)
         scopes->common.text[JR_TEMPLATE_ENDPOINTS] = join_endpoints(scopes);
 }
 
-/* The nodes of the job, with commas. NULL where one is not known, or they are
- * too many for one variable. */
+/* The nodes of the job, with commas. NULL where one is not known, or they are too many for one
+ * variable. */
 static const char *join_hosts(const struct jr_scopes *scopes)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     const struct jr_job *job = scopes->job;
     for (uint32_t node = 0; node < job->nodes; node++) {
-        if (scopes->options->local || job->hosts[node] == NULL ||
-            list.len > LONGEST_LIST)
+        if (scopes->options->local || job->hosts[node] == NULL || list.len > LONGEST_LIST)
             return NULL;
         jr_buf_printf(&list, "%s%s", node > 0 ? "," : "", job->hosts[node]);
     }
@@ -156,20 +141,17 @@ static const char *join_counts(const struct jr_scopes *scopes)
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     const struct jr_job *job = scopes->job;
     for (uint32_t node = 0, same; node < job->nodes; node += same) {
-        for (same = 1;
-             node + same < job->nodes && job->local_world_sizes[node + same] ==
-                                             job->local_world_sizes[node];)
+        for (same = 1; node + same < job->nodes &&
+                       job->local_world_sizes[node + same] == job->local_world_sizes[node];)
             same++;
-        jr_buf_printf(&list, "%s%u", node > 0 ? "," : "",
-                      job->local_world_sizes[node]);
+        jr_buf_printf(&list, "%s%u", node > 0 ? "," : "", job->local_world_sizes[node]);
         if (same > 1)
             jr_buf_printf(&list, "(x%u)", same);
     }
     return jr_buf_keep(&list, scopes->space.arena);
 }
 
-static const char *join_devices(const struct jr_node_resources *resources,
-                                struct jr_arena *arena)
+static const char *join_devices(const struct jr_node_resources *resources, struct jr_arena *arena)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     for (uint32_t i = 0; i < resources->devices_count; i++)
@@ -183,11 +165,9 @@ static void fill_nodes(struct jr_scopes *scopes)
     uint32_t count = scopes->job->resources != NULL ? scopes->job->nodes : 1;
     scopes->nodes = jr_arena_array(arena, count, sizeof *scopes->nodes);
     for (uint32_t i = 0; scopes->nodes != NULL && i < count; i++) {
-        const struct jr_node_resources *resources =
-            jr_node_resources_of(scopes->job, i);
+        const struct jr_node_resources *resources = jr_node_resources_of(scopes->job, i);
         scopes->nodes[i].visible = join_devices(resources, arena);
-        scopes->nodes[i].threads =
-            jr_arena_printf(arena, "%u", resources->threads);
+        scopes->nodes[i].threads = jr_arena_printf(arena, "%u", resources->threads);
     }
 }
 
@@ -214,8 +194,7 @@ static void fill_common(struct jr_scopes *scopes)
     text[JR_TEMPLATE_HOSTS] = join_hosts(scopes);
     text[JR_TEMPLATE_TASKS_PER_NODE] = join_counts(scopes);
     text[JR_TEMPLATE_MASTER_ADDR] = job->master_addr;
-    text[JR_TEMPLATE_MASTER_PORT] =
-        jr_arena_printf(arena, "%u", job->master_port);
+    text[JR_TEMPLATE_MASTER_PORT] = jr_arena_printf(arena, "%u", job->master_port);
     text[JR_TEMPLATE_INIT_METHOD] = job->init_method;
     text[JR_TEMPLATE_FRAMEWORK_BACKEND] = profile_backend_name(job->backend);
     text[JR_TEMPLATE_RUN_ID] = options->run_id;
@@ -224,11 +203,9 @@ static void fill_common(struct jr_scopes *scopes)
     text[JR_TEMPLATE_CELL] = options->cell;
     text[JR_TEMPLATE_SWEEP_ID] = options->sweep_id;
     text[JR_TEMPLATE_ATTEMPT] = jr_arena_printf(arena, "%u", options->attempt);
-    text[JR_TEMPLATE_MAX_RESTARTS] =
-        jr_arena_printf(arena, "%u", job->policy->restart.max);
+    text[JR_TEMPLATE_MAX_RESTARTS] = jr_arena_printf(arena, "%u", job->policy->restart.max);
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        text[axis_words[axis].size] =
-            decimal_text(scopes, job->axis_size[axis]);
+        text[axis_words[axis].size] = decimal_text(scopes, job->axis_size[axis]);
         text[axis_words[axis].backend] = job->axis_backend[axis];
     }
 }
@@ -251,8 +228,7 @@ static void fill_sizes(struct jr_scopes *scopes)
     size[JR_DOMAIN_RANK] = job->world_size;
 }
 
-void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
-                    const struct jr_job *job,
+void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch, const struct jr_job *job,
                     const struct jr_plan_options *options)
 {
     *ret = (struct jr_scopes){.job = job, .options = options};
@@ -269,10 +245,9 @@ void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
     fill_endpoints(ret);
 }
 
-/* The index of a rank's device among those that it sees; if the devices are not
- * known, it is the local rank. */
-static const char *device_index(const struct jr_scopes *scopes,
-                                const struct jr_plan_rank *rank)
+/* The index of a rank's device among those that it sees; if the devices are not known, it is the
+ * local rank. */
+static const char *device_index(const struct jr_scopes *scopes, const struct jr_plan_rank *rank)
 {
     const struct jr_job *job = scopes->job;
     uint32_t count = jr_node_resources_of(job, rank->node_rank)->devices_count;
@@ -283,14 +258,13 @@ static const char *device_index(const struct jr_scopes *scopes,
     return decimal_text(scopes, rank->local_rank % count);
 }
 
-/* What is said of a rank's node. What depends on the local rank is another on
- * each node, where they have resources of their own. */
-static void pick_node(const struct jr_scopes *scopes,
-                      const struct jr_plan_rank *rank, struct jr_scope *ret)
+/* What is said of a rank's node. What depends on the local rank is another on each node, where they
+ * have resources of their own. */
+static void pick_node(const struct jr_scopes *scopes, const struct jr_plan_rank *rank,
+                      struct jr_scope *ret)
 {
     bool own = scopes->job->resources != NULL;
-    const struct jr_node_words *words =
-        &scopes->nodes[own ? rank->node_rank : 0];
+    const struct jr_node_words *words = &scopes->nodes[own ? rank->node_rank : 0];
     ret->index[JR_DOMAIN_NODE] = rank->node_rank;
     ret->index[JR_DOMAIN_LOCAL] = own ? rank->rank : rank->local_rank;
     ret->text[JR_TEMPLATE_NODE_RANK] = decimal_text(scopes, rank->node_rank);
@@ -300,8 +274,8 @@ static void pick_node(const struct jr_scopes *scopes,
     ret->text[JR_TEMPLATE_THREADS] = words->threads;
 }
 
-void jr_scopes_pick(const struct jr_scopes *scopes,
-                    const struct jr_plan_rank *rank, struct jr_scope *ret)
+void jr_scopes_pick(const struct jr_scopes *scopes, const struct jr_plan_rank *rank,
+                    struct jr_scope *ret)
 {
     *ret = scopes->common;
     pick_node(scopes, rank, ret);

@@ -43,14 +43,12 @@ static const enum jr_domain domains[JR_TEMPLATE_COUNT] = {
 };
 
 #define WORD(name, word, help) word,
-static const char *const words[] = {JR_TEMPLATE_NAMES(WORD)
-                                        JR_TEMPLATE_INTERNALS(WORD)};
+static const char *const words[] = {JR_TEMPLATE_NAMES(WORD) JR_TEMPLATE_INTERNALS(WORD)};
 
 #define COUNT(name, word, help) +1
 enum { PUBLIC_WORDS = JR_TEMPLATE_NAMES(COUNT) };
 
-static bool find_template_word(const char *text, size_t len, bool internals,
-                               enum jr_template *ret)
+static bool find_template_word(const char *text, size_t len, bool internals, enum jr_template *ret)
 {
     enum jr_template end = internals ? JR_TEMPLATE_COUNT : PUBLIC_WORDS;
     for (enum jr_template word = 0; word < end; word++)
@@ -62,16 +60,13 @@ static bool find_template_word(const char *text, size_t len, bool internals,
 }
 
 /* `template->pieces` has room: see room_for. */
-static void add_literal_piece(struct jr_compiled_template *template,
-                              const char *text, size_t len)
+static void add_literal_piece(struct jr_compiled_template *template, const char *text, size_t len)
 {
     if (len > 0)
-        template->pieces[template->count++] =
-            (struct jr_piece){.literal = text, .len = len};
+        template->pieces[template->count++] = (struct jr_piece){.literal = text, .len = len};
 }
 
-static void add_word_piece(struct jr_compiled_template *template,
-                           enum jr_template word)
+static void add_word_piece(struct jr_compiled_template *template, enum jr_template word)
 {
     enum jr_domain domain = domains[word];
     template->pieces[template->count++] = (struct jr_piece){.word = word};
@@ -91,9 +86,8 @@ static size_t room_for(const char *text)
 }
 
 /* One "%{...}" or "%%{" at `at`; returns what follows it. */
-static const char *compile_mark(struct jr_compiled_template *template,
-                                const char *at, bool internals,
-                                struct jr_error *err)
+static const char *compile_mark(struct jr_compiled_template *template, const char *at,
+                                bool internals, struct jr_error *err)
 {
     if (at[1] == '%') {
         add_literal_piece(template, at + 1, 2);
@@ -107,8 +101,8 @@ static const char *compile_mark(struct jr_compiled_template *template,
         return NULL;
     }
     if (!find_template_word(name, (size_t)(end - name), internals, &word)) {
-        jr_error_set(err, JR_STATUS_INVALID, "a template has no word '%.*s'",
-                     (int)(end - name), name);
+        jr_error_set(err, JR_STATUS_INVALID, "a template has no word '%.*s'", (int)(end - name),
+                     name);
         return NULL;
     }
     add_word_piece(template, word);
@@ -128,21 +122,17 @@ enum { SHARED_MOST = 1 << 14 };
 static void share_expansions(struct jr_compiled_template *template,
                              const struct jr_template_space *space)
 {
-    if (template->domain != JR_DOMAIN_RANK &&
-        space->size[template->domain] <= SHARED_MOST)
-        template->shared = jr_arena_array(
-            space->arena, space->size[template->domain], sizeof(char *));
+    if (template->domain != JR_DOMAIN_RANK && space->size[template->domain] <= SHARED_MOST)
+        template->shared =
+            jr_arena_array(space->arena, space->size[template->domain], sizeof(char *));
 }
 
 int jr_compiled_template_compile(struct jr_compiled_template *ret,
-                                 const struct jr_template_space *space,
-                                 const char *prefix, const char *text,
-                                 struct jr_error *err)
+                                 const struct jr_template_space *space, const char *prefix,
+                                 const char *text, struct jr_error *err)
 {
-    struct jr_compiled_template made = {.domain = JR_DOMAIN_JOB,
-                                        .json = space->json};
-    made.pieces =
-        jr_arena_array(space->arena, room_for(text), sizeof *made.pieces);
+    struct jr_compiled_template made = {.domain = JR_DOMAIN_JOB, .json = space->json};
+    made.pieces = jr_arena_array(space->arena, room_for(text), sizeof *made.pieces);
     if (made.pieces == NULL)
         return 0;
     add_literal_piece(&made, prefix, strlen(prefix));
@@ -160,8 +150,7 @@ int jr_compiled_template_compile(struct jr_compiled_template *ret,
 }
 
 void jr_compiled_template_literal(struct jr_compiled_template *ret,
-                                  const struct jr_template_space *space,
-                                  const char *text)
+                                  const struct jr_template_space *space, const char *text)
 {
     struct jr_compiled_template made = {.domain = JR_DOMAIN_JOB};
     made.pieces = jr_arena_array(space->arena, 1, sizeof *made.pieces);
@@ -171,8 +160,7 @@ void jr_compiled_template_literal(struct jr_compiled_template *ret,
     *ret = made;
 }
 
-static struct jr_piece piece_value(const struct jr_piece *piece,
-                                   const struct jr_scope *scope)
+static struct jr_piece piece_value(const struct jr_piece *piece, const struct jr_scope *scope)
 {
     if (piece->literal != NULL)
         return *piece;
@@ -183,8 +171,8 @@ static struct jr_piece piece_value(const struct jr_piece *piece,
 }
 
 /* The same for words in strings of JSON. */
-static char *expand_json(const struct jr_compiled_template *template,
-                         struct jr_arena *arena, const struct jr_scope *scope)
+static char *expand_json(const struct jr_compiled_template *template, struct jr_arena *arena,
+                         const struct jr_scope *scope)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < template->count; i++) {
@@ -203,8 +191,7 @@ static char *expand_json(const struct jr_compiled_template *template,
     return jr_buf_keep(&out, arena);
 }
 
-static char *expand_template(const struct jr_compiled_template *template,
-                             struct jr_arena *arena,
+static char *expand_template(const struct jr_compiled_template *template, struct jr_arena *arena,
                              const struct jr_scope *scope)
 {
     if (template->json)
@@ -224,15 +211,13 @@ static char *expand_template(const struct jr_compiled_template *template,
     return text;
 }
 
-static struct jr_arena *lasting_arena(struct jr_arena *arena,
-                                      const struct jr_scope *scope)
+static struct jr_arena *lasting_arena(struct jr_arena *arena, const struct jr_scope *scope)
 {
     return scope->lasting != NULL ? scope->lasting : arena;
 }
 
 char *jr_compiled_template_expand(const struct jr_compiled_template *template,
-                                  struct jr_arena *arena,
-                                  const struct jr_scope *scope)
+                                  struct jr_arena *arena, const struct jr_scope *scope)
 {
     if (template->shared == NULL)
         return expand_template(template, arena, scope);
@@ -242,16 +227,14 @@ char *jr_compiled_template_expand(const struct jr_compiled_template *template,
     return *slot;
 }
 
-bool jr_compiled_template_is_distinct(
-    const struct jr_compiled_template *template)
+bool jr_compiled_template_is_distinct(const struct jr_compiled_template *template)
 {
     size_t ranks = 0;
     for (size_t i = 0; i < template->count; i++) {
         const struct jr_piece *piece = &template->pieces[i];
         if (piece->literal != NULL || domains[piece->word] == JR_DOMAIN_JOB)
             continue;
-        if (piece->word != JR_TEMPLATE_RANK &&
-            piece->word != JR_TEMPLATE_RANK_DIR)
+        if (piece->word != JR_TEMPLATE_RANK && piece->word != JR_TEMPLATE_RANK_DIR)
             return false;
         ranks++;
     }
@@ -259,17 +242,15 @@ bool jr_compiled_template_is_distinct(
 }
 
 int jr_compiled_templates_compile(struct jr_compiled_templates *ret,
-                                  const struct jr_template_space *space,
-                                  char *const *texts, size_t count,
-                                  struct jr_error *err)
+                                  const struct jr_template_space *space, char *const *texts,
+                                  size_t count, struct jr_error *err)
 {
     struct jr_compiled_templates made = {.count = count};
     made.items = jr_arena_array(space->arena, count, sizeof *made.items);
     if (made.items == NULL)
         return 0;
     for (size_t i = 0; i < count; i++)
-        if (jr_compiled_template_compile(&made.items[i], space, "", texts[i],
-                                         err) < 0)
+        if (jr_compiled_template_compile(&made.items[i], space, "", texts[i], err) < 0)
             return -1;
     *ret = made;
     return 0;
@@ -283,20 +264,18 @@ bool jr_compiled_templates_vary(const struct jr_compiled_templates *templates)
     return false;
 }
 
-char **jr_compiled_templates_expand(struct jr_compiled_templates *templates,
-                                    struct jr_arena *arena,
+char **jr_compiled_templates_expand(struct jr_compiled_templates *templates, struct jr_arena *arena,
                                     const struct jr_scope *scope)
 {
     if (templates->shared != NULL)
         return templates->shared;
     bool vary = jr_compiled_templates_vary(templates);
-    char **items = jr_arena_array(vary ? arena : lasting_arena(arena, scope),
-                                  templates->count + 1, sizeof *items);
+    char **items = jr_arena_array(vary ? arena : lasting_arena(arena, scope), templates->count + 1,
+                                  sizeof *items);
     if (items == NULL)
         return NULL;
     for (size_t i = 0; i < templates->count; i++)
-        items[i] =
-            jr_compiled_template_expand(&templates->items[i], arena, scope);
+        items[i] = jr_compiled_template_expand(&templates->items[i], arena, scope);
     if (!vary)
         templates->shared = items;
     return items;

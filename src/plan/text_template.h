@@ -1,11 +1,10 @@
 /*
- * Per-rank templates: "%{rank}" in arguments, environment values and paths;
- * "%%{" is a literal "%{".
+ * Per-rank templates: "%{rank}" in arguments, environment values and paths; "%%{" is a literal
+ * "%{".
  *
- * A text is compiled once and expanded for every rank. What does
- * not depend on the rank is expanded once and shared: a compiled template knows
- * how far its words reach (its domain) and keeps one string for each value of
- * that. So 4096 ranks in one group share one list of the group's members.
+ * A text is compiled once and expanded for every rank. What does not depend on the rank is expanded
+ * once and shared: a compiled template knows how far its words reach (its domain) and keeps one
+ * string for each value of that. So 4096 ranks in one group share one list of the group's members.
  */
 #ifndef JR_TEXT_TEMPLATE_H
 #define JR_TEXT_TEMPLATE_H
@@ -20,15 +19,15 @@
 enum jr_domain {
     JR_DOMAIN_JOB,
     JR_DOMAIN_NODE,
-    JR_DOMAIN_LOCAL, /* the local rank */
-    JR_DOMAIN_AT,    /* the coordinate, per axis */
+    JR_DOMAIN_LOCAL,                                  /* the local rank */
+    JR_DOMAIN_AT,                                     /* the coordinate, per axis */
     JR_DOMAIN_GROUP = JR_DOMAIN_AT + JR_AXIS_COUNT,   /* the group, per axis */
     JR_DOMAIN_RANK = JR_DOMAIN_GROUP + JR_AXIS_COUNT, /* or several of these */
     JR_DOMAIN_COUNT
 };
 
-/* One rank as templates see it: the text of every word (NULL reads as empty),
- * and which value of each domain it has. */
+/* One rank as templates see it: the text of every word (NULL reads as empty), and which value of
+ * each domain it has. */
 struct jr_scope {
     const char *text[JR_TEMPLATE_COUNT];
     uint32_t index[JR_DOMAIN_COUNT];
@@ -46,9 +45,8 @@ struct jr_compiled_template {
     bool json;     /* words are in strings of JSON */
 };
 
-/* How many values each domain has, the memory for compiling, whether the words
- * of contract.h's tables are known too, and whether the text is JSON, in whose
- * strings words must be escaped. */
+/* How many values each domain has, the memory for compiling, whether the words of contract.h's
+ * tables are known too, and whether the text is JSON, in whose strings words must be escaped. */
 struct jr_template_space {
     struct jr_arena *arena;
     uint32_t size[JR_DOMAIN_COUNT];
@@ -59,26 +57,21 @@ struct jr_template_space {
  * `text`; both are borrowed. -1 with `err` when a word is unknown or has no
  * closing brace. Memory failure is the arena's. */
 int jr_compiled_template_compile(struct jr_compiled_template *ret,
-                                 const struct jr_template_space *space,
-                                 const char *prefix, const char *text,
-                                 struct jr_error *err);
+                                 const struct jr_template_space *space, const char *prefix,
+                                 const char *text, struct jr_error *err);
 
 /* A template that is `text` itself, whatever it contains. It borrows the text.
  */
 void jr_compiled_template_literal(struct jr_compiled_template *ret,
-                                  const struct jr_template_space *space,
-                                  const char *text);
+                                  const struct jr_template_space *space, const char *text);
 
-/* The text for one rank, in `arena`; ranks of one domain value get the same
- * pointer. NULL if memory runs out. */
+/* The text for one rank, in `arena`; ranks of one domain value get the same pointer. NULL if memory
+ * runs out. */
 char *jr_compiled_template_expand(const struct jr_compiled_template *template,
-                                  struct jr_arena *arena,
-                                  const struct jr_scope *scope);
+                                  struct jr_arena *arena, const struct jr_scope *scope);
 
-/* Whether no two ranks get the same text: all that varies is one %{rank} or
- * %{rank_dir}. */
-bool jr_compiled_template_is_distinct(
-    const struct jr_compiled_template *template);
+/* Whether no two ranks get the same text: all that varies is one %{rank} or %{rank_dir}. */
+bool jr_compiled_template_is_distinct(const struct jr_compiled_template *template);
 
 /* A NULL-terminated vector of templates, as for argv. */
 struct jr_compiled_templates {
@@ -87,20 +80,18 @@ struct jr_compiled_templates {
     char **shared; /* the vector, once expanded, when no item varies */
 };
 
-/* Compile `count` templates, borrowed, into `ret`: -1 with `err` at the first
- * that is none. Memory failure is the arena's. */
+/* Compile `count` templates, borrowed, into `ret`: -1 with `err` at the first that is none. Memory
+ * failure is the arena's. */
 int jr_compiled_templates_compile(struct jr_compiled_templates *ret,
-                                  const struct jr_template_space *space,
-                                  char *const *texts, size_t count,
-                                  struct jr_error *err);
+                                  const struct jr_template_space *space, char *const *texts,
+                                  size_t count, struct jr_error *err);
 
 /* Whether some rank gets another vector than rank 0. */
 bool jr_compiled_templates_vary(const struct jr_compiled_templates *templates);
 
-/* Expand all for one rank: a NULL-terminated vector in `arena`, or the
- * shared one when no item varies; NULL without memory. */
-char **jr_compiled_templates_expand(struct jr_compiled_templates *templates,
-                                    struct jr_arena *arena,
+/* Expand all for one rank: a NULL-terminated vector in `arena`, or the shared one when no item
+ * varies; NULL without memory. */
+char **jr_compiled_templates_expand(struct jr_compiled_templates *templates, struct jr_arena *arena,
                                     const struct jr_scope *scope);
 
 #endif

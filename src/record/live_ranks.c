@@ -18,8 +18,7 @@
 
 enum { MOST_LINE = 1 << 20 };
 
-static const char *rank_file(struct jr_live_ranks *live, const json_t *rank,
-                             const char *stream)
+static const char *rank_file(struct jr_live_ranks *live, const json_t *rank, const char *stream)
 {
     const json_t *value = json_object_get(rank, stream);
     return jr_arena_strdup(&live->arena, jr_json_get_str(value, "file"));
@@ -31,14 +30,12 @@ static int compare_live_ranks(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-struct jr_live_rank *jr_live_ranks_find(const struct jr_live_ranks *live,
-                                        int64_t number)
+struct jr_live_rank *jr_live_ranks_find(const struct jr_live_ranks *live, int64_t number)
 {
     const struct jr_live_rank key = {.rank = (uint32_t)number};
     if (number < 0 || number > UINT32_MAX || live->count == 0)
         return NULL;
-    return bsearch(&key, live->items, live->count, sizeof key,
-                   compare_live_ranks);
+    return bsearch(&key, live->items, live->count, sizeof key, compare_live_ranks);
 }
 
 /* Read the plan again: its paths are those of another attempt. */
@@ -49,25 +46,20 @@ static int load_plan(struct jr_live_ranks *live, struct jr_error *err)
     if (plan == NULL)
         return -1;
     live->count = json_array_size(ranks);
-    live->items =
-        jr_arena_array(&live->arena, live->count, sizeof *live->items);
+    live->items = jr_arena_array(&live->arena, live->count, sizeof *live->items);
     if (live->items == NULL)
         live->count = 0;
     for (size_t i = 0; live->items != NULL && i < live->count; i++) {
         const json_t *rank = json_array_get(ranks, i);
-        live->items[i] = (struct jr_live_rank){
-            .rank = (uint32_t)jr_json_get_int(rank, "rank"),
-            .node = (uint32_t)jr_json_get_int(rank, "node_rank"),
-            .out = rank_file(live, rank, "stdout"),
-            .err = rank_file(live, rank, "stderr")};
+        live->items[i] = (struct jr_live_rank){.rank = (uint32_t)jr_json_get_int(rank, "rank"),
+                                               .node = (uint32_t)jr_json_get_int(rank, "node_rank"),
+                                               .out = rank_file(live, rank, "stdout"),
+                                               .err = rank_file(live, rank, "stderr")};
     }
     if (live->count > 0)
-        qsort(live->items, live->count, sizeof *live->items,
-              compare_live_ranks);
+        qsort(live->items, live->count, sizeof *live->items, compare_live_ranks);
     json_decref(plan);
-    return live->arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return live->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 static void end_rank(struct jr_live_rank *rank, const struct jr_event *event)
@@ -83,8 +75,7 @@ static void set_apart(struct jr_live_ranks *live, uint32_t node)
         live->items[i].apart |= live->items[i].node == node;
 }
 
-static void read_event_line(struct jr_live_ranks *live, const char *line,
-                            size_t len)
+static void read_event_line(struct jr_live_ranks *live, const char *line, size_t len)
 {
     struct jr_event event;
     if (!jr_event_read(&event, line, len))
@@ -94,8 +85,7 @@ static void read_event_line(struct jr_live_ranks *live, const char *line,
     if (event.name == JR_EVENT_NODE_APART)
         set_apart(live, event.node);
     bool names_one = (event.says & JR_SAYS(RANK)) != 0;
-    struct jr_live_rank *rank =
-        names_one ? jr_live_ranks_find(live, event.rank) : NULL;
+    struct jr_live_rank *rank = names_one ? jr_live_ranks_find(live, event.rank) : NULL;
     if (rank != NULL && event.name == JR_EVENT_RANK_STARTED)
         rank->pid = event.pid;
     if (rank != NULL && event.name == JR_EVENT_RANK_ENDED)
@@ -125,8 +115,7 @@ void jr_live_ranks_update(struct jr_live_ranks *live)
     ssize_t len;
     if (live->events_fd < 0)
         live->events_fd = jr_run_file_open(live->run_fd, "events.jsonl", NULL);
-    while (live->events_fd >= 0 &&
-           (len = read(live->events_fd, bytes, sizeof bytes)) > 0) {
+    while (live->events_fd >= 0 && (len = read(live->events_fd, bytes, sizeof bytes)) > 0) {
         jr_buf_add(&live->rest, bytes, (size_t)len);
         if (!live->rest.failed)
             read_event_lines(live);
@@ -144,13 +133,11 @@ static void load_run_facts(struct jr_live_ranks *live)
     json_decref(run);
 }
 
-int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir,
-                       const char *id, int32_t guard, struct jr_error *err)
+int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir, const char *id,
+                       int32_t guard, struct jr_error *err)
 {
-    *ret = (struct jr_live_ranks){.run_fd =
-                                      jr_record_folder_open(log_dir, id, err),
-                                  .events_fd = -1,
-                                  .guard = guard};
+    *ret = (struct jr_live_ranks){
+        .run_fd = jr_record_folder_open(log_dir, id, err), .events_fd = -1, .guard = guard};
     if (ret->run_fd >= 0)
         load_run_facts(ret);
     if (ret->run_fd < 0 || load_plan(ret, err) != 0) {
@@ -181,8 +168,7 @@ static pid_t find_parent_pid(const struct jr_proc *all, size_t count, pid_t pid)
     return 0;
 }
 
-bool jr_live_ranks_lives(const struct jr_live_ranks *live,
-                         const struct jr_live_rank *rank,
+bool jr_live_ranks_lives(const struct jr_live_ranks *live, const struct jr_live_rank *rank,
                          const struct jr_proc *all, size_t count)
 {
     if (rank->pid <= 0 || rank->ended)
@@ -191,22 +177,18 @@ bool jr_live_ranks_lives(const struct jr_live_ranks *live,
     return runner > 0 && find_parent_pid(all, count, runner) == live->guard;
 }
 
-/* The wall time at which a log was last written; 0: it is empty, or something
- * else is in its place. */
-static uint64_t log_written_ns(const struct jr_live_ranks *live,
-                               const char *path)
+/* The wall time at which a log was last written; 0: it is empty, or something else is in its
+ * place. */
+static uint64_t log_written_ns(const struct jr_live_ranks *live, const char *path)
 {
     struct stat file;
-    if (path == NULL ||
-        fstatat(live->run_fd, path, &file, AT_SYMLINK_NOFOLLOW) != 0 ||
+    if (path == NULL || fstatat(live->run_fd, path, &file, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(file.st_mode) || file.st_size == 0)
         return 0;
-    return (uint64_t)file.st_mtim.tv_sec * UINT64_C(1000000000) +
-           (uint64_t)file.st_mtim.tv_nsec;
+    return (uint64_t)file.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)file.st_mtim.tv_nsec;
 }
 
-const char *jr_live_ranks_latest(const struct jr_live_ranks *live,
-                                 const struct jr_live_rank *rank)
+const char *jr_live_ranks_latest(const struct jr_live_ranks *live, const struct jr_live_rank *rank)
 {
     uint64_t out = log_written_ns(live, rank->out);
     uint64_t err = log_written_ns(live, rank->err);
@@ -215,8 +197,7 @@ const char *jr_live_ranks_latest(const struct jr_live_ranks *live,
     return err > out ? rank->err : rank->out;
 }
 
-double jr_live_ranks_silence(const struct jr_live_ranks *live,
-                             const struct jr_live_rank *rank)
+double jr_live_ranks_silence(const struct jr_live_ranks *live, const struct jr_live_rank *rank)
 {
     uint64_t now = jr_clock_wall_ns();
     uint64_t at = log_written_ns(live, jr_live_ranks_latest(live, rank));
@@ -229,13 +210,11 @@ double jr_live_ranks_silence(const struct jr_live_ranks *live,
 
 enum { FORMAT_VERSION = 1 };
 
-/* The keys of results.json that are known only at the end: of the run, and of a
- * rank. */
-static const char *const open_run[] = {
-    "exit_code", "finished", "processes_left", "processes_ended", "root_cause"};
-static const char *const open_rank[] = {"seconds",    "max_rss_bytes",
-                                        "error_file", "error",
-                                        "result",     "result_error"};
+/* The keys of results.json that are known only at the end: of the run, and of a rank. */
+static const char *const open_run[] = {"exit_code", "finished", "processes_left", "processes_ended",
+                                       "root_cause"};
+static const char *const open_rank[] = {"seconds", "max_rss_bytes", "error_file",
+                                        "error",   "result",        "result_error"};
 
 static void set_null(json_t *object, const char *const *keys, size_t count)
 {
@@ -244,8 +223,7 @@ static void set_null(json_t *object, const char *const *keys, size_t count)
 }
 
 /* Null is what `from` does not say. */
-static void copy_key(json_t *to, const char *key, const json_t *from,
-                     const char *from_key)
+static void copy_key(json_t *to, const char *key, const json_t *from, const char *from_key)
 {
     json_t *value = json_object_get(from, from_key);
     if (value == NULL)
@@ -294,11 +272,10 @@ static void set_log(json_t *to, const char *key, const json_t *planned, int fd)
         jr_json_set_null(to, key);
 }
 
-static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank,
-                         const json_t *run, bool live, int fd)
+static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank, const json_t *run,
+                         bool live, int fd)
 {
-    static const char *const identity[] = {"rank", "local_rank", "node_rank",
-                                           NULL};
+    static const char *const identity[] = {"rank", "local_rank", "node_rank", NULL};
     static const char *const place[] = {"device", "coordinates", NULL};
     json_t *to = json_object();
     copy_keys(to, planned, identity);
@@ -322,9 +299,8 @@ static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank,
 
 static void set_head(json_t *to, const json_t *run, const char *standing)
 {
-    static const char *const known[] = {"run_id",  "name",    "fingerprint",
-                                        "attempt", "started", "world_size",
-                                        NULL};
+    static const char *const known[] = {"run_id",  "name",       "fingerprint", "attempt",
+                                        "started", "world_size", NULL};
     double started = jr_json_get_real(run, "started");
     double now = (double)jr_clock_wall_ns() / 1e9;
     jr_json_set_int(to, "format_version", FORMAT_VERSION);
@@ -347,18 +323,15 @@ json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
         set_head(to, run, standing);
     json_t *progress = jr_record_folder_progress(live_ranks.run_fd);
     if (to != NULL)
-        jr_json_set(to, "progress",
-                    progress == NULL ? json_null() : json_incref(progress));
+        jr_json_set(to, "progress", progress == NULL ? json_null() : json_incref(progress));
     json_decref(progress);
     json_t *ranks = json_array();
     const json_t *planned = json_object_get(plan, "ranks");
     for (size_t i = 0; to != NULL && i < json_array_size(planned); i++) {
         const json_t *row = json_array_get(planned, i);
-        jr_json_append(
-            ranks, rank_json(row,
-                             jr_live_ranks_find(&live_ranks,
-                                                jr_json_get_int(row, "rank")),
-                             run, live, live_ranks.run_fd));
+        jr_json_append(ranks,
+                       rank_json(row, jr_live_ranks_find(&live_ranks, jr_json_get_int(row, "rank")),
+                                 run, live, live_ranks.run_fd));
     }
     if (to != NULL)
         jr_json_set(to, "ranks", ranks);

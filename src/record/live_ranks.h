@@ -1,7 +1,7 @@
 /*
- * The ranks of a running job, seen from outside: who they are by the run's
- * plan, and their processes by its events. The same for a program that reads
- * results.json, which such a run does not have yet.
+ * The ranks of a running job, seen from outside: who they are by the run's plan, and their
+ * processes by its events. The same for a program that reads results.json, which such a run does
+ * not have yet.
  */
 #ifndef JR_LIVE_RANKS_H
 #define JR_LIVE_RANKS_H
@@ -34,35 +34,30 @@ struct jr_live_ranks {
 
 /* Read the plan and the events so far of the run whose jobrun is the process
  * `guard`, which the caller has found to be that (jr_live_open). */
-int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir,
-                       const char *id, int32_t guard, struct jr_error *err);
+int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir, const char *id,
+                       int32_t guard, struct jr_error *err);
 
 /* Close the files, and free. */
 void jr_live_ranks_close(struct jr_live_ranks *live);
 
-/* Read what has been added to the events; a run that started again has a new
- * plan. */
+/* Read what has been added to the events; a run that started again has a new plan. */
 void jr_live_ranks_update(struct jr_live_ranks *live);
 
 /* The rank with that number; NULL: none has it. */
-struct jr_live_rank *jr_live_ranks_find(const struct jr_live_ranks *live,
-                                        int64_t number);
+struct jr_live_rank *jr_live_ranks_find(const struct jr_live_ranks *live, int64_t number);
 
-/* Whether the rank has a process, in the list that jr_proc_all made, that is
- * what the events said: a number alone might be another process by now. Ranks
- * are children of the runner, and that is one of jobrun. */
-bool jr_live_ranks_lives(const struct jr_live_ranks *live,
-                         const struct jr_live_rank *rank,
+/* Whether the rank has a process, in the list that jr_proc_all made, that is what the events said:
+ * a number alone might be another process by now. Ranks are children of the runner, and that is one
+ * of jobrun. */
+bool jr_live_ranks_lives(const struct jr_live_ranks *live, const struct jr_live_rank *rank,
                          const struct jr_proc *all, size_t count);
 
 /* The log of it that was written last; NULL: both are empty. */
-const char *jr_live_ranks_latest(const struct jr_live_ranks *live,
-                                 const struct jr_live_rank *rank);
+const char *jr_live_ranks_latest(const struct jr_live_ranks *live, const struct jr_live_rank *rank);
 
 /* How many seconds ago its logs were last written to, by the wall clock; -1:
  * they are empty. */
-double jr_live_ranks_silence(const struct jr_live_ranks *live,
-                             const struct jr_live_rank *rank);
+double jr_live_ranks_silence(const struct jr_live_ranks *live, const struct jr_live_rank *rank);
 
 /* A run without results, told with the keys of results.json: what its record,
  * its plan and its events say so far, and null for what is not known yet.

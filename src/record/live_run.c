@@ -27,8 +27,7 @@
 
 #include "base/banned.h"
 
-static const char *live_text(struct jr_live *live, const json_t *run,
-                             const char *key)
+static const char *live_text(struct jr_live *live, const json_t *run, const char *key)
 {
     const char *text = jr_json_get_str(run, key);
     return text == NULL ? NULL : jr_arena_strdup(&live->arena, text);
@@ -39,20 +38,17 @@ static enum jr_standing live_standing(const json_t *run)
     const char *word = jr_record_folder_standing(run);
     if (strcmp(word, "running") == 0)
         return JR_STANDING_RUNNING;
-    return strcmp(word, "elsewhere") == 0 ? JR_STANDING_ELSEWHERE
-                                          : JR_STANDING_LOST;
+    return strcmp(word, "elsewhere") == 0 ? JR_STANDING_ELSEWHERE : JR_STANDING_LOST;
 }
 
-/* The process that began the run is gone; its companion may be about to write
- * the results. */
+/* The process that began the run is gone; its companion may be about to write the results. */
 static void find_companion(struct jr_live *live, int fd, const json_t *run)
 {
     pid_t pid = jr_record_folder_companion(fd, run);
     struct jr_hold held = jr_hold_open(pid);
     if (pid < 0)
         live->standing = JR_STANDING_ELSEWHERE;
-    if (held.pid == 0 ||
-        jr_record_folder_companion(fd, run) != pid) { /* it has ended by now */
+    if (held.pid == 0 || jr_record_folder_companion(fd, run) != pid) { /* it has ended by now */
         jr_hold_close(&held);
         return;
     }
@@ -82,8 +78,8 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     live->cgroup = live_text(live, run, "cgroup");
     live->part = live_text(live, run, "part");
     const char *me = jr_user_name(&live->arena, geteuid());
-    live->ours = jr_trust_is_ours(&live->trust) && me != NULL &&
-                 live->user != NULL && strcmp(me, live->user) == 0;
+    live->ours = jr_trust_is_ours(&live->trust) && me != NULL && live->user != NULL &&
+                 strcmp(me, live->user) == 0;
     live->contained = jr_record_folder_is_contained(run);
     live->placed = json_is_integer(json_object_get(run, "pid_namespace"));
     struct jr_hold held = jr_hold_open(live->pid);
@@ -99,20 +95,17 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
         live->standing = JR_STANDING_FINISHED;
 }
 
-/* In a run in parts, the part that was examined has ended meanwhile, but others
- * may continue. */
+/* In a run in parts, the part that was examined has ended meanwhile, but others may continue. */
 static bool has_moved_on(const struct jr_live *live, int fd)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     if (live->part == NULL || live->standing != JR_STANDING_LOST)
         return false;
     jr_buf_printf(&path, "%s/results.json", live->part);
-    return !path.failed &&
-           jr_access(fd, path.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return !path.failed && jr_access(fd, path.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
-                 struct jr_error *err)
+int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id, struct jr_error *err)
 {
     struct jr_live live = {.held = JR_HOLD_NONE};
     struct jr_trust trust;
@@ -144,23 +137,21 @@ void jr_live_close(struct jr_live *live)
 }
 
 #define WAIT_NS    (10 * UINT64_C(1000000000)) /* for what does not die */
-#define MOST_LOOKS 65536 /* entries of a log_dir that a start looks at */
-#define MOST_LOST  256   /* unfinished runs whose records it reads */
+#define MOST_LOOKS 65536                       /* entries of a log_dir that a start looks at */
+#define MOST_LOST  256                         /* unfinished runs whose records it reads */
 
-/* Whether a lost run has a group that may be killed. If a record does not say
- * to which PID namespace its pid belongs, the run may live in another one. A
- * group that has a runner, or a process that we cannot see, is then not
- * touched. */
+/* Whether a lost run has a group that may be killed. If a record does not say to which PID
+ * namespace its pid belongs, the run may live in another one. A group that has a runner, or a
+ * process that we cannot see, is then not touched. */
 static bool is_clearable(const struct jr_live *live, const char *run)
 {
-    if (live->standing != JR_STANDING_LOST || !live->ours ||
-        live->cgroup == NULL || !jr_group_is_of(live->cgroup, run))
+    if (live->standing != JR_STANDING_LOST || !live->ours || live->cgroup == NULL ||
+        !jr_group_is_of(live->cgroup, run))
         return false;
     return live->placed || !jr_group_may_be_led(live->cgroup);
 }
 
-static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir,
-                               const char *id)
+static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir, const char *id)
 {
     struct jr_live live;
     char run[128];
@@ -173,10 +164,9 @@ static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir,
         count = jr_group_clear(live.cgroup, WAIT_NS, &left);
     jr_live_close(&live);
     if (count > 0)
-        jr_buf_printf(
-            out, "%sthe lost run %s had left %u process%s, now killed%s",
-            out->len > 0 ? "; " : "", id, count, count == 1 ? "" : "es",
-            left ? "; some could not be killed" : "");
+        jr_buf_printf(out, "%sthe lost run %s had left %u process%s, now killed%s",
+                      out->len > 0 ? "; " : "", id, count, count == 1 ? "" : "es",
+                      left ? "; some could not be killed" : "");
     return count;
 }
 
@@ -206,8 +196,7 @@ static bool is_earlier(struct timespec a, struct timespec b)
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-static void add_unfinished(struct unfinished *list, const char *id,
-                           struct timespec changed)
+static void add_unfinished(struct unfinished *list, const char *id, struct timespec changed)
 {
     size_t at = 0;
     if (list->count < MOST_LOST) {
@@ -223,33 +212,27 @@ static void add_unfinished(struct unfinished *list, const char *id,
     (void)snprintf(list->runs[at].id, sizeof list->runs[at].id, "%s", id);
 }
 
-/* Note the entry if it is one of our runs that has no results. The check is
- * cheap, because most runs have results, and those of other users are not
- * opened. */
-static void look_at_run(struct unfinished *list, int dir_fd,
-                        const struct dirent *entry)
+/* Note the entry if it is one of our runs that has no results. The check is cheap, because most
+ * runs have results, and those of other users are not opened. */
+static void look_at_run(struct unfinished *list, int dir_fd, const struct dirent *entry)
 {
     struct stat st;
     if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
         !jr_run_folder_is_id(entry->d_name) ||
-        fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+        fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode) ||
+        st.st_uid != geteuid())
         return;
-    JR_CLOSE int fd = openat(dir_fd, entry->d_name,
-                             O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 &&
-        jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    JR_CLOSE int fd = openat(dir_fd, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         add_unfinished(list, entry->d_name, st.st_mtim);
 }
 
-void jr_lost_sweep_all(const char *log_dir,
-                       void (*note)(void *data, const char *line), void *data)
+void jr_lost_sweep_all(const char *log_dir, void (*note)(void *data, const char *line), void *data)
 {
     DIR *dir = opendir(log_dir);
     const struct dirent *entry;
     struct unfinished *list = dir == NULL ? NULL : calloc(1, sizeof *list);
-    for (unsigned looks = 0;
-         list != NULL && looks < MOST_LOOKS && (entry = readdir(dir)) != NULL;
+    for (unsigned looks = 0; list != NULL && looks < MOST_LOOKS && (entry = readdir(dir)) != NULL;
          looks++)
         look_at_run(list, dirfd(dir), entry);
     for (size_t i = 0; list != NULL && i < list->count; i++) {
@@ -270,22 +253,18 @@ static int watch_run_folder(const char *log_dir, const char *id)
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     JR_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     jr_buf_printf(&path, "%s/%s", log_dir, id);
-    if (fd < 0 || path.failed ||
-        inotify_add_watch(fd, path.data, IN_MOVED_TO | IN_CREATE) < 0)
+    if (fd < 0 || path.failed || inotify_add_watch(fd, path.data, IN_MOVED_TO | IN_CREATE) < 0)
         return -1;
     return jr_steal_fd(&fd);
 }
 
-/* Sleep until the jobrun ends or a file comes into the folder. False where the
- * moment was first. */
-static bool sleep_beside(const struct jr_live *live, int folder,
-                         uint64_t until_ns)
+/* Sleep until the jobrun ends or a file comes into the folder. False where the moment was first. */
+static bool sleep_beside(const struct jr_live *live, int folder, uint64_t until_ns)
 {
     char events[4096];
     struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
                            {.fd = folder, .events = POLLIN}};
-    int ready =
-        poll(fds, 2, jr_hold_poll_ms(&live->held, jr_clock_poll_ms(until_ns)));
+    int ready = poll(fds, 2, jr_hold_poll_ms(&live->held, jr_clock_poll_ms(until_ns)));
     if (ready == 0 && jr_clock_poll_ms(until_ns) == 0)
         return false;
     if (ready > 0 && fds[1].revents != 0)
@@ -298,18 +277,16 @@ bool jr_live_stays(const struct jr_live *live)
     return live->held.pid != 0 && !jr_hold_await(&live->held, JR_LIVE_LEAVE_MS);
 }
 
-int jr_live_await(struct jr_live *live, const char *log_dir, const char *id,
-                  uint64_t until_ns, struct jr_error *err)
+int jr_live_await(struct jr_live *live, const char *log_dir, const char *id, uint64_t until_ns,
+                  struct jr_error *err)
 {
-    JR_CLOSE int folder = live->standing == JR_STANDING_RUNNING
-                              ? watch_run_folder(log_dir, id)
-                              : -1;
+    JR_CLOSE int folder =
+        live->standing == JR_STANDING_RUNNING ? watch_run_folder(log_dir, id) : -1;
     while (live->standing == JR_STANDING_RUNNING) {
         jr_live_close(live);
         if (jr_live_open(live, log_dir, id, err) != 0)
             return -1;
-        if (live->standing == JR_STANDING_RUNNING &&
-            !sleep_beside(live, folder, until_ns))
+        if (live->standing == JR_STANDING_RUNNING && !sleep_beside(live, folder, until_ns))
             return 1;
     }
     (void)jr_live_stays(live);
@@ -317,52 +294,41 @@ int jr_live_await(struct jr_live *live, const char *log_dir, const char *id,
 }
 
 /* Why a run is left alone that may be a forgery, or is another user's. */
-static int refuse_untrusted(const struct jr_live *live, const char *id,
-                            struct jr_error *err)
+static int refuse_untrusted(const struct jr_live *live, const char *id, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     jr_trust_explain(&why, &live->trust);
     return jr_error_set(
-        err, JR_STATUS_LAUNCH,
-        "%s %s, so its record is not trusted and nothing was signalled (%s)",
+        err, JR_STATUS_LAUNCH, "%s %s, so its record is not trusted and nothing was signalled (%s)",
         id, why.failed ? "is not trusted" : why.data,
-        live->trust.verdict == JR_TRUST_OPEN
-            ? "chmod o-w, if you know that it is yours"
-            : "its owner can stop it");
+        live->trust.verdict == JR_TRUST_OPEN ? "chmod o-w, if you know that it is yours"
+                                             : "its owner can stop it");
 }
 
-int jr_live_stop(const struct jr_live *live, const char *id,
-                 struct jr_error *err)
+int jr_live_stop(const struct jr_live *live, const char *id, struct jr_error *err)
 {
     if (!jr_trust_is_ours(&live->trust))
         return refuse_untrusted(live, id, err);
     if (!live->ours)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s belongs to %s; it was left alone", id,
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s belongs to %s; it was left alone", id,
                             live->user == NULL ? "somebody else" : live->user);
     if (jr_hold_signal(&live->held, SIGTERM) != 0 && errno != ESRCH)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "pid %d of %s could not be signalled: %s",
+        return jr_error_set(err, JR_STATUS_LAUNCH, "pid %d of %s could not be signalled: %s",
                             live->pid, id, strerror(errno));
     (void)jr_hold_signal(&live->held, SIGCONT);
     return 0;
 }
 
-void jr_live_explain(struct jr_buf *out, const struct jr_live *live,
-                     const char *id)
+void jr_live_explain(struct jr_buf *out, const struct jr_live *live, const char *id)
 {
     jr_buf_printf(out, "%s%s%s ", id, live->part == NULL ? "" : "/",
                   live->part == NULL ? "" : live->part);
     if (live->standing == JR_STANDING_LOST)
-        jr_buf_printf(out,
-                      "is lost: its jobrun (pid %d) is gone and left no "
-                      "results",
-                      live->pid);
+        jr_buf_printf(out, "is lost: its jobrun (pid %d) is gone and left no results", live->pid);
     else if (live->contained)
         jr_buf_printf(out,
-                      "runs in another PID namespace of this host, such as a "
-                      "container, where pid %d is its jobrun: run this command "
-                      "there",
+                      "runs in another PID namespace of this host, such as a container, where pid "
+                      "%d is its jobrun: run this command there",
                       live->pid);
     else
         jr_buf_printf(out, "runs on another host: run this command on %s",

@@ -22,22 +22,20 @@
 
 #include "base/banned.h"
 
-static void load_rank(struct jr_loaded_run *loaded, size_t i,
-                      const json_t *object)
+static void load_rank(struct jr_loaded_run *loaded, size_t i, const json_t *object)
 {
     struct jr_plan_rank *rank = &loaded->plan.ranks[i];
     jr_results_get_rank(loaded, i, object);
     if (rank->dir == NULL)
-        rank->dir = jr_arena_printf(&loaded->arena, "attempt_%u/%u",
-                                    loaded->plan.attempt, rank->rank);
+        rank->dir =
+            jr_arena_printf(&loaded->arena, "attempt_%u/%u", loaded->plan.attempt, rank->rank);
 }
 
 static void load_exception(struct jr_loaded_run *loaded, size_t i, int fd)
 {
     struct jr_exception exception = {0};
     if (loaded->report.ranks[i].error_file &&
-        jr_exception_read(&exception, &loaded->arena, fd,
-                          loaded->plan.ranks[i].error_path) ==
+        jr_exception_read(&exception, &loaded->arena, fd, loaded->plan.ranks[i].error_path) ==
             JR_EXCEPTION_READ) {
         loaded->report.ranks[i].where = exception.where;
         loaded->report.ranks[i].behind = exception.behind;
@@ -50,8 +48,7 @@ static void add_loaded_cause(struct jr_loaded_run *loaded, int64_t rank, int fd)
 {
     struct jr_judgement *report = &loaded->report;
     for (uint32_t i = 0; i < loaded->plan.count; i++) {
-        if (loaded->plan.ranks[i].rank != rank ||
-            report->causes_count >= loaded->plan.count)
+        if (loaded->plan.ranks[i].rank != rank || report->causes_count >= loaded->plan.count)
             continue;
         report->causes[report->causes_count++] = i;
         load_exception(loaded, i, fd);
@@ -60,16 +57,14 @@ static void add_loaded_cause(struct jr_loaded_run *loaded, int64_t rank, int fd)
 }
 
 /* The ranks that are the cause, and those together with it. */
-static void load_ranks(struct jr_loaded_run *loaded,
-                       const struct jr_results_cause *cause, int fd)
+static void load_ranks(struct jr_loaded_run *loaded, const struct jr_results_cause *cause, int fd)
 {
     add_loaded_cause(loaded, cause->rank, fd);
     if (loaded->report.causes_count > 0 && cause->kind == JR_CAUSE_OOM)
         loaded->outcome.ranks[loaded->report.causes[0]].oom = true;
     for (size_t n = 0; n < cause->together_count; n++)
         add_loaded_cause(loaded, cause->together[n], fd);
-    if (loaded->report.causes_count > 0 ||
-        loaded->report.status != JR_RUN_LAUNCH_FAILED)
+    if (loaded->report.causes_count > 0 || loaded->report.status != JR_RUN_LAUNCH_FAILED)
         return;
     /* A build before jobrun_killed said no more than the signal. */
     if (!jr_outcome_lost(&loaded->outcome))
@@ -78,32 +73,25 @@ static void load_ranks(struct jr_loaded_run *loaded,
         loaded->report.error = cause->message;
 }
 
-/* In builds before timed_out_by, only the message says which limit expired, so
- * it is shown unchanged. What the ranks were doing is there if it was recorded,
- * for any of the limits. */
-static void load_time_before(struct jr_loaded_run *loaded,
-                             const struct jr_results_cause *cause)
+/* In builds before timed_out_by, only the message says which limit expired, so it is shown
+ * unchanged. What the ranks were doing is there if it was recorded, for any of the limits. */
+static void load_time_before(struct jr_loaded_run *loaded, const struct jr_results_cause *cause)
 {
     struct jr_outcome *outcome = &loaded->outcome;
-    bool timed =
-        cause->kind == JR_CAUSE_HANG || cause->kind == JR_CAUSE_TIMEOUT;
-    outcome->timed_out_by = loaded->report.status == JR_RUN_HUNG
-                                ? JR_TIMEOUT_SILENCE
-                                : JR_TIMEOUT_AFTER_FIRST_EXIT;
-    loaded->report.overrun =
-        timed ? cause->message : "longer than its timeouts allow";
+    bool timed = cause->kind == JR_CAUSE_HANG || cause->kind == JR_CAUSE_TIMEOUT;
+    outcome->timed_out_by =
+        loaded->report.status == JR_RUN_HUNG ? JR_TIMEOUT_SILENCE : JR_TIMEOUT_AFTER_FIRST_EXIT;
+    loaded->report.overrun = timed ? cause->message : "longer than its timeouts allow";
 }
 
 /* The root cause; that of an incomplete run is in the ranks' own words. */
 static void load_cause(struct jr_loaded_run *loaded, int fd)
 {
     struct jr_results_cause cause;
-    jr_results_get_cause(&cause, &loaded->arena,
-                         json_object_get(loaded->json, "root_cause"));
+    jr_results_get_cause(&cause, &loaded->arena, json_object_get(loaded->json, "root_cause"));
     enum jr_timeout by = loaded->outcome.timed_out_by;
     if ((by == JR_TIMEOUT_NONE || by == JR_TIMEOUT_START) &&
-        (loaded->report.status == JR_RUN_HUNG ||
-         loaded->report.status == JR_RUN_TIMED_OUT))
+        (loaded->report.status == JR_RUN_HUNG || loaded->report.status == JR_RUN_TIMED_OUT))
         load_time_before(loaded, &cause);
     switch (cause.kind) {
     case JR_CAUSE_NONE:
@@ -143,14 +131,10 @@ static bool make_rank_room(struct jr_loaded_run *loaded, size_t count)
     loaded->outcome.count = (uint32_t)count;
     loaded->report.count = count;
     loaded->plan.policy = &loaded->policy;
-    loaded->plan.ranks =
-        jr_arena_array(arena, count, sizeof *loaded->plan.ranks);
-    loaded->outcome.ranks =
-        jr_arena_array(arena, count, sizeof *loaded->outcome.ranks);
-    loaded->report.causes =
-        jr_arena_array(arena, count, sizeof *loaded->report.causes);
-    loaded->report.ranks =
-        jr_arena_array(arena, count, sizeof *loaded->report.ranks);
+    loaded->plan.ranks = jr_arena_array(arena, count, sizeof *loaded->plan.ranks);
+    loaded->outcome.ranks = jr_arena_array(arena, count, sizeof *loaded->outcome.ranks);
+    loaded->report.causes = jr_arena_array(arena, count, sizeof *loaded->report.causes);
+    loaded->report.ranks = jr_arena_array(arena, count, sizeof *loaded->report.ranks);
     return !arena->failed;
 }
 
@@ -164,17 +148,15 @@ static void load_hang(struct jr_loaded_run *loaded, int fd)
     jr_hang_find(&judge);
 }
 
-int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results,
-                       struct jr_error *err)
+int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results, struct jr_error *err)
 {
     const json_t *ranks = json_object_get(results, "ranks");
     size_t count = json_array_size(ranks);
     *ret = (struct jr_loaded_run){.json = results};
     if (!json_is_array(ranks) || !make_rank_room(ret, count)) {
         jr_loaded_run_release(ret);
-        return jr_error_set(
-            err, JR_STATUS_LAUNCH,
-            "results.json is not in the form that jobrun writes");
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "results.json is not in the form that jobrun writes");
     }
     jr_results_get_run(ret, results);
     for (size_t i = 0; i < count; i++)
@@ -184,17 +166,15 @@ int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results,
     return 0;
 }
 
-int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name,
-                       const char *log_dir, const char *id,
-                       struct jr_error *err)
+int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name, const char *log_dir,
+                       const char *id, struct jr_error *err)
 {
     json_t *json = jr_record_folder_json(fd, name, err);
     if (json == NULL || jr_loaded_run_read(ret, json, err) != 0)
         return -1;
     ret->id = id;
     ret->plan.own_dir = jr_arena_printf(&ret->arena, "%s/%s", log_dir, id);
-    ret->plan.run_dir = jr_arena_printf(&ret->arena, "%s/%.*s", log_dir,
-                                        (int)strcspn(id, "/"), id);
+    ret->plan.run_dir = jr_arena_printf(&ret->arena, "%s/%.*s", log_dir, (int)strcspn(id, "/"), id);
     load_cause(ret, fd);
     load_hang(ret, fd);
     return 0;
@@ -237,17 +217,16 @@ static uint32_t name_index(struct jr_metrics *metrics, const char *name)
         return i;
     if (i == MOST_NAMES || strlen(name) > MOST_NAME)
         return MOST_NAMES;
-    const char **slot = jr_arena_push(&metrics->arena, &metrics->names,
-                                      &metrics->names_count, sizeof *slot);
+    const char **slot =
+        jr_arena_push(&metrics->arena, &metrics->names, &metrics->names_count, sizeof *slot);
     if (slot == NULL)
         return MOST_NAMES;
     *slot = jr_arena_strdup(&metrics->arena, name);
     return *slot == NULL ? MOST_NAMES : i;
 }
 
-static void add_value(struct jr_metrics *metrics,
-                      const struct jr_metric_point *line, const char *name,
-                      const json_t *value)
+static void add_value(struct jr_metrics *metrics, const struct jr_metric_point *line,
+                      const char *name, const json_t *value)
 {
     uint32_t metric = name_index(metrics, name);
     bool number = json_is_number(value);
@@ -257,8 +236,7 @@ static void add_value(struct jr_metrics *metrics,
         return;
     }
     struct jr_metric_point *point =
-        jr_arena_push(&metrics->arena, &metrics->points, &metrics->points_count,
-                      sizeof *point);
+        jr_arena_push(&metrics->arena, &metrics->points, &metrics->points_count, sizeof *point);
     if (point == NULL)
         return;
     *point = *line;
@@ -275,12 +253,10 @@ static void add_line(struct jr_metrics *metrics, const char *text, size_t len)
     const json_t *values = json_object_get(json, "metrics");
     const struct jr_metric_point line = {.step = json_number_value(step),
                                          .rank = jr_json_get_u32(json, "rank"),
-                                         .attempt =
-                                             jr_json_get_u32(json, "attempt")};
+                                         .attempt = jr_json_get_u32(json, "attempt")};
     const char *name = NULL;
     json_t *value = NULL;
-    if (!json_is_number(step) || fabs(line.step) > MOST_STEP ||
-        !json_is_object(values))
+    if (!json_is_number(step) || fabs(line.step) > MOST_STEP || !json_is_object(values))
         metrics->partial = true;
     else
         json_object_foreach((json_t *)values, name, value)
@@ -288,8 +264,8 @@ static void add_line(struct jr_metrics *metrics, const char *text, size_t len)
     json_decref(json);
 }
 
-/* All whole lines of the text; the rest is moved to its front, unless it is
- * too long to be a line. Returns how much that is. */
+/* All whole lines of the text; the rest is moved to its front, unless it is too long to be a line.
+ * Returns how much that is. */
 static size_t take_lines(struct jr_metrics *metrics, char *text, size_t len)
 {
     size_t at = 0;
@@ -318,8 +294,7 @@ static void read_lines(struct metrics_reading *reading, int fd)
             metrics->partial |= got < 0 || len > 0 || skip;
             return;
         }
-        reading->left -=
-            (size_t)got < reading->left ? (size_t)got : reading->left;
+        reading->left -= (size_t)got < reading->left ? (size_t)got : reading->left;
         len += (size_t)got;
         const char *end = skip ? memchr(text, '\n', len) : NULL;
         if (skip && end == NULL) {
@@ -341,8 +316,7 @@ static void read_lines(struct metrics_reading *reading, int fd)
     metrics->partial = true;
 }
 
-static void read_metrics_file(struct metrics_reading *reading, int run_fd,
-                              const char *path)
+static void read_metrics_file(struct metrics_reading *reading, int run_fd, const char *path)
 {
     struct jr_error err = {0};
     JR_CLOSE int fd = jr_run_file_open(run_fd, path, &err);
@@ -352,10 +326,10 @@ static void read_metrics_file(struct metrics_reading *reading, int run_fd,
         reading->to->partial = true;
 }
 
-#define COMPARE(a, b, member)                                                  \
-    do {                                                                       \
-        if ((a)->member != (b)->member)                                        \
-            return (a)->member < (b)->member ? -1 : 1;                         \
+#define COMPARE(a, b, member)                                                                      \
+    do {                                                                                           \
+        if ((a)->member != (b)->member)                                                            \
+            return (a)->member < (b)->member ? -1 : 1;                                             \
     } while (0)
 
 static int compare_points(const void *left, const void *right)
@@ -383,8 +357,7 @@ void jr_metrics_read(struct jr_metrics *ret, int fd)
     jr_multinode_release(&found);
     ret->partial |= ret->arena.failed;
     if (ret->points_count > 1)
-        qsort(ret->points, ret->points_count, sizeof *ret->points,
-              compare_points);
+        qsort(ret->points, ret->points_count, sizeof *ret->points, compare_points);
 }
 
 void jr_metrics_release(struct jr_metrics *metrics)

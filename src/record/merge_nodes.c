@@ -45,8 +45,8 @@ static uint32_t claimed_nodes(const json_t *run, size_t here)
     return nodes > most && nodes <= JR_RANKS_MAX ? most : nodes;
 }
 
-static void load_all_parts(struct jr_node_parts *ret, int fd,
-                           const struct jr_multinode *found, bool head)
+static void load_all_parts(struct jr_node_parts *ret, int fd, const struct jr_multinode *found,
+                           bool head)
 {
     *ret = (struct jr_node_parts){.fd = fd};
     ret->items = calloc(found->count, sizeof *ret->items);
@@ -56,8 +56,7 @@ static void load_all_parts(struct jr_node_parts *ret, int fd,
     for (size_t i = 0; i < ret->count; i++) {
         const json_t *run = ret->items[i].run;
         ret->nodes = larger_count(ret->nodes, claimed_nodes(run, ret->count));
-        ret->world =
-            larger_count(ret->world, jr_json_get_u32(run, "world_size"));
+        ret->world = larger_count(ret->world, jr_json_get_u32(run, "world_size"));
     }
 }
 
@@ -83,16 +82,14 @@ static void set_cause(json_t *node, const json_t *results)
     const char *message = jr_json_get_str(cause, "message");
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (json_is_integer(rank) && message != NULL)
-        jr_buf_printf(&text,
-                      "rank %lld: ", (long long)json_integer_value(rank));
+        jr_buf_printf(&text, "rank %lld: ", (long long)json_integer_value(rank));
     jr_buf_str(&text, message == NULL ? "" : message);
     jr_json_set_str(node, "cause", text.len == 0 ? NULL : text.data);
 }
 
 static json_t *node_json(uint32_t number, const struct jr_part *part)
 {
-    static const char *const kept[] = {"fingerprint", "world_size", "nodes",
-                                       "ranks"};
+    static const char *const kept[] = {"fingerprint", "world_size", "nodes", "ranks"};
     const json_t *run = part == NULL ? NULL : part->run;
     const json_t *results = part == NULL ? NULL : part->results;
     json_t *node = json_object();
@@ -158,8 +155,7 @@ static void lift_path(json_t *object, const char *key, uint32_t node)
     jr_json_set(object, key, jr_json_buf(&text));
 }
 
-static void add_part_rank(json_t *ranks, json_t *rank,
-                          const struct jr_part *part, bool first)
+static void add_part_rank(json_t *ranks, json_t *rank, const struct jr_part *part, bool first)
 {
     const char *state = jr_json_get_str(rank, "state");
     struct jr_buf folder JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -167,19 +163,15 @@ static void add_part_rank(json_t *ranks, json_t *rank,
     const char *path = NULL;
     for (size_t i = 0; (path = jr_results_path(i)) != NULL; i++)
         lift_path(rank, path, part->node);
-    if (!first && state != NULL && jr_rank_state_of(state, &was) &&
-        was == JR_RANK_FAILED)
-        jr_json_set_str(rank, "state",
-                        jr_rank_state_word(JR_RANK_AFTER_FIRST_FAILURE));
+    if (!first && state != NULL && jr_rank_state_of(state, &was) && was == JR_RANK_FAILED)
+        jr_json_set_str(rank, "state", jr_rank_state_word(JR_RANK_AFTER_FIRST_FAILURE));
     jr_buf_printf(&folder, JR_NODE_DIR "/attempt_%u/%u", part->node,
-                  jr_json_get_u32(part->results, "attempt"),
-                  jr_json_get_u32(rank, "rank"));
+                  jr_json_get_u32(part->results, "attempt"), jr_json_get_u32(rank, "rank"));
     jr_json_set(rank, "folder", jr_json_buf(&folder));
     json_array_append(ranks, rank);
 }
 
-static json_t *all_ranks(const struct jr_node_parts *parts,
-                         const struct jr_part *decider)
+static json_t *all_ranks(const struct jr_node_parts *parts, const struct jr_part *decider)
 {
     json_t *ranks = json_array();
     bool failed = decider != NULL && jr_part_weight_of(decider) >= JR_PART_LOST;
@@ -223,8 +215,7 @@ static json_t *better_value(json_t *best, json_t *value, bool most)
 }
 
 /* The value of a key that is one part's. */
-static json_t *pick_value(const struct jr_results_row *row,
-                          const struct jr_node_parts *parts)
+static json_t *pick_value(const struct jr_results_row *row, const struct jr_node_parts *parts)
 {
     json_t *best = NULL;
     for (size_t i = 0; i < parts->count; i++) {
@@ -237,8 +228,7 @@ static json_t *pick_value(const struct jr_results_row *row,
     return best;
 }
 
-static json_t *sum_values(const struct jr_results_row *row,
-                          const struct jr_node_parts *parts)
+static json_t *sum_values(const struct jr_results_row *row, const struct jr_node_parts *parts)
 {
     json_int_t all = 0;
     for (size_t i = 0; i < parts->count; i++)
@@ -252,10 +242,9 @@ static void share_value(json_t *head, const char *key, json_t *value)
     jr_json_set(head, key, value == NULL ? json_null() : json_incref(value));
 }
 
-/* Join each key as its row says; the verdict, and values that are compared or
- * counted over all nodes, come after. */
-static json_t *join_rows(const struct jr_node_parts *parts,
-                         const struct jr_part *decider)
+/* Join each key as its row says; the verdict, and values that are compared or counted over all
+ * nodes, come after. */
+static json_t *join_rows(const struct jr_node_parts *parts, const struct jr_part *decider)
 {
     size_t count;
     const struct jr_results_row *rows = jr_results_rows(&count);
@@ -280,8 +269,8 @@ static json_t *join_rows(const struct jr_node_parts *parts,
     return head;
 }
 
-/* How far the job is whose nodes each know their own ranks: as its slowest
- * rank, with what all of them warn of. */
+/* How far the job is whose nodes each know their own ranks: as its slowest rank, with what all of
+ * them warn of. */
 static void join_progress(json_t *head, const struct jr_node_parts *parts)
 {
     const json_t *slowest = NULL;
@@ -289,11 +278,9 @@ static void join_progress(json_t *head, const struct jr_node_parts *parts)
     json_int_t furthest = 0;
     bool several = false;
     for (size_t i = 0; i < parts->count; i++) {
-        const json_t *part =
-            json_object_get(parts->items[i].results, "progress");
+        const json_t *part = json_object_get(parts->items[i].results, "progress");
         json_int_t step = jr_json_get_int(part, "step");
-        json_int_t behind =
-            jr_json_get_int(json_object_get(part, "slowest"), "behind");
+        json_int_t behind = jr_json_get_int(json_object_get(part, "slowest"), "behind");
         (void)json_array_extend(warnings, json_object_get(part, "warnings"));
         if (!json_is_integer(json_object_get(part, "step")))
             continue;
@@ -306,8 +293,7 @@ static void join_progress(json_t *head, const struct jr_node_parts *parts)
     if (joined != NULL && several) {
         json_t *last = json_object();
         jr_json_share(last, json_object_get(joined, "slowest"), "rank");
-        jr_json_set_int(last, "behind",
-                        furthest - jr_json_get_int(joined, "step"));
+        jr_json_set_int(last, "behind", furthest - jr_json_get_int(joined, "step"));
         jr_json_set(joined, "slowest", last);
     }
     if (joined != NULL) {
@@ -345,8 +331,8 @@ json_t *jr_merge_results(int fd, const struct jr_multinode *found, bool head)
         load_all_parts(&parts, fd, found, false);
     }
     for (size_t i = 0; i < parts.count; i++) {
-        over = over && (parts.items[i].results != NULL ||
-                        strcmp(parts.items[i].standing, "lost") == 0);
+        over = over &&
+               (parts.items[i].results != NULL || strcmp(parts.items[i].standing, "lost") == 0);
         any = any || parts.items[i].results != NULL;
     }
     if (over && any)
@@ -374,8 +360,7 @@ json_t *jr_merge_plan(int fd, const struct jr_multinode *found, bool head)
 {
     json_t *joined = NULL, *ranks = json_array();
     for (size_t i = 0; i < found->count && (i == 0 || !head); i++) {
-        json_t *plan =
-            jr_node_part_json(fd, found->nodes[i], "plan.json", head);
+        json_t *plan = jr_node_part_json(fd, found->nodes[i], "plan.json", head);
         add_planned(ranks, plan, found->nodes[i]);
         if (joined == NULL)
             joined = plan;
@@ -411,20 +396,15 @@ void jr_multinode_timeline(struct jr_timeline *ret, int fd)
     jr_multinode_release(&found);
     *ret = (struct jr_timeline){0};
     for (size_t i = 0; i < parts.count; i++)
-        first =
-            lower_real(first, jr_json_get_real(parts.items[i].run, "started"));
+        first = lower_real(first, jr_json_get_real(parts.items[i].run, "started"));
     for (size_t i = 0; i < parts.count; i++) {
         char path[JR_PART_PATH];
         jr_part_path(path, parts.items[i].node, "events.jsonl");
-        jr_timeline_add(ret, fd, path,
-                        jr_json_get_real(parts.items[i].run, "started") -
-                            first);
+        jr_timeline_add(ret, fd, path, jr_json_get_real(parts.items[i].run, "started") - first);
     }
     if (ret->span_count > 1)
-        qsort(ret->spans, ret->span_count, sizeof *ret->spans,
-              compare_stretch_starts);
+        qsort(ret->spans, ret->span_count, sizeof *ret->spans, compare_stretch_starts);
     if (ret->moment_count > 1)
-        qsort(ret->moments, ret->moment_count, sizeof *ret->moments,
-              compare_moments);
+        qsort(ret->moments, ret->moment_count, sizeof *ret->moments, compare_moments);
     release_parts(&parts);
 }

@@ -30,10 +30,9 @@ json_t *jr_merge_results(int fd, const struct jr_multinode *parts, bool head);
 /* The same of plan.json. */
 json_t *jr_merge_plan(int fd, const struct jr_multinode *parts, bool head);
 
-/* The state of each node, a list of {node_rank, host, pid, status, exit_code,
- * cause, part, fingerprint, world_size, nodes, ranks}. `status` is a word of
- * the contract, or running, elsewhere, lost, or absent; the last four are what
- * its run.json says. */
+/* The state of each node, a list of {node_rank, host, pid, status, exit_code, cause, part,
+ * fingerprint, world_size, nodes, ranks}. `status` is a word of the contract, or running,
+ * elsewhere, lost, or absent; the last four are what its run.json says. */
 json_t *jr_multinode_nodes(int fd, const struct jr_multinode *parts);
 
 /* The events of all nodes, merged by their wall clocks. */

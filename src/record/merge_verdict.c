@@ -1,8 +1,7 @@
 /*
- * One verdict for several nodes. The node that failed first decides, with its
- * root cause. A node whose jobrun is gone decides only if no node failed,
- * because the time of its loss is not known. Then come nodes that did not
- * deliver, nodes that are not of one run, and nodes that are not here.
+ * One verdict for several nodes. The node that failed first decides, with its root cause. A node
+ * whose jobrun is gone decides only if no node failed, because the time of its loss is not known.
+ * Then come nodes that did not deliver, nodes that are not of one run, and nodes that are not here.
  */
 #include "record/merge_verdict.h"
 
@@ -19,8 +18,8 @@
 static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
 {
     for (size_t i = 0; json_is_integer(rank) && i < timeline->span_count; i++)
-        if (timeline->spans[i].rank == json_integer_value(rank) &&
-            timeline->spans[i].last && timeline->spans[i].ended >= 0)
+        if (timeline->spans[i].rank == json_integer_value(rank) && timeline->spans[i].last &&
+            timeline->spans[i].ended >= 0)
             return timeline->spans[i].wall;
     for (size_t i = 0; i < timeline->moment_count; i++)
         if ((jr_event_kind(timeline->moments[i].name) & JR_EVENT_IS_END) != 0)
@@ -29,8 +28,7 @@ static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
 }
 
 /* The wall time at which a part failed, by its own clock. */
-static double failed_at(const struct jr_node_parts *parts,
-                        const struct jr_part *part)
+static double failed_at(const struct jr_node_parts *parts, const struct jr_part *part)
 {
     const json_t *cause = json_object_get(part->results, "root_cause");
     struct jr_timeline timeline = {0};
@@ -45,14 +43,12 @@ static double failed_at(const struct jr_node_parts *parts,
 enum jr_part_weight jr_part_weight_of(const struct jr_part *part)
 {
     if (part->results == NULL)
-        return strcmp(part->standing, "lost") == 0 ? JR_PART_LOST
-                                                   : JR_PART_WELL;
+        return strcmp(part->standing, "lost") == 0 ? JR_PART_LOST : JR_PART_WELL;
     if (part->status == JR_RUN_SUCCEEDED)
         return JR_PART_WELL;
     if (part->status == JR_RUN_YIELDED)
         return JR_PART_YIELDED;
-    return part->status == JR_RUN_INCOMPLETE ? JR_PART_INCOMPLETE
-                                             : JR_PART_FAILED;
+    return part->status == JR_RUN_INCOMPLETE ? JR_PART_INCOMPLETE : JR_PART_FAILED;
 }
 
 const struct jr_part *jr_merge_decider(const struct jr_node_parts *parts)
@@ -62,8 +58,7 @@ const struct jr_part *jr_merge_decider(const struct jr_node_parts *parts)
     for (size_t i = 0; i < parts->count; i++) {
         const struct jr_part *part = &parts->items[i];
         enum jr_part_weight weight = jr_part_weight_of(part);
-        enum jr_part_weight best =
-            found ? jr_part_weight_of(found) : JR_PART_WELL;
+        enum jr_part_weight best = found ? jr_part_weight_of(found) : JR_PART_WELL;
         if (weight > best) {
             found = part;
             first = -1;
@@ -95,11 +90,8 @@ static json_t *cause_of_lost(const struct jr_part *part)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *host = jr_json_get_str(part->run, "host");
-    jr_buf_printf(&text,
-                  "the jobrun of node %u (pid %u on %s) is gone and left no "
-                  "results",
-                  part->node, jr_json_get_u32(part->run, "pid"),
-                  host == NULL ? "?" : host);
+    jr_buf_printf(&text, "the jobrun of node %u (pid %u on %s) is gone and left no results",
+                  part->node, jr_json_get_u32(part->run, "pid"), host == NULL ? "?" : host);
     json_t *cause = cause_json("lost_node", &text);
     jr_json_set_str(cause, "host", host);
     return cause;
@@ -109,9 +101,8 @@ static json_t *cause_of_absent(const struct jr_node_parts *parts)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t absent = parts->nodes - parts->count;
-    jr_buf_printf(
-        &text, "the nodes that are here succeeded, but %zu of %u %s not here",
-        absent, parts->nodes, absent == 1 ? "is" : "are");
+    jr_buf_printf(&text, "the nodes that are here succeeded, but %zu of %u %s not here", absent,
+                  parts->nodes, absent == 1 ? "is" : "are");
     return cause_json("result", &text);
 }
 
@@ -124,8 +115,7 @@ void jr_merge_verdict(json_t *head, const struct jr_node_parts *parts,
     json_t *cause = NULL;
     bool absent = parts->count < parts->nodes;
     /* What is to be continued says nothing of a node that is not here. */
-    if (absent && decider != NULL &&
-        jr_part_weight_of(decider) == JR_PART_YIELDED)
+    if (absent && decider != NULL && jr_part_weight_of(decider) == JR_PART_YIELDED)
         decider = NULL;
     if (decider != NULL && decider->results != NULL) {
         status = decider->status;

@@ -19,8 +19,8 @@ enum jr_part_weight jr_part_weight_of(const struct jr_part *part);
 /* The part that decides; NULL: all that are here did well. */
 const struct jr_part *jr_merge_decider(const struct jr_node_parts *parts);
 
-/* Put the verdict over the parts, and why, into the joined results; `nodes` are
- * theirs, as jr_multinode_nodes has them. */
+/* Put the verdict over the parts, and why, into the joined results; `nodes` are theirs, as
+ * jr_multinode_nodes has them. */
 void jr_merge_verdict(json_t *head, const struct jr_node_parts *parts,
                       const struct jr_part *decider, const json_t *nodes);
 

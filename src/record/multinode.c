@@ -71,8 +71,7 @@ void jr_multinode_find(struct jr_multinode *ret, int fd)
         (void)close(again);
     if (ret->count > 1)
         qsort(ret->nodes, ret->count, sizeof *ret->nodes, compare_node_numbers);
-    while (ret->count > 0 &&
-           ret->nodes[ret->count - 1] >= ret->count + JR_ABSENT_MOST)
+    while (ret->count > 0 && ret->nodes[ret->count - 1] >= ret->count + JR_ABSENT_MOST)
         ret->count--;
 }
 
@@ -91,8 +90,7 @@ bool jr_multinode_exists(int fd)
     return are;
 }
 
-void jr_part_path(char ret[static JR_PART_PATH], uint32_t node,
-                  const char *name)
+void jr_part_path(char ret[static JR_PART_PATH], uint32_t node, const char *name)
 {
     (void)snprintf(ret, JR_PART_PATH, JR_NODE_DIR "/%s", node, name);
 }
@@ -101,12 +99,10 @@ json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head)
 {
     char path[JR_PART_PATH];
     jr_part_path(path, node, name);
-    return head ? jr_record_folder_head(fd, path)
-                : jr_record_folder_json(fd, path, NULL);
+    return head ? jr_record_folder_head(fd, path) : jr_record_folder_json(fd, path, NULL);
 }
 
-/* How much the state of a node says about the whole run: the lowest value
- * counts. */
+/* How much the state of a node says about the whole run: the lowest value counts. */
 static int standing_weight(const char *standing)
 {
     static const char *const words[] = {"running", "elsewhere", "lost"};
@@ -135,24 +131,20 @@ bool jr_part_has_fingerprint(const json_t *run, const char *fingerprint)
 static bool has_code_of(const json_t *run, const json_t *other)
 {
     const char *tree = jr_json_get_str(json_object_get(run, "code"), "tree");
-    const char *before =
-        jr_json_get_str(json_object_get(other, "code"), "tree");
+    const char *before = jr_json_get_str(json_object_get(other, "code"), "tree");
     return tree == NULL || before == NULL || strcmp(tree, before) == 0;
 }
 
 /* "node 0 tree 3f2a1b0c9d8e, node 1 tree 0123456789ab" */
-static void name_codes(struct jr_buf *out, int fd,
-                       const struct jr_multinode *parts)
+static void name_codes(struct jr_buf *out, int fd, const struct jr_multinode *parts)
 {
     enum { MOST_NAMED = 4, SHORT = 12 };
     size_t named = 0;
     for (size_t i = 0; i < parts->count && named < MOST_NAMED; i++) {
         json_t *run = jr_node_part_json(fd, parts->nodes[i], "run.json", false);
-        const char *tree =
-            jr_json_get_str(json_object_get(run, "code"), "tree");
+        const char *tree = jr_json_get_str(json_object_get(run, "code"), "tree");
         if (tree != NULL) {
-            jr_buf_printf(out, "%snode %u tree ", named++ > 0 ? ", " : "",
-                          parts->nodes[i]);
+            jr_buf_printf(out, "%snode %u tree ", named++ > 0 ? ", " : "", parts->nodes[i]);
             jr_buf_escaped(out, tree, strnlen(tree, SHORT));
         }
         json_decref(run);
@@ -167,8 +159,8 @@ static json_t *several_codes(int fd, const struct jr_multinode *parts)
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, "the nodes ran different code: ");
     name_codes(&text, fd, parts);
-    const struct jr_record_code code = {
-        .problem = text.failed ? "the nodes ran different code" : text.data};
+    const struct jr_record_code code = {.problem = text.failed ? "the nodes ran different code"
+                                                               : text.data};
     return jr_record_code_json(&code);
 }
 
@@ -185,8 +177,7 @@ static json_t *deciding_record(int fd, const struct jr_multinode *parts)
         char part[JR_PART_NAME];
         (void)snprintf(part, sizeof part, JR_NODE_DIR, node);
         const char *before = jr_json_get_str(found, "fingerprint");
-        alike =
-            alike && (before == NULL || jr_part_has_fingerprint(run, before));
+        alike = alike && (before == NULL || jr_part_has_fingerprint(run, before));
         one_code = one_code && (found == NULL || has_code_of(run, found));
         if (run == NULL || (found != NULL && weight >= least)) {
             json_decref(run);
@@ -223,8 +214,7 @@ json_t *jr_multinode_json(int fd, const char *name, bool head)
     return json;
 }
 
-struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir,
-                                const char *id)
+struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir, const char *id)
 {
     struct jr_strv ids = {0};
     struct jr_multinode parts = {0};
@@ -232,9 +222,7 @@ struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir,
     if (fd >= 0)
         jr_multinode_find(&parts, fd);
     for (size_t i = 0; i < parts.count; i++)
-        jr_strv_push(
-            &ids, arena,
-            jr_arena_printf(arena, "%s/" JR_NODE_DIR, id, parts.nodes[i]));
+        jr_strv_push(&ids, arena, jr_arena_printf(arena, "%s/" JR_NODE_DIR, id, parts.nodes[i]));
     if (parts.count == 0)
         jr_strv_push(&ids, arena, jr_arena_strdup(arena, id));
     jr_multinode_release(&parts);

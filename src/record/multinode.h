@@ -1,7 +1,7 @@
 /*
- * A run of several nodes that had a jobrun each: RUN holds no record of its
- * own, but node_N of each node that wrote here, and each of those is a run
- * folder, judged by itself. What is asked of RUN is joined from them:
+ * A run of several nodes that had a jobrun each: RUN holds no record of its own, but node_N of each
+ * node that wrote here, and each of those is a run folder, judged by itself. What is asked of RUN
+ * is joined from them:
  *
  *   run.json      of the node that says how the run stands: one that runs on
  *                 this machine, else on another, else one that is lost; else
@@ -25,19 +25,18 @@
 #include "base/arena.h"
 #include "base/json.h"
 
-/* The nodes that have a part in the folder, ascending. None: it is no such
- * run, or is one that a single jobrun records. */
+/* The nodes that have a part in the folder, ascending. None: it is no such run, or is one that a
+ * single jobrun records. */
 struct jr_multinode {
     uint32_t *nodes; /* by malloc(3); NULL: none */
     size_t count;
 };
 
-/* The nodes that are not here are listed, too. A record that claims more of
- * them than this is not believed: whoever reads it would need the memory. */
+/* The nodes that are not here are listed, too. A record that claims more of them than this is not
+ * believed: whoever reads it would need the memory. */
 #define JR_ABSENT_MOST 65536
 
-/* Find them in the run folder `fd`. One whose number leaves out too many is
- * passed over. */
+/* Find them in the run folder `fd`. One whose number leaves out too many is passed over. */
 void jr_multinode_find(struct jr_multinode *ret, int fd);
 
 /* Free the list. */
@@ -46,15 +45,14 @@ void jr_multinode_release(struct jr_multinode *parts);
 /* Whether there are any. */
 bool jr_multinode_exists(int fd);
 
-/* The joined file; NULL if there is none, as for a running job. With `head` the
- * ranks may be left out. */
+/* The joined file; NULL if there is none, as for a running job. With `head` the ranks may be left
+ * out. */
 json_t *jr_multinode_json(int fd, const char *name, bool head);
 
 /* The ids by which the parts of the run `id` are known, "exp1/node_0"; only
  * `id` where it has none. Strings live in `arena`, whose failure is the only
  * one. */
-struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir,
-                                const char *id);
+struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir, const char *id);
 
 enum {
     JR_PART_NAME = 16, /* "node_1" */
@@ -62,8 +60,7 @@ enum {
 };
 
 /* Make the path of the file `name` in the folder of a node's part. */
-void jr_part_path(char ret[static JR_PART_PATH], uint32_t node,
-                  const char *name);
+void jr_part_path(char ret[static JR_PART_PATH], uint32_t node, const char *name);
 
 /* A file of one part; NULL where it is not there. */
 json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head);

@@ -1,7 +1,7 @@
 /*
- * What the nodes of a run in parts do not have in common. They know nothing of
- * each other, and somebody may have changed the spec, or given `-s` on one of
- * them only: then they ran different experiments, or not even one world.
+ * What the nodes of a run in parts do not have in common. They know nothing of each other, and
+ * somebody may have changed the spec, or given `-s` on one of them only: then they ran different
+ * experiments, or not even one world.
  *
  * `equal` and `distinct` over the ranks of all nodes, each of which has
  * compared its own: the joined results are read like those of one run, compared
@@ -68,8 +68,7 @@ static bool same_world(const struct node_facts *a, const struct node_facts *b)
     return a->nodes == b->nodes && a->world == b->world;
 }
 
-static bool same_experiment(const struct node_facts *a,
-                            const struct node_facts *b)
+static bool same_experiment(const struct node_facts *a, const struct node_facts *b)
 {
     if (a->fingerprint == NULL || b->fingerprint == NULL)
         return true;
@@ -78,9 +77,8 @@ static bool same_experiment(const struct node_facts *a,
 
 static void add_world(struct jr_buf *out, const struct node_facts *facts)
 {
-    jr_buf_printf(out, "%u rank%s on %u node%s", facts->world,
-                  facts->world == 1 ? "" : "s", facts->nodes,
-                  facts->nodes == 1 ? "" : "s");
+    jr_buf_printf(out, "%u rank%s on %u node%s", facts->world, facts->world == 1 ? "" : "s",
+                  facts->nodes, facts->nodes == 1 ? "" : "s");
 }
 
 static void add_experiment(struct jr_buf *out, const struct node_facts *facts)
@@ -98,8 +96,7 @@ struct trait {
 
 /* Append "nodes 1-2": all that are like `facts`. */
 static void add_same_nodes(struct jr_buf *out, const struct node_list *list,
-                           const struct node_facts *facts,
-                           const struct trait *trait)
+                           const struct node_facts *facts, const struct trait *trait)
 {
     size_t count = 0;
     JR_FREE uint32_t *nodes = calloc(list->count, sizeof *nodes);
@@ -110,10 +107,9 @@ static void add_same_nodes(struct jr_buf *out, const struct node_list *list,
     jr_set_print(out, nodes, count);
 }
 
-/* Append "node 0: A; nodes 1-2: B"; returns the first node that is not
- * like the first one, NULL: all are alike. */
-static const struct node_facts *add_kinds(struct jr_buf *out,
-                                          const struct node_list *list,
+/* Append "node 0: A; nodes 1-2: B"; returns the first node that is not like the first one, NULL:
+ * all are alike. */
+static const struct node_facts *add_kinds(struct jr_buf *out, const struct node_list *list,
                                           const struct trait *trait)
 {
     const struct node_facts *kinds[MOST_KINDS + 1];
@@ -162,8 +158,7 @@ static int compare_first_ranks(const void *a, const void *b)
 }
 
 /* The ranks that no node has, and those that several have. */
-static void find_ranges(const struct node_list *list, struct ranges *none,
-                        struct ranges *twice)
+static void find_ranges(const struct node_list *list, struct ranges *none, struct ranges *twice)
 {
     size_t count = list->count;
     uint32_t next = 0, world = count == 0 ? 0 : list->items[0].world;
@@ -198,12 +193,10 @@ static bool describe_ranges(struct jr_buf *out, const struct node_list *list)
     jr_buf_str(out, "the nodes are not of one run: ");
     if (twice.count > 0)
         jr_buf_printf(out, "more than one has rank%s %s",
-                      strpbrk(twice.text.data, "-,") == NULL ? "" : "s",
-                      twice.text.data);
+                      strpbrk(twice.text.data, "-,") == NULL ? "" : "s", twice.text.data);
     if (lack)
         jr_buf_printf(out, "%snone has rank%s %s", twice.count > 0 ? "; " : "",
-                      strpbrk(none.text.data, "-,") == NULL ? "" : "s",
-                      none.text.data);
+                      strpbrk(none.text.data, "-,") == NULL ? "" : "s", none.text.data);
     bool found = lack || twice.count > 0;
     jr_buf_release(&none.text);
     jr_buf_release(&twice.text);
@@ -211,8 +204,8 @@ static bool describe_ranges(struct jr_buf *out, const struct node_list *list)
 }
 
 /* Returns the first node that ran another experiment than the first one. */
-static const struct node_facts *describe_experiments(
-    struct jr_buf *out, const struct node_list *list)
+static const struct node_facts *describe_experiments(struct jr_buf *out,
+                                                     const struct node_list *list)
 {
     static const struct trait trait = {same_experiment, add_experiment};
     jr_buf_str(out, "the nodes ran different experiments: ");
@@ -221,16 +214,14 @@ static const struct node_facts *describe_experiments(
 
 /* The command that shows in what they differ. */
 static void add_diff(struct jr_buf *out, const struct node_list *list,
-                     const struct node_facts *other,
-                     const struct jr_node_mismatch_view *look)
+                     const struct node_facts *other, const struct jr_node_mismatch_view *look)
 {
-    jr_buf_printf(out, "jobrun diff %s/%s %s/%s", look->run,
-                  list->items[0].part, look->run, other->part);
+    jr_buf_printf(out, "jobrun diff %s/%s %s/%s", look->run, list->items[0].part, look->run,
+                  other->part);
     jr_words_log_dir(out, look->run_dir);
 }
 
-static bool describe_other_runs(struct jr_buf *out,
-                                const struct node_list *list)
+static bool describe_other_runs(struct jr_buf *out, const struct node_list *list)
 {
     if (describe_worlds(out, list))
         return true;
@@ -264,8 +255,7 @@ void jr_node_mismatch_print(struct jr_buf *out, const json_t *nodes,
     const struct node_facts *other = describe_experiments(&text, &list);
     if (other != NULL) {
         bool told = strcmp(verdict, text.data) == 0;
-        jr_buf_printf(out, "%s%s", look->before,
-                      told ? "try:        " : text.data);
+        jr_buf_printf(out, "%s%s", look->before, told ? "try:        " : text.data);
         jr_buf_str(out, told ? "" : " (");
         add_diff(out, &list, other, look);
         jr_buf_str(out, told ? " shows in what they differ\n" : ")\n");
@@ -287,8 +277,7 @@ static void note_ranks(json_t *joined, const struct jr_loaded_run *loaded)
         bool good = rank->state == JR_RANK_SUCCEEDED;
         if (!good && rank->state != JR_RANK_INCOMPLETE)
             continue;
-        const char *error =
-            good ? NULL : jr_result_error_word(rank->result_error);
+        const char *error = good ? NULL : jr_result_error_word(rank->result_error);
         jr_json_set_str(line, "state", jr_rank_state_word(rank->state));
         jr_json_set_str(line, "error", good ? NULL : rank->reason);
         jr_json_set_str(line, "result_error", error);
@@ -296,14 +285,12 @@ static void note_ranks(json_t *joined, const struct jr_loaded_run *loaded)
     }
 }
 
-/* The verdict of a run whose ranks all ended well, of which some did not
- * deliver. */
+/* The verdict of a run whose ranks all ended well, of which some did not deliver. */
 static void note_verdict(json_t *joined, struct jr_loaded_run *loaded)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     loaded->report.status = JR_RUN_INCOMPLETE;
-    jr_judgement_json_cause(&text, &loaded->report, &loaded->plan,
-                            &loaded->outcome);
+    jr_judgement_json_cause(&text, &loaded->report, &loaded->plan, &loaded->outcome);
     jr_json_set_str(joined, "status", jr_run_status_word(JR_RUN_INCOMPLETE));
     jr_json_set_int(joined, "exit_code", JR_STATUS_INCOMPLETE);
     jr_json_set(joined, "root_cause",
@@ -320,8 +307,8 @@ void jr_compare_nodes_compare(json_t *joined)
                              .plan = &loaded.plan,
                              .outcome = &loaded.outcome,
                              .wants = &loaded.policy.results};
-    bool open = loaded.report.status == JR_RUN_SUCCEEDED ||
-                loaded.report.status == JR_RUN_INCOMPLETE;
+    bool open =
+        loaded.report.status == JR_RUN_SUCCEEDED || loaded.report.status == JR_RUN_INCOMPLETE;
     jr_compare_again(&judge);
     note_ranks(joined, &loaded);
     size_t odd = jr_judgement_first(&loaded.report, JR_RANK_INCOMPLETE);

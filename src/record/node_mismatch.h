@@ -20,8 +20,8 @@ struct jr_node_mismatch_view {
                             NULL: it is not */
 };
 
-/* Append it, a line for each: nothing where they ran the same. Of what the
- * verdict has said, only the command that tells more. */
+/* Append it, a line for each: nothing where they ran the same. Of what the verdict has said, only
+ * the command that tells more. */
 void jr_node_mismatch_print(struct jr_buf *out, const json_t *nodes,
                             const struct jr_node_mismatch_view *look);
 

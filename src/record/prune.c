@@ -42,11 +42,9 @@ static int is_removed_meanwhile(void)
     return errno == ENOENT ? 0 : -1;
 }
 
-static int remove_folder(struct prune *prune, int at, const char *name,
-                         int depth);
+static int remove_folder(struct prune *prune, int at, const char *name, int depth);
 
-static int remove_entry(struct prune *prune, int at, const char *name,
-                        int depth)
+static int remove_entry(struct prune *prune, int at, const char *name, int depth)
 {
     struct stat st;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -63,8 +61,8 @@ static int remove_entry(struct prune *prune, int at, const char *name,
     return 0;
 }
 
-/* All entries but, where it can be, the record. Goes on past what stays;
- * returns -1 with the errno of the first that does. */
+/* All entries but, where it can be, the record. Goes on past what stays; returns -1 with the errno
+ * of the first that does. */
 static int empty_folder(struct prune *prune, DIR *dir, int depth)
 {
     const struct dirent *entry;
@@ -88,8 +86,7 @@ static int remove_record(struct prune *prune, int fd)
     return remove_entry(prune, fd, "run.json", 0);
 }
 
-static int remove_folder(struct prune *prune, int at, const char *name,
-                         int depth)
+static int remove_folder(struct prune *prune, int at, const char *name, int depth)
 {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -125,8 +122,7 @@ int jr_prune_folder(struct jr_pruned *pruned, int dir_fd, const char *name)
 /* Whether the folder is one of our runs: its record has its own name. */
 static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
 {
-    JR_CLOSE int fd =
-        openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, ret) != 0 || ret->st_uid != geteuid())
         return false;
     json_t *run = jr_record_folder_json(fd, "run.json", NULL);
@@ -140,16 +136,15 @@ static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
 /* Whether another prune is removing it, or has: its record goes last. */
 static bool is_being_removed(int dir_fd, const char *id)
 {
-    JR_CLOSE int fd =
-        openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT;
-    return jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-           errno == ENOENT && !jr_multinode_exists(fd);
+    return jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT &&
+           !jr_multinode_exists(fd);
 }
 
-/* Remove the copy of the code, and the list of what is in it, from the folder
- * of a run or of a node's part. */
+/* Remove the copy of the code, and the list of what is in it, from the folder of a run or of a
+ * node's part. */
 static int remove_code(struct prune *prune, int fd)
 {
     if (remove_folder(prune, fd, JR_CODE_DIR, PART_DEPTH + 1) != 0)
@@ -160,8 +155,7 @@ static int remove_code(struct prune *prune, int fd)
 static int remove_all_code(struct prune *prune, int dir_fd, const char *id)
 {
     struct jr_multinode parts;
-    JR_CLOSE int fd =
-        openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return is_removed_meanwhile();
     int failed = remove_code(prune, fd);
@@ -169,8 +163,7 @@ static int remove_all_code(struct prune *prune, int dir_fd, const char *id)
     for (size_t i = 0; failed == 0 && i < parts.count; i++) {
         char name[JR_PART_NAME];
         (void)snprintf(name, sizeof name, JR_NODE_DIR, parts.nodes[i]);
-        JR_CLOSE int part =
-            openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        JR_CLOSE int part = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         failed = part < 0 ? is_removed_meanwhile() : remove_code(prune, part);
     }
     int error = errno;
@@ -179,10 +172,8 @@ static int remove_all_code(struct prune *prune, int dir_fd, const char *id)
     return failed;
 }
 
-static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
-                      struct jr_buf *bad, int dir_fd,
-                      const struct jr_record *record,
-                      const struct jr_prune_options *options)
+static void prune_one(struct jr_pruned *pruned, struct jr_buf *out, struct jr_buf *bad, int dir_fd,
+                      const struct jr_record *record, const struct jr_prune_options *options)
 {
     struct stat st;
     struct prune prune = {.pruned = pruned, .user = geteuid()};
@@ -190,9 +181,7 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
         if (is_being_removed(dir_fd, record->id))
             return;
         pruned->failed++;
-        jr_buf_printf(
-            bad, "jobrun: %s is not one of your runs; it was not removed\n",
-            record->id);
+        jr_buf_printf(bad, "jobrun: %s is not one of your runs; it was not removed\n", record->id);
         return;
     }
     prune.device = st.st_dev;
@@ -202,17 +191,16 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
                                : remove_folder(&prune, dir_fd, record->id, 0);
     if (failed != 0) {
         pruned->failed++;
-        jr_buf_printf(bad, "jobrun: %s could not be removed: %s\n", record->id,
-                      strerror(errno));
+        jr_buf_printf(bad, "jobrun: %s could not be removed: %s\n", record->id, strerror(errno));
         return;
     }
     pruned->removed++;
     jr_buf_printf(out, "%s\n", record->id);
 }
 
-/* A run that is not trusted is not counted, or those of other users would push
- * ours out of the newest that are kept. One of ours that everybody may write to
- * is reported, because that can be corrected. */
+/* A run that is not trusted is not counted, or those of other users would push ours out of the
+ * newest that are kept. One of ours that everybody may write to is reported, because that can be
+ * corrected. */
 static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
                               const struct jr_record *record)
 {
@@ -225,12 +213,9 @@ static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
 }
 
 /* What it was is not known, and so not whether it may go. */
-static void report_damaged(struct jr_buf *bad, const char *log_dir,
-                           const struct jr_record *record)
+static void report_damaged(struct jr_buf *bad, const char *log_dir, const struct jr_record *record)
 {
-    jr_buf_printf(bad,
-                  "jobrun: the record of %s is damaged; it was left alone (rm "
-                  "-r ",
+    jr_buf_printf(bad, "jobrun: the record of %s is damaged; it was left alone (rm -r ",
                   record->id);
     jr_buf_safe(bad, log_dir);
     jr_buf_printf(bad, "/%s removes it)\n", record->id);
@@ -239,8 +224,8 @@ static void report_damaged(struct jr_buf *bad, const char *log_dir,
 void jr_prune_latest(int dir_fd)
 {
     struct stat st;
-    if (fstatat(dir_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISLNK(st.st_mode) && jr_access(dir_fd, "latest", F_OK, 0) != 0)
+    if (fstatat(dir_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) &&
+        jr_access(dir_fd, "latest", F_OK, 0) != 0)
         (void)unlinkat(dir_fd, "latest", 0);
 }
 
@@ -251,9 +236,8 @@ static bool is_to_be_continued(const struct jr_record *record)
            strcmp(record->status, jr_run_status_word(JR_RUN_YIELDED)) == 0;
 }
 
-int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
-                     struct jr_buf *bad, const char *log_dir,
-                     const struct jr_prune_options *options,
+int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *bad,
+                     const char *log_dir, const struct jr_prune_options *options,
                      struct jr_error *err)
 {
     struct jr_records records = JR_RECORDS_INIT;
@@ -271,11 +255,9 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
             report_damaged(bad, log_dir, record);
         else if (options->code && !record->has_code)
             continue;
-        else if (!record->finished ||
-                 (options->code && is_to_be_continued(record)))
+        else if (!record->finished || (options->code && is_to_be_continued(record)))
             pruned.unfinished++;
-        else if (pruned.kept < options->keep ||
-                 (options->older_ms > 0 && record->started > limit))
+        else if (pruned.kept < options->keep || (options->older_ms > 0 && record->started > limit))
             pruned.kept++;
         else
             prune_one(&pruned, out, bad, dir, record, options);

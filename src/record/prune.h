@@ -1,5 +1,4 @@
-/* Removing old runs: finished ones that bear jobrun's record, and nothing
- * else. */
+/* Removing old runs: finished ones that bear jobrun's record, and nothing else. */
 #ifndef JR_PRUNE_H
 #define JR_PRUNE_H
 
@@ -24,24 +23,20 @@ struct jr_pruned {
     uint64_t bytes;      /* that were removed */
 };
 
-/* Remove runs of LOG_DIR; with `code`, of those that have a copy of their code
- * that and nothing else; the others are not counted. `out` gets a line for each
- * that is removed or would be, `bad` one for each that could not be. A folder
- * is removed beneath its descriptor: links in it are removed and never
- * followed, another file system mounted in it and what belongs to another user
- * stay, and the record goes last, so that a removal that was cut short can be
- * repeated. */
-int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
-                     struct jr_buf *bad, const char *log_dir,
-                     const struct jr_prune_options *options,
+/* Remove runs of LOG_DIR; with `code`, of those that have a copy of their code that and nothing
+ * else; the others are not counted. `out` gets a line for each that is removed or would be, `bad`
+ * one for each that could not be. A folder is removed beneath its descriptor: links in it are
+ * removed and never followed, another file system mounted in it and what belongs to another user
+ * stay, and the record goes last, so that a removal that was cut short can be repeated. */
+int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *bad,
+                     const char *log_dir, const struct jr_prune_options *options,
                      struct jr_error *err);
 
 /* Remove one folder of `dir_fd` in the same way, and add its bytes to those of
  * `pruned`. 0, or -1 with the errno of the first thing that stays. */
 int jr_prune_folder(struct jr_pruned *pruned, int dir_fd, const char *name);
 
-/* Remove the link `latest` of a LOG_DIR, which is open, where its target is
- * gone. */
+/* Remove the link `latest` of a LOG_DIR, which is open, where its target is gone. */
 void jr_prune_latest(int dir_fd);
 
 #endif

@@ -41,8 +41,7 @@ static json_t *texts_json(char *const *texts)
 {
     json_t *list = json_array();
     size_t bytes = 0;
-    for (size_t i = 0; texts != NULL && texts[i] != NULL && i < MOST_NAMED;
-         i++) {
+    for (size_t i = 0; texts != NULL && texts[i] != NULL && i < MOST_NAMED; i++) {
         bytes += strlen(texts[i]);
         if (bytes > MOST_NAMES)
             break;
@@ -76,19 +75,17 @@ json_t *jr_record_code_json(const struct jr_record_code *code)
     return object;
 }
 
-static void read_left_out(struct jr_record_code *ret, struct jr_arena *arena,
-                          const json_t *list)
+static void read_left_out(struct jr_record_code *ret, struct jr_arena *arena, const json_t *list)
 {
     size_t count = json_array_size(list);
-    struct jr_record_left_out *items =
-        jr_arena_array(arena, count, sizeof *items);
+    struct jr_record_left_out *items = jr_arena_array(arena, count, sizeof *items);
     for (size_t i = 0; i < count && items != NULL; i++) {
         const json_t *entry = json_array_get(list, i);
         const char *path = jr_json_get_str(entry, "path");
         const char *why = jr_json_get_str(entry, "why");
         if (path != NULL)
-            items[ret->left_out_count++] = (struct jr_record_left_out){
-                path, why == NULL ? "unknown" : why};
+            items[ret->left_out_count++] =
+                (struct jr_record_left_out){path, why == NULL ? "unknown" : why};
     }
     ret->left_out = items;
 }
@@ -111,8 +108,7 @@ static size_t read_count(const json_t *code, const char *key, size_t least)
     return count > (json_int_t)least ? (size_t)count : least;
 }
 
-bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
-                         const json_t *run)
+bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena, const json_t *run)
 {
     const json_t *code = json_object_get(run, "code");
     *ret = (struct jr_record_code){0};
@@ -147,8 +143,7 @@ static void add_rest(struct jr_buf *out, size_t named, size_t all)
         jr_buf_printf(out, "%zu that the record does not name", all);
 }
 
-static void print_left_out(struct jr_buf *out,
-                           const struct jr_record_code *code)
+static void print_left_out(struct jr_buf *out, const struct jr_record_code *code)
 {
     size_t shown = 0;
     if (code->left_out_all == 0)
@@ -182,9 +177,7 @@ static void print_frozen(struct jr_buf *out, const struct jr_record_code *code)
     if (code->links_all == 0)
         return;
     jr_buf_str(out, ", and links to the original: ");
-    for (; code->links != NULL && code->links[shown] != NULL &&
-           shown < MOST_SHOWN;
-         shown++) {
+    for (; code->links != NULL && code->links[shown] != NULL && shown < MOST_SHOWN; shown++) {
         jr_buf_str(out, shown == 0 ? "" : ", ");
         jr_buf_safe(out, code->links[shown]);
     }
@@ -224,28 +217,25 @@ void jr_record_code_print(struct jr_buf *out, const struct jr_record_code *code)
 }
 
 /* Why there is no copy, and what there is. */
-static int report_none(const char *log_dir, const char *id,
-                       struct jr_error *err)
+static int report_none(const char *log_dir, const char *id, struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_record_code code;
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, NULL);
     json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
     (void)jr_record_code_read(&code, &arena, run);
-    const char *why = code.frozen ? "its copy was removed"
-                                  : "it was not frozen (code: freeze)";
-    (void)jr_error_set(
-        err, JR_STATUS_USAGE, "run %s has no copy of its code: %s%s", id, why,
-        code.tree == NULL ? ""
-        : code.patch      ? "; its record has the commit, and " JR_PATCH_FILE
-                          : "; its record has the commit");
+    const char *why = code.frozen ? "its copy was removed" : "it was not frozen (code: freeze)";
+    (void)jr_error_set(err, JR_STATUS_USAGE, "run %s has no copy of its code: %s%s", id, why,
+                       code.tree == NULL ? ""
+                       : code.patch      ? "; its record has the commit, and " JR_PATCH_FILE
+                                         : "; its record has the commit");
     json_decref(run);
     jr_arena_release(&arena);
     return -1;
 }
 
-int jr_record_code_folders(struct jr_buf *out, const char *log_dir,
-                           const char *id, struct jr_error *err)
+int jr_record_code_folders(struct jr_buf *out, const char *log_dir, const char *id,
+                           struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     JR_FREE char *real = realpath(log_dir, NULL);
@@ -253,8 +243,7 @@ int jr_record_code_folders(struct jr_buf *out, const char *log_dir,
     struct stat st;
     bool any = false;
     for (size_t i = 0; real != NULL && i < ids.count; i++) {
-        const char *path =
-            jr_arena_printf(&arena, "%s/%s/" JR_CODE_DIR, real, ids.items[i]);
+        const char *path = jr_arena_printf(&arena, "%s/%s/" JR_CODE_DIR, real, ids.items[i]);
         if (path == NULL || lstat(path, &st) != 0 || !S_ISDIR(st.st_mode))
             continue;
         jr_buf_printf(out, "%s\n", path);

@@ -25,8 +25,7 @@ enum { MOST_ARGV = 768 << 10 }; /* so that run.json stays below 1 MiB */
 static bool is_secret_word(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && text[i] != '_' &&
-            text[i] != '-')
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-')
             return false;
     return len > 0;
 }
@@ -39,12 +38,9 @@ static char *redact_argument(struct jr_arena *arena, const struct jr_plan *plan,
     size_t len = strcspn(argument, "=");
     const char *dot = memrchr(argument, '.', len);
     const char *name = dot != NULL ? dot + 1 : argument + strspn(argument, "-");
-    if (argument[len] == '\0' ||
-        !is_secret_word(name, (size_t)(argument + len - name)) ||
-        !jr_env_matches(plan->secrets, plan->secrets_count, name,
-                        (size_t)(argument + len - name)))
-        return jr_arena_strdup(arena,
-                               jr_redact_copy(arena, argument, plan->hidden));
+    if (argument[len] == '\0' || !is_secret_word(name, (size_t)(argument + len - name)) ||
+        !jr_env_matches(plan->secrets, plan->secrets_count, name, (size_t)(argument + len - name)))
+        return jr_arena_strdup(arena, jr_redact_copy(arena, argument, plan->hidden));
     return jr_arena_printf(arena, "%.*s=" JR_REDACTED, (int)len, argument);
 }
 
@@ -58,21 +54,19 @@ static size_t json_size(const char *text)
 }
 
 /* The arguments that run.json has room for, and how many there are beyond. */
-static void add_argv(struct jr_strv *argv, struct jr_arena *arena,
-                     const struct jr_plan *plan, const struct jr_buf *text)
+static void add_argv(struct jr_strv *argv, struct jr_arena *arena, const struct jr_plan *plan,
+                     const struct jr_buf *text)
 {
     size_t size = 0, more = 0;
     for (size_t at = 0; at < text->len; at += strlen(text->data + at) + 1) {
         size += json_size(text->data + at);
         if (size <= MOST_ARGV)
-            jr_strv_push(argv, arena,
-                         redact_argument(arena, plan, text->data + at));
+            jr_strv_push(argv, arena, redact_argument(arena, plan, text->data + at));
         else
             more++;
     }
     if (more > 0)
-        jr_strv_push(argv, arena,
-                     jr_arena_printf(arena, "... and %zu more", more));
+        jr_strv_push(argv, arena, jr_arena_printf(arena, "... and %zu more", more));
 }
 
 /* The command line as the kernel keeps it. */
@@ -81,8 +75,7 @@ static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
     struct jr_strv argv = {0};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     char *empty = NULL;
-    if (jr_io_read_file(&text, AT_FDCWD, "/proc/self/cmdline", MOST_CMDLINE,
-                        NULL) == 0)
+    if (jr_io_read_file(&text, AT_FDCWD, "/proc/self/cmdline", MOST_CMDLINE, NULL) == 0)
         add_argv(&argv, arena, plan, &text);
     if (argv.items == NULL)
         jr_strv_copy(&argv, arena, &empty);
@@ -114,8 +107,7 @@ static const char *read_os(struct jr_arena *arena)
     return jr_arena_strndup(arena, name, strcspn(name, "\"'\n"));
 }
 
-void jr_record_machine_read(struct jr_record_machine *ret,
-                            struct jr_arena *arena)
+void jr_record_machine_read(struct jr_record_machine *ret, struct jr_arena *arena)
 {
     struct utsname here = {0};
     JR_BUF_CLEANUP struct jr_buf boot_id = JR_BUF_INIT;
@@ -133,8 +125,7 @@ void jr_record_machine_read(struct jr_record_machine *ret,
 }
 
 int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
-                         const struct jr_plan *plan,
-                         const struct jr_record_machine *machine)
+                         const struct jr_plan *plan, const struct jr_record_machine *machine)
 {
     struct jr_record_facts facts = {
         .run_id = plan->run_id,
@@ -161,8 +152,7 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
     return 0;
 }
 
-void jr_record_facts_finish(struct jr_record_facts *facts,
-                            const struct jr_judgement *report,
+void jr_record_facts_finish(struct jr_record_facts *facts, const struct jr_judgement *report,
                             const struct jr_outcome *outcome)
 {
     facts->started_ns = jr_judgement_began_wall_ns(report, outcome);

@@ -23,8 +23,7 @@
 enum { HEAD = 64 * 1024, MOST_RECORD = 1 << 20, MOST_THEIRS = 64 << 20 };
 static const size_t MOST_OURS = (size_t)4 << 30;
 
-/* The limit for a file of another user: the size of the results of tens of
- * thousands of ranks. */
+/* The limit for a file of another user: the size of the results of tens of thousands of ranks. */
 size_t jr_record_folder_most(int fd, const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -35,8 +34,8 @@ size_t jr_record_folder_most(int fd, const char *name)
 }
 
 /* The folder, and whose word it is. */
-int jr_record_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
-                           const char *id, struct jr_error *err)
+int jr_record_folder_enter(struct jr_trust *ret_trust, const char *log_dir, const char *id,
+                           struct jr_error *err)
 {
     static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     char run[NAME_MAX + 1];
@@ -53,13 +52,11 @@ int jr_record_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
             *ret_trust = jr_trust_run(whole, fd);
     }
     if (fd < 0)
-        return jr_error_sys(err, JR_STATUS_USAGE, "run '%s' in %s", id,
-                            log_dir);
+        return jr_error_sys(err, JR_STATUS_USAGE, "run '%s' in %s", id, log_dir);
     return fd;
 }
 
-bool jr_record_folder_doubt(struct jr_buf *out, const char *log_dir,
-                            const char *id)
+bool jr_record_folder_doubt(struct jr_buf *out, const char *log_dir, const char *id)
 {
     struct jr_trust trust;
     JR_CLOSE int fd = jr_record_folder_enter(&trust, log_dir, id, NULL);
@@ -71,8 +68,7 @@ bool jr_record_folder_doubt(struct jr_buf *out, const char *log_dir,
     return true;
 }
 
-int jr_record_folder_open(const char *log_dir, const char *id,
-                          struct jr_error *err)
+int jr_record_folder_open(const char *log_dir, const char *id, struct jr_error *err)
 {
     struct jr_trust trust;
     return jr_record_folder_enter(&trust, log_dir, id, err);
@@ -92,15 +88,14 @@ static void explain_unread(struct jr_error *err, int fd, const char *name,
     else if (why->sys == ENOENT)
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s has no %s", folder, name);
     else if (why->status == JR_STATUS_INVALID)
-        (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s is damaged: %s",
-                           folder, name, why->text);
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s is damaged: %s", folder, name, why->text);
     else
         (void)jr_error_wrap(err, "%s/%s", folder, name);
     err->sys = why->sys;
 }
 
-/* Zeros that take no space are no text: they are not read, however many they
- * are. Larger files are refused by their size. */
+/* Zeros that take no space are no text: they are not read, however many they are. Larger files are
+ * refused by their size. */
 static bool has_hole(int fd, const char *name, size_t limit)
 {
     JR_CLOSE int file = jr_run_file_open(fd, name, NULL);
@@ -111,20 +106,18 @@ static bool has_hole(int fd, const char *name, size_t limit)
 }
 
 /* At most `most` bytes, or what the file may have if that is less. */
-static int read_at_most(struct jr_buf *ret, int fd, const char *name,
-                        size_t most, struct jr_error *err)
+static int read_at_most(struct jr_buf *ret, int fd, const char *name, size_t most,
+                        struct jr_error *err)
 {
     size_t limit = jr_record_folder_most(fd, name);
     if (most < limit)
         limit = most;
     if (has_hole(fd, name, limit))
-        return jr_error_set(err, JR_STATUS_INVALID,
-                            "there is a hole in it, as in a sparse file");
+        return jr_error_set(err, JR_STATUS_INVALID, "there is a hole in it, as in a sparse file");
     return jr_run_file_read(ret, fd, name, limit, err);
 }
 
-int jr_record_folder_read(struct jr_buf *ret, int fd, const char *name,
-                          struct jr_error *err)
+int jr_record_folder_read(struct jr_buf *ret, int fd, const char *name, struct jr_error *err)
 {
     struct jr_error why = {0};
     if (read_at_most(ret, fd, name, SIZE_MAX, &why) == 0)
@@ -134,8 +127,7 @@ int jr_record_folder_read(struct jr_buf *ret, int fd, const char *name,
     return -1;
 }
 
-static json_t *parse_record_file(int fd, const char *name, size_t most,
-                                 struct jr_error *err)
+static json_t *parse_record_file(int fd, const char *name, size_t most, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error why = {0};
@@ -174,8 +166,8 @@ json_t *jr_record_folder_head(int fd, const char *name)
 }
 
 /* An attempt before the last has results of its own. */
-int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
-                             const uint32_t *attempt, struct jr_error *err)
+int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id, const uint32_t *attempt,
+                             struct jr_error *err)
 {
     if (attempt != NULL)
         jr_buf_printf(ret, "attempt_%u/", *attempt);
@@ -189,8 +181,8 @@ int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
     json_decref(run);
     if (last != *attempt)
         return jr_error_set(err, JR_STATUS_USAGE,
-                            "run '%s' has no attempt %u: the last one is %lld",
-                            id, *attempt, (long long)last);
+                            "run '%s' has no attempt %u: the last one is %lld", id, *attempt,
+                            (long long)last);
     jr_buf_clear(ret);
     jr_buf_str(ret, "results.json");
     return 0;
@@ -220,15 +212,13 @@ bool jr_record_folder_is_contained(const json_t *run)
 {
     const json_t *value = json_object_get(run, "pid_namespace");
     uint64_t own = jr_proc_namespace();
-    return json_is_integer(value) && own != 0 &&
-           (uint64_t)json_integer_value(value) != own;
+    return json_is_integer(value) && own != 0 && (uint64_t)json_integer_value(value) != own;
 }
 
 pid_t jr_record_folder_companion(int fd, const json_t *run)
 {
-    uint64_t key = jr_companion_key(
-        jr_json_get_str(run, "boot_id"), jr_json_get_int(run, "pid"),
-        (uint64_t)jr_json_get_int(run, "start_ticks"));
+    uint64_t key = jr_companion_key(jr_json_get_str(run, "boot_id"), jr_json_get_int(run, "pid"),
+                                    (uint64_t)jr_json_get_int(run, "start_ticks"));
     return jr_companion_of(fd, key);
 }
 
@@ -272,16 +262,15 @@ struct jr_trust jr_trust_folder(int fd)
     return judge_file(&st, JR_TRUST_FOLDER);
 }
 
-/* The folder above: root's is as good as ours, and where everybody may write,
- * the sticky bit keeps what is ours in its place. */
+/* The folder above: root's is as good as ours, and where everybody may write, the sticky bit keeps
+ * what is ours in its place. */
 static struct jr_trust judge_folder_above(int dir_fd)
 {
     struct stat st = {.st_uid = (uid_t)-1};
     (void)fstat(dir_fd, &st);
     struct jr_trust trust = judge_file(&st, JR_TRUST_LOG_DIR);
     if (trust.verdict == JR_TRUST_THEIRS && st.st_uid == 0)
-        trust.verdict =
-            (st.st_mode & S_IWOTH) != 0 ? JR_TRUST_OPEN : JR_TRUST_OURS;
+        trust.verdict = (st.st_mode & S_IWOTH) != 0 ? JR_TRUST_OPEN : JR_TRUST_OURS;
     if (trust.verdict == JR_TRUST_OPEN && (st.st_mode & S_ISVTX) != 0)
         trust.verdict = JR_TRUST_OURS;
     return trust;
@@ -292,15 +281,13 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd)
     static const struct {
         const char *name;
         unsigned what;
-    } files[] = {{"run.json", JR_TRUST_RECORD},
-                 {"resolved.yaml", JR_TRUST_SPEC}};
+    } files[] = {{"run.json", JR_TRUST_RECORD}, {"resolved.yaml", JR_TRUST_SPEC}};
     struct jr_trust trust = jr_trust_folder(run_fd);
     if (jr_trust_is_ours(&trust))
         trust = judge_folder_above(dir_fd);
     for (size_t i = 0; i < 2 && jr_trust_is_ours(&trust); i++) {
         struct stat st;
-        if (fstatat(run_fd, files[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            !S_ISLNK(st.st_mode))
+        if (fstatat(run_fd, files[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode))
             trust = judge_file(&st, files[i].what);
     }
     return trust;
@@ -308,16 +295,14 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd)
 
 void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust)
 {
-    static const char *const places[] = {
-        [JR_TRUST_FOLDER] = "",
-        [JR_TRUST_LOG_DIR] = "lies in a log_dir that ",
-        [JR_TRUST_RECORD] = "has a run.json that ",
-        [JR_TRUST_SPEC] = "has a resolved.yaml that "};
+    static const char *const places[] = {[JR_TRUST_FOLDER] = "",
+                                         [JR_TRUST_LOG_DIR] = "lies in a log_dir that ",
+                                         [JR_TRUST_RECORD] = "has a run.json that ",
+                                         [JR_TRUST_SPEC] = "has a resolved.yaml that "};
     jr_buf_str(out, places[trust->what]);
     if (trust->verdict == JR_TRUST_OPEN) {
         jr_buf_printf(out, "%severybody may write to",
-                      trust->what == JR_TRUST_FOLDER ? "is a folder that "
-                                                     : "");
+                      trust->what == JR_TRUST_FOLDER ? "is a folder that " : "");
         return;
     }
     jr_buf_str(out, "belongs to user ");

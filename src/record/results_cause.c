@@ -11,10 +11,8 @@
 
 struct row {
     const char *key;
-    void (*put)(struct jr_buf *out, const char *key,
-                const struct jr_results_cause *cause);
-    void (*get)(struct jr_results_cause *ret, struct jr_arena *arena,
-                const json_t *value);
+    void (*put)(struct jr_buf *out, const char *key, const struct jr_results_cause *cause);
+    void (*get)(struct jr_results_cause *ret, struct jr_arena *arena, const json_t *value);
     struct jr_json_shape shape;
     const char *help;
 };
@@ -78,8 +76,8 @@ static void put_cause_exit_code(struct jr_buf *out, const char *key,
     put_cause_number(out, key, cause->exit_code);
 }
 
-static void get_cause_exit_code(struct jr_results_cause *ret,
-                                struct jr_arena *arena, const json_t *value)
+static void get_cause_exit_code(struct jr_results_cause *ret, struct jr_arena *arena,
+                                const json_t *value)
 {
     (void)arena;
     ret->exit_code = (int32_t)cause_number(value);
@@ -94,8 +92,8 @@ static void put_cause_signal(struct jr_buf *out, const char *key,
     jr_json_put_str(out, key, cause->signal == 0 ? NULL : name);
 }
 
-static void get_cause_signal(struct jr_results_cause *ret,
-                             struct jr_arena *arena, const json_t *value)
+static void get_cause_signal(struct jr_results_cause *ret, struct jr_arena *arena,
+                             const json_t *value)
 {
     (void)arena;
     if (json_is_string(value))
@@ -108,8 +106,8 @@ static void put_cause_message(struct jr_buf *out, const char *key,
     jr_json_put_str(out, key, cause->message);
 }
 
-static void get_cause_message(struct jr_results_cause *ret,
-                              struct jr_arena *arena, const json_t *value)
+static void get_cause_message(struct jr_results_cause *ret, struct jr_arena *arena,
+                              const json_t *value)
 {
     (void)arena;
     ret->message = json_string_value(value);
@@ -127,8 +125,8 @@ static void put_cause_together(struct jr_buf *out, const char *key,
     jr_buf_char(out, ']');
 }
 
-static void get_cause_together(struct jr_results_cause *ret,
-                               struct jr_arena *arena, const json_t *value)
+static void get_cause_together(struct jr_results_cause *ret, struct jr_arena *arena,
+                               const json_t *value)
 {
     size_t count = json_array_size(value);
     uint32_t *ranks = jr_arena_array(arena, count, sizeof *ranks);
@@ -147,11 +145,7 @@ static const struct row rows[] = {
      get_cause_rank,
      {.text = JR_SHAPE_COUNT, .null = true},
      "null: no rank, but jobrun itself or time."},
-    {"host",
-     put_cause_host,
-     get_cause_host,
-     {.text = JR_SHAPE_TEXT, .null = true},
-     NULL},
+    {"host", put_cause_host, get_cause_host, {.text = JR_SHAPE_TEXT, .null = true}, NULL},
     {"kind",
      put_cause_kind,
      get_cause_kind,
@@ -167,11 +161,7 @@ static const struct row rows[] = {
      get_cause_signal,
      {.text = JR_SHAPE_SIGNAL, .null = true},
      "The signal's name."},
-    {"message",
-     put_cause_message,
-     get_cause_message,
-     {.text = JR_SHAPE_TEXT},
-     NULL},
+    {"message", put_cause_message, get_cause_message, {.text = JR_SHAPE_TEXT}, NULL},
     {"together",
      put_cause_together,
      get_cause_together,
@@ -179,8 +169,7 @@ static const struct row rows[] = {
      "Ranks whose failure cannot be distinguished from it."},
 };
 
-void jr_results_put_cause(struct jr_buf *out,
-                          const struct jr_results_cause *cause)
+void jr_results_put_cause(struct jr_buf *out, const struct jr_results_cause *cause)
 {
     if (cause->kind == JR_CAUSE_NONE) {
         jr_buf_str(out, "null");
@@ -202,10 +191,9 @@ void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
 
 json_t *jr_results_cause_schema(void)
 {
-    static const struct jr_json_shape object = {
-        .text = "{\"type\": \"object\"}", .null = true};
-    json_t *schema = jr_json_shape_schema(
-        &object, "What came first; null where nothing went wrong.");
+    static const struct jr_json_shape object = {.text = "{\"type\": \"object\"}", .null = true};
+    json_t *schema =
+        jr_json_shape_schema(&object, "What came first; null where nothing went wrong.");
     json_t *properties = json_object(), *required = json_array();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         jr_json_shape_add(properties, required, rows[i].key,
@@ -239,8 +227,7 @@ void jr_results_put_killed(struct jr_buf *out, const struct jr_results_row *row,
     jr_buf_char(out, '}');
 }
 
-void jr_results_get_killed(struct jr_loaded_run *loaded,
-                           const struct jr_results_row *row,
+void jr_results_get_killed(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                            const json_t *value)
 {
     (void)row;

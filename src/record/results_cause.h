@@ -1,16 +1,13 @@
-/* The causes in results.json: the root cause, and which of jobrun's own
- * processes was killed. */
+/* The causes in results.json: the root cause, and which of jobrun's own processes was killed. */
 #ifndef JR_RESULTS_CAUSE_H
 #define JR_RESULTS_CAUSE_H
 
 #include "record/results_table.h"
 
 /* Append the object of the root cause, or null. */
-void jr_results_put_cause(struct jr_buf *out,
-                          const struct jr_results_cause *cause);
+void jr_results_put_cause(struct jr_buf *out, const struct jr_results_cause *cause);
 
-/* Read it; `together` is of `arena`, the strings are the
- * object's. */
+/* Read it; `together` is of `arena`, the strings are the object's. */
 void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
                           const json_t *object);
 

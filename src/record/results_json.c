@@ -29,8 +29,7 @@ struct search {
     uint32_t *together; /* room for all ranks */
 };
 
-static enum jr_cause_kind cause_kind_of(const struct jr_results_run *run,
-                                        size_t i)
+static enum jr_cause_kind cause_kind_of(const struct jr_results_run *run, size_t i)
 {
     const struct jr_rank_outcome *rank = &run->outcome->ranks[i];
     if (rank->end == JR_END_START || run->report->ranks[i].unstarted)
@@ -52,12 +51,10 @@ static enum jr_cause_kind cause_kind_of(const struct jr_results_run *run,
 static void add_cause_together(struct search *search, size_t i)
 {
     if (search->together != NULL)
-        search->together[search->cause->together_count++] =
-            jr_plan_of(search->run->plan, i)->rank;
+        search->together[search->cause->together_count++] = jr_plan_of(search->run->plan, i)->rank;
 }
 
-/* A cause that is not a rank: jobrun's own end, what kept it from beginning, or
- * time. */
+/* A cause that is not a rank: jobrun's own end, what kept it from beginning, or time. */
 static void cause_without_rank(struct search *search)
 {
     const struct jr_outcome *outcome = search->run->outcome;
@@ -72,8 +69,7 @@ static void cause_without_rank(struct search *search)
     if (!stopped && !jr_outcome_lost(outcome))
         return;
     search->cause->kind = JR_CAUSE_SIGNAL;
-    search->cause->signal =
-        stopped ? outcome->stop_signal : jr_outcome_lost_by(outcome);
+    search->cause->signal = stopped ? outcome->stop_signal : jr_outcome_lost_by(outcome);
     jr_signal_name(name, search->cause->signal);
     if (stopped)
         jr_buf_printf(&search->message, "jobrun was stopped by %s%s", name,
@@ -139,8 +135,7 @@ static void cause_incomplete(struct search *search)
 static void cause_of_time(struct search *search)
 {
     const struct jr_judgement *report = search->run->report;
-    search->cause->kind =
-        report->status == JR_RUN_HUNG ? JR_CAUSE_HANG : JR_CAUSE_TIMEOUT;
+    search->cause->kind = report->status == JR_RUN_HUNG ? JR_CAUSE_HANG : JR_CAUSE_TIMEOUT;
     if (report->odd_count > 0)
         name_rank(search, report->odd[0]);
     for (size_t n = 1; n < report->odd_count; n++)
@@ -151,8 +146,7 @@ static void cause_of_time(struct search *search)
 static void find_cause(struct search *search)
 {
     const struct jr_judgement *report = search->run->report;
-    bool timed =
-        report->status == JR_RUN_HUNG || report->status == JR_RUN_TIMED_OUT;
+    bool timed = report->status == JR_RUN_HUNG || report->status == JR_RUN_TIMED_OUT;
     if (report->causes_count > 0) {
         set_rank(search, report->causes[0]);
         search->cause->kind = cause_kind_of(search->run, report->causes[0]);
@@ -186,10 +180,8 @@ static void find_run_cause(struct search *search)
 
 void jr_results_find_cause(struct jr_buf *out, const struct jr_results_run *run)
 {
-    JR_FREE uint32_t *together =
-        calloc(run->report->count + 1, sizeof *together);
-    struct jr_results_cause cause = {
-        .rank = -1, .exit_code = -1, .together = together};
+    JR_FREE uint32_t *together = calloc(run->report->count + 1, sizeof *together);
+    struct jr_results_cause cause = {.rank = -1, .exit_code = -1, .together = together};
     struct search search = {.run = run, .cause = &cause, .together = together};
     (void)uname(&search.here);
     find_run_cause(&search);
@@ -200,16 +192,13 @@ void jr_results_find_cause(struct jr_buf *out, const struct jr_results_run *run)
 }
 
 /* Let the drain have what there is, once that is enough. False: it ended. */
-static bool pass_to_drain(struct jr_buf *out, const struct jr_drain *drain,
-                          size_t enough)
+static bool pass_to_drain(struct jr_buf *out, const struct jr_drain *drain, size_t enough)
 {
-    return drain == NULL || out->failed || out->len < enough ||
-           drain->take(drain->data, out) == 0;
+    return drain == NULL || out->failed || out->len < enough || drain->take(drain->data, out) == 0;
 }
 
 static struct jr_results_rank results_rank_of(const struct jr_results_run *run,
-                                              const struct utsname *here,
-                                              size_t i)
+                                              const struct utsname *here, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(run->plan, i);
     return (struct jr_results_rank){
@@ -223,8 +212,7 @@ static struct jr_results_rank results_rank_of(const struct jr_results_run *run,
 }
 
 void jr_judgement_json(struct jr_buf *out, const struct jr_judgement *report,
-                       const struct jr_plan *plan,
-                       const struct jr_outcome *outcome,
+                       const struct jr_plan *plan, const struct jr_outcome *outcome,
                        const struct jr_drain *drain)
 {
     const struct jr_results_run run = {report, plan, outcome};
@@ -245,10 +233,8 @@ void jr_judgement_json(struct jr_buf *out, const struct jr_judgement *report,
     (void)pass_to_drain(out, drain, 0);
 }
 
-void jr_judgement_json_cause(struct jr_buf *out,
-                             const struct jr_judgement *report,
-                             const struct jr_plan *plan,
-                             const struct jr_outcome *outcome)
+void jr_judgement_json_cause(struct jr_buf *out, const struct jr_judgement *report,
+                             const struct jr_plan *plan, const struct jr_outcome *outcome)
 {
     const struct jr_results_run run = {report, plan, outcome};
     jr_results_find_cause(out, &run);

@@ -23,17 +23,14 @@ uint32_t jr_results_below(const json_t *value, uint32_t end)
     return number >= 0 && number < (json_int_t)end ? (uint32_t)number : 0;
 }
 
-void jr_results_put_timeout(struct jr_buf *out,
-                            const struct jr_results_row *row,
+void jr_results_put_timeout(struct jr_buf *out, const struct jr_results_row *row,
                             const struct jr_results_run *run)
 {
     enum jr_timeout by = run->outcome->timed_out_by;
-    jr_json_put_str(out, row->key,
-                    by == JR_TIMEOUT_NONE ? NULL : jr_results_timeouts[by - 1]);
+    jr_json_put_str(out, row->key, by == JR_TIMEOUT_NONE ? NULL : jr_results_timeouts[by - 1]);
 }
 
-void jr_results_get_timeout(struct jr_loaded_run *loaded,
-                            const struct jr_results_row *row,
+void jr_results_get_timeout(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                             const json_t *value)
 {
     (void)row;
@@ -44,8 +41,7 @@ void jr_results_get_timeout(struct jr_loaded_run *loaded,
 }
 
 /* The limit, in milliseconds; NULL: there is none. */
-static uint64_t *limit_for_timeout(struct jr_timeouts *limits,
-                                   enum jr_timeout by)
+static uint64_t *limit_for_timeout(struct jr_timeouts *limits, enum jr_timeout by)
 {
     switch (by) {
     case JR_TIMEOUT_START:
@@ -78,18 +74,17 @@ void jr_results_put_limit(struct jr_buf *out, const struct jr_results_row *row,
         jr_json_put_str(out, row->key, NULL);
 }
 
-void jr_results_get_limit(struct jr_loaded_run *loaded,
-                          const struct jr_results_row *row, const json_t *value)
+void jr_results_get_limit(struct jr_loaded_run *loaded, const struct jr_results_row *row,
+                          const json_t *value)
 {
     (void)row;
-    uint64_t *ms = limit_for_timeout(&loaded->policy.timeouts,
-                                     loaded->outcome.timed_out_by);
+    uint64_t *ms = limit_for_timeout(&loaded->policy.timeouts, loaded->outcome.timed_out_by);
     if (ms != NULL)
         *ms = jr_clock_ns_of(json_number_value(value)) / MS;
 }
 
-/* What reasons call the place that every rank delivers to; NULL: it has not
- * the same name for all. */
+/* What reasons call the place that every rank delivers to; NULL: it has not the same name for
+ * all. */
 static const char *common_source(const struct jr_judge *judge)
 {
     const char *name = NULL;
@@ -102,8 +97,7 @@ static const char *common_source(const struct jr_judge *judge)
     return name;
 }
 
-static void put_names(struct jr_buf *out, const char *key, char *const *names,
-                      uint32_t count)
+static void put_names(struct jr_buf *out, const char *key, char *const *names, uint32_t count)
 {
     jr_json_key(out, key);
     jr_buf_char(out, '[');
@@ -114,15 +108,13 @@ static void put_names(struct jr_buf *out, const char *key, char *const *names,
     jr_buf_char(out, ']');
 }
 
-/* The fields that were compared over the ranks: those of several nodes that had
- * a jobrun each are compared again by what joins them (node_mismatch.c). */
-void jr_results_put_compared(struct jr_buf *out,
-                             const struct jr_results_row *row,
+/* The fields that were compared over the ranks: those of several nodes that had a jobrun each are
+ * compared again by what joins them (node_mismatch.c). */
+void jr_results_put_compared(struct jr_buf *out, const struct jr_results_row *row,
                              const struct jr_results_run *run)
 {
-    const struct jr_judge judge = {.plan = run->plan,
-                                   .outcome = run->outcome,
-                                   .wants = &run->plan->policy->results};
+    const struct jr_judge judge = {
+        .plan = run->plan, .outcome = run->outcome, .wants = &run->plan->policy->results};
     const struct jr_results *wants = judge.wants;
     if (wants->equal_count + wants->distinct_count == 0) {
         jr_json_put_str(out, row->key, NULL);
@@ -136,8 +128,7 @@ void jr_results_put_compared(struct jr_buf *out,
     jr_buf_char(out, '}');
 }
 
-static char **read_name_list(struct jr_arena *arena, const json_t *list,
-                             uint32_t *ret_count)
+static char **read_name_list(struct jr_arena *arena, const json_t *list, uint32_t *ret_count)
 {
     struct jr_strv names = {0};
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -149,21 +140,19 @@ static char **read_name_list(struct jr_arena *arena, const json_t *list,
     return names.items;
 }
 
-/* What was compared, and what reasons call the place where it was found: a
- * path whose last component that is. */
-void jr_results_get_compared(struct jr_loaded_run *loaded,
-                             const struct jr_results_row *row,
+/* What was compared, and what reasons call the place where it was found: a path whose last
+ * component that is. */
+void jr_results_get_compared(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                              const json_t *value)
 {
     (void)row;
     const char *source = jr_json_get_str(value, "source");
     struct jr_results *wants = &loaded->policy.results;
     wants->stated = value != NULL && !json_is_null(value);
-    wants->equal = read_name_list(
-        &loaded->arena, json_object_get(value, "equal"), &wants->equal_count);
+    wants->equal =
+        read_name_list(&loaded->arena, json_object_get(value, "equal"), &wants->equal_count);
     wants->distinct =
-        read_name_list(&loaded->arena, json_object_get(value, "distinct"),
-                       &wants->distinct_count);
+        read_name_list(&loaded->arena, json_object_get(value, "distinct"), &wants->distinct_count);
     for (uint32_t i = 0; i < loaded->plan.count; i++)
         loaded->plan.ranks[i].result_path = source;
 }
@@ -184,15 +173,13 @@ static void put_attempt(struct jr_buf *out, const struct jr_attempt *attempt)
     else
         jr_json_put_str(out, "step", NULL);
     jr_json_put_str(out, "requeued",
-                    !attempt->requeued ? NULL
-                    : attempt->continues == JR_REQUEUE_NONE
-                        ? "other"
-                        : jr_requeue_word(attempt->continues));
+                    !attempt->requeued                      ? NULL
+                    : attempt->continues == JR_REQUEUE_NONE ? "other"
+                                                            : jr_requeue_word(attempt->continues));
     jr_buf_char(out, '}');
 }
 
-void jr_results_put_attempts(struct jr_buf *out,
-                             const struct jr_results_row *row,
+void jr_results_put_attempts(struct jr_buf *out, const struct jr_results_row *row,
                              const struct jr_results_run *run)
 {
     jr_json_key(out, row->key);
@@ -204,8 +191,7 @@ void jr_results_put_attempts(struct jr_buf *out,
     jr_buf_char(out, ']');
 }
 
-void jr_results_put_left_out(struct jr_buf *out,
-                             const struct jr_results_row *row,
+void jr_results_put_left_out(struct jr_buf *out, const struct jr_results_row *row,
                              const struct jr_results_run *run)
 {
     jr_json_key(out, row->key);
@@ -220,22 +206,20 @@ void jr_results_put_left_out(struct jr_buf *out,
     jr_buf_char(out, ']');
 }
 
-void jr_results_get_left_out(struct jr_loaded_run *loaded,
-                             const struct jr_results_row *row,
+void jr_results_get_left_out(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                              const json_t *value)
 {
     (void)row;
     size_t count = json_array_size(value);
-    struct jr_lost_machine *machines =
-        jr_arena_array(&loaded->arena, count, sizeof *machines);
+    struct jr_lost_machine *machines = jr_arena_array(&loaded->arena, count, sizeof *machines);
     loaded->report.left_out = machines;
     loaded->report.left_out_count = machines == NULL ? 0 : count;
     for (size_t i = 0; i < loaded->report.left_out_count; i++) {
         const json_t *entry = json_array_get(value, i);
         const char *host = jr_json_get_str(entry, "host");
         const char *reason = jr_json_get_str(entry, "reason");
-        machines[i] = (struct jr_lost_machine){host == NULL ? "" : host,
-                                               reason == NULL ? "" : reason};
+        machines[i] =
+            (struct jr_lost_machine){host == NULL ? "" : host, reason == NULL ? "" : reason};
     }
 }
 
@@ -250,8 +234,7 @@ static void get_attempt(struct jr_attempt *ret, const json_t *object)
     if (status != NULL)
         (void)jr_run_status_of(status, &ret->status);
     const json_t *step = json_object_get(object, "step");
-    ret->exit_code = (int)jr_results_below(json_object_get(object, "exit_code"),
-                                           UINT8_MAX + 1);
+    ret->exit_code = (int)jr_results_below(json_object_get(object, "exit_code"), UINT8_MAX + 1);
     ret->wait_ms = jr_clock_ns_of(jr_json_get_real(object, "wait")) / MS;
     ret->stepped = json_is_integer(step);
     ret->best = json_integer_value(step);
@@ -260,14 +243,12 @@ static void get_attempt(struct jr_attempt *ret, const json_t *object)
 }
 
 /* The times are those of a run that began at 0. */
-void jr_results_get_attempts(struct jr_loaded_run *loaded,
-                             const struct jr_results_row *row,
+void jr_results_get_attempts(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                              const json_t *value)
 {
     (void)row;
     size_t count = json_array_size(value);
-    struct jr_attempt *attempts =
-        jr_arena_array(&loaded->arena, count, sizeof *attempts);
+    struct jr_attempt *attempts = jr_arena_array(&loaded->arena, count, sizeof *attempts);
     loaded->report.earlier = attempts;
     loaded->report.earlier_count = attempts == NULL ? 0 : count;
     for (size_t i = 0; i < loaded->report.earlier_count; i++)
@@ -280,8 +261,8 @@ void jr_results_put_idle(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_int(out, row->key, (json_int_t)run->report->idle);
 }
 
-void jr_results_get_idle(struct jr_loaded_run *loaded,
-                         const struct jr_results_row *row, const json_t *value)
+void jr_results_get_idle(struct jr_loaded_run *loaded, const struct jr_results_row *row,
+                         const json_t *value)
 {
     (void)row;
     loaded->report.idle = jr_results_below(value, UINT32_MAX);
@@ -305,8 +286,8 @@ void jr_results_put_stall(struct jr_buf *out, const struct jr_results_row *row,
     jr_buf_char(out, '}');
 }
 
-void jr_results_get_stall(struct jr_loaded_run *loaded,
-                          const struct jr_results_row *row, const json_t *value)
+void jr_results_get_stall(struct jr_loaded_run *loaded, const struct jr_results_row *row,
+                          const json_t *value)
 {
     (void)row;
     const json_t *step = json_object_get(value, "step");
@@ -317,8 +298,7 @@ void jr_results_get_stall(struct jr_loaded_run *loaded,
     };
 }
 
-void jr_results_put_requeue(struct jr_buf *out,
-                            const struct jr_results_row *row,
+void jr_results_put_requeue(struct jr_buf *out, const struct jr_results_row *row,
                             const struct jr_results_run *run)
 {
     const struct jr_requeue_state *state = &run->report->requeue;
@@ -335,8 +315,7 @@ void jr_results_put_requeue(struct jr_buf *out,
     jr_buf_char(out, '}');
 }
 
-void jr_results_get_requeue(struct jr_loaded_run *loaded,
-                            const struct jr_results_row *row,
+void jr_results_get_requeue(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                             const json_t *value)
 {
     (void)row;
@@ -348,15 +327,13 @@ void jr_results_get_requeue(struct jr_loaded_run *loaded,
     };
 }
 
-void jr_results_put_not_again(struct jr_buf *out,
-                              const struct jr_results_row *row,
+void jr_results_put_not_again(struct jr_buf *out, const struct jr_results_row *row,
                               const struct jr_results_run *run)
 {
     jr_json_put_str(out, row->key, run->report->not_again);
 }
 
-void jr_results_get_not_again(struct jr_loaded_run *loaded,
-                              const struct jr_results_row *row,
+void jr_results_get_not_again(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                               const json_t *value)
 {
     (void)row;
@@ -365,8 +342,7 @@ void jr_results_get_not_again(struct jr_loaded_run *loaded,
 
 /* The progress of a run and of its ranks. */
 
-void jr_results_put_progress(struct jr_buf *out,
-                             const struct jr_results_row *row,
+void jr_results_put_progress(struct jr_buf *out, const struct jr_results_row *row,
                              const struct jr_results_run *run)
 {
     json_t *object = jr_progress_json(run->outcome->progress);
@@ -375,8 +351,7 @@ void jr_results_put_progress(struct jr_buf *out,
     json_decref(object);
 }
 
-void jr_results_get_progress(struct jr_loaded_run *loaded,
-                             const struct jr_results_row *row,
+void jr_results_get_progress(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                              const json_t *value)
 {
     (void)row;
@@ -387,8 +362,7 @@ void jr_results_get_progress(struct jr_loaded_run *loaded,
         jr_progress_get(loaded->outcome.progress, value);
 }
 
-void jr_results_put_rank_progress(struct jr_buf *out,
-                                  const struct jr_results_rank *rank)
+void jr_results_put_rank_progress(struct jr_buf *out, const struct jr_results_rank *rank)
 {
     const struct jr_progress *progress = rank->progress;
     if (progress == NULL || !progress->all || rank->i >= progress->count ||
@@ -400,8 +374,7 @@ void jr_results_put_rank_progress(struct jr_buf *out,
     json_decref(object);
 }
 
-void jr_results_get_rank_progress(struct jr_loaded_run *loaded, size_t i,
-                                  const json_t *value)
+void jr_results_get_rank_progress(struct jr_loaded_run *loaded, size_t i, const json_t *value)
 {
     struct jr_progress *progress = loaded->outcome.progress;
     if (progress != NULL && i < progress->count && json_is_object(value))

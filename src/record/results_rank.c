@@ -16,10 +16,8 @@ enum { MOST_RANKS = 1 << 20 };
 
 struct row {
     const char *key;
-    void (*put)(struct jr_buf *out, const struct row *row,
-                const struct jr_results_rank *rank);
-    void (*get)(struct jr_loaded_run *loaded, const struct row *row, size_t i,
-                const json_t *value);
+    void (*put)(struct jr_buf *out, const struct row *row, const struct jr_results_rank *rank);
+    void (*get)(struct jr_loaded_run *loaded, const struct row *row, size_t i, const json_t *value);
     size_t at; /* the member of the plan's rank, or of its judgement */
     struct jr_json_shape shape;
     const char *help;
@@ -42,15 +40,15 @@ static void put_rank_number(struct jr_buf *out, const struct row *row,
     jr_json_put_int(out, row->key, *number);
 }
 
-static void get_rank_number(struct jr_loaded_run *loaded, const struct row *row,
-                            size_t i, const json_t *value)
+static void get_rank_number(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                            const json_t *value)
 {
     uint32_t *number = rank_member(&loaded->plan.ranks[i], row);
     *number = jr_results_below(value, UINT32_MAX);
 }
 
-static void get_node(struct jr_loaded_run *loaded, const struct row *row,
-                     size_t i, const json_t *value)
+static void get_node(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                     const json_t *value)
 {
     (void)row;
     uint32_t node = jr_results_below(value, MOST_RANKS);
@@ -66,16 +64,15 @@ static void put_plan_text(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, *text);
 }
 
-static void get_plan_text(struct jr_loaded_run *loaded, const struct row *row,
-                          size_t i, const json_t *value)
+static void get_plan_text(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                          const json_t *value)
 {
     const char **text = rank_member(&loaded->plan.ranks[i], row);
     *text = json_string_value(value);
 }
 
 /* A log that is not there is none. */
-static void put_log(struct jr_buf *out, const struct row *row,
-                    const struct jr_results_rank *rank)
+static void put_log(struct jr_buf *out, const struct row *row, const struct jr_results_rank *rank)
 {
     bool err = row->at == offsetof(struct jr_plan_rank, err_path);
     if (rank->outcome->silent[err])
@@ -90,8 +87,8 @@ static void put_rank_host(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, rank->host);
 }
 
-static void get_rank_host(struct jr_loaded_run *loaded, const struct row *row,
-                          size_t i, const json_t *value)
+static void get_rank_host(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                          const json_t *value)
 {
     (void)row;
     uint32_t node = loaded->plan.ranks[i].node_rank;
@@ -99,8 +96,7 @@ static void get_rank_host(struct jr_loaded_run *loaded, const struct row *row,
         if (jr_arena_push(&loaded->arena, &loaded->hosts, &loaded->hosts_count,
                           sizeof *loaded->hosts) == NULL)
             return;
-    loaded->hosts[node] =
-        jr_arena_strdup(&loaded->arena, json_string_value(value));
+    loaded->hosts[node] = jr_arena_strdup(&loaded->arena, json_string_value(value));
 }
 
 static void put_coordinates(struct jr_buf *out, const struct row *row,
@@ -113,28 +109,26 @@ static void put_coordinates(struct jr_buf *out, const struct row *row,
     jr_buf_char(out, '}');
 }
 
-static void get_coordinates(struct jr_loaded_run *loaded, const struct row *row,
-                            size_t i, const json_t *value)
+static void get_coordinates(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                            const json_t *value)
 {
     (void)row;
     struct jr_plan *plan = &loaded->plan;
     for (int axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        uint32_t at = jr_results_below(
-            json_object_get(value, jr_words_axis(axis)), MOST_RANKS);
+        uint32_t at = jr_results_below(json_object_get(value, jr_words_axis(axis)), MOST_RANKS);
         plan->ranks[i].at[axis] = at;
         if (at >= plan->axis_size[axis])
             plan->axis_size[axis] = at + 1;
     }
 }
 
-static void put_state(struct jr_buf *out, const struct row *row,
-                      const struct jr_results_rank *rank)
+static void put_state(struct jr_buf *out, const struct row *row, const struct jr_results_rank *rank)
 {
     jr_json_put_str(out, row->key, jr_rank_state_word(rank->report->state));
 }
 
-static void get_state(struct jr_loaded_run *loaded, const struct row *row,
-                      size_t i, const json_t *value)
+static void get_state(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                      const json_t *value)
 {
     (void)row;
     const char *word = json_string_value(value);
@@ -146,42 +140,38 @@ static void get_state(struct jr_loaded_run *loaded, const struct row *row,
 static void put_error_file(struct jr_buf *out, const struct row *row,
                            const struct jr_results_rank *rank)
 {
-    jr_json_put_str(out, row->key,
-                    rank->report->error_file ? rank->plan->error_path : NULL);
+    jr_json_put_str(out, row->key, rank->report->error_file ? rank->plan->error_path : NULL);
 }
 
-static void get_error_file(struct jr_loaded_run *loaded, const struct row *row,
-                           size_t i, const json_t *value)
+static void get_error_file(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                           const json_t *value)
 {
     (void)row;
     loaded->plan.ranks[i].error_path = json_string_value(value);
     loaded->report.ranks[i].error_file = json_is_string(value);
 }
 
-static void put_error(struct jr_buf *out, const struct row *row,
-                      const struct jr_results_rank *rank)
+static void put_error(struct jr_buf *out, const struct row *row, const struct jr_results_rank *rank)
 {
     const char *reason = rank->report->reason;
-    jr_json_put_str(out, row->key,
-                    reason != NULL ? reason : rank->report->error);
+    jr_json_put_str(out, row->key, reason != NULL ? reason : rank->report->error);
 }
 
-static void get_error(struct jr_loaded_run *loaded, const struct row *row,
-                      size_t i, const json_t *value)
+static void get_error(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                      const json_t *value)
 {
     (void)row;
     loaded->report.ranks[i].error = json_string_value(value);
 }
 
-static void put_flag(struct jr_buf *out, const struct row *row,
-                     const struct jr_results_rank *rank)
+static void put_flag(struct jr_buf *out, const struct row *row, const struct jr_results_rank *rank)
 {
     const bool *flag = const_rank_member(rank->report, row);
     jr_json_put_bool(out, row->key, *flag);
 }
 
-static void get_flag(struct jr_loaded_run *loaded, const struct row *row,
-                     size_t i, const json_t *value)
+static void get_flag(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                     const json_t *value)
 {
     bool *flag = rank_member(&loaded->report.ranks[i], row);
     *flag = json_is_true(value);
@@ -200,8 +190,8 @@ static void put_result(struct jr_buf *out, const struct row *row,
         jr_buf_str(out, "null");
 }
 
-static void get_result(struct jr_loaded_run *loaded, const struct row *row,
-                       size_t i, const json_t *value)
+static void get_result(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                       const json_t *value)
 {
     (void)row;
     if (value != NULL && !json_is_null(value))
@@ -212,14 +202,11 @@ static void put_result_error(struct jr_buf *out, const struct row *row,
                              const struct jr_results_rank *rank)
 {
     enum jr_result_error error = rank->report->result_error;
-    jr_json_put_str(out, row->key,
-                    error == JR_RESULT_NONE ? NULL
-                                            : jr_result_error_word(error));
+    jr_json_put_str(out, row->key, error == JR_RESULT_NONE ? NULL : jr_result_error_word(error));
 }
 
 /* What is wrong with a result is a reason, not the rank's own error. */
-static void get_result_error(struct jr_loaded_run *loaded,
-                             const struct row *row, size_t i,
+static void get_result_error(struct jr_loaded_run *loaded, const struct row *row, size_t i,
                              const json_t *value)
 {
     (void)row;
@@ -254,8 +241,8 @@ static void put_artifacts(struct jr_buf *out, const struct row *row,
 }
 
 /* Whoever goes on with a sweep reads them where they are. */
-static void get_artifacts(struct jr_loaded_run *loaded, const struct row *row,
-                          size_t i, const json_t *value)
+static void get_artifacts(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                          const json_t *value)
 {
     (void)loaded;
     (void)row;
@@ -269,28 +256,28 @@ static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
 
 #define PLAN(member)   offsetof(struct jr_plan_rank, member)
 #define JUDGED(member) offsetof(struct jr_rank_judgement, member)
-#define TEXT_OR_NULL                                                           \
-    {                                                                          \
-        .text = JR_SHAPE_TEXT, .null = true                                    \
+#define TEXT_OR_NULL                                                                               \
+    {                                                                                              \
+        .text = JR_SHAPE_TEXT, .null = true                                                        \
     }
-#define PATH_OR_NULL                                                           \
-    {                                                                          \
-        .text = JR_SHAPE_TEXT, .null = true, .path = true                      \
+#define PATH_OR_NULL                                                                               \
+    {                                                                                              \
+        .text = JR_SHAPE_TEXT, .null = true, .path = true                                          \
     }
-#define COORDINATES                                                            \
-    "{\"type\": \"object\","                                                   \
-    " \"required\": [\"model\", \"pipeline\", \"data\"],"                      \
-    " \"properties\": {\"model\": " JR_SHAPE_COUNT                             \
-    ", \"pipeline\": " JR_SHAPE_COUNT ", \"data\": " JR_SHAPE_COUNT "}}"
+#define COORDINATES                                                                                \
+    "{\"type\": \"object\","                                                                       \
+    " \"required\": [\"model\", \"pipeline\", \"data\"],"                                          \
+    " \"properties\": {\"model\": " JR_SHAPE_COUNT ", \"pipeline\": " JR_SHAPE_COUNT               \
+    ", \"data\": " JR_SHAPE_COUNT "}}"
 
-#define ARTIFACTS                                                              \
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
-    " \"required\": [\"path\", \"bytes\", \"mtime_ns\", \"digest\"],"          \
-    " \"properties\": {\"path\": {\"type\": \"string\","                       \
-    " \"description\": \"Absolute, or relative to the run folder.\"},"         \
-    " \"bytes\": " JR_SHAPE_COUNT ", \"mtime_ns\": {\"type\": \"integer\"},"   \
-    " \"digest\": {\"type\": [\"string\", \"null\"], \"description\":"         \
-    " \"Of its bytes, or of samples where they are many; null: they could"     \
+#define ARTIFACTS                                                                                  \
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                                      \
+    " \"required\": [\"path\", \"bytes\", \"mtime_ns\", \"digest\"],"                              \
+    " \"properties\": {\"path\": {\"type\": \"string\","                                           \
+    " \"description\": \"Absolute, or relative to the run folder.\"},"                             \
+    " \"bytes\": " JR_SHAPE_COUNT ", \"mtime_ns\": {\"type\": \"integer\"},"                       \
+    " \"digest\": {\"type\": [\"string\", \"null\"], \"description\":"                             \
+    " \"Of its bytes, or of samples where they are many; null: they could"                         \
     " not be read.\"}}}}"
 
 /* The rank's identity. The host of a node is read if the node is known. */
@@ -307,12 +294,7 @@ static const struct row identity[] = {
      PLAN(local_rank),
      {.text = JR_SHAPE_COUNT},
      "Its number on its node."},
-    {"node_rank",
-     put_rank_number,
-     get_node,
-     PLAN(node_rank),
-     {.text = JR_SHAPE_COUNT},
-     NULL},
+    {"node_rank", put_rank_number, get_node, PLAN(node_rank), {.text = JR_SHAPE_COUNT}, NULL},
     {"host", put_rank_host, get_rank_host, 0, TEXT_OR_NULL, NULL},
     {"device", put_plan_text, get_plan_text, PLAN(device), TEXT_OR_NULL,
      "Index or UUID of its device."},
@@ -336,8 +318,7 @@ static const struct row delivery[] = {
      "Its log, relative to the run folder; null: there is none. It was not "
      "captured, or nothing was written to it (`stdout_silent`)."},
     {"stderr", put_log, get_plan_text, PLAN(err_path), PATH_OR_NULL, NULL},
-    {"error_file", put_error_file, get_error_file, 0, PATH_OR_NULL,
-     "Its uncaught exception."},
+    {"error_file", put_error_file, get_error_file, 0, PATH_OR_NULL, "Its uncaught exception."},
     {"error", put_error, get_error, 0, TEXT_OR_NULL,
      "Why it failed or did not deliver, in one line."},
     {"lost_peer",
@@ -359,8 +340,8 @@ static const struct row delivery[] = {
      0,
      {.text = "{}"},
      "The result that it delivered, which may be any JSON; null: none."},
-    {"result_error", put_result_error, get_result_error, 0,
-     JR_SHAPE_WORDS(errors), "Why the result does not count; null: it counts."},
+    {"result_error", put_result_error, get_result_error, 0, JR_SHAPE_WORDS(errors),
+     "Why the result does not count; null: it counts."},
     {"unwritten",
      put_flag,
      get_flag,
@@ -414,20 +395,18 @@ void jr_results_put_rank(struct jr_buf *out, const struct jr_results_rank *rank)
     jr_buf_char(out, '}');
 }
 
-static void get_rank_member(struct jr_loaded_run *loaded, const struct row *row,
-                            size_t i, const json_t *object)
+static void get_rank_member(struct jr_loaded_run *loaded, const struct row *row, size_t i,
+                            const json_t *object)
 {
     row->get(loaded, row, i, json_object_get(object, row->key));
 }
 
-void jr_results_get_rank(struct jr_loaded_run *loaded, size_t i,
-                         const json_t *object)
+void jr_results_get_rank(struct jr_loaded_run *loaded, size_t i, const json_t *object)
 {
     for (size_t n = 0; n < COUNT(identity); n++)
         get_rank_member(loaded, &identity[n], i, object);
     jr_outcome_get(&loaded->outcome.ranks[i], object);
-    jr_results_get_rank_progress(loaded, i,
-                                 json_object_get(object, "progress"));
+    jr_results_get_rank_progress(loaded, i, json_object_get(object, "progress"));
     for (size_t n = 0; n < COUNT(delivery); n++)
         get_rank_member(loaded, &delivery[n], i, object);
     get_rank_member(loaded, &folder, i, object);
@@ -441,12 +420,11 @@ const char *jr_results_path(size_t i)
     return NULL;
 }
 
-static void add_rank_rows(json_t *properties, json_t *required,
-                          const struct row *rows, size_t count)
+static void add_rank_rows(json_t *properties, json_t *required, const struct row *rows,
+                          size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
-                          rows[i].key,
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required, rows[i].key,
                           jr_json_shape_schema(&rows[i].shape, rows[i].help));
 }
 
@@ -458,9 +436,8 @@ json_t *jr_results_rank_schema(void)
     jr_outcome_schema(properties, required);
     jr_json_shape_add(
         properties, NULL, "progress",
-        jr_json_shape_schema(
-            &(struct jr_json_shape){.text = JR_SCHEMA_RANK_PROGRESS},
-            "How far it came, where the steps of several ranks count."));
+        jr_json_shape_schema(&(struct jr_json_shape){.text = JR_SCHEMA_RANK_PROGRESS},
+                             "How far it came, where the steps of several ranks count."));
     add_rank_rows(properties, required, delivery, COUNT(delivery));
     add_rank_rows(properties, required, &folder, 1);
     jr_json_set_str(schema, "description", "One rank.");

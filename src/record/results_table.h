@@ -1,10 +1,9 @@
 /*
- * results.json, key by key: tables whose rows say how each is written from a
- * judged run, how it is read back into one, and what it may be. A new key is a
- * new row: in results_run.c of the run, in results_rank.c of a rank, in
- * results_cause.c of the root cause, and of what a rank's process did in
- * store/outcome_codec.c. results_policy.h has the values of some rows of the
- * run. This is what all of them share.
+ * results.json, key by key: tables whose rows say how each is written from a judged run, how it is
+ * read back into one, and what it may be. A new key is a new row: in results_run.c of the run, in
+ * results_rank.c of a rank, in results_cause.c of the root cause, and of what a rank's process did
+ * in store/outcome_codec.c. results_policy.h has the values of some rows of the run. This is what
+ * all of them share.
  */
 #ifndef JR_RESULTS_TABLE_H
 #define JR_RESULTS_TABLE_H
@@ -43,23 +42,20 @@ struct jr_results_cause {
 };
 
 /* The words of an enum whose 0 is nothing, as a shape that may be null. */
-#define JR_SHAPE_WORDS(array)                                                  \
-    {                                                                          \
-        .words = (array) + 1,                                                  \
-        .words_count = sizeof(array) / sizeof *(array)-1, .null = true         \
+#define JR_SHAPE_WORDS(array)                                                                      \
+    {                                                                                              \
+        .words = (array) + 1, .words_count = sizeof(array) / sizeof *(array)-1, .null = true       \
     }
 
 struct jr_results_row;
 
-typedef void jr_results_put(struct jr_buf *out,
-                            const struct jr_results_row *row,
+typedef void jr_results_put(struct jr_buf *out, const struct jr_results_row *row,
                             const struct jr_results_run *run);
-typedef void jr_results_get(struct jr_loaded_run *loaded,
-                            const struct jr_results_row *row,
+typedef void jr_results_get(struct jr_loaded_run *loaded, const struct jr_results_row *row,
                             const json_t *value);
 
-/* How the key is joined for a run whose nodes each had their own jobrun, from
- * its value on each node. */
+/* How the key is joined for a run whose nodes each had their own jobrun, from its value on each
+ * node. */
 enum jr_results_join {
     JR_JOIN_OWN,     /* merge_nodes.c makes it; null until then */
     JR_JOIN_ANY,     /* what the node says that decided, else the first */

@@ -24,8 +24,7 @@
 
 enum { MOST_CANDIDATES = 8 };
 
-static const char *record_text(struct jr_arena *arena, const json_t *object,
-                               const char *key)
+static const char *record_text(struct jr_arena *arena, const json_t *object, const char *key)
 {
     return jr_arena_strdup(arena, jr_json_get_str(object, key));
 }
@@ -62,8 +61,8 @@ static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
 }
 
 /* The run in its current state, without results. */
-static void fill_from_plan(struct jr_record *record, struct jr_arena *arena,
-                           const json_t *run, const json_t *plan)
+static void fill_from_plan(struct jr_record *record, struct jr_arena *arena, const json_t *run,
+                           const json_t *plan)
 {
     record->name = record_text(arena, run, "name");
     double now = (double)jr_clock_wall_ns() / 1e9;
@@ -74,8 +73,7 @@ static void fill_from_plan(struct jr_record *record, struct jr_arena *arena,
 }
 
 /* What was known before it began. */
-static void fill_from_run(struct jr_record *record, struct jr_arena *arena,
-                          const json_t *run)
+static void fill_from_run(struct jr_record *record, struct jr_arena *arena, const json_t *run)
 {
     record->vars = own_object(run, "vars");
     record->labels = own_object(run, "labels");
@@ -93,15 +91,12 @@ static int open_run(int dir_fd, const char *id)
 }
 
 /* The copies of the code, of the run or of its nodes' parts. */
-static void add_code(struct jr_record *record, int fd, const char *folder,
-                     const json_t *run)
+static void add_code(struct jr_record *record, int fd, const char *folder, const json_t *run)
 {
     const json_t *code = json_object_get(run, "code");
     char path[JR_PART_PATH];
-    (void)snprintf(path, sizeof path, "%s%s" JR_CODE_DIR, folder,
-                   *folder == '\0' ? "" : "/");
-    if (!jr_json_get_bool(code, "frozen") ||
-        jr_access(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    (void)snprintf(path, sizeof path, "%s%s" JR_CODE_DIR, folder, *folder == '\0' ? "" : "/");
+    if (!jr_json_get_bool(code, "frozen") || jr_access(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     json_int_t bytes = jr_json_get_int(code, "bytes");
     record->has_code = true;
@@ -126,14 +121,13 @@ static void find_code(struct jr_record *record, int fd, const json_t *run)
     jr_multinode_release(&parts);
 }
 
-/* Whether one of the two files is there and cannot be read. Results that are
- * missing are no damage: the run may go on. */
+/* Whether one of the two files is there and cannot be read. Results that are missing are no damage:
+ * the run may go on. */
 static bool is_damaged(int fd, const json_t *run, const json_t *results)
 {
     bool ended = jr_json_get_str(run, "status") != NULL;
-    return run == NULL ||
-           (results == NULL && ended &&
-            jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    return run == NULL || (results == NULL && ended &&
+                           jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
 /* run.json of a folder, as an object. False: there is none. */
@@ -148,16 +142,15 @@ static bool read_run_file(json_t **ret, int fd)
 }
 
 /* Read one folder; false when it is not a run's. */
-static bool read_record(struct jr_record *record, struct jr_arena *arena,
-                        int dir_fd, const char *id)
+static bool read_record(struct jr_record *record, struct jr_arena *arena, int dir_fd,
+                        const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
     json_t *run;
     if (!read_run_file(&run, fd))
         return false;
     json_t *results = jr_record_folder_head(fd, "results.json");
-    json_t *plan =
-        results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
+    json_t *plan = results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
     record->id = jr_arena_strdup(arena, id);
     record->trust = jr_trust_run(dir_fd, fd);
     fill_from_run(record, arena, run);
@@ -196,8 +189,8 @@ static void release_record(const struct jr_record *record)
 
 void jr_records_add(struct jr_records *records, const struct jr_record *record)
 {
-    struct jr_record *slot = jr_arena_push(&records->arena, &records->items,
-                                           &records->count, sizeof *record);
+    struct jr_record *slot =
+        jr_arena_push(&records->arena, &records->items, &records->count, sizeof *record);
     if (slot != NULL)
         *slot = *record;
     else
@@ -217,12 +210,10 @@ static void read_all_records(struct jr_records *records, DIR *dir)
 void jr_records_order(struct jr_records *records)
 {
     if (records->count > 0)
-        qsort(records->items, records->count, sizeof *records->items,
-              compare_newest_first);
+        qsort(records->items, records->count, sizeof *records->items, compare_newest_first);
 }
 
-int jr_records_list(struct jr_records *ret, const char *log_dir,
-                    struct jr_error *err)
+int jr_records_list(struct jr_records *ret, const char *log_dir, struct jr_error *err)
 {
     struct jr_records records = JR_RECORDS_INIT;
     DIR *dir = opendir(log_dir);
@@ -246,8 +237,7 @@ void jr_record_step(struct jr_buf *out, const struct jr_record *record)
     const json_t *step = json_object_get(record->progress, "step");
     const struct jr_steps steps = {.any = json_is_integer(step),
                                    .step = json_integer_value(step),
-                                   .of =
-                                       jr_json_get_int(record->progress, "of")};
+                                   .of = jr_json_get_int(record->progress, "of")};
     jr_steps_short(out, &steps);
 }
 
@@ -263,8 +253,7 @@ static bool is_run(int dir_fd, const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
     return fd >= 0 &&
-           (jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-            jr_multinode_exists(fd));
+           (jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 || jr_multinode_exists(fd));
 }
 
 /* A search for the runs that a word may mean. */
@@ -288,32 +277,26 @@ static void consider_run(struct search *search, int dir_fd, const char *id)
     search->exact = strcmp(id, search->run) == 0;
     (void)snprintf(search->id, sizeof search->id, "%s", id);
     if (search->count++ < MOST_CANDIDATES)
-        jr_buf_printf(&search->names, "%s%s", search->names.len > 0 ? ", " : "",
-                      id);
+        jr_buf_printf(&search->names, "%s%s", search->names.len > 0 ? ", " : "", id);
 }
 
-static int decide_search(const struct search *search, const char *log_dir,
-                         struct jr_error *err)
+static int decide_search(const struct search *search, const char *log_dir, struct jr_error *err)
 {
     if (search->exact || search->count == 1)
         return 0;
     if (search->count == 0 && search->folder)
         return jr_error_set(err, JR_STATUS_USAGE,
-                            "'%s' in %s is not known as a run: it has no "
-                            "run.json",
-                            search->run, log_dir);
+                            "'%s' in %s is not known as a run: it has no run.json", search->run,
+                            log_dir);
     if (search->count == 0)
-        return jr_error_set(err, JR_STATUS_USAGE, "no run '%s' in %s",
-                            search->run, log_dir);
-    return jr_error_set(err, JR_STATUS_USAGE, "'%s' matches %zu runs: %s%s",
-                        search->run, search->count,
-                        search->names.data == NULL ? "" : search->names.data,
+        return jr_error_set(err, JR_STATUS_USAGE, "no run '%s' in %s", search->run, log_dir);
+    return jr_error_set(err, JR_STATUS_USAGE, "'%s' matches %zu runs: %s%s", search->run,
+                        search->count, search->names.data == NULL ? "" : search->names.data,
                         search->count > MOST_CANDIDATES ? ", ..." : "");
 }
 
 /* Our newest run, or else the newest of all. */
-static const struct jr_record *newest_own_record(
-    const struct jr_records *records)
+static const struct jr_record *newest_own_record(const struct jr_records *records)
 {
     for (size_t i = 0; i < records->count; i++)
         if (jr_trust_is_ours(&records->items[i].trust))
@@ -322,8 +305,7 @@ static const struct jr_record *newest_own_record(
 }
 
 /* The newest run, where LOG_DIR has no usable link to it. */
-static int find_newest(char ret_id[static 256], const char *log_dir,
-                       struct jr_error *err)
+static int find_newest(char ret_id[static 256], const char *log_dir, struct jr_error *err)
 {
     struct jr_records records = JR_RECORDS_INIT;
     if (jr_records_list(&records, log_dir, err) != 0)
@@ -337,13 +319,12 @@ static int find_newest(char ret_id[static 256], const char *log_dir,
     return result;
 }
 
-/* Whether the link is one that jobrun made: where everybody may write, anybody
- * could point it at a run that was not meant. */
+/* Whether the link is one that jobrun made: where everybody may write, anybody could point it at a
+ * run that was not meant. */
 static bool is_our_link(int dir_fd)
 {
     struct stat link, dir;
-    if (fstatat(dir_fd, "latest", &link, AT_SYMLINK_NOFOLLOW) != 0 ||
-        fstat(dir_fd, &dir) != 0)
+    if (fstatat(dir_fd, "latest", &link, AT_SYMLINK_NOFOLLOW) != 0 || fstat(dir_fd, &dir) != 0)
         return false;
     return link.st_uid == geteuid() || link.st_uid == dir.st_uid;
 }
@@ -377,19 +358,18 @@ static int find_part(char id[static 256], const char *log_dir, const char *part,
         found = strcmp(ids.items[i] + len, part) == 0;
     jr_arena_release(&arena);
     if (!found)
-        return jr_error_set(err, JR_STATUS_USAGE, "run '%s' in %s has no '%s'",
-                            id, log_dir, part + 1);
+        return jr_error_set(err, JR_STATUS_USAGE, "run '%s' in %s has no '%s'", id, log_dir,
+                            part + 1);
     (void)snprintf(id + len, 256 - len, "%s", part);
     return 0;
 }
 
-static int find_recorded_run(char ret_id[static 256], const char *log_dir,
-                             const char *run, struct jr_error *err)
+static int find_recorded_run(char ret_id[static 256], const char *log_dir, const char *run,
+                             struct jr_error *err)
 {
     DIR *dir = opendir(log_dir);
     if (dir == NULL && errno == ENOENT)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "no runs in %s (--log-dir DIR: another folder)",
+        return jr_error_set(err, JR_STATUS_USAGE, "no runs in %s (--log-dir DIR: another folder)",
                             log_dir);
     if (dir == NULL)
         return jr_error_sys(err, JR_STATUS_USAGE, "%s", log_dir);
@@ -410,17 +390,15 @@ static int find_recorded_run(char ret_id[static 256], const char *log_dir,
     return result;
 }
 
-int jr_record_find(char ret_id[static 256], const char *log_dir,
-                   const char *run, struct jr_error *err)
+int jr_record_find(char ret_id[static 256], const char *log_dir, const char *run,
+                   struct jr_error *err)
 {
     const char *part = strchr(run, '/');
-    JR_FREE char *whole =
-        strndup(run, part == NULL ? strlen(run) : (size_t)(part - run));
+    JR_FREE char *whole = strndup(run, part == NULL ? strlen(run) : (size_t)(part - run));
     if (whole == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (part == run)
-        return jr_error_set(err, JR_STATUS_USAGE, "'%s' is not the id of a run",
-                            run);
+        return jr_error_set(err, JR_STATUS_USAGE, "'%s' is not the id of a run", run);
     if (find_recorded_run(ret_id, log_dir, whole, err) != 0)
         return -1;
     return part == NULL ? 0 : find_part(ret_id, log_dir, part, err);

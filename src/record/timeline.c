@@ -39,12 +39,12 @@ static void start_span(struct reading *reading, uint32_t rank, double at)
         if (jr_arena_push(&reading->arena, &reading->open, &reading->open_count,
                           sizeof *reading->open) == NULL)
             return;
-    struct jr_stretch *span = jr_arena_push(&to->arena, &to->spans,
-                                            &to->span_count, sizeof *to->spans);
+    struct jr_stretch *span =
+        jr_arena_push(&to->arena, &to->spans, &to->span_count, sizeof *to->spans);
     if (span == NULL)
         return;
-    *span = (struct jr_stretch){
-        .rank = rank, .started = at, .ended = -1, .heard = -1, .last = true};
+    *span =
+        (struct jr_stretch){.rank = rank, .started = at, .ended = -1, .heard = -1, .last = true};
     reading->open[rank] = to->span_count;
 }
 
@@ -68,15 +68,14 @@ static void add_members(struct jr_buf *text, const json_t *line)
     const char *key = NULL;
     json_t *value = NULL;
     json_object_foreach((json_t *)line, key, value) {
-        if (strcmp(key, "time") != 0 && strcmp(key, "ns") != 0 &&
-            strcmp(key, "event") != 0)
+        if (strcmp(key, "time") != 0 && strcmp(key, "ns") != 0 && strcmp(key, "event") != 0)
             add_event_text(text, key, value);
     }
 }
 
 /* An event of another build is shown by its own name. */
-static void add_moment(struct jr_timeline *to, const json_t *line,
-                       const struct jr_event *event, double at)
+static void add_moment(struct jr_timeline *to, const json_t *line, const struct jr_event *event,
+                       double at)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (to->moment_count >= MOST_MOMENTS) {
@@ -84,12 +83,11 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
         return;
     }
     add_members(&text, line);
-    const char *words =
-        event->name == JR_EVENT_UNKNOWN
-            ? jr_arena_strdup(&to->arena, jr_json_get_str(line, "event"))
-            : jr_event_words(event->name);
-    struct jr_moment *moment = jr_arena_push(
-        &to->arena, &to->moments, &to->moment_count, sizeof *to->moments);
+    const char *words = event->name == JR_EVENT_UNKNOWN
+                            ? jr_arena_strdup(&to->arena, jr_json_get_str(line, "event"))
+                            : jr_event_words(event->name);
+    struct jr_moment *moment =
+        jr_arena_push(&to->arena, &to->moments, &to->moment_count, sizeof *to->moments);
     if (moment != NULL)
         *moment = (struct jr_moment){
             .at = at,
@@ -101,8 +99,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
 }
 
 /* An event of one rank's life. */
-static void add_rank_life(struct reading *reading, const struct jr_event *event,
-                          double at)
+static void add_rank_life(struct reading *reading, const struct jr_event *event, double at)
 {
     bool started = event->name == JR_EVENT_RANK_STARTED;
     if ((event->says & JR_SAYS(RANK)) == 0 || event->rank >= MOST_RANKS) {
@@ -122,8 +119,7 @@ static void add_rank_life(struct reading *reading, const struct jr_event *event,
     }
 }
 
-static void add_event_line(struct reading *reading, const char *text,
-                           size_t len)
+static void add_event_line(struct reading *reading, const char *text, size_t len)
 {
     struct jr_event event;
     json_t *line = jr_json_parse(text, len, NULL);
@@ -146,8 +142,7 @@ static void add_event_line(struct reading *reading, const char *text,
     json_decref(line);
 }
 
-void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
-                     double after)
+void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path, double after)
 {
     struct reading reading = {.to = timeline, .zero = -1, .after = after};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;

@@ -7,8 +7,7 @@
 #include "base/arena.h"
 #include "store/event_line.h"
 
-/* One life of a rank: there is one more with each attempt. Seconds after the
- * first event. */
+/* One life of a rank: there is one more with each attempt. Seconds after the first event. */
 struct jr_stretch {
     uint32_t rank;
     double started, ended; /* `ended` < 0: nothing says so */
@@ -36,14 +35,13 @@ struct jr_timeline {
     bool partial; /* some of it could not be read */
 };
 
-/* Read the events of the run folder `fd`. Lines that are no events are left
- * out and a file that is not there is an empty one: both make it partial. */
+/* Read the events of the run folder `fd`. Lines that are no events are left out and a file that is
+ * not there is an empty one: both make it partial. */
 void jr_timeline_read(struct jr_timeline *ret, int fd);
 
-/* Add those of the file `path` there, which begin `after` seconds later than
- * the first of all. What is there must be zeroed before. */
-void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
-                     double after);
+/* Add those of the file `path` there, which begin `after` seconds later than the first of all. What
+ * is there must be zeroed before. */
+void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path, double after);
 
 /* Free what was read. */
 void jr_timeline_release(struct jr_timeline *timeline);

@@ -21,32 +21,25 @@ struct object {
     const struct jr_kubernetes *options;
 };
 
-static void set_text_at(const struct object *to, const char *path,
-                        const char *value)
+static void set_text_at(const struct object *to, const char *path, const char *value)
 {
     if (value != NULL)
-        (void)jr_node_set_path(to->arena, to->root, path,
-                               jr_node_scalar(to->arena, value, false));
+        (void)jr_node_set_path(to->arena, to->root, path, jr_node_scalar(to->arena, value, false));
 }
 
-static void set_number_at(const struct object *to, const char *path,
-                          uint32_t value)
+static void set_number_at(const struct object *to, const char *path, uint32_t value)
 {
     const char *digits = jr_arena_printf(to->arena, "%u", value);
     if (digits != NULL)
-        (void)jr_node_set_path(to->arena, to->root, path,
-                               jr_node_scalar(to->arena, digits, true));
+        (void)jr_node_set_path(to->arena, to->root, path, jr_node_scalar(to->arena, digits, true));
 }
 
-static void set_word_at(const struct object *to, const char *path,
-                        const char *value)
+static void set_word_at(const struct object *to, const char *path, const char *value)
 {
-    (void)jr_node_set_path(to->arena, to->root, path,
-                           jr_node_scalar(to->arena, value, true));
+    (void)jr_node_set_path(to->arena, to->root, path, jr_node_scalar(to->arena, value, true));
 }
 
-static struct object begin_object(const struct object *from,
-                                  const char *version, const char *kind)
+static struct object begin_object(const struct object *from, const char *version, const char *kind)
 {
     struct object to = *from;
     to.root = jr_node_mapping(to.arena);
@@ -64,39 +57,32 @@ static void emit_object(struct jr_buf *out, const struct object *made)
         jr_doc_emit(out, made->root);
 }
 
-/* A label of DNS, which is what hosts are called (RFC 1123, 2.1). That of a
- * service begins with a letter besides (RFC 1035, 2.3.1). */
+/* A label of DNS, which is what hosts are called (RFC 1123, 2.1). That of a service begins with a
+ * letter besides (RFC 1035, 2.3.1). */
 static const char *host_name(struct jr_arena *arena, const char *name)
 {
     const char *lead = isdigit((unsigned char)name[0]) ? "job-" : "";
-    char *made = jr_arena_printf(arena, "%s%.*s", lead,
-                                 LONGEST - (int)strlen(lead), name);
+    char *made = jr_arena_printf(arena, "%s%.*s", lead, LONGEST - (int)strlen(lead), name);
     for (char *at = made; at != NULL && *at != '\0'; at++)
-        *at = isalnum((unsigned char)*at) ? (char)tolower((unsigned char)*at)
-                                          : '-';
-    for (size_t len = made == NULL ? 0 : strlen(made);
-         len > 1 && made[len - 1] == '-'; len--)
+        *at = isalnum((unsigned char)*at) ? (char)tolower((unsigned char)*at) : '-';
+    for (size_t len = made == NULL ? 0 : strlen(made); len > 1 && made[len - 1] == '-'; len--)
         made[len - 1] = '\0';
     return made;
 }
 
-static void add_spec(struct jr_buf *out, const struct object *from,
-                     const struct jr_engine_job *job)
+static void add_spec(struct jr_buf *out, const struct object *from, const struct jr_engine_job *job)
 {
     struct jr_buf spec JR_BUF_CLEANUP = JR_BUF_INIT;
     struct object to = begin_object(from, "v1", "ConfigMap");
     struct jr_node *data = jr_node_mapping(to.arena);
     if (job->nodes > 1 && jr_doc_get(job->spec, "master_addr") == NULL)
         jr_node_set(to.arena, job->spec, "master_addr",
-                    jr_node_scalar(
-                        to.arena,
-                        jr_arena_printf(to.arena, "%s-0.%s", to.name, to.name),
-                        false));
+                    jr_node_scalar(to.arena, jr_arena_printf(to.arena, "%s-0.%s", to.name, to.name),
+                                   false));
     if (!to.arena->failed)
         jr_doc_emit(&spec, job->spec);
     if (!to.arena->failed && !spec.failed) {
-        jr_node_set(to.arena, data, FILE_,
-                    jr_node_scalar(to.arena, spec.data, false));
+        jr_node_set(to.arena, data, FILE_, jr_node_scalar(to.arena, spec.data, false));
         jr_node_set(to.arena, to.root, "data", data);
     }
     out->failed |= spec.failed;
@@ -116,16 +102,12 @@ static void add_service(struct jr_buf *out, const struct object *from)
 #define RULES "spec.podFailurePolicy.rules"
 
 /* What befalls a pod that the cluster takes away. */
-static void add_disruption(const struct object *to, const char *rule,
-                           const char *action)
+static void add_disruption(const struct object *to, const char *rule, const char *action)
 {
     set_text_at(to, jr_arena_printf(to->arena, "%s.action", rule), action);
-    set_text_at(to,
-                jr_arena_printf(to->arena, "%s.onPodConditions[0].type", rule),
+    set_text_at(to, jr_arena_printf(to->arena, "%s.onPodConditions[0].type", rule),
                 "DisruptionTarget");
-    set_text_at(
-        to, jr_arena_printf(to->arena, "%s.onPodConditions[0].status", rule),
-        "True");
+    set_text_at(to, jr_arena_printf(to->arena, "%s.onPodConditions[0].status", rule), "True");
 }
 
 /* The exit codes that end the job, or all but these. */
@@ -133,16 +115,11 @@ static void add_verdicts(const struct object *to, const char *rule, bool in,
                          const char *const *codes)
 {
     set_text_at(to, jr_arena_printf(to->arena, "%s.action", rule), "FailJob");
-    set_text_at(
-        to, jr_arena_printf(to->arena, "%s.onExitCodes.containerName", rule),
-        "jobrun");
+    set_text_at(to, jr_arena_printf(to->arena, "%s.onExitCodes.containerName", rule), "jobrun");
     set_text_at(to, jr_arena_printf(to->arena, "%s.onExitCodes.operator", rule),
                 in ? "In" : "NotIn");
     for (int i = 0; codes[i] != NULL; i++)
-        set_word_at(
-            to,
-            jr_arena_printf(to->arena, "%s.onExitCodes.values[%d]", rule, i),
-            codes[i]);
+        set_word_at(to, jr_arena_printf(to->arena, "%s.onExitCodes.values[%d]", rule, i), codes[i]);
 }
 
 /* Whether a pod that is taken away is continued elsewhere. */
@@ -154,22 +131,17 @@ static bool is_preemption_continued(const struct jr_requeue *requeue)
     return found;
 }
 
-/* A pod that is taken away ends by SIGTERM, which is no verdict: that rule
- * comes first. Each of several pods that stop for the deadline counts by
- * itself. */
-static void add_requeue_policy(const struct object *to,
-                               const struct jr_engine_job *job)
+/* A pod that is taken away ends by SIGTERM, which is no verdict: that rule comes first. Each of
+ * several pods that stop for the deadline counts by itself. */
+static void add_requeue_policy(const struct object *to, const struct jr_engine_job *job)
 {
     static const char *const yielded[] = {"8", NULL};
     const struct jr_requeue *requeue = &job->policy->requeue;
     bool alone = job->nodes == 1;
     set_number_at(to, "spec.backoffLimit",
-                  requeue->max > INT32_MAX / job->nodes
-                      ? INT32_MAX
-                      : requeue->max * job->nodes);
+                  requeue->max > INT32_MAX / job->nodes ? INT32_MAX : requeue->max * job->nodes);
     add_disruption(to, RULES "[0]",
-                   alone && is_preemption_continued(requeue) ? "Ignore"
-                                                             : "FailJob");
+                   alone && is_preemption_continued(requeue) ? "Ignore" : "FailJob");
     add_verdicts(to, RULES "[1]", false, yielded);
 }
 
@@ -187,12 +159,10 @@ static void add_policy(const struct object *to, const struct jr_engine_job *job)
     add_disruption(to, RULES "[1]", alone ? "Ignore" : "FailJob");
 }
 
-static void add_volume(const struct object *to, int at, const char *name,
-                       const char *path)
+static void add_volume(const struct object *to, int at, const char *name, const char *path)
 {
     const char *volume = jr_arena_printf(to->arena, POD ".volumes[%d]", at);
-    const char *mount =
-        jr_arena_printf(to->arena, FIRST ".volumeMounts[%d]", at);
+    const char *mount = jr_arena_printf(to->arena, FIRST ".volumeMounts[%d]", at);
     set_text_at(to, jr_arena_printf(to->arena, "%s.name", volume), name);
     set_text_at(to, jr_arena_printf(to->arena, "%s.name", mount), name);
     set_text_at(to, jr_arena_printf(to->arena, "%s.mountPath", mount), path);
@@ -215,22 +185,17 @@ static void add_volumes(const struct object *to)
     add_volume(to, ++at, "claim", options->mount);
     (void)stpcpy(path, POD ".volumes[0]");
     path[strlen(path) - 2] = (char)('0' + at);
-    set_text_at(
-        to,
-        jr_arena_printf(to->arena, "%s.persistentVolumeClaim.claimName", path),
-        options->claim);
+    set_text_at(to, jr_arena_printf(to->arena, "%s.persistentVolumeClaim.claimName", path),
+                options->claim);
 }
 
 /* What clusters call the devices, where their vendors' plug-ins are. */
 static const char *device_resource(enum jr_device device)
 {
     static const char *const names[JR_DEVICE_COUNT] = {
-        [JR_DEVICE_CUDA] = "nvidia.com/gpu",
-        [JR_DEVICE_ROCM] = "amd.com/gpu",
-        [JR_DEVICE_XPU] = "gpu.intel.com/i915",
-        [JR_DEVICE_HPU] = "habana.ai/gaudi",
-        [JR_DEVICE_NPU] = "huawei.com/Ascend910",
-        [JR_DEVICE_MLU] = "cambricon.com/mlu",
+        [JR_DEVICE_CUDA] = "nvidia.com/gpu",      [JR_DEVICE_ROCM] = "amd.com/gpu",
+        [JR_DEVICE_XPU] = "gpu.intel.com/i915",   [JR_DEVICE_HPU] = "habana.ai/gaudi",
+        [JR_DEVICE_NPU] = "huawei.com/Ascend910", [JR_DEVICE_MLU] = "cambricon.com/mlu",
     };
     return names[device];
 }
@@ -238,9 +203,8 @@ static const char *device_resource(enum jr_device device)
 static void add_limits(const struct object *to, const struct jr_engine_job *job)
 {
     const struct jr_kubernetes *options = to->options;
-    const char *device = options->device_resource != NULL
-                             ? options->device_resource
-                             : device_resource(job->device);
+    const char *device =
+        options->device_resource != NULL ? options->device_resource : device_resource(job->device);
     set_text_at(to, FIRST ".resources.limits.cpu", options->cpu);
     set_text_at(to, FIRST ".resources.limits.memory", options->memory);
     if (device == NULL || job->device == JR_DEVICE_CPU)
@@ -251,14 +215,11 @@ static void add_limits(const struct object *to, const struct jr_engine_job *job)
         limits = jr_node_mapping(to->arena);
     if (to->arena->failed)
         return;
-    jr_node_set(to->arena, limits, device,
-                jr_node_scalar(to->arena, digits, true));
-    (void)jr_node_set_path(to->arena, to->root, FIRST ".resources.limits",
-                           limits);
+    jr_node_set(to->arena, limits, device, jr_node_scalar(to->arena, digits, true));
+    (void)jr_node_set_path(to->arena, to->root, FIRST ".resources.limits", limits);
 }
 
-/* Where all ranks' working folders are, which are made for each of them: the
- * pod begins there. */
+/* Where all ranks' working folders are, which are made for each of them: the pod begins there. */
 static const char *shared_folder(const struct object *to, const char *path)
 {
     const char *word = strstr(path, "%{");
@@ -269,8 +230,7 @@ static const char *shared_folder(const struct object *to, const char *path)
     return jr_arena_strndup(to->arena, path, (size_t)(word - path));
 }
 
-static void add_container(const struct object *to,
-                          const struct jr_engine_job *job)
+static void add_container(const struct object *to, const struct jr_engine_job *job)
 {
     set_text_at(to, FIRST ".name", "jobrun");
     set_text_at(to, FIRST ".image", to->options->image);
@@ -289,8 +249,7 @@ static void add_container(const struct object *to,
     add_limits(to, job);
 }
 
-static void add_job(struct jr_buf *out, const struct object *from,
-                    const struct jr_engine_job *job)
+static void add_job(struct jr_buf *out, const struct object *from, const struct jr_engine_job *job)
 {
     const struct jr_kubernetes *options = from->options;
     struct object to = begin_object(from, "batch/v1", "Job");
@@ -311,8 +270,7 @@ static void add_job(struct jr_buf *out, const struct object *from,
     emit_object(out, &to);
 }
 
-int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
-                         struct jr_error *err)
+int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job, struct jr_error *err)
 {
     const struct object base = {
         .arena = job->arena,
@@ -327,8 +285,7 @@ int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
         return jr_error_set(err, JR_STATUS_INVALID,
                             "spare_nodes is for Slurm and ssh: Kubernetes "
                             "places a pod anew itself; leave it out");
-    if (base.options->device_resource == NULL &&
-        job->device == JR_DEVICE_CUSTOM)
+    if (base.options->device_resource == NULL && job->device == JR_DEVICE_CUSTOM)
         return jr_error_set(err, JR_STATUS_INVALID,
                             "the cluster's name for the devices is not known: "
                             "state engine.kubernetes.device_resource");

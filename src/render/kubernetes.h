@@ -1,7 +1,7 @@
 /*
- * Objects for kubectl: each a table of path and value. The pods of an Indexed
- * Job have names in the service's domain, NAME-INDEX.NAME, of which the first
- * is where ranks meet; jobrun reads its node_rank from JOB_COMPLETION_INDEX.
+ * Objects for kubectl: each a table of path and value. The pods of an Indexed Job have names in the
+ * service's domain, NAME-INDEX.NAME, of which the first is where ranks meet; jobrun reads its
+ * node_rank from JOB_COMPLETION_INDEX.
  *
  * One pod is started again when it was evicted, or when jobrun could not
  * launch; what jobrun says of the job itself is final. Of several, none can
@@ -15,7 +15,6 @@
 #include "render/render.h"
 
 /* Append what kubectl is handed: see jr_engine_render. */
-int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
-                         struct jr_error *err);
+int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job, struct jr_error *err);
 
 #endif

@@ -29,8 +29,7 @@ static bool are_hosts_known(const struct jr_plan *plan)
 }
 
 /* The nodes with their ranks, where all of them are known. */
-static void put_hosts(struct jr_buf *out, const struct dialect *dialect,
-                      const struct jr_plan *plan)
+static void put_hosts(struct jr_buf *out, const struct dialect *dialect, const struct jr_plan *plan)
 {
     if (!are_hosts_known(plan))
         return;
@@ -52,8 +51,7 @@ static void put_hosts(struct jr_buf *out, const struct dialect *dialect,
 /* What a launcher tells its processes by itself. */
 static bool is_launcher_variable(const char *variable)
 {
-    static const char *const globs[] = {"OMPI_*", "PMI_*", "PMIX_*",
-                                        "MPI_LOCAL*"};
+    static const char *const globs[] = {"OMPI_*", "PMI_*", "PMIX_*", "MPI_LOCAL*"};
     for (size_t i = 0; i < sizeof globs / sizeof *globs; i++)
         if (fnmatch(globs[i], variable, 0) == 0)
             return true;
@@ -61,8 +59,7 @@ static bool is_launcher_variable(const char *variable)
 }
 
 /* A secret comes from the environment in which the script is run. */
-static void put_variable(struct jr_buf *out, const struct jr_plan *plan,
-                         const char *variable)
+static void put_variable(struct jr_buf *out, const struct jr_plan *plan, const char *variable)
 {
     size_t name = strcspn(variable, "=");
     if (is_launcher_variable(variable))
@@ -80,8 +77,7 @@ static void put_rank_command(struct jr_buf *out, const struct dialect *dialect,
                              const struct jr_plan *plan, uint32_t number)
 {
     const struct jr_plan_rank *rank = &plan->ranks[number];
-    jr_buf_printf(out, NEXT "%s-n 1 %s ", number > 0 ? ": " : "",
-                  dialect->workdir);
+    jr_buf_printf(out, NEXT "%s-n 1 %s ", number > 0 ? ": " : "", dialect->workdir);
     jr_engine_word(out, rank->workdir);
     jr_buf_str(out, " env");
     for (uint32_t i = 0; i < rank->env_own; i++)
@@ -100,8 +96,7 @@ static void put_folders(struct jr_buf *out, const struct jr_plan *plan)
     out->failed |= path.failed;
     if (path.failed)
         return;
-    jr_buf_printf(out, "rank=0\nwhile [ $rank -lt %u ]; do\n  mkdir -p ",
-                  plan->world_size);
+    jr_buf_printf(out, "rank=0\nwhile [ $rank -lt %u ]; do\n  mkdir -p ", plan->world_size);
     jr_engine_word(out, path.data);
     jr_buf_str(out, "$rank || exit\n  rank=$((rank + 1))\ndone\n");
 }
@@ -114,16 +109,13 @@ static const char *mpi_refusal(const struct jr_plan *plan)
     if (plan->helper.argv != NULL)
         return "MPI starts each rank as a new process: use start_method: spawn";
     if (plan->spare_nodes > 0)
-        return "spare_nodes is for Slurm and ssh, and MPI has none: leave it "
-               "out";
+        return "spare_nodes is for Slurm and ssh, and MPI has none: leave it out";
     if (plan->setup.text != NULL)
-        return "MPI cannot run `setup`: run it before, in the shell that "
-               "starts the launcher";
+        return "MPI cannot run `setup`: run it before, in the shell that starts the launcher";
     return NULL;
 }
 
-int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
-                  struct jr_error *err)
+int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job, struct jr_error *err)
 {
     const struct jr_plan *plan = job->plan;
     const struct jr_mpi *options = &job->policy->engine.mpi;

@@ -19,11 +19,11 @@ enum jr_engine_kind jr_engine_find(const char *word)
     return (enum jr_engine_kind)kind;
 }
 
-int jr_engine_render(struct jr_buf *out, enum jr_engine_kind kind,
-                     const struct jr_engine_job *job, struct jr_error *err)
+int jr_engine_render(struct jr_buf *out, enum jr_engine_kind kind, const struct jr_engine_job *job,
+                     struct jr_error *err)
 {
-    static int (*const renders[JR_ENGINE_COUNT])(
-        struct jr_buf *, const struct jr_engine_job *, struct jr_error *) = {
+    static int (*const renders[JR_ENGINE_COUNT])(struct jr_buf *, const struct jr_engine_job *,
+                                                 struct jr_error *) = {
         [JR_ENGINE_SLURM] = jr_slurm_render,
         [JR_ENGINE_KUBERNETES] = jr_kubernetes_render,
         [JR_ENGINE_MPI] = jr_mpi_render,
@@ -31,12 +31,12 @@ int jr_engine_render(struct jr_buf *out, enum jr_engine_kind kind,
     return renders[kind](out, job, err);
 }
 
-#define SAFE                                                                   \
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"           \
+#define SAFE                                                                                       \
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"                               \
     "%+,-./:=@_"
 
-/* sbatch reads a backslash in single quotes as the shell reads one outside of
- * them, so what has one, or a single quote, is escaped byte by byte. */
+/* sbatch reads a backslash in single quotes as the shell reads one outside of them, so what has
+ * one, or a single quote, is escaped byte by byte. */
 static void escape_word(struct jr_buf *out, const char *word)
 {
     for (; *word != '\0'; word++) {

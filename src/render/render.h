@@ -1,7 +1,6 @@
 /*
- * What starts jobrun, or the ranks themselves, on machines that are not this
- * one. An engine is a row of JR_ENGINES and a file of the same name (slurm.h,
- * kubernetes.h, mpi.h):
+ * What starts jobrun, or the ranks themselves, on machines that are not this one. An engine is a
+ * row of JR_ENGINES and a file of the same name (slurm.h, kubernetes.h, mpi.h):
  *
  *   slurm       a batch script for sbatch, which runs jobrun
  *   kubernetes  objects for `kubectl apply`: an Indexed Job, whose pods run
@@ -20,9 +19,9 @@
 #include "doc/doc.h"
 
 /* The engines: name, word, what each is handed. */
-#define JR_ENGINES(X)                                                          \
-    X(SLURM, "slurm", "a batch script for sbatch")                             \
-    X(KUBERNETES, "kubernetes", "an Indexed Job with its service and spec")    \
+#define JR_ENGINES(X)                                                                              \
+    X(SLURM, "slurm", "a batch script for sbatch")                                                 \
+    X(KUBERNETES, "kubernetes", "an Indexed Job with its service and spec")                        \
     X(MPI, "mpi", "a command line of mpiexec")
 
 #define JR_ENGINE_ENUM(name, word, help) JR_ENGINE_##name,
@@ -40,23 +39,23 @@ struct jr_engine_job {
     const char *workdir;
     bool meets; /* the master address is that of a machine, not made up */
     const struct jr_policy *policy;
-    char *const *command; /* slurm: jobrun's words, NULL-terminated: the program
-                             and `run` come first */
-    const char *array; /* slurm: the cells of a sweep, which are the tasks of a
-                          job array, as --array has them: "0-7,9%4"; NULL: it
-                          is one job */
-    struct jr_node *spec;   /* kubernetes: the resolved spec; it is changed */
-    struct jr_arena *arena; /* of `spec` */
+    char *const *command;       /* slurm: jobrun's words, NULL-terminated: the program
+                                   and `run` come first */
+    const char *array;          /* slurm: the cells of a sweep, which are the tasks of a
+                                   job array, as --array has them: "0-7,9%4"; NULL: it
+                                   is one job */
+    struct jr_node *spec;       /* kubernetes: the resolved spec; it is changed */
+    struct jr_arena *arena;     /* of `spec` */
     const struct jr_plan *plan; /* mpi */
 };
 
 /* The engine that is called so, or JR_ENGINE_COUNT. */
 enum jr_engine_kind jr_engine_find(const char *word);
 
-/* Append what the engine is handed. -1 where it cannot take such a job, with
- * the status that this is. Without memory `out` has failed. */
-int jr_engine_render(struct jr_buf *out, enum jr_engine_kind kind,
-                     const struct jr_engine_job *job, struct jr_error *err);
+/* Append what the engine is handed. -1 where it cannot take such a job, with the status that this
+ * is. Without memory `out` has failed. */
+int jr_engine_render(struct jr_buf *out, enum jr_engine_kind kind, const struct jr_engine_job *job,
+                     struct jr_error *err);
 
 /* Append a word as it must be written for a shell (POSIX 2.2), and in a line of
  * #SBATCH, which is read by other rules: in quotes only where both agree on

@@ -1,7 +1,7 @@
 /*
- * A batch script. jobrun takes the place of the script's shell, so that the
- * signal before the limit reaches it; on several nodes it starts an agent on
- * each by itself. The cells of a sweep are the tasks of a job array.
+ * A batch script. jobrun takes the place of the script's shell, so that the signal before the limit
+ * reaches it; on several nodes it starts an agent on each by itself. The cells of a sweep are the
+ * tasks of a job array.
  */
 #include "render/slurm.h"
 
@@ -18,14 +18,14 @@ enum {
 };
 
 /* Our own options, and the options of the user that replace each of them. */
-#define OPTIONS(X)                                                             \
-    X(CPUS, "cpus-per-task", "exclusive cpus-per-gpu")                         \
-    X(DEVICES, "gpus-per-node", "gpus gpus-per-task gres tres-per-node")       \
-    X(TIME, "time", "")                                                        \
-    X(SIGNAL, "signal", "")                                                    \
-    X(REQUEUE, "no-requeue", "requeue")                                        \
-    X(AGAIN, "requeue", "no-requeue")                                          \
-    X(OUTPUT, "open-mode", "")                                                 \
+#define OPTIONS(X)                                                                                 \
+    X(CPUS, "cpus-per-task", "exclusive cpus-per-gpu")                                             \
+    X(DEVICES, "gpus-per-node", "gpus gpus-per-task gres tres-per-node")                           \
+    X(TIME, "time", "")                                                                            \
+    X(SIGNAL, "signal", "")                                                                        \
+    X(REQUEUE, "no-requeue", "requeue")                                                            \
+    X(AGAIN, "requeue", "no-requeue")                                                              \
+    X(OUTPUT, "open-mode", "")                                                                     \
     X(KEEP, "no-kill", "")
 
 #define OPTION_ENUM(id, name, instead) OPTION_##id,
@@ -42,8 +42,7 @@ static bool is_option_listed(const char *list, const char *name)
     size_t len = strlen(name);
     const char *at = list;
     while ((at = strstr(at, name)) != NULL) {
-        if ((at == list || at[-1] == ' ') &&
-            (at[len] == ' ' || at[len] == '\0'))
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
             return true;
         at += len;
     }
@@ -60,15 +59,13 @@ static bool is_option_given(const struct jr_engine *engine, enum option option)
     };
     for (uint32_t i = 0; i < engine->slurm_count; i++) {
         const char *name = engine->slurm[i].name;
-        if (strcmp(name, names[option]) == 0 ||
-            is_option_listed(instead[option], name))
+        if (strcmp(name, names[option]) == 0 || is_option_listed(instead[option], name))
             return true;
     }
     return false;
 }
 
-static void put_sbatch_option(struct jr_buf *out, const char *name,
-                              const char *value)
+static void put_sbatch_option(struct jr_buf *out, const char *name, const char *value)
 {
     jr_buf_printf(out, "#SBATCH --%s", name);
     if (value != NULL) {
@@ -78,15 +75,14 @@ static void put_sbatch_option(struct jr_buf *out, const char *name,
     jr_buf_char(out, '\n');
 }
 
-static void put_own_option(struct jr_buf *out, const struct jr_engine_job *job,
-                           enum option option, const char *value)
+static void put_own_option(struct jr_buf *out, const struct jr_engine_job *job, enum option option,
+                           const char *value)
 {
     if (!is_option_given(&job->policy->engine, option))
         put_sbatch_option(out, names[option], value);
 }
 
-static void put_number_option(struct jr_buf *out,
-                              const struct jr_engine_job *job,
+static void put_number_option(struct jr_buf *out, const struct jr_engine_job *job,
                               enum option option, uint32_t number)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -96,11 +92,9 @@ static void put_number_option(struct jr_buf *out,
         put_own_option(out, job, option, text.data);
 }
 
-/* Under `deadline` the signal that starts it, so long before the end that the
- * ranks have all of their time; else the one after which jobrun has the time to
- * stop them. */
-static void put_signal(struct jr_buf *out, const struct jr_engine_job *job,
-                       uint64_t grace)
+/* Under `deadline` the signal that starts it, so long before the end that the ranks have all of
+ * their time; else the one after which jobrun has the time to stop them. */
+static void put_signal(struct jr_buf *out, const struct jr_engine_job *job, uint64_t grace)
 {
     const char *notice = jr_deadline_notice(job->policy);
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -114,18 +108,15 @@ static void put_signal(struct jr_buf *out, const struct jr_engine_job *job,
     out->failed |= text.failed;
 }
 
-/* The time that all of the run may take, as D-HH:MM:SS, which sbatch rounds up
- * to minutes. */
+/* The time that all of the run may take, as D-HH:MM:SS, which sbatch rounds up to minutes. */
 static void put_times(struct jr_buf *out, const struct jr_engine_job *job)
 {
     const struct jr_timeouts *timeouts = &job->policy->timeouts;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     uint64_t grace = (timeouts->stop_grace_ms + 999) / 1000;
-    uint64_t time = (timeouts->start_ms + timeouts->run_ms + 999) / 1000 +
-                    grace + REPORT + START;
-    jr_buf_printf(&text, "%" PRIu64 "-%02u:%02u:%02u", time / 86400,
-                  (unsigned)(time / 3600 % 24), (unsigned)(time / 60 % 60),
-                  (unsigned)(time % 60));
+    uint64_t time = (timeouts->start_ms + timeouts->run_ms + 999) / 1000 + grace + REPORT + START;
+    jr_buf_printf(&text, "%" PRIu64 "-%02u:%02u:%02u", time / 86400, (unsigned)(time / 3600 % 24),
+                  (unsigned)(time / 60 % 60), (unsigned)(time % 60));
     if (timeouts->run_ms > 0 && !text.failed)
         put_own_option(out, job, OPTION_TIME, text.data);
     put_signal(out, job, grace);
@@ -147,9 +138,7 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
     /* a node that fails ends the whole job, which nothing else could restart */
     bool requeue = job->policy->requeue.max > 0;
     put_own_option(out, job,
-                   requeue || job->policy->restart.max > 0 ? OPTION_AGAIN
-                                                           : OPTION_REQUEUE,
-                   NULL);
+                   requeue || job->policy->restart.max > 0 ? OPTION_AGAIN : OPTION_REQUEUE, NULL);
     if (job->spares > 0) /* Slurm would end the job with the node */
         put_own_option(out, job, OPTION_KEEP, NULL);
     if (requeue) /* what the starts before have written is kept */
@@ -175,8 +164,7 @@ static void put_command(struct jr_buf *out, const struct jr_engine_job *job)
     jr_buf_char(out, '\n');
 }
 
-int jr_slurm_render(struct jr_buf *out, const struct jr_engine_job *job,
-                    struct jr_error *err)
+int jr_slurm_render(struct jr_buf *out, const struct jr_engine_job *job, struct jr_error *err)
 {
     (void)err;
     jr_buf_str(out, "#!/bin/sh\n");

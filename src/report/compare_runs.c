@@ -23,8 +23,7 @@ struct run {
     struct jr_loaded_run loaded; /* its results; a NULL `json`: none yet */
 };
 
-static int load_run_side(struct run *run, const struct jr_run_place *place,
-                         struct jr_error *err)
+static int load_run_side(struct run *run, const struct jr_run_place *place, struct jr_error *err)
 {
     const char *log_dir = place->log_dir, *id = place->id;
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
@@ -32,8 +31,7 @@ static int load_run_side(struct run *run, const struct jr_run_place *place,
     run->record = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", err);
     if (run->record == NULL)
         return -1;
-    (void)jr_loaded_run_load(&run->loaded, fd, "results.json", log_dir, id,
-                             &none);
+    (void)jr_loaded_run_load(&run->loaded, fd, "results.json", log_dir, id, &none);
     return 0;
 }
 
@@ -50,8 +48,7 @@ typedef void writer(struct jr_buf *out, const struct run *run);
 static void add_status(struct jr_buf *out, const struct run *run)
 {
     const char *status = jr_json_get_str(run->loaded.json, "status");
-    jr_buf_str(out, status != NULL ? status
-                                   : jr_record_folder_standing(run->record));
+    jr_buf_str(out, status != NULL ? status : jr_record_folder_standing(run->record));
 }
 
 static void add_exit_code(struct jr_buf *out, const struct run *run)
@@ -114,8 +111,7 @@ static void add_run_commit(struct jr_buf *out, const struct run *run)
     const char *commit = jr_json_get_str(git, "commit");
     if (commit == NULL)
         return;
-    jr_buf_printf(out, "%.12s%s", commit,
-                  jr_json_get_bool(git, "dirty") ? " (dirty)" : "");
+    jr_buf_printf(out, "%.12s%s", commit, jr_json_get_bool(git, "dirty") ? " (dirty)" : "");
 }
 
 struct kind {
@@ -136,11 +132,9 @@ static const struct kind kinds[] = {
     {"git commit", "circumstance", add_run_commit, false},
 };
 
-static const char *keep_compared_text(struct jr_diff_table *to,
-                                      struct jr_buf *text)
+static const char *keep_compared_text(struct jr_diff_table *to, struct jr_buf *text)
 {
-    const char *copy =
-        text->len == 0 ? NULL : jr_arena_strdup(&to->arena, text->data);
+    const char *copy = text->len == 0 ? NULL : jr_arena_strdup(&to->arena, text->data);
     to->arena.failed = to->arena.failed || text->failed;
     jr_buf_clear(text);
     return copy;
@@ -163,13 +157,11 @@ static void add_kind_rows(struct jr_diff_table *to, const struct run *runs)
     }
 }
 
-static void add_result_field(struct jr_diff_table *to, const struct run *runs,
-                             const char *name)
+static void add_result_field(struct jr_diff_table *to, const struct run *runs, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, "results.%s", name);
-    struct jr_diff_table_row *row =
-        text.failed ? NULL : jr_diff_table_add(to, text.data);
+    struct jr_diff_table_row *row = text.failed ? NULL : jr_diff_table_add(to, text.data);
     if (row == NULL)
         return;
     jr_buf_clear(&text);
@@ -193,8 +185,7 @@ static void add_result_fields(struct jr_diff_table *to, const struct run *runs)
             add_result_field(to, runs, name);
 }
 
-int jr_record_compare(struct jr_diff_table *ret,
-                      const struct jr_run_place places[static 2],
+int jr_record_compare(struct jr_diff_table *ret, const struct jr_run_place places[static 2],
                       struct jr_error *err)
 {
     struct run runs[2] = {0};
@@ -219,18 +210,17 @@ int jr_record_compare(struct jr_diff_table *ret,
 }
 
 /* What is in the run's folder, or that of one of its parts. */
-static void load_spec(struct jr_record_origin *ret, struct jr_arena *arena,
-                      const char *log_dir, const char *id)
+static void load_spec(struct jr_record_origin *ret, struct jr_arena *arena, const char *log_dir,
+                      const char *id)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     JR_CLOSE int fd = jr_record_folder_enter(&ret->trust, log_dir, id, NULL);
-    if (fd >= 0 &&
-        jr_run_file_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
+    if (fd >= 0 && jr_run_file_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
         ret->spec = jr_arena_strndup(arena, text.data, text.len);
 }
 
-int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
-                     const char *log_dir, const char *id, struct jr_error *err)
+int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena, const char *log_dir,
+                     const char *id, struct jr_error *err)
 {
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", err);
@@ -239,14 +229,12 @@ int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
     JR_FREE char *here = getcwd(NULL, 0);
     JR_FREE char *folder = here == NULL ? NULL : jr_io_absolute(here, log_dir);
     const char *part = jr_json_get_str(run, "part");
-    const char *whole = jr_arena_printf(
-        arena, "%s%s%s", id, part == NULL ? "" : "/", part == NULL ? "" : part);
+    const char *whole =
+        jr_arena_printf(arena, "%s%s%s", id, part == NULL ? "" : "/", part == NULL ? "" : part);
     *ret = (struct jr_record_origin){
         .log_dir = jr_arena_strdup(arena, folder),
-        .fingerprint =
-            jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint")),
-        .spec_folder =
-            jr_arena_strdup(arena, jr_json_get_str(run, "spec_folder")),
+        .fingerprint = jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint")),
+        .spec_folder = jr_arena_strdup(arena, jr_json_get_str(run, "spec_folder")),
         .local = jr_json_get_bool(run, "local"),
         .any_devices = jr_json_get_bool(run, "any_devices")};
     if (folder != NULL && whole != NULL) {

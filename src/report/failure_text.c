@@ -51,8 +51,7 @@ struct group {
     enum { ALL, EARLY, NOT_EARLY, KILLED, CUT_OFF, NOT_CUT_OFF } which;
 };
 
-static bool is_in_group(const struct jr_page *page, size_t i,
-                        const struct group *group)
+static bool is_in_group(const struct jr_page *page, size_t i, const struct group *group)
 {
     const struct jr_judgement *report = page->report;
     if (report->ranks[i].state != group->state ||
@@ -61,16 +60,14 @@ static bool is_in_group(const struct jr_page *page, size_t i,
     if (group->which == KILLED)
         return page->outcome->ranks[i].killed;
     if (group->which == CUT_OFF || group->which == NOT_CUT_OFF)
-        return jr_outcome_cut_off(&page->outcome->ranks[i]) ==
-               (group->which == CUT_OFF);
-    return group->which == ALL ||
-           report->ranks[i].early == (group->which == EARLY);
+        return jr_outcome_cut_off(&page->outcome->ranks[i]) == (group->which == CUT_OFF);
+    return group->which == ALL || report->ranks[i].early == (group->which == EARLY);
 }
 
-/* Append the ranks of the group. Returns how many they are, and in *ret_first,
- * unless it is NULL, which is the first. */
-static size_t add_group(struct jr_buf *out, const struct jr_page *page,
-                        const struct group *group, size_t *ret_first)
+/* Append the ranks of the group. Returns how many they are, and in *ret_first, unless it is NULL,
+ * which is the first. */
+static size_t add_group(struct jr_buf *out, const struct jr_page *page, const struct group *group,
+                        size_t *ret_first)
 {
     JR_FREE uint32_t *ranks = calloc(page->report->count + 1, sizeof *ranks);
     size_t count = 0;
@@ -85,22 +82,19 @@ static size_t add_group(struct jr_buf *out, const struct jr_page *page,
     return count;
 }
 
-size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page,
-                      enum jr_rank_state state)
+size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page, enum jr_rank_state state)
 {
     return add_group(out, page, &(struct group){state, ALL}, NULL);
 }
 
 /* The axes that are more than 1 long: "   data 1 model 0". */
-static void print_coordinates(const struct jr_page *page,
-                              const struct jr_plan_rank *rank)
+static void print_coordinates(const struct jr_page *page, const struct jr_plan_rank *rank)
 {
     const char *before = "   ";
     for (int axis = JR_AXIS_COUNT - 1; axis >= 0; axis--) {
         if (page->plan->axis_size[axis] < 2)
             continue;
-        jr_buf_printf(page->out, "%s%s %u", before, jr_words_axis(axis),
-                      rank->at[axis]);
+        jr_buf_printf(page->out, "%s%s %u", before, jr_words_axis(axis), rank->at[axis]);
         before = " ";
     }
 }
@@ -110,8 +104,7 @@ static void print_identity(const struct jr_page *page, size_t i)
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
     struct utsname here;
     (void)uname(&here);
-    jr_buf_printf(page->out, "  rank %u   node %u (", rank->rank,
-                  rank->node_rank);
+    jr_buf_printf(page->out, "  rank %u   node %u (", rank->rank, rank->node_rank);
     jr_print_text(page, jr_words_host(page->plan, rank->node_rank, &here));
     jr_buf_printf(page->out, ")   local %u", rank->local_rank);
     print_coordinates(page, rank);
@@ -125,8 +118,7 @@ static void print_place(const struct jr_page *page, size_t i, size_t width)
 {
     const char *where = page->report->ranks[i].where;
     if (where != NULL) {
-        jr_buf_fill(page->out, ' ',
-                    width + 2 < WHERE_COLUMN ? WHERE_COLUMN - width : 2);
+        jr_buf_fill(page->out, ' ', width + 2 < WHERE_COLUMN ? WHERE_COLUMN - width : 2);
         jr_print_text(page, where);
     }
     jr_buf_char(page->out, '\n');
@@ -174,8 +166,7 @@ static void print_loss(const struct jr_page *page, size_t i)
 }
 
 /* One line of a log. Of a progress bar, the state that it was left in. */
-static void print_log_line(const struct jr_page *page, const char *line,
-                           size_t len)
+static void print_log_line(const struct jr_page *page, const char *line, size_t len)
 {
     if (len > 0 && line[len - 1] == '\r')
         len--;
@@ -190,8 +181,7 @@ static void print_log_line(const struct jr_page *page, const char *line,
 }
 
 /* The last lines of one log; false when it holds none. */
-static bool print_tail(const struct jr_page *page, const char *path,
-                       const char *stream)
+static bool print_tail(const struct jr_page *page, const char *path, const char *stream)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (path != NULL)
@@ -229,8 +219,7 @@ static void print_node_logs(const struct jr_page *page, uint32_t node)
 static bool lost_its_peer(const struct jr_page *page, size_t i)
 {
     const struct jr_judgement *report = page->report;
-    return report->ranks[i].lost_peer &&
-           !report->ranks[report->causes[0]].lost_peer;
+    return report->ranks[i].lost_peer && !report->ranks[report->causes[0]].lost_peer;
 }
 
 /* "    rank 2   ConnectionResetError: ...          train.py:40 in recv" */
@@ -247,20 +236,18 @@ static void print_follower(const struct jr_page *page, size_t i)
 
 /* The ranks beside the cause, those that lost a peer or the others, as a set;
  * `ret` has room for all. */
-static size_t find_failed_together(const struct jr_page *page, bool lost,
-                                   uint32_t *ret)
+static size_t find_failed_together(const struct jr_page *page, bool lost, uint32_t *ret)
 {
     const struct jr_judgement *report = page->report;
     size_t count = 0;
     for (size_t i = 0; i < report->count; i++)
-        if (report->ranks[i].state == JR_RANK_FAILED &&
-            report->causes[0] != i && lost_its_peer(page, i) == lost)
+        if (report->ranks[i].state == JR_RANK_FAILED && report->causes[0] != i &&
+            lost_its_peer(page, i) == lost)
             ret[count++] = (uint32_t)i;
     return count;
 }
 
-static void print_followers(const struct jr_page *page, uint32_t *places,
-                            size_t count)
+static void print_followers(const struct jr_page *page, uint32_t *places, size_t count)
 {
     if (count == 0)
         return;
@@ -290,15 +277,13 @@ static void print_failed_together(const struct jr_page *page)
     if (count > 0) {
         add_set(&set, places, count);
         jr_buf_printf(page->out,
-                      "  together:   %s failed with it, too close to tell "
-                      "which was first\n",
+                      "  together:   %s failed with it, too close to tell which was first\n",
                       set.data);
     }
     print_followers(page, places, find_failed_together(page, true, places));
 }
 
-/* Its last lines are above. The very last one stays, where no exception stands
- * in its place. */
+/* Its last lines are above. The very last one stays, where no exception stands in its place. */
 static void print_last_line(const struct jr_page *page, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
@@ -335,8 +320,7 @@ static void print_output(const struct jr_page *page, size_t i)
         return;
     }
     if (!print_tail(page, rank->err_path, "stderr") &&
-        !print_tail(page, rank->out_path, "stdout") &&
-        (rank->err_path != NULL || silent[1]) &&
+        !print_tail(page, rank->out_path, "stdout") && (rank->err_path != NULL || silent[1]) &&
         (rank->out_path != NULL || silent[0]))
         jr_buf_str(page->out, "  it wrote nothing to stdout and stderr\n");
 }
@@ -367,29 +351,26 @@ static bool holds_something(const struct jr_page *page, const char *path)
     return tail.len > 0;
 }
 
-const char *jr_print_log(const struct jr_page *page,
-                         const struct jr_plan_rank *rank)
+const char *jr_print_log(const struct jr_page *page, const struct jr_plan_rank *rank)
 {
     if (holds_something(page, rank->err_path))
         return rank->err_path;
     return holds_something(page, rank->out_path) ? rank->out_path : NULL;
 }
 
-/* The first rank that was stopped and died by something else; the count of all
- * if there is none. */
+/* The first rank that was stopped and died by something else; the count of all if there is none. */
 static size_t find_crashed(const struct jr_page *page)
 {
     size_t i = 0;
-    while (i < page->report->count &&
-           (page->report->ranks[i].state != JR_RANK_STOPPED ||
-            !jr_words_crashed(&page->outcome->ranks[i])))
+    while (i < page->report->count && (page->report->ranks[i].state != JR_RANK_STOPPED ||
+                                       !jr_words_crashed(&page->outcome->ranks[i])))
         i++;
     return i;
 }
 
 /* " (SIGTERM; rank 6 needed SIGKILL; rank 2 died by SIGSEGV)" */
-static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
-                              size_t first, size_t count)
+static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page, size_t first,
+                              size_t count)
 {
     (void)first;
     (void)count;
@@ -399,8 +380,7 @@ static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
     for (size_t i = 0; signal == 0 && i < page->report->count; i++)
         if (page->report->ranks[i].state == JR_RANK_STOPPED)
             signal = page->outcome->ranks[i].stopped_with;
-    size_t needed = add_group(&killed, page,
-                              &(struct group){JR_RANK_STOPPED, KILLED}, NULL);
+    size_t needed = add_group(&killed, page, &(struct group){JR_RANK_STOPPED, KILLED}, NULL);
     size_t crashed = find_crashed(page);
     if (signal == 0 && needed == 0)
         return;
@@ -416,8 +396,7 @@ static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
 }
 
 /* ": exited with code 1", for several with the number of the first. */
-static void add_first_end(struct jr_buf *out, const struct jr_page *page,
-                          size_t i, size_t count)
+static void add_first_end(struct jr_buf *out, const struct jr_page *page, size_t i, size_t count)
 {
     const char *error = page->report->ranks[i].error;
     jr_buf_str(out, ": ");
@@ -429,8 +408,7 @@ static void add_first_end(struct jr_buf *out, const struct jr_page *page,
         jr_words_rank_end(out, &page->outcome->ranks[i]);
 }
 
-static void add_reason(struct jr_buf *out, const struct jr_page *page, size_t i,
-                       size_t count)
+static void add_reason(struct jr_buf *out, const struct jr_page *page, size_t i, size_t count)
 {
     const char *reason = page->report->ranks[i].reason;
     if (reason == NULL)
@@ -442,8 +420,8 @@ static void add_reason(struct jr_buf *out, const struct jr_page *page, size_t i,
 }
 
 /* " its checkpoint: its steps of this attempt, up to step 57, are lost" */
-static void add_lost_steps(struct jr_buf *out, const struct jr_page *page,
-                           size_t first, size_t count)
+static void add_lost_steps(struct jr_buf *out, const struct jr_page *page, size_t first,
+                           size_t count)
 {
     const struct jr_progress *progress = page->outcome->progress;
     const char *whose = count == 1 ? "its" : "their";
@@ -451,35 +429,27 @@ static void add_lost_steps(struct jr_buf *out, const struct jr_page *page,
     jr_buf_printf(out, " %s checkpoint", whose);
     if (progress == NULL || !progress->job.any)
         return;
-    jr_buf_printf(
-        out, ": %s steps of this attempt, up to step %" PRId64 ", are lost",
-        whose, progress->job.best);
+    jr_buf_printf(out, ": %s steps of this attempt, up to step %" PRId64 ", are lost", whose,
+                  progress->job.best);
 }
 
 struct kind {
     struct group group;
     const char *text;
-    void (*detail)(struct jr_buf *out, const struct jr_page *page, size_t first,
-                   size_t count);
+    void (*detail)(struct jr_buf *out, const struct jr_page *page, size_t first, size_t count);
 };
 
 /* How those had ended that had by the first failure. */
 static const struct kind early_kinds[] = {
-    {{JR_RANK_INCOMPLETE, EARLY},
-     "had ended with 0 without delivering",
-     add_reason},
+    {{JR_RANK_INCOMPLETE, EARLY}, "had ended with 0 without delivering", add_reason},
     {{JR_RANK_SUCCEEDED, EARLY}, "had ended with 0", NULL},
 };
 
 /* The ends in the order in which they are printed. */
 static const struct kind kinds[] = {
     {{JR_RANK_STOPPED, ALL}, "stopped by jobrun", add_stopped_ranks},
-    {{JR_RANK_AFTER_FIRST_FAILURE, ALL},
-     "failed after the first failure",
-     add_first_end},
-    {{JR_RANK_INCOMPLETE, NOT_EARLY},
-     "ended with 0 but did not deliver",
-     add_reason},
+    {{JR_RANK_AFTER_FIRST_FAILURE, ALL}, "failed after the first failure", add_first_end},
+    {{JR_RANK_INCOMPLETE, NOT_EARLY}, "ended with 0 but did not deliver", add_reason},
     {{JR_RANK_NOT_STARTED, ALL}, "not started", NULL},
     {{JR_RANK_YIELDED, CUT_OFF}, "preempted before", add_lost_steps},
     {{JR_RANK_YIELDED, NOT_CUT_OFF}, "stopped for the deadline", NULL},
@@ -487,16 +457,16 @@ static const struct kind kinds[] = {
 };
 
 /* Print a line for each kind that there is, with the label before the first. */
-static void print_kinds(const struct jr_page *page, const char *label,
-                        const struct kind *list, size_t count)
+static void print_kinds(const struct jr_page *page, const char *label, const struct kind *list,
+                        size_t count)
 {
     for (const struct kind *kind = list; kind < list + count; kind++) {
         JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
         size_t first = 0, ranks = add_group(&set, page, &kind->group, &first);
         if (ranks == 0)
             continue;
-        jr_buf_printf(page->out, "  %-*s%s %s", label == NULL ? 0 : 12,
-                      label == NULL ? "" : label, set.data, kind->text);
+        jr_buf_printf(page->out, "  %-*s%s %s", label == NULL ? 0 : 12, label == NULL ? "" : label,
+                      set.data, kind->text);
         if (kind->detail != NULL)
             kind->detail(page->out, page, first, ranks);
         jr_buf_char(page->out, '\n');
@@ -506,8 +476,7 @@ static void print_kinds(const struct jr_page *page, const char *label,
 
 void jr_print_early(const struct jr_page *page)
 {
-    print_kinds(page, "by then:", early_kinds,
-                sizeof early_kinds / sizeof *early_kinds);
+    print_kinds(page, "by then:", early_kinds, sizeof early_kinds / sizeof *early_kinds);
 }
 
 void jr_print_others(const struct jr_page *page, const char *label)

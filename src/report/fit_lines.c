@@ -17,9 +17,8 @@ enum {
 /* The bytes of a colour at the beginning of a text; 0: there is none. */
 static size_t colour_length(const char *text, size_t len)
 {
-    const char *end = len > 1 && text[0] == '\033' && text[1] == '['
-                          ? memchr(text, 'm', len)
-                          : NULL;
+    const char *end =
+        len > 1 && text[0] == '\033' && text[1] == '[' ? memchr(text, 'm', len) : NULL;
     return end == NULL ? 0 : (size_t)(end + 1 - text);
 }
 
@@ -30,10 +29,9 @@ struct break_search {
     bool begun;                /* no blank before this is a place */
 };
 
-/* Note what the byte at `at` is for breaking. Returns the bytes of the
- * character or colour that begins there. */
-static size_t note_place(struct break_search *search, const char *line,
-                         size_t len, size_t at)
+/* Note what the byte at `at` is for breaking. Returns the bytes of the character or colour that
+ * begins there. */
+static size_t note_place(struct break_search *search, const char *line, size_t len, size_t at)
 {
     uint32_t point;
     size_t colour = colour_length(line + at, len - at);
@@ -61,8 +59,8 @@ static size_t place_of(const struct break_search *search, size_t len)
     return search->blank > 0 ? search->blank : len;
 }
 
-/* How many bytes of a line go onto one of `room` columns; all if it fits, or if
- * it cannot be broken. */
+/* How many bytes of a line go onto one of `room` columns; all if it fits, or if it cannot be
+ * broken. */
 static size_t fitting_part(const char *line, size_t len, size_t room)
 {
     struct break_search search = {0};
@@ -74,8 +72,7 @@ static size_t fitting_part(const char *line, size_t len, size_t room)
     return len;
 }
 
-static void fit_line(struct jr_buf *out, const char *line, size_t len,
-                     size_t width)
+static void fit_line(struct jr_buf *out, const char *line, size_t len, size_t width)
 {
     size_t room = width;
     if (strncmp(line, QUOTED, strlen(QUOTED)) == 0) {

@@ -55,25 +55,22 @@ struct tails {
     bool blind;                 /* not every addition is notified */
     bool live;                  /* more may come */
     struct jr_live_ranks ranks; /* while it is followed; no run_fd: unknown */
-    size_t apart;        /* of those, whose logs it was said are elsewhere */
-    bool named;          /* more than one file: headings */
-    bool prefixed;       /* or lines with the rank before them */
-    uint32_t last_lines; /* with which to begin; UINT32_MAX: all */
-    uint32_t attempt;    /* whose files are the last ones here */
-    size_t per_attempt;  /* files */
-    int error; /* errno of the printing; EPIPE: the reader went away */
+    size_t apart;               /* of those, whose logs it was said are elsewhere */
+    bool named;                 /* more than one file: headings */
+    bool prefixed;              /* or lines with the rank before them */
+    uint32_t last_lines;        /* with which to begin; UINT32_MAX: all */
+    uint32_t attempt;           /* whose files are the last ones here */
+    size_t per_attempt;         /* files */
+    int error;                  /* errno of the printing; EPIPE: the reader went away */
 };
 
 static void add_tail(struct tails *tails, uint32_t rank, const char *path)
 {
     if (path == NULL)
         return;
-    struct tail *tail = jr_arena_push(&tails->arena, &tails->items,
-                                      &tails->count, sizeof *tail);
+    struct tail *tail = jr_arena_push(&tails->arena, &tails->items, &tails->count, sizeof *tail);
     if (tail != NULL)
-        *tail = (struct tail){.path = jr_arena_strdup(&tails->arena, path),
-                              .rank = rank,
-                              .fd = -1};
+        *tail = (struct tail){.path = jr_arena_strdup(&tails->arena, path), .rank = rank, .fd = -1};
 }
 
 /* The files of the ranks that were asked for. */
@@ -119,16 +116,15 @@ static void print_tail_heading(struct tails *tails, const struct tail *tail)
     if (!tails->named || tails->last == tail)
         return;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    jr_buf_printf(&line, "%s==> %s/%s <==\n", tails->last != NULL ? "\n" : "",
-                  tails->run_dir, tail->path);
+    jr_buf_printf(&line, "%s==> %s/%s <==\n", tails->last != NULL ? "\n" : "", tails->run_dir,
+                  tail->path);
     emit_bytes(tails, line.data, line.len);
     tails->last = tail;
 }
 
 /* The first `len` bytes of the rest: as a terminal may have them, if it is one.
  */
-static void show_tail_line(struct tails *tails, struct tail *tail, size_t len,
-                           const char *end)
+static void show_tail_line(struct tails *tails, struct tail *tail, size_t len, const char *end)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     size_t shown = len;
@@ -146,8 +142,7 @@ static void show_tail_line(struct tails *tails, struct tail *tail, size_t len,
         emit_bytes(tails, out.data, out.len);
 }
 
-static void show_tail_lines(struct tails *tails, struct tail *tail,
-                            const char *bytes, size_t len)
+static void show_tail_lines(struct tails *tails, struct tail *tail, const char *bytes, size_t len)
 {
     struct jr_buf *rest = &tail->rest;
     for (const char *line; len > 0; rest->len = 0) {
@@ -156,8 +151,7 @@ static void show_tail_lines(struct tails *tails, struct tail *tail,
         jr_buf_add(rest, bytes, size);
         if (rest->failed || (line == NULL && rest->len < LINE_MOST))
             return;
-        show_tail_line(tails, tail, rest->len,
-                       line == NULL && !tails->prefixed ? "" : "\n");
+        show_tail_line(tails, tail, rest->len, line == NULL && !tails->prefixed ? "" : "\n");
         bytes += size + (line != NULL);
         len -= size + (line != NULL);
     }
@@ -185,8 +179,7 @@ static int open_rank_log(const struct tails *tails, const struct tail *tail)
 {
     struct stat st;
     JR_CLOSE int fd =
-        jr_open_beneath(tails->run_fd, tail->path,
-                        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+        jr_open_beneath(tails->run_fd, tail->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return -1;
     return jr_steal_fd(&fd);
@@ -204,8 +197,7 @@ static void begin_tail(struct tails *tails, struct tail *tail)
     (void)jr_log_gap_find(tail->fd, &tail->gap);
 }
 
-static void put_tail_bytes(struct tails *tails, struct tail *tail,
-                           const char *bytes, size_t len)
+static void put_tail_bytes(struct tails *tails, struct tail *tail, const char *bytes, size_t len)
 {
     print_tail_heading(tails, tail);
     tail->last = bytes[len - 1];
@@ -220,15 +212,14 @@ static void copy_new_bytes(struct tails *tails, struct tail *tail)
 {
     char bytes[65536];
     ssize_t n;
-    while (tails->error == 0 &&
-           (n = pread(tail->fd, bytes, sizeof bytes, (off_t)tail->at)) > 0) {
+    while (tails->error == 0 && (n = pread(tail->fd, bytes, sizeof bytes, (off_t)tail->at)) > 0) {
         tail->at += (uint64_t)n;
         put_tail_bytes(tails, tail, bytes, (size_t)n);
     }
 }
 
-/* A log that outgrew its limit is another file now, which lacks more of the
- * stream: go on in it where we are in the stream, or at what it lacks. */
+/* A log that outgrew its limit is another file now, which lacks more of the stream: go on in it
+ * where we are in the stream, or at what it lacks. */
 static bool switch_to_new_file(struct tails *tails, struct tail *tail)
 {
     struct stat held, there;
@@ -273,8 +264,7 @@ static void add_attempts(struct tails *tails)
 {
     char folder[32];
     while (tails->view->attempt == NULL) {
-        (void)snprintf(folder, sizeof folder, "attempt_%" PRIu32,
-                       tails->attempt + 1);
+        (void)snprintf(folder, sizeof folder, "attempt_%" PRIu32, tails->attempt + 1);
         if (jr_access(tails->run_fd, folder, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             return;
         tails->attempt++;
@@ -283,21 +273,19 @@ static void add_attempts(struct tails *tails)
             const struct tail *first = &tails->items[i];
             const char *rest = strchr(first->path, '/');
             if (rest != NULL)
-                add_tail(tails, first->rank,
-                         jr_arena_printf(&tails->arena, "%s%s", folder, rest));
+                add_tail(tails, first->rank, jr_arena_printf(&tails->arena, "%s%s", folder, rest));
         }
     }
 }
 
-static void watch_log_folder(struct tails *tails, const char *path,
-                             uint32_t events)
+static void watch_log_folder(struct tails *tails, const char *path, uint32_t events)
 {
     if (inotify_add_watch(tails->watch_fd, path, events) < 0 && errno != ENOENT)
         tails->blind = true;
 }
 
-/* Watch the `levels` folders above the path, the outer ones first: what is made
- * in one that is watched tells, and what was made before can be watched. */
+/* Watch the `levels` folders above the path, the outer ones first: what is made in one that is
+ * watched tells, and what was made before can be watched. */
 static void watch_folders_above(struct tails *tails, char *path, int levels)
 {
     char *slash = strrchr(path, '/');
@@ -309,8 +297,8 @@ static void watch_folders_above(struct tails *tails, char *path, int levels)
     *slash = '/';
 }
 
-/* Watch the folders: that of each file for what is written there, and those
- * above it for what has yet to be made. Watching one twice is harmless. */
+/* Watch the folders: that of each file for what is written there, and those above it for what has
+ * yet to be made. Watching one twice is harmless. */
 static void watch_tails(struct tails *tails)
 {
     watch_log_folder(tails, tails->run_dir, IN_CREATE | IN_MOVED_TO);
@@ -331,8 +319,7 @@ static size_t name_apart_ranks(struct jr_buf *out, const struct tails *tails)
     uint32_t *ranks = calloc(live->count + 1, sizeof *ranks);
     size_t count = 0;
     for (size_t i = 0; ranks != NULL && i < live->count; i++)
-        if (live->items[i].apart &&
-            jr_set_has(tails->view->ranks, live->items[i].rank))
+        if (live->items[i].apart && jr_set_has(tails->view->ranks, live->items[i].rank))
             ranks[count++] = live->items[i].rank;
     jr_set_print(out, ranks, count);
     free(ranks);
@@ -374,8 +361,8 @@ static bool are_results_there(const struct tails *tails)
     return true;
 }
 
-/* The run whose jobrun is to be waited for; of a run in parts, one of them. A
- * run elsewhere cannot be waited for, and may still write. */
+/* The run whose jobrun is to be waited for; of a run in parts, one of them. A run elsewhere cannot
+ * be waited for, and may still write. */
 static void watch_run(struct tails *tails)
 {
     struct jr_live live;
@@ -383,8 +370,7 @@ static void watch_run(struct tails *tails)
     tails->live = false;
     if (jr_live_open(&live, tails->log_dir, tails->id, NULL) != 0)
         return;
-    tails->live = live.standing == JR_STANDING_RUNNING ||
-                  live.standing == JR_STANDING_ELSEWHERE;
+    tails->live = live.standing == JR_STANDING_RUNNING || live.standing == JR_STANDING_ELSEWHERE;
     tails->held = live.held;
     live.held = JR_HOLD_NONE;
     jr_live_close(&live);
@@ -401,8 +387,7 @@ static void wait_for_more(struct tails *tails)
         tails->error = errno == EINTR ? 0 : errno;
         return;
     }
-    if (fds[0].revents != 0 &&
-        read(tails->watch_fd, events, sizeof events) < 0 && errno != EAGAIN)
+    if (fds[0].revents != 0 && read(tails->watch_fd, events, sizeof events) < 0 && errno != EAGAIN)
         tails->error = errno;
     if (tails->held.pid != 0 && jr_hold_has_ended(&tails->held))
         watch_run(tails);
@@ -412,8 +397,7 @@ static void wait_for_more(struct tails *tails)
 static void follow_tails(struct tails *tails)
 {
     tails->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (jr_live_ranks_open(&tails->ranks, tails->log_dir, tails->id, 0, NULL) !=
-        0)
+    if (jr_live_ranks_open(&tails->ranks, tails->log_dir, tails->id, 0, NULL) != 0)
         tails->ranks.run_fd = -1;
     for (bool last = false; !last && tails->error == 0;) {
         add_attempts(tails);
@@ -432,8 +416,7 @@ static void follow_tails(struct tails *tails)
 static void end_tail(struct tails *tails, struct tail *tail)
 {
     if (tail->rest.len > 0)
-        show_tail_line(tails, tail, tail->rest.len,
-                       tails->prefixed ? "\n" : "");
+        show_tail_line(tails, tail, tail->rest.len, tails->prefixed ? "\n" : "");
     jr_buf_release(&tail->rest);
     if (tail->fd >= 0)
         (void)close(tail->fd);
@@ -451,8 +434,7 @@ static void close_tails(struct tails *tails)
 static int print_tails(struct tails *tails, struct jr_error *err)
 {
     bool follow = tails->view->follow;
-    JR_CLOSE int run_fd =
-        jr_record_folder_open(tails->log_dir, tails->id, NULL);
+    JR_CLOSE int run_fd = jr_record_folder_open(tails->log_dir, tails->id, NULL);
     tails->run_fd = run_fd;
     if (follow)
         follow_tails(tails);
@@ -461,17 +443,15 @@ static int print_tails(struct tails *tails, struct jr_error *err)
     bool lost = follow && tails->error == 0 && !are_results_there(tails);
     close_tails(tails);
     if (tails->error != 0 && tails->error != EPIPE)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "cannot print: %s",
-                            strerror(tails->error));
+        return jr_error_set(err, JR_STATUS_LAUNCH, "cannot print: %s", strerror(tails->error));
     if (lost)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s has ended, and left no results",
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s has ended, and left no results",
                             tails->run_dir);
     return 0;
 }
 
-int jr_logs_print(int out_fd, const char *log_dir, const char *id,
-                  const struct jr_logs_view *view, struct jr_error *err)
+int jr_logs_print(int out_fd, const char *log_dir, const char *id, const struct jr_logs_view *view,
+                  struct jr_error *err)
 {
     struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
     if (jr_record_logs_load(&logs, log_dir, id, view->attempt, err) != 0)
@@ -489,8 +469,7 @@ int jr_logs_print(int out_fd, const char *log_dir, const char *id,
         .last_lines = view->tail == NULL ? UINT32_MAX : *view->tail,
     };
     tails.run_dir = jr_arena_printf(&tails.arena, "%s/%s", log_dir, id);
-    tails.events =
-        jr_arena_printf(&tails.arena, "%s/%s/events.jsonl", log_dir, id);
+    tails.events = jr_arena_printf(&tails.arena, "%s/%s/events.jsonl", log_dir, id);
     int failed = choose_tails(&tails, &logs, err);
     if (failed == 0 && tails.count > 0) {
         watch_run(&tails);

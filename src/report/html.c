@@ -52,8 +52,7 @@ static void add_path(struct jr_buf *out, const char *path)
     }
 }
 
-void jr_html_link(struct jr_buf *out, const char *base, const char *path,
-                  const char *label)
+void jr_html_link(struct jr_buf *out, const char *base, const char *path, const char *label)
 {
     jr_buf_str(out, "<a href=\"");
     add_path(out, base);
@@ -66,8 +65,7 @@ void jr_html_link(struct jr_buf *out, const char *base, const char *path,
 
 enum { PLOT_WIDTH = 160, PLOT_HEIGHT = 24, PLOT_MARGIN = 3 };
 
-void jr_html_plot(struct jr_buf *out, const char *label, const double *values,
-                  size_t count)
+void jr_html_plot(struct jr_buf *out, const char *label, const double *values, size_t count)
 {
     double min = INFINITY, max = -INFINITY;
     for (size_t i = 0; i < count; i++) {
@@ -85,8 +83,7 @@ void jr_html_plot(struct jr_buf *out, const char *label, const double *values,
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
             jr_buf_printf(out, "M%.1f %.1fh.1",
-                          PLOT_MARGIN +
-                              wide * ((double)i + 0.5) / (double)count,
+                          PLOT_MARGIN + wide * ((double)i + 0.5) / (double)count,
                           PLOT_MARGIN + high * (max - values[i]) / (max - min));
     jr_buf_str(out, "\"/></svg>");
 }

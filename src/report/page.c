@@ -46,8 +46,7 @@ void jr_html_page_bytes(const struct jr_html_page *html, uint64_t bytes)
     jr_buf_str(html->out, "</td>");
 }
 
-void jr_html_page_open(const struct jr_html_page *html, const char *id,
-                       const char *title)
+void jr_html_page_open(const struct jr_html_page *html, const char *id, const char *title)
 {
     jr_buf_printf(html->out,
                   "<section id=\"%s\" aria-labelledby=\"%s-title\">\n"
@@ -74,8 +73,7 @@ const char *jr_html_page_state(enum jr_rank_state state)
     return words[state];
 }
 
-static struct jr_page make_page(const struct jr_html_page *html,
-                                struct jr_buf *out)
+static struct jr_page make_page(const struct jr_html_page *html, struct jr_buf *out)
 {
     const struct jr_loaded_run *loaded = html->loaded;
     return (struct jr_page){
@@ -90,8 +88,7 @@ static struct jr_page make_page(const struct jr_html_page *html,
 }
 
 /* One of the facts below the title. */
-static void add_fact(const struct jr_html_page *html, const char *name,
-                     const char *text)
+static void add_fact(const struct jr_html_page *html, const char *name, const char *text)
 {
     if (text == NULL || *text == '\0')
         return;
@@ -107,12 +104,10 @@ static void add_world_shape(struct jr_buf *out, const struct jr_plan *plan)
     for (int axis = JR_AXIS_COUNT - 1; axis >= 0; axis--) {
         if (plan->axis_size[axis] < 2)
             continue;
-        jr_buf_printf(out, "%s%s %u", before, jr_words_axis(axis),
-                      plan->axis_size[axis]);
+        jr_buf_printf(out, "%s%s %u", before, jr_words_axis(axis), plan->axis_size[axis]);
         before = " × ";
     }
-    jr_buf_printf(out, " on %u node%s", plan->nodes,
-                  plan->nodes == 1 ? "" : "s");
+    jr_buf_printf(out, " on %u node%s", plan->nodes, plan->nodes == 1 ? "" : "s");
 }
 
 static void add_facts(const struct jr_html_page *html)
@@ -136,18 +131,16 @@ static void add_facts(const struct jr_html_page *html)
     jr_buf_str(html->out, "</dl>\n");
 }
 
-void jr_html_page_head(struct jr_buf *out, const char *title,
-                       const char *status)
+void jr_html_page_head(struct jr_buf *out, const char *title, const char *status)
 {
     jr_buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
                     "<meta charset=\"utf-8\">\n"
-                    "<meta name=\"viewport\" content=\"width=device-width, "
-                    "initial-scale=1\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
                     "<meta name=\"generator\" content=\"jobrun\">\n<title>");
     jr_html_text(out, title);
-    jr_buf_printf(out, ": %s</title>\n<style>\n%s%s</style>\n</head>\n", status,
-                  JR_SHEET_PAGE, JR_SHEET_MARKS);
+    jr_buf_printf(out, ": %s</title>\n<style>\n%s%s</style>\n</head>\n", status, JR_SHEET_PAGE,
+                  JR_SHEET_MARKS);
 }
 
 static void add_head(const struct jr_html_page *html)
@@ -158,8 +151,7 @@ static void add_head(const struct jr_html_page *html)
     struct jr_page page = make_page(html, &verdict);
     jr_print_headline(&page);
     jr_html_page_head(html->out, name, status);
-    jr_buf_str(html->out, "<body>\n<header>\n<p class=\"kind\">jobrun report"
-                          "</p>\n<h1>");
+    jr_buf_str(html->out, "<body>\n<header>\n<p class=\"kind\">jobrun report</p>\n<h1>");
     jr_html_text(html->out, name == NULL ? "run" : name);
     jr_buf_printf(html->out, "</h1>\n<p class=\"verdict %s\">", status);
     jr_html_escape(html->out, verdict.data, verdict.len);
@@ -181,8 +173,7 @@ static void add_account(const struct jr_html_page *html)
     jr_buf_str(html->out, "</pre>\n");
     if (html->loaded->report.causes_count > 0) {
         size_t i = html->loaded->report.causes[0];
-        const struct jr_plan_rank *rank =
-            &html->loaded->plan.ranks[html->loaded->plan.first + i];
+        const struct jr_plan_rank *rank = &html->loaded->plan.ranks[html->loaded->plan.first + i];
         const char *log = jr_print_log(&page, rank);
         if (log != NULL && *log != '/') {
             jr_buf_str(html->out, "<p>");
@@ -193,12 +184,10 @@ static void add_account(const struct jr_html_page *html)
     jr_html_page_close(html);
 }
 
-static void add_place_number(const struct jr_html_page *html,
-                             const json_t *number)
+static void add_place_number(const struct jr_html_page *html, const json_t *number)
 {
     if (json_is_integer(number))
-        jr_buf_printf(html->out, ":%lld",
-                      (long long)json_integer_value(number));
+        jr_buf_printf(html->out, ":%lld", (long long)json_integer_value(number));
 }
 
 /* "train.yaml:3:12", "--set:7", or where else the value is from. */
@@ -207,8 +196,7 @@ static void add_source(const struct jr_html_page *html, const json_t *row)
     const char *file = jr_json_get_str(row, "file");
     const char *detail = jr_json_get_str(row, "detail");
     jr_buf_str(html->out, "<td>");
-    jr_html_text(html->out,
-                 file != NULL ? file : jr_json_get_str(row, "origin"));
+    jr_html_text(html->out, file != NULL ? file : jr_json_get_str(row, "origin"));
     add_place_number(html, json_object_get(row, "line"));
     add_place_number(html, json_object_get(row, "column"));
     if (detail != NULL)
@@ -224,11 +212,10 @@ static void add_origin(const struct jr_html_page *html)
     if (json_array_size(rows) == 0)
         return;
     jr_html_page_open(html, "origin", "Where each value came from");
-    jr_buf_str(html->out,
-               "<div class=\"wide\"><table>\n<caption>The spec as it was "
-               "resolved</caption>\n<thead><tr><th scope=\"col\">field</th>"
-               "<th scope=\"col\">value</th><th scope=\"col\">from</th>"
-               "<th scope=\"col\">rule</th></tr></thead>\n<tbody>\n");
+    jr_buf_str(html->out, "<div class=\"wide\"><table>\n<caption>The spec as it was "
+                          "resolved</caption>\n<thead><tr><th scope=\"col\">field</th>"
+                          "<th scope=\"col\">value</th><th scope=\"col\">from</th>"
+                          "<th scope=\"col\">rule</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         jr_buf_str(html->out, "<tr><th scope=\"row\">");
@@ -243,8 +230,7 @@ static void add_origin(const struct jr_html_page *html)
     jr_html_page_close(html);
 }
 
-static void add_origin_row(const struct jr_html_page *html, const char *name,
-                           const char *text)
+static void add_origin_row(const struct jr_html_page *html, const char *name, const char *text)
 {
     if (text == NULL)
         return;
@@ -253,8 +239,7 @@ static void add_origin_row(const struct jr_html_page *html, const char *name,
     jr_buf_str(html->out, "</tr>\n");
 }
 
-static void add_key(const struct jr_html_page *html, const char *name,
-                    const char *key)
+static void add_key(const struct jr_html_page *html, const char *name, const char *key)
 {
     add_origin_row(html, name, jr_json_get_str(html->run, key));
 }
@@ -290,8 +275,7 @@ static void add_command_row(const struct jr_html_page *html)
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < json_array_size(argv); i++) {
         const char *word = json_string_value(json_array_get(argv, i));
-        jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ",
-                      word == NULL ? "" : word);
+        jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ", word == NULL ? "" : word);
     }
     add_origin_row(html, "command", text.data);
 }
@@ -346,8 +330,7 @@ static void add_files(const struct jr_html_page *html)
         {"spec.yaml", "the spec as it was read"},
         {"resolved.yaml", "the spec as it was run"},
         {"explain.json", "where each of its values came from"},
-        {"plan.json",
-         "what jobrun planned to start, with the environment of each rank"},
+        {"plan.json", "what jobrun planned to start, with the environment of each rank"},
         {"events.jsonl", "the events of the run, one per line"},
         {"results.json", "the outcome and the result of each rank"},
         {"metrics.jsonl", "the steps and metrics, one line per point"},
@@ -387,24 +370,20 @@ static void add_document(const struct jr_html_page *html)
     jr_buf_str(html->out, "</main>\n</body>\n</html>\n");
 }
 
-static int load_page_results(struct jr_loaded_run *loaded, int fd,
-                             const char *log_dir, const char *id,
-                             const char *name, struct jr_error *err)
+static int load_page_results(struct jr_loaded_run *loaded, int fd, const char *log_dir,
+                             const char *id, const char *name, struct jr_error *err)
 {
     json_t *head = jr_record_folder_head(fd, "results.json");
-    bool there = head != NULL ||
-                 jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    bool there = head != NULL || jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     json_decref(head);
     if (!there)
-        return jr_error_set(
-            err, JR_STATUS_LAUNCH,
-            "%s has no results (jobrun show %s shows its state)", name, name);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%s has no results (jobrun show %s shows its state)", name, name);
     return jr_loaded_run_load(loaded, fd, "results.json", log_dir, id, err);
 }
 
 int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
-                     const struct jr_record_report_view *look,
-                     struct jr_error *err)
+                     const struct jr_record_report_view *look, struct jr_error *err)
 {
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     struct jr_loaded_run loaded;
@@ -435,6 +414,5 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
     json_decref(explain);
     json_decref(run);
     jr_loaded_run_release(&loaded);
-    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                       : 0;
+    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }

@@ -61,15 +61,13 @@ static size_t count_field(const struct jr_judgement *report, const char *name)
     return count;
 }
 
-static void add_field_table(const struct jr_html_page *html,
-                            const struct fields *fields)
+static void add_field_table(const struct jr_html_page *html, const struct fields *fields)
 {
     const struct jr_judgement *report = &html->loaded->report;
-    jr_buf_str(html->out,
-               "<div class=\"wide\"><table>\n<caption>What the ranks delivered"
-               "</caption>\n<thead><tr><th scope=\"col\">field</th>"
-               "<th scope=\"col\" class=\"n\">ranks</th><th scope=\"col\">value"
-               "</th><th scope=\"col\">by rank</th></tr></thead>\n<tbody>\n");
+    jr_buf_str(html->out, "<div class=\"wide\"><table>\n<caption>What the ranks delivered"
+                          "</caption>\n<thead><tr><th scope=\"col\">field</th>"
+                          "<th scope=\"col\" class=\"n\">ranks</th><th scope=\"col\">value"
+                          "</th><th scope=\"col\">by rank</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < fields->count; i++) {
         JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT;
         jr_print_field(&value, report, fields->names[i]);
@@ -84,9 +82,7 @@ static void add_field_table(const struct jr_html_page *html,
     }
     jr_buf_str(html->out, "</tbody>\n</table></div>\n");
     if (fields->left_out > 0)
-        jr_buf_str(
-            html->out,
-            "<p>Not all fields are shown; results.json has all of them.</p>\n");
+        jr_buf_str(html->out, "<p>Not all fields are shown; results.json has all of them.</p>\n");
 }
 
 static void add_value_cell(const struct jr_html_page *html, const json_t *value)
@@ -99,12 +95,10 @@ static void add_value_cell(const struct jr_html_page *html, const json_t *value)
     jr_html_page_cell(html, text.data);
 }
 
-static void add_result_row(const struct jr_html_page *html,
-                           const struct fields *fields, size_t i)
+static void add_result_row(const struct jr_html_page *html, const struct fields *fields, size_t i)
 {
     const json_t *result = html->loaded->report.ranks[i].result;
-    jr_buf_printf(html->out, "<tr><th scope=\"row\">%u</th>",
-                  html->loaded->plan.ranks[i].rank);
+    jr_buf_printf(html->out, "<tr><th scope=\"row\">%u</th>", html->loaded->plan.ranks[i].rank);
     if (fields->count == 0)
         add_value_cell(html, result);
     for (size_t f = 0; f < fields->count && f < MOST_COLUMNS; f++)
@@ -113,8 +107,7 @@ static void add_result_row(const struct jr_html_page *html,
 }
 
 /* Each rank's own values: asked for, where there are many. */
-static void add_result_table(const struct jr_html_page *html,
-                             const struct fields *fields)
+static void add_result_table(const struct jr_html_page *html, const struct fields *fields)
 {
     const struct jr_judgement *report = &html->loaded->report;
     jr_buf_printf(html->out,
@@ -179,8 +172,7 @@ static int compare_reals_at(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void add_usage(const struct jr_html_page *html,
-                      const struct usage *usage)
+static void add_usage(const struct jr_html_page *html, const struct usage *usage)
 {
     const struct jr_loaded_run *loaded = html->loaded;
     size_t count = 0, most = 0;
@@ -201,8 +193,7 @@ static void add_usage(const struct jr_html_page *html,
     usage->cell(html, (uint64_t)sorted[0]);
     usage->cell(html, (uint64_t)sorted[count / 2]);
     usage->cell(html, (uint64_t)sorted[count - 1]);
-    jr_buf_printf(html->out, "<td class=\"n\">%u</td><td>",
-                  loaded->plan.ranks[most].rank);
+    jr_buf_printf(html->out, "<td class=\"n\">%u</td><td>", loaded->plan.ranks[most].rank);
     jr_html_plot(html->out, usage->name, values, loaded->plan.count);
     jr_buf_str(html->out, "</td></tr>\n");
 }
@@ -217,13 +208,11 @@ void jr_html_page_usage(const struct jr_html_page *html)
     if (html->loaded->plan.count == 0)
         return;
     jr_html_page_open(html, "usage", "Resources");
-    jr_buf_str(html->out,
-               "<div class=\"wide\"><table>\n<caption>What the ranks used"
-               "</caption>\n<thead><tr><td></td><th scope=\"col\" class=\"n\">"
-               "least</th><th scope=\"col\" class=\"n\">median</th>"
-               "<th scope=\"col\" class=\"n\">most</th><th scope=\"col\" "
-               "class=\"n\">by rank</th><th scope=\"col\">all ranks</th></tr>"
-               "</thead>\n<tbody>\n");
+    jr_buf_str(html->out, "<div class=\"wide\"><table>\n<caption>What the ranks "
+                          "used</caption>\n<thead><tr><td></td><th scope=\"col\" "
+                          "class=\"n\">least</th><th scope=\"col\" class=\"n\">median</th><th "
+                          "scope=\"col\" class=\"n\">most</th><th scope=\"col\" class=\"n\">by "
+                          "rank</th><th scope=\"col\">all ranks</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < sizeof usages / sizeof *usages; i++)
         add_usage(html, &usages[i]);
     jr_buf_str(html->out, "</tbody>\n</table></div>\n");

@@ -35,10 +35,7 @@ static struct chart make_chart(const struct jr_html_page *html)
     while (plan->count / chart.per_row > MOST_ROWS)
         chart.per_row++;
     chart.rows = (plan->count + chart.per_row - 1) / chart.per_row;
-    chart.height = chart.rows <= 24    ? 18
-                   : chart.rows <= 64  ? 10
-                   : chart.rows <= 128 ? 5
-                                       : 1;
+    chart.height = chart.rows <= 24 ? 18 : chart.rows <= 64 ? 10 : chart.rows <= 128 ? 5 : 1;
     for (size_t i = 0; i < html->timeline.span_count; i++) {
         chart.heard = chart.heard || html->timeline.spans[i].heard >= 0;
         chart.again = chart.again || !html->timeline.spans[i].last;
@@ -52,19 +49,15 @@ static double percent_of_width(const struct chart *chart, double at)
     return part < 0 ? 0 : part > 100 ? 100 : part;
 }
 
-/* What became of the rank in this life: the last one is judged, of the earlier
- * ones nothing is known but that the job was started again. */
-static const char *life_class(const struct chart *chart,
-                              const struct jr_stretch *life, uint32_t i)
+/* What became of the rank in this life: the last one is judged, of the earlier ones nothing is
+ * known but that the job was started again. */
+static const char *life_class(const struct chart *chart, const struct jr_stretch *life, uint32_t i)
 {
-    return life->last
-               ? jr_rank_state_word(chart->html->loaded->report.ranks[i].state)
-               : "earlier";
+    return life->last ? jr_rank_state_word(chart->html->loaded->report.ranks[i].state) : "earlier";
 }
 
-static void add_life_bar(const struct chart *chart,
-                         const struct jr_stretch *life, const char *class,
-                         uint32_t y)
+static void add_life_bar(const struct chart *chart, const struct jr_stretch *life,
+                         const char *class, uint32_t y)
 {
     struct jr_buf *out = chart->html->out;
     bool failed = strcmp(class, "failed") == 0;
@@ -74,23 +67,19 @@ static void add_life_bar(const struct chart *chart,
     double wide = percent_of_width(chart, end) - x;
     if (failed && thick < LEAST_FAILED)
         thick = LEAST_FAILED;
-    jr_buf_printf(out,
-                  "<rect class=\"%s\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" "
-                  "height=\"%u\"/>",
+    jr_buf_printf(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" height=\"%u\"/>",
                   class, x, y, wide < 0.15 ? 0.15 : wide, thick);
     if (life->heard >= 0 && chart->height > 4)
         jr_buf_printf(out,
-                      "<rect class=\"heard\" x=\"%.2f%%\" y=\"%u\" width=\"2\" "
-                      "height=\"%u\"/>",
+                      "<rect class=\"heard\" x=\"%.2f%%\" y=\"%u\" width=\"2\" height=\"%u\"/>",
                       percent_of_width(chart, life->heard), y, thick);
     if (failed)
-        jr_buf_printf(out,
-                      "<text class=\"mark\" x=\"%.2f%%\" y=\"%u\">✕</text>",
+        jr_buf_printf(out, "<text class=\"mark\" x=\"%.2f%%\" y=\"%u\">✕</text>",
                       percent_of_width(chart, end), y + (thick + 9) / 2);
 }
 
-/* Where the rank is among those of the plan, which may lack some: nodes that
- * are not here. The count of them: nowhere. */
+/* Where the rank is among those of the plan, which may lack some: nodes that are not here. The
+ * count of them: nowhere. */
 static uint32_t rank_index(const struct chart *chart, uint32_t rank)
 {
     const struct jr_plan *plan = &chart->html->loaded->plan;
@@ -115,8 +104,7 @@ static void add_lives(const struct chart *chart, bool failed)
             continue;
         const char *class = life_class(chart, life, i);
         if ((strcmp(class, "failed") == 0) == failed)
-            add_life_bar(chart, life, class,
-                         i / chart->per_row * chart->height);
+            add_life_bar(chart, life, class, i / chart->per_row * chart->height);
     }
 }
 
@@ -124,14 +112,11 @@ static void add_labels(const struct chart *chart)
 {
     struct jr_buf *out = chart->html->out;
     uint32_t step = (LABEL_HEIGHT + chart->height - 1) / chart->height;
-    jr_buf_printf(out,
-                  "<svg class=\"labels\" width=\"64\" height=\"%u\" "
-                  "aria-hidden=\"true\">",
+    jr_buf_printf(out, "<svg class=\"labels\" width=\"64\" height=\"%u\" aria-hidden=\"true\">",
                   chart->rows * chart->height + LABEL_HEIGHT);
     for (uint32_t row = 0; row < chart->rows; row += step)
-        jr_buf_printf(
-            out, "<text x=\"58\" y=\"%u\">%u</text>", row * chart->height + 11,
-            chart->html->loaded->plan.ranks[row * chart->per_row].rank);
+        jr_buf_printf(out, "<text x=\"58\" y=\"%u\">%u</text>", row * chart->height + 11,
+                      chart->html->loaded->plan.ranks[row * chart->per_row].rank);
     jr_buf_str(out, "</svg>");
 }
 
@@ -159,10 +144,10 @@ static void add_ticks(const struct chart *chart)
 /* The states that ranks ended in, as the legend of the colours. */
 static void add_legend(const struct jr_html_page *html)
 {
-    static const enum jr_rank_state order[] = {
-        JR_RANK_FAILED,   JR_RANK_AFTER_FIRST_FAILURE, JR_RANK_INCOMPLETE,
-        JR_RANK_STOPPED,  JR_RANK_NOT_STARTED,         JR_RANK_YIELDED,
-        JR_RANK_SUCCEEDED};
+    static const enum jr_rank_state order[] = {JR_RANK_FAILED,      JR_RANK_AFTER_FIRST_FAILURE,
+                                               JR_RANK_INCOMPLETE,  JR_RANK_STOPPED,
+                                               JR_RANK_NOT_STARTED, JR_RANK_YIELDED,
+                                               JR_RANK_SUCCEEDED};
     const struct jr_loaded_run *loaded = html->loaded;
     JR_FREE uint32_t *ranks = calloc(loaded->plan.count + 1, sizeof *ranks);
     jr_buf_str(html->out, "<ul class=\"legend\">\n");
@@ -173,8 +158,7 @@ static void add_legend(const struct jr_html_page *html)
                 ranks[count++] = loaded->plan.ranks[i].rank;
         if (count == 0)
             continue;
-        jr_buf_printf(html->out, "<li><i class=\"%s\"></i>%s: ",
-                      jr_rank_state_word(order[k]),
+        jr_buf_printf(html->out, "<li><i class=\"%s\"></i>%s: ", jr_rank_state_word(order[k]),
                       jr_html_page_state(order[k]));
         jr_words_ranks(html->out, ranks, count);
         jr_buf_str(html->out, "</li>\n");
@@ -195,8 +179,7 @@ static void add_chart(const struct chart *chart)
     add_ticks(chart);
     add_lives(chart, false);
     add_lives(chart, true);
-    jr_buf_str(out, "</svg></div>\n<figcaption>One bar for each rank, from its "
-                    "start to its end");
+    jr_buf_str(out, "</svg></div>\n<figcaption>One bar for each rank, from its start to its end");
     if (chart->per_row > 1)
         jr_buf_printf(out, ", %u ranks in a row", chart->per_row);
     if (chart->heard && chart->height > 4)
@@ -213,20 +196,15 @@ static void add_chart(const struct chart *chart)
 static void add_moments(const struct jr_html_page *html)
 {
     const struct jr_timeline *timeline = &html->timeline;
-    size_t skip = timeline->moment_count > MOST_LISTED
-                      ? timeline->moment_count - MOST_LISTED
-                      : 0;
+    size_t skip = timeline->moment_count > MOST_LISTED ? timeline->moment_count - MOST_LISTED : 0;
     if (timeline->moment_count == 0)
         return;
-    jr_buf_str(html->out, "<table>\n<caption>What jobrun did, after the first "
-                          "start");
+    jr_buf_str(html->out, "<table>\n<caption>What jobrun did, after the first start");
     if (skip > 0)
-        jr_buf_printf(html->out, " (the last %d of %zu)", MOST_LISTED,
-                      timeline->moment_count);
-    jr_buf_str(html->out,
-               "</caption>\n<thead><tr><th scope=\"col\">after</th>"
-               "<th scope=\"col\">event</th><th scope=\"col\">details"
-               "</th></tr></thead>\n<tbody>\n");
+        jr_buf_printf(html->out, " (the last %d of %zu)", MOST_LISTED, timeline->moment_count);
+    jr_buf_str(html->out, "</caption>\n<thead><tr><th scope=\"col\">after</th>"
+                          "<th scope=\"col\">event</th><th scope=\"col\">details"
+                          "</th></tr></thead>\n<tbody>\n");
     for (size_t i = skip; i < timeline->moment_count; i++) {
         const struct jr_moment *moment = &timeline->moments[i];
         jr_buf_str(html->out, "<tr>");

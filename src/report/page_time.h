@@ -1,5 +1,4 @@
-/* A part of the HTML report: when each rank ran, drawn, and what happened, as a
- * list. */
+/* A part of the HTML report: when each rank ran, drawn, and what happened, as a list. */
 #ifndef JR_PAGE_TIME_H
 #define JR_PAGE_TIME_H
 

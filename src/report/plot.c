@@ -15,8 +15,7 @@ double jr_plot_part(double value, double low, double high)
     return range > 0 ? (value / 2 - low / 2) / range : 0.5;
 }
 
-/* 1, 2 or 5 times a power of ten: the step of about WANTED ticks; 0: there are
- * none. */
+/* 1, 2 or 5 times a power of ten: the step of about WANTED ticks; 0: there are none. */
 static double tick_step(double low, double high)
 {
     double raw = (high - low) / WANTED, power = 1;
@@ -27,15 +26,11 @@ static double tick_step(double low, double high)
     while (power > raw)
         power /= 10;
     double times = raw / power;
-    double step = power * (times < 1.5   ? 1
-                           : times < 3.5 ? 2
-                           : times < 7.5 ? 5
-                                         : 10);
+    double step = power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
     return isnormal(step) ? step : 0;
 }
 
-size_t jr_plot_ticks(double ret[static JR_PLOT_TICKS], double low, double high,
-                     double least)
+size_t jr_plot_ticks(double ret[static JR_PLOT_TICKS], double low, double high, double least)
 {
     double step = tick_step(low, high);
     size_t count = 0;
@@ -46,8 +41,7 @@ size_t jr_plot_ticks(double ret[static JR_PLOT_TICKS], double low, double high,
     int64_t first = round ? (int64_t)(low / step) : 0;
     if (round && (double)first * step < low)
         first++;
-    while (round && count < JR_PLOT_TICKS &&
-           (double)(first + (int64_t)count) * step <= high) {
+    while (round && count < JR_PLOT_TICKS && (double)(first + (int64_t)count) * step <= high) {
         ret[count] = (double)(first + (int64_t)count) * step;
         count++;
     }
@@ -61,10 +55,10 @@ size_t jr_plot_ticks(double ret[static JR_PLOT_TICKS], double low, double high,
 double jr_plot_time_step(double width)
 {
     enum { MOST = 6, MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
-    static const double steps[] = {
-        1,      2,          5,          10,          20,          30,
-        MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 20 * MINUTE, 30 * MINUTE,
-        HOUR,   2 * HOUR,   3 * HOUR,   6 * HOUR,    12 * HOUR,   DAY};
+    static const double steps[] = {1,           2,           5,          10,         20,
+                                   30,          MINUTE,      2 * MINUTE, 5 * MINUTE, 10 * MINUTE,
+                                   20 * MINUTE, 30 * MINUTE, HOUR,       2 * HOUR,   3 * HOUR,
+                                   6 * HOUR,    12 * HOUR,   DAY};
     double step = 1;
     while (width / step <= 1.5 && step > 1e-9)
         step /= 10;
@@ -93,41 +87,33 @@ void jr_plot_value_axis(struct jr_buf *out, double low, double high)
 {
     double ticks[JR_PLOT_TICKS];
     size_t count = jr_plot_ticks(ticks, low, high, 0);
-    jr_buf_printf(out,
-                  "<svg class=\"labels\" width=\"64\" height=\"%d\" "
-                  "aria-hidden=\"true\">",
+    jr_buf_printf(out, "<svg class=\"labels\" width=\"64\" height=\"%d\" aria-hidden=\"true\">",
                   JR_PLOT_HEIGHT + JR_PLOT_LABELS);
     for (size_t i = 0; i < count; i++) {
         jr_buf_printf(out, "<text x=\"58\" y=\"%.1f\">",
-                      4 + JR_PLOT_HEIGHT *
-                              (1 - jr_plot_part(ticks[i], low, high)));
+                      4 + JR_PLOT_HEIGHT * (1 - jr_plot_part(ticks[i], low, high)));
         jr_plot_number(out, ticks[i], high - low);
         jr_buf_str(out, "</text>");
     }
     jr_buf_str(out, "</svg>");
 }
 
-void jr_plot_open(struct jr_buf *out, const char *label, double low,
-                  double high)
+void jr_plot_open(struct jr_buf *out, const char *label, double low, double high)
 {
     double ticks[JR_PLOT_TICKS];
     size_t count = jr_plot_ticks(ticks, low, high, 0);
-    jr_buf_printf(out,
-                  "<svg class=\"bars\" height=\"%d\" role=\"img\" "
-                  "aria-label=\"%s\">",
+    jr_buf_printf(out, "<svg class=\"bars\" height=\"%d\" role=\"img\" aria-label=\"%s\">",
                   JR_PLOT_HEIGHT + JR_PLOT_LABELS, label);
     for (size_t i = 0; i < count; i++) {
         double y = JR_PLOT_HEIGHT * (1 - jr_plot_part(ticks[i], low, high));
-        jr_buf_printf(
-            out, "<line x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>", y, y);
+        jr_buf_printf(out, "<line x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>", y, y);
     }
 }
 
 void jr_plot_tick(struct jr_buf *out, double part)
 {
-    jr_buf_printf(out,
-                  "<line x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%d\" y2=\"%d\"/>",
-                  100 * part, 100 * part, JR_PLOT_HEIGHT, JR_PLOT_HEIGHT + 4);
+    jr_buf_printf(out, "<line x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%d\" y2=\"%d\"/>", 100 * part,
+                  100 * part, JR_PLOT_HEIGHT, JR_PLOT_HEIGHT + 4);
 }
 
 void jr_plot_label(struct jr_buf *out, double part, const char *text)

@@ -13,19 +13,18 @@
 
 #include "base/banned.h"
 
-/* The other screen, no cursor, and no new line at the right edge (xterm's
- * control sequences, DECSET 1049, 25 and 7). */
+/* The other screen, no cursor, and no new line at the right edge (xterm's control sequences, DECSET
+ * 1049, 25 and 7). */
 #define TAKE  "\033[?1049h\033[?25l\033[?7l\033[2J"
 #define CLEAR "\033[2J"
 #define GIVE  "\033[?7h\033[?25h\033[?1049l"
 
 enum { LINES = 24, COLUMNS = 80, PATIENCE_MS = 1000 };
 
-/* Write what the terminal takes within a second: one that is paused, or whose
- * other end is not read, holds nothing up. What is cut off is drawn again with
- * the next frame. False once the terminal has gone. */
-static bool write_screen(const struct jr_screen *screen, const char *bytes,
-                         size_t len)
+/* Write what the terminal takes within a second: one that is paused, or whose other end is not
+ * read, holds nothing up. What is cut off is drawn again with the next frame. False once the
+ * terminal has gone. */
+static bool write_screen(const struct jr_screen *screen, const char *bytes, size_t len)
 {
     struct pollfd fds[] = {{.fd = screen->out, .events = POLLOUT},
                            {.fd = screen->signals, .events = POLLIN}};
@@ -33,8 +32,7 @@ static bool write_screen(const struct jr_screen *screen, const char *bytes,
         ssize_t written = write(screen->out, bytes, len);
         if (written < 0 && errno != EAGAIN && errno != EINTR)
             return false;
-        if (written < 0 &&
-            (poll(fds, 2, PATIENCE_MS) <= 0 || fds[1].revents != 0))
+        if (written < 0 && (poll(fds, 2, PATIENCE_MS) <= 0 || fds[1].revents != 0))
             return true;
         bytes += written > 0 ? written : 0;
         len -= written > 0 ? (size_t)written : 0;
@@ -42,12 +40,11 @@ static bool write_screen(const struct jr_screen *screen, const char *bytes,
     return true;
 }
 
-/* A process in the background is stopped here until it is in the foreground
- * (SIGTTOU), as the terminal is not its own. */
+/* A process in the background is stopped here until it is in the foreground (SIGTTOU), as the
+ * terminal is not its own. */
 static void take_terminal(struct jr_screen *screen)
 {
-    screen->raw =
-        screen->in >= 0 && tcgetattr(screen->in, &screen->before) == 0;
+    screen->raw = screen->in >= 0 && tcgetattr(screen->in, &screen->before) == 0;
     if (screen->raw) {
         struct termios raw = screen->before;
         raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
@@ -70,8 +67,8 @@ static void give_terminal(struct jr_screen *screen)
     screen->taken = false;
 }
 
-/* All but those that are ignored, and those by which the terminal stops a
- * process that is not in its foreground. */
+/* All but those that are ignored, and those by which the terminal stops a process that is not in
+ * its foreground. */
 static void fill_blocked(sigset_t *ret)
 {
     (void)sigfillset(ret);
@@ -79,14 +76,13 @@ static void fill_blocked(sigset_t *ret)
     (void)sigdelset(ret, SIGTTOU);
     for (int signal = 1; signal <= SIGRTMAX; signal++) {
         struct sigaction action;
-        if (sigaction(signal, NULL, &action) == 0 &&
-            action.sa_handler == SIG_IGN)
+        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
             (void)sigdelset(ret, signal);
     }
 }
 
-/* The terminal once more, so that it does not block: the descriptor that we
- * were given is shared with the shell. */
+/* The terminal once more, so that it does not block: the descriptor that we were given is shared
+ * with the shell. */
 static int open_own(int fd)
 {
     char path[64];
@@ -126,8 +122,7 @@ void jr_screen_close(struct jr_screen *screen)
 struct jr_screen_size jr_screen_size(const struct jr_screen *screen)
 {
     struct winsize window = {0};
-    if (ioctl(screen->out, TIOCGWINSZ, &window) != 0 || window.ws_row == 0 ||
-        window.ws_col == 0)
+    if (ioctl(screen->out, TIOCGWINSZ, &window) != 0 || window.ws_row == 0 || window.ws_col == 0)
         return (struct jr_screen_size){LINES, COLUMNS};
     return (struct jr_screen_size){window.ws_row, window.ws_col};
 }
@@ -157,8 +152,8 @@ static void stop_beside_terminal(struct jr_screen *screen, int signal)
     take_terminal(screen);
 }
 
-static enum jr_screen_event take_screen_signal(struct jr_screen *screen,
-                                               int signal, int *ret_signal)
+static enum jr_screen_event take_screen_signal(struct jr_screen *screen, int signal,
+                                               int *ret_signal)
 {
     switch (signal) {
     case SIGWINCH:
@@ -180,25 +175,20 @@ static enum jr_screen_event take_screen_signal(struct jr_screen *screen,
     }
 }
 
-enum jr_screen_event jr_screen_signals(struct jr_screen *screen,
-                                       int *ret_signal)
+enum jr_screen_event jr_screen_signals(struct jr_screen *screen, int *ret_signal)
 {
     struct signalfd_siginfo info;
     enum jr_screen_event event = JR_SCREEN_NOTHING;
-    while (event != JR_SCREEN_DIE &&
-           read(screen->signals, &info, sizeof info) == sizeof info) {
-        enum jr_screen_event next =
-            take_screen_signal(screen, (int)info.ssi_signo, ret_signal);
+    while (event != JR_SCREEN_DIE && read(screen->signals, &info, sizeof info) == sizeof info) {
+        enum jr_screen_event next = take_screen_signal(screen, (int)info.ssi_signo, ret_signal);
         event = next != JR_SCREEN_NOTHING ? next : event;
     }
     return event;
 }
 
-/* One line, cut at the edge; the rest of what stood there is erased. What
- * reaches the edge leaves nothing to erase, and the cursor on its last
- * character. */
-static void add_screen_line(struct jr_buf *out, const char *line, size_t len,
-                            unsigned columns)
+/* One line, cut at the edge; the rest of what stood there is erased. What reaches the edge leaves
+ * nothing to erase, and the cursor on its last character. */
+static void add_screen_line(struct jr_buf *out, const char *line, size_t len, unsigned columns)
 {
     size_t kept = jr_utf8_fit(line, len, columns);
     jr_buf_add(out, line, kept);

@@ -1,8 +1,7 @@
 /*
- * A terminal that is taken over for a while: its other screen, without cursor,
- * echo and line editing, and given back however the program ends. While it is
- * open, all signals that could end or stop the process are blocked and read
- * from a descriptor, so that none comes between.
+ * A terminal that is taken over for a while: its other screen, without cursor, echo and line
+ * editing, and given back however the program ends. While it is open, all signals that could end or
+ * stop the process are blocked and read from a descriptor, so that none comes between.
  */
 #ifndef JR_SCREEN_H
 #define JR_SCREEN_H
@@ -34,29 +33,27 @@ struct jr_screen_size {
     unsigned lines, columns;
 };
 
-/* Take the terminals `out` and, if that is one, `in`. False with errno if they
- * or the signals cannot be had. */
+/* Take the terminals `out` and, if that is one, `in`. False with errno if they or the signals
+ * cannot be had. */
 bool jr_screen_open(struct jr_screen *ret, int in, int out);
 
-/* Give them back, and unblock the signals. A screen that is not open stays as
- * it is. */
+/* Give them back, and unblock the signals. A screen that is not open stays as it is. */
 void jr_screen_close(struct jr_screen *screen);
 
 /* Its size now; 24 lines of 80 columns where it does not say. */
 struct jr_screen_size jr_screen_size(const struct jr_screen *screen);
 
-/* Read the keys that were typed. The length; 0: there are none, and once the
- * terminal has gone there never will be. */
+/* Read the keys that were typed. The length; 0: there are none, and once the terminal has gone
+ * there never will be. */
 size_t jr_screen_keys(struct jr_screen *screen, char *ret, size_t size);
 
 /* Read the signals that came. A stop gives the terminal back, stops the
  * process, and takes it again when the process continues. For DIE,
  * *ret_signal is the signal to raise after jr_screen_close. */
-enum jr_screen_event jr_screen_signals(struct jr_screen *screen,
-                                       int *ret_signal);
+enum jr_screen_event jr_screen_signals(struct jr_screen *screen, int *ret_signal);
 
-/* Draw `text` from the upper left corner, in lines that fit, and erase what was
- * there before. False if it cannot be written. */
+/* Draw `text` from the upper left corner, in lines that fit, and erase what was there before. False
+ * if it cannot be written. */
 bool jr_screen_draw(const struct jr_screen *screen, const struct jr_buf *text);
 
 #endif

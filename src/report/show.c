@@ -30,8 +30,8 @@
 
 enum { SHOWN_RANKS = 16 };
 
-static void show_results(struct jr_buf *out, const struct jr_loaded_run *loaded,
-                         int fd, const struct jr_record_view *view)
+static void show_results(struct jr_buf *out, const struct jr_loaded_run *loaded, int fd,
+                         const struct jr_record_view *view)
 {
     struct jr_page page = {
         .out = out,
@@ -47,16 +47,14 @@ static void show_results(struct jr_buf *out, const struct jr_loaded_run *loaded,
     jr_print_page(&page);
 }
 
-static void add_escaped(struct jr_buf *out, const json_t *object,
-                        const char *key)
+static void add_escaped(struct jr_buf *out, const json_t *object, const char *key)
 {
     const char *text = jr_json_get_str(object, key);
     if (text != NULL)
         jr_buf_safe(out, text);
 }
 
-/* The code of a run in a work tree; or that its record is damaged, which says
- * so. */
+/* The code of a run in a work tree; or that its record is damaged, which says so. */
 static void show_code(struct jr_buf *out, int fd)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -68,8 +66,7 @@ static void show_code(struct jr_buf *out, int fd)
         jr_buf_safe(out, err.text);
         jr_buf_char(out, '\n');
     }
-    if (jr_record_code_read(&code, &arena, run) &&
-        (code.tree != NULL || code.problem != NULL)) {
+    if (jr_record_code_read(&code, &arena, run) && (code.tree != NULL || code.problem != NULL)) {
         jr_buf_str(out, "  code: ");
         jr_record_code_print(out, &code);
         jr_buf_char(out, '\n');
@@ -78,25 +75,23 @@ static void show_code(struct jr_buf *out, int fd)
     jr_arena_release(&arena);
 }
 
-/* Between two attempts, as the last event says: what has failed, and how long
- * it is until all ranks start again. */
+/* Between two attempts, as the last event says: what has failed, and how long it is until all ranks
+ * start again. */
 static void show_pause(struct jr_buf *out, int fd)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_run_file_tail(&line, fd, "events.jsonl", 1);
     struct jr_event event;
-    if (!jr_event_read(&event, line.data, line.len) ||
-        event.name != JR_EVENT_ATTEMPT_FAILED)
+    if (!jr_event_read(&event, line.data, line.len) || event.name != JR_EVENT_ATTEMPT_FAILED)
         return;
     double ago = ((double)jr_clock_ns() - (double)event.ns) / 1e9;
     double left = (double)event.wait_ms / 1e3 - ago;
-    jr_buf_printf(out, "\n  attempt %u failed; attempt %u starts ",
-                  event.attempt, event.attempt + 1);
+    jr_buf_printf(out, "\n  attempt %u failed; attempt %u starts ", event.attempt,
+                  event.attempt + 1);
     jr_buf_printf(out, left > 0.5 ? "in %.0f s" : "now", left);
 }
 
-static void add_standing(struct jr_buf *out, const json_t *run,
-                         const char *standing)
+static void add_standing(struct jr_buf *out, const json_t *run, const char *standing)
 {
     double started = jr_json_get_real(run, "started");
     double now = (double)jr_clock_wall_ns() / 1e9;
@@ -108,18 +103,16 @@ static void add_standing(struct jr_buf *out, const json_t *run,
 }
 
 /* A run in parts, of which some go on. */
-static void show_run_parts(struct jr_buf *out, const json_t *run,
-                           const char *run_dir, int fd)
+static void show_run_parts(struct jr_buf *out, const json_t *run, const char *run_dir, int fd)
 {
     const char *name = strrchr(run_dir, '/');
-    const struct jr_node_mismatch_view look = {
-        "  ", name == NULL ? run_dir : name + 1, run_dir, NULL};
+    const struct jr_node_mismatch_view look = {"  ", name == NULL ? run_dir : name + 1, run_dir,
+                                               NULL};
     struct jr_multinode parts;
     jr_multinode_find(&parts, fd);
     json_t *nodes = jr_multinode_nodes(fd, &parts);
     add_standing(out, run, jr_record_folder_standing(run));
-    jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count,
-                  json_array_size(nodes));
+    jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count, json_array_size(nodes));
     jr_multinode_print(out, nodes, look.before);
     jr_node_mismatch_print(out, nodes, &look);
     jr_buf_str(out, "  ");
@@ -144,8 +137,7 @@ static const char *unfinished_standing(const json_t *run, int fd)
     const char *standing = jr_record_folder_standing(run);
     bool lost = strcmp(standing, "lost") == 0;
     /* Its other process is about to complete it. */
-    return lost && jr_record_folder_companion(fd, run) != 0 ? "running"
-                                                            : standing;
+    return lost && jr_record_folder_companion(fd, run) != 0 ? "running" : standing;
 }
 
 /* How far it is. */
@@ -175,8 +167,7 @@ static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
         if (rank->pid == 0)
             jr_buf_str(out, "not started");
         else
-            jr_buf_printf(out, "pid %d%s", (int)rank->pid,
-                          rank->ended ? ", ended" : "");
+            jr_buf_printf(out, "pid %d%s", (int)rank->pid, rank->ended ? ", ended" : "");
     }
     if (live.count > shown)
         jr_buf_printf(out, "\n  and %zu more (jobrun top)", live.count - shown);
@@ -184,8 +175,8 @@ static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
 }
 
 /* A run without results: it is running, or its jobrun is gone. */
-static void show_unfinished(struct jr_buf *out, const json_t *run,
-                            const char *log_dir, const char *id, int fd)
+static void show_unfinished(struct jr_buf *out, const json_t *run, const char *log_dir,
+                            const char *id, int fd)
 {
     const char *standing = unfinished_standing(run, fd);
     add_standing(out, run, standing);
@@ -200,8 +191,7 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     else if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");
     if (jr_record_folder_is_contained(run))
-        jr_buf_str(out, ", in another PID namespace (a container); it can be "
-                        "seen only from there");
+        jr_buf_str(out, ", in another PID namespace (a container); it can be seen only from there");
     if (strcmp(standing, "running") == 0) {
         show_suspended(out, run);
         show_pause(out, fd);
@@ -218,8 +208,8 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
 /* Whether a run that has ended has results, which cannot be read. */
 static bool has_lost_results(const json_t *run, const struct jr_error *why)
 {
-    return jr_json_get_str(run, "status") != NULL &&
-           json_object_get(run, "part") == NULL && why->sys != ENOENT;
+    return jr_json_get_str(run, "status") != NULL && json_object_get(run, "part") == NULL &&
+           why->sys != ENOENT;
 }
 
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
@@ -227,14 +217,12 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
 {
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT, name = JR_BUF_INIT;
-    if (fd < 0 ||
-        jr_record_folder_results(&name, fd, id, view->attempt, err) != 0)
+    if (fd < 0 || jr_record_folder_results(&name, fd, id, view->attempt, err) != 0)
         return -1;
     jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
     struct jr_loaded_run loaded;
     struct jr_error missing = {0};
-    if (!run_dir.failed && jr_loaded_run_load(&loaded, fd, name.data, log_dir,
-                                              id, &missing) == 0) {
+    if (!run_dir.failed && jr_loaded_run_load(&loaded, fd, name.data, log_dir, id, &missing) == 0) {
         show_results(out, &loaded, fd, view);
         show_code(out, fd);
         jr_loaded_run_release(&loaded);
@@ -264,14 +252,12 @@ static void add_printed_json(struct jr_buf *out, json_t *json)
 }
 
 /* What is known of a run that has no results. */
-static int add_live(struct jr_buf *out, int fd, const char *log_dir,
-                    const char *id, struct jr_error *err)
+static int add_live(struct jr_buf *out, int fd, const char *log_dir, const char *id,
+                    struct jr_error *err)
 {
     json_t *run = jr_record_folder_json(fd, "run.json", err);
-    json_t *live = run == NULL
-                       ? NULL
-                       : jr_live_results(log_dir, id, run,
-                                         unfinished_standing(run, fd), err);
+    json_t *live =
+        run == NULL ? NULL : jr_live_results(log_dir, id, run, unfinished_standing(run, fd), err);
     if (live != NULL)
         add_printed_json(out, live);
     json_decref(run);
@@ -301,8 +287,7 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
 }
 
 /* The file of one stream: results say its path, a plan how it goes there. */
-static char *log_path(struct jr_arena *arena, const json_t *rank,
-                      const char *stream)
+static char *log_path(struct jr_arena *arena, const json_t *rank, const char *stream)
 {
     const json_t *value = json_object_get(rank, stream);
     if (json_is_object(value))
@@ -335,18 +320,15 @@ static void add_ends(struct jr_record_logs *logs, int fd)
     struct jr_multinode parts;
     jr_multinode_find(&parts, fd);
     for (size_t i = 0; i < parts.count; i++)
-        jr_strv_push(
-            &ends, arena,
-            jr_arena_printf(arena, JR_NODE_DIR "/%s", parts.nodes[i], name));
+        jr_strv_push(&ends, arena, jr_arena_printf(arena, JR_NODE_DIR "/%s", parts.nodes[i], name));
     if (parts.count == 0)
         jr_strv_push(&ends, arena, jr_arena_strdup(arena, name));
     jr_multinode_release(&parts);
     logs->ends = ends.items;
 }
 
-int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
-                        const char *id, const uint32_t *attempt,
-                        struct jr_error *err)
+int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir, const char *id,
+                        const uint32_t *attempt, struct jr_error *err)
 {
     struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
@@ -373,8 +355,7 @@ int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
 }
 
 /* Append the ranks of the list: "0-3". */
-static void add_rank_numbers(struct jr_buf *out,
-                             const struct jr_record_logs *logs)
+static void add_rank_numbers(struct jr_buf *out, const struct jr_record_logs *logs)
 {
     JR_FREE uint32_t *numbers = calloc(logs->count + 1, sizeof *numbers);
     for (size_t i = 0; numbers != NULL && i < logs->count; i++)
@@ -383,8 +364,8 @@ static void add_rank_numbers(struct jr_buf *out,
         jr_set_print(out, numbers, logs->count);
 }
 
-int jr_record_logs_refuse(const struct jr_record_logs *logs,
-                          const struct jr_set *ranks, struct jr_error *err)
+int jr_record_logs_refuse(const struct jr_record_logs *logs, const struct jr_set *ranks,
+                          struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf asked = JR_BUF_INIT, there = JR_BUF_INIT;
     size_t i = 0;
@@ -392,13 +373,10 @@ int jr_record_logs_refuse(const struct jr_record_logs *logs,
         i++;
     jr_set_write(&asked, ranks);
     add_rank_numbers(&there, logs);
-    if (i < logs->count || logs->count == 0 || asked.failed || there.failed ||
-        there.data == NULL)
+    if (i < logs->count || logs->count == 0 || asked.failed || there.failed || there.data == NULL)
         return jr_error_set(err, JR_STATUS_USAGE,
-                            "no such logs: these ranks' output went to the "
-                            "console only");
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "no rank %s in this run: --rank takes %s", asked.data,
+                            "no such logs: these ranks' output went to the console only");
+    return jr_error_set(err, JR_STATUS_USAGE, "no rank %s in this run: --rank takes %s", asked.data,
                         there.data);
 }
 

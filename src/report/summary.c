@@ -30,16 +30,14 @@ static void print_reasons(const struct jr_page *page)
     for (size_t i = 0; i < report->count && shown < MOST_REASONS; i++) {
         if (report->ranks[i].state != JR_RANK_INCOMPLETE)
             continue;
-        jr_buf_printf(page->out, "  rank %-4u ",
-                      jr_plan_of(page->plan, i)->rank);
+        jr_buf_printf(page->out, "  rank %-4u ", jr_plan_of(page->plan, i)->rank);
         jr_print_text(page, report->ranks[i].reason);
         jr_buf_char(page->out, '\n');
         shown++;
     }
     JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
     if (shown < all && jr_print_ranks(&set, page, JR_RANK_INCOMPLETE) > 0)
-        jr_buf_printf(page->out, "  and %zu more; in all %s\n", all - shown,
-                      set.data);
+        jr_buf_printf(page->out, "  and %zu more; in all %s\n", all - shown, set.data);
 }
 
 static void add_errno(const struct jr_page *page, const char *what, int error)
@@ -60,8 +58,7 @@ static void print_log_errors(const struct jr_page *page)
     }
     if (count == 0)
         return;
-    jr_buf_printf(page->out, "  the logs of rank %u",
-                  jr_plan_of(page->plan, first)->rank);
+    jr_buf_printf(page->out, "  the logs of rank %u", jr_plan_of(page->plan, first)->rank);
     if (count > 1)
         jr_buf_printf(page->out, " and %zu more", count - 1);
     add_errno(page, " are incomplete: ", run->ranks[first].log_errno);
@@ -84,10 +81,9 @@ static void print_ended(const struct jr_page *page, const char *before)
     if (count == 0)
         return;
     jr_words_ranks(&set, ranks, count);
-    jr_buf_printf(
-        page->out, "%s%" PRIu64 " process%s that %s left running %s ended\n",
-        before, processes, processes == 1 ? "" : "es",
-        set.failed ? "ranks" : set.data, processes == 1 ? "was" : "were");
+    jr_buf_printf(page->out, "%s%" PRIu64 " process%s that %s left running %s ended\n", before,
+                  processes, processes == 1 ? "" : "es", set.failed ? "ranks" : set.data,
+                  processes == 1 ? "was" : "were");
 }
 
 /* A run that jobrun ended, with the rank that failed before that. */
@@ -95,8 +91,7 @@ static void print_earlier(const struct jr_page *page)
 {
     bool stalled = page->report->stall.attempts > 0;
     if (!stalled && page->report->status != JR_RUN_STOPPED &&
-        page->report->status != JR_RUN_TIMED_OUT &&
-        page->report->status != JR_RUN_HUNG)
+        page->report->status != JR_RUN_TIMED_OUT && page->report->status != JR_RUN_HUNG)
         return;
     jr_buf_str(page->out, stalled ? "  the last:   " : "  before it:  ");
     jr_print_end(page);
@@ -129,16 +124,14 @@ static void print_uninitialized(const struct jr_page *page)
         if (page->outcome->ranks[i].mpi != JR_MPI_PART_ABSENT)
             return;
     jr_buf_printf(page->out,
-                  "  warning: the program needs an MPI library, but no rank "
-                  "called MPI_Init through jobrun: if it computed anything, "
-                  "it did so %zu times over. ",
+                  "  warning: the program needs an MPI library, but no rank called MPI_Init "
+                  "through jobrun: if it computed anything, it did so %zu times over. ",
                   count);
     jr_setting_words(
         page->out,
         "`" JR_SETTING("mpi", "pmi1") "` or `" JR_SETTING(
             "mpi", "pmix") "` makes this an "
-                           "error; set `" JR_SETTING(
-                               "mpi", "none") "` if it is intended\n",
+                           "error; set `" JR_SETTING("mpi", "none") "` if it is intended\n",
         page->plan->no_spec);
 }
 
@@ -165,8 +158,7 @@ static void print_dropped(const struct jr_page *page)
     }
     if (streams > 0)
         jr_buf_printf(page->out,
-                      "  log_limit: %" PRIu64
-                      " bytes left out of the middle of %u log%s; the "
+                      "  log_limit: %" PRIu64 " bytes left out of the middle of %u log%s; the "
                       "beginning and the end are kept\n",
                       bytes, streams, streams == 1 ? "" : "s");
 }
@@ -186,16 +178,13 @@ static void print_matches(const struct jr_page *page)
     if (limited > 0)
         jr_buf_printf(page->out,
                       "  warning: results.pattern took too many steps for "
-                      "%" PRIu64 " lines of %zu rank%s, which did not count as "
-                      "matches\n",
+                      "%" PRIu64 " lines of %zu rank%s, which did not count as matches\n",
                       lines, limited, limited == 1 ? "" : "s");
     if (late > 0)
         jr_buf_printf(page->out,
-                      "  warning: more that matches results.pattern came after "
-                      "the end of rank %u%s, from a process that it had "
-                      "started: it does not count\n",
-                      jr_plan_of(page->plan, last)->rank,
-                      late == 1 ? "" : " and of others");
+                      "  warning: more that matches results.pattern came after the end of rank "
+                      "%u%s, from a process that it had started: it does not count\n",
+                      jr_plan_of(page->plan, last)->rank, late == 1 ? "" : " and of others");
 }
 
 /* How far the job came. */
@@ -214,8 +203,7 @@ static void print_progress(const struct jr_page *page)
 static void print_step_warnings(const struct jr_page *page)
 {
     const struct jr_progress *progress = page->outcome->progress;
-    for (uint32_t i = 0; progress != NULL && i < progress->warnings_count;
-         i++) {
+    for (uint32_t i = 0; progress != NULL && i < progress->warnings_count; i++) {
         const struct jr_step_warning *warning = &progress->warnings[i];
         jr_buf_str(page->out, "  warning: progress: ");
         jr_print_text(page, warning->text);
@@ -230,9 +218,8 @@ static void print_patterns(const struct jr_page *page)
     print_step_warnings(page);
     if (page->outcome->pattern_limits > 0)
         jr_buf_printf(page->out,
-                      "  warning: console.show or console.hide took too many "
-                      "steps for %u lines, which did not count as matches; the "
-                      "files have all lines\n",
+                      "  warning: console.show or console.hide took too many steps for %u lines, "
+                      "which did not count as matches; the files have all lines\n",
                       page->outcome->pattern_limits);
 }
 
@@ -247,8 +234,7 @@ static void print_hang(const struct jr_page *page)
         jr_print_rank(page, report->odd[0]);
     if (report->odd_silent)
         jr_buf_printf(page->out, "  it fell silent before the others\n");
-    for (const struct jr_hang_group *group = report->hang; group != NULL;
-         group = group->next) {
+    for (const struct jr_hang_group *group = report->hang; group != NULL; group = group->next) {
         if (left++ >= MOST_GROUPS)
             continue;
         jr_buf_printf(page->out, "  %-12s", label);
@@ -257,12 +243,10 @@ static void print_hang(const struct jr_page *page)
         label = "";
     }
     if (left > MOST_GROUPS)
-        jr_buf_printf(page->out, "              and %zu more kinds\n",
-                      left - MOST_GROUPS);
+        jr_buf_printf(page->out, "              and %zu more kinds\n", left - MOST_GROUPS);
     if (report->hang != NULL)
         jr_buf_printf(page->out,
-                      "  evidence:   hang.json in the ranks' folders   "
-                      "(jobrun show %s --stacks)\n",
+                      "  evidence:   hang.json in the ranks' folders   (jobrun show %s --stacks)\n",
                       page->run);
 }
 
@@ -270,13 +254,11 @@ static void print_hang(const struct jr_page *page)
 static void print_left_out(const struct jr_page *page, const char *indent)
 {
     const struct jr_judgement *report = page->report;
-    size_t first = report->left_out_count > MOST_ATTEMPTS
-                       ? report->left_out_count - MOST_ATTEMPTS
-                       : 0;
+    size_t first =
+        report->left_out_count > MOST_ATTEMPTS ? report->left_out_count - MOST_ATTEMPTS : 0;
     if (first > 0)
-        jr_buf_printf(page->out,
-                      "%s%zu machines left out, of which the last %d:\n",
-                      indent, report->left_out_count, MOST_ATTEMPTS);
+        jr_buf_printf(page->out, "%s%zu machines left out, of which the last %d:\n", indent,
+                      report->left_out_count, MOST_ATTEMPTS);
     for (size_t i = first; i < report->left_out_count; i++) {
         jr_buf_printf(page->out, "%sleft out: ", indent);
         jr_print_text(page, report->left_out[i].host);
@@ -296,26 +278,23 @@ static void print_attempt(const struct jr_page *page, const char *indent,
     jr_buf_char(page->out, '\n');
 }
 
-/* A line for each earlier attempt, whether there was progress, which failures
- * were injected, and why there was no further attempt. */
+/* A line for each earlier attempt, whether there was progress, which failures were injected, and
+ * why there was no further attempt. */
 static void print_attempts(const struct jr_page *page, const char *indent)
 {
     const struct jr_judgement *report = page->report;
-    size_t first = report->earlier_count > MOST_ATTEMPTS
-                       ? report->earlier_count - MOST_ATTEMPTS
-                       : 0;
+    size_t first =
+        report->earlier_count > MOST_ATTEMPTS ? report->earlier_count - MOST_ATTEMPTS : 0;
     if (first > 0)
-        jr_buf_printf(page->out,
-                      "%s%zu earlier attempts, of which the last %d:\n", indent,
+        jr_buf_printf(page->out, "%s%zu earlier attempts, of which the last %d:\n", indent,
                       report->earlier_count, MOST_ATTEMPTS);
     for (size_t i = first; i < report->earlier_count; i++)
         print_attempt(page, indent, &report->earlier[i]);
     print_left_out(page, indent);
     if (report->idle > 1)
         jr_buf_printf(page->out,
-                      "%sno progress: the last %zu attempts failed the same "
-                      "way, at once\n",
-                      indent, report->idle);
+                      "%sno progress: the last %zu attempts failed the same way, at once\n", indent,
+                      report->idle);
     if (page->plan->inject != NULL) {
         jr_buf_printf(page->out, "%srehearsed with --inject '", indent);
         jr_print_text(page, page->plan->inject);
@@ -358,8 +337,7 @@ static void print_body(const struct jr_page *page)
     print_attempts(page, "  ");
     print_log_errors(page);
     if (page->outcome->console_errno != 0)
-        add_errno(page, "  the console output is incomplete: ",
-                  page->outcome->console_errno);
+        add_errno(page, "  the console output is incomplete: ", page->outcome->console_errno);
     print_ended(page, "  ");
     jr_buf_str(page->out, "  ");
     jr_print_left(page);
@@ -399,8 +377,8 @@ void jr_print_page(const struct jr_page *page)
     jr_print_account(page);
 }
 
-/* By which name the run is found: the newest of its folder, unless it is a cell
- * among those of its sweep. */
+/* By which name the run is found: the newest of its folder, unless it is a cell among those of its
+ * sweep. */
 static const char *name_to_type(const struct jr_plan *plan)
 {
     const char *slash = strrchr(plan->run_dir, '/');
@@ -409,8 +387,7 @@ static const char *name_to_type(const struct jr_plan *plan)
 }
 
 void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
-                        const struct jr_plan *plan,
-                        const struct jr_outcome *outcome, int run_fd,
+                        const struct jr_plan *plan, const struct jr_outcome *outcome, int run_fd,
                         bool color)
 {
     struct jr_page page = {
@@ -436,16 +413,15 @@ static const uint32_t *find_suspect_rank(const struct jr_page *page)
 }
 
 /* Its log; NULL where there is no such rank, or nothing in it. */
-static const char *find_suspect_log(const struct jr_page *page,
-                                    const uint32_t *suspect)
+static const char *find_suspect_log(const struct jr_page *page, const uint32_t *suspect)
 {
     if (suspect == NULL || page->outcome->ranks[*suspect].end == JR_END_START)
         return NULL;
     return jr_print_log(page, jr_plan_of(page->plan, *suspect));
 }
 
-/* The rank whose logs are worth reading if the cause has none: the first that
- * did not deliver, else the first that ran. NULL: there is none. */
+/* The rank whose logs are worth reading if the cause has none: the first that did not deliver, else
+ * the first that ran. NULL: there is none. */
 static const struct jr_plan_rank *rank_to_look_at(const struct jr_page *page)
 {
     const struct jr_plan_rank *found = NULL;
@@ -455,8 +431,7 @@ static const struct jr_plan_rank *rank_to_look_at(const struct jr_page *page)
         bool captured = (rank->out_path != NULL && !end->silent[0]) ||
                         (rank->err_path != NULL && !end->silent[1]);
         bool missed = page->report->ranks[i].state == JR_RANK_INCOMPLETE;
-        if (captured && end->pid != 0 &&
-            (missed || page->report->status != JR_RUN_INCOMPLETE))
+        if (captured && end->pid != 0 && (missed || page->report->status != JR_RUN_INCOMPLETE))
             found = rank;
     }
     return found;
@@ -471,8 +446,8 @@ static void offer_command(const struct jr_page *page, const char *verb)
     jr_words_log_dir(page->out, page->plan->run_dir);
 }
 
-/* What to do next where no log is to be named: of what went wrong, the lines
- * above are all that `show` has. */
+/* What to do next where no log is to be named: of what went wrong, the lines above are all that
+ * `show` has. */
 static void offer_more_commands(const struct jr_page *page)
 {
     bool good = page->report->status == JR_RUN_SUCCEEDED;
@@ -499,9 +474,7 @@ void jr_print_place(const struct jr_page *page)
     jr_buf_char(page->out, '/');
     jr_print_text(page, log);
     size_t width = page->out->len - start;
-    jr_buf_fill(page->out, ' ',
-                width + 3 < COMMAND_COLUMN ? COMMAND_COLUMN - width : 3);
+    jr_buf_fill(page->out, ' ', width + 3 < COMMAND_COLUMN ? COMMAND_COLUMN - width : 3);
     offer_command(page, "logs");
-    jr_buf_printf(page->out, " --rank %u)\n",
-                  jr_plan_of(page->plan, *suspect)->rank);
+    jr_buf_printf(page->out, " --rank %u)\n", jr_plan_of(page->plan, *suspect)->rank);
 }

@@ -1,6 +1,6 @@
 /*
- * The summary for people: what its parts share, and what puts them together.
- * The parts are verdict_text.h and failure_text.h.
+ * The summary for people: what its parts share, and what puts them together. The parts are
+ * verdict_text.h and failure_text.h.
  */
 #ifndef JR_SUMMARY_H
 #define JR_SUMMARY_H
@@ -16,9 +16,8 @@ struct jr_page {
     int run_fd;
     bool color;
     const uint32_t *attempt; /* that was asked for; NULL: none */
-    const char *run; /* what the commands that are offered call the run */
-    const json_t
-        *nodes; /* of a run in parts (multinode.h); NULL: it is whole */
+    const char *run;         /* what the commands that are offered call the run */
+    const json_t *nodes;     /* of a run in parts (multinode.h); NULL: it is whole */
 };
 
 /* Append all of it. */
@@ -30,11 +29,9 @@ void jr_print_account(const struct jr_page *page);
 /* The last line: where to look, and the command that looks there. */
 void jr_print_place(const struct jr_page *page);
 
-/* The few lines that a person reads at the end. `run_fd` is for the last lines
- * of stderr. */
+/* The few lines that a person reads at the end. `run_fd` is for the last lines of stderr. */
 void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
-                        const struct jr_plan *plan,
-                        const struct jr_outcome *outcome, int run_fd,
+                        const struct jr_plan *plan, const struct jr_outcome *outcome, int run_fd,
                         bool color);
 
 #endif

@@ -45,9 +45,8 @@ static uint64_t age_ns(const struct jr_proc *proc)
     return now > began ? now - began : 0;
 }
 
-static void measure_rank(struct jr_top_row *row, const struct jr_proc *all,
-                         size_t count, const struct jr_live_rank *rank,
-                         uint64_t passed_ns)
+static void measure_rank(struct jr_top_row *row, const struct jr_proc *all, size_t count,
+                         const struct jr_live_rank *rank, uint64_t passed_ns)
 {
     size_t family[FAMILY];
     size_t found = jr_proc_family(all, count, rank->pid, family, FAMILY);
@@ -63,9 +62,7 @@ static void measure_rank(struct jr_top_row *row, const struct jr_proc *all,
     row->state = all[family[0]].state;
     row->cpu_ns = cpu;
     row->rss_bytes = rss;
-    row->load = passed_ns == 0 || cpu < before
-                    ? 0
-                    : (double)(cpu - before) / (double)passed_ns;
+    row->load = passed_ns == 0 || cpu < before ? 0 : (double)(cpu - before) / (double)passed_ns;
 }
 
 /* Another attempt may have another plan. */
@@ -86,18 +83,15 @@ static void look_at_progress(struct jr_top *top)
     json_t *object = jr_record_folder_progress(top->live.run_fd);
     const json_t *ranks = json_object_get(object, "ranks");
     jr_progress_free(top->progress);
-    top->progress =
-        object == NULL ? NULL : jr_progress_new((uint32_t)top->live.count);
+    top->progress = object == NULL ? NULL : jr_progress_new((uint32_t)top->live.count);
     if (top->progress != NULL)
         jr_progress_get(top->progress, object);
-    for (size_t n = 0; top->progress != NULL && n < json_array_size(ranks);
-         n++) {
+    for (size_t n = 0; top->progress != NULL && n < json_array_size(ranks); n++) {
         const json_t *row = json_array_get(ranks, n);
         const struct jr_live_rank *rank =
             jr_live_ranks_find(&top->live, jr_json_get_int(row, "rank"));
         if (rank != NULL)
-            jr_progress_get_rank(&top->progress->ranks[rank - top->live.items],
-                                 top->progress, row);
+            jr_progress_get_rank(&top->progress->ranks[rank - top->live.items], top->progress, row);
     }
     json_decref(object);
 }
@@ -114,8 +108,7 @@ void jr_top_look(struct jr_top *top)
     for (size_t i = 0; i < top->count; i++) {
         const struct jr_live_rank *rank = &top->live.items[i];
         struct jr_top_row *row = &top->rows[i];
-        row->lives =
-            all != NULL && jr_live_ranks_lives(&top->live, rank, all, count);
+        row->lives = all != NULL && jr_live_ranks_lives(&top->live, rank, all, count);
         row->silence = jr_live_ranks_silence(&top->live, rank);
         if (row->lives)
             measure_rank(row, all, count, rank, passed);
@@ -132,11 +125,8 @@ struct state_word {
     const char *letters, *word;
 };
 
-static const struct state_word states[] = {{"Tt", "stopped"},
-                                           {"D", "blocked"},
-                                           {"ZXx", "ending"},
-                                           {"R", "running"},
-                                           {"SI", "waiting"}};
+static const struct state_word states[] = {
+    {"Tt", "stopped"}, {"D", "blocked"}, {"ZXx", "ending"}, {"R", "running"}, {"SI", "waiting"}};
 
 enum { STATES = sizeof states / sizeof *states };
 
@@ -149,15 +139,12 @@ static int state_index(char letter)
 }
 
 /* In this order ranks are sorted by state. */
-static int state_weight(const struct jr_live_rank *rank,
-                        const struct jr_top_row *row)
+static int state_weight(const struct jr_live_rank *rank, const struct jr_top_row *row)
 {
     if (row->lives)
         return state_index(row->state);
     if (rank->ended)
-        return rank->signal != 0      ? STATES
-               : rank->exit_code != 0 ? STATES + 1
-                                      : STATES + 2;
+        return rank->signal != 0 ? STATES : rank->exit_code != 0 ? STATES + 1 : STATES + 2;
     return STATES + 3;
 }
 
@@ -166,15 +153,13 @@ static void add_state(struct jr_buf *out, const struct jr_live_rank *rank,
 {
     char word[JR_SIGNAL_NAME];
     if (row->lives)
-        (void)snprintf(word, sizeof word, "%s",
-                       states[state_index(row->state)].word);
+        (void)snprintf(word, sizeof word, "%s", states[state_index(row->state)].word);
     else if (rank->ended && rank->signal != 0)
         jr_signal_name(word, rank->signal);
     else if (rank->ended)
         (void)snprintf(word, sizeof word, "exit %d", rank->exit_code);
     else
-        (void)snprintf(word, sizeof word, "%s",
-                       rank->pid != 0 ? "ended" : "not here");
+        (void)snprintf(word, sizeof word, "%s", rank->pid != 0 ? "ended" : "not here");
     jr_buf_printf(out, "%-10s", word);
 }
 
@@ -200,14 +185,12 @@ static void add_silence_column(struct jr_buf *out, double silence)
 }
 
 /* Where several ranks are watched, the step of each and its rate. */
-static void add_step_column(struct jr_buf *out, const struct jr_top *top,
-                            size_t i)
+static void add_step_column(struct jr_buf *out, const struct jr_top *top, size_t i)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (top->progress == NULL || !top->progress->all)
         return;
-    const struct jr_steps *steps =
-        i < top->progress->count ? &top->progress->ranks[i] : NULL;
+    const struct jr_steps *steps = i < top->progress->count ? &top->progress->ranks[i] : NULL;
     if (steps != NULL && steps->any)
         jr_buf_printf(&text, "%" PRId64, steps->step);
     if (steps != NULL && steps->any && steps->rate > 0)
@@ -231,11 +214,9 @@ static void add_last_line(struct jr_buf *out, const struct jr_live_ranks *live,
 }
 
 /* One line, cut where the columns end; 0: they do not. */
-static void add_cut_line(struct jr_buf *out, const struct jr_buf *line,
-                         unsigned columns)
+static void add_cut_line(struct jr_buf *out, const struct jr_buf *line, unsigned columns)
 {
-    size_t len =
-        columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
+    size_t len = columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
     while (len > 0 && line->data[len - 1] == ' ')
         len--;
     jr_buf_add(out, line->data, len);
@@ -244,24 +225,19 @@ static void add_cut_line(struct jr_buf *out, const struct jr_buf *line,
 
 /* The same, but cut where a part of it ends: at a comma, a semicolon or a gap.
  */
-static void add_cut_parts(struct jr_buf *out, struct jr_buf *line,
-                          unsigned columns)
+static void add_cut_parts(struct jr_buf *out, struct jr_buf *line, unsigned columns)
 {
-    size_t len =
-        columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
+    size_t len = columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
     size_t end = len;
-    while (len < line->len && end > 0 &&
-           strncmp(line->data + end, ", ", 2) != 0 &&
-           strncmp(line->data + end, "; ", 2) != 0 &&
-           strncmp(line->data + end, "  ", 2) != 0)
+    while (len < line->len && end > 0 && strncmp(line->data + end, ", ", 2) != 0 &&
+           strncmp(line->data + end, "; ", 2) != 0 && strncmp(line->data + end, "  ", 2) != 0)
         end--;
     if (end > 0)
         line->len = end;
     add_cut_line(out, line, columns);
 }
 
-static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
-                         unsigned columns)
+static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i, unsigned columns)
 {
     const struct jr_live_rank *rank = &top->live.items[i];
     const struct jr_top_row *row = &top->rows[i];
@@ -269,8 +245,7 @@ static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
     jr_buf_printf(&line, "%6u  ", rank->rank);
     add_state(&line, rank, row);
     if (row->lives) {
-        jr_buf_printf(&line, "%9d  %4.0f %%  ", (int)rank->pid,
-                      row->load * 100);
+        jr_buf_printf(&line, "%9d  %4.0f %%  ", (int)rank->pid, row->load * 100);
         add_size(&line, row->rss_bytes);
     } else {
         jr_buf_printf(&line, "%9s  %6s  %8s", "-", "-", "-");
@@ -327,12 +302,11 @@ static int compare_weights(const void *a, const void *b, void *data)
 static void add_elapsed(struct jr_buf *out, uint64_t ns)
 {
     uint64_t seconds = ns / 1000000000;
-    jr_buf_printf(out, "%" PRIu64 ":%02u:%02u", seconds / 3600,
-                  (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60));
+    jr_buf_printf(out, "%" PRIu64 ":%02u:%02u", seconds / 3600, (unsigned)(seconds / 60 % 60),
+                  (unsigned)(seconds % 60));
 }
 
-static void add_summary(struct jr_buf *out, const struct jr_top *top,
-                        unsigned columns)
+static void add_summary(struct jr_buf *out, const struct jr_top *top, unsigned columns)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     size_t lives = 0;
@@ -349,8 +323,7 @@ static void add_summary(struct jr_buf *out, const struct jr_top *top,
         jr_buf_escaped(&line, top->live.name, strlen(top->live.name));
     jr_buf_str(&line, line.len > 0 ? "  " : "");
     add_elapsed(&line, top->elapsed_ns);
-    jr_buf_printf(&line, "  %zu of %zu ranks live, %.1f CPUs, ", lives,
-                  top->count, load);
+    jr_buf_printf(&line, "  %zu of %zu ranks live, %.1f CPUs, ", lives, top->count, load);
     add_size(&line, rss);
     if (top->progress != NULL && top->progress->job.any) {
         jr_buf_str(&line, "  ");
@@ -360,21 +333,19 @@ static void add_summary(struct jr_buf *out, const struct jr_top *top,
         add_cut_parts(out, &line, columns);
 }
 
-static void add_heading(struct jr_buf *out, const struct jr_top *top,
-                        unsigned columns)
+static void add_heading(struct jr_buf *out, const struct jr_top *top, unsigned columns)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     bool steps = top->progress != NULL && top->progress->all;
-    jr_buf_str(&line, "  rank  state            pid     CPU    memory    "
-                      "silent  ");
+    jr_buf_str(&line, "  rank  state            pid     CPU    memory    silent  ");
     jr_buf_str(&line, steps ? "      step, rate  last line" : "last line");
     if (!line.failed)
         add_cut_line(out, &line, columns);
 }
 
 /* Which ranks are shown, and what may be typed. */
-static void add_footer(struct jr_buf *out, const struct jr_top *top,
-                       const struct jr_top_view *view, enum jr_top_sort sort)
+static void add_footer(struct jr_buf *out, const struct jr_top *top, const struct jr_top_view *view,
+                       enum jr_top_sort sort)
 {
     static const struct {
         char key;
@@ -386,11 +357,10 @@ static void add_footer(struct jr_buf *out, const struct jr_top *top,
     };
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     size_t first = view->page == 0 ? 0 : view->first + 1;
-    jr_buf_printf(&line, "%zu-%zu of %zu, by %s", first,
-                  view->first + view->page, top->count, sorts[sort].word);
+    jr_buf_printf(&line, "%zu-%zu of %zu, by %s", first, view->first + view->page, top->count,
+                  sorts[sort].word);
     if (view->keys) {
-        jr_buf_str(&line,
-                   view->page < top->count ? "  q quit  arrows " : "  q quit ");
+        jr_buf_str(&line, view->page < top->count ? "  q quit  arrows " : "  q quit ");
         for (size_t i = 0; i < JR_TOP_SORT_COUNT; i++)
             jr_buf_printf(&line, " %c %s", sorts[i].key, sorts[i].word);
     }
@@ -410,16 +380,14 @@ static struct layout lay_out(const struct jr_top_view *view, size_t count)
     if (view->lines == 0)
         return layout;
     layout.heading = view->lines >= 4;
-    layout.footer =
-        view->lines >= 3 && (view->keys || count + HEADING_LINES > view->lines);
+    layout.footer = view->lines >= 3 && (view->keys || count + HEADING_LINES > view->lines);
     size_t room = view->lines - 1 - layout.heading - layout.footer;
     layout.rows = count < room ? count : room;
     return layout;
 }
 
 /* The ranks in their order; NULL without memory. The caller frees them. */
-static size_t *order_ranks(const struct jr_top *top, enum jr_top_sort sort,
-                           bool reversed)
+static size_t *order_ranks(const struct jr_top *top, enum jr_top_sort sort, bool reversed)
 {
     struct order order = {top, sort, reversed};
     size_t *ranks = calloc(top->count + 1, sizeof *ranks);
@@ -430,8 +398,7 @@ static size_t *order_ranks(const struct jr_top *top, enum jr_top_sort sort,
     return ranks;
 }
 
-void jr_top_print(struct jr_buf *out, const struct jr_top *top,
-                  struct jr_top_view *view)
+void jr_top_print(struct jr_buf *out, const struct jr_top *top, struct jr_top_view *view)
 {
     if (top->rows == NULL)
         return;
@@ -454,8 +421,8 @@ void jr_top_print(struct jr_buf *out, const struct jr_top *top,
         add_footer(out, top, view, sort);
 }
 
-int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id,
-                int32_t guard, struct jr_error *err)
+int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id, int32_t guard,
+                struct jr_error *err)
 {
     *ret = (struct jr_top){0};
     return jr_live_ranks_open(&ret->live, log_dir, id, guard, err);

@@ -21,11 +21,11 @@ struct jr_top {
 };
 
 /* By what the ranks are sorted: X(NAME, the key that says so, word). */
-#define JR_TOP_SORTS(X)                                                        \
-    X(RANK, 'r', "rank")                                                       \
-    X(STATE, 't', "state")                                                     \
-    X(CPU, 'c', "CPU")                                                         \
-    X(MEMORY, 'm', "memory")                                                   \
+#define JR_TOP_SORTS(X)                                                                            \
+    X(RANK, 'r', "rank")                                                                           \
+    X(STATE, 't', "state")                                                                         \
+    X(CPU, 'c', "CPU")                                                                             \
+    X(MEMORY, 'm', "memory")                                                                       \
     X(SILENCE, 's', "silence")
 
 #define JR_TOP_SORT_ENUM(name, key, word) JR_TOP_BY_##name,
@@ -44,24 +44,22 @@ struct jr_top_view {
 };
 
 /* The run whose jobrun is the process `guard`; see jr_live_ranks_open. */
-int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id,
-                int32_t guard, struct jr_error *err);
+int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id, int32_t guard,
+                struct jr_error *err);
 
 /* Close the files, and free. */
 void jr_top_close(struct jr_top *top);
 
-/* Look at the ranks; processor time is counted since the look before, for the
- * first one since the rank began. */
+/* Look at the ranks; processor time is counted since the look before, for the first one since the
+ * rank began. */
 void jr_top_look(struct jr_top *top);
 
-/* Append what was seen, in whole lines, of which none is wider than the view,
- * and as many as it has. Scrolling ends with the last rank. */
-void jr_top_print(struct jr_buf *out, const struct jr_top *top,
-                  struct jr_top_view *view);
+/* Append what was seen, in whole lines, of which none is wider than the view, and as many as it
+ * has. Scrolling ends with the last rank. */
+void jr_top_print(struct jr_buf *out, const struct jr_top *top, struct jr_top_view *view);
 
-/* Change the view as the keys say that were typed: letters sort, and the same
- * again sorts the other way round; arrows, j, k, space, b, g and G scroll.
- * False if one of them ends it. */
+/* Change the view as the keys say that were typed: letters sort, and the same again sorts the other
+ * way round; arrows, j, k, space, b, g and G scroll. False if one of them ends it. */
 bool jr_top_type(struct jr_top_view *view, const char *keys, size_t len);
 
 #endif

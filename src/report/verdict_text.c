@@ -32,8 +32,7 @@ static void add_elapsed(const struct jr_page *page, const char *before)
 {
     jr_buf_str(page->out, before);
     jr_clock_human(page->out,
-                   page->outcome->ended_ns -
-                       jr_judgement_began_ns(page->report, page->outcome));
+                   page->outcome->ended_ns - jr_judgement_began_ns(page->report, page->outcome));
 }
 
 /* How long the first cause lived, where it did: the run may have gone on. */
@@ -42,8 +41,7 @@ static void add_failed_after(const struct jr_page *page)
     size_t i = page->report->causes_count > 0 ? page->report->causes[0] : 0;
     const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
     bool unheard = rank->end == JR_END_LOST && rank->pid == 0;
-    if (page->report->causes_count == 0 || unheard ||
-        rank->ended_ns <= rank->started_ns) {
+    if (page->report->causes_count == 0 || unheard || rank->ended_ns <= rank->started_ns) {
         add_elapsed(page, " after ");
         return;
     }
@@ -71,9 +69,8 @@ void jr_print_left(const struct jr_page *page)
 {
     const struct jr_outcome *run = page->outcome;
     if (run->left == 0) {
-        jr_buf_str(page->out, lost_a_node(run)
-                                  ? "0 processes left, lost nodes aside"
-                                  : "0 processes left");
+        jr_buf_str(page->out,
+                   lost_a_node(run) ? "0 processes left, lost nodes aside" : "0 processes left");
         return;
     }
     jr_buf_printf(page->out, "%u process%s could not be ended:", run->left,
@@ -94,10 +91,8 @@ static void print_success(const struct jr_page *page)
     for (size_t i = 0; i < count; i++)
         delivered += page->report->ranks[i].result != NULL;
     add_elapsed(page, " in ");
-    jr_buf_printf(page->out, ": %zu of %zu rank%s %s, ",
-                  delivered > 0 ? delivered : count, count,
-                  count == 1 ? "" : "s",
-                  delivered > 0 ? "delivered" : "exited with 0");
+    jr_buf_printf(page->out, ": %zu of %zu rank%s %s, ", delivered > 0 ? delivered : count, count,
+                  count == 1 ? "" : "s", delivered > 0 ? "delivered" : "exited with 0");
     jr_print_left(page);
 }
 
@@ -161,8 +156,8 @@ static bool delivered_wrongly(const struct jr_page *page)
 {
     for (size_t i = 0; i < page->report->count; i++) {
         enum jr_result_error error = page->report->ranks[i].result_error;
-        if (page->report->ranks[i].state == JR_RANK_INCOMPLETE &&
-            error != JR_RESULT_FIELD && error != JR_RESULT_UNEQUAL)
+        if (page->report->ranks[i].state == JR_RANK_INCOMPLETE && error != JR_RESULT_FIELD &&
+            error != JR_RESULT_UNEQUAL)
             return false;
     }
     return true;
@@ -171,21 +166,18 @@ static bool delivered_wrongly(const struct jr_page *page)
 static void print_incomplete(const struct jr_page *page)
 {
     size_t missing = jr_print_count(page, JR_RANK_INCOMPLETE);
-    if ((missing == 0 || page->report->singletons) &&
-        page->report->error != NULL) {
+    if ((missing == 0 || page->report->singletons) && page->report->error != NULL) {
         jr_buf_str(page->out, ": ");
         jr_print_text(page, page->report->error);
         return;
     }
     if (missing == 0)
-        jr_buf_str(page->out,
-                   ": every rank succeeded, but logs are incomplete");
+        jr_buf_str(page->out, ": every rank succeeded, but logs are incomplete");
     else
-        jr_buf_printf(
-            page->out, ": every rank exited with 0, but %zu of %zu %s", missing,
-            page->report->count,
-            delivered_wrongly(page) ? "delivered what `results` does not allow"
-                                    : "did not deliver");
+        jr_buf_printf(page->out, ": every rank exited with 0, but %zu of %zu %s", missing,
+                      page->report->count,
+                      delivered_wrongly(page) ? "delivered what `results` does not allow"
+                                              : "did not deliver");
 }
 
 /* " before its checkpoint", or ", 1 of them before its checkpoint" */
@@ -198,8 +190,7 @@ static void add_cut_off(const struct jr_page *page)
     if (cut > 0 && cut < count)
         jr_buf_printf(page->out, ", %zu of them", cut);
     if (cut > 0)
-        jr_buf_str(page->out, cut == 1 ? " before its checkpoint"
-                                       : " before their checkpoint");
+        jr_buf_str(page->out, cut == 1 ? " before its checkpoint" : " before their checkpoint");
 }
 
 static void print_yield(const struct jr_page *page)
@@ -215,8 +206,7 @@ static void print_yield(const struct jr_page *page)
     if (preempted)
         yielded += jr_print_count(page, JR_RANK_STOPPED);
     add_elapsed(page, " after ");
-    jr_buf_printf(page->out, ": %zu of %zu rank%s %s", yielded, count,
-                  count == 1 ? "" : "s",
+    jr_buf_printf(page->out, ": %zu of %zu rank%s %s", yielded, count, count == 1 ? "" : "s",
                   preempted ? count == 1 ? "was preempted" : "were preempted"
                             : "stopped for the deadline");
     if (preempted)
@@ -246,15 +236,14 @@ static const struct verdict stalled = {"STALLED", RED, print_stall};
 
 static const struct verdict *find_verdict(const struct jr_page *page)
 {
-    return page->report->stall.attempts > 0 ? &stalled
-                                            : &verdicts[page->report->status];
+    return page->report->stall.attempts > 0 ? &stalled : &verdicts[page->report->status];
 }
 
 void jr_print_headline(const struct jr_page *page)
 {
     const struct verdict *verdict = find_verdict(page);
-    jr_buf_printf(page->out, "%s%s%s", page->color ? verdict->color : "",
-                  verdict->word, page->color ? PLAIN : "");
+    jr_buf_printf(page->out, "%s%s%s", page->color ? verdict->color : "", verdict->word,
+                  page->color ? PLAIN : "");
     verdict->tell(page);
 }
 
@@ -268,8 +257,7 @@ void jr_print_verdict(const struct jr_page *page)
     if (page->color)
         width -= strlen(verdict->color) + strlen(PLAIN);
     if (page->report->exit_code != 0) {
-        jr_buf_fill(page->out, ' ',
-                    width + 3 < EXIT_COLUMN ? EXIT_COLUMN - width : 3);
+        jr_buf_fill(page->out, ' ', width + 3 < EXIT_COLUMN ? EXIT_COLUMN - width : 3);
         jr_buf_printf(page->out, "exit status %d", page->report->exit_code);
     }
     jr_buf_char(page->out, '\n');
@@ -294,14 +282,12 @@ static void print_node(struct jr_buf *out, const json_t *node)
     }
     jr_buf_str(out, "   ");
     if (is_node_status(node, "absent")) {
-        jr_buf_str(out,
-                   "not here: it has not started, or it uses another log_dir");
+        jr_buf_str(out, "not here: it has not started, or it uses another log_dir");
         return;
     }
-    jr_buf_str(out, is_node_status(node, "elsewhere")
-                        ? "running or lost: run this command "
-                          "on its host, or in its container"
-                        : status);
+    jr_buf_str(out, is_node_status(node, "elsewhere") ? "running or lost: run this command "
+                                                        "on its host, or in its container"
+                                                      : status);
     if (is_node_status(node, "running") || is_node_status(node, "lost"))
         jr_buf_printf(out, ": pid %u", jr_json_get_u32(node, "pid"));
     if (is_node_status(node, "lost"))
@@ -314,8 +300,7 @@ static void print_node(struct jr_buf *out, const json_t *node)
     }
 }
 
-void jr_multinode_print(struct jr_buf *out, const json_t *nodes,
-                        const char *before)
+void jr_multinode_print(struct jr_buf *out, const json_t *nodes, const char *before)
 {
     enum { MOST = 10 };
     size_t count = json_array_size(nodes), good = 0, listed = 0;
@@ -353,8 +338,7 @@ struct field {
 static void add_field_value(struct field *field, const json_t *value)
 {
     if (field->count++ == 0)
-        *field = (struct field){field->name,           value, value, value, 1,
-                                json_is_number(value), true};
+        *field = (struct field){field->name, value, value, value, 1, json_is_number(value), true};
     field->numbers = field->numbers && json_is_number(value);
     field->equal = field->equal && jr_judge_equal(field->first, value);
     if (json_number_value(value) < json_number_value(field->min))
@@ -364,8 +348,7 @@ static void add_field_value(struct field *field, const json_t *value)
 }
 
 /* For people to five digits, to be compared in full. */
-static void add_field_number(struct jr_buf *out, const json_t *number,
-                             bool exact)
+static void add_field_number(struct jr_buf *out, const json_t *number, bool exact)
 {
     if (json_is_integer(number))
         jr_buf_printf(out, "%lld", (long long)json_integer_value(number));
@@ -377,8 +360,7 @@ static void add_field_number(struct jr_buf *out, const json_t *number,
 
 /* One number if all ranks have the same, else the smallest and the largest:
  * with all their digits if five show no difference. */
-static void add_number_range(struct jr_buf *out, const struct field *field,
-                             bool exact)
+static void add_number_range(struct jr_buf *out, const struct field *field, bool exact)
 {
     JR_BUF_CLEANUP struct jr_buf min = JR_BUF_INIT, max = JR_BUF_INIT;
     add_field_number(&min, field->min, exact);
@@ -394,8 +376,7 @@ static void add_number_range(struct jr_buf *out, const struct field *field,
         jr_buf_printf(out, "%s .. %s", min.data, max.data);
 }
 
-static void add_field_range(struct jr_buf *out, const struct field *field,
-                            bool exact)
+static void add_field_range(struct jr_buf *out, const struct field *field, bool exact)
 {
     if (field->numbers) {
         add_number_range(out, field, exact);
@@ -410,8 +391,7 @@ static void add_field_range(struct jr_buf *out, const struct field *field,
     }
 }
 
-static struct field gather_field(const struct jr_judgement *report,
-                                 const char *name)
+static struct field gather_field(const struct jr_judgement *report, const char *name)
 {
     struct field field = {.name = name};
     for (size_t i = 0; i < report->count; i++) {
@@ -422,8 +402,7 @@ static struct field gather_field(const struct jr_judgement *report,
     return field;
 }
 
-void jr_print_field(struct jr_buf *out, const struct jr_judgement *report,
-                    const char *name)
+void jr_print_field(struct jr_buf *out, const struct jr_judgement *report, const char *name)
 {
     struct field field = gather_field(report, name);
     if (field.count > 0)
@@ -456,7 +435,6 @@ void jr_print_fields(const struct jr_page *page)
     if (shown == 0)
         return;
     if (json_object_size(first) > shown)
-        jr_buf_printf(page->out, "   and %zu more",
-                      json_object_size(first) - shown);
+        jr_buf_printf(page->out, "   and %zu more", json_object_size(first) - shown);
     jr_buf_char(page->out, '\n');
 }

@@ -30,8 +30,7 @@ enum {
     PLAIN_MS = 10000
 };
 
-/* Its jobrun may live longer than the run, because of a console that is not
- * read. */
+/* Its jobrun may live longer than the run, because of a console that is not read. */
 static bool is_run_live(const struct jr_top_watch *watch)
 {
     struct jr_live live;
@@ -53,14 +52,12 @@ static bool print_table(const struct jr_top_watch *watch, struct jr_top *top)
            jr_io_write_all(watch->out, table.data, table.len) == 0;
 }
 
-static void print_tables(const struct jr_top_watch *watch,
-                         const struct jr_live *live, struct jr_top *top)
+static void print_tables(const struct jr_top_watch *watch, const struct jr_live *live,
+                         struct jr_top *top)
 {
-    struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
-                           {.fd = watch->out}};
+    struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN}, {.fd = watch->out}};
     int ms = FIRST_MS;
-    while (poll(fds, 2, ms) == 0 && is_run_live(watch) &&
-           print_table(watch, top) && !watch->once)
+    while (poll(fds, 2, ms) == 0 && is_run_live(watch) && print_table(watch, top) && !watch->once)
         ms = PLAIN_MS;
 }
 
@@ -100,8 +97,7 @@ static bool hear_reader(struct drawing *drawing, bool signals, bool keys)
 }
 
 /* Look at the ranks once it is time to. */
-static bool look_again(struct drawing *drawing,
-                       const struct jr_top_watch *watch)
+static bool look_again(struct drawing *drawing, const struct jr_top_watch *watch)
 {
     if (jr_clock_ns() < drawing->next_ns)
         return true;
@@ -118,41 +114,36 @@ static int ms_until(uint64_t ns)
     return now >= ns ? 0 : (int)((ns - now) / 1000000 + 1);
 }
 
-static void draw_tables(struct drawing *drawing,
-                        const struct jr_top_watch *watch,
+static void draw_tables(struct drawing *drawing, const struct jr_top_watch *watch,
                         const struct jr_live *live)
 {
     bool going_on = draw_table(drawing);
     drawing->next_ns = jr_clock_ns() + FIRST_MS * UINT64_C(1000000);
     while (going_on) {
-        struct pollfd fds[] = {
-            {.fd = live->held.fd, .events = POLLIN},
-            {.fd = drawing->screen.out},
-            {.fd = drawing->screen.signals, .events = POLLIN},
-            {.fd = drawing->screen.keys, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
+                               {.fd = drawing->screen.out},
+                               {.fd = drawing->screen.signals, .events = POLLIN},
+                               {.fd = drawing->screen.keys, .events = POLLIN}};
         (void)poll(fds, 4, ms_until(drawing->next_ns));
-        going_on =
-            fds[0].revents == 0 && fds[1].revents == 0 &&
-            hear_reader(drawing, fds[2].revents != 0, fds[3].revents != 0) &&
-            look_again(drawing, watch);
+        going_on = fds[0].revents == 0 && fds[1].revents == 0 &&
+                   hear_reader(drawing, fds[2].revents != 0, fds[3].revents != 0) &&
+                   look_again(drawing, watch);
     }
 }
 
-int jr_watch_ranks(const struct jr_top_watch *watch, const struct jr_live *live,
-                   int *ret_signal, struct jr_error *err)
+int jr_watch_ranks(const struct jr_top_watch *watch, const struct jr_live *live, int *ret_signal,
+                   struct jr_error *err)
 {
     struct jr_top top;
     struct drawing drawing = {.top = &top};
     char part[300];
     *ret_signal = 0;
-    (void)snprintf(part, sizeof part, "%s%s%s", watch->id,
-                   live->part == NULL ? "" : "/",
+    (void)snprintf(part, sizeof part, "%s%s%s", watch->id, live->part == NULL ? "" : "/",
                    live->part == NULL ? "" : live->part);
     if (jr_top_open(&top, watch->log_dir, part, live->pid, err) != 0)
         return -1;
     jr_top_look(&top);
-    if (watch->terminal && !watch->once &&
-        jr_screen_open(&drawing.screen, watch->in, watch->out)) {
+    if (watch->terminal && !watch->once && jr_screen_open(&drawing.screen, watch->in, watch->out)) {
         draw_tables(&drawing, watch, live);
         jr_screen_close(&drawing.screen);
         *ret_signal = drawing.signal;
@@ -223,8 +214,7 @@ static void type_key(struct jr_top_view *view, const char *key, size_t len)
 #undef KEY
     };
     for (size_t i = 0; i < sizeof scroll_keys / sizeof *scroll_keys; i++)
-        if (strlen(scroll_keys[i].bytes) == len &&
-            memcmp(scroll_keys[i].bytes, key, len) == 0)
+        if (strlen(scroll_keys[i].bytes) == len && memcmp(scroll_keys[i].bytes, key, len) == 0)
             scroll_view(view, scroll_keys[i].scroll);
     for (size_t i = 0; i < JR_TOP_SORT_COUNT; i++)
         if (len == 1 && *key == sorts[i])
@@ -247,8 +237,8 @@ bool jr_top_type(struct jr_top_view *view, const char *keys, size_t len)
 static const long INTERVAL_NS = 500000000;
 
 /* What hung left in the folder of its last attempt. */
-static void add_saved_stacks(json_t *list, const struct jr_loaded_run *loaded,
-                             int fd, const struct jr_set *ranks)
+static void add_saved_stacks(json_t *list, const struct jr_loaded_run *loaded, int fd,
+                             const struct jr_set *ranks)
 {
     for (size_t i = 0; i < loaded->plan.count; i++) {
         const struct jr_plan_rank *rank = &loaded->plan.ranks[i];
@@ -262,15 +252,13 @@ static void add_saved_stacks(json_t *list, const struct jr_loaded_run *loaded,
     }
 }
 
-static json_t *saved_stacks(const char *log_dir, const char *id,
-                            const struct jr_stacks_view *view,
+static json_t *saved_stacks(const char *log_dir, const char *id, const struct jr_stacks_view *view,
                             struct jr_error *err)
 {
     struct jr_loaded_run loaded;
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
-    if (fd < 0 ||
-        jr_record_folder_results(&name, fd, id, view->attempt, err) != 0 ||
+    if (fd < 0 || jr_record_folder_results(&name, fd, id, view->attempt, err) != 0 ||
         jr_loaded_run_load(&loaded, fd, name.data, log_dir, id, err) != 0)
         return NULL;
     json_t *list = json_array();
@@ -280,16 +268,14 @@ static json_t *saved_stacks(const char *log_dir, const char *id,
 }
 
 /* One look at all ranks: `probes` has one for each of the live. */
-static void probe_ranks(const struct jr_live_ranks *live,
-                        const struct jr_set *ranks,
+static void probe_ranks(const struct jr_live_ranks *live, const struct jr_set *ranks,
                         struct jr_process_probe *probes)
 {
     size_t count = 0;
     struct jr_proc *all = jr_proc_all(&count);
     for (size_t i = 0; all != NULL && i < live->count; i++) {
         const struct jr_live_rank *rank = &live->items[i];
-        if (jr_set_has(ranks, rank->rank) &&
-            jr_live_ranks_lives(live, rank, all, count))
+        if (jr_set_has(ranks, rank->rank) && jr_live_ranks_lives(live, rank, all, count))
             jr_process_probe_read(&probes[i], all, count, rank->pid);
     }
     free(all);
@@ -297,8 +283,7 @@ static void probe_ranks(const struct jr_live_ranks *live,
 
 static json_t *probe_evidence(const struct jr_live_ranks *live, size_t i,
                               const struct jr_process_probe *now,
-                              const struct jr_process_probe *before,
-                              uint64_t took_ns)
+                              const struct jr_process_probe *before, uint64_t took_ns)
 {
     const struct jr_live_rank *rank = &live->items[i];
     double silence = jr_live_ranks_silence(live, rank);
@@ -309,22 +294,17 @@ static json_t *probe_evidence(const struct jr_live_ranks *live, size_t i,
     jr_json_set_int(object, "rank", rank->rank);
     jr_json_set_int(object, "pid", rank->pid);
     jr_json_set_str(object, "time", time);
-    jr_json_set(object, "silent_seconds",
-                silence < 0 ? json_null() : json_real(silence));
-    jr_json_set_real(object, "interval_seconds",
-                     (double)(took_ns / 1000000) / 1e3);
+    jr_json_set(object, "silent_seconds", silence < 0 ? json_null() : json_real(silence));
+    jr_json_set_real(object, "interval_seconds", (double)(took_ns / 1000000) / 1e3);
     jr_json_set_real(object, "cpu_seconds",
-                     (double)(jr_process_probe_used(now, before) / 1000000) /
-                         1e3);
+                     (double)(jr_process_probe_used(now, before) / 1000000) / 1e3);
     jr_json_set(object, "processes", jr_process_probe_json(now, before));
     return object;
 }
 
-static json_t *live_stacks(const struct jr_live_ranks *live,
-                           const struct jr_set *ranks)
+static json_t *live_stacks(const struct jr_live_ranks *live, const struct jr_set *ranks)
 {
-    JR_FREE struct jr_process_probe *before =
-        calloc(live->count + 1, sizeof *before);
+    JR_FREE struct jr_process_probe *before = calloc(live->count + 1, sizeof *before);
     JR_FREE struct jr_process_probe *now = calloc(live->count + 1, sizeof *now);
     if (before == NULL || now == NULL)
         return NULL;
@@ -336,8 +316,7 @@ static json_t *live_stacks(const struct jr_live_ranks *live,
     uint64_t took = jr_clock_ns() - began;
     for (size_t i = 0; i < live->count; i++) {
         if (now[i].count > 0 && before[i].count > 0)
-            jr_json_append(list,
-                           probe_evidence(live, i, &now[i], &before[i], took));
+            jr_json_append(list, probe_evidence(live, i, &now[i], &before[i], took));
         jr_process_probe_release(&before[i]);
         jr_process_probe_release(&now[i]);
     }
@@ -345,8 +324,7 @@ static json_t *live_stacks(const struct jr_live_ranks *live,
 }
 
 static json_t *collect_stacks(const char *log_dir, const char *id,
-                              const struct jr_stacks_view *view,
-                              struct jr_error *err)
+                              const struct jr_stacks_view *view, struct jr_error *err)
 {
     struct jr_live live;
     struct jr_live_ranks live_ranks;
@@ -359,8 +337,7 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
         return saved_stacks(log_dir, id, view, err);
     if (standing != JR_STANDING_RUNNING) {
         (void)jr_error_set(err, JR_STATUS_LAUNCH,
-                           "run '%s' has no results, and is not running here",
-                           id);
+                           "run '%s' has no results, and is not running here", id);
         return NULL;
     }
     if (jr_live_ranks_open(&live_ranks, log_dir, id, guard, err) != 0)
@@ -373,8 +350,8 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
 }
 
 /* For a run in parts, those that are available. */
-json_t *jr_stacks_of(const char *log_dir, const char *id,
-                     const struct jr_stacks_view *view, struct jr_error *err)
+json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_stacks_view *view,
+                     struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);

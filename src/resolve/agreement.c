@@ -15,23 +15,20 @@
 
 #define BIT(field) JR_BIT(JR_##field)
 
-/* Every cell has one value by now, from the best rule that could fire; here it
- * is held against the rules that did not have to. */
+/* Every cell has one value by now, from the best rule that could fire; here it is held against the
+ * rules that did not have to. */
 
 static void check_mesh_product(struct jr_resolver *r)
 {
     uint64_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
-    uint64_t group = (uint64_t)JR_FIELD_VALUE(r, MODEL).number *
-                     JR_FIELD_VALUE(r, PIPELINE).number;
+    uint64_t group = (uint64_t)JR_FIELD_VALUE(r, MODEL).number * JR_FIELD_VALUE(r, PIPELINE).number;
     /* both factors of the quotient are bounded, the product need not be */
     if (world % group == 0 && world / group == JR_FIELD_VALUE(r, DATA).number)
         return;
     struct jr_diag *diag = jr_rules_clash(
-        r, JR_CODE_VALUES_CONTRADICT,
-        BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
-        "%s contradicts data %s x model %s x pipeline %s",
-        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_value(r, JR_DATA),
-        jr_field_value_value(r, JR_MODEL),
+        r, JR_CODE_VALUES_CONTRADICT, BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
+        "%s contradicts data %s x model %s x pipeline %s", jr_field_value_say(r, JR_WORLD_SIZE),
+        jr_field_value_value(r, JR_DATA), jr_field_value_value(r, JR_MODEL),
         jr_field_value_value(r, JR_PIPELINE));
     jr_diag_help(r->diags, diag, "leave world_size or parallelism.data out");
 }
@@ -46,17 +43,15 @@ static void check_node_sum(struct jr_resolver *r)
         sum = nodes * JR_FIELD_VALUE(r, LOCAL).number;
     if (sum == world)
         return;
-    const char *other =
-        jr_arena_printf(r->arena, "%s x %s", jr_field_value_say(r, JR_NODES),
-                        jr_field_value_say(r, JR_LOCAL));
+    const char *other = jr_arena_printf(r->arena, "%s x %s", jr_field_value_say(r, JR_NODES),
+                                        jr_field_value_say(r, JR_LOCAL));
     if (r->sizes != NULL && jr_field_values_filled(r, BIT(LOCAL)))
         other = "the sum of local_world_size";
     else if (r->sizes != NULL)
-        other = jr_arena_printf(r->arena,
-                                "local_world_size, whose sum is %" PRIu64, sum);
-    struct jr_diag *diag = jr_rules_clash(
-        r, JR_CODE_VALUES_CONTRADICT, BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES),
-        "%s contradicts %s", jr_field_value_say(r, JR_WORLD_SIZE), other);
+        other = jr_arena_printf(r->arena, "local_world_size, whose sum is %" PRIu64, sum);
+    struct jr_diag *diag =
+        jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES),
+                       "%s contradicts %s", jr_field_value_say(r, JR_WORLD_SIZE), other);
     jr_diag_help(r->diags, diag, "any two of the three give the third");
 }
 
@@ -64,10 +59,9 @@ static void check_list(struct jr_resolver *r)
 {
     if (r->sizes == NULL || r->sizes_count == JR_FIELD_VALUE(r, NODES).number)
         return;
-    struct jr_diag *diag =
-        jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(LOCAL) | BIT(NODES),
-                       "%s contradicts local_world_size, which has %u entries",
-                       jr_field_value_say(r, JR_NODES), r->sizes_count);
+    struct jr_diag *diag = jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(LOCAL) | BIT(NODES),
+                                          "%s contradicts local_world_size, which has %u entries",
+                                          jr_field_value_say(r, JR_NODES), r->sizes_count);
     jr_diag_help(r->diags, diag, "it has one entry per node");
 }
 
@@ -75,30 +69,26 @@ static void check_list(struct jr_resolver *r)
 static const char *say_machines(struct jr_resolver *r)
 {
     const char *nodes = jr_field_value_say(r, JR_NODES);
-    const struct jr_node *spares =
-        jr_doc_get(jr_spec_doc(r->file)->root, "spare_nodes");
+    const struct jr_node *spares = jr_doc_get(jr_spec_doc(r->file)->root, "spare_nodes");
     if (jr_place_spares(r) == 0)
         return nodes;
     return spares != NULL && spares->filled != NULL
                ? jr_arena_printf(r->arena, "%s and spare_nodes", nodes)
-               : jr_arena_printf(r->arena, "%s and spare_nodes %u", nodes,
-                                 jr_place_spares(r));
+               : jr_arena_printf(r->arena, "%s and spare_nodes %u", nodes, jr_place_spares(r));
 }
 
 /* `hosts` has the spares behind the nodes. */
 static void check_spare_hosts(struct jr_resolver *r)
 {
     uint32_t there = JR_FIELD_VALUE(r, HOSTS).number;
-    uint64_t wanted =
-        (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r);
+    uint64_t wanted = (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r);
     if (there == wanted || jr_place_spares(r) == 0)
         return;
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_NOT_ENOUGH_NODES, BIT(HOSTS), "%s, but hosts has %u entr%s",
-        say_machines(r), there, there == 1 ? "y" : "ies");
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_NOT_ENOUGH_NODES, BIT(HOSTS), "%s, but hosts has %u entr%s",
+                        say_machines(r), there, there == 1 ? "y" : "ies");
     jr_diag_help(r->diags, diag,
-                 "hosts has an entry for each node and for each spare, the "
-                 "spares last");
+                 "hosts has an entry for each node and for each spare, the spares last");
 }
 
 static void check_hosts(struct jr_resolver *r)
@@ -112,10 +102,9 @@ static void check_hosts(struct jr_resolver *r)
     }
     if (hosts->number == JR_FIELD_VALUE(r, NODES).number)
         return;
-    struct jr_diag *diag =
-        jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(HOSTS) | BIT(NODES),
-                       "%s contradicts hosts, of which there are %u",
-                       jr_field_value_say(r, JR_NODES), hosts->number);
+    struct jr_diag *diag = jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(HOSTS) | BIT(NODES),
+                                          "%s contradicts hosts, of which there are %u",
+                                          jr_field_value_say(r, JR_NODES), hosts->number);
     jr_diag_help(r->diags, diag, "hosts has one entry per node");
 }
 
@@ -130,8 +119,7 @@ static bool beyond_nodes(const struct jr_resolver *r)
 {
     uint32_t here = known_node_count(r);
     return !r->options->local && here > 0 &&
-           (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r) >
-               here;
+           (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r) > here;
 }
 
 static void check_allocation(struct jr_resolver *r)
@@ -139,29 +127,26 @@ static void check_allocation(struct jr_resolver *r)
     if (!beyond_nodes(r))
         return;
     struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_NOT_ENOUGH_NODES, BIT(NODES), "%s, but %s has %u",
-        say_machines(r),
-        r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin,
-        known_node_count(r));
-    jr_diag_help(
-        r->diags, diag,
-        r->options->target != NULL
-            ? "the target and the spec must have the same number of nodes"
-            : "ask for more nodes, or rehearse here with --local");
+        r, JR_CODE_NOT_ENOUGH_NODES, BIT(NODES), "%s, but %s has %u", say_machines(r),
+        r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin, known_node_count(r));
+    jr_diag_help(r->diags, diag,
+                 r->options->target != NULL
+                     ? "the target and the spec must have the same number of nodes"
+                     : "ask for more nodes, or rehearse here with --local");
 }
 
 /* Only who has the agents of all nodes can put one in the place of another. */
 static void check_spares_led(struct jr_resolver *r)
 {
     const char *scheduler = r->hw->scheduler.name;
-    bool allocated = scheduler != NULL && strcmp(scheduler, "Slurm") == 0 &&
-                     r->options->node_rank == NULL;
+    bool allocated =
+        scheduler != NULL && strcmp(scheduler, "Slurm") == 0 && r->options->node_rank == NULL;
     if (jr_place_spares(r) == 0 || !r->hw->real || allocated ||
         r->spec->policy.engine.ssh != NULL || r->options->target != NULL)
         return;
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_SPARES_UNLED, BIT(NODES),
-        "%s, but no jobrun leads all of them here", say_machines(r));
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_SPARES_UNLED, BIT(NODES),
+                        "%s, but no jobrun leads all of them here", say_machines(r));
     jr_diag_help(r->diags, diag,
                  "start it in the script or the shell of a Slurm allocation, "
                  "or over ssh with --hosts; or leave spare_nodes out");
@@ -179,13 +164,11 @@ static void check_agents(struct jr_resolver *r)
     if (!is_node_crowded(r))
         return;
     struct jr_diag *diag =
-        jr_rules_refuse(r, JR_CODE_SEVERAL_JOBRUNS, 0,
-                        "%s started jobrun %u times on this node",
+        jr_rules_refuse(r, JR_CODE_SEVERAL_JOBRUNS, 0, "%s started jobrun %u times on this node",
                         scheduler->name, scheduler->tasks_here);
-    jr_diag_help(
-        r->diags, diag,
-        "start it once per node, for example with srun --ntasks-per-node=1 or "
-        "mpirun --map-by ppr:1:node; it starts the ranks itself");
+    jr_diag_help(r->diags, diag,
+                 "start it once per node, for example with srun --ntasks-per-node=1 or "
+                 "mpirun --map-by ppr:1:node; it starts the ranks itself");
 }
 
 /* What to do about nodes that do not know which they are. */
@@ -193,34 +176,31 @@ static const char *place_help(const struct jr_resolver *r)
 {
     const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
     if (!r->hw->real && scheduler->name == NULL)
-        return "state how many such machines there are: `nodes` in the facts "
-               "file";
-    if (scheduler->name != NULL && !scheduler->step &&
-        strcmp(scheduler->name, "Slurm") == 0)
+        return "state how many such machines there are: `nodes` in the facts file";
+    if (scheduler->name != NULL && !scheduler->step && strcmp(scheduler->name, "Slurm") == 0)
         return "run, plan and resolve ask the nodes themselves; here choose "
                "one with --node-rank, or take all ranks together with --local";
     if (scheduler->name != NULL && !scheduler->step)
         return "start one jobrun on each node with the scheduler's launcher, "
                "for example srun --ntasks-per-node=1 jobrun SPEC --run-id ID; "
                "or start the ranks of all nodes here with --local";
-    return "give each node its own --node-rank and the same --run-id, and "
-           "state hosts or master_addr; or start the ranks of all nodes here "
-           "with --local";
+    return "give each node its own --node-rank and the same --run-id, and state hosts or "
+           "master_addr; or start the ranks of all nodes here with --local";
 }
 
 static void check_rendezvous(struct jr_resolver *r)
 {
     const struct jr_field_value *rank = &JR_FIELD_VALUE(r, NODE_RANK);
     const struct jr_field_value *addr = &JR_FIELD_VALUE(r, MASTER_ADDR);
-    if (JR_FIELD_VALUE(r, NODES).number == 1 || rank->failed ||
-        beyond_nodes(r) || is_node_crowded(r) || (rank->known && addr->known))
+    if (JR_FIELD_VALUE(r, NODES).number == 1 || rank->failed || beyond_nodes(r) ||
+        is_node_crowded(r) || (rank->known && addr->known))
         return;
     const char *which = addr->known   ? "node_rank is"
                         : rank->known ? "master_addr is"
                                       : "node_rank and master_addr are";
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_NODE_RANK_MISSING, BIT(NODES), "%s, and %s MISSING",
-        jr_field_value_say(r, JR_NODES), which);
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_NODE_RANK_MISSING, BIT(NODES), "%s, and %s MISSING",
+                        jr_field_value_say(r, JR_NODES), which);
     jr_diag_help(r->diags, diag, "%s", place_help(r));
 }
 
@@ -232,20 +212,19 @@ static const char *describe_ranks(struct jr_resolver *r, uint32_t ranks)
     return jr_arena_printf(r->arena, "%u ranks", ranks);
 }
 
-/* Ranks beyond the devices are an error, beyond the CPUs a warning. Each of
- * several nodes holds its own against it. */
+/* Ranks beyond the devices are an error, beyond the CPUs a warning. Each of several nodes holds its
+ * own against it. */
 static void check_device_count(struct jr_resolver *r)
 {
     uint32_t count = JR_FIELD_VALUE(r, DEVICES).number;
-    uint32_t ranks =
-        r->options->local ? JR_FIELD_VALUE(r, LOCAL).number : jr_place_here(r);
-    if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU ||
-        count == 0 || ranks <= count)
+    uint32_t ranks = r->options->local ? JR_FIELD_VALUE(r, LOCAL).number : jr_place_here(r);
+    if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU || count == 0 ||
+        ranks <= count)
         return;
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_MORE_RANKS_THAN_DEVICES, BIT(LOCAL) | BIT(DEVICES),
-        "%s on a node with %u usable %s device%s", describe_ranks(r, ranks),
-        count, jr_field_value_value(r, JR_DEVICE), count == 1 ? "" : "s");
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_MORE_RANKS_THAN_DEVICES, BIT(LOCAL) | BIT(DEVICES),
+                        "%s on a node with %u usable %s device%s", describe_ranks(r, ranks), count,
+                        jr_field_value_value(r, JR_DEVICE), count == 1 ? "" : "s");
     uint32_t nodes = (JR_FIELD_VALUE(r, WORLD_SIZE).number - 1) / count + 1;
     bool filled = jr_field_values_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
@@ -261,56 +240,49 @@ static void check_listed(struct jr_resolver *r)
     uint32_t count = JR_FIELD_VALUE(r, DEVICES).number;
     if (!jr_devices_listed(r) || count <= JR_FIELD_VALUE(r, LOCAL).number)
         return;
-    struct jr_diag *diag =
-        jr_rules_clash(r, JR_CODE_DEVICES_DO_NOT_FIT, BIT(LOCAL) | BIT(DEVICES),
-                       "devices lists %u devices, but a node has %s", count,
-                       jr_field_value_say(r, JR_LOCAL));
-    jr_diag_help(
-        r->diags, diag,
-        "local rank i gets entry i: leave out the entries that no rank uses");
+    struct jr_diag *diag = jr_rules_clash(r, JR_CODE_DEVICES_DO_NOT_FIT, BIT(LOCAL) | BIT(DEVICES),
+                                          "devices lists %u devices, but a node has %s", count,
+                                          jr_field_value_say(r, JR_LOCAL));
+    jr_diag_help(r->diags, diag,
+                 "local rank i gets entry i: leave out the entries that no rank uses");
 }
 
 static void check_cpu_count(struct jr_resolver *r)
 {
     uint32_t cpus = jr_cpus_within_quota(r->hw, r->hw->cpus.usable);
     uint32_t ranks = jr_place_here(r);
-    if (r->spec->oversubscribe || r->out->job.device != JR_DEVICE_CPU ||
-        cpus == 0 || ranks <= cpus)
+    if (r->spec->oversubscribe || r->out->job.device != JR_DEVICE_CPU || cpus == 0 || ranks <= cpus)
         return;
-    struct jr_diag *diag =
-        jr_rules_warn(r, JR_CODE_MORE_RANKS_THAN_CPUS, BIT(LOCAL),
-                      "%s on a node with %u usable CPU%s",
-                      describe_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
-    jr_diag_help(r->diags, diag,
-                 JR_SETTING("oversubscribe", "true") " allows this");
+    struct jr_diag *diag = jr_rules_warn(r, JR_CODE_MORE_RANKS_THAN_CPUS, BIT(LOCAL),
+                                         "%s on a node with %u usable CPU%s",
+                                         describe_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
+    jr_diag_help(r->diags, diag, JR_SETTING("oversubscribe", "true") " allows this");
 }
 
-static void check_stream_rule(struct jr_resolver *r, const char *field,
-                              uint32_t i, const char *ranks)
+static void check_stream_rule(struct jr_resolver *r, const char *field, uint32_t i,
+                              const char *ranks)
 {
     const struct jr_field_value *local = &JR_FIELD_VALUE(r, LOCAL);
     struct jr_set set;
     const char *bad;
     uint32_t last;
-    if (!jr_set_parse(&set, r->arena, ranks, &bad) ||
-        !jr_set_max(&set, &last) || last < local->number)
+    if (!jr_set_parse(&set, r->arena, ranks, &bad) || !jr_set_max(&set, &last) ||
+        last < local->number)
         return;
     const char *named = "more";
     if (jr_spec_written(r->file, r->arena, field) == NULL)
         named = jr_arena_printf(r->arena, "local rank %u", last);
-    struct jr_diag *diag =
-        jr_rules_clash(r, JR_CODE_STREAM_RULE_BEYOND_RANKS, BIT(LOCAL),
-                       "%s names %s, but there is %s", field, named,
-                       jr_field_value_say(r, JR_LOCAL));
-    struct jr_span span = jr_spec_where(
-        r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
+    struct jr_diag *diag = jr_rules_clash(r, JR_CODE_STREAM_RULE_BEYOND_RANKS, BIT(LOCAL),
+                                          "%s names %s, but there is %s", field, named,
+                                          jr_field_value_say(r, JR_LOCAL));
+    struct jr_span span =
+        jr_spec_where(r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
     if (span.line == 0)
         span = jr_spec_where(r->file, field);
     if (span.line != 0)
         diag->span = span;
     if (!jr_field_values_filled(r, BIT(LOCAL)))
-        jr_diag_help(r->diags, diag, "local ranks go from 0 to %u",
-                     local->number - 1);
+        jr_diag_help(r->diags, diag, "local ranks go from 0 to %u", local->number - 1);
 }
 
 static void check_stream_rules(struct jr_resolver *r)
@@ -323,19 +295,18 @@ static void check_stream_rules(struct jr_resolver *r)
 }
 
 /* Ranks of the job that a field names; `where` is the place in it. */
-static void check_ranks(struct jr_resolver *r, const char *field,
-                        const char *where, const char *ranks)
+static void check_ranks(struct jr_resolver *r, const char *field, const char *where,
+                        const char *ranks)
 {
     uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number, last;
     struct jr_set set;
     const char *bad;
-    if (ranks == NULL || !jr_set_parse(&set, r->arena, ranks, &bad) ||
-        !jr_set_max(&set, &last) || last < world)
+    if (ranks == NULL || !jr_set_parse(&set, r->arena, ranks, &bad) || !jr_set_max(&set, &last) ||
+        last < world)
         return;
-    struct jr_diag *diag =
-        jr_rules_clash(r, JR_CODE_RANK_ENTRY_BEYOND_WORLD, BIT(WORLD_SIZE),
-                       "%s names rank %u, but there is %s", field, last,
-                       jr_field_value_say(r, JR_WORLD_SIZE));
+    struct jr_diag *diag = jr_rules_clash(r, JR_CODE_RANK_ENTRY_BEYOND_WORLD, BIT(WORLD_SIZE),
+                                          "%s names rank %u, but there is %s", field, last,
+                                          jr_field_value_say(r, JR_WORLD_SIZE));
     struct jr_span span = jr_spec_where(r->file, where);
     if (span.line != 0)
         diag->span = span;
@@ -349,11 +320,9 @@ static void check_rank_sets(struct jr_resolver *r)
     const struct jr_policy *policy = &spec->policy;
     for (uint32_t i = 0; i < spec->per_rank_count; i++) {
         const char *ranks = spec->per_rank[i].ranks;
-        check_ranks(r, "per_rank",
-                    jr_arena_printf(r->arena, "per_rank.%s", ranks), ranks);
+        check_ranks(r, "per_rank", jr_arena_printf(r->arena, "per_rank.%s", ranks), ranks);
     }
-    check_ranks(r, "results.required", "results.required",
-                policy->results.required);
+    check_ranks(r, "results.required", "results.required", policy->results.required);
     check_ranks(r, "console.ranks", "console.ranks", policy->console.ranks);
     check_ranks(r, "progress.ranks", "progress.ranks", policy->progress.ranks);
 }
@@ -365,8 +334,7 @@ struct check {
 };
 
 static const struct check checks[] = {
-    {BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
-     check_mesh_product},
+    {BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA), check_mesh_product},
     {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), check_node_sum},
     {BIT(LOCAL) | BIT(NODES), check_list},
     {BIT(HOSTS) | BIT(NODES), check_hosts},
@@ -389,18 +357,16 @@ void jr_checks_run(struct jr_resolver *r)
             checks[i].run(r);
 }
 
-/* What the job may still use of its allocation's time. These limits belong to
- * the allocation and not to the experiment, so they are reported and obeyed,
- * but are part neither of the resolved spec nor of its fingerprint. */
+/* What the job may still use of its allocation's time. These limits belong to the allocation and
+ * not to the experiment, so they are reported and obeyed, but are part neither of the resolved spec
+ * nor of its fingerprint. */
 
 enum { SECOND = 1000, RESERVE = 10 };
 
-/* Take `bound` for the duration `*to` unless that is less; one that the spec
- * states does not go without a word. */
-static enum jr_fired bound_duration_by(struct jr_resolver *r,
-                                       struct jr_field_value *out,
-                                       const char *path, uint64_t *to,
-                                       uint64_t bound)
+/* Take `bound` for the duration `*to` unless that is less; one that the spec states does not go
+ * without a word. */
+static enum jr_fired bound_duration_by(struct jr_resolver *r, struct jr_field_value *out,
+                                       const char *path, uint64_t *to, uint64_t bound)
 {
     struct jr_buf JR_BUF_CLEANUP was = JR_BUF_INIT, is = JR_BUF_INIT;
     if (*to != 0 && *to <= bound)
@@ -411,10 +377,9 @@ static enum jr_fired bound_duration_by(struct jr_resolver *r,
     struct jr_span stated = jr_spec_where(r->file, path);
     const char *written = jr_spec_written(r->file, r->arena, path);
     if (stated.line != 0) {
-        struct jr_diag *diag =
-            jr_rules_warn(r, JR_CODE_TIME_LIMIT_TOO_LONG, 0,
-                          "%s %s is more than the allocation allows: %s", path,
-                          written != NULL ? written : was.data, is.data);
+        struct jr_diag *diag = jr_rules_warn(r, JR_CODE_TIME_LIMIT_TOO_LONG, 0,
+                                             "%s %s is more than the allocation allows: %s", path,
+                                             written != NULL ? written : was.data, is.data);
         if (diag != NULL)
             diag->span = stated;
         jr_diag_help(r->diags, diag, "%s is used (%s)", is.data, out->rule);
@@ -430,19 +395,15 @@ enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_field_value *out)
     if (end == 0 || now == 0 || end <= now)
         return JR_PASSED;
     out->detail = jr_place_said(r, "end");
-    return bound_duration_by(r, out, "timeouts.run", &r->timeouts.run_ms,
-                             (end - now) * SECOND);
+    return bound_duration_by(r, out, "timeouts.run", &r->timeouts.run_ms, (end - now) * SECOND);
 }
 
-enum jr_fired jr_rule_stop_grace(struct jr_resolver *r,
-                                 struct jr_field_value *out)
+enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_field_value *out)
 {
     uint64_t wait = r->hw->scheduler.kill_wait;
     if (wait == 0)
         return JR_PASSED;
-    out->detail =
-        jr_arena_printf(r->arena, "KillWait %" PRIu64 "s of Slurm", wait);
-    return bound_duration_by(
-        r, out, "timeouts.stop_grace", &r->timeouts.stop_grace_ms,
-        wait > RESERVE ? (wait - RESERVE) * SECOND : SECOND);
+    out->detail = jr_arena_printf(r->arena, "KillWait %" PRIu64 "s of Slurm", wait);
+    return bound_duration_by(r, out, "timeouts.stop_grace", &r->timeouts.stop_grace_ms,
+                             wait > RESERVE ? (wait - RESERVE) * SECOND : SECOND);
 }

@@ -1,5 +1,5 @@
-/* Checks of rules.h: the values that are filled by now, held against each
- * other, and against the time of the allocation. */
+/* Checks of rules.h: the values that are filled by now, held against each other, and against the
+ * time of the allocation. */
 #ifndef JR_AGREEMENT_H
 #define JR_AGREEMENT_H
 
@@ -13,7 +13,6 @@ enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_field_value *out);
 
 /* STOP_GRACE ends before Slurm kills what is left, where that is what decides.
  */
-enum jr_fired jr_rule_stop_grace(struct jr_resolver *r,
-                                 struct jr_field_value *out);
+enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_field_value *out);
 
 #endif

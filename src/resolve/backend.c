@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-#define TRAITS(name, vendor, visibility, backend)                              \
+#define TRAITS(name, vendor, visibility, backend)                                                  \
     [JR_DEVICE_##name] = {vendor, visibility, backend},
 static const struct jr_device_kind kinds[] = {JR_DEVICE_TRAITS(TRAITS)};
 
@@ -59,8 +59,7 @@ static int find_backend(const char *name)
 static bool can_drive(const char *name, enum jr_device kind)
 {
     int backend = find_backend(name);
-    return backend >= 0 &&
-           (kind == JR_DEVICE_CUSTOM || (drives[backend] & (1u << kind)) != 0);
+    return backend >= 0 && (kind == JR_DEVICE_CUSTOM || (drives[backend] & (1u << kind)) != 0);
 }
 
 bool jr_spec_has_profile(const struct jr_spec *spec, const char *name)
@@ -86,8 +85,7 @@ const char *jr_device_variable(const struct jr_resolver *r)
     enum jr_device kind = r->out->job.device;
     if (kind == JR_DEVICE_CUSTOM)
         return r->hw->custom_variable;
-    return jr_device_is_kunlun(r, kind) ? "XPU_VISIBLE_DEVICES"
-                                        : kinds[kind].visibility;
+    return jr_device_is_kunlun(r, kind) ? "XPU_VISIBLE_DEVICES" : kinds[kind].visibility;
 }
 
 /* Paddle drives every device of a plugin's by XCCL. NULL: there is none. */
@@ -99,8 +97,7 @@ static const char *default_backend(const struct jr_resolver *r)
     return jr_device_is_kunlun(r, kind) ? "bkcl" : kinds[kind].backend;
 }
 
-enum jr_fired jr_rule_backend_env(struct jr_resolver *r,
-                                  struct jr_field_value *out)
+enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_field_value *out)
 {
     const char *name = r->hw->environment.backend;
     if (name == NULL || name[0] == '\0')
@@ -109,8 +106,7 @@ enum jr_fired jr_rule_backend_env(struct jr_resolver *r,
     if (find_backend(name) >= 0)
         return JR_FIRED;
     struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_UNKNOWN_BACKEND, 0,
-        "TORCH_DISTRIBUTED_BACKEND names no backend: '%s'", name);
+        r, JR_CODE_UNKNOWN_BACKEND, 0, "TORCH_DISTRIBUTED_BACKEND names no backend: '%s'", name);
     jr_diag_help(r->diags, diag, "unset it, or state backends");
     return JR_FAILED;
 }
@@ -120,12 +116,10 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_field_value *out)
     const struct jr_field_value *device = &JR_FIELD_VALUE(r, DEVICE);
     out->text = default_backend(r);
     if (out->text == NULL) {
-        struct jr_diag *diag =
-            jr_rules_clash(r, JR_CODE_FIELD_STILL_MISSING, JR_BIT(JR_DEVICE),
-                           "backends is MISSING, and %s has no default",
-                           jr_field_value_value(r, JR_DEVICE));
-        jr_diag_help(r->diags, diag,
-                     "state it: " JR_SETTING("backends", "custom:NAME"));
+        struct jr_diag *diag = jr_rules_clash(r, JR_CODE_FIELD_STILL_MISSING, JR_BIT(JR_DEVICE),
+                                              "backends is MISSING, and %s has no default",
+                                              jr_field_value_value(r, JR_DEVICE));
+        jr_diag_help(r->diags, diag, "state it: " JR_SETTING("backends", "custom:NAME"));
         return JR_FAILED;
     }
     if (device->origin == JR_ORIGIN_HARDWARE)
@@ -134,8 +128,7 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_field_value *out)
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_backend_axis(struct jr_resolver *r,
-                                   struct jr_field_value *out)
+enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_field_value *out)
 {
     out->text = JR_FIELD_VALUE(r, BACKEND).text;
     return JR_FIRED;
@@ -146,19 +139,17 @@ static void check_backend(struct jr_resolver *r, enum jr_field field)
     const struct jr_field_value *backend = &r->cells[field];
     const struct jr_field_value *device = &JR_FIELD_VALUE(r, DEVICE);
     bool copied = field != JR_BACKEND && !jr_field_value_stated(backend);
-    if (!backend->known || !device->known || copied ||
-        can_drive(backend->text, r->out->job.device))
+    if (!backend->known || !device->known || copied || can_drive(backend->text, r->out->job.device))
         return;
-    struct jr_diag *diag = jr_rules_clash(
-        r, JR_CODE_BACKEND_CANNOT_DRIVE, JR_BIT(field) | JR_BIT(JR_DEVICE),
-        "backend %s cannot drive %s", jr_field_value_value(r, field),
-        jr_field_value_say(r, JR_DEVICE));
+    struct jr_diag *diag =
+        jr_rules_clash(r, JR_CODE_BACKEND_CANNOT_DRIVE, JR_BIT(field) | JR_BIT(JR_DEVICE),
+                       "backend %s cannot drive %s", jr_field_value_value(r, field),
+                       jr_field_value_say(r, JR_DEVICE));
     bool inherited = backend->origin == JR_ORIGIN_ENVIRONMENT;
     const char *usual = default_backend(r);
     jr_diag_help(r->diags, diag, "%s%s is the default of %s",
                  inherited ? "unset TORCH_DISTRIBUTED_BACKEND: " : "",
-                 usual == NULL ? "none" : usual,
-                 jr_field_value_value(r, JR_DEVICE));
+                 usual == NULL ? "none" : usual, jr_field_value_value(r, JR_DEVICE));
 }
 
 void jr_check_backends(struct jr_resolver *r)

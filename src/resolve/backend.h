@@ -1,5 +1,5 @@
-/* What is known of each kind of device, and the rules on backends, which drive
- * some of them. Private to this folder. */
+/* What is known of each kind of device, and the rules on backends, which drive some of them.
+ * Private to this folder. */
 #ifndef JR_BACKEND_H
 #define JR_BACKEND_H
 
@@ -22,8 +22,7 @@ const char *jr_device_name(enum jr_device kind);
  */
 bool jr_device_parse(const char *name, enum jr_device *ret);
 
-/* The vendor of a kind; NULL: none. Under the paddle profile an xpu is of
- * Kunlun. */
+/* The vendor of a kind; NULL: none. Under the paddle profile an xpu is of Kunlun. */
 const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
 
 /* The variable that narrows which devices of the job's kind are seen; NULL:
@@ -37,16 +36,13 @@ bool jr_device_is_kunlun(const struct jr_resolver *r, enum jr_device kind);
 bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
 
 /* BACKEND is the word that TORCH_DISTRIBUTED_BACKEND has. */
-enum jr_fired jr_rule_backend_env(struct jr_resolver *r,
-                                  struct jr_field_value *out);
+enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_field_value *out);
 
 /* BACKEND is that of the device. */
-enum jr_fired jr_rule_backend(struct jr_resolver *r,
-                              struct jr_field_value *out);
+enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_field_value *out);
 
 /* The backend of an axis is the default one. */
-enum jr_fired jr_rule_backend_axis(struct jr_resolver *r,
-                                   struct jr_field_value *);
+enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_field_value *);
 
 /* Report backends that cannot drive the job's device. */
 void jr_check_backends(struct jr_resolver *r);

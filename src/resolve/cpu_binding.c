@@ -26,12 +26,10 @@ struct pool {
                                  those of them that have their cores */
 };
 
-static bool parse_cpu_list(struct jr_resolver *r, struct jr_set *ret,
-                           const char *text)
+static bool parse_cpu_list(struct jr_resolver *r, struct jr_set *ret, const char *text)
 {
     const char *bad;
-    return text != NULL && jr_set_parse(ret, r->arena, text, &bad) &&
-           ret->count > 0;
+    return text != NULL && jr_set_parse(ret, r->arena, text, &bad) && ret->count > 0;
 }
 
 static uint32_t cpu_numa_node(struct jr_resolver *r, uint32_t cpu)
@@ -39,18 +37,15 @@ static uint32_t cpu_numa_node(struct jr_resolver *r, uint32_t cpu)
     const struct jr_host_cpus *cpus = &r->hw->cpus;
     for (uint32_t i = 0; i < cpus->numa_count; i++) {
         struct jr_set set;
-        if (parse_cpu_list(r, &set, cpus->numa[i].cpus) &&
-            jr_set_has(&set, cpu))
+        if (parse_cpu_list(r, &set, cpus->numa[i].cpus) && jr_set_has(&set, cpu))
             return i;
     }
     return 0;
 }
 
-static void add_core(struct jr_resolver *r, struct pool *pool,
-                     const struct jr_set *cpus)
+static void add_core(struct jr_resolver *r, struct pool *pool, const struct jr_set *cpus)
 {
-    pool->cores[pool->count++] =
-        (struct core){cpu_numa_node(r, cpus->ranges[0].first), *cpus};
+    pool->cores[pool->count++] = (struct core){cpu_numa_node(r, cpus->ranges[0].first), *cpus};
 }
 
 static int compare_core_nodes(const void *a, const void *b)
@@ -97,8 +92,7 @@ static int compare_cpus(const void *a, const void *b)
 }
 
 /* The CPUs of cores `from` to before `to`, as text. */
-static char *print_cores(struct jr_resolver *r, const struct pool *pool,
-                         uint32_t from, uint32_t to)
+static char *print_cores(struct jr_resolver *r, const struct pool *pool, uint32_t from, uint32_t to)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     uint32_t *numbers = NULL;
@@ -106,10 +100,8 @@ static char *print_cores(struct jr_resolver *r, const struct pool *pool,
     for (uint32_t i = from; i < to; i++)
         for (size_t j = 0; j < pool->cores[i].cpus.count; j++) {
             const struct jr_range *range = &pool->cores[i].cpus.ranges[j];
-            for (uint32_t cpu = range->first; cpu <= range->last;
-                 cpu += range->step) {
-                uint32_t *slot =
-                    jr_arena_push(r->arena, &numbers, &count, sizeof *slot);
+            for (uint32_t cpu = range->first; cpu <= range->last; cpu += range->step) {
+                uint32_t *slot = jr_arena_push(r->arena, &numbers, &count, sizeof *slot);
                 if (slot != NULL)
                     *slot = cpu;
             }
@@ -120,10 +112,8 @@ static char *print_cores(struct jr_resolver *r, const struct pool *pool,
     return jr_buf_keep(&text, r->arena);
 }
 
-/* Share `k` of `n` of something: at least one, and shared where there are more
- * that want it. */
-static void slice_of(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from,
-                     uint32_t *ret_to)
+/* Share `k` of `n` of something: at least one, and shared where there are more that want it. */
+static void slice_of(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from, uint32_t *ret_to)
 {
     *ret_from = (uint32_t)((uint64_t)k * size / n);
     *ret_to = (uint32_t)(((uint64_t)k + 1) * size / n);
@@ -140,16 +130,16 @@ static uint32_t first_cpu_of(const struct pool *pool, uint32_t node)
     return i;
 }
 
-/* The NUMA node of a rank's device, by position; NOWHERE when it is not known,
- * or this process has no CPU of it. */
+/* The NUMA node of a rank's device, by position; NOWHERE when it is not known, or this process has
+ * no CPU of it. */
 static uint32_t device_node(const struct jr_resolver *r, uint32_t rank)
 {
     const struct jr_job *job = &r->out->job;
     const struct jr_host *hw = r->hw;
     if (job->own.devices_count == 0)
         return NOWHERE;
-    const struct jr_host_device *device = jr_device_find(
-        hw, job->device, job->own.devices[rank % job->own.devices_count]);
+    const struct jr_host_device *device =
+        jr_device_find(hw, job->device, job->own.devices[rank % job->own.devices_count]);
     for (uint32_t i = 0; device != NULL && i < hw->cpus.numa_count; i++)
         if (device->numa_node == (int)hw->cpus.numa[i].index)
             return i;
@@ -168,27 +158,25 @@ static bool count_users(struct jr_resolver *r, struct pool *pool)
 }
 
 /* The share of the next rank among those whose devices are on the same node. */
-static void share_of_device(const struct jr_resolver *r,
-                            const struct pool *pool, uint32_t rank,
+static void share_of_device(const struct jr_resolver *r, const struct pool *pool, uint32_t rank,
                             uint32_t bounds[2])
 {
     uint32_t node = device_node(r, rank), first = first_cpu_of(pool, node);
-    slice_of(pool->served[node]++, pool->users[node],
-             first_cpu_of(pool, node + 1) - first, &bounds[0], &bounds[1]);
+    slice_of(pool->served[node]++, pool->users[node], first_cpu_of(pool, node + 1) - first,
+             &bounds[0], &bounds[1]);
     bounds[0] += first;
     bounds[1] += first;
 }
 
-static void find_share(struct jr_resolver *r, const struct pool *pool,
-                       enum jr_bind bind, uint32_t rank, uint32_t bounds[2])
+static void find_share(struct jr_resolver *r, const struct pool *pool, enum jr_bind bind,
+                       uint32_t rank, uint32_t bounds[2])
 {
     uint32_t ranks = jr_place_here(r);
     if (bind == JR_BIND_DEVICE) {
         share_of_device(r, pool, rank, bounds);
         return;
     }
-    slice_of(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count,
-             &bounds[0], &bounds[1]);
+    slice_of(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count, &bounds[0], &bounds[1]);
     if (bind == JR_BIND_NUMA) {
         bounds[0] = first_cpu_of(pool, bounds[0]);
         bounds[1] = first_cpu_of(pool, bounds[1]);
@@ -196,8 +184,7 @@ static void find_share(struct jr_resolver *r, const struct pool *pool,
 }
 
 /* Fill the job's slots. Ranks that share a slot share its text. */
-static void make_slots(struct jr_resolver *r, const struct pool *pool,
-                       enum jr_bind bind)
+static void make_slots(struct jr_resolver *r, const struct pool *pool, enum jr_bind bind)
 {
     struct jr_job *job = &r->out->job;
     uint32_t ranks = jr_place_here(r), last[2] = {0, 0};
@@ -206,12 +193,11 @@ static void make_slots(struct jr_resolver *r, const struct pool *pool,
         uint32_t bounds[2];
         find_share(r, pool, bind, i, bounds);
         bool same = i > 0 && memcmp(bounds, last, sizeof last) == 0;
-        job->own.slots[i] = same ? job->own.slots[i - 1]
-                                 : print_cores(r, pool, bounds[0], bounds[1]);
+        job->own.slots[i] =
+            same ? job->own.slots[i - 1] : print_cores(r, pool, bounds[0], bounds[1]);
         memcpy(last, bounds, sizeof last);
         uint32_t cores = bounds[1] - bounds[0];
-        if (bind != JR_BIND_NUMA &&
-            (r->slot_cores == 0 || cores < r->slot_cores))
+        if (bind != JR_BIND_NUMA && (r->slot_cores == 0 || cores < r->slot_cores))
             r->slot_cores = cores;
         job->own.slots_count++;
     }
@@ -237,28 +223,23 @@ static enum jr_bind parse_bind(const char *word)
 }
 
 /* What a profile leaves out is no fault of the spec; this machine's is. */
-static enum jr_fired refuse_binding(struct jr_resolver *r,
-                                    struct jr_field_value *out,
+static enum jr_fired refuse_binding(struct jr_resolver *r, struct jr_field_value *out,
                                     const char *lacks)
 {
     if (!r->hw->real) {
         out->detail = jr_arena_printf(r->arena, "%s here", lacks);
         r->out->job.unbound = jr_arena_printf(
-            r->arena, "%s; the CPUs are not known in advance: %s there",
-            out->text, lacks);
+            r->arena, "%s; the CPUs are not known in advance: %s there", out->text, lacks);
         return JR_FIRED;
     }
     jr_rules_show(r, JR_BIND, out);
-    struct jr_diag *diag =
-        jr_rules_refuse(r, JR_CODE_BIND_IMPOSSIBLE, JR_BIT(JR_BIND),
-                        "bind %s, but %s here", out->text, lacks);
-    jr_diag_help(r->diags, diag,
-                 JR_SETTING("bind", "none") " leaves the CPUs to the kernel");
+    struct jr_diag *diag = jr_rules_refuse(r, JR_CODE_BIND_IMPOSSIBLE, JR_BIT(JR_BIND),
+                                           "bind %s, but %s here", out->text, lacks);
+    jr_diag_help(r->diags, diag, JR_SETTING("bind", "none") " leaves the CPUs to the kernel");
     return JR_FAILED;
 }
 
-static enum jr_bind choose_bind(struct jr_resolver *r,
-                                struct jr_field_value *out)
+static enum jr_bind choose_bind(struct jr_resolver *r, struct jr_field_value *out)
 {
     out->text = r->spec->bind;
     if (out->text != NULL) {
@@ -283,8 +264,7 @@ enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_field_value *out)
     if (!fill_pool(r, &pool))
         return refuse_binding(r, out, "the CPUs are not known");
     if (bind == JR_BIND_DEVICE && !has_locality(r))
-        return refuse_binding(r, out,
-                              "not every device has a NUMA node with CPUs");
+        return refuse_binding(r, out, "not every device has a NUMA node with CPUs");
     if (bind == JR_BIND_DEVICE && !count_users(r, &pool))
         return JR_FAILED;
     make_slots(r, &pool, bind);
@@ -311,8 +291,7 @@ static bool parse_omp(const char *text, uint32_t *ret)
     return jr_num_u32(first, ret) && *ret > 0;
 }
 
-enum jr_fired jr_rule_threads_env(struct jr_resolver *r,
-                                  struct jr_field_value *out)
+enum jr_fired jr_rule_threads_env(struct jr_resolver *r, struct jr_field_value *out)
 {
     const char *text = r->hw->environment.omp_num_threads;
     return text != NULL && parse_omp(text, &out->number) ? JR_FIRED : JR_PASSED;
@@ -324,9 +303,9 @@ static const char *explain_ignored_omp(struct jr_resolver *r)
     const char *omp = r->hw->environment.omp_num_threads;
     if (omp == NULL || omp[0] == '\0')
         return "unset";
-    struct jr_diag *diag = jr_rules_warn(
-        r, JR_CODE_OMP_NUM_THREADS_IGNORED, 0,
-        "OMP_NUM_THREADS is not a positive integer and is ignored: '%s'", omp);
+    struct jr_diag *diag =
+        jr_rules_warn(r, JR_CODE_OMP_NUM_THREADS_IGNORED, 0,
+                      "OMP_NUM_THREADS is not a positive integer and is ignored: '%s'", omp);
     jr_diag_help(r->diags, diag, "unset it, or state threads");
     return "unusable";
 }
@@ -346,16 +325,13 @@ enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_field_value *out)
         out->rule = "the number of CPUs is not known";
         return JR_FIRED;
     }
-    const char *said =
-        jr_arena_printf(r->arena, "%u rank%s", ranks, ranks == 1 ? "" : "s");
+    const char *said = jr_arena_printf(r->arena, "%u rank%s", ranks, ranks == 1 ? "" : "s");
     out->detail = said;
     if (cores != 0)
-        out->detail = jr_arena_printf(r->arena, "%u physical core%s / %s",
-                                      cores, cores == 1 ? "" : "s", said);
-    const char *quota = cpus->quota > 0
-                            ? jr_arena_printf(r->arena, "%g CPUs", cpus->quota)
-                            : "none";
-    out->rule =
-        jr_arena_printf(r->arena, "quota %s, OMP_NUM_THREADS %s", quota, omp);
+        out->detail = jr_arena_printf(r->arena, "%u physical core%s / %s", cores,
+                                      cores == 1 ? "" : "s", said);
+    const char *quota =
+        cpus->quota > 0 ? jr_arena_printf(r->arena, "%g CPUs", cpus->quota) : "none";
+    out->rule = jr_arena_printf(r->arena, "quota %s, OMP_NUM_THREADS %s", quota, omp);
     return JR_FIRED;
 }

@@ -1,8 +1,7 @@
 /*
- * Devices of the user's own kind, `device: custom:NAME`, by facts beside the
- * spec: NAME.facts, a program that prints them, or NAME.facts.yaml, which is
- * them. Neither: nothing is known of such devices, and the spec has to say how
- * many ranks there are.
+ * Devices of the user's own kind, `device: custom:NAME`, by facts beside the spec: NAME.facts, a
+ * program that prints them, or NAME.facts.yaml, which is them. Neither: nothing is known of such
+ * devices, and the spec has to say how many ranks there are.
  */
 #ifndef JR_CUSTOM_DEVICE_H
 #define JR_CUSTOM_DEVICE_H
@@ -30,7 +29,6 @@ bool jr_custom_is(const char *device);
  * JR_STATUS_OK, JR_STATUS_UNRESOLVED, or if memory runs out JR_STATUS_LAUNCH.
  */
 enum jr_status jr_custom_read(struct jr_host *hw, struct jr_arena *arena,
-                              const struct jr_custom *custom,
-                              struct jr_diags *diags);
+                              const struct jr_custom *custom, struct jr_diags *diags);
 
 #endif

@@ -30,15 +30,12 @@ enum {
 /* The instances of a GPU share its address. */
 static bool has_own_bus(const struct jr_host_device *device)
 {
-    bool instance =
-        device->uuid != NULL && strncmp(device->uuid, "MIG-", 4) == 0;
+    bool instance = device->uuid != NULL && strncmp(device->uuid, "MIG-", 4) == 0;
     return device->bus != NULL && !instance && device->kind != JR_DEVICE_CUSTOM;
 }
 
-/* The bus address comes first: drivers may not know the UUID before the first
- * use of the device. */
-static void print_device_key(struct jr_buf *out,
-                             const struct jr_host_device *device,
+/* The bus address comes first: drivers may not know the UUID before the first use of the device. */
+static void print_device_key(struct jr_buf *out, const struct jr_host_device *device,
                              const char *kind, const char *name)
 {
     uint32_t index;
@@ -51,21 +48,19 @@ static void print_device_key(struct jr_buf *out,
     else if (device != NULL)
         jr_buf_printf(out, "%s.%u", kind, device->index);
     else
-        jr_buf_printf(out, jr_num_u32(name, &index) ? "%s.%s" : "%.0s%s", kind,
-                      name);
+        jr_buf_printf(out, jr_num_u32(name, &index) ? "%s.%s" : "%.0s%s", kind, name);
 }
 
 static bool is_key_plain(const char *text)
 {
     size_t len = strlen(text);
     return len > 0 && len < JR_DEVICE_KEY_SIZE &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                        "0123456789.:/_-") == len;
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/_-") ==
+               len;
 }
 
-void jr_device_key(char ret[static JR_DEVICE_KEY_SIZE],
-                   const struct jr_host_device *device, const char *kind,
-                   const char *name)
+void jr_device_key(char ret[static JR_DEVICE_KEY_SIZE], const struct jr_host_device *device,
+                   const char *kind, const char *name)
 {
     char hash[JR_HASH_SIZE];
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -79,27 +74,22 @@ void jr_device_key(char ret[static JR_DEVICE_KEY_SIZE],
     (void)snprintf(ret, JR_DEVICE_KEY_SIZE, "%.32s", hash);
 }
 
-static void print_slot_name(char ret[static JR_LEASE_NAME_SIZE],
-                            const char *key, uint64_t slot)
+static void print_slot_name(char ret[static JR_LEASE_NAME_SIZE], const char *key, uint64_t slot)
 {
     if (slot == 0)
         (void)snprintf(ret, JR_LEASE_NAME_SIZE, PREFIX DEVICE "%s", key);
     else
-        (void)snprintf(ret, JR_LEASE_NAME_SIZE, PREFIX DEVICE "%s+%" PRIu64,
-                       key, slot);
+        (void)snprintf(ret, JR_LEASE_NAME_SIZE, PREFIX DEVICE "%s+%" PRIu64, key, slot);
 }
 
-void jr_device_lease_name(char ret[static JR_LEASE_NAME_SIZE],
-                          const struct jr_device_claim *held)
+void jr_device_lease_name(char ret[static JR_LEASE_NAME_SIZE], const struct jr_device_claim *held)
 {
     print_slot_name(ret, held->key, held->number);
 }
 
-void jr_device_wait_name(char ret[static JR_LEASE_NAME_SIZE], const char *key,
-                         uint64_t ticket)
+void jr_device_wait_name(char ret[static JR_LEASE_NAME_SIZE], const char *key, uint64_t ticket)
 {
-    (void)snprintf(ret, JR_LEASE_NAME_SIZE, PREFIX WAIT "%s+%" PRIu64, key,
-                   ticket);
+    (void)snprintf(ret, JR_LEASE_NAME_SIZE, PREFIX WAIT "%s+%" PRIu64, key, ticket);
 }
 
 struct jr_holder jr_device_waits(const struct jr_device_claim *awaited)
@@ -110,8 +100,7 @@ struct jr_holder jr_device_waits(const struct jr_device_claim *awaited)
 }
 
 /* "HASH-", by which a lease and the note of its run belong together. */
-static void print_note_mark(char ret[static HASH_LEN + 2], const char *key,
-                            uint64_t slot)
+static void print_note_mark(char ret[static HASH_LEN + 2], const char *key, uint64_t slot)
 {
     char name[JR_LEASE_NAME_SIZE], hash[JR_HASH_SIZE];
     print_slot_name(name, key, slot);
@@ -119,8 +108,7 @@ static void print_note_mark(char ret[static HASH_LEN + 2], const char *key,
     (void)snprintf(ret, HASH_LEN + 2, "%.*s-", HASH_LEN, hash);
 }
 
-static int hold_slot(struct jr_device_lease *ret, const char *key,
-                     uint32_t slot)
+static int hold_slot(struct jr_device_lease *ret, const char *key, uint32_t slot)
 {
     char name[JR_LEASE_NAME_SIZE];
     print_slot_name(name, key, slot);
@@ -143,8 +131,7 @@ int jr_device_lease_share(struct jr_device_lease *ret, const char *key)
     return 0;
 }
 
-/* A name has less room than an id may need: its first part tells it well
- * enough. */
+/* A name has less room than an id may need: its first part tells it well enough. */
 void jr_device_lease_note(struct jr_device_lease *lease, const char *run_id)
 {
     char mark[HASH_LEN + 2], name[JR_LEASE_NAME_SIZE];
@@ -172,12 +159,10 @@ static void add_claim(struct jr_device_claims *claims, const char *text,
     const char *plus = strrchr(text, '+');
     const char *digits = plus == NULL ? "0" : plus + 1;
     size_t len = plus == NULL ? strlen(text) : (size_t)(plus - text);
-    if (len == 0 || len >= JR_DEVICE_KEY_SIZE ||
-        !jr_num_u64(digits, &claim.number))
+    if (len == 0 || len >= JR_DEVICE_KEY_SIZE || !jr_num_u64(digits, &claim.number))
         return;
     claim.key = jr_arena_strndup(&claims->arena, text, len);
-    struct jr_device_claim *slot =
-        jr_arena_push(&claims->arena, list, count, sizeof *slot);
+    struct jr_device_claim *slot = jr_arena_push(&claims->arena, list, count, sizeof *slot);
     if (slot != NULL && claim.key != NULL)
         *slot = claim;
 }
@@ -188,20 +173,17 @@ static bool take_claim_name(void *data, const char *name)
     struct jr_arena *arena = &claims->arena;
     name += strlen(PREFIX);
     if (strncmp(name, DEVICE, strlen(DEVICE)) == 0)
-        add_claim(claims, name + strlen(DEVICE), &claims->held,
-                  &claims->held_count);
+        add_claim(claims, name + strlen(DEVICE), &claims->held, &claims->held_count);
     else if (strncmp(name, WAIT, strlen(WAIT)) == 0)
-        add_claim(claims, name + strlen(WAIT), &claims->awaited,
-                  &claims->awaited_count);
+        add_claim(claims, name + strlen(WAIT), &claims->awaited, &claims->awaited_count);
     else if (strncmp(name, RUN, strlen(RUN)) == 0) {
-        const char **slot = jr_arena_push(arena, &claims->notes,
-                                          &claims->notes_count, sizeof *slot);
+        const char **slot =
+            jr_arena_push(arena, &claims->notes, &claims->notes_count, sizeof *slot);
         if (slot != NULL)
             *slot = jr_arena_strdup(arena, name + strlen(RUN));
     }
     return !arena->failed &&
-           claims->held_count + claims->awaited_count + claims->notes_count <
-               CLAIMS_MOST;
+           claims->held_count + claims->awaited_count + claims->notes_count < CLAIMS_MOST;
 }
 
 void jr_device_claims_read(struct jr_device_claims *ret)
@@ -226,8 +208,8 @@ bool jr_device_is_held(const struct jr_device_claims *claims, const char *key)
     return false;
 }
 
-uint64_t jr_device_awaited_before(const struct jr_device_claims *claims,
-                                  const char *key, uint64_t ticket)
+uint64_t jr_device_awaited_before(const struct jr_device_claims *claims, const char *key,
+                                  uint64_t ticket)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < claims->awaited_count; i++) {
@@ -240,8 +222,7 @@ uint64_t jr_device_awaited_before(const struct jr_device_claims *claims,
 }
 
 /* Only the holder itself can have made a note that counts. */
-static void find_run(const struct jr_device_claims *claims,
-                     const struct jr_device_claim *held,
+static void find_run(const struct jr_device_claims *claims, const struct jr_device_claim *held,
                      struct jr_device_user *user)
 {
     char mark[HASH_LEN + 2], name[JR_LEASE_NAME_SIZE];
@@ -253,8 +234,7 @@ static void find_run(const struct jr_device_claims *claims,
         (void)snprintf(name, sizeof name, PREFIX RUN "%s", note);
         struct jr_holder maker = jr_lease_socket_holder(name);
         if (maker.uid == user->holder.uid && maker.pid == user->holder.pid)
-            (void)snprintf(user->run, sizeof user->run, "%s",
-                           note + strlen(mark));
+            (void)snprintf(user->run, sizeof user->run, "%s", note + strlen(mark));
     }
 }
 
@@ -296,8 +276,7 @@ int jr_devices_lock(void)
 {
     uint64_t until_ns = jr_clock_ns() + LOCK_MS * UINT64_C(1000000);
     int fd;
-    while ((fd = jr_lease_socket_hold(LOCK)) < 0 && errno == EADDRINUSE &&
-           jr_clock_ns() < until_ns)
+    while ((fd = jr_lease_socket_hold(LOCK)) < 0 && errno == EADDRINUSE && jr_clock_ns() < until_ns)
         await_unlock(until_ns);
     return fd;
 }
@@ -309,13 +288,11 @@ bool jr_device_is_of_others(const struct jr_device_claims *claims,
     if (request->around == NULL)
         return true;
     const struct jr_device_user user = jr_device_user_of(claims, held);
-    return user.holder.uid != geteuid() ||
-           strcmp(user.run, request->around) != 0;
+    return user.holder.uid != geteuid() || strcmp(user.run, request->around) != 0;
 }
 
 bool jr_device_is_held_by_others(const struct jr_device_claims *claims,
-                                 const struct jr_device_request *request,
-                                 const char *key)
+                                 const struct jr_device_request *request, const char *key)
 {
     for (size_t i = 0; i < claims->held_count; i++)
         if (strcmp(claims->held[i].key, key) == 0 &&
@@ -325,24 +302,20 @@ bool jr_device_is_held_by_others(const struct jr_device_claims *claims,
 }
 
 bool jr_device_is_away(const struct jr_device_claims *claims,
-                       const struct jr_device_request *request, const char *key,
-                       uint64_t ticket)
+                       const struct jr_device_request *request, const char *key, uint64_t ticket)
 {
     return jr_device_is_held_by_others(claims, request, key) ||
            jr_device_awaited_before(claims, key, ticket) != 0;
 }
 
 /* Beside the run around us, or as the only one. */
-static int lease_free_device(struct jr_device_lease *ret,
-                             const struct jr_device_request *request,
+static int lease_free_device(struct jr_device_lease *ret, const struct jr_device_request *request,
                              const char *key)
 {
-    return request->around != NULL ? jr_device_lease_share(ret, key)
-                                   : hold_slot(ret, key, 0);
+    return request->around != NULL ? jr_device_lease_share(ret, key) : hold_slot(ret, key, 0);
 }
 
-uint32_t jr_devices_take(const struct jr_device_request *request,
-                         uint64_t ticket, uint32_t *chosen,
+uint32_t jr_devices_take(const struct jr_device_request *request, uint64_t ticket, uint32_t *chosen,
                          struct jr_device_lease *leases)
 {
     struct jr_device_claims claims;
@@ -353,13 +326,11 @@ uint32_t jr_devices_take(const struct jr_device_request *request,
         const char *key = request->keys[i];
         if (jr_device_is_away(&claims, request, key, ticket))
             continue;
-        if (leases == NULL ||
-            lease_free_device(&leases[taken], request, key) == 0)
+        if (leases == NULL || lease_free_device(&leases[taken], request, key) == 0)
             chosen[taken++] = i;
     }
     jr_device_claims_release(&claims);
-    for (uint32_t i = 0; leases != NULL && taken < request->need && i < taken;
-         i++)
+    for (uint32_t i = 0; leases != NULL && taken < request->need && i < taken; i++)
         jr_device_lease_release(&leases[i]);
     return taken;
 }

@@ -1,10 +1,10 @@
 /*
  * Device leases: which of a machine's devices the runs on it use.
  *
- * A run leases each device that its ranks get, for as long as it lasts, by a
- * socket (lease_socket.h) that is named after the device's bus address or UUID.
- * So all users of a network namespace see the leases of all, whatever index a
- * device has for them, and the kernel gives one back when its holder dies.
+ * A run leases each device that its ranks get, for as long as it lasts, by a socket
+ * (lease_socket.h) that is named after the device's bus address or UUID. So all users of a network
+ * namespace see the leases of all, whatever index a device has for them, and the kernel gives one
+ * back when its holder dies.
  *
  *   jobrun-device-KEY         a lease; only one run can have it
  *   jobrun-device-KEY+N       that of another run, which shares the device
@@ -12,10 +12,9 @@
  *   jobrun-wait-KEY+TICKET    somebody waits for the device: device_queue.h
  *   jobrun-devices            held for the moment in which devices are chosen
  *
- * Leases are advisory: nothing hinders a process from using a device. Anybody
- * can take such names, so that a user can keep devices from `devices: any`, as
- * by running on them; who that is, the kernel tells. The name of a run counts
- * only if the process that holds the lease has made it.
+ * Leases are advisory: nothing hinders a process from using a device. Anybody can take such names,
+ * so that a user can keep devices from `devices: any`, as by running on them; who that is, the
+ * kernel tells. The name of a run counts only if the process that holds the lease has made it.
  */
 #ifndef JR_DEVICE_LEASE_H
 #define JR_DEVICE_LEASE_H
@@ -33,12 +32,11 @@
 /* The runs that can share one device, and are known to. */
 #define JR_DEVICE_SHARERS_MOST 64
 
-/* What a device is called in the names of its leases. `kind` is the spelled
- * device ("cuda", "custom:acme"); `name` is its index or UUID as the job has
- * it. `device` is NULL if the facts do not know the device. */
-void jr_device_key(char ret[static JR_DEVICE_KEY_SIZE],
-                   const struct jr_host_device *device, const char *kind,
-                   const char *name);
+/* What a device is called in the names of its leases. `kind` is the spelled device ("cuda",
+ * "custom:acme"); `name` is its index or UUID as the job has it. `device` is NULL if the facts do
+ * not know the device. */
+void jr_device_key(char ret[static JR_DEVICE_KEY_SIZE], const struct jr_host_device *device,
+                   const char *kind, const char *name);
 
 /* A lease that is held. */
 struct jr_device_lease {
@@ -53,8 +51,8 @@ struct jr_device_lease {
 /* Lease a device whoever else has it. 0, or -1 with errno. */
 int jr_device_lease_share(struct jr_device_lease *ret, const char *key);
 
-/* Say which run the lease is for. Where that cannot be said, the lease has only
- * a process and a user. */
+/* Say which run the lease is for. Where that cannot be said, the lease has only a process and a
+ * user. */
 void jr_device_lease_note(struct jr_device_lease *lease, const char *run_id);
 
 /* Give it back. One that is not held is allowed. */
@@ -67,8 +65,7 @@ struct jr_device_claim {
 };
 
 /* The name of the socket that is a lease. */
-void jr_device_lease_name(char ret[static JR_LEASE_NAME_SIZE],
-                          const struct jr_device_claim *held);
+void jr_device_lease_name(char ret[static JR_LEASE_NAME_SIZE], const struct jr_device_claim *held);
 
 /* The names of all leases and waits, as they were at one moment. */
 struct jr_device_claims {
@@ -79,8 +76,8 @@ struct jr_device_claims {
     size_t notes_count;
 };
 
-/* Read them; /proc/net/unix. Where that cannot be read, or memory runs out,
- * there are none. Free with jr_device_claims_release. */
+/* Read them; /proc/net/unix. Where that cannot be read, or memory runs out, there are none. Free
+ * with jr_device_claims_release. */
 void jr_device_claims_read(struct jr_device_claims *ret);
 
 /* Free the claims. */
@@ -89,10 +86,9 @@ void jr_device_claims_release(struct jr_device_claims *claims);
 /* Whether any run has leased a device. */
 bool jr_device_is_held(const struct jr_device_claims *claims, const char *key);
 
-/* The highest ticket below `ticket` (0: of all) of those who wait for a device;
- * 0: nobody does. */
-uint64_t jr_device_awaited_before(const struct jr_device_claims *claims,
-                                  const char *key, uint64_t ticket);
+/* The highest ticket below `ticket` (0: of all) of those who wait for a device; 0: nobody does. */
+uint64_t jr_device_awaited_before(const struct jr_device_claims *claims, const char *key,
+                                  uint64_t ticket);
 
 /* Who holds a lease, or waits. */
 struct jr_device_user {
@@ -108,13 +104,11 @@ struct jr_device_user jr_device_user_of(const struct jr_device_claims *claims,
 struct jr_holder jr_device_waits(const struct jr_device_claim *awaited);
 
 /* The name of the socket by which a ticket waits for a device. */
-void jr_device_wait_name(char ret[static JR_LEASE_NAME_SIZE], const char *key,
-                         uint64_t ticket);
+void jr_device_wait_name(char ret[static JR_LEASE_NAME_SIZE], const char *key, uint64_t ticket);
 
-/* Append "run 20261121-063012-train-3f9c (pid 4711 of user bob (uid 1001))",
- * or only the process. */
-void jr_device_user_print(struct jr_buf *out,
-                          const struct jr_device_user *user);
+/* Append "run 20261121-063012-train-3f9c (pid 4711 of user bob (uid 1001))", or only the
+ * process. */
+void jr_device_user_print(struct jr_buf *out, const struct jr_device_user *user);
 
 /* Devices that a run needs. */
 struct jr_device_request {
@@ -128,14 +122,12 @@ struct jr_device_request {
 /* Whether a device of the request is held by another run than that around it.
  */
 bool jr_device_is_held_by_others(const struct jr_device_claims *claims,
-                                 const struct jr_device_request *request,
-                                 const char *key);
+                                 const struct jr_device_request *request, const char *key);
 
-/* Whether a device of the request is held by another run than that around it,
- * or awaited by somebody with a ticket below `ticket` (0: by anybody). */
+/* Whether a device of the request is held by another run than that around it, or awaited by
+ * somebody with a ticket below `ticket` (0: by anybody). */
 bool jr_device_is_away(const struct jr_device_claims *claims,
-                       const struct jr_device_request *request, const char *key,
-                       uint64_t ticket);
+                       const struct jr_device_request *request, const char *key, uint64_t ticket);
 
 /* Whether a lease is that of another run than the one around the request. */
 bool jr_device_is_of_others(const struct jr_device_claims *claims,
@@ -147,12 +139,11 @@ bool jr_device_is_of_others(const struct jr_device_claims *claims,
  * gets their places in the request, `leases` (NULL: they are only looked for)
  * the leases, both in the order of the request. Returns how many could be had:
  * `need`, or fewer, and then nothing is leased. */
-uint32_t jr_devices_take(const struct jr_device_request *request,
-                         uint64_t ticket, uint32_t *chosen,
+uint32_t jr_devices_take(const struct jr_device_request *request, uint64_t ticket, uint32_t *chosen,
                          struct jr_device_lease *leases);
 
-/* Keep other jobruns from choosing devices until the descriptor is closed;
- * waits for its turn for a bounded time. -1: it went without. */
+/* Keep other jobruns from choosing devices until the descriptor is closed; waits for its turn for a
+ * bounded time. -1: it went without. */
 int jr_devices_lock(void);
 
 #endif

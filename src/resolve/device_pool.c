@@ -25,8 +25,7 @@ static bool is_named(const struct jr_host *host, const struct jr_job *job,
     return false;
 }
 
-uint32_t jr_device_pool_find(bool *ret_may, const struct jr_host *host,
-                             const struct jr_job *job,
+uint32_t jr_device_pool_find(bool *ret_may, const struct jr_host *host, const struct jr_job *job,
                              const struct jr_spec *spec)
 {
     uint32_t count = 0;

@@ -23,15 +23,13 @@ struct models {
 };
 
 static const struct models models[] = {
-    {JR_DEVICE_CUDA,
-     {"H100", "H200", "H20", "H800", "GH200", "A100", "A800", "A10",   "A10G",
-      "A2",   "A16",  "A30", "A40",  "B100",  "B200", "B300", "GB200", "GB300",
-      "V100", "P100", "T4",  "L4",   "L40",   "L40S", "RTX*", "GTX*"}},
+    {JR_DEVICE_CUDA, {"H100", "H200", "H20", "H800", "GH200", "A100", "A800", "A10",   "A10G",
+                      "A2",   "A16",  "A30", "A40",  "B100",  "B200", "B300", "GB200", "GB300",
+                      "V100", "P100", "T4",  "L4",   "L40",   "L40S", "RTX*", "GTX*"}},
     {JR_DEVICE_ROCM,
-     {"MI100", "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X",
-      "MI325X", "MI350X", "MI355X"}},
-    {JR_DEVICE_XPU,
-     {"PVC", "Max1100", "Max1550", "K200", "R200", "R300", "P800"}},
+     {"MI100", "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X", "MI325X", "MI350X",
+      "MI355X"}},
+    {JR_DEVICE_XPU, {"PVC", "Max1100", "Max1550", "K200", "R200", "R300", "P800"}},
     {JR_DEVICE_HPU, {"Gaudi", "Gaudi2", "Gaudi3"}},
     {JR_DEVICE_NPU, {"910", "910A", "910B", "910C", "Ascend*"}},
     {JR_DEVICE_MLU, {"MLU290", "MLU370", "MLU590"}},
@@ -57,14 +55,10 @@ struct amount {
 };
 
 static const struct amount amounts[] = {
-    [NODES] = {"the number of nodes", 1, 1 << 20, 'x',
-               offsetof(struct machines, nodes)},
-    [DEVICES] = {"the number of devices", 0, 1024, '\0',
-                 offsetof(struct machines, devices)},
-    [CPUS] = {"the number of CPUs", 1, 65536, 'c',
-              offsetof(struct machines, cpus)},
-    [MEMORY] = {"the memory in GiB", 1, 1 << 20, 'g',
-                offsetof(struct machines, memory)},
+    [NODES] = {"the number of nodes", 1, 1 << 20, 'x', offsetof(struct machines, nodes)},
+    [DEVICES] = {"the number of devices", 0, 1024, '\0', offsetof(struct machines, devices)},
+    [CPUS] = {"the number of CPUs", 1, 65536, 'c', offsetof(struct machines, cpus)},
+    [MEMORY] = {"the memory in GiB", 1, 1 << 20, 'g', offsetof(struct machines, memory)},
 };
 
 /* A profile that is read, and how far. */
@@ -82,8 +76,8 @@ static uint32_t text_column(const char *text, const char *at)
     return 1 + (uint32_t)jr_utf8_points(text, (size_t)(at - text));
 }
 
-/* The `len` bytes at the place that is read now; all of the text if the source
- * differs from it (escapes, folded lines). */
+/* The `len` bytes at the place that is read now; all of the text if the source differs from it
+ * (escapes, folded lines). */
 static struct jr_span span_here(const struct reading *s, size_t len)
 {
     struct jr_span span = s->stated;
@@ -112,8 +106,8 @@ static bool find_model(struct machines *ret, const char *name)
     return false;
 }
 
-/* The words of a machine in another order, or between other marks, as people
- * write them: "8xH100", "H100:8", "2*8". */
+/* The words of a machine in another order, or between other marks, as people write them: "8xH100",
+ * "H100:8", "2*8". */
 enum { LOOSE_WORD = 16 };
 
 struct loose_words {
@@ -133,8 +127,8 @@ static bool add_loose_word(struct loose_words *words, const char *word)
     return true;
 }
 
-/* Append what was probably meant, NODESxDEVICES:MODEL; false where a word is
- * neither a number nor a model. */
+/* Append what was probably meant, NODESxDEVICES:MODEL; false where a word is neither a number nor a
+ * model. */
 static bool add_meant_form(struct jr_buf *out, const char *text)
 {
     static const char marks[] = "x*:- ";
@@ -154,23 +148,20 @@ static bool add_meant_form(struct jr_buf *out, const char *text)
     size_t count = words.numbers_count;
     if (words.model[0] == '\0' && count < 2)
         return false;
-    jr_buf_printf(out, "%ux%u", count == 2 ? numbers[0] : 1,
-                  count == 0 ? 8 : numbers[count - 1]);
+    jr_buf_printf(out, "%ux%u", count == 2 ? numbers[0] : 1, count == 0 ? 8 : numbers[count - 1]);
     if (words.model[0] != '\0')
         jr_buf_printf(out, ":%s", words.model);
     return !out->failed;
 }
 
-static void help_form(struct jr_diags *diags, struct jr_diag *diag,
-                      const char *text)
+static void help_form(struct jr_diags *diags, struct jr_diag *diag, const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf meant = JR_BUF_INIT;
     if (add_meant_form(&meant, text))
         jr_diag_help(diags, diag, "did you mean %s (" FORM ")?", meant.data);
     else
         jr_diag_help(diags, diag,
-                     "write " FORM
-                     ", as 2x8:H100,96c,1024g, or the path of a facts file");
+                     "write " FORM ", as 2x8:H100,96c,1024g, or the path of a facts file");
 }
 
 /* Report the text from here to the next part as a mistake. */
@@ -181,16 +172,14 @@ static bool refuse_profile(struct reading *s, const char *what)
         len = 1;
     struct jr_diag *diag = jr_diags_error(
         s->diags, JR_CODE_WRONG_MACHINE_PROFILE, span_here(s, len), NULL,
-        len == 0 ? "%s is missing at the end of the profile"
-                 : "%s belongs here in the profile",
+        len == 0 ? "%s is missing at the end of the profile" : "%s belongs here in the profile",
         what);
     help_form(s->diags, diag, s->text);
     return false;
 }
 
 /* A number, stepped over. */
-static bool read_amount_number(struct reading *s, const struct amount *amount,
-                               struct machines *ret)
+static bool read_amount_number(struct reading *s, const struct amount *amount, struct machines *ret)
 {
     size_t len = strspn(s->at, DIGITS);
     if (len == 0)
@@ -199,11 +188,10 @@ static bool read_amount_number(struct reading *s, const struct amount *amount,
     uint32_t value;
     if (digits == NULL)
         return false;
-    if (!jr_num_u32(digits, &value) || value < amount->least ||
-        value > amount->most) {
-        jr_diags_error(s->diags, JR_CODE_WRONG_MACHINE_PROFILE,
-                       span_here(s, len), NULL, "%s is from %u to %u, not %s",
-                       amount->what, amount->least, amount->most, digits);
+    if (!jr_num_u32(digits, &value) || value < amount->least || value > amount->most) {
+        jr_diags_error(s->diags, JR_CODE_WRONG_MACHINE_PROFILE, span_here(s, len), NULL,
+                       "%s is from %u to %u, not %s", amount->what, amount->least, amount->most,
+                       digits);
         return false;
     }
     s->at += len;
@@ -229,9 +217,9 @@ static void report_unknown_model(struct reading *s, const char *name)
     for (size_t i = 0; i < KINDS; i++)
         for (const char *const *model = models[i].names; *model; model++)
             jr_buf_printf(&known, " %s", *model);
-    struct jr_diag *diag = jr_diags_error(
-        s->diags, JR_CODE_UNKNOWN_DEVICE_MODEL, span_here(s, strlen(name)),
-        NULL, "unknown device model '%s'", name);
+    struct jr_diag *diag =
+        jr_diags_error(s->diags, JR_CODE_UNKNOWN_DEVICE_MODEL, span_here(s, strlen(name)), NULL,
+                       "unknown device model '%s'", name);
     jr_diag_help(s->diags, diag, "%s", known.failed ? "" : known.data);
 }
 
@@ -287,16 +275,14 @@ static bool read_profile_shorthand(struct reading *s, struct machines *ret)
 }
 
 /* Make the facts that the short form describes. Every CPU counts as a core. */
-static void make_facts(struct jr_host *hw, struct jr_arena *arena,
-                       const struct machines *machines)
+static void make_facts(struct jr_host *hw, struct jr_arena *arena, const struct machines *machines)
 {
     uint32_t cpus = machines->cpus;
     hw->nodes = machines->nodes;
     hw->memory = (uint64_t)machines->memory << 30;
     hw->cpus.online = hw->cpus.usable = hw->cpus.usable_cores = cpus;
     if (cpus > 0)
-        hw->cpus.set =
-            cpus == 1 ? "0" : jr_arena_printf(arena, "0-%u", cpus - 1);
+        hw->cpus.set = cpus == 1 ? "0" : jr_arena_printf(arena, "0-%u", cpus - 1);
     hw->devices = jr_arena_array(arena, machines->devices, sizeof *hw->devices);
     if (hw->devices != NULL)
         hw->devices_count = machines->devices;
@@ -314,8 +300,8 @@ static struct jr_span span_of_option(struct jr_arena *arena, const char *value)
     struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
     if (source == NULL)
         return (struct jr_span){0};
-    *source = (struct jr_source){
-        .name = "--on", .text = value, .len = strlen(value), .option = true};
+    *source =
+        (struct jr_source){.name = "--on", .text = value, .len = strlen(value), .option = true};
     uint32_t end = text_column(value, value + source->len);
     return (struct jr_span){source, 1, 1, 1, end};
 }
@@ -335,8 +321,8 @@ static int load_shorthand(struct jr_host *ret, struct reading *s)
     return 0;
 }
 
-/* A file that cannot be read may be meant as the short form, such as `H100x8`;
- * it is reported where it is named. */
+/* A file that cannot be read may be meant as the short form, such as `H100x8`; it is reported where
+ * it is named. */
 static int load_file(struct jr_host *ret, struct reading *s)
 {
     size_t before = s->diags->count;
@@ -353,8 +339,7 @@ static int load_file(struct jr_host *ret, struct reading *s)
             continue;
         }
         diag->span = s->stated;
-        diag->message =
-            jr_arena_printf(&s->diags->arena, "%s: %s", s->text, diag->message);
+        diag->message = jr_arena_printf(&s->diags->arena, "%s: %s", s->text, diag->message);
     }
     return got;
 }
@@ -369,12 +354,10 @@ static struct jr_host blank_machine(const char *origin)
     };
 }
 
-static int load_profile(struct jr_host *ret, const char *origin,
-                        struct reading *s)
+static int load_profile(struct jr_host *ret, const char *origin, struct reading *s)
 {
     struct jr_host hw = blank_machine(origin);
-    int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s)
-                                               : load_file(&hw, s);
+    int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s) : load_file(&hw, s);
     if (s->arena->failed) {
         jr_diags_error(s->diags, JR_CODE_INTERNAL, s->stated, NULL,
                        "out of memory as the profile was read");
@@ -385,24 +368,22 @@ static int load_profile(struct jr_host *ret, const char *origin,
     return got;
 }
 
-int jr_profile_load(struct jr_host *ret, struct jr_arena *arena,
-                    const char *profile, struct jr_diags *diags)
+int jr_profile_load(struct jr_host *ret, struct jr_arena *arena, const char *profile,
+                    struct jr_diags *diags)
 {
     struct reading s = {.text = profile, .arena = arena, .diags = diags};
     return load_profile(ret, jr_arena_printf(arena, "--on %s", profile), &s);
 }
 
-int jr_profile_load_target(struct jr_host *ret, struct jr_arena *arena,
-                           const char *profile, struct jr_span at,
-                           struct jr_diags *diags)
+int jr_profile_load_target(struct jr_host *ret, struct jr_arena *arena, const char *profile,
+                           struct jr_span at, struct jr_diags *diags)
 {
     struct reading s = {profile, at, NULL, arena, diags};
     return load_profile(ret, "the target", &s);
 }
 
-int jr_profile_read(struct jr_host *ret, struct jr_arena *arena,
-                    const char *name, const char *text, size_t len,
-                    struct jr_diags *diags)
+int jr_profile_read(struct jr_host *ret, struct jr_arena *arena, const char *name, const char *text,
+                    size_t len, struct jr_diags *diags)
 {
     struct jr_host hw = blank_machine("hardware");
     if (jr_facts_read(&hw, arena, name, text, len, diags) != 0)
@@ -418,8 +399,7 @@ enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first)
         const struct jr_diag *diag = &diags->items[i];
         if (jr_diag_is(diag, JR_CODE_INTERNAL))
             return JR_STATUS_LAUNCH;
-        if (diag->severity == JR_SEVERITY_ERROR &&
-            !jr_diag_is(diag, JR_CODE_FACTS_CONTRADICT))
+        if (diag->severity == JR_SEVERITY_ERROR && !jr_diag_is(diag, JR_CODE_FACTS_CONTRADICT))
             status = JR_STATUS_USAGE;
     }
     return status;

@@ -16,8 +16,8 @@
 
 enum { LOOK_AGAIN_NS = 200000000 };
 
-/* What an event of the queue's epoll is about: that somebody asks for us, or
- * else that something has changed for us. */
+/* What an event of the queue's epoll is about: that somebody asks for us, or else that something
+ * has changed for us. */
 enum { OF_CHANGE, OF_BACKLOG };
 
 static uint64_t find_last_ticket(const struct jr_device_claims *claims)
@@ -39,8 +39,8 @@ static void close_descriptors(int *fds, size_t *count)
 }
 
 /* All sockets of a ticket, or none; -1 with errno. */
-static int hold_places(struct jr_device_queue *queue,
-                       const struct jr_device_request *request, uint64_t ticket)
+static int hold_places(struct jr_device_queue *queue, const struct jr_device_request *request,
+                       uint64_t ticket)
 {
     char name[JR_LEASE_NAME_SIZE];
     for (uint32_t i = 0; i < request->count; i++) {
@@ -64,11 +64,9 @@ static int watch_backlog(struct jr_device_queue *queue)
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = OF_BACKLOG};
     if (queue->places_count == 0)
         return 0;
-    if (jr_backlog_open(&queue->backlog, queue->places, queue->places_count) !=
-        0)
+    if (jr_backlog_open(&queue->backlog, queue->places, queue->places_count) != 0)
         return -1;
-    return epoll_ctl(queue->epoll_fd, EPOLL_CTL_ADD, queue->backlog.epoll_fd,
-                     &event);
+    return epoll_ctl(queue->epoll_fd, EPOLL_CTL_ADD, queue->backlog.epoll_fd, &event);
 }
 
 static int open_queue(struct jr_device_queue *queue, size_t count)
@@ -78,8 +76,7 @@ static int open_queue(struct jr_device_queue *queue, size_t count)
     return queue->epoll_fd < 0 || queue->places == NULL ? -1 : 0;
 }
 
-int jr_device_queue_join(struct jr_device_queue *queue,
-                         const struct jr_device_request *request)
+int jr_device_queue_join(struct jr_device_queue *queue, const struct jr_device_request *request)
 {
     struct jr_device_claims claims;
     if (open_queue(queue, request->count) != 0)
@@ -104,16 +101,15 @@ static void clear_watched(struct jr_device_queue *queue)
     queue->timer_fd = -1;
 }
 
-/* Look again a little later: the one in the way has so many connections that
- * the kernel refuses more, or we have no memory for one. */
+/* Look again a little later: the one in the way has so many connections that the kernel refuses
+ * more, or we have no memory for one. */
 static void watch_time(struct jr_device_queue *queue)
 {
     const struct itimerspec again = {.it_value.tv_nsec = LOOK_AGAIN_NS};
     struct epoll_event event = {.events = EPOLLIN};
     if (queue->timer_fd >= 0)
         return;
-    queue->timer_fd =
-        timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    queue->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     (void)timerfd_settime(queue->timer_fd, 0, &again, NULL);
     (void)epoll_ctl(queue->epoll_fd, EPOLL_CTL_ADD, queue->timer_fd, &event);
 }
@@ -122,8 +118,7 @@ static void watch_time(struct jr_device_queue *queue)
 static bool watch_socket(struct jr_device_queue *queue, const char *name)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
-    int *more = realloc(queue->watched,
-                        (queue->watched_count + 1) * sizeof *queue->watched);
+    int *more = realloc(queue->watched, (queue->watched_count + 1) * sizeof *queue->watched);
     if (more != NULL)
         queue->watched = more;
     JR_CLOSE int fd = more == NULL ? -1 : jr_lease_socket_connect(name);
@@ -155,8 +150,8 @@ static bool watch_holders(struct jr_device_queue *queue, const char *key,
 
 enum look { LOOK_FREE, LOOK_WAIT, LOOK_AGAIN };
 
-/* See who is in the way of having a device, and be told of that one's end: the
- * last one that came earlier and waits for it, or else its holders. */
+/* See who is in the way of having a device, and be told of that one's end: the last one that came
+ * earlier and waits for it, or else its holders. */
 static enum look look_at_device(struct jr_device_queue *queue, const char *key,
                                 const struct jr_device_request *request,
                                 const struct jr_device_claims *claims)
@@ -166,8 +161,7 @@ static enum look look_at_device(struct jr_device_queue *queue, const char *key,
     if (!jr_device_is_away(claims, request, key, queue->ticket))
         return LOOK_FREE;
     if (before == 0)
-        return watch_holders(queue, key, request, claims) ? LOOK_WAIT
-                                                          : LOOK_AGAIN;
+        return watch_holders(queue, key, request, claims) ? LOOK_WAIT : LOOK_AGAIN;
     jr_device_wait_name(name, key, before);
     return watch_socket(queue, name) ? LOOK_WAIT : LOOK_AGAIN;
 }
@@ -181,8 +175,7 @@ static enum look look_at_devices(struct jr_device_queue *queue,
     clear_watched(queue);
     jr_device_claims_read(&claims);
     for (uint32_t i = 0; i < request->count; i++) {
-        enum look one =
-            look_at_device(queue, request->keys[i], request, &claims);
+        enum look one = look_at_device(queue, request->keys[i], request, &claims);
         free_count += one == LOOK_FREE;
         look = one == LOOK_AGAIN ? LOOK_AGAIN : look;
     }

@@ -90,8 +90,7 @@ static bool read_groups(const char *text, void *to, struct jr_arena *arena)
     return groups.count > 0;
 }
 
-static char *join_texts(const struct jr_strv *items, char separator,
-                        struct jr_arena *arena)
+static char *join_texts(const struct jr_strv *items, char separator, struct jr_arena *arena)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < items->count; i++) {
@@ -200,10 +199,8 @@ static char *write_fact_text(const void *from, struct jr_arena *arena)
 
 static bool read_fact_name(const char *text, void *to, struct jr_arena *arena)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz_0123456789";
-    return *text != '\0' && (*text < '0' || *text > '9') &&
-           text[strspn(text, letters)] == '\0' &&
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    return *text != '\0' && (*text < '0' || *text > '9') && text[strspn(text, letters)] == '\0' &&
            read_fact_text(text, to, arena);
 }
 
@@ -217,32 +214,22 @@ static bool read_fact_set(const char *text, void *to, struct jr_arena *arena)
 
 static const struct jr_fact_type types[] = {
     [JR_FACT_VERSION] = {"1", TYPE_BIT(INT), read_version, write_version},
-    [JR_FACT_INDEX] = {"an integer of at least 0", TYPE_BIT(INT), read_u32,
-                       write_index},
-    [JR_FACT_COUNT] = {"an integer of at least 0", TYPE_BIT(INT), read_u32,
-                       write_count},
-    [JR_FACT_BYTES] = {"a size such as 64GiB", ANY_SCALAR, read_bytes,
-                       write_bytes},
-    [JR_FACT_SECONDS] = {"seconds since 1970", TYPE_BIT(INT), read_seconds,
-                         write_bytes},
-    [JR_FACT_HOSTS] = {"hosts such as n[1-4]", ANY_SCALAR, read_hosts,
-                       write_hosts},
-    [JR_FACT_GROUPS] = {"sets of CPUs such as 0,4 1,5", ANY_SCALAR, read_groups,
-                        write_groups},
-    [JR_FACT_COUNTS] = {"counts per node such as 8(x4)", ANY_SCALAR,
-                        read_fact_counts, write_counts},
-    [JR_FACT_CPUS] = {"a number of CPUs such as 1.5",
-                      TYPE_BIT(INT) | TYPE_BIT(FLOAT), read_fact_cpus,
-                      write_cpus},
-    [JR_FACT_NODE] = {"an integer of at least 0", TYPE_BIT(INT), read_fact_node,
-                      write_node},
+    [JR_FACT_INDEX] = {"an integer of at least 0", TYPE_BIT(INT), read_u32, write_index},
+    [JR_FACT_COUNT] = {"an integer of at least 0", TYPE_BIT(INT), read_u32, write_count},
+    [JR_FACT_BYTES] = {"a size such as 64GiB", ANY_SCALAR, read_bytes, write_bytes},
+    [JR_FACT_SECONDS] = {"seconds since 1970", TYPE_BIT(INT), read_seconds, write_bytes},
+    [JR_FACT_HOSTS] = {"hosts such as n[1-4]", ANY_SCALAR, read_hosts, write_hosts},
+    [JR_FACT_GROUPS] = {"sets of CPUs such as 0,4 1,5", ANY_SCALAR, read_groups, write_groups},
+    [JR_FACT_COUNTS] = {"counts per node such as 8(x4)", ANY_SCALAR, read_fact_counts,
+                        write_counts},
+    [JR_FACT_CPUS] = {"a number of CPUs such as 1.5", TYPE_BIT(INT) | TYPE_BIT(FLOAT),
+                      read_fact_cpus, write_cpus},
+    [JR_FACT_NODE] = {"an integer of at least 0", TYPE_BIT(INT), read_fact_node, write_node},
     [JR_FACT_FLAG] = {"true or false", TYPE_BIT(BOOL), read_flag, write_flag},
-    [JR_FACT_KIND] = {"a kind of device: cpu cuda rocm xpu hpu npu mlu custom",
-                      ANY_SCALAR, read_fact_kind, write_kind},
-    [JR_FACT_SET] = {"CPU numbers such as 0-3,8", ANY_SCALAR, read_fact_set,
-                     write_fact_text},
-    [JR_FACT_NAME] = {"the name of a variable", ANY_SCALAR, read_fact_name,
-                      write_fact_text},
+    [JR_FACT_KIND] = {"a kind of device: cpu cuda rocm xpu hpu npu mlu custom", ANY_SCALAR,
+                      read_fact_kind, write_kind},
+    [JR_FACT_SET] = {"CPU numbers such as 0-3,8", ANY_SCALAR, read_fact_set, write_fact_text},
+    [JR_FACT_NAME] = {"the name of a variable", ANY_SCALAR, read_fact_name, write_fact_text},
     [JR_FACT_TEXT] = {"a string", ANY_SCALAR, read_fact_text, write_fact_text},
 };
 

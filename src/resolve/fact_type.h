@@ -1,5 +1,5 @@
-/* The kinds of scalars that a facts file holds: how each is written and read.
- * Private to this folder. */
+/* The kinds of scalars that a facts file holds: how each is written and read. Private to this
+ * folder. */
 #ifndef JR_FACT_TYPE_H
 #define JR_FACT_TYPE_H
 
@@ -28,8 +28,8 @@ enum jr_fact {
 struct jr_fact_type {
     const char *wants; /* what a value must be, for messages */
     unsigned scalars;  /* 1 << each jr_scalar_type that it may be written as */
-    /* Set the member at `to` from the text of a scalar of such a type; false,
-     * and the member untouched, when that is no such fact. */
+    /* Set the member at `to` from the text of a scalar of such a type; false, and the member
+     * untouched, when that is no such fact. */
     bool (*read)(const char *text, void *to, struct jr_arena *arena);
     /* The text of the member at `from`; NULL when it is unknown. */
     char *(*write)(const void *from, struct jr_arena *arena);

@@ -26,7 +26,7 @@ struct row {
     bool required;
 };
 
-#define FACT(owner, word, kind, member)                                        \
+#define FACT(owner, word, kind, member)                                                            \
     .key = (word), .type = JR_FACT_##kind, .at = offsetof(struct owner, member)
 #define HW(key, kind, member)      FACT(jr_host, key, kind, member)
 #define DEVICE(key, kind, member)  FACT(jr_host_device, key, kind, member)
@@ -77,12 +77,12 @@ static const struct row cpus_rows[] = {
 };
 
 /* The facts about a device of any kind. */
-#define DEVICE_ROWS                                                            \
-    {DEVICE("index", INDEX, index), .required = true},                         \
-        {DEVICE("model", TEXT, model)}, {DEVICE("uuid", TEXT, uuid)},          \
-        {DEVICE("bus", TEXT, bus)}, {DEVICE("memory", BYTES, memory)},         \
-    {                                                                          \
-        DEVICE("numa_node", NODE, numa_node)                                   \
+#define DEVICE_ROWS                                                                                \
+    {DEVICE("index", INDEX, index), .required = true}, {DEVICE("model", TEXT, model)},             \
+        {DEVICE("uuid", TEXT, uuid)}, {DEVICE("bus", TEXT, bus)},                                  \
+        {DEVICE("memory", BYTES, memory)},                                                         \
+    {                                                                                              \
+        DEVICE("numa_node", NODE, numa_node)                                                       \
     }
 
 static const struct row device_rows[] = {
@@ -96,16 +96,11 @@ static const struct row environment_rows[] = {
     {HW("TORCH_DISTRIBUTED_BACKEND", TEXT, environment.backend)},
     {HW("OMP_NUM_THREADS", TEXT, environment.omp_num_threads)},
     {HW(JR_CUDA_VISIBLE, TEXT, environment.visible[JR_DEVICE_CUDA])},
-    {HW("ROCR_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_ROCM]),
-     .optional = true},
-    {HW("ZE_AFFINITY_MASK", TEXT, environment.visible[JR_DEVICE_XPU]),
-     .optional = true},
-    {HW("HABANA_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_HPU]),
-     .optional = true},
-    {HW("ASCEND_RT_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_NPU]),
-     .optional = true},
-    {HW("MLU_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_MLU]),
-     .optional = true},
+    {HW("ROCR_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_ROCM]), .optional = true},
+    {HW("ZE_AFFINITY_MASK", TEXT, environment.visible[JR_DEVICE_XPU]), .optional = true},
+    {HW("HABANA_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_HPU]), .optional = true},
+    {HW("ASCEND_RT_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_NPU]), .optional = true},
+    {HW("MLU_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_MLU]), .optional = true},
     {.key = NULL},
 };
 
@@ -141,8 +136,7 @@ static const struct row problem_rows[] = {
     {.key = NULL},
 };
 
-static const struct jr_host_device blank_device = {.numa_node = -1,
-                                                   .visible = true};
+static const struct jr_host_device blank_device = {.numa_node = -1, .visible = true};
 static const struct jr_host_problem blank_problem = {.kind = JR_DEVICE_CPU};
 
 static const struct row rows[] = {
@@ -202,23 +196,20 @@ static const struct row *find_row(const struct row *table, const char *key)
 
 /* Writing. */
 
-static struct jr_node *build_mapping(struct jr_arena *arena,
-                                     const struct row *table, const char *base);
+static struct jr_node *build_mapping(struct jr_arena *arena, const struct row *table,
+                                     const char *base);
 
-static struct jr_node *build_list(struct jr_arena *arena, const struct row *row,
-                                  const char *base)
+static struct jr_node *build_list(struct jr_arena *arena, const struct row *row, const char *base)
 {
     struct jr_node *list = jr_node_sequence(arena);
     const char *items = *(const char *const *)(const void *)(base + row->at);
     uint32_t count = *(const uint32_t *)(const void *)(base + row->count_at);
     for (uint32_t i = 0; i < count; i++)
-        jr_node_append(arena, list,
-                       build_mapping(arena, row->rows, items + i * row->size));
+        jr_node_append(arena, list, build_mapping(arena, row->rows, items + i * row->size));
     return list;
 }
 
-static struct jr_node *build_scalar(struct jr_arena *arena,
-                                    const struct row *row, const char *base)
+static struct jr_node *build_scalar(struct jr_arena *arena, const struct row *row, const char *base)
 {
     const char *text = jr_fact_type(row->type)->write(base + row->at, arena);
     bool quotable = row->type == JR_FACT_TEXT || row->type == JR_FACT_SET;
@@ -227,18 +218,16 @@ static struct jr_node *build_scalar(struct jr_arena *arena,
     return jr_node_scalar(arena, text, !quotable);
 }
 
-static struct jr_node *build_mapping(struct jr_arena *arena,
-                                     const struct row *table, const char *base)
+static struct jr_node *build_mapping(struct jr_arena *arena, const struct row *table,
+                                     const char *base)
 {
     struct jr_node *mapping = jr_node_mapping(arena);
     for (const struct row *row = table; row->key != NULL; row++) {
-        if (row->optional &&
-            *(const char *const *)(const void *)(base + row->at) == NULL)
+        if (row->optional && *(const char *const *)(const void *)(base + row->at) == NULL)
             continue;
-        struct jr_node *value = row->size > 0 ? build_list(arena, row, base)
-                                : row->rows != NULL
-                                    ? build_mapping(arena, row->rows, base)
-                                    : build_scalar(arena, row, base);
+        struct jr_node *value = row->size > 0       ? build_list(arena, row, base)
+                                : row->rows != NULL ? build_mapping(arena, row->rows, base)
+                                                    : build_scalar(arena, row, base);
         jr_node_set(arena, mapping, row->key, value);
     }
     return mapping;
@@ -261,34 +250,30 @@ struct reader {
     struct jr_diags *diags;
 };
 
-static void read_mapping(struct reader *r, const struct jr_node *node,
-                         const struct row *table, char *base);
+static void read_mapping(struct reader *r, const struct jr_node *node, const struct row *table,
+                         char *base);
 
-static void refuse_fact(struct reader *r, const struct jr_node *node,
-                        const char *key, const char *wants)
+static void refuse_fact(struct reader *r, const struct jr_node *node, const char *key,
+                        const char *wants)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
-    jr_diags_error(r->diags, JR_CODE_WRONG_FACT, node->span, key,
-                   "'%s' wants %s%s%s%s", key, wants, scalar ? ", not '" : "",
-                   scalar ? node->text : "", scalar ? "'" : "");
+    jr_diags_error(r->diags, JR_CODE_WRONG_FACT, node->span, key, "'%s' wants %s%s%s%s", key, wants,
+                   scalar ? ", not '" : "", scalar ? node->text : "", scalar ? "'" : "");
 }
 
-static void read_fact_scalar(struct reader *r, const struct jr_node *node,
-                             const struct row *row, char *base)
+static void read_fact_scalar(struct reader *r, const struct jr_node *node, const struct row *row,
+                             char *base)
 {
     const struct jr_fact_type *fact = jr_fact_type(row->type);
-    enum jr_scalar_type type =
-        node->kind == JR_NODE_SCALAR ? jr_scalar_type(node) : JR_SCALAR_NULL;
-    if (node->kind == JR_NODE_SCALAR && type == JR_SCALAR_NULL &&
-        !row->required)
+    enum jr_scalar_type type = node->kind == JR_NODE_SCALAR ? jr_scalar_type(node) : JR_SCALAR_NULL;
+    if (node->kind == JR_NODE_SCALAR && type == JR_SCALAR_NULL && !row->required)
         return;
-    if ((fact->scalars & (1u << type)) == 0 ||
-        !fact->read(node->text, base + row->at, r->arena))
+    if ((fact->scalars & (1u << type)) == 0 || !fact->read(node->text, base + row->at, r->arena))
         refuse_fact(r, node, row->key, fact->wants);
 }
 
-static void read_fact_list(struct reader *r, const struct jr_node *node,
-                           const struct row *row, char *base)
+static void read_fact_list(struct reader *r, const struct jr_node *node, const struct row *row,
+                           char *base)
 {
     if (node->kind != JR_NODE_SEQUENCE) {
         refuse_fact(r, node, row->key, "a list");
@@ -308,8 +293,8 @@ static void read_fact_list(struct reader *r, const struct jr_node *node,
     *(uint32_t *)(void *)(base + row->count_at) = (uint32_t)node->count;
 }
 
-static void read_value(struct reader *r, const struct jr_node *node,
-                       const struct row *row, char *base)
+static void read_value(struct reader *r, const struct jr_node *node, const struct row *row,
+                       char *base)
 {
     if (row->size > 0)
         read_fact_list(r, node, row, base);
@@ -328,15 +313,14 @@ static void report_unknown_fact(struct reader *r, const struct jr_node *key,
     for (size_t i = 0; table[i].key != NULL; i++)
         names[i] = table[i].key;
     const char *nearest = jr_did_you_mean(key->text, names);
-    struct jr_diag *diag =
-        jr_diags_error(r->diags, JR_CODE_UNKNOWN_FACT, key->span, key->text,
-                       "unknown fact '%s'", key->text);
+    struct jr_diag *diag = jr_diags_error(r->diags, JR_CODE_UNKNOWN_FACT, key->span, key->text,
+                                          "unknown fact '%s'", key->text);
     if (nearest != NULL)
         jr_diag_help(r->diags, diag, "did you mean '%s'?", nearest);
 }
 
-static void read_mapping(struct reader *r, const struct jr_node *node,
-                         const struct row *table, char *base)
+static void read_mapping(struct reader *r, const struct jr_node *node, const struct row *table,
+                         char *base)
 {
     for (size_t i = 0; i < node->count; i++) {
         const struct jr_pair *pair = &node->pairs[i];
@@ -348,15 +332,14 @@ static void read_mapping(struct reader *r, const struct jr_node *node,
     }
     for (const struct row *row = table; row->key != NULL; row++)
         if (row->required && jr_doc_get(node, row->key) == NULL)
-            jr_diags_error(r->diags, JR_CODE_FACT_MISSING, node->span, row->key,
-                           "'%s' is missing", row->key);
+            jr_diags_error(r->diags, JR_CODE_FACT_MISSING, node->span, row->key, "'%s' is missing",
+                           row->key);
 }
 
-/* Take over a document that was loaded, or not. `before` is how many errors
- * there were until then: one with a key twice is loaded, and is an error. */
-static int read_facts_doc(struct jr_host *ret, struct jr_arena *arena, int got,
-                          struct jr_doc *doc, size_t before,
-                          struct jr_diags *diags)
+/* Take over a document that was loaded, or not. `before` is how many errors there were until then:
+ * one with a key twice is loaded, and is an error. */
+static int read_facts_doc(struct jr_host *ret, struct jr_arena *arena, int got, struct jr_doc *doc,
+                          size_t before, struct jr_diags *diags)
 {
     struct jr_host hw = *ret;
     struct reader reader = {arena, diags};
@@ -369,15 +352,14 @@ static int read_facts_doc(struct jr_host *ret, struct jr_arena *arena, int got,
     else
         jr_diags_error(diags, JR_CODE_WRONG_FACT, root->span, NULL,
                        "a facts file must be a mapping");
-    if (diags->errors != before || arena->failed ||
-        jr_facts_check(&hw, root, diags) != 0)
+    if (diags->errors != before || arena->failed || jr_facts_check(&hw, root, diags) != 0)
         return -1;
     *ret = hw;
     return 0;
 }
 
-int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena,
-                    const struct jr_node *root, struct jr_diags *diags)
+int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena, const struct jr_node *root,
+                    struct jr_diags *diags)
 {
     struct jr_host hw = *ret;
     struct reader reader = {arena, diags};
@@ -387,8 +369,7 @@ int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena,
     else
         jr_diags_error(diags, JR_CODE_WRONG_FACT, root->span, NULL,
                        "the facts about devices must be a mapping");
-    if (diags->errors != before || arena->failed ||
-        jr_facts_check(&hw, root, diags) != 0)
+    if (diags->errors != before || arena->failed || jr_facts_check(&hw, root, diags) != 0)
         return -1;
     *ret = hw;
     return 0;
@@ -403,8 +384,8 @@ int jr_facts_load(struct jr_host *ret, struct jr_arena *arena, const char *path,
     return read_facts_doc(ret, arena, got, &doc, before, diags);
 }
 
-int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name,
-                  const char *text, size_t len, struct jr_diags *diags)
+int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name, const char *text,
+                  size_t len, struct jr_diags *diags)
 {
     struct jr_doc doc;
     size_t before = diags->errors;

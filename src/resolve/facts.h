@@ -12,13 +12,13 @@
 int jr_facts_load(struct jr_host *ret, struct jr_arena *arena, const char *path,
                   struct jr_diags *diags);
 
-/* The same for the tree of a file that tells of the user's own devices: sets
- * the devices, and the variable that narrows them. */
-int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena,
-                    const struct jr_node *root, struct jr_diags *diags);
+/* The same for the tree of a file that tells of the user's own devices: sets the devices, and the
+ * variable that narrows them. */
+int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena, const struct jr_node *root,
+                    struct jr_diags *diags);
 
 /* The same for a text. */
-int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name,
-                  const char *text, size_t len, struct jr_diags *diags);
+int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name, const char *text,
+                  size_t len, struct jr_diags *diags);
 
 #endif

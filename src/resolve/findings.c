@@ -1,5 +1,5 @@
-/* What the rules find wrong, told at the stated values that it comes from; and
- * where a value comes from, in words. */
+/* What the rules find wrong, told at the stated values that it comes from; and where a value comes
+ * from, in words. */
 #include "resolve/findings.h"
 
 #include <stdarg.h>
@@ -47,8 +47,7 @@ struct about {
 };
 
 /* With several machines, the one whose facts were used is named. */
-static const char *name_place(struct jr_resolver *r, const struct about *about,
-                              const char *message)
+static const char *name_place(struct jr_resolver *r, const struct about *about, const char *message)
 {
     if (message != NULL && about->place != NULL)
         message = jr_arena_printf(r->arena, "on %s: %s", about->place, message);
@@ -62,13 +61,11 @@ static const char *own_place(const struct jr_resolver *r)
     return target != NULL ? target : r->hw->name;
 }
 
-/* The caret points at the second of the stated sides; the others are what it is
- * compared with. Sizes come before their divisors, but rank_start must follow
- * from all others. A contradiction that has no position is reported at the
- * target, or for the file as a whole. */
+/* The caret points at the second of the stated sides; the others are what it is compared with.
+ * Sizes come before their divisors, but rank_start must follow from all others. A contradiction
+ * that has no position is reported at the target, or for the file as a whole. */
 __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
-    struct jr_resolver *r, const struct about *about, const char *format,
-    va_list args)
+    struct jr_resolver *r, const struct about *about, const char *format, va_list args)
 {
     /* What memory was lacking for may look like a mistake. */
     if (r->arena->failed)
@@ -87,13 +84,11 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     } else if (target.line == 0) {
         span = (struct jr_span){.source = jr_spec_doc(r->file)->source};
     }
-    const char *message =
-        name_place(r, about, jr_arena_vprintf(r->arena, format, args));
+    const char *message = name_place(r, about, jr_arena_vprintf(r->arena, format, args));
     bool warns = about->severity == JR_SEVERITY_WARNING;
-    struct jr_diag *diag = (warns ? jr_diags_warning : jr_diags_error)(
-        r->diags, about->code, span, path, "%s", message);
-    if (second == JR_FIELD_COUNT && about->fact && path != NULL &&
-        target.line != 0)
+    struct jr_diag *diag = (warns ? jr_diags_warning : jr_diags_error)(r->diags, about->code, span,
+                                                                       path, "%s", message);
+    if (second == JR_FIELD_COUNT && about->fact && path != NULL && target.line != 0)
         jr_diag_relate(r->diags, diag, target, "this target");
     for (unsigned other; (other = take_first_field(&stated)) != JR_FIELD_COUNT;)
         if (other != at)
@@ -101,8 +96,8 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     return diag;
 }
 
-struct jr_diag *jr_rules_clash(struct jr_resolver *r, enum jr_diag_code code,
-                               uint32_t fields, const char *format, ...)
+struct jr_diag *jr_rules_clash(struct jr_resolver *r, enum jr_diag_code code, uint32_t fields,
+                               const char *format, ...)
 {
     bool fact = jr_field_values_fact(r, fields);
     r->unresolved = r->unresolved || fact;
@@ -116,12 +111,11 @@ struct jr_diag *jr_rules_clash(struct jr_resolver *r, enum jr_diag_code code,
     return diag;
 }
 
-struct jr_diag *jr_rules_refuse(struct jr_resolver *r, enum jr_diag_code code,
-                                uint32_t fields, const char *format, ...)
+struct jr_diag *jr_rules_refuse(struct jr_resolver *r, enum jr_diag_code code, uint32_t fields,
+                                const char *format, ...)
 {
     r->unresolved = true;
-    const struct about about = {JR_SEVERITY_ERROR, code, fields, true,
-                                own_place(r)};
+    const struct about about = {JR_SEVERITY_ERROR, code, fields, true, own_place(r)};
     va_list args;
     va_start(args, format);
     struct jr_diag *diag = report_at_roots(r, &about, format, args);
@@ -129,11 +123,10 @@ struct jr_diag *jr_rules_refuse(struct jr_resolver *r, enum jr_diag_code code,
     return diag;
 }
 
-struct jr_diag *jr_rules_warn(struct jr_resolver *r, enum jr_diag_code code,
-                              uint32_t fields, const char *format, ...)
+struct jr_diag *jr_rules_warn(struct jr_resolver *r, enum jr_diag_code code, uint32_t fields,
+                              const char *format, ...)
 {
-    const struct about about = {JR_SEVERITY_WARNING, code, fields, true,
-                                own_place(r)};
+    const struct about about = {JR_SEVERITY_WARNING, code, fields, true, own_place(r)};
     va_list args;
     va_start(args, format);
     struct jr_diag *diag = report_at_roots(r, &about, format, args);
@@ -141,8 +134,7 @@ struct jr_diag *jr_rules_warn(struct jr_resolver *r, enum jr_diag_code code,
     return diag;
 }
 
-const char *jr_explain_origin(const struct jr_resolution *resolution,
-                              enum jr_origin origin)
+const char *jr_explain_origin(const struct jr_resolution *resolution, enum jr_origin origin)
 {
     static const char *const words[] = {JR_ORIGINS(JR_ORIGIN_WORD)};
     if (origin == JR_ORIGIN_HARDWARE && resolution->facts != NULL)
@@ -150,8 +142,7 @@ const char *jr_explain_origin(const struct jr_resolution *resolution,
     return words[origin];
 }
 
-static void add_span_place(struct jr_buf *out, const struct jr_span *span,
-                           bool column)
+static void add_span_place(struct jr_buf *out, const struct jr_span *span, bool column)
 {
     jr_buf_str(out, span->source->name);
     if (!span->source->option)
@@ -182,8 +173,7 @@ void jr_explain_from(struct jr_buf *out, const struct jr_resolution *resolution,
         jr_buf_printf(out, ": %s", row->detail);
 }
 
-static void add_provenance_row(struct jr_buf *cells,
-                               const struct jr_resolution *resolution,
+static void add_provenance_row(struct jr_buf *cells, const struct jr_resolution *resolution,
                                const struct jr_provenance *row)
 {
     JR_BUF_CLEANUP struct jr_buf from = JR_BUF_INIT;
@@ -199,8 +189,7 @@ static void add_provenance_row(struct jr_buf *cells,
     jr_buf_char(cells, '\n');
 }
 
-static void print_explain_table(struct jr_buf *out,
-                                const struct jr_resolution *resolution)
+static void print_explain_table(struct jr_buf *out, const struct jr_resolution *resolution)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
     jr_buf_str(&cells, "field\tvalue\tfrom\trule\n");
@@ -222,14 +211,12 @@ static void set_place(json_t *object, const struct jr_span *span)
         jr_json_set_int(object, "column", span->column);
 }
 
-static json_t *row_json(const struct jr_resolution *resolution,
-                        const struct jr_provenance *row)
+static json_t *row_json(const struct jr_resolution *resolution, const struct jr_provenance *row)
 {
     json_t *object = json_object(), *overridden = json_array();
     jr_json_set_str(object, "field", row->field);
     jr_json_set_str(object, "value", row->value);
-    jr_json_set_str(object, "origin",
-                    jr_explain_origin(resolution, row->origin));
+    jr_json_set_str(object, "origin", jr_explain_origin(resolution, row->origin));
     set_place(object, &row->span);
     for (size_t i = 0; i < row->overridden_count; i++) {
         json_t *place = json_object();
@@ -242,15 +229,13 @@ static json_t *row_json(const struct jr_resolution *resolution,
     return object;
 }
 
-static void print_explain_json(struct jr_buf *out,
-                               const struct jr_resolution *resolution)
+static void print_explain_json(struct jr_buf *out, const struct jr_resolution *resolution)
 {
     json_t *root = json_object(), *fields = json_array();
     size_t from = out->len;
     jr_json_set_int(root, "format_version", 1);
     for (size_t i = 0; i < resolution->provenance_count; i++)
-        jr_json_append(fields,
-                       row_json(resolution, &resolution->provenance[i]));
+        jr_json_append(fields, row_json(resolution, &resolution->provenance[i]));
     jr_json_set(root, "fields", fields);
     jr_json_print(out, root, 2);
     jr_redact(out, from, resolution->job.hidden, true);
@@ -258,8 +243,7 @@ static void print_explain_json(struct jr_buf *out,
     json_decref(root);
 }
 
-void jr_resolution_explain(struct jr_buf *out,
-                           const struct jr_resolution *resolution, bool json)
+void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *resolution, bool json)
 {
     if (json)
         print_explain_json(out, resolution);

@@ -12,8 +12,8 @@
 #include "base/banned.h"
 
 /* The field that a key, or an item, of a type leads to. */
-static const struct jr_spec_type *step_into_type(
-    const struct jr_spec_type *type, const char *key, enum jr_part *part)
+static const struct jr_spec_type *step_into_type(const struct jr_spec_type *type, const char *key,
+                                                 enum jr_part *part)
 {
     const struct jr_spec_field *field;
     if (type->kind != JR_KIND_MAP)
@@ -52,26 +52,22 @@ const char *jr_part_word(enum jr_part part)
     return words[part];
 }
 
-/* How process groups find each other is resolved, but only some of its values
- * are of then. */
+/* How process groups find each other is resolved, but only some of its values are of then. */
 bool jr_part_moves(const char *key)
 {
-    const struct jr_spec_field *field =
-        jr_field_get(jr_field_root()->fields, key);
-    return field != NULL && field->need == JR_NEED_RESOLVED &&
-           field->part == JR_PART_PLACEMENT && strcmp(key, "init_method") != 0;
+    const struct jr_spec_field *field = jr_field_get(jr_field_root()->fields, key);
+    return field != NULL && field->need == JR_NEED_RESOLVED && field->part == JR_PART_PLACEMENT &&
+           strcmp(key, "init_method") != 0;
 }
 
 static bool is_default_text(const struct jr_spec_field *field, const char *text)
 {
-    return field->type->kind == JR_KIND_BOOLEAN
-               ? strcasecmp(text, field->fallback) == 0
-               : strcmp(text, field->fallback) == 0;
+    return field->type->kind == JR_KIND_BOOLEAN ? strcasecmp(text, field->fallback) == 0
+                                                : strcmp(text, field->fallback) == 0;
 }
 
 /* Whether a value is the one that its field has if it is not stated. */
-static bool is_default_value(const struct jr_spec_field *field,
-                             const struct jr_node *value)
+static bool is_default_value(const struct jr_spec_field *field, const struct jr_node *value)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     bool same = field->fallback != NULL;
@@ -90,17 +86,14 @@ static bool is_default_value(const struct jr_spec_field *field,
 
 static void keep_fields(struct jr_node *node, const struct jr_spec_type *type);
 
-static bool is_experiment_field(const struct jr_spec_field *field,
-                                struct jr_node *value)
+static bool is_experiment_field(const struct jr_spec_field *field, struct jr_node *value)
 {
-    if (field == NULL || field->part != JR_PART_EXPERIMENT ||
-        is_default_value(field, value))
+    if (field == NULL || field->part != JR_PART_EXPERIMENT || is_default_value(field, value))
         return false;
     if (value->kind != JR_NODE_MAPPING)
         return true;
     keep_fields(value, field->type);
-    return value->count > 0 || field->type->stated ||
-           field->type->kind != JR_KIND_MAP;
+    return value->count > 0 || field->type->stated || field->type->kind != JR_KIND_MAP;
 }
 
 static void keep_fields(struct jr_node *node, const struct jr_spec_type *type)
@@ -114,8 +107,7 @@ static void keep_fields(struct jr_node *node, const struct jr_spec_type *type)
         return;
     for (size_t i = 0; i < node->count; i++) {
         const char *key = node->pairs[i].key->text;
-        if (is_experiment_field(jr_field_get(type->fields, key),
-                                node->pairs[i].value))
+        if (is_experiment_field(jr_field_get(type->fields, key), node->pairs[i].value))
             node->pairs[kept++] = node->pairs[i];
     }
     node->count = kept;
@@ -130,11 +122,9 @@ static void drop_key(struct jr_node *mapping, const char *key)
     mapping->count = kept;
 }
 
-static bool is_text_value(const struct jr_node *mapping, const char *key,
-                          const char *text)
+static bool is_text_value(const struct jr_node *mapping, const char *key, const char *text)
 {
-    const struct jr_node *value =
-        mapping == NULL ? NULL : jr_doc_get(mapping, key);
+    const struct jr_node *value = mapping == NULL ? NULL : jr_doc_get(mapping, key);
     return value != NULL && text != NULL && value->kind == JR_NODE_SCALAR &&
            strcmp(value->text, text) == 0;
 }
@@ -149,16 +139,15 @@ static void drop_function_defaults(struct jr_node *root)
         drop_key(python, "init");
 }
 
-/* What the resolver derives: axes of one rank, the data axis, backends of axes
- * that have the default one, and where results come from. */
+/* What the resolver derives: axes of one rank, the data axis, backends of axes that have the
+ * default one, and where results come from. */
 static void drop_derived(struct jr_node *root)
 {
     static const char *const axes[] = {"model", "pipeline", "data"};
     struct jr_node *mesh = jr_doc_get(root, "parallelism");
     struct jr_node *backends = jr_doc_get(root, "backends");
     struct jr_node *results = jr_doc_get(root, "results");
-    const struct jr_node *usual =
-        backends == NULL ? NULL : jr_doc_get(backends, "default");
+    const struct jr_node *usual = backends == NULL ? NULL : jr_doc_get(backends, "default");
     bool returns = jr_call_returns(jr_doc_get(root, "entrypoint"));
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         if (mesh != NULL && (i == 2 || is_text_value(mesh, axes[i], "1")))
@@ -190,13 +179,11 @@ static void set_path_text(struct jr_node *node, const char *text)
 /* A path as it is seen from the top of its git work tree. */
 static void relate_path(struct jr_arena *arena, struct jr_node *node)
 {
-    JR_FREE char *top =
-        node->text[0] == '/' ? jr_io_find_above(node->text, ".git") : NULL;
+    JR_FREE char *top = node->text[0] == '/' ? jr_io_find_above(node->text, ".git") : NULL;
     if (top == NULL)
         return;
     const char *below = node->text + strlen(top);
-    set_path_text(
-        node, jr_arena_printf(arena, ".%s%s", *below == '/' ? "" : "/", below));
+    set_path_text(node, jr_arena_printf(arena, ".%s%s", *below == '/' ? "" : "/", below));
 }
 
 /* Whether `path` is `folder` or below it; both are absolute and folded. */
@@ -204,18 +191,16 @@ static bool is_path_below(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
     return strcmp(folder, "/") == 0 ||
-           (strncmp(path, folder, len) == 0 &&
-            (path[len] == '\0' || path[len] == '/'));
+           (strncmp(path, folder, len) == 0 && (path[len] == '\0' || path[len] == '/'));
 }
 
 /* A path as it is seen from a folder, if both are below `top`. */
-static void relate_path_to(struct jr_arena *arena, struct jr_node *node,
-                           const char *folder, const char *top)
+static void relate_path_to(struct jr_arena *arena, struct jr_node *node, const char *folder,
+                           const char *top)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     char *above = jr_arena_strdup(arena, folder);
-    if (above == NULL || node->text[0] != '/' ||
-        !is_path_below(node->text, top))
+    if (above == NULL || node->text[0] != '/' || !is_path_below(node->text, top))
         return;
     while (!is_path_below(node->text, above)) {
         jr_buf_str(&text, "../");
@@ -242,8 +227,7 @@ static void relate_paths(const struct viewpoint *from, struct jr_node *node,
 {
     for (size_t i = 0; node->kind == JR_NODE_MAPPING && i < node->count; i++) {
         enum jr_part part = JR_PART_EXPERIMENT;
-        const struct jr_spec_type *below =
-            step_into_type(type, node->pairs[i].key->text, &part);
+        const struct jr_spec_type *below = step_into_type(type, node->pairs[i].key->text, &part);
         if (below != NULL && part == JR_PART_EXPERIMENT)
             relate_paths(from, node->pairs[i].value, below);
     }
@@ -261,8 +245,7 @@ void jr_part_relate_paths(struct jr_arena *arena, struct jr_node *root)
     relate_paths(&from, root, jr_field_root());
 }
 
-void jr_part_relate_paths_to(struct jr_arena *arena, struct jr_node *root,
-                             const char *folder)
+void jr_part_relate_paths_to(struct jr_arena *arena, struct jr_node *root, const char *folder)
 {
     JR_FREE char *top = jr_io_find_above(folder, ".git");
     const struct viewpoint from = {arena, folder, top != NULL ? top : folder};
@@ -270,12 +253,11 @@ void jr_part_relate_paths_to(struct jr_arena *arena, struct jr_node *root,
 }
 
 /*
- * The canonical form: what makes the experiment of the resolved tree, without
- * what is at its default, paths from the git top level, keys sorted, scalars as
- * LENGTH:TEXT however they were quoted, null as `~`; among the arguments of a
- * function, where 1 and "1" are two things, what is not a string as
- * =LENGTH:TEXT. The tree is a copy of the resolver's own: changing it in place
- * is fine.
+ * The canonical form: what makes the experiment of the resolved tree, without what is at its
+ * default, paths from the git top level, keys sorted, scalars as LENGTH:TEXT however they were
+ * quoted, null as `~`; among the arguments of a function, where 1 and "1" are two things, what is
+ * not a string as =LENGTH:TEXT. The tree is a copy of the resolver's own: changing it in place is
+ * fine.
  */
 
 static int compare_pair_keys(const void *a, const void *b)
@@ -285,11 +267,9 @@ static int compare_pair_keys(const void *a, const void *b)
 }
 
 /* `typed`: among arguments. */
-static void add_node(struct jr_buf *out, const struct jr_node *node,
-                     bool typed);
+static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed);
 
-static void add_pairs(struct jr_buf *out, const struct jr_node *node,
-                      bool typed)
+static void add_pairs(struct jr_buf *out, const struct jr_node *node, bool typed)
 {
     for (size_t i = 0; i < node->count; i++) {
         const char *key = node->pairs[i].key->text;
@@ -306,8 +286,7 @@ static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
         type = jr_scalar_type(node);
     if (node->kind == JR_NODE_MAPPING) {
         if (node->count > 0)
-            qsort(node->pairs, node->count, sizeof *node->pairs,
-                  compare_pair_keys);
+            qsort(node->pairs, node->count, sizeof *node->pairs, compare_pair_keys);
         jr_buf_printf(out, "{%zu", node->count);
         add_pairs(out, node, typed);
     } else if (node->kind == JR_NODE_SEQUENCE) {
@@ -323,8 +302,7 @@ static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
     }
 }
 
-void jr_fingerprint(struct jr_resolution *resolution,
-                    const struct jr_spec_file *file)
+void jr_fingerprint(struct jr_resolution *resolution, const struct jr_spec_file *file)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT;

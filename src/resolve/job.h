@@ -1,6 +1,6 @@
 /*
- * A resolved job: plain values, nothing optional, and for every field where its
- * value came from. Made by jr_resolve from a spec and facts; read by plan.
+ * A resolved job: plain values, nothing optional, and for every field where its value came from.
+ * Made by jr_resolve from a spec and facts; read by plan.
  *
  * Borrows from the spec and the facts, which must outlive it.
  */
@@ -13,15 +13,15 @@
 #include "base/arena.h"
 
 /* The source of a value, best first. */
-#define JR_ORIGINS(X)                                                          \
-    X(SET, "--set")                                                            \
-    X(SPEC, "spec")                                                            \
-    X(OPTION, "option")                                                        \
-    X(SCHEDULER, "scheduler")                                                  \
-    X(ENVIRONMENT, "environment")                                              \
-    X(HARDWARE, "hardware")                                                    \
-    X(DERIVED, "derived")                                                      \
-    X(LEASED, "leased")                                                        \
+#define JR_ORIGINS(X)                                                                              \
+    X(SET, "--set")                                                                                \
+    X(SPEC, "spec")                                                                                \
+    X(OPTION, "option")                                                                            \
+    X(SCHEDULER, "scheduler")                                                                      \
+    X(ENVIRONMENT, "environment")                                                                  \
+    X(HARDWARE, "hardware")                                                                        \
+    X(DERIVED, "derived")                                                                          \
+    X(LEASED, "leased")                                                                            \
     X(DEFAULT, "default")
 
 #define JR_ORIGIN_ENUM(name, word) JR_ORIGIN_##name,
@@ -46,9 +46,9 @@ struct jr_node_resources {
     uint32_t devices_count;
     const char *device_model; /* "H100", for people; NULL when unknown, or not
                                  all are of one */
-    char **slots;         /* the CPUs of each rank; of all ranks where all share
-                             this machine (--local): "0-3,8" */
-    uint32_t slots_count; /* 0: ranks are not bound */
+    char **slots;             /* the CPUs of each rank; of all ranks where all share
+                                 this machine (--local): "0-3,8" */
+    uint32_t slots_count;     /* 0: ranks are not bound */
     uint32_t threads;
     const char *held; /* who else holds devices of these, as a sentence; NULL:
                          nobody does, or only others know */
@@ -92,11 +92,11 @@ struct jr_job {
     bool devices_any;        /* free ones, as the spec asks for */
     bool devices_by_index;   /* `devices` are absolute indices, not UUIDs */
     enum jr_visibility device_visibility;
-    const char *visibility_variable; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
-    const char *bind;                /* a word of JR_BINDS */
-    const char *unbound; /* why ranks have no CPUs, though `bind` says so: a
-                            profile does not tell enough; NULL: all is known */
-    struct jr_node_resources own; /* of the node that this was resolved for */
+    const char *visibility_variable;     /* "CUDA_VISIBLE_DEVICES"; NULL: none */
+    const char *bind;                    /* a word of JR_BINDS */
+    const char *unbound;                 /* why ranks have no CPUs, though `bind` says so: a
+                                            profile does not tell enough; NULL: all is known */
+    struct jr_node_resources own;        /* of the node that this was resolved for */
     struct jr_node_resources *resources; /* of each node; NULL: all are taken to
                                be like this one. See node_resources.h */
     uint32_t axis_size[JR_AXIS_COUNT];

@@ -44,13 +44,10 @@ static socklen_t make_lease_address(struct sockaddr_un *ret, const char *name)
 
 /* A socket that blocks nobody, and the address of `name` for it; -1 with errno.
  */
-static int open_lease_socket(const char *name, struct sockaddr_un *ret_address,
-                             socklen_t *ret_len)
+static int open_lease_socket(const char *name, struct sockaddr_un *ret_address, socklen_t *ret_len)
 {
     *ret_len = make_lease_address(ret_address, name);
-    return *ret_len == 0
-               ? -1
-               : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return *ret_len == 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 int jr_lease_socket_hold(const char *name)
@@ -84,12 +81,12 @@ struct jr_holder jr_lease_socket_holder(const char *name)
     return (struct jr_holder){peer.pid, peer.uid};
 }
 
-/* SO_ACCEPTCON of /proc/net/unix: the socket listens. The ends of connections
- * have the name of their listener, too. */
+/* SO_ACCEPTCON of /proc/net/unix: the socket listens. The ends of connections have the name of
+ * their listener, too. */
 #define LISTENS 0x10000u
 
-/* The name in a line of the kernel's table that begins with `prefix`, ended in
- * place; NULL: it has none, or only the end of a connection has it. */
+/* The name in a line of the kernel's table that begins with `prefix`, ended in place; NULL: it has
+ * none, or only the end of a connection has it. */
 static const char *find_listed_name(char *line, const char *prefix)
 {
     unsigned flags;
@@ -101,8 +98,7 @@ static const char *find_listed_name(char *line, const char *prefix)
     return name + 2;
 }
 
-void jr_lease_socket_list(const char *prefix,
-                          bool (*take)(void *data, const char *name),
+void jr_lease_socket_list(const char *prefix, bool (*take)(void *data, const char *name),
                           void *data)
 {
     JR_FREE char *line = NULL;

@@ -1,14 +1,12 @@
 /*
- * What leases are made of: sockets in the abstract Unix namespace (unix(7)),
- * whose names all users of a network namespace share. Only one socket can have
- * a name, the kernel takes it back when the last process with the socket dies,
- * and who connects to it is told by the kernel whose it is.
+ * What leases are made of: sockets in the abstract Unix namespace (unix(7)), whose names all users
+ * of a network namespace share. Only one socket can have a name, the kernel takes it back when the
+ * last process with the socket dies, and who connects to it is told by the kernel whose it is.
  *
- * Nothing is said through such a connection. It is an end by which a process
- * sees that the lease was given back: the kernel hangs up then. Holders accept
- * what has come and close what has left (base/backlog.h); who is hung up before
- * the lease is given back, because one of two processes that hold it has ended,
- * looks again.
+ * Nothing is said through such a connection. It is an end by which a process sees that the lease
+ * was given back: the kernel hangs up then. Holders accept what has come and close what has left
+ * (base/backlog.h); who is hung up before the lease is given back, because one of two processes
+ * that hold it has ended, looks again.
  */
 #ifndef JR_LEASE_SOCKET_H
 #define JR_LEASE_SOCKET_H
@@ -30,13 +28,13 @@ struct jr_holder {
 
 #define JR_HOLDER_UNKNOWN ((struct jr_holder){.uid = (uid_t)-1})
 
-/* Append "pid 4711", and whose it is unless it is the caller's own: "pid 4711
- * of user bob (uid 1001)", "another process". */
+/* Append "pid 4711", and whose it is unless it is the caller's own: "pid 4711 of user bob (uid
+ * 1001)", "another process". */
 void jr_holder_print(struct jr_buf *out, const struct jr_holder *holder);
 
-/* Take a name and listen at it: bind(2), listen(2). Returns a descriptor that
- * never blocks and is closed on exec, or -1 with errno; EADDRINUSE where
- * somebody has it. A name that is too long is EINVAL. */
+/* Take a name and listen at it: bind(2), listen(2). Returns a descriptor that never blocks and is
+ * closed on exec, or -1 with errno; EADDRINUSE where somebody has it. A name that is too long is
+ * EINVAL. */
 int jr_lease_socket_hold(const char *name);
 
 /* Connect to whoever has a name; the descriptor hangs up when it is given back.
@@ -44,15 +42,13 @@ int jr_lease_socket_hold(const char *name);
  * connected that no more can be. */
 int jr_lease_socket_connect(const char *name);
 
-/* The process that took a name, by SO_PEERCRED of socket(7): what it says of
- * itself is not asked. */
+/* The process that took a name, by SO_PEERCRED of socket(7): what it says of itself is not
+ * asked. */
 struct jr_holder jr_lease_socket_holder(const char *name);
 
-/* Call `take` with every name that begins with `prefix` and that a socket
- * listens at, until it returns false; /proc/net/unix. Where that cannot be
- * read, there are none. */
-void jr_lease_socket_list(const char *prefix,
-                          bool (*take)(void *data, const char *name),
+/* Call `take` with every name that begins with `prefix` and that a socket listens at, until it
+ * returns false; /proc/net/unix. Where that cannot be read, there are none. */
+void jr_lease_socket_list(const char *prefix, bool (*take)(void *data, const char *name),
                           void *data);
 
 #endif

@@ -17,8 +17,7 @@ enum { LONGEST_SHOWN = 60 }; /* values are cut here in messages */
 
 #define LOCK_SUFFIX ".lock.yaml"
 
-static struct jr_node *lock_tree(struct jr_arena *arena,
-                                 const struct jr_resolution *resolution,
+static struct jr_node *lock_tree(struct jr_arena *arena, const struct jr_resolution *resolution,
                                  const struct jr_spec_file *file)
 {
     struct jr_node *kept = jr_resolved_tree(arena, resolution, file);
@@ -38,28 +37,23 @@ void jr_lock_emit(struct jr_buf *out, const struct jr_resolution *resolution,
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_node *root = lock_tree(&arena, resolution, file);
-    jr_buf_str(out, "# The experiment that a spec resolves to: made by `jobrun "
-                    "resolve --lock`,\n# and held against the spec by "
-                    "--locked.\n");
+    jr_buf_str(out, "# The experiment that a spec resolves to: made by `jobrun resolve "
+                    "--lock`,\n# and held against the spec by --locked.\n");
     if (root != NULL)
         jr_doc_emit(out, root);
     out->failed |= root == NULL || arena.failed;
     jr_arena_release(&arena);
 }
 
-/* train.lock.yaml for train.jobrun.yaml or train.yaml; NULL for what is no
- * file. */
+/* train.lock.yaml for train.jobrun.yaml or train.yaml; NULL for what is no file. */
 static const char *lock_beside(struct jr_arena *arena, const char *name)
 {
     size_t len = jr_near_file_stem(name);
-    return name[len] == '\0'
-               ? NULL
-               : jr_arena_printf(arena, "%.*s" LOCK_SUFFIX, (int)len, name);
+    return name[len] == '\0' ? NULL : jr_arena_printf(arena, "%.*s" LOCK_SUFFIX, (int)len, name);
 }
 
 /* A value on one line, short enough to show. */
-static const char *shown_value(struct jr_arena *arena,
-                               const struct jr_node *node)
+static const char *shown_value(struct jr_arena *arena, const struct jr_node *node)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -75,38 +69,32 @@ static const char *shown_value(struct jr_arena *arena,
     return text == NULL ? "" : text;
 }
 
-static void report_change(const struct jr_change *change,
-                          const struct jr_spec_file *file,
+static void report_change(const struct jr_change *change, const struct jr_spec_file *file,
                           struct jr_arena *arena, struct jr_diags *diags)
 {
     struct jr_span span = jr_spec_where_within(file, change->path);
     if (span.line == 0 && change->a != NULL)
         span = change->a->span;
     struct jr_diag *diag = jr_diags_error(
-        diags, JR_CODE_LOCK_DIFFERS, span, change->path,
-        "'%s' resolves to %s, but the lock has %s", change->path,
-        shown_value(arena, change->b), shown_value(arena, change->a));
+        diags, JR_CODE_LOCK_DIFFERS, span, change->path, "'%s' resolves to %s, but the lock has %s",
+        change->path, shown_value(arena, change->b), shown_value(arena, change->a));
     if (change->a != NULL && change->a->span.source != span.source)
         jr_diag_relate(diags, diag, change->a->span, "locked here");
 }
 
-static void report_missing_lock(const struct jr_spec_file *file,
-                                const char *path, int error,
+static void report_missing_lock(const struct jr_spec_file *file, const char *path, int error,
                                 struct jr_diags *diags)
 {
     const struct jr_source *source = jr_spec_doc(file)->source;
-    struct jr_diag *diag = jr_diags_error(
-        diags, JR_CODE_LOCK_UNREADABLE, (struct jr_span){.source = source},
-        NULL, "the lock '%s' cannot be read: %s", path, strerror(error));
-    jr_diag_help(diags, diag, "make it: jobrun resolve %s --lock > %s",
-                 source->name, path);
+    struct jr_diag *diag =
+        jr_diags_error(diags, JR_CODE_LOCK_UNREADABLE, (struct jr_span){.source = source}, NULL,
+                       "the lock '%s' cannot be read: %s", path, strerror(error));
+    jr_diag_help(diags, diag, "make it: jobrun resolve %s --lock > %s", source->name, path);
 }
 
 /* Compare two texts of locks, whose trees live in `arena` from then on. */
-static enum jr_status compare_locks(const struct jr_doc *locked,
-                                    const struct jr_doc *now,
-                                    const struct jr_spec_file *file,
-                                    struct jr_arena *arena,
+static enum jr_status compare_locks(const struct jr_doc *locked, const struct jr_doc *now,
+                                    const struct jr_spec_file *file, struct jr_arena *arena,
                                     struct jr_diags *diags)
 {
     struct jr_changes changes = JR_CHANGES_INIT;
@@ -132,8 +120,7 @@ enum jr_status jr_lock_check(const struct jr_resolution *resolution,
     if (path[0] == '\0')
         path = lock_beside(arena, jr_spec_doc(file)->source->name);
     if (path == NULL) {
-        (void)jr_diags_error(diags, JR_CODE_LOCK_UNREADABLE,
-                             (struct jr_span){0}, NULL,
+        (void)jr_diags_error(diags, JR_CODE_LOCK_UNREADABLE, (struct jr_span){0}, NULL,
                              "there is no file that the lock could be beside: "
                              "--locked=FILE names it");
         return JR_STATUS_INVALID;

@@ -10,8 +10,8 @@ const struct jr_host_scheduler *jr_place_allocation(const struct jr_resolver *r)
     return scheduler->name != NULL && scheduler->nodes > 0 ? scheduler : NULL;
 }
 
-/* Whether a profile describes several nodes. It then acts as the scheduler and
- * says which of them this is: the first. */
+/* Whether a profile describes several nodes. It then acts as the scheduler and says which of them
+ * this is: the first. */
 static bool is_cluster_imagined(const struct jr_resolver *r)
 {
     return !r->hw->real && r->hw->nodes > 1;
@@ -22,11 +22,9 @@ const char *jr_place_said(struct jr_resolver *r, const char *fact)
     const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
     const char *job = scheduler->job_id, *variable = NULL;
     for (uint32_t i = 0; i < r->hw->variables_count && variable == NULL; i++)
-        if (r->hw->variables[i].fact != NULL &&
-            strcmp(r->hw->variables[i].fact, fact) == 0)
+        if (r->hw->variables[i].fact != NULL && strcmp(r->hw->variables[i].fact, fact) == 0)
             variable = r->hw->variables[i].name;
-    return jr_arena_printf(r->arena, "%s%s%s%s%s",
-                           variable != NULL ? variable : "",
+    return jr_arena_printf(r->arena, "%s%s%s%s%s", variable != NULL ? variable : "",
                            variable != NULL ? " of " : "", scheduler->name,
                            job != NULL ? " job " : "", job != NULL ? job : "");
 }
@@ -37,15 +35,14 @@ static bool refuse_doubted_scheduler(struct jr_resolver *r, uint32_t fields)
     const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
     if (scheduler->problem == NULL)
         return false;
-    struct jr_diag *diag = jr_rules_refuse(r, JR_CODE_SCHEDULER_UNUSABLE,
-                                           fields, "%s", scheduler->problem);
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_SCHEDULER_UNUSABLE, fields, "%s", scheduler->problem);
     if (scheduler->help != NULL)
         jr_diag_help(r->diags, diag, "%s", scheduler->help);
     return true;
 }
 
-enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r,
-                                   struct jr_field_value *out)
+enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r, struct jr_field_value *out)
 {
     if (r->spec->hosts_count == 0 || jr_spec_pools_hosts(r->file))
         return JR_PASSED;
@@ -56,8 +53,7 @@ enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r,
-                                     struct jr_field_value *out)
+enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r, struct jr_field_value *out)
 {
     if (!jr_field_value_stated(&JR_FIELD_VALUE(r, HOSTS)))
         return JR_PASSED;
@@ -65,8 +61,7 @@ enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *r,
-                                      struct jr_field_value *out)
+enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *r, struct jr_field_value *out)
 {
     if (r->options->local)
         return JR_PASSED;
@@ -79,8 +74,7 @@ enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r,
-                                    struct jr_field_value *out)
+enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r, struct jr_field_value *out)
 {
     if (r->hw->real || r->hw->nodes == 0)
         return JR_PASSED;
@@ -89,8 +83,7 @@ enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r,
 }
 
 /* That nothing else is stated depends on the machine, not on the spec. */
-enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r,
-                                  struct jr_field_value *out)
+enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r, struct jr_field_value *out)
 {
     out->number = 1;
     out->fact = true;
@@ -99,24 +92,23 @@ enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-/* Whether the cell of a sweep has several of that one's hosts. One of one node
- * is on any of them. */
+/* Whether the cell of a sweep has several of that one's hosts. One of one node is on any of
+ * them. */
 static bool is_on_pooled_hosts(const struct jr_resolver *r)
 {
-    return jr_spec_pools_hosts(r->file) && r->spec->hosts_count > 0 &&
-           !r->options->local && JR_FIELD_VALUE(r, NODES).number > 1;
+    return jr_spec_pools_hosts(r->file) && r->spec->hosts_count > 0 && !r->options->local &&
+           JR_FIELD_VALUE(r, NODES).number > 1;
 }
 
 /* The first ones. */
-static enum jr_fired take_pooled_hosts(struct jr_resolver *r,
-                                       struct jr_field_value *out)
+static enum jr_fired take_pooled_hosts(struct jr_resolver *r, struct jr_field_value *out)
 {
     uint32_t nodes = JR_FIELD_VALUE(r, NODES).number;
     if (nodes > r->spec->hosts_count) {
-        struct jr_diag *diag = jr_rules_refuse(
-            r, JR_CODE_NOT_ENOUGH_NODES, JR_BIT(JR_NODES),
-            "%s, and the sweep has %u host%s", jr_field_value_say(r, JR_NODES),
-            r->spec->hosts_count, r->spec->hosts_count == 1 ? "" : "s");
+        struct jr_diag *diag =
+            jr_rules_refuse(r, JR_CODE_NOT_ENOUGH_NODES, JR_BIT(JR_NODES),
+                            "%s, and the sweep has %u host%s", jr_field_value_say(r, JR_NODES),
+                            r->spec->hosts_count, r->spec->hosts_count == 1 ? "" : "s");
         jr_diag_help(r->diags, diag, "name more of them: --hosts");
         return JR_FAILED;
     }
@@ -139,20 +131,16 @@ enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_field_value *out)
     if (nodes > 1 && !r->options->local && r->spec->master_addr == NULL &&
         refuse_doubted_scheduler(r, JR_BIT(JR_NODES)))
         return JR_FAILED;
-    if (scheduler != NULL && nodes + spares <= scheduler->hosts.count &&
-        !r->options->local) {
+    if (scheduler != NULL && nodes + spares <= scheduler->hosts.count && !r->options->local) {
         r->out->job.hosts = scheduler->hosts.items;
         out->number = nodes;
         out->detail = jr_place_said(r, "hosts");
-        out->text =
-            jr_field_value_list(r, scheduler->hosts.items, nodes + spares);
+        out->text = jr_field_value_list(r, scheduler->hosts.items, nodes + spares);
         return JR_FIRED;
     }
-    r->out->job.hosts =
-        jr_arena_array(r->arena, (size_t)nodes + spares, sizeof(char *));
+    r->out->job.hosts = jr_arena_array(r->arena, (size_t)nodes + spares, sizeof(char *));
     out->origin = JR_ORIGIN_DEFAULT;
-    out->rule = scheduler != NULL ? "the scheduler's are not these nodes"
-                                  : "no scheduler";
+    out->rule = scheduler != NULL ? "the scheduler's are not these nodes" : "no scheduler";
     out->text = "none";
     return JR_FIRED;
 }
@@ -185,8 +173,7 @@ static bool find_host(const struct jr_resolver *r, uint32_t *ret)
 }
 
 /* --local and --node-rank are of the command line, and so before the spec. */
-static enum jr_fired choose_node_rank(struct jr_resolver *r,
-                                      struct jr_field_value *out)
+static enum jr_fired choose_node_rank(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
     if (r->options->local || r->options->node_rank != NULL) {
@@ -218,8 +205,7 @@ static enum jr_fired choose_node_rank(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_node_rank(struct jr_resolver *r,
-                                struct jr_field_value *out)
+enum jr_fired jr_rule_node_rank(struct jr_resolver *r, struct jr_field_value *out)
 {
     uint32_t nodes = JR_FIELD_VALUE(r, NODES).number;
     if (choose_node_rank(r, out) == JR_PASSED)
@@ -227,10 +213,10 @@ enum jr_fired jr_rule_node_rank(struct jr_resolver *r,
     if (out->number < nodes)
         return JR_FIRED;
     jr_rules_show(r, JR_NODE_RANK, out);
-    struct jr_diag *diag = jr_rules_clash(
-        r, JR_CODE_NODE_RANK_BEYOND_NODES,
-        JR_BIT(JR_NODE_RANK) | JR_BIT(JR_NODES), "node_rank %s is beyond %s",
-        jr_field_value_value(r, JR_NODE_RANK), jr_field_value_say(r, JR_NODES));
+    struct jr_diag *diag =
+        jr_rules_clash(r, JR_CODE_NODE_RANK_BEYOND_NODES, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_NODES),
+                       "node_rank %s is beyond %s", jr_field_value_value(r, JR_NODE_RANK),
+                       jr_field_value_say(r, JR_NODES));
     if (!jr_field_values_filled(r, JR_BIT(JR_NODES)))
         jr_diag_help(r->diags, diag, "node ranks go from 0 to %u", nodes - 1);
     return JR_FAILED;
@@ -238,9 +224,8 @@ enum jr_fired jr_rule_node_rank(struct jr_resolver *r,
 
 uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node)
 {
-    return r->sizes != NULL && node < r->sizes_count
-               ? r->sizes[node]
-               : JR_FIELD_VALUE(r, LOCAL).number;
+    return r->sizes != NULL && node < r->sizes_count ? r->sizes[node]
+                                                     : JR_FIELD_VALUE(r, LOCAL).number;
 }
 
 uint32_t jr_place_spares(const struct jr_resolver *r)
@@ -253,13 +238,11 @@ uint32_t jr_place_here(const struct jr_resolver *r)
     const struct jr_field_value *here = &JR_FIELD_VALUE(r, NODE_RANK);
     if (r->options->local)
         return JR_FIELD_VALUE(r, WORLD_SIZE).number;
-    return here->known && !is_cluster_imagined(r)
-               ? jr_place_local(r, here->number)
-               : JR_FIELD_VALUE(r, LOCAL).number;
+    return here->known && !is_cluster_imagined(r) ? jr_place_local(r, here->number)
+                                                  : JR_FIELD_VALUE(r, LOCAL).number;
 }
 
-enum jr_fired jr_rule_rank_start(struct jr_resolver *r,
-                                 struct jr_field_value *out)
+enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_field_value *out)
 {
     uint32_t before = 0;
     for (uint32_t node = 0; node < JR_FIELD_VALUE(r, NODE_RANK).number; node++)
@@ -273,25 +256,21 @@ enum jr_fired jr_rule_rank_start(struct jr_resolver *r,
     if (stated == before)
         return JR_FIRED;
     jr_rules_show(r, JR_RANK_START, out);
-    bool filled =
-        jr_field_values_filled(r, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL));
+    bool filled = jr_field_values_filled(r, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL));
     struct jr_diag *diag = jr_rules_clash(
         r, JR_CODE_RANK_START_CONTRADICTS,
         JR_BIT(JR_RANK_START) | JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL),
         "rank_start %s contradicts node_rank %s, which has %s ranks before it",
-        jr_field_value_value(r, JR_RANK_START),
-        jr_field_value_value(r, JR_NODE_RANK),
+        jr_field_value_value(r, JR_RANK_START), jr_field_value_value(r, JR_NODE_RANK),
         filled ? "other" : jr_arena_printf(r->arena, "%u", before));
     if (filled)
         jr_diag_help(r->diags, diag, "leave rank_start out");
     else
-        jr_diag_help(r->diags, diag, "leave rank_start out, or state %u",
-                     before);
+        jr_diag_help(r->diags, diag, "leave rank_start out, or state %u", before);
     return JR_FAILED;
 }
 
-enum jr_fired jr_rule_master_addr(struct jr_resolver *r,
-                                  struct jr_field_value *out)
+enum jr_fired jr_rule_master_addr(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
     char *const *hosts = r->out->job.hosts;
@@ -322,8 +301,7 @@ enum jr_fired jr_rule_master_addr(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_init_method(struct jr_resolver *r,
-                                  struct jr_field_value *out)
+enum jr_fired jr_rule_init_method(struct jr_resolver *r, struct jr_field_value *out)
 {
     (void)r;
     out->text = "env://";

@@ -7,14 +7,12 @@
 
 #include "base/banned.h"
 
-const struct jr_node_resources *jr_node_resources_of(const struct jr_job *job,
-                                                     uint32_t node)
+const struct jr_node_resources *jr_node_resources_of(const struct jr_job *job, uint32_t node)
 {
     return job->resources != NULL ? &job->resources[node] : &job->own;
 }
 
-static void set_texts(json_t *object, const char *key, char *const *items,
-                      uint32_t count)
+static void set_texts(json_t *object, const char *key, char *const *items, uint32_t count)
 {
     json_t *list = count > 0 ? json_array() : NULL;
     for (uint32_t i = 0; i < count; i++)
@@ -23,8 +21,7 @@ static void set_texts(json_t *object, const char *key, char *const *items,
         jr_json_set(object, key, list);
 }
 
-void jr_node_resources_tell(struct jr_buf *out,
-                            const struct jr_node_resources *resources)
+void jr_node_resources_tell(struct jr_buf *out, const struct jr_node_resources *resources)
 {
     json_t *object = json_object();
     jr_json_set_int(object, "threads", resources->threads);
@@ -39,8 +36,7 @@ void jr_node_resources_tell(struct jr_buf *out,
 }
 
 /* Ranks that share CPUs share the text. False: it is no list of texts. */
-static bool get_texts(const json_t *list, struct jr_arena *arena, char ***ret,
-                      uint32_t *ret_count)
+static bool get_texts(const json_t *list, struct jr_arena *arena, char ***ret, uint32_t *ret_count)
 {
     size_t count = json_array_size(list);
     char **items = jr_arena_array(arena, count, sizeof *items);
@@ -48,8 +44,7 @@ static bool get_texts(const json_t *list, struct jr_arena *arena, char ***ret,
         const char *text = json_string_value(json_array_get(list, i));
         if (text == NULL)
             return false;
-        bool same =
-            i > 0 && items[i - 1] != NULL && strcmp(items[i - 1], text) == 0;
+        bool same = i > 0 && items[i - 1] != NULL && strcmp(items[i - 1], text) == 0;
         items[i] = same ? items[i - 1] : jr_arena_strdup(arena, text);
     }
     *ret = items;
@@ -57,29 +52,27 @@ static bool get_texts(const json_t *list, struct jr_arena *arena, char ***ret,
     return list == NULL || json_is_array(list);
 }
 
-int jr_node_resources_read(struct jr_node_resources *ret,
-                           struct jr_arena *arena, const char *text, size_t len)
+int jr_node_resources_read(struct jr_node_resources *ret, struct jr_arena *arena, const char *text,
+                           size_t len)
 {
     json_t *object = jr_json_parse(text, len, NULL);
     struct jr_node_resources resources = {
         .threads = jr_json_get_u32(object, "threads"),
-        .device_model =
-            jr_arena_strdup(arena, jr_json_get_str(object, "model")),
+        .device_model = jr_arena_strdup(arena, jr_json_get_str(object, "model")),
         .held = jr_arena_strdup(arena, jr_json_get_str(object, "held")),
     };
-    bool good = resources.threads > 0 &&
-                get_texts(json_object_get(object, "devices"), arena,
-                          &resources.devices, &resources.devices_count) &&
-                get_texts(json_object_get(object, "cpus"), arena,
-                          &resources.slots, &resources.slots_count);
+    bool good =
+        resources.threads > 0 &&
+        get_texts(json_object_get(object, "devices"), arena, &resources.devices,
+                  &resources.devices_count) &&
+        get_texts(json_object_get(object, "cpus"), arena, &resources.slots, &resources.slots_count);
     json_decref(object);
     if (good)
         *ret = resources;
     return good ? 0 : -1;
 }
 
-static bool same_devices(const struct jr_node_resources *a,
-                         const struct jr_node_resources *b)
+static bool same_devices(const struct jr_node_resources *a, const struct jr_node_resources *b)
 {
     bool same = a->devices_count == b->devices_count;
     for (uint32_t i = 0; same && i < a->devices_count; i++)
@@ -91,13 +84,11 @@ bool jr_node_resources_differ(const struct jr_job *job)
 {
     bool differ = false;
     for (uint32_t i = 1; job->resources != NULL && i < job->nodes; i++)
-        differ =
-            differ || !same_devices(&job->resources[0], &job->resources[i]);
+        differ = differ || !same_devices(&job->resources[0], &job->resources[i]);
     return differ;
 }
 
-void jr_node_resources_take(struct jr_resolution *resolution,
-                            struct jr_node_resources *each)
+void jr_node_resources_take(struct jr_resolution *resolution, struct jr_node_resources *each)
 {
     resolution->job.resources = each;
     if (!jr_node_resources_differ(&resolution->job))
@@ -109,7 +100,6 @@ void jr_node_resources_take(struct jr_resolution *resolution,
         bool any = resolution->job.devices_any;
         row->value = any ? "any" : "all";
         row->rule = any ? "free ones; nodes have others than the first"
-                        : "all that are visible; nodes have others than the "
-                          "first";
+                        : "all that are visible; nodes have others than the first";
     }
 }

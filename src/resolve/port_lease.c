@@ -26,8 +26,7 @@
 enum { NAME_SIZE = 48 };
 
 /* The name that all users have for a port, or the one of `user`. */
-static void print_port_name(char ret[static NAME_SIZE], uint32_t port,
-                            const uid_t *user)
+static void print_port_name(char ret[static NAME_SIZE], uint32_t port, const uid_t *user)
 {
     if (user == NULL)
         (void)snprintf(ret, NAME_SIZE, PREFIX "%u", port);
@@ -76,8 +75,7 @@ static bool add_listed_port(void *data, const char *name)
     struct port_list *list = data;
     uint64_t port = 0;
     name += sizeof PREFIX - 1;
-    if (jr_num_digits(&name, &port) && *name == '\0' && port > 0 &&
-        port <= UINT16_MAX)
+    if (jr_num_digits(&name, &port) && *name == '\0' && port > 0 && port <= UINT16_MAX)
         list->ports[list->count++] = (uint32_t)port;
     return list->count < list->most;
 }
@@ -92,8 +90,8 @@ static size_t list_leases(uint32_t *ports, size_t most)
     return list.count;
 }
 
-/* Whether the holder has more leases than others need to respect. If there are
- * only a few in total, this is never so. */
+/* Whether the holder has more leases than others need to respect. If there are only a few in total,
+ * this is never so. */
 static bool is_squatter(const struct jr_holder *holder)
 {
     JR_FREE uint32_t *ports = calloc(UINT16_MAX, sizeof *ports);
@@ -106,9 +104,8 @@ static bool is_squatter(const struct jr_holder *holder)
     return theirs > JR_LEASES_MOST;
 }
 
-/* Somebody else occupies the name that all users share; a name of our own user
- * still separates our own jobs. If that is occupied, too, any socket serves as
- * the lease. */
+/* Somebody else occupies the name that all users share; a name of our own user still separates our
+ * own jobs. If that is occupied, too, any socket serves as the lease. */
 static int hold_user_lease(uint32_t port, struct jr_error *err)
 {
     const uid_t own = geteuid();
@@ -120,8 +117,7 @@ static int hold_user_lease(uint32_t port, struct jr_error *err)
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     }
     if (fd < 0)
-        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u",
-                            port);
+        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u", port);
     return fd;
 }
 
@@ -131,17 +127,16 @@ static int lease_port(uint32_t port, struct jr_error *err)
     if (fd >= 0)
         return fd;
     if (errno != EADDRINUSE)
-        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u",
-                            port);
+        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u", port);
     struct jr_holder holder = find_lease_holder(port, NULL);
     if (holder.uid == geteuid() || !is_squatter(&holder))
         return refuse_port(err, port, "leased by jobrun,", &holder);
     return hold_user_lease(port, err);
 }
 
-/* Bind all addresses of a family; 0, or -1 with errno. A machine without IPv6
- * is fine. `plain`: as a program without options does, which TIME_WAIT keeps
- * out, and whose socket of IPv6 takes the addresses of IPv4 as well. */
+/* Bind all addresses of a family; 0, or -1 with errno. A machine without IPv6 is fine. `plain`: as
+ * a program without options does, which TIME_WAIT keeps out, and whose socket of IPv6 takes the
+ * addresses of IPv4 as well. */
 static int try_bind(int family, uint32_t port, bool plain)
 {
     union {
@@ -157,8 +152,7 @@ static int try_bind(int family, uint32_t port, bool plain)
         return errno == EAFNOSUPPORT ? 0 : -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
     if (family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6,
-                         sizeof only_v6);
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6);
     if (bind(fd, &address.any, len) == 0 || errno == EADDRNOTAVAIL)
         return 0;
     return -1;
@@ -166,8 +160,7 @@ static int try_bind(int family, uint32_t port, bool plain)
 
 static bool can_bind(uint32_t port, bool plain)
 {
-    return try_bind(AF_INET, port, plain) == 0 &&
-           try_bind(AF_INET6, port, plain) == 0;
+    return try_bind(AF_INET, port, plain) == 0 && try_bind(AF_INET6, port, plain) == 0;
 }
 
 /* Lease the port and try it. */
@@ -180,9 +173,7 @@ static int take_port(uint32_t port, bool plain, struct jr_error *err)
         return jr_steal_fd(&fd);
     if (errno == EADDRINUSE && plain && can_bind(port, false)) {
         jr_error_set(err, JR_STATUS_UNRESOLVED,
-                     "%u has connections that were closed a moment ago "
-                     "(TIME_WAIT)",
-                     port);
+                     "%u has connections that were closed a moment ago (TIME_WAIT)", port);
         if (err != NULL)
             err->sys = EADDRINUSE;
         return -1;
@@ -222,23 +213,21 @@ int jr_lease_any(uint32_t *ret_port, struct jr_error *err)
     uint32_t port;
     for (int i = 0; i < ANY_TRIES; i++) {
         if (propose_port(&port) != 0)
-            return jr_error_sys(err, JR_STATUS_UNRESOLVED,
-                                "cannot find a free port");
+            return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot find a free port");
         int fd = jr_lease_choose(port, &last);
         if (fd < 0)
             continue;
         *ret_port = port;
         return fd;
     }
-    return jr_error_set(err, JR_STATUS_UNRESOLVED, "no port is free: %s",
-                        last.text);
+    return jr_error_set(err, JR_STATUS_UNRESOLVED, "no port is free: %s", last.text);
 }
 
 /* The state LISTEN in /proc/net/tcp. */
 #define TCP_LISTEN 0x0A
 
-/* The inode of the socket that listens on `port` in one of the kernel's tables,
- * and its user; 0 for none. */
+/* The inode of the socket that listens on `port` in one of the kernel's tables, and its user; 0 for
+ * none. */
 static uint64_t find_inode(const char *table, uint32_t port, uid_t *ret_user)
 {
     char line[256];
@@ -248,9 +237,8 @@ static uint64_t find_inode(const char *table, uint32_t port, uid_t *ret_user)
     if (file == NULL)
         return 0;
     while (found == 0 && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line,
-                   "%*d: %*[0-9A-F]:%x %*s %x %*s %*s %*s %u %*s %" SCNu64,
-                   &local, &state, &user, &inode) == 4 &&
+        if (sscanf(line, "%*d: %*[0-9A-F]:%x %*s %x %*s %*s %*s %u %*s %" SCNu64, &local, &state,
+                   &user, &inode) == 4 &&
             local == port && state == TCP_LISTEN) {
             found = inode;
             *ret_user = user;
@@ -270,8 +258,7 @@ static bool has_socket(const char *pid, const char *link)
     if (folder == NULL)
         return false;
     while (!found && (entry = readdir(folder)) != NULL) {
-        ssize_t len =
-            readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+        ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
         target[len > 0 ? len : 0] = '\0';
         found = strcmp(target, link) == 0;
     }

@@ -17,8 +17,7 @@
 /* Whether rank 0 of the job listens on this machine, so that ports count. */
 static bool does_rank0_listen(const struct jr_resolver *r)
 {
-    return r->hw->real &&
-           (r->options->local || JR_FIELD_VALUE(r, NODE_RANK).number == 0);
+    return r->hw->real && (r->options->local || JR_FIELD_VALUE(r, NODE_RANK).number == 0);
 }
 
 /* Several jobruns: what one of them moved, the others would not know. */
@@ -34,34 +33,29 @@ static void keep_lease(struct jr_resolver *r, int fd)
         r->out->lease_fd = jr_steal_fd(&lease);
 }
 
-static enum jr_fired refuse_master_port(struct jr_resolver *r,
-                                        const struct jr_field_value *out,
+static enum jr_fired refuse_master_port(struct jr_resolver *r, const struct jr_field_value *out,
                                         const struct jr_error *err)
 {
     bool taken = err->sys == EADDRINUSE;
     jr_rules_show(r, JR_MASTER_PORT, out);
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_PORT_IN_USE, JR_BIT(JR_MASTER_PORT),
-        taken ? "master_port %s" : "master_port: %s", err->text);
+    struct jr_diag *diag = jr_rules_refuse(r, JR_CODE_PORT_IN_USE, JR_BIT(JR_MASTER_PORT),
+                                           taken ? "master_port %s" : "master_port: %s", err->text);
     jr_diag_help(r->diags, diag,
-                 has_several_jobruns(r)
-                     ? "state another master_port; on several nodes it "
-                       "is never moved"
-                     : "leave master_port out, and jobrun takes the "
-                       "next free one");
+                 has_several_jobruns(r) ? "state another master_port; on several nodes it "
+                                          "is never moved"
+                                        : "leave master_port out, and jobrun takes the "
+                                          "next free one");
     return JR_FAILED;
 }
 
 /* This port or none. */
-static enum jr_fired lease_stated_port(struct jr_resolver *r,
-                                       struct jr_field_value *out)
+static enum jr_fired lease_stated_port(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct jr_error err = {0};
     if (!does_rank0_listen(r))
         return JR_FIRED;
     int *held = r->options->lease;
-    bool ours =
-        held != NULL && *held >= 0 && r->options->lease_port == out->number;
+    bool ours = held != NULL && *held >= 0 && r->options->lease_port == out->number;
     int fd = ours ? jr_steal_fd(held) : jr_lease_take(out->number, &err);
     if (fd < 0)
         return refuse_master_port(r, out, &err);
@@ -75,11 +69,10 @@ static enum jr_fired any_port(struct jr_resolver *r, struct jr_field_value *out)
     if (has_several_jobruns(r)) {
         jr_field_value_state(r, out, "master_port");
         jr_rules_show(r, JR_MASTER_PORT, out);
-        struct jr_diag *diag = jr_rules_clash(
-            r, JR_CODE_PORT_NOT_AGREED,
-            JR_BIT(JR_MASTER_PORT) | JR_BIT(JR_NODES),
-            "master_port 0 leaves the choice to one node, but there are %s",
-            jr_field_value_say(r, JR_NODES));
+        struct jr_diag *diag =
+            jr_rules_clash(r, JR_CODE_PORT_NOT_AGREED, JR_BIT(JR_MASTER_PORT) | JR_BIT(JR_NODES),
+                           "master_port 0 leaves the choice to one node, but there are %s",
+                           jr_field_value_say(r, JR_NODES));
         jr_diag_help(r->diags, diag, "state the port, or leave it out");
         return JR_FAILED;
     }
@@ -92,10 +85,10 @@ static enum jr_fired any_port(struct jr_resolver *r, struct jr_field_value *out)
     return JR_FIRED;
 }
 
-/* The first free one from 29500 on and before `end`; -1 with why the last, and
- * in *ret_first why the first could not be had. */
-static int lease_first_port(uint32_t *ret_port, uint32_t end,
-                            struct jr_error *ret_first, struct jr_error *err)
+/* The first free one from 29500 on and before `end`; -1 with why the last, and in *ret_first why
+ * the first could not be had. */
+static int lease_first_port(uint32_t *ret_port, uint32_t end, struct jr_error *ret_first,
+                            struct jr_error *err)
 {
     int fd = -1;
     for (uint32_t port = FIRST_PORT; port < end && fd < 0; port++) {
@@ -109,10 +102,9 @@ static int lease_first_port(uint32_t *ret_port, uint32_t end,
     return fd;
 }
 
-/* The first free one from 29500 up to the ephemeral range; where that leaves no
- * room, up to the last port. */
-static enum jr_fired search_free_port(struct jr_resolver *r,
-                                      struct jr_field_value *out)
+/* The first free one from 29500 up to the ephemeral range; where that leaves no room, up to the
+ * last port. */
+static enum jr_fired search_free_port(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct jr_error first = {0}, err = {0};
     uint32_t end = r->hw->port_low > FIRST_PORT ? r->hw->port_low : PORT_END;
@@ -130,19 +122,15 @@ static enum jr_fired search_free_port(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-/* Whether it is known at which port rank 0 listens: where it is not for this
- * machine to choose. */
-static bool has_rank0_port(const struct jr_resolver *r,
-                           const struct jr_host_scheduler *scheduler)
+/* Whether it is known at which port rank 0 listens: where it is not for this machine to choose. */
+static bool has_rank0_port(const struct jr_resolver *r, const struct jr_host_scheduler *scheduler)
 {
-    bool elsewhere = !r->hw->real && !r->options->local && scheduler != NULL &&
-                     scheduler->step;
+    bool elsewhere = !r->hw->real && !r->options->local && scheduler != NULL && scheduler->step;
     return (has_several_jobruns(r) || elsewhere) && scheduler != NULL &&
            scheduler->master_port != 0;
 }
 
-enum jr_fired jr_rule_master_port(struct jr_resolver *r,
-                                  struct jr_field_value *out)
+enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_field_value *out)
 {
     const uint32_t *stated = r->spec->master_port;
     const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
@@ -165,14 +153,12 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r,
         return search_free_port(r, out);
     out->origin = JR_ORIGIN_DEFAULT;
     out->number = FIRST_PORT;
-    out->rule = has_several_jobruns(r)
-                    ? "29500 on several nodes: never moved"
-                    : "29500; ports are not tried under --on";
+    out->rule = has_several_jobruns(r) ? "29500 on several nodes: never moved"
+                                       : "29500; ports are not tried under --on";
     return lease_stated_port(r, out);
 }
 
-int jr_resolution_renew_port(struct jr_resolution *resolution,
-                             struct jr_error *err)
+int jr_resolution_renew_port(struct jr_resolution *resolution, struct jr_error *err)
 {
     struct jr_error first, last = {0};
     uint32_t port = resolution->job.master_port;
@@ -207,10 +193,9 @@ void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port)
 
 enum { LAST_PORT = 65535 };
 
-/* On several nodes, the free ports of other nodes are not known, and all
- * jobruns must choose the same ones. */
-static uint32_t fixed_port(const struct jr_resolver *r, uint32_t rank,
-                           uint32_t local)
+/* On several nodes, the free ports of other nodes are not known, and all jobruns must choose the
+ * same ones. */
+static uint32_t fixed_port(const struct jr_resolver *r, uint32_t rank, uint32_t local)
 {
     return r->out->job.master_port + 1 + (r->options->local ? rank : local);
 }
@@ -224,12 +209,11 @@ static bool fill_fixed(struct jr_resolver *r)
             job->rank_ports[rank] = fixed_port(r, rank, i);
             if (job->rank_ports[rank] <= LAST_PORT)
                 continue;
-            struct jr_diag *diag = jr_rules_clash(
-                r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_MASTER_PORT),
-                "the paddle profile gives each rank its own "
-                "port, from master_port + 1 on, and the port of "
-                "rank %u would be above 65535",
-                rank);
+            struct jr_diag *diag =
+                jr_rules_clash(r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_MASTER_PORT),
+                               "the paddle profile gives each rank its own port, from master_port "
+                               "+ 1 on, and the port of rank %u would be above 65535",
+                               rank);
             jr_diag_help(r->diags, diag, "state a lower master_port");
             return false;
         }
@@ -243,21 +227,19 @@ static bool check_hosts_known(struct jr_resolver *r)
         return true;
     for (uint32_t node = 0; node < job->nodes; node++)
         if (job->hosts[node] == NULL) {
-            struct jr_diag *diag = jr_rules_refuse(
-                r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_NODES),
-                "the paddle profile gives every rank the addresses of all "
-                "ranks, but that of node %u is not known",
-                node);
-            jr_diag_help(r->diags, diag,
-                         "state hosts, one address per node; or --local");
+            struct jr_diag *diag =
+                jr_rules_refuse(r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_NODES),
+                                "the paddle profile gives every rank the addresses of all "
+                                "ranks, but that of node %u is not known",
+                                node);
+            jr_diag_help(r->diags, diag, "state hosts, one address per node; or --local");
             return false;
         }
     return true;
 }
 
 /* Take the next free port for each rank; how many were taken. */
-static uint32_t lease_rank_ports(struct jr_resolver *r, int *fds,
-                                 struct jr_error *err)
+static uint32_t lease_rank_ports(struct jr_resolver *r, int *fds, struct jr_error *err)
 {
     struct jr_job *job = &r->out->job;
     uint32_t port = job->master_port, taken = 0;
@@ -287,14 +269,13 @@ static bool fill_leased(struct jr_resolver *r)
         jr_rank_ports_release(r->out);
     if (taken == world)
         return true;
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_WORLD_SIZE),
-        "the paddle profile gives each rank its own port, but only %u of %u "
-        "were available%s%s",
-        taken, world, err.text[0] != '\0' ? ": " : "", err.text);
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_WORLD_SIZE),
+                        "the paddle profile gives each rank its own port, but only %u of %u "
+                        "were available%s%s",
+                        taken, world, err.text[0] != '\0' ? ": " : "", err.text);
     jr_diag_help(r->diags, diag,
-                 "raise the limit on open files (ulimit -n), or state a lower "
-                 "master_port");
+                 "raise the limit on open files (ulimit -n), or state a lower master_port");
     return false;
 }
 
@@ -310,8 +291,7 @@ void jr_rank_ports_renew(struct jr_resolution *resolution)
     struct jr_job *job = &resolution->job;
     struct jr_error err = {.sys = EADDRINUSE};
     uint32_t port = job->master_port, i = 0;
-    while (i < resolution->rank_leases_count && port < LAST_PORT &&
-           err.sys == EADDRINUSE) {
+    while (i < resolution->rank_leases_count && port < LAST_PORT && err.sys == EADDRINUSE) {
         int fd = jr_lease_choose(++port, &err);
         if (fd < 0)
             continue;
@@ -327,8 +307,7 @@ bool jr_rank_ports_fill(struct jr_resolver *r)
     struct jr_job *job = &r->out->job;
     if (!jr_spec_has_profile(r->spec, "paddle"))
         return true;
-    job->rank_ports =
-        jr_arena_array(r->arena, job->world_size, sizeof *job->rank_ports);
+    job->rank_ports = jr_arena_array(r->arena, job->world_size, sizeof *job->rank_ports);
     if (job->rank_ports == NULL || !check_hosts_known(r))
         return false;
     bool choose = r->hw->real && (job->nodes == 1 || r->options->local);

@@ -71,16 +71,14 @@ static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
     size_t extra = 0;
     while (args != NULL && args[extra] != NULL)
         extra++;
-    char **argv =
-        jr_arena_array(r->arena, entry->argv_count + extra, sizeof *argv);
+    char **argv = jr_arena_array(r->arena, entry->argv_count + extra, sizeof *argv);
     if (extra == 0 || argv == NULL)
         return;
     if (entry->argv_count > 0)
         memcpy(argv, entry->argv, entry->argv_count * sizeof *argv);
     bool json = jr_entrypoint_is_function(entry);
     for (size_t i = 0; i < extra; i++)
-        argv[entry->argv_count + i] =
-            json ? quote_json_word(r->arena, args[i]) : args[i];
+        argv[entry->argv_count + i] = json ? quote_json_word(r->arena, args[i]) : args[i];
     entry->argv = argv;
     entry->argv_count += (uint32_t)extra;
     r->out->args = args;
@@ -91,8 +89,7 @@ static void take_sizes(struct jr_resolver *r, struct jr_job *job)
     job->world_size = JR_FIELD_VALUE(r, WORLD_SIZE).number;
     job->nodes = JR_FIELD_VALUE(r, NODES).number;
     job->spare_nodes = jr_place_spares(r);
-    job->local_world_sizes =
-        jr_arena_array(r->arena, job->nodes, sizeof *job->local_world_sizes);
+    job->local_world_sizes = jr_arena_array(r->arena, job->nodes, sizeof *job->local_world_sizes);
     for (uint32_t i = 0; i < job->nodes && job->local_world_sizes; i++) {
         job->local_world_sizes[i] = jr_place_local(r, i);
         job->ragged |= job->local_world_sizes[i] != job->local_world_sizes[0];
@@ -117,8 +114,7 @@ static void take_names(struct jr_resolver *r, struct jr_job *job)
         job->device_visibility = JR_VISIBLE_ONE;
     job->backend = JR_FIELD_VALUE(r, BACKEND).text;
     job->axis_backend[JR_AXIS_MODEL] = JR_FIELD_VALUE(r, BACKEND_MODEL).text;
-    job->axis_backend[JR_AXIS_PIPELINE] =
-        JR_FIELD_VALUE(r, BACKEND_PIPELINE).text;
+    job->axis_backend[JR_AXIS_PIPELINE] = JR_FIELD_VALUE(r, BACKEND_PIPELINE).text;
     job->axis_backend[JR_AXIS_DATA] = JR_FIELD_VALUE(r, BACKEND_DATA).text;
 }
 
@@ -132,10 +128,8 @@ static enum jr_status run_resolver(struct jr_resolver *r)
     return r->unresolved ? JR_STATUS_UNRESOLVED : JR_STATUS_OK;
 }
 
-enum jr_status jr_resolve(struct jr_resolution *ret,
-                          const struct jr_spec_file *file,
-                          const struct jr_host *hw,
-                          const struct jr_resolve_options *options,
+enum jr_status jr_resolve(struct jr_resolution *ret, const struct jr_spec_file *file,
+                          const struct jr_host *hw, const struct jr_resolve_options *options,
                           struct jr_diags *diags)
 {
     *ret = JR_RESOLUTION_INIT;
@@ -173,8 +167,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
     return status;
 }
 
-uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
-                          const struct jr_host *hw,
+uint32_t jr_resolve_nodes(const struct jr_spec_file *file, const struct jr_host *hw,
                           const struct jr_resolve_options *options)
 {
     struct jr_resolution scratch = JR_RESOLUTION_INIT;
@@ -194,15 +187,14 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
     r.timeouts = r.spec->policy.timeouts;
     jr_field_values_seed(&r);
     jr_rules_run(&r);
-    uint32_t nodes =
-        JR_FIELD_VALUE(&r, NODES).known ? JR_FIELD_VALUE(&r, NODES).number : 0;
+    uint32_t nodes = JR_FIELD_VALUE(&r, NODES).known ? JR_FIELD_VALUE(&r, NODES).number : 0;
     jr_diags_release(&diags);
     jr_resolution_release(&scratch);
     return nodes;
 }
 
-void jr_resolution_place(struct jr_resolution *resolution, char **hosts,
-                         uint32_t spares, bool follows)
+void jr_resolution_place(struct jr_resolution *resolution, char **hosts, uint32_t spares,
+                         bool follows)
 {
     struct jr_job *job = &resolution->job;
     job->hosts = hosts;
@@ -211,12 +203,12 @@ void jr_resolution_place(struct jr_resolution *resolution, char **hosts,
         job->master_addr = hosts[0];
 }
 
-uint32_t jr_resolution_leases(const struct jr_resolution *resolution,
-                              struct jr_arena *arena, int **ret)
+uint32_t jr_resolution_leases(const struct jr_resolution *resolution, struct jr_arena *arena,
+                              int **ret)
 {
     uint32_t count = 0;
-    size_t most = 1 + (size_t)resolution->rank_leases_count +
-                  2 * (size_t)resolution->device_leases_count;
+    size_t most =
+        1 + (size_t)resolution->rank_leases_count + 2 * (size_t)resolution->device_leases_count;
     int *leases = jr_arena_array(arena, most, sizeof *leases);
     if (leases == NULL)
         return 0;

@@ -1,6 +1,6 @@
 /*
- * The resolver: fills every MISSING field by the rules of the contract, run to
- * a fixed point over a table (rules.c).
+ * The resolver: fills every MISSING field by the rules of the contract, run to a fixed point over a
+ * table (rules.c).
  *
  *   facts:  jr_host_probe, or jr_profile_load for --on (device_profile.h)
  *   values: jr_resolve -> jr_job + provenance + the leased port
@@ -20,15 +20,15 @@ struct jr_spec_file;
 
 /* What the command line adds. */
 struct jr_resolve_options {
-    bool local;                /* --local: every node's ranks on this machine */
-    const uint32_t *node_rank; /* --node-rank; NULL: not given */
-    bool keep_port;   /* hold leases, of ports and devices; else choose and let
-                         go */
-    bool skip_leases; /* devices are neither leased nor is it told who has
-                         leased them: the caller only counts them */
-    struct jr_device_wait *wait; /* somebody who waits where devices are held by
-                                    others, and is told which; NULL: nobody, so
-                                    that stated ones are shared */
+    bool local;                     /* --local: every node's ranks on this machine */
+    const uint32_t *node_rank;      /* --node-rank; NULL: not given */
+    bool keep_port;                 /* hold leases, of ports and devices; else choose and let
+                                       go */
+    bool skip_leases;               /* devices are neither leased nor is it told who has
+                                       leased them: the caller only counts them */
+    struct jr_device_wait *wait;    /* somebody who waits where devices are held by
+                                       others, and is told which; NULL: nobody, so
+                                       that stated ones are shared */
     struct jr_device_lease *leases; /* of the devices that the facts show, which
                                        the caller took for this job: the
                                        resolution gives them back, and marks
@@ -75,77 +75,63 @@ struct jr_resolution {
 
 #define JR_RESOLUTION_INIT ((struct jr_resolution){.lease_fd = -1})
 
-/* Fill *ret. All contradictions and unfillable fields go to `diags`; returns
- * the exit status that they mean: JR_STATUS_OK, _INVALID where the spec alone
- * decides it, or _UNRESOLVED where facts do (_LAUNCH if memory runs out).
- * Unless it is OK, *ret is released. Borrows `file` and `hw`. With a target, a
- * field whose value validating does not know decides nothing, and *ret is left
- * blank. */
-enum jr_status jr_resolve(struct jr_resolution *ret,
-                          const struct jr_spec_file *file,
-                          const struct jr_host *hw,
-                          const struct jr_resolve_options *options,
+/* Fill *ret. All contradictions and unfillable fields go to `diags`; returns the exit status that
+ * they mean: JR_STATUS_OK, _INVALID where the spec alone decides it, or _UNRESOLVED where facts do
+ * (_LAUNCH if memory runs out). Unless it is OK, *ret is released. Borrows `file` and `hw`. With a
+ * target, a field whose value validating does not know decides nothing, and *ret is left blank. */
+enum jr_status jr_resolve(struct jr_resolution *ret, const struct jr_spec_file *file,
+                          const struct jr_host *hw, const struct jr_resolve_options *options,
                           struct jr_diags *diags);
 
-/* How many nodes the job is for, as far as spec and facts tell without looking
- * at any machine; 0: they contradict themselves. */
-uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
-                          const struct jr_host *hw,
+/* How many nodes the job is for, as far as spec and facts tell without looking at any machine; 0:
+ * they contradict themselves. */
+uint32_t jr_resolve_nodes(const struct jr_spec_file *file, const struct jr_host *hw,
                           const struct jr_resolve_options *options);
 
-/* Put `port` in the place of the one that the job has: another node, where rank
- * 0 listens, holds it. */
+/* Put `port` in the place of the one that the job has: another node, where rank 0 listens, holds
+ * it. */
 void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port);
 
 /* Have the nodes on these hosts, with so many spares behind them; where it
  * `follows`, the ranks meet on the first. They are borrowed. */
-void jr_resolution_place(struct jr_resolution *resolution, char **hosts,
-                         uint32_t spares, bool follows);
+void jr_resolution_place(struct jr_resolution *resolution, char **hosts, uint32_t spares,
+                         bool follows);
 
-/* Put another port in the place of the one that was leased, where jobrun chose
- * it; the old lease is held until the new one is there. -1 if there is none,
- * and all stays as it is. */
-int jr_resolution_renew_port(struct jr_resolution *resolution,
-                             struct jr_error *err);
+/* Put another port in the place of the one that was leased, where jobrun chose it; the old lease is
+ * held until the new one is there. -1 if there is none, and all stays as it is. */
+int jr_resolution_renew_port(struct jr_resolution *resolution, struct jr_error *err);
 
 /* Say which run the devices are leased for. */
-void jr_device_leases_note(struct jr_resolution *resolution,
-                           const char *run_id);
+void jr_device_leases_note(struct jr_resolution *resolution, const char *run_id);
 
 /* Give the devices back: no rank uses them any more. */
 void jr_device_leases_release(struct jr_resolution *resolution);
 
-/* The sockets of all its leases, as they are now. Returns how many; 0 if memory
- * of the arena runs out. They stay the resolution's. */
-uint32_t jr_resolution_leases(const struct jr_resolution *resolution,
-                              struct jr_arena *arena, int **ret);
+/* The sockets of all its leases, as they are now. Returns how many; 0 if memory of the arena runs
+ * out. They stay the resolution's. */
+uint32_t jr_resolution_leases(const struct jr_resolution *resolution, struct jr_arena *arena,
+                              int **ret);
 
-/* Free the resolution and give its leased ports and devices back. NULL is
- * allowed. */
+/* Free the resolution and give its leased ports and devices back. NULL is allowed. */
 void jr_resolution_release(struct jr_resolution *resolution);
 
-/* Append the resolved spec: valid, complete, absolute, resolves to itself. The
- * value of an `env` entry that `secrets` matches is written as ???, so the
- * environment must set it. The resolved spec has no targets, because it is for
- * one machine. */
+/* Append the resolved spec: valid, complete, absolute, resolves to itself. The value of an `env`
+ * entry that `secrets` matches is written as ???, so the environment must set it. The resolved spec
+ * has no targets, because it is for one machine. */
 void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *,
                         const struct jr_spec_file *file);
 
-/* The same for another node of the job, which puts in its own rank, devices and
- * CPUs, and hosts as its scheduler lists them. It is whole, secrets too: for a
- * pipe, and not for a file. */
-void jr_resolution_emit_for_nodes(struct jr_buf *out,
-                                  const struct jr_resolution *,
+/* The same for another node of the job, which puts in its own rank, devices and CPUs, and hosts as
+ * its scheduler lists them. It is whole, secrets too: for a pipe, and not for a file. */
+void jr_resolution_emit_for_nodes(struct jr_buf *out, const struct jr_resolution *,
                                   const struct jr_spec_file *file);
 
-/* Append the spec as it was loaded, with `args` (NULL: none) behind the
- * entrypoint's own: for another machine, which resolves it. It is complete,
- * absolute and whole, secrets too: for a pipe, and not for a file. */
-void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file,
-                        char *const *args);
+/* Append the spec as it was loaded, with `args` (NULL: none) behind the entrypoint's own: for
+ * another machine, which resolves it. It is complete, absolute and whole, secrets too: for a pipe,
+ * and not for a file. */
+void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file, char *const *args);
 
 /* Append the table of field, value, origin and rule; JSON when `json`. */
-void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *,
-                           bool json);
+void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *, bool json);
 
 #endif

@@ -17,43 +17,36 @@ struct filling {
     struct jr_node *root;
 };
 
-/* Whether the spec states just that by way of a secret, which must not be
- * written out. */
+/* Whether the spec states just that by way of a secret, which must not be written out. */
 static bool is_stated_by_secret(const struct jr_node *node, const char *text)
 {
     return node != NULL && node->filled != NULL && node->filled->kept != NULL &&
            strcmp(node->text, text) == 0;
 }
 
-static void set_scalar(const struct filling *to, const char *path,
-                       const char *text, bool plain)
+static void set_scalar(const struct filling *to, const char *path, const char *text, bool plain)
 {
     if (text != NULL && !is_stated_by_secret(jr_doc_find(to->root, path), text))
-        jr_node_set_path(to->arena, to->root, path,
-                         jr_node_scalar(to->arena, text, plain));
+        jr_node_set_path(to->arena, to->root, path, jr_node_scalar(to->arena, text, plain));
 }
 
-static void set_text(const struct filling *to, const char *path,
-                     const char *text)
+static void set_text(const struct filling *to, const char *path, const char *text)
 {
     set_scalar(to, path, text, false);
 }
 
-static void set_tree_number(const struct filling *to, const char *path,
-                            uint32_t value)
+static void set_tree_number(const struct filling *to, const char *path, uint32_t value)
 {
     set_scalar(to, path, jr_arena_printf(to->arena, "%u", value), true);
 }
 
-static void set_list(const struct filling *to, const char *path,
-                     char *const *items, uint32_t count)
+static void set_list(const struct filling *to, const char *path, char *const *items, uint32_t count)
 {
     const struct jr_node *stated = jr_doc_find(to->root, path);
     struct jr_node *list = jr_node_sequence(to->arena);
     for (uint32_t i = 0; i < count; i++) {
         struct jr_node *item = NULL;
-        if (stated != NULL && stated->kind == JR_NODE_SEQUENCE &&
-            i < stated->count &&
+        if (stated != NULL && stated->kind == JR_NODE_SEQUENCE && i < stated->count &&
             is_stated_by_secret(stated->items[i], items[i]))
             item = stated->items[i];
         else
@@ -72,9 +65,8 @@ static void set_local_sizes(const struct filling *to, const struct jr_job *job)
         return;
     }
     for (uint32_t i = 0; i < job->nodes; i++)
-        jr_strv_push(
-            &sizes, to->arena,
-            jr_arena_printf(to->arena, "%u", job->local_world_sizes[i]));
+        jr_strv_push(&sizes, to->arena,
+                     jr_arena_printf(to->arena, "%u", job->local_world_sizes[i]));
     set_list(to, "local_world_size", sizes.items, (uint32_t)sizes.count);
 }
 
@@ -88,8 +80,7 @@ static void set_sizes(const struct filling *to, const struct jr_job *job)
     set_tree_number(to, "master_port", job->master_port);
     set_tree_number(to, "threads", job->own.threads);
     set_tree_number(to, "parallelism.model", job->axis_size[JR_AXIS_MODEL]);
-    set_tree_number(to, "parallelism.pipeline",
-                    job->axis_size[JR_AXIS_PIPELINE]);
+    set_tree_number(to, "parallelism.pipeline", job->axis_size[JR_AXIS_PIPELINE]);
     set_tree_number(to, "parallelism.data", job->axis_size[JR_AXIS_DATA]);
     set_local_sizes(to, job);
 }
@@ -137,8 +128,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     if (job->hosts[0] != NULL)
         set_list(to, "hosts", job->hosts, job->nodes + job->spare_nodes);
     set_master(to, job);
-    if (job->own.devices_count > 0 && !jr_node_resources_differ(job) &&
-        !has_idle_devices(job))
+    if (job->own.devices_count > 0 && !jr_node_resources_differ(job) && !has_idle_devices(job))
         set_list(to, "devices", job->own.devices, job->own.devices_count);
     else
         set_text(to, "devices", words_for_devices(job));
@@ -155,20 +145,18 @@ static void add_command_args(const struct filling *to, char *const *args)
         jr_node_set_path(to->arena, to->root, "entrypoint.args", list);
     }
     for (; *args != NULL; args++)
-        jr_node_append(to->arena, list,
-                       jr_node_scalar(to->arena, *args, false));
+        jr_node_append(to->arena, list, jr_node_scalar(to->arena, *args, false));
 }
 
-/* A secret is not written down: it has to come from the environment. One that
- * is unset (null) tells nothing. */
+/* A secret is not written down: it has to come from the environment. One that is unset (null) tells
+ * nothing. */
 static void redact_variables(struct jr_arena *arena, struct jr_node *env,
                              const struct jr_spec *spec)
 {
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         struct jr_pair *pair = &env->pairs[i];
         struct jr_node *asked = NULL;
-        if (jr_env_matches(spec->secrets, spec->secrets_count, pair->key->text,
-                           pair->key->len) &&
+        if (jr_env_matches(spec->secrets, spec->secrets_count, pair->key->text, pair->key->len) &&
             jr_scalar_type(pair->value) != JR_SCALAR_NULL)
             asked = jr_node_scalar(arena, "???", true);
         if (asked != NULL)
@@ -176,29 +164,26 @@ static void redact_variables(struct jr_arena *arena, struct jr_node *env,
     }
 }
 
-static void redact_secrets(struct jr_arena *arena, struct jr_node *root,
-                           const struct jr_spec *spec)
+static void redact_secrets(struct jr_arena *arena, struct jr_node *root, const struct jr_spec *spec)
 {
     const struct jr_node *entries = jr_doc_get(root, "per_rank");
     redact_variables(arena, jr_doc_get(root, "env"), spec);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        redact_variables(arena, jr_doc_get(entries->pairs[i].value, "env"),
-                         spec);
+        redact_variables(arena, jr_doc_get(entries->pairs[i].value, "env"), spec);
 }
 
 /* A scalar whose text a shell reads has it by the shell's own means. */
-static void refer_scalar(struct jr_arena *arena, struct jr_node *node,
-                         const struct jr_job *job, bool shell)
+static void refer_scalar(struct jr_arena *arena, struct jr_node *node, const struct jr_job *job,
+                         bool shell)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *at = node->text;
     for (size_t i = 0; job->hidden[i] != NULL; i++) {
         const char *value = job->hidden[i], *found;
         jr_buf_clear(&text);
-        for (at = node->text; (found = strstr(at, value)) != NULL;
-             at = found + strlen(value)) {
-            const char *name = jr_arena_printf(
-                arena, shell ? "${%s}" : "${env:%s}", job->hidden_names[i]);
+        for (at = node->text; (found = strstr(at, value)) != NULL; at = found + strlen(value)) {
+            const char *name =
+                jr_arena_printf(arena, shell ? "${%s}" : "${env:%s}", job->hidden_names[i]);
             jr_buf_add(&text, at, (size_t)(found - at));
             if (shell)
                 jr_buf_str(&text, name);
@@ -216,19 +201,17 @@ static void refer_scalar(struct jr_arena *arena, struct jr_node *node,
     }
 }
 
-/* Remove the values of secrets, wherever they are by now; a run of this tree
- * reads them again. */
-static void refer_to_secrets(struct jr_arena *arena, struct jr_node *node,
-                             const struct jr_job *job, bool shell)
+/* Remove the values of secrets, wherever they are by now; a run of this tree reads them again. */
+static void refer_to_secrets(struct jr_arena *arena, struct jr_node *node, const struct jr_job *job,
+                             bool shell)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
     if (node->kind == JR_NODE_SCALAR)
         refer_scalar(arena, node, job, shell);
     for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
         const char *key = list ? "" : node->pairs[i].key->text;
-        refer_to_secrets(
-            arena, list ? node->items[i] : node->pairs[i].value, job,
-            strcmp(key, "shell") == 0 || strcmp(key, "setup") == 0);
+        refer_to_secrets(arena, list ? node->items[i] : node->pairs[i].value, job,
+                         strcmp(key, "shell") == 0 || strcmp(key, "setup") == 0);
     }
 }
 
@@ -241,8 +224,8 @@ static void leave_out_key(struct jr_node *mapping, const char *key)
     mapping->count = kept;
 }
 
-/* The cell of one node is where it is: what hosts its sweep has is no part of
- * it, nor how they are reached. */
+/* The cell of one node is where it is: what hosts its sweep has is no part of it, nor how they are
+ * reached. */
 static void leave_out_pool(struct jr_node *root)
 {
     struct jr_node *engine = jr_doc_get(root, "engine");
@@ -271,8 +254,7 @@ static struct jr_node *fill_tree_values(struct jr_arena *arena,
     return root;
 }
 
-struct jr_node *jr_resolved_tree(struct jr_arena *arena,
-                                 const struct jr_resolution *resolution,
+struct jr_node *jr_resolved_tree(struct jr_arena *arena, const struct jr_resolution *resolution,
                                  const struct jr_spec_file *file)
 {
     struct jr_node *root = fill_tree_values(arena, resolution, file);
@@ -305,8 +287,7 @@ static void leave_out_own_fields(struct jr_arena *arena, struct jr_node *root,
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "all") == 0)
         leave_out_key(root, "devices");
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "any") == 0)
-        jr_node_set_path(arena, root, "devices",
-                         jr_node_scalar(arena, "any", false));
+        jr_node_set_path(arena, root, "devices", jr_node_scalar(arena, "any", false));
 }
 
 /* Who takes the place of a node is for the controller to know. */
@@ -318,8 +299,7 @@ static void leave_out_spares(struct jr_node *root, const struct jr_job *job)
     leave_out_key(root, "spare_nodes");
 }
 
-void jr_resolution_emit_for_nodes(struct jr_buf *out,
-                                  const struct jr_resolution *resolution,
+void jr_resolution_emit_for_nodes(struct jr_buf *out, const struct jr_resolution *resolution,
                                   const struct jr_spec_file *file)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -338,8 +318,7 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
     jr_arena_release(&arena);
 }
 
-void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file,
-                        char *const *args)
+void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file, char *const *args)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_spec *spec = jr_spec_get(file);
@@ -360,8 +339,7 @@ void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file,
     jr_arena_release(&arena);
 }
 
-void jr_resolution_emit(struct jr_buf *out,
-                        const struct jr_resolution *resolution,
+void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *resolution,
                         const struct jr_spec_file *file)
 {
     struct jr_arena arena = JR_ARENA_INIT;

@@ -20,8 +20,8 @@
 #define NODES JR_BIT(JR_NODES)
 #define MESH  (JR_BIT(JR_MODEL) | JR_BIT(JR_PIPELINE))
 
-/* The contract's rules, best first. Explanations name what the better origins
- * lacked; a function that knows more puts its own in their place. */
+/* The contract's rules, best first. Explanations name what the better origins lacked; a function
+ * that knows more puts its own in their place. */
 static const struct jr_rule rules[] = {
     /* stated in forms that are more than one plain value */
     {JR_LOCAL, JR_ORIGIN_SPEC, 0, jr_rule_local_stated, NULL},
@@ -30,96 +30,79 @@ static const struct jr_rule rules[] = {
     /* the mesh */
     {JR_MODEL, JR_ORIGIN_DEFAULT, 0, jr_rule_one, "1 unless stated"},
     {JR_PIPELINE, JR_ORIGIN_DEFAULT, 0, jr_rule_one, "1 unless stated"},
-    {JR_WORLD_SIZE, JR_ORIGIN_DERIVED, MESH | JR_BIT(JR_DATA),
-     jr_rule_world_of_mesh, "data x model x pipeline"},
-    {JR_DATA, JR_ORIGIN_DERIVED, MESH | WORLD, jr_rule_data,
-     "world_size / (model x pipeline)"},
+    {JR_WORLD_SIZE, JR_ORIGIN_DERIVED, MESH | JR_BIT(JR_DATA), jr_rule_world_of_mesh,
+     "data x model x pipeline"},
+    {JR_DATA, JR_ORIGIN_DERIVED, MESH | WORLD, jr_rule_data, "world_size / (model x pipeline)"},
     /* sizes */
     {JR_NODES, JR_ORIGIN_DERIVED, LOCAL, jr_rule_nodes_of_list,
      "one per entry of local_world_size"},
-    {JR_WORLD_SIZE, JR_ORIGIN_DERIVED, LOCAL, jr_rule_world_of_list,
-     "sum of local_world_size"},
+    {JR_WORLD_SIZE, JR_ORIGIN_DERIVED, LOCAL, jr_rule_world_of_list, "sum of local_world_size"},
     {JR_NODES, JR_ORIGIN_DERIVED, JR_BIT(JR_HOSTS), jr_rule_nodes_of_hosts,
      "one per entry of hosts"},
     {JR_WORLD_SIZE, JR_ORIGIN_DERIVED, NODES | LOCAL, jr_rule_world_of_nodes,
      "nodes x local_world_size"},
     {JR_NODES, JR_ORIGIN_DERIVED, WORLD | LOCAL, jr_rule_nodes_of_world,
      "world_size / local_world_size"},
-    {JR_NODES, JR_ORIGIN_SCHEDULER, 0, jr_rule_nodes_scheduled,
-     "nodes of the allocation"},
-    {JR_NODES, JR_ORIGIN_HARDWARE, 0, jr_rule_nodes_profile,
-     "nodes of the profile; no scheduler"},
+    {JR_NODES, JR_ORIGIN_SCHEDULER, 0, jr_rule_nodes_scheduled, "nodes of the allocation"},
+    {JR_NODES, JR_ORIGIN_HARDWARE, 0, jr_rule_nodes_profile, "nodes of the profile; no scheduler"},
     {JR_NODES, JR_ORIGIN_DEFAULT, 0, jr_rule_nodes_alone,
      "this machine alone: no hosts, no scheduler"},
-    {JR_LOCAL, JR_ORIGIN_DERIVED, WORLD | NODES, jr_rule_local_of_world,
-     "world_size / nodes"},
+    {JR_LOCAL, JR_ORIGIN_DERIVED, WORLD | NODES, jr_rule_local_of_world, "world_size / nodes"},
     /* which of the nodes this is: others may have more ranks */
-    {JR_NODE_RANK, JR_ORIGIN_DERIVED, NODES, jr_rule_node_rank,
-     "the only node"},
+    {JR_NODE_RANK, JR_ORIGIN_DERIVED, NODES, jr_rule_node_rank, "the only node"},
     /* devices, and what follows from how many there are */
     {JR_DEVICE, JR_ORIGIN_HARDWARE, 0, jr_rule_device, "what the hardware has"},
-    {JR_DEVICES, JR_ORIGIN_HARDWARE, JR_BIT(JR_DEVICE), jr_rule_devices,
-     "all that are visible"},
-    {JR_LOCAL, JR_ORIGIN_SCHEDULER, NODES | JR_BIT(JR_DEVICES),
-     jr_rule_local_scheduled, "tasks per node, as asked for"},
+    {JR_DEVICES, JR_ORIGIN_HARDWARE, JR_BIT(JR_DEVICE), jr_rule_devices, "all that are visible"},
+    {JR_LOCAL, JR_ORIGIN_SCHEDULER, NODES | JR_BIT(JR_DEVICES), jr_rule_local_scheduled,
+     "tasks per node, as asked for"},
     {JR_LOCAL, JR_ORIGIN_HARDWARE, JR_BIT(JR_DEVICES), jr_rule_local_of_devices,
      "devices per node"},
     /* of any devices those that are free, once it is known how many */
-    {JR_LOCAL, JR_ORIGIN_HARDWARE, NODES | JR_BIT(JR_DEVICE),
-     jr_rule_local_of_any, "devices per node"},
-    {JR_DEVICES, JR_ORIGIN_LEASED, WORLD | LOCAL | JR_BIT(JR_DEVICE),
-     jr_rule_devices_any, "the first that no run holds, as `any` asks"},
-    {JR_BIND, JR_ORIGIN_HARDWARE, WORLD | LOCAL | JR_BIT(JR_DEVICES),
-     jr_rule_bind, NULL},
-    {JR_THREADS, JR_ORIGIN_ENVIRONMENT, 0, jr_rule_threads_env,
-     "OMP_NUM_THREADS"},
-    {JR_THREADS, JR_ORIGIN_HARDWARE, WORLD | LOCAL | JR_BIT(JR_BIND),
-     jr_rule_threads, "physical cores / local ranks"},
+    {JR_LOCAL, JR_ORIGIN_HARDWARE, NODES | JR_BIT(JR_DEVICE), jr_rule_local_of_any,
+     "devices per node"},
+    {JR_DEVICES, JR_ORIGIN_LEASED, WORLD | LOCAL | JR_BIT(JR_DEVICE), jr_rule_devices_any,
+     "the first that no run holds, as `any` asks"},
+    {JR_BIND, JR_ORIGIN_HARDWARE, WORLD | LOCAL | JR_BIT(JR_DEVICES), jr_rule_bind, NULL},
+    {JR_THREADS, JR_ORIGIN_ENVIRONMENT, 0, jr_rule_threads_env, "OMP_NUM_THREADS"},
+    {JR_THREADS, JR_ORIGIN_HARDWARE, WORLD | LOCAL | JR_BIT(JR_BIND), jr_rule_threads,
+     "physical cores / local ranks"},
     {JR_BACKEND, JR_ORIGIN_ENVIRONMENT, JR_BIT(JR_DEVICE), jr_rule_backend_env,
      "TORCH_DISTRIBUTED_BACKEND"},
     {JR_BACKEND, JR_ORIGIN_DERIVED, JR_BIT(JR_DEVICE), jr_rule_backend,
      "backend of the device; TORCH_DISTRIBUTED_BACKEND unset"},
-    {JR_BACKEND_MODEL, JR_ORIGIN_DERIVED, JR_BIT(JR_BACKEND),
-     jr_rule_backend_axis, "backends.default"},
-    {JR_BACKEND_PIPELINE, JR_ORIGIN_DERIVED, JR_BIT(JR_BACKEND),
-     jr_rule_backend_axis, "backends.default"},
-    {JR_BACKEND_DATA, JR_ORIGIN_DERIVED, JR_BIT(JR_BACKEND),
-     jr_rule_backend_axis, "backends.default"},
+    {JR_BACKEND_MODEL, JR_ORIGIN_DERIVED, JR_BIT(JR_BACKEND), jr_rule_backend_axis,
+     "backends.default"},
+    {JR_BACKEND_PIPELINE, JR_ORIGIN_DERIVED, JR_BIT(JR_BACKEND), jr_rule_backend_axis,
+     "backends.default"},
+    {JR_BACKEND_DATA, JR_ORIGIN_DERIVED, JR_BIT(JR_BACKEND), jr_rule_backend_axis,
+     "backends.default"},
     /* places; the port last, since to lease it is to act */
-    {JR_HOSTS, JR_ORIGIN_SCHEDULER, NODES, jr_rule_hosts,
-     "hosts of the allocation"},
-    {JR_RANK_START, JR_ORIGIN_DERIVED, LOCAL | JR_BIT(JR_NODE_RANK),
-     jr_rule_rank_start, "ranks on earlier nodes"},
-    {JR_MASTER_ADDR, JR_ORIGIN_DERIVED, NODES | JR_BIT(JR_HOSTS),
-     jr_rule_master_addr, "first of hosts"},
-    {JR_RUN, JR_ORIGIN_SCHEDULER, 0, jr_rule_run,
-     "what is left of the job's time"},
+    {JR_HOSTS, JR_ORIGIN_SCHEDULER, NODES, jr_rule_hosts, "hosts of the allocation"},
+    {JR_RANK_START, JR_ORIGIN_DERIVED, LOCAL | JR_BIT(JR_NODE_RANK), jr_rule_rank_start,
+     "ranks on earlier nodes"},
+    {JR_MASTER_ADDR, JR_ORIGIN_DERIVED, NODES | JR_BIT(JR_HOSTS), jr_rule_master_addr,
+     "first of hosts"},
+    {JR_RUN, JR_ORIGIN_SCHEDULER, 0, jr_rule_run, "what is left of the job's time"},
     {JR_STOP_GRACE, JR_ORIGIN_SCHEDULER, 0, jr_rule_stop_grace,
      "KillWait - 10s: Slurm kills what is left then"},
-    {JR_INIT_METHOD, JR_ORIGIN_DEFAULT, 0, jr_rule_init_method,
-     "env:// unless stated"},
-    {JR_MASTER_PORT, JR_ORIGIN_LEASED, NODES | JR_BIT(JR_NODE_RANK),
-     jr_rule_master_port, NULL},
+    {JR_INIT_METHOD, JR_ORIGIN_DEFAULT, 0, jr_rule_init_method, "env:// unless stated"},
+    {JR_MASTER_PORT, JR_ORIGIN_LEASED, NODES | JR_BIT(JR_NODE_RANK), jr_rule_master_port, NULL},
 };
 
-static bool is_rule_ready(const struct jr_resolver *r,
-                          const struct jr_rule *rule)
+static bool is_rule_ready(const struct jr_resolver *r, const struct jr_rule *rule)
 {
     const struct jr_field_value *out = &r->cells[rule->out];
     return !out->known && !out->failed && jr_field_values_known(r, rule->needs);
 }
 
-static bool is_from_facts(const struct jr_resolver *r,
-                          const struct jr_field_value *cell)
+static bool is_from_facts(const struct jr_resolver *r, const struct jr_field_value *cell)
 {
-    bool own = !jr_field_value_stated(cell) &&
-               cell->origin != JR_ORIGIN_DERIVED &&
+    bool own = !jr_field_value_stated(cell) && cell->origin != JR_ORIGIN_DERIVED &&
                cell->origin != JR_ORIGIN_DEFAULT;
     return own || jr_field_values_fact(r, cell->needs);
 }
 
-void jr_rules_show(struct jr_resolver *r, enum jr_field field,
-                   const struct jr_field_value *out)
+void jr_rules_show(struct jr_resolver *r, enum jr_field field, const struct jr_field_value *out)
 {
     r->cells[field] = *out;
     r->cells[field].fact = out->fact || is_from_facts(r, out);
@@ -128,8 +111,7 @@ void jr_rules_show(struct jr_resolver *r, enum jr_field field,
 /* Try one rule; whether it changed anything. */
 static bool fire_rule(struct jr_resolver *r, const struct jr_rule *rule)
 {
-    struct jr_field_value cell = {
-        .origin = rule->origin, .rule = rule->text, .needs = rule->needs};
+    struct jr_field_value cell = {.origin = rule->origin, .rule = rule->text, .needs = rule->needs};
     enum jr_fired fired = rule->apply(r, &cell);
     if (fired == JR_PASSED)
         return false;
@@ -157,8 +139,7 @@ void jr_rules_run(struct jr_resolver *r)
 
 enum seed { SEED_NUMBER, SEED_TEXT, SEED_RULE };
 
-#define CELL_ROW(name, path, kind, member)                                     \
-    {path, SEED_##kind, offsetof(struct jr_spec, member)},
+#define CELL_ROW(name, path, kind, member) {path, SEED_##kind, offsetof(struct jr_spec, member)},
 
 struct row {
     const char *path;
@@ -189,8 +170,7 @@ bool jr_field_values_fact(const struct jr_resolver *r, uint32_t fields)
     return false;
 }
 
-void jr_field_value_state(struct jr_resolver *r, struct jr_field_value *out,
-                          const char *path)
+void jr_field_value_state(struct jr_resolver *r, struct jr_field_value *out, const char *path)
 {
     out->span = jr_spec_where(r->file, path);
     bool set = out->span.source != NULL && out->span.source->name != NULL &&
@@ -199,8 +179,7 @@ void jr_field_value_state(struct jr_resolver *r, struct jr_field_value *out,
     out->rule = NULL;
 }
 
-static bool seed_number(struct jr_resolver *r, size_t i,
-                        struct jr_field_value *cell)
+static bool seed_number(struct jr_resolver *r, size_t i, struct jr_field_value *cell)
 {
     const char *base = (const char *)r->spec;
     const uint32_t *number;
@@ -211,8 +190,7 @@ static bool seed_number(struct jr_resolver *r, size_t i,
     return true;
 }
 
-static bool seed_text(struct jr_resolver *r, size_t i,
-                      struct jr_field_value *cell)
+static bool seed_text(struct jr_resolver *r, size_t i, struct jr_field_value *cell)
 {
     const char *base = (const char *)r->spec;
     memcpy(&cell->text, base + rows[i].offset, sizeof cell->text);
@@ -223,21 +201,18 @@ void jr_field_values_seed(struct jr_resolver *r)
 {
     for (size_t i = 0; i < JR_FIELD_COUNT; i++) {
         struct jr_field_value *cell = &r->cells[i];
-        cell->failed = r->options->target != NULL &&
-                       jr_spec_is_unknown(r->file, rows[i].path);
+        cell->failed = r->options->target != NULL && jr_spec_is_unknown(r->file, rows[i].path);
         r->unknown = r->unknown || cell->failed;
         if (rows[i].seed == SEED_RULE || cell->failed)
             continue;
-        if (rows[i].seed == SEED_NUMBER ? !seed_number(r, i, cell)
-                                        : !seed_text(r, i, cell))
+        if (rows[i].seed == SEED_NUMBER ? !seed_number(r, i, cell) : !seed_text(r, i, cell))
             continue;
         jr_field_value_state(r, cell, rows[i].path);
         cell->known = true;
     }
 }
 
-static const char *cell_value(struct jr_resolver *r,
-                              const struct jr_field_value *cell)
+static const char *cell_value(struct jr_resolver *r, const struct jr_field_value *cell)
 {
     if (cell->text != NULL)
         return cell->text;
@@ -259,9 +234,8 @@ static const char *cell_as_written(struct jr_resolver *r, enum jr_field field)
 bool jr_field_values_filled(struct jr_resolver *r, uint32_t fields)
 {
     for (unsigned i = 0; i < JR_FIELD_COUNT; i++)
-        if ((fields & JR_BIT(i)) != 0 &&
-            (cell_as_written(r, (enum jr_field)i) != NULL ||
-             jr_field_values_filled(r, r->cells[i].needs)))
+        if ((fields & JR_BIT(i)) != 0 && (cell_as_written(r, (enum jr_field)i) != NULL ||
+                                          jr_field_values_filled(r, r->cells[i].needs)))
             return true;
     return false;
 }
@@ -273,14 +247,12 @@ const char *jr_field_value_value(struct jr_resolver *r, enum jr_field field)
 }
 
 /* Where a value comes from that the spec does not state. */
-static const char *describe_origin(struct jr_resolver *r,
-                                   const struct jr_field_value *cell)
+static const char *describe_origin(struct jr_resolver *r, const struct jr_field_value *cell)
 {
     const char *why = cell->detail != NULL ? cell->detail : cell->rule;
     if (cell->origin == JR_ORIGIN_DERIVED || cell->origin == JR_ORIGIN_DEFAULT)
         return cell->rule;
-    return jr_arena_printf(r->arena, "%s: %s",
-                           jr_explain_origin(r->out, cell->origin), why);
+    return jr_arena_printf(r->arena, "%s: %s", jr_explain_origin(r->out, cell->origin), why);
 }
 
 const char *jr_field_value_say(struct jr_resolver *r, enum jr_field field)
@@ -288,29 +260,24 @@ const char *jr_field_value_say(struct jr_resolver *r, enum jr_field field)
     const struct jr_field_value *cell = &r->cells[field];
     const char *path = rows[field].path;
     if (jr_field_value_stated(cell))
-        return jr_arena_printf(r->arena, "%s %s", path,
-                               jr_field_value_value(r, field));
+        return jr_arena_printf(r->arena, "%s %s", path, jr_field_value_value(r, field));
     if (jr_field_values_filled(r, cell->needs))
-        return jr_arena_printf(r->arena, "%s (%s)", path,
-                               describe_origin(r, cell));
+        return jr_arena_printf(r->arena, "%s (%s)", path, describe_origin(r, cell));
     return jr_arena_printf(r->arena, "%s %s (%s)", path, cell_value(r, cell),
                            describe_origin(r, cell));
 }
 
-const char *jr_field_value_list(struct jr_resolver *r, char *const *items,
-                                size_t count)
+const char *jr_field_value_list(struct jr_resolver *r, char *const *items, size_t count)
 {
     struct jr_buf JR_BUF_CLEANUP buf = JR_BUF_INIT;
     for (size_t i = 0; i < count; i++)
-        jr_buf_printf(&buf, "%s%s", i == 0 ? "" : ",",
-                      items[i] != NULL ? items[i] : "?");
+        jr_buf_printf(&buf, "%s%s", i == 0 ? "" : ",", items[i] != NULL ? items[i] : "?");
     const char *text = count == 0 ? NULL : jr_buf_keep(&buf, r->arena);
     return text == NULL ? "none" : text;
 }
 
 /* A value as it may be written down: a secret is a reference. */
-static const char *cell_without_secret(struct jr_resolver *r,
-                                       const struct jr_field_value *cell,
+static const char *cell_without_secret(struct jr_resolver *r, const struct jr_field_value *cell,
                                        const char *path)
 {
     const char *text = NULL;
@@ -327,8 +294,7 @@ static void fill_overridden(struct jr_resolver *r, struct jr_provenance *row)
         span = jr_spec_overridden(r->file, row->field, i);
         struct jr_span *slot = NULL;
         if (span.line != 0)
-            slot = jr_arena_push(r->arena, &row->overridden,
-                                 &row->overridden_count, sizeof *slot);
+            slot = jr_arena_push(r->arena, &row->overridden, &row->overridden_count, sizeof *slot);
         if (slot == NULL)
             return;
         *slot = span;
@@ -338,8 +304,7 @@ static void fill_overridden(struct jr_resolver *r, struct jr_provenance *row)
 void jr_provenance_fill(struct jr_resolver *r)
 {
     struct jr_resolution *out = r->out;
-    out->provenance =
-        jr_arena_array(r->arena, JR_FIELD_COUNT, sizeof *out->provenance);
+    out->provenance = jr_arena_array(r->arena, JR_FIELD_COUNT, sizeof *out->provenance);
     for (size_t i = 0; i < JR_FIELD_COUNT && out->provenance != NULL; i++) {
         const struct jr_field_value *cell = &r->cells[i];
         if (!cell->known)

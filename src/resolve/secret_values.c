@@ -29,8 +29,7 @@ static void sort_secret_in(struct jr_strv *values, struct jr_strv *names)
     names->items[i] = name;
 }
 
-static void add_secret_value(struct found *found, const char *name,
-                             const char *value, size_t least)
+static void add_secret_value(struct found *found, const char *name, const char *value, size_t least)
 {
     struct jr_arena *arena = found->r->arena;
     if (value == NULL || name == NULL || !jr_redact_wanted(value, least))
@@ -45,8 +44,7 @@ static void add_secret_value(struct found *found, const char *name,
 }
 
 /* Where the name of NAME=VALUE, of `len` bytes, is a secret's. */
-static void add_item(struct found *found, const char *name, size_t len,
-                     const char *value)
+static void add_item(struct found *found, const char *name, size_t len, const char *value)
 {
     const struct jr_job *job = &found->r->out->job;
     char copy[NAME_MAX_LEN + 1];
@@ -66,28 +64,24 @@ static void add_environ(struct found *found, char *const *environ)
         size_t len = strcspn(*environ, "=");
         if ((*environ)[len] == '=' &&
             jr_env_matches(job->secrets, job->secrets_count, *environ, len))
-            add_secret_value(found,
-                             jr_arena_strndup(found->r->arena, *environ, len),
+            add_secret_value(found, jr_arena_strndup(found->r->arena, *environ, len),
                              *environ + len + 1, LEAST);
     }
 }
 
-static void add_entries(struct found *found, const struct jr_env_entry *env,
-                        size_t count)
+static void add_entries(struct found *found, const struct jr_env_entry *env, size_t count)
 {
     const struct jr_job *job = &found->r->out->job;
     for (size_t i = 0; i < count; i++)
         if (env[i].value != NULL &&
-            jr_env_matches(job->secrets, job->secrets_count, env[i].name,
-                           strlen(env[i].name)))
+            jr_env_matches(job->secrets, job->secrets_count, env[i].name, strlen(env[i].name)))
             add_secret_value(found, env[i].name, env[i].value, LEAST);
 }
 
 static bool is_plain_word(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && text[i] != '_' &&
-            text[i] != '-')
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-')
             return false;
     return true;
 }
@@ -115,8 +109,7 @@ static bool is_secret_read(const struct jr_resolver *r, const char *value)
 static struct jr_span place_of_argument(const struct jr_resolver *r)
 {
     struct jr_span span = jr_spec_where(r->file, "entrypoint");
-    const struct jr_source *from =
-        span.source != NULL ? span.source : jr_spec_doc(r->file)->source;
+    const struct jr_source *from = span.source != NULL ? span.source : jr_spec_doc(r->file)->source;
     struct jr_source *source = jr_arena_alloc(r->arena, sizeof *source);
     if (source == NULL)
         return span;
@@ -126,28 +119,25 @@ static struct jr_span place_of_argument(const struct jr_resolver *r)
     return span;
 }
 
-/* Values that a shell put after "--" are reported here; for those that the spec
- * reads or states, its checks have done so. */
-static void warn_of_argument(struct jr_resolver *r, const char *name,
-                             const char *value)
+/* Values that a shell put after "--" are reported here; for those that the spec reads or states,
+ * its checks have done so. */
+static void warn_of_argument(struct jr_resolver *r, const char *name, const char *value)
 {
     const char *stated = jr_env_get(r->options->environ, name);
     char *const *args = r->out->job.entrypoint.argv;
     uint32_t i = 0, count = r->out->job.entrypoint.argv_count;
-    if (stated == NULL || strcmp(stated, value) != 0 ||
-        is_secret_read(r, value))
+    if (stated == NULL || strcmp(stated, value) != 0 || is_secret_read(r, value))
         return;
     while (i < count && strstr(args[i], value) == NULL)
         i++;
     if (i == count)
         return;
-    struct jr_diag *diag = jr_diags_warning(
-        r->diags, JR_CODE_SECRET_EXPOSED, place_of_argument(r), "entrypoint",
-        "every user of the machine can read the value of "
-        "'%s', because it is an argument",
-        name);
-    jr_diag_help(r->diags, diag,
-                 "let the program read it from the environment");
+    struct jr_diag *diag =
+        jr_diags_warning(r->diags, JR_CODE_SECRET_EXPOSED, place_of_argument(r), "entrypoint",
+                         "every user of the machine can read the value of "
+                         "'%s', because it is an argument",
+                         name);
+    jr_diag_help(r->diags, diag, "let the program read it from the environment");
 }
 
 void jr_secrets_find(struct jr_resolver *r)
@@ -158,8 +148,7 @@ void jr_secrets_find(struct jr_resolver *r)
     if (job->secrets_count == 0)
         return;
     for (size_t i = 0; i < doc->hidden.count; i++)
-        add_secret_value(&found, doc->hidden_names.items[i],
-                         doc->hidden.items[i], LEAST_READ);
+        add_secret_value(&found, doc->hidden_names.items[i], doc->hidden.items[i], LEAST_READ);
     add_environ(&found, r->options->environ);
     add_entries(&found, job->env, job->env_count);
     for (uint32_t i = 0; i < job->per_rank_count; i++) {

@@ -1,6 +1,6 @@
 /*
- * Which values must not be shown: those of variables that `secrets` matches,
- * wherever they come from.
+ * Which values must not be shown: those of variables that `secrets` matches, wherever they come
+ * from.
  *
  *   ${env:NAME}    that the spec reads
  *   environment    of jobrun: a shell has put them into arguments by then, and
@@ -8,9 +8,8 @@
  *   env, per_rank  that the spec states
  *   NAME=VALUE     and --name=VALUE among the arguments
  *
- * A value that the spec reads is replaced where the spec reads it. Of the
- * others, short values do not count, because they occur in many places where
- * they are not secret.
+ * A value that the spec reads is replaced where the spec reads it. Of the others, short values do
+ * not count, because they occur in many places where they are not secret.
  */
 #ifndef JR_SECRET_VALUES_H
 #define JR_SECRET_VALUES_H

@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-static void compare_nodes(struct jr_changes *to, const char *path,
-                          const struct jr_node *a, const struct jr_node *b);
+static void compare_nodes(struct jr_changes *to, const char *path, const struct jr_node *a,
+                          const struct jr_node *b);
 
 static bool is_node_kind(const struct jr_node *node, enum jr_node_kind kind)
 {
@@ -27,12 +27,11 @@ static bool is_argument(const char *path)
         len = strlen(owners[1]) + strcspn(path + strlen(owners[1]), ".") + 1;
     else if (strncmp(path, owners[0], len) != 0)
         return false;
-    return strlen(path) > len && (strncmp(path + len, "args[", 5) == 0 ||
-                                  strncmp(path + len, "kwargs.", 7) == 0);
+    return strlen(path) > len &&
+           (strncmp(path + len, "args[", 5) == 0 || strncmp(path + len, "kwargs.", 7) == 0);
 }
 
-static bool same_scalar(const struct jr_node *a, const struct jr_node *b,
-                        bool argument)
+static bool same_scalar(const struct jr_node *a, const struct jr_node *b, bool argument)
 {
     enum jr_scalar_type type = jr_scalar_type(a), other = jr_scalar_type(b);
     bool none = type == JR_SCALAR_NULL;
@@ -42,17 +41,15 @@ static bool same_scalar(const struct jr_node *a, const struct jr_node *b,
     return none || (a->len == b->len && memcmp(a->text, b->text, a->len) == 0);
 }
 
-static void add_change(struct jr_changes *to, const char *path,
-                       const struct jr_node *a, const struct jr_node *b)
+static void add_change(struct jr_changes *to, const char *path, const struct jr_node *a,
+                       const struct jr_node *b)
 {
-    struct jr_change *change =
-        jr_arena_push(&to->arena, &to->items, &to->count, sizeof *change);
+    struct jr_change *change = jr_arena_push(&to->arena, &to->items, &to->count, sizeof *change);
     if (change != NULL)
         *change = (struct jr_change){path, a, b};
 }
 
-static const char *child_path(struct jr_changes *to, const char *path,
-                              const char *key)
+static const char *child_path(struct jr_changes *to, const char *path, const char *key)
 {
     if (path[0] == '\0')
         return jr_arena_strdup(&to->arena, key);
@@ -65,8 +62,7 @@ struct side {
     const struct jr_key *sorted;
 };
 
-static struct side sorted_side(struct jr_changes *to,
-                               const struct jr_node *mapping)
+static struct side sorted_side(struct jr_changes *to, const struct jr_node *mapping)
 {
     struct side side = {mapping, NULL};
     if (mapping != NULL)
@@ -74,8 +70,7 @@ static struct side sorted_side(struct jr_changes *to,
     return side;
 }
 
-static const struct jr_node *get_side_value(const struct side *side,
-                                            const char *key)
+static const struct jr_node *get_side_value(const struct side *side, const char *key)
 {
     const struct jr_pair *pair = NULL;
     if (side->mapping != NULL)
@@ -84,8 +79,8 @@ static const struct jr_node *get_side_value(const struct side *side,
 }
 
 /* Either can be NULL: then all of the other is new. */
-static void compare_mappings(struct jr_changes *to, const char *path,
-                             const struct jr_node *a, const struct jr_node *b)
+static void compare_mappings(struct jr_changes *to, const char *path, const struct jr_node *a,
+                             const struct jr_node *b)
 {
     const struct side left = sorted_side(to, a), right = sorted_side(to, b);
     for (size_t i = 0; a != NULL && i < a->count; i++) {
@@ -96,26 +91,23 @@ static void compare_mappings(struct jr_changes *to, const char *path,
     for (size_t i = 0; b != NULL && i < b->count; i++) {
         const char *key = b->pairs[i].key->text;
         if (get_side_value(&left, key) == NULL)
-            compare_nodes(to, child_path(to, path, key), NULL,
-                          b->pairs[i].value);
+            compare_nodes(to, child_path(to, path, key), NULL, b->pairs[i].value);
     }
 }
 
-static void compare_items(struct jr_changes *to, const char *path,
-                          const struct jr_node *a, const struct jr_node *b)
+static void compare_items(struct jr_changes *to, const char *path, const struct jr_node *a,
+                          const struct jr_node *b)
 {
     for (size_t i = 0; i < a->count; i++)
-        compare_nodes(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i),
-                      a->items[i], b->items[i]);
+        compare_nodes(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i), a->items[i],
+                      b->items[i]);
 }
 
-static void compare_nodes(struct jr_changes *to, const char *path,
-                          const struct jr_node *a, const struct jr_node *b)
+static void compare_nodes(struct jr_changes *to, const char *path, const struct jr_node *a,
+                          const struct jr_node *b)
 {
-    bool map_a = is_node_kind(a, JR_NODE_MAPPING),
-         map_b = is_node_kind(b, JR_NODE_MAPPING);
-    bool list_a = is_node_kind(a, JR_NODE_SEQUENCE),
-         list_b = is_node_kind(b, JR_NODE_SEQUENCE);
+    bool map_a = is_node_kind(a, JR_NODE_MAPPING), map_b = is_node_kind(b, JR_NODE_MAPPING);
+    bool list_a = is_node_kind(a, JR_NODE_SEQUENCE), list_b = is_node_kind(b, JR_NODE_SEQUENCE);
     if (path == NULL)
         return;
     bool argument = is_argument(path);
@@ -125,13 +117,12 @@ static void compare_nodes(struct jr_changes *to, const char *path,
         compare_mappings(to, path, a, b);
     else if (list_a && list_b && a->count == b->count)
         compare_items(to, path, a, b);
-    else if (!is_node_kind(a, JR_NODE_SCALAR) ||
-             !is_node_kind(b, JR_NODE_SCALAR) || !same_scalar(a, b, argument))
+    else if (!is_node_kind(a, JR_NODE_SCALAR) || !is_node_kind(b, JR_NODE_SCALAR) ||
+             !same_scalar(a, b, argument))
         add_change(to, path, a, b);
 }
 
-void jr_changes_find(struct jr_changes *ret, const struct jr_node *a,
-                     const struct jr_node *b)
+void jr_changes_find(struct jr_changes *ret, const struct jr_node *a, const struct jr_node *b)
 {
     *ret = JR_CHANGES_INIT;
     compare_nodes(ret, "", a, b);
@@ -143,25 +134,22 @@ void jr_changes_release(struct jr_changes *changes)
     *changes = JR_CHANGES_INIT;
 }
 
-static struct jr_node *resolved_tree_of(struct jr_arena *arena,
-                                        const struct jr_diff_side *side)
+static struct jr_node *resolved_tree_of(struct jr_arena *arena, const struct jr_diff_side *side)
 {
     if (side->file == NULL)
         return NULL;
-    struct jr_node *root =
-        jr_resolved_tree(arena, side->resolution, side->file);
+    struct jr_node *root = jr_resolved_tree(arena, side->resolution, side->file);
     if (root != NULL)
         jr_part_relate_paths(arena, root);
     return root;
 }
 
 /* The provenance of a resolved field, or of the one that an item is in. */
-static const struct jr_provenance *find_origin(
-    const struct jr_resolution *resolution, const char *path)
+static const struct jr_provenance *find_origin(const struct jr_resolution *resolution,
+                                               const char *path)
 {
     size_t len = strcspn(path, "[");
-    for (size_t i = 0; resolution != NULL && i < resolution->provenance_count;
-         i++) {
+    for (size_t i = 0; resolution != NULL && i < resolution->provenance_count; i++) {
         const struct jr_provenance *row = &resolution->provenance[i];
         if (strlen(row->field) == len && memcmp(row->field, path, len) == 0)
             return row;
@@ -176,8 +164,7 @@ static const char *node_line(struct jr_arena *arena, const struct jr_node *node)
     return jr_buf_keep(&text, arena);
 }
 
-static const char *explain_origin(struct jr_arena *arena,
-                                  const struct jr_resolution *resolution,
+static const char *explain_origin(struct jr_arena *arena, const struct jr_resolution *resolution,
                                   const struct jr_provenance *row)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -185,8 +172,7 @@ static const char *explain_origin(struct jr_arena *arena,
     return jr_buf_keep(&text, arena);
 }
 
-static struct jr_diff_table_side field_side(struct jr_arena *arena,
-                                            const char *path,
+static struct jr_diff_table_side field_side(struct jr_arena *arena, const char *path,
                                             const struct jr_node *node,
                                             const struct jr_diff_side *side)
 {
@@ -200,37 +186,30 @@ static struct jr_diff_table_side field_side(struct jr_arena *arena,
         ret.at = jr_spec_where(side->file, path);
     if (ret.at.line != 0)
         return ret;
-    ret.from = origin == NULL ? "default"
-                              : explain_origin(arena, side->resolution, origin);
+    ret.from = origin == NULL ? "default" : explain_origin(arena, side->resolution, origin);
     return ret;
 }
 
 static bool is_side_default(const struct jr_diff_table_side *side)
 {
-    return side->at.line == 0 && side->from != NULL &&
-           strcmp(side->from, "default") == 0;
+    return side->at.line == 0 && side->from != NULL && strcmp(side->from, "default") == 0;
 }
 
-/* How a spec is put together is not one of its values. The place of the
- * records, if it is not stated, depends on the current folder. Compared with
- * nothing, only stated fields are shown. */
-static bool is_row_shown(const struct jr_diff_table_row *row,
-                         const struct jr_diff_side *a,
+/* How a spec is put together is not one of its values. The place of the records, if it is not
+ * stated, depends on the current folder. Compared with nothing, only stated fields are shown. */
+static bool is_row_shown(const struct jr_diff_table_row *row, const struct jr_diff_side *a,
                          const struct jr_diff_side *b)
 {
     enum jr_part part = jr_part_of(row->name);
     if (part == JR_PART_SOURCE)
         return false;
     if (a->file != NULL && b->file != NULL)
-        return part != JR_PART_RECORD || !is_side_default(&row->a) ||
-               !is_side_default(&row->b);
+        return part != JR_PART_RECORD || !is_side_default(&row->a) || !is_side_default(&row->b);
     return (a->file == NULL ? &row->b : &row->a)->at.line != 0;
 }
 
-static void add_field_rows(struct jr_diff_table *to,
-                           const struct jr_changes *changes,
-                           const struct jr_diff_side *a,
-                           const struct jr_diff_side *b)
+static void add_field_rows(struct jr_diff_table *to, const struct jr_changes *changes,
+                           const struct jr_diff_side *a, const struct jr_diff_side *b)
 {
     for (size_t i = 0; i < changes->count; i++) {
         const struct jr_change *change = &changes->items[i];

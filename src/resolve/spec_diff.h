@@ -1,7 +1,6 @@
 /*
- * Two trees, or two specs, side by side: what differs between them as they
- * stand; and what differs once both specs are resolved for a machine, or as
- * far as that can be told without one.
+ * Two trees, or two specs, side by side: what differs between them as they stand; and what differs
+ * once both specs are resolved for a machine, or as far as that can be told without one.
  */
 #ifndef JR_SPEC_DIFF_H
 #define JR_SPEC_DIFF_H
@@ -25,28 +24,25 @@ struct jr_changes {
 
 #define JR_CHANGES_INIT ((struct jr_changes){0})
 
-/* Compare two trees (NULL: an empty one), which must outlive *ret. The order of
- * keys and the quotes around a scalar do not count, and an empty mapping is
- * none, but among the arguments of a function; null differs from the string
- * "null". Mappings, and sequences of one length, are compared entry by entry,
- * so that each change is as small as it can be told. If memory runs out, the
- * arena fails. */
-void jr_changes_find(struct jr_changes *ret, const struct jr_node *a,
-                     const struct jr_node *b);
+/* Compare two trees (NULL: an empty one), which must outlive *ret. The order of keys and the quotes
+ * around a scalar do not count, and an empty mapping is none, but among the arguments of a
+ * function; null differs from the string "null". Mappings, and sequences of one length, are
+ * compared entry by entry, so that each change is as small as it can be told. If memory runs out,
+ * the arena fails. */
+void jr_changes_find(struct jr_changes *ret, const struct jr_node *a, const struct jr_node *b);
 
 /* Free the changes and their paths. */
 void jr_changes_release(struct jr_changes *changes);
 
 struct jr_diff_side {
-    const struct jr_spec_file *file; /* a spec without a mistake; NULL: none, to
-                                        which all that the other one states is
-                                        new */
+    const struct jr_spec_file *file;        /* a spec without a mistake; NULL: none, to
+                                               which all that the other one states is
+                                               new */
     const struct jr_resolution *resolution; /* NULL: as it is written */
 };
 
-/* Set *ret to the values that differ, in the order of the field table, each
- * with its part and where it comes from. It borrows from the files. Returns 0,
- * or -1 without memory. */
+/* Set *ret to the values that differ, in the order of the field table, each with its part and where
+ * it comes from. It borrows from the files. Returns 0, or -1 without memory. */
 int jr_diff_make(struct jr_diff_table *ret, const struct jr_diff_side *a,
                  const struct jr_diff_side *b, struct jr_error *err);
 

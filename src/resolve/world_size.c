@@ -15,16 +15,14 @@
 #define LIST_SHOWN 16
 
 /* Take `value` unless it is beyond all reason. */
-static enum jr_fired take_size(struct jr_resolver *r,
-                               struct jr_field_value *out, uint64_t value)
+static enum jr_fired take_size(struct jr_resolver *r, struct jr_field_value *out, uint64_t value)
 {
     if (value > JR_RANKS_MAX) {
         const char *number = "";
         if (!jr_field_values_filled(r, out->needs))
             number = jr_arena_printf(r->arena, " %" PRIu64 ",", value);
-        jr_rules_clash(r, JR_CODE_WORLD_TOO_LARGE, out->needs,
-                       "%s comes to%s more than %u ranks", out->rule, number,
-                       JR_RANKS_MAX);
+        jr_rules_clash(r, JR_CODE_WORLD_TOO_LARGE, out->needs, "%s comes to%s more than %u ranks",
+                       out->rule, number, JR_RANKS_MAX);
         return JR_FAILED;
     }
     out->number = (uint32_t)value;
@@ -32,32 +30,27 @@ static enum jr_fired take_size(struct jr_resolver *r,
 }
 
 /* "4, 8": the multiples of `unit` on both sides of `value`. */
-static const char *nearest_multiples(struct jr_resolver *r, uint64_t value,
-                                     uint64_t unit)
+static const char *nearest_multiples(struct jr_resolver *r, uint64_t value, uint64_t unit)
 {
     uint64_t below = value / unit * unit;
     if (below == 0)
         return jr_arena_printf(r->arena, "%" PRIu64, unit);
-    return jr_arena_printf(r->arena, "%" PRIu64 ", %" PRIu64, below,
-                           below + unit);
+    return jr_arena_printf(r->arena, "%" PRIu64 ", %" PRIu64, below, below + unit);
 }
 
 /* Offer sizes of the world that divide, unless they tell what was filled in. */
-static void offer_world_sizes(struct jr_resolver *r, struct jr_diag *diag,
-                              uint32_t fields, uint64_t unit,
-                              const char *besides)
+static void offer_world_sizes(struct jr_resolver *r, struct jr_diag *diag, uint32_t fields,
+                              uint64_t unit, const char *besides)
 {
     if (!jr_field_values_filled(r, fields))
         jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
-                     nearest_multiples(r, NUMBER(r, WORLD_SIZE), unit),
-                     besides);
+                     nearest_multiples(r, NUMBER(r, WORLD_SIZE), unit), besides);
 }
 
 /* "; or one size per node: local_world_size: [3, 3, 2]": as even as possible,
  * or `each` per node as long as there are ranks; "" if a node would get none.
  */
-static const char *list_form(struct jr_resolver *r, uint32_t nodes,
-                             uint32_t each)
+static const char *list_form(struct jr_resolver *r, uint32_t nodes, uint32_t each)
 {
     uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
     if (world < nodes || nodes < 2 || nodes > LIST_SHOWN)
@@ -67,19 +60,15 @@ static const char *list_form(struct jr_resolver *r, uint32_t nodes,
         uint32_t size = world / nodes + (i < world % nodes);
         if (each != 0)
             size = i < world / each ? each : world % each;
-        list =
-            jr_arena_printf(r->arena, "%s%s%u", list, i == 0 ? "" : ", ", size);
+        list = jr_arena_printf(r->arena, "%s%s%u", list, i == 0 ? "" : ", ", size);
     }
-    return jr_arena_printf(
-        r->arena, "; or one size per node: local_world_size: [%s]", list);
+    return jr_arena_printf(r->arena, "; or one size per node: local_world_size: [%s]", list);
 }
 
 /* A value that was counted in devices or CPUs says so itself. */
-static void inherit_origin(const struct jr_field_value *from,
-                           struct jr_field_value *out)
+static void inherit_origin(const struct jr_field_value *from, struct jr_field_value *out)
 {
-    if (from->origin != JR_ORIGIN_HARDWARE &&
-        from->origin != JR_ORIGIN_SCHEDULER)
+    if (from->origin != JR_ORIGIN_HARDWARE && from->origin != JR_ORIGIN_SCHEDULER)
         return;
     out->origin = from->origin;
     out->detail = from->detail;
@@ -92,8 +81,7 @@ enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_field_value *out)
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r,
-                                    struct jr_field_value *out)
+enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_field_value *out)
 {
     uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
     uint64_t data = NUMBER(r, DATA);
@@ -107,15 +95,13 @@ enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_field_value *out)
     uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
     out->rule =
         jr_arena_printf(r->arena, "world_size / (model %s x pipeline %s)",
-                        jr_field_value_value(r, JR_MODEL),
-                        jr_field_value_value(r, JR_PIPELINE));
+                        jr_field_value_value(r, JR_MODEL), jr_field_value_value(r, JR_PIPELINE));
     if (world % group == 0)
         return take_size(r, out, world / group);
     struct jr_diag *diag = jr_rules_clash(
         r, JR_CODE_WORLD_SIZE_INDIVISIBLE, out->needs,
-        "%s does not divide by model %s x pipeline %s",
-        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_value(r, JR_MODEL),
-        jr_field_value_value(r, JR_PIPELINE));
+        "%s does not divide by model %s x pipeline %s", jr_field_value_say(r, JR_WORLD_SIZE),
+        jr_field_value_value(r, JR_MODEL), jr_field_value_value(r, JR_PIPELINE));
     offer_world_sizes(r, diag, out->needs, group, "");
     return JR_FAILED;
 }
@@ -133,8 +119,7 @@ static const char *describe_sizes(struct jr_resolver *r)
     return same ? NULL : jr_buf_keep(&buf, r->arena);
 }
 
-enum jr_fired jr_rule_local_stated(struct jr_resolver *r,
-                                   struct jr_field_value *out)
+enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_spec *spec = r->spec;
     if (spec->local_world_size == NULL || spec->local_world_size_count == 0)
@@ -151,8 +136,7 @@ enum jr_fired jr_rule_local_stated(struct jr_resolver *r,
     return take_size(r, out, out->number);
 }
 
-enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r,
-                                    struct jr_field_value *out)
+enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r, struct jr_field_value *out)
 {
     if (r->sizes == NULL)
         return JR_PASSED;
@@ -160,8 +144,7 @@ enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_world_of_list(struct jr_resolver *r,
-                                    struct jr_field_value *out)
+enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_field_value *out)
 {
     if (r->sizes == NULL)
         return JR_PASSED;
@@ -171,46 +154,41 @@ enum jr_fired jr_rule_world_of_list(struct jr_resolver *r,
     return take_size(r, out, sum);
 }
 
-enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r,
-                                     struct jr_field_value *out)
+enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r, struct jr_field_value *out)
 {
     inherit_origin(&JR_FIELD_VALUE(r, LOCAL), out);
     return take_size(r, out, NUMBER(r, NODES) * NUMBER(r, LOCAL));
 }
 
 /* Divide the world by NODES or LOCAL, which gives the other one. */
-static enum jr_fired divide_world(struct jr_resolver *r,
-                                  struct jr_field_value *out, enum jr_field by)
+static enum jr_fired divide_world(struct jr_resolver *r, struct jr_field_value *out,
+                                  enum jr_field by)
 {
     uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
     uint32_t unit = r->cells[by].number;
     if (world % unit == 0)
         return take_size(r, out, world / unit);
     struct jr_diag *diag = jr_rules_clash(
-        r, JR_CODE_WORLD_INDIVISIBLE_BY_NODES, out->needs,
-        "%s does not divide by %s", jr_field_value_say(r, JR_WORLD_SIZE),
-        jr_field_value_say(r, by));
+        r, JR_CODE_WORLD_INDIVISIBLE_BY_NODES, out->needs, "%s does not divide by %s",
+        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_say(r, by));
     offer_world_sizes(r, diag, out->needs, unit,
                       by == JR_LOCAL ? list_form(r, world / unit + 1, unit)
                                      : list_form(r, unit, 0));
     return JR_FAILED;
 }
 
-enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r,
-                                     struct jr_field_value *out)
+enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_field_value *out)
 {
     return divide_world(r, out, JR_LOCAL);
 }
 
-enum jr_fired jr_rule_local_of_world(struct jr_resolver *r,
-                                     struct jr_field_value *out)
+enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_field_value *out)
 {
     return divide_world(r, out, JR_NODES);
 }
 
 /* Let each node have a size of its own, unless all have the same. */
-static void take_sizes_of_nodes(struct jr_resolver *r,
-                                struct jr_field_value *out,
+static void take_sizes_of_nodes(struct jr_resolver *r, struct jr_field_value *out,
                                 const struct jr_counts *each)
 {
     r->sizes = each->items;
@@ -222,10 +200,9 @@ static void take_sizes_of_nodes(struct jr_resolver *r,
     }
 }
 
-/* Tasks of 1 per node start jobrun itself, and slots are CPUs, which are not
- * counted where there are devices: neither asks for ranks. */
-enum jr_fired jr_rule_local_scheduled(struct jr_resolver *r,
-                                      struct jr_field_value *out)
+/* Tasks of 1 per node start jobrun itself, and slots are CPUs, which are not counted where there
+ * are devices: neither asks for ranks. */
+enum jr_fired jr_rule_local_scheduled(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
     bool asked = scheduler != NULL && !r->options->local &&
@@ -241,21 +218,19 @@ enum jr_fired jr_rule_local_scheduled(struct jr_resolver *r,
     return take_size(r, out, out->number);
 }
 
-static enum jr_fired refuse_uncounted(struct jr_resolver *r, const char *what,
-                                      const char *help)
+static enum jr_fired refuse_uncounted(struct jr_resolver *r, const char *what, const char *help)
 {
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_FIELD_STILL_MISSING, JR_BIT(JR_DEVICE),
-        "local_world_size is MISSING, and jobrun cannot count the %s",
-        what != NULL ? what : "devices");
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_FIELD_STILL_MISSING, JR_BIT(JR_DEVICE),
+                        "local_world_size is MISSING, and jobrun cannot count the %s",
+                        what != NULL ? what : "devices");
     jr_diag_help(r->diags, diag, "state local_world_size, %s", help);
     return JR_FAILED;
 }
 
-/* If the nodes were asked and differ, each has its own number, at least one; a
- * node without one reports it itself. */
-static enum jr_fired take_each_size(struct jr_resolver *r,
-                                    struct jr_field_value *out,
+/* If the nodes were asked and differ, each has its own number, at least one; a node without one
+ * reports it itself. */
+static enum jr_fired take_each_size(struct jr_resolver *r, struct jr_field_value *out,
                                     const struct jr_counts *each)
 {
     bool all = each->count > 0 && JR_FIELD_VALUE(r, NODES).known &&
@@ -270,8 +245,7 @@ static enum jr_fired take_each_size(struct jr_resolver *r,
     return take_size(r, out, out->number);
 }
 
-enum jr_fired jr_rule_local_of_any(struct jr_resolver *r,
-                                   struct jr_field_value *out)
+enum jr_fired jr_rule_local_of_any(struct jr_resolver *r, struct jr_field_value *out)
 {
     if (!jr_devices_are_any(r))
         return JR_PASSED;
@@ -284,12 +258,10 @@ enum jr_fired jr_rule_local_of_any(struct jr_resolver *r,
         return fired;
     }
     out->number = jr_devices_usable(r);
-    return out->number == 0 ? JR_PASSED
-                            : take_each_size(r, out, &r->hw->devices_each);
+    return out->number == 0 ? JR_PASSED : take_each_size(r, out, &r->hw->devices_each);
 }
 
-enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
-                                       struct jr_field_value *out)
+enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_field_value *devices = &JR_FIELD_VALUE(r, DEVICES);
     enum jr_device device = r->out->job.device;
@@ -304,14 +276,11 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
     }
     if (devices->number == 0)
         return refuse_uncounted(
-            r,
-            jr_arena_printf(r->arena, "%s devices",
-                            jr_field_value_value(r, JR_DEVICE)),
+            r, jr_arena_printf(r->arena, "%s devices", jr_field_value_value(r, JR_DEVICE)),
             device == JR_DEVICE_CUSTOM
                 ? "or list them in devices, or put a program NAME.facts that "
                   "prints them beside the spec"
                 : "or list them in devices");
     out->number = devices->number;
-    return jr_devices_listed(r) ? JR_FIRED
-                                : take_each_size(r, out, &r->hw->devices_each);
+    return jr_devices_listed(r) ? JR_FIRED : take_each_size(r, out, &r->hw->devices_each);
 }

@@ -9,8 +9,7 @@
 
 #include "base/banned.h"
 
-void jr_between_attempts_open(struct jr_between_attempts *ret,
-                              const struct jr_policy *policy,
+void jr_between_attempts_open(struct jr_between_attempts *ret, const struct jr_policy *policy,
                               const sigset_t *ignored)
 {
     sigset_t taken;
@@ -20,8 +19,8 @@ void jr_between_attempts_open(struct jr_between_attempts *ret,
 }
 
 /* Sleep until a signal has come, all is shown, or the time is over. */
-static void show_replay_until(const struct jr_between_attempts *pause,
-                              uint64_t until_ns, struct jr_replay *replay)
+static void show_replay_until(const struct jr_between_attempts *pause, uint64_t until_ns,
+                              struct jr_replay *replay)
 {
     sigset_t taken;
     jr_signals_set(&pause->signals, &taken);
@@ -30,15 +29,14 @@ static void show_replay_until(const struct jr_between_attempts *pause,
                            {.fd = signals, .events = POLLIN}};
     jr_replay_turn(replay);
     while (signals >= 0 && !jr_replay_is_done(replay)) {
-        if (poll(fds, 2, jr_clock_poll_ms(until_ns)) <= 0 ||
-            fds[1].revents != 0)
+        if (poll(fds, 2, jr_clock_poll_ms(until_ns)) <= 0 || fds[1].revents != 0)
             return;
         jr_replay_turn(replay);
     }
 }
 
-int jr_between_attempts_wait(const struct jr_between_attempts *pause,
-                             uint64_t ms, struct jr_replay *replay)
+int jr_between_attempts_wait(const struct jr_between_attempts *pause, uint64_t ms,
+                             struct jr_replay *replay)
 {
     uint64_t now = jr_clock_ns(), ns = UINT64_MAX - now;
     if (ms < ns / 1000000)

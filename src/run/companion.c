@@ -21,8 +21,8 @@
 /* The draft of the results: it is there from the run's begin to its end. */
 #define HELD ".results.json"
 
-/* PIDFD_GET_INFO of Linux 6.13, with what became of a process that was reaped
- * from 6.15 on (linux/pidfd.h). */
+/* PIDFD_GET_INFO of Linux 6.13, with what became of a process that was reaped from 6.15 on
+ * (linux/pidfd.h). */
 struct pidfd_info {
     uint64_t mask, cgroup;
     uint32_t pid, tgid, ppid, ids[8];
@@ -50,8 +50,8 @@ void jr_companion_release(struct jr_companion *companion)
 
 bool *jr_companion_share(void)
 {
-    bool *word = mmap(NULL, sizeof *word, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bool *word =
+        mmap(NULL, sizeof *word, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return word == MAP_FAILED ? NULL : word;
 }
 
@@ -79,14 +79,12 @@ uint64_t jr_companion_key(const char *boot_id, int64_t pid, uint64_t ticks)
 /* One byte of the file, which need not be there: the guard's. */
 static struct flock make_guard_lock(uint64_t key)
 {
-    return (struct flock){.l_type = F_WRLCK,
-                          .l_whence = SEEK_SET,
-                          .l_start = (off_t)(key >> 2),
-                          .l_len = 1};
+    return (struct flock){
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(key >> 2), .l_len = 1};
 }
 
-/* A lock of fcntl(2) ends with its process and is no child's. It would end with
- * any descriptor of the file, too: there is one, where no start moves it. */
+/* A lock of fcntl(2) ends with its process and is no child's. It would end with any descriptor of
+ * the file, too: there is one, where no start moves it. */
 void jr_companion_hold(int run_fd, uint64_t key)
 {
     struct flock lock = make_guard_lock(key);
@@ -101,8 +99,7 @@ void jr_companion_hold(int run_fd, uint64_t key)
 pid_t jr_companion_of(int run_fd, uint64_t key)
 {
     struct flock lock = make_guard_lock(key);
-    JR_CLOSE int fd =
-        openat(run_fd, HELD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    JR_CLOSE int fd = openat(run_fd, HELD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
         return 0;
     return lock.l_pid > 0 ? lock.l_pid : -1;
@@ -117,10 +114,9 @@ static bool read_info(int pidfd, int *ret_status)
     return true;
 }
 
-/* For one that is not reaped yet: the last field of its stat. *ret_state is
- * 0 where it is not there. */
-static bool read_zombie(pid_t pid, int proc_fd, int *ret_status,
-                        char *ret_state)
+/* For one that is not reaped yet: the last field of its stat. *ret_state is 0 where it is not
+ * there. */
+static bool read_zombie(pid_t pid, int proc_fd, int *ret_status, char *ret_state)
 {
     char path[64], text[1024], state;
     *ret_state = 0;
@@ -143,11 +139,9 @@ int jr_companion_signal(int pidfd, pid_t pid, int proc_fd)
 {
     int status = 0;
     char state;
-    JR_CLOSE int proc =
-        proc_fd >= 0 ? -1 : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int proc = proc_fd >= 0 ? -1 : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     int at = proc_fd >= 0 ? proc_fd : proc;
-    bool known = read_info(pidfd, &status) ||
-                 read_zombie(pid, at, &status, &state) ||
+    bool known = read_info(pidfd, &status) || read_zombie(pid, at, &status, &state) ||
                  read_info(pidfd, &status); /* reaped meanwhile */
     /* What was a pipe told of the end of its descriptors. */
     for (int i = 0; i < LEAVE_MS && !known && state != 0 && state != 'Z'; i++) {
@@ -177,8 +171,8 @@ _Noreturn void jr_companion_end(struct jr_runner *runner, int done_fd)
         await_guard(runner->guard.fd);
     }
     outcome->guard_pid = runner->shared->guard;
-    outcome->guard_signal = jr_companion_signal(
-        runner->guard.fd, outcome->guard_pid, runner->proc_fd);
+    outcome->guard_signal =
+        jr_companion_signal(runner->guard.fd, outcome->guard_pid, runner->proc_fd);
     companion->complete(companion->data, outcome, JR_SLOT_DIR);
     _exit(0);
 }

@@ -1,13 +1,12 @@
 /*
  * The table of what only a lost peer causes, and the hash of last words.
  *
- * A rank that fails by losing a peer is rarely the cause of anything: it shows
- * that another one has ended. So its failure gives way to other failures
- * (judge).
+ * A rank that fails by losing a peer is rarely the cause of anything: it shows that another one has
+ * ended. So its failure gives way to other failures (judge).
  *
- * A kind is the name of an exception's type without its module. A text counts
- * wherever it is in the message of the exception. A line of a log counts for
- * nothing: it may be a warning about something that was mended.
+ * A kind is the name of an exception's type without its module. A text counts wherever it is in the
+ * message of the exception. A line of a log counts for nothing: it may be a warning about something
+ * that was mended.
  */
 #include "run/failure_words.h"
 
@@ -44,11 +43,10 @@ static const struct kind kinds[] = {
 /* An EOFError is one of a socket, unless it says that it read something else:
  * standard input, a pickle, marshalled code, an archive, an array. */
 static const char *const file_ends[] = {
-    "EOF when reading a line", "Ran out of input",
-    "marshal data too short",  "EOF read where",
-    "end-of-stream marker",    "No data left in file",
-    "reached end of file",     "didn't return enough bytes",
-    "file might be corrupted", "Compressed file ended",
+    "EOF when reading a line", "Ran out of input",           "marshal data too short",
+    "EOF read where",          "end-of-stream marker",       "No data left in file",
+    "reached end of file",     "didn't return enough bytes", "file might be corrupted",
+    "Compressed file ended",
 };
 
 /* Texts of errno, gloo, c10d, NCCL and similar libraries, Paddle, UCX and MPI.
@@ -105,8 +103,7 @@ static bool piece_begins(struct piece piece, const char *text)
     return piece.len >= len && memcmp(piece.at, text, len) == 0;
 }
 
-static bool piece_has_any(struct piece piece, const char *const *list,
-                          size_t count)
+static bool piece_has_any(struct piece piece, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (piece_has(piece, list[i]))
@@ -114,8 +111,7 @@ static bool piece_has_any(struct piece piece, const char *const *list,
     return false;
 }
 
-/* Cut the next line off `rest`; false at its end. torch's "[rank3]: " before a
- * line is left out. */
+/* Cut the next line off `rest`; false at its end. torch's "[rank3]: " before a line is left out. */
 static bool next_line(struct piece *rest, struct piece *ret)
 {
     if (rest->len == 0)
@@ -137,17 +133,14 @@ static bool next_line(struct piece *rest, struct piece *ret)
     return true;
 }
 
-/* The name of the type of "torch.distributed.DistStoreError: ..."; *ret_rest is
- * its message. False where the line does not begin with a type. */
-static bool split_headline(struct piece line, struct piece *ret_name,
-                           struct piece *ret_rest)
+/* The name of the type of "torch.distributed.DistStoreError: ..."; *ret_rest is its message. False
+ * where the line does not begin with a type. */
+static bool split_headline(struct piece line, struct piece *ret_name, struct piece *ret_rest)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz"
-                                  "0123456789_.";
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
     size_t end = 0, name = 0;
-    for (; end < line.len && memchr(letters, line.at[end], sizeof letters - 1);
-         end++)
+    for (; end < line.len && memchr(letters, line.at[end], sizeof letters - 1); end++)
         if (line.at[end] == '.')
             name = end + 1;
     if (end == 0 || (end < line.len && line.at[end] != ':'))
@@ -163,12 +156,10 @@ static bool is_headline_of_kind(struct piece line)
     if (!split_headline(line, &name, &rest))
         return false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strlen(kinds[i].name) == name.len &&
-            piece_begins(name, kinds[i].name))
+        if (strlen(kinds[i].name) == name.len && piece_begins(name, kinds[i].name))
             return kinds[i].text == NULL || piece_has(rest, kinds[i].text);
     return name.len == strlen("EOFError") && piece_begins(name, "EOFError") &&
-           !piece_has_any(rest, file_ends,
-                          sizeof file_ends / sizeof *file_ends);
+           !piece_has_any(rest, file_ends, sizeof file_ends / sizeof *file_ends);
 }
 
 /* "K: text", which may have more lines. */
@@ -177,17 +168,15 @@ static bool is_lost_peer_message(const char *message)
     struct piece rest = {message, message == NULL ? 0 : strlen(message)};
     struct piece line, all = rest;
     return next_line(&rest, &line) &&
-           (is_headline_of_kind(line) ||
-            piece_has_any(all, texts, sizeof texts / sizeof *texts));
+           (is_headline_of_kind(line) || piece_has_any(all, texts, sizeof texts / sizeof *texts));
 }
 
-/* Lines of a traceback that are indented tell of code, which may hold any of
- * the texts. */
+/* Lines of a traceback that are indented tell of code, which may hold any of the texts. */
 static bool is_lost_peer_line(struct piece line)
 {
     bool code = piece_begins(line, " ") && !piece_begins(line, "  what()");
-    return !code && (is_headline_of_kind(line) ||
-                     piece_has_any(line, texts, sizeof texts / sizeof *texts));
+    return !code &&
+           (is_headline_of_kind(line) || piece_has_any(line, texts, sizeof texts / sizeof *texts));
 }
 
 static bool has_lost_peer_line(struct piece rest)
@@ -217,22 +206,19 @@ static uint32_t hash_line(struct piece line)
         }
         bool hex = i + 1 < line.len && line.at[i + 1] == 'x';
         i += hex ? 2 : 0;
-        while (i < line.len &&
-               memchr("0123456789abcdefABCDEF", line.at[i], hex ? 22 : 10))
+        while (i < line.len && memchr("0123456789abcdefABCDEF", line.at[i], hex ? 22 : 10))
             i++;
         hash = add_to_hash(hash, '0');
     }
     return line.len == 0 ? 0 : hash == 0 ? 1 : hash;
 }
 
-/* Whether one of the exceptions of an error.json, `text` that of the last, is
- * of such a kind. */
+/* Whether one of the exceptions of an error.json, `text` that of the last, is of such a kind. */
 static bool error_shows_lost_peer(const json_t *error, const char *text)
 {
     const json_t *message = json_object_get(error, "message");
     const json_t *causes = json_object_get(error, "causes"), *cause;
-    const char *stack =
-        jr_json_get_str(json_object_get(message, "extraInfo"), "py_callstack");
+    const char *stack = jr_json_get_str(json_object_get(message, "extraInfo"), "py_callstack");
     size_t i;
     if (jr_json_get_bool(error, "start"))
         return false;
@@ -248,13 +234,11 @@ static bool error_shows_lost_peer(const json_t *error, const char *text)
 struct jr_failure_words jr_failure_words_of_error(const json_t *error)
 {
     const json_t *message = json_object_get(error, "message");
-    const char *text = json_is_string(message)
-                           ? json_string_value(message)
-                           : jr_json_get_str(message, "message");
+    const char *text =
+        json_is_string(message) ? json_string_value(message) : jr_json_get_str(message, "message");
     struct piece rest = {text, text == NULL ? 0 : strlen(text)};
     struct piece line, name;
-    struct jr_failure_words ret = {.lost_peer =
-                                       error_shows_lost_peer(error, text)};
+    struct jr_failure_words ret = {.lost_peer = error_shows_lost_peer(error, text)};
     if (next_line(&rest, &line))
         ret.hash = hash_line(split_headline(line, &name, &rest) ? name : line);
     return ret;
@@ -267,18 +251,18 @@ static bool is_traceback_link(struct piece line)
            piece_begins(line, "During handling of the above exception");
 }
 
-/* Whether a line may follow the message of the failure itself: the frames that
- * C++ prints, a log line on the way out, or an empty one. */
+/* Whether a line may follow the message of the failure itself: the frames that C++ prints, a log
+ * line on the way out, or an empty one. */
 static bool may_follow_failure(struct piece line)
 {
-    return line.len == 0 || piece_begins(line, " ") ||
-           piece_begins(line, "frame #") || piece_begins(line, "[");
+    return line.len == 0 || piece_begins(line, " ") || piece_begins(line, "frame #") ||
+           piece_begins(line, "[");
 }
 
 enum { MORE_LINES = 12 }; /* that a message may have */
 
-/* Where the last uncaught exception begins, with those that it was raised from;
- * NULL if there is none, or the process went on after it. */
+/* Where the last uncaught exception begins, with those that it was raised from; NULL if there is
+ * none, or the process went on after it. */
 static const char *find_exception(struct piece rest)
 {
     const char *begin = NULL;
@@ -314,7 +298,6 @@ struct jr_failure_words jr_failure_words_of_output(const char *text, size_t len)
     const char *begin = find_exception(all);
     struct jr_failure_words ret = {.hash = hash_line(find_last_line(all))};
     if (begin != NULL)
-        ret.lost_peer = has_lost_peer_line(
-            (struct piece){begin, len - (size_t)(begin - text)});
+        ret.lost_peer = has_lost_peer_line((struct piece){begin, len - (size_t)(begin - text)});
     return ret;
 }

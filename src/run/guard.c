@@ -1,7 +1,7 @@
 /*
- * The guard: the process that called jr_run. It does nothing but wait, relay
- * signals, and, when the runner is gone, end and reap what is left
- * (guard_end.c); so there is little that could go wrong with it.
+ * The guard: the process that called jr_run. It does nothing but wait, relay signals, and, when the
+ * runner is gone, end and reap what is left (guard_end.c); so there is little that could go wrong
+ * with it.
  */
 #include "run/guard.h"
 
@@ -33,8 +33,7 @@ static int open_terminal(struct jr_guard *guard, struct jr_error *err)
     const struct jr_plan *plan = guard->plan;
     uint32_t i = 0;
     guard->terminal = (struct jr_terminal)JR_TERMINAL_NONE;
-    while (i < plan->count &&
-           plan->ranks[plan->first + i].input != JR_INPUT_TERMINAL)
+    while (i < plan->count && plan->ranks[plan->first + i].input != JR_INPUT_TERMINAL)
         i++;
     if (i == plan->count)
         return 0;
@@ -78,14 +77,12 @@ static int open_guard(struct jr_guard *guard)
     guard->signal_fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
     (void)sigaddset(&taken, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &taken, &guard->mask);
-    (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN},
-                    &guard->on_pipe);
+    (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &guard->on_pipe);
     /* Where it is ignored on entry, ends cannot be waited for. */
-    (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL},
-                    &guard->on_child);
+    (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &guard->on_child);
     (void)prctl(PR_GET_CHILD_SUBREAPER, &guard->subreaper);
-    if (guard->shared == NULL || guard->remainder == NULL ||
-        guard->self_fd < 0 || guard->signal_fd < 0)
+    if (guard->shared == NULL || guard->remainder == NULL || guard->self_fd < 0 ||
+        guard->signal_fd < 0)
         return -1;
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -96,8 +93,8 @@ static void close_guard_fd(int fd)
         (void)close(fd);
 }
 
-/* Signals that came while the run was ending were for the run. Returns the
- * first of them that means stop; 0. */
+/* Signals that came while the run was ending were for the run. Returns the first of them that means
+ * stop; 0. */
 static int drop_pending(const struct jr_guard *guard)
 {
     int first = jr_signals_await(&guard->signals, 0);
@@ -128,14 +125,12 @@ static int close_guard(struct jr_guard *guard)
 }
 
 /* Returns the runner's pid; 0 never, for the runner does not come back. */
-static pid_t fork_isolated_runner(const struct jr_guard *guard,
-                                  const struct jr_runner_args *args,
+static pid_t fork_isolated_runner(const struct jr_guard *guard, const struct jr_runner_args *args,
                                   struct jr_error *err)
 {
     const struct jr_group *group = guard->options->group;
     bool isolated = args->plan->policy->isolation == JR_ISOLATION_PID;
-    pid_t runner =
-        isolated ? jr_isolate_fork(group, err) : jr_group_fork(group);
+    pid_t runner = isolated ? jr_isolate_fork(group, err) : jr_group_fork(group);
     if (runner == 0)
         jr_runner_main(args);
     if (runner < 0 && !isolated)
@@ -143,22 +138,20 @@ static pid_t fork_isolated_runner(const struct jr_guard *guard,
     return runner;
 }
 
-/* A signal that stops the run and came before it began, while its code was
- * recorded for instance; 0. It stays pending. */
+/* A signal that stops the run and came before it began, while its code was recorded for instance;
+ * 0. It stays pending. */
 static int find_early_stop(const struct jr_guard *guard)
 {
     sigset_t pending;
     if (sigpending(&pending) != 0)
         return 0;
     for (int sig = 1; sig < NSIG; sig++)
-        if (guard->signals.use[sig] == JR_SIGNAL_STOP &&
-            sigismember(&pending, sig) == 1)
+        if (guard->signals.use[sig] == JR_SIGNAL_STOP && sigismember(&pending, sig) == 1)
             return sig;
     return 0;
 }
 
-static int fork_runner(struct jr_guard *guard, const struct jr_budget *budget,
-                       struct jr_error *err)
+static int fork_runner(struct jr_guard *guard, const struct jr_budget *budget, struct jr_error *err)
 {
     const struct jr_plan *plan = guard->plan;
     struct jr_runner_args args = {.plan = plan,
@@ -198,13 +191,11 @@ static int fork_runner(struct jr_guard *guard, const struct jr_budget *budget,
     return -1;
 }
 
-/* A shell that we give the terminal to wants it as it was; with SIGCONT we
- * have it again. */
+/* A shell that we give the terminal to wants it as it was; with SIGCONT we have it again. */
 static void suspend_guard(const struct jr_guard *guard)
 {
     struct termios mode;
-    bool changed =
-        guard->terminal.fd >= 0 && tcgetattr(guard->terminal.fd, &mode) == 0;
+    bool changed = guard->terminal.fd >= 0 && tcgetattr(guard->terminal.fd, &mode) == 0;
     jr_terminal_restore(&guard->terminal);
     (void)kill(getpid(), SIGSTOP);
     if (changed)
@@ -212,9 +203,9 @@ static void suspend_guard(const struct jr_guard *guard)
     jr_terminal_resize(&guard->terminal);
 }
 
-/* The runner sits in a session of its own, so that it gets a signal from the
- * terminal only once, and from us. SIGCONT after a stop wakes a runner that was
- * stopped. SIGTSTP stops us too, as a shell expects of its job. */
+/* The runner sits in a session of its own, so that it gets a signal from the terminal only once,
+ * and from us. SIGCONT after a stop wakes a runner that was stopped. SIGTSTP stops us too, as a
+ * shell expects of its job. */
 static void relay_signal(struct jr_guard *guard)
 {
     pid_t pid;
@@ -251,12 +242,10 @@ static void replay_earlier_attempts(struct jr_guard *guard)
  * so. It is told first to who traces it. A rank may do that, and pass nothing
  * on: then the end is as /proc has it, and the rank is ended with the others.
  */
-static bool take_runner_end(const struct jr_guard *guard, bool told,
-                            siginfo_t *ret)
+static bool take_runner_end(const struct jr_guard *guard, bool told, siginfo_t *ret)
 {
     for (int i = 0; i < HELD_MS; i++) {
-        if (jr_child_wait(guard->runner_fd, guard->runner, ret, NULL) != 0 ||
-            ret->si_pid != 0)
+        if (jr_child_wait(guard->runner_fd, guard->runner, ret, NULL) != 0 || ret->si_pid != 0)
             return true;
         if (!told)
             return false;
@@ -271,10 +260,9 @@ static bool take_runner_end(const struct jr_guard *guard, bool told,
 
 #define END_LOOK_MS 1 /* between the end of its descriptors and of itself */
 
-/* The runner has closed its end of alive_fd. Returns the milliseconds until the
- * next look, and the moment at which it was waited for long enough: the init of
- * a namespace ends once all in it have, so it is only its wait for them that is
- * bounded. */
+/* The runner has closed its end of alive_fd. Returns the milliseconds until the next look, and the
+ * moment at which it was waited for long enough: the init of a namespace ends once all in it have,
+ * so it is only its wait for them that is bounded. */
 static int begin_end_wait(const struct jr_guard *guard, uint64_t *ret_until)
 {
     bool isolated = guard->plan->policy->isolation == JR_ISOLATION_PID;
@@ -282,8 +270,8 @@ static int begin_end_wait(const struct jr_guard *guard, uint64_t *ret_until)
     return guard->blind ? END_LOOK_MS : (int)(JR_KILL_WAIT_NS / 1000000);
 }
 
-/* Returns false when that was too long: then it is not reaped. Nor is one that
- * is done and stays. */
+/* Returns false when that was too long: then it is not reaped. Nor is one that is done and
+ * stays. */
 static bool await_runner(struct jr_guard *guard, siginfo_t *ret)
 {
     struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
@@ -332,8 +320,8 @@ static int run_guarded(struct jr_guard *guard, const struct jr_budget *budget,
     return 0;
 }
 
-int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
-           const struct jr_run_options *options, struct jr_error *err)
+int jr_run(struct jr_outcome *ret, const struct jr_plan *plan, const struct jr_run_options *options,
+           struct jr_error *err)
 {
     struct jr_guard guard = {.plan = plan,
                              .options = options,
@@ -345,8 +333,7 @@ int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
                              .gate_fd = -1,
                              .signal_fd = -1};
     struct jr_budget budget;
-    if (jr_budget_check(&budget, plan, options, err) != 0 ||
-        open_terminal(&guard, err) != 0)
+    if (jr_budget_check(&budget, plan, options, err) != 0 || open_terminal(&guard, err) != 0)
         return -1;
     int result = -1;
     if (open_guard(&guard) != 0)

@@ -1,10 +1,9 @@
 /*
  * Executing a plan: guard and runner.
  *
- * The process that calls jr_run becomes the guard: it forks the runner, relays
- * signals to it, and when the runner is SIGKILLed it ends and reaps whatever
- * the run left. The runner starts the ranks, moves their output, stops them,
- * and ends them should the guard die.
+ * The process that calls jr_run becomes the guard: it forks the runner, relays signals to it, and
+ * when the runner is SIGKILLed it ends and reaps whatever the run left. The runner starts the
+ * ranks, moves their output, stops them, and ends them should the guard die.
  */
 #ifndef JR_GUARD_H
 #define JR_GUARD_H
@@ -17,7 +16,7 @@
  * SIGCHLD and the signals of the contract are blocked during the call and
  * restored after it. Where the options have a companion, one process is left:
  * jr_companion_release. Free with jr_outcome_release. */
-int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
-           const struct jr_run_options *options, struct jr_error *err);
+int jr_run(struct jr_outcome *ret, const struct jr_plan *plan, const struct jr_run_options *options,
+           struct jr_error *err);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * The end of a run, as the guard sees it. A runner that ended by itself has
- * left an outcome and nothing else. After one that was killed the guard ends
- * what it left, and records what it can no longer say; and if the console is
- * behind, the guard shows the rest.
+ * The end of a run, as the guard sees it. A runner that ended by itself has left an outcome and
+ * nothing else. After one that was killed the guard ends what it left, and records what it can no
+ * longer say; and if the console is behind, the guard shows the rest.
  */
 #include "run/guard_end.h"
 
@@ -17,8 +16,7 @@
 
 #include "base/banned.h"
 
-/* What the runner could not end, it has named; if it was killed, it is what is
- * left itself. */
+/* What the runner could not end, it has named; if it was killed, it is what is left itself. */
 static void name_stuck_processes(const struct jr_guard *guard, siginfo_t *ret)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
@@ -45,8 +43,7 @@ static void finish_limited_logs(const struct jr_guard *guard)
 }
 
 /* What the runner can no longer say. */
-static void record_loss(const struct jr_guard *guard, int sig,
-                        const struct jr_reap *reap)
+static void record_loss(const struct jr_guard *guard, int sig, const struct jr_reap *reap)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_events events;
@@ -58,8 +55,7 @@ static void record_loss(const struct jr_guard *guard, int sig,
     if (guard->options->link != NULL)
         jr_events_open_fd(&events, guard->options->link->events_fd, 0);
     else
-        jr_events_open(&events, guard->options->dir->fd,
-                       guard->options->dir->file_mode);
+        jr_events_open(&events, guard->options->dir->fd, guard->options->dir->file_mode);
     jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RUNNER_LOST,
                                               .signal = sig,
                                               .processes = reap->killed,
@@ -67,8 +63,8 @@ static void record_loss(const struct jr_guard *guard, int sig,
     jr_events_close(&events);
 }
 
-/* A runner that is done has left nothing; it stays until the record is written,
- * unless we have other children, which cannot be swept with it there. */
+/* A runner that is done has left nothing; it stays until the record is written, unless we have
+ * other children, which cannot be swept with it there. */
 static bool keep_runner(struct jr_guard *guard)
 {
     struct jr_companion *companion = guard->options->companion;
@@ -92,8 +88,7 @@ static void finish_outcome(struct jr_guard *guard, siginfo_t *end)
             return;
     }
     /* What the runner could not end has had its time. */
-    jr_reap(&reap, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
-            guard->options->group);
+    jr_reap(&reap, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS, guard->options->group);
     outcome->left = reap.left;
     memcpy(outcome->left_pids, reap.left_pids, sizeof reap.left_pids);
     if (end->si_code == CLD_EXITED)
@@ -102,23 +97,21 @@ static void finish_outcome(struct jr_guard *guard, siginfo_t *end)
     finish_limited_logs(guard);
 }
 
-/* Where a rank died of a signal that stops jobrun, too, and jobrun has not got
- * it yet, it is worth a moment to learn whether it was meant for both. */
+/* Where a rank died of a signal that stops jobrun, too, and jobrun has not got it yet, it is worth
+ * a moment to learn whether it was meant for both. */
 static void receive_share(struct jr_guard *guard)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     int hit = jr_outcome_hit(outcome);
-    if (outcome->preempted || outcome->stop_signal != 0 || hit <= 0 ||
-        hit >= NSIG || guard->signals.use[hit] != JR_SIGNAL_STOP)
+    if (outcome->preempted || outcome->stop_signal != 0 || hit <= 0 || hit >= NSIG ||
+        guard->signals.use[hit] != JR_SIGNAL_STOP)
         return;
     if (guard->stop_signal == 0)
-        guard->stop_signal =
-            jr_signals_await(&guard->signals, jr_clock_ns() + JR_SHARE_NS);
+        guard->stop_signal = jr_signals_await(&guard->signals, jr_clock_ns() + JR_SHARE_NS);
     if (guard->stop_signal == 0)
         return;
     outcome->stop_signal = guard->stop_signal;
-    jr_outcome_share(outcome->ranks, outcome->count, guard->stop_signal,
-                     outcome->ended_ns);
+    jr_outcome_share(outcome->ranks, outcome->count, guard->stop_signal, outcome->ended_ns);
 }
 
 /* Returns 0 when there is an outcome, else -1 with `err`. */
@@ -133,8 +126,7 @@ static int judge_runner_end(const struct jr_guard *guard, const siginfo_t *end,
             *err = shared->error;
         return -1;
     }
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the runner ended by itself with exit code %d",
+    return jr_error_set(err, JR_STATUS_LAUNCH, "the runner ended by itself with exit code %d",
                         end->si_status);
 }
 
@@ -143,8 +135,8 @@ static void replay_by_itself(const struct jr_guard *guard, bool stopped)
 {
     const struct jr_run_options *options = guard->options;
     struct jr_replay replay;
-    if (jr_replay_open(&replay, options->out_fd, options->err_fd,
-                       options->dir->fd, options->color) == 0) {
+    if (jr_replay_open(&replay, options->out_fd, options->err_fd, options->dir->fd,
+                       options->color) == 0) {
         jr_replay_add(&replay, guard->plan, guard->remainder);
         if (stopped)
             jr_replay_hurry(&replay);
@@ -169,8 +161,7 @@ static void replay_console(const struct jr_guard *guard)
         jr_replay_hurry(replay);
 }
 
-int jr_guard_end(struct jr_guard *guard, bool gone, siginfo_t *end,
-                 struct jr_error *err)
+int jr_guard_end(struct jr_guard *guard, bool gone, siginfo_t *end, struct jr_error *err)
 {
     if (gone)
         finish_outcome(guard, end);

@@ -36,12 +36,10 @@ struct jr_guard {
     struct sigaction on_pipe, on_child;
 };
 
-/* Complete the outcome after the runner, whose end is `end`: end and reap what
- * is left, record a runner that was killed, and show what it has left for the
- * console. `gone`: the runner has ended, or is done and stays; else it could
- * not be reaped, and is named among what is left. Returns 0 when there is an
- * outcome, else -1 with `err`. */
-int jr_guard_end(struct jr_guard *guard, bool gone, siginfo_t *end,
-                 struct jr_error *err);
+/* Complete the outcome after the runner, whose end is `end`: end and reap what is left, record a
+ * runner that was killed, and show what it has left for the console. `gone`: the runner has ended,
+ * or is done and stays; else it could not be reaped, and is named among what is left. Returns 0
+ * when there is an outcome, else -1 with `err`. */
+int jr_guard_end(struct jr_guard *guard, bool gone, siginfo_t *end, struct jr_error *err);
 
 #endif

@@ -70,23 +70,19 @@ static void begin_terminal(struct jr_runner *runner)
         jr_stop_force(runner);
 }
 
-/* Hear of its end, if that is not so already. Ranks that end while they are
- * watched are told of in that order; one that ended before it was, as of then.
- * Of one whose tracer keeps its end, it is told once, and again when the tracer
- * lets go of it. -1 with errno. */
+/* Hear of its end, if that is not so already. Ranks that end while they are watched are told of in
+ * that order; one that ended before it was, as of then. Of one whose tracer keeps its end, it is
+ * told once, and again when the tracer lets go of it. -1 with errno. */
 static int watch_rank(struct jr_rank_run *rank, int pidfd)
 {
-    rank->watch =
-        (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
-    bool heard = jr_loop_add(&rank->runner->loop, &rank->watch,
-                             EPOLLIN | EPOLLET) == 0 ||
-                 errno == EEXIST;
+    rank->watch = (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
+    bool heard =
+        jr_loop_add(&rank->runner->loop, &rank->watch, EPOLLIN | EPOLLET) == 0 || errno == EEXIST;
     return heard ? 0 : -1;
 }
 
 /* A rank has a process: watch it. `at_ns` is when it was started. */
-static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd,
-                              uint64_t at_ns)
+static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd, uint64_t at_ns)
 {
     struct jr_runner *runner = rank->runner;
     rank->pid = pid;
@@ -146,10 +142,8 @@ static bool may_start(const struct jr_runner *runner)
 {
     return jr_setup_is_done(runner) && jr_mpi_world_is_ready(runner) &&
            runner->next < runner->plan->count && !jr_stop_has_begun(runner) &&
-           !jr_first_failure_holds_stop(runner) &&
-           runner->loop.paused_ns == 0 &&
-           (runner->plan->helper.argv == NULL ||
-            jr_helper_may_start(&runner->helper));
+           !jr_first_failure_holds_stop(runner) && runner->loop.paused_ns == 0 &&
+           (runner->plan->helper.argv == NULL || jr_helper_may_start(&runner->helper));
 }
 
 bool jr_launch_is_due(const struct jr_runner *runner)
@@ -159,9 +153,8 @@ bool jr_launch_is_due(const struct jr_runner *runner)
     return runner->next < runner->plan->count && !jr_stop_has_begun(runner);
 }
 
-/* Whether it can be what the helper has forked: in the helper's session, or in
- * one of its own by now. It keeps its number until we reap it, for what forked
- * it only ends, and leaves it to us. */
+/* Whether it can be what the helper has forked: in the helper's session, or in one of its own by
+ * now. It keeps its number until we reap it, for what forked it only ends, and leaves it to us. */
 static bool is_forked_rank(const struct jr_runner *runner, pid_t pid)
 {
     pid_t session = pid > 1 ? getsid(pid) : -1;
@@ -192,8 +185,7 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
     stop_late_rank(rank);
 }
 
-void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
-                    const char *text)
+void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error, const char *text)
 {
     struct jr_started started = JR_STARTED_NONE;
     started.stage = stage;
@@ -205,8 +197,7 @@ void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
         return;
     if (i == runner->next)
         runner->next++;
-    (void)snprintf(runner->outcome->start_text,
-                   sizeof runner->outcome->start_text, "%s", text);
+    (void)snprintf(runner->outcome->start_text, sizeof runner->outcome->start_text, "%s", text);
     fail_rank_start(runner, &runner->ranks[i], &started);
 }
 
@@ -215,26 +206,24 @@ static void on_helper_threads(void *owner, const char *text)
     jr_fork_stall_warn(owner, text);
 }
 
-static void on_helper_failed(void *owner, enum jr_stage stage, int error,
-                             const char *text)
+static void on_helper_failed(void *owner, enum jr_stage stage, int error, const char *text)
 {
     jr_launch_fail(owner, stage, error, text);
 }
 
 void jr_launch_open(struct jr_runner *runner)
 {
-    runner->helper = (struct jr_helper){
-        .socket = {.fd = -1},
-        .process = {.fd = -1},
-        .hooks = {runner, on_forked, on_helper_threads, on_helper_failed}};
+    runner->helper =
+        (struct jr_helper){.socket = {.fd = -1},
+                           .process = {.fd = -1},
+                           .hooks = {runner, on_forked, on_helper_threads, on_helper_failed}};
 }
 
 void jr_launch_begin(struct jr_runner *runner)
 {
     enum jr_stage stage;
     if (runner->plan->helper.argv != NULL && runner->plan->count > 0 &&
-        jr_helper_open(&runner->helper, &runner->starter, runner->plan,
-                       &runner->loop, &stage) != 0)
+        jr_helper_open(&runner->helper, &runner->starter, runner->plan, &runner->loop, &stage) != 0)
         jr_launch_fail(runner, stage, errno, "");
 }
 
@@ -258,30 +247,26 @@ static bool are_texts_alike(const char *a, const char *b)
 }
 
 /* Whether a rank executes what another executes already, and where it does. */
-static bool is_like(const struct jr_plan_rank *rank,
-                    const struct jr_plan_rank *other)
+static bool is_like(const struct jr_plan_rank *rank, const struct jr_plan_rank *other)
 {
     return other != NULL && are_texts_alike(rank->argv[0], other->argv[0]) &&
            are_texts_alike(rank->workdir, other->workdir);
 }
 
-/* How many ranks are begun to start before the first of them is waited for. A
- * program that no rank executes yet comes alone: if it cannot be executed, no
- * further rank is to be started. */
+/* How many ranks are begun to start before the first of them is waited for. A program that no rank
+ * executes yet comes alone: if it cannot be executed, no further rank is to be started. */
 static uint32_t batch_size(const struct jr_runner *runner)
 {
     const struct jr_plan_rank *next = runner->ranks[runner->next].plan;
     uint32_t most = jr_start_width(&runner->starter), count = 1;
     while (count < most && runner->next + count < runner->plan->count &&
-           is_like(next, runner->proven) &&
-           is_like(runner->ranks[runner->next + count].plan, next))
+           is_like(next, runner->proven) && is_like(runner->ranks[runner->next + count].plan, next))
         count++;
     return count;
 }
 
-/* Begin to start several ranks, and watch each at once: by the time that the
- * last one executes, others may have ended, and the first of them is to be
- * known. Returns how many were begun. */
+/* Begin to start several ranks, and watch each at once: by the time that the last one executes,
+ * others may have ended, and the first of them is to be known. Returns how many were begun. */
 static uint32_t begin_batch(struct jr_runner *runner, struct jr_rank_run *first)
 {
     struct jr_starter *starter = &runner->starter;
@@ -298,9 +283,8 @@ static uint32_t begin_batch(struct jr_runner *runner, struct jr_rank_run *first)
     return count;
 }
 
-/* Begin to start several ranks, and wait for all of them: between two batches
- * no start is under way. Those that execute come first, so that a failure finds
- * them as ranks that run. */
+/* Begin to start several ranks, and wait for all of them: between two batches no start is under
+ * way. Those that execute come first, so that a failure finds them as ranks that run. */
 static void start_batch(struct jr_runner *runner)
 {
     struct jr_started started[JR_FLIGHTS];

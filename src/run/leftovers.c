@@ -23,8 +23,7 @@
 
 static bool may_leave(const struct jr_rank_outcome *rank)
 {
-    return rank->end == JR_END_EXITED && rank->stopped_with == 0 &&
-           !rank->killed;
+    return rank->end == JR_END_EXITED && rank->stopped_with == 0 && !rank->killed;
 }
 
 static bool is_descendant(const struct jr_proc *proc)
@@ -39,10 +38,9 @@ static bool is_descendant(const struct jr_proc *proc)
     return above.parent == getpid();
 }
 
-/* The rank whose session it is in, or else whose folder its environment names,
- * which a daemon keeps; NULL: nobody's, such as a helper of jobrun's. */
-static struct jr_rank_run *find_owner(struct jr_runner *runner,
-                                      const struct jr_proc *proc)
+/* The rank whose session it is in, or else whose folder its environment names, which a daemon
+ * keeps; NULL: nobody's, such as a helper of jobrun's. */
+static struct jr_rank_run *find_owner(struct jr_runner *runner, const struct jr_proc *proc)
 {
     char folder[4096];
     bool known = false, read = false;
@@ -52,21 +50,19 @@ static struct jr_rank_run *find_owner(struct jr_runner *runner,
     for (uint32_t i = 0; i < runner->next; i++) {
         const char *dir = runner->ranks[i].plan->dir;
         if (!read)
-            known = jr_proc_variable(proc->pid, "JOBRUN_RANK_DIR", folder,
-                                     sizeof folder);
+            known = jr_proc_variable(proc->pid, "JOBRUN_RANK_DIR", folder, sizeof folder);
         read = true;
         if (!known || dir == NULL)
             continue;
         size_t len = strlen(folder), tail = strlen(dir);
-        if (len > tail && folder[len - tail - 1] == '/' &&
-            strcmp(folder + len - tail, dir) == 0)
+        if (len > tail && folder[len - tail - 1] == '/' && strcmp(folder + len - tail, dir) == 0)
             return &runner->ranks[i];
     }
     return NULL;
 }
 
-/* Count what lives, by rank. Returns when the last of its ranks' moments is
- * over; 0: there is nothing. */
+/* Count what lives, by rank. Returns when the last of its ranks' moments is over; 0: there is
+ * nothing. */
 static uint64_t count_leftovers(struct jr_runner *runner)
 {
     DIR *dir = opendir("/proc");
@@ -77,9 +73,8 @@ static uint64_t count_leftovers(struct jr_runner *runner)
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         uint32_t pid;
         struct jr_proc proc;
-        if (!jr_num_u32(entry->d_name, &pid) || !jr_proc_of(&proc, pid) ||
-            proc.state == 'Z' || jr_proc_is_exiting(&proc) ||
-            !is_descendant(&proc))
+        if (!jr_num_u32(entry->d_name, &pid) || !jr_proc_of(&proc, pid) || proc.state == 'Z' ||
+            jr_proc_is_exiting(&proc) || !is_descendant(&proc))
             continue;
         struct jr_rank_run *rank = find_owner(runner, &proc);
         if (rank == NULL || !may_leave(rank->outcome))
@@ -104,8 +99,7 @@ static void await_ends(void)
     (void)sigtimedwait(&chld, NULL, &(struct timespec){.tv_nsec = LOOK_NS});
     do
         info.si_pid = 0;
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) == 0 &&
-           info.si_pid != 0);
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) == 0 && info.si_pid != 0);
 }
 
 void jr_leftovers_note(struct jr_runner *runner)
@@ -113,8 +107,7 @@ void jr_leftovers_note(struct jr_runner *runner)
     bool any = false;
     for (uint32_t i = 0; i < runner->next; i++)
         any = any || may_leave(runner->ranks[i].outcome);
-    if (!any || jr_stop_has_given_up(runner) || runner->guard_lost ||
-        jr_reap_only(0))
+    if (!any || jr_stop_has_given_up(runner) || runner->guard_lost || jr_reap_only(0))
         return;
     while (count_leftovers(runner) > jr_clock_ns() && !jr_reap_only(0))
         await_ends();
@@ -123,10 +116,9 @@ void jr_leftovers_note(struct jr_runner *runner)
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_run *rank = &runner->ranks[i];
         if (rank->outcome->left_running > 0)
-            jr_events_add(
-                &runner->events,
-                &(struct jr_event){.name = JR_EVENT_LEFT_RUNNING,
-                                   .rank = rank->plan->rank,
-                                   .processes = rank->outcome->left_running});
+            jr_events_add(&runner->events,
+                          &(struct jr_event){.name = JR_EVENT_LEFT_RUNNING,
+                                             .rank = rank->plan->rank,
+                                             .processes = rank->outcome->left_running});
     }
 }

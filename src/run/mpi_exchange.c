@@ -27,8 +27,7 @@ static void await_exchange_room(struct jr_mpi_exchange *exchange, bool full)
     if (exchange->full == full)
         return;
     exchange->full = full;
-    if (jr_loop_change(exchange->loop, &exchange->watch,
-                       full ? EPOLLIN | EPOLLOUT : EPOLLIN) != 0)
+    if (jr_loop_change(exchange->loop, &exchange->watch, full ? EPOLLIN | EPOLLOUT : EPOLLIN) != 0)
         break_exchange(exchange);
 }
 
@@ -36,9 +35,8 @@ static void flush_exchange(struct jr_mpi_exchange *exchange)
 {
     struct jr_buf *out = &exchange->out;
     while (exchange->watch.fd >= 0 && exchange->sent < out->len) {
-        ssize_t len =
-            send(exchange->watch.fd, out->data + exchange->sent,
-                 out->len - exchange->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t len = send(exchange->watch.fd, out->data + exchange->sent,
+                           out->len - exchange->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (len < 0 && errno == EAGAIN)
             break;
         if (len < 0 && errno != EINTR)
@@ -58,8 +56,7 @@ static void take_frames(struct jr_mpi_exchange *exchange)
 {
     struct jr_exchange_frame frame;
     enum jr_exchange_result result;
-    while ((result = jr_exchange_next(&exchange->inlet, &frame)) ==
-           JR_EXCHANGE_TAKEN)
+    while ((result = jr_exchange_next(&exchange->inlet, &frame)) == JR_EXCHANGE_TAKEN)
         exchange->take(exchange->owner, &frame);
     if (result == JR_EXCHANGE_BROKEN)
         break_exchange(exchange);
@@ -84,17 +81,14 @@ static void on_exchange_ready(void *owner, uint32_t events)
     take_frames(exchange);
 }
 
-int jr_mpi_exchange_open(struct jr_mpi_exchange *exchange, struct jr_loop *loop,
-                         int fd)
+int jr_mpi_exchange_open(struct jr_mpi_exchange *exchange, struct jr_loop *loop, int fd)
 {
     exchange->loop = loop;
-    exchange->watch = (struct jr_watch){
-        .fd = fd, .ready = on_exchange_ready, .owner = exchange};
+    exchange->watch = (struct jr_watch){.fd = fd, .ready = on_exchange_ready, .owner = exchange};
     return jr_loop_add(loop, &exchange->watch, EPOLLIN);
 }
 
-void jr_mpi_exchange_send(struct jr_mpi_exchange *exchange,
-                          const struct jr_exchange_frame *frame)
+void jr_mpi_exchange_send(struct jr_mpi_exchange *exchange, const struct jr_exchange_frame *frame)
 {
     if (exchange->watch.fd < 0)
         return;

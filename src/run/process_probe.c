@@ -43,10 +43,8 @@ static const struct call calls[] = {
 };
 /* clang-format on */
 
-/* A file of a thread, without its last newline; NULL where it cannot be read,
- * or says nothing. */
-static const char *read_fact(struct jr_arena *arena, const char *folder,
-                             const char *name)
+/* A file of a thread, without its last newline; NULL where it cannot be read, or says nothing. */
+static const char *read_fact(struct jr_arena *arena, const char *folder, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     char path[96];
@@ -74,8 +72,8 @@ static const char *read_wchan(struct jr_arena *arena, const char *folder)
     return text == NULL || strcmp(text, "0") == 0 ? NULL : text;
 }
 
-static bool read_thread(struct jr_process_probe_thread *ret,
-                        struct jr_arena *arena, const char *folder)
+static bool read_thread(struct jr_process_probe_thread *ret, struct jr_arena *arena,
+                        const char *folder)
 {
     char path[96];
     struct jr_process_probe_thread thread = {0};
@@ -94,16 +92,14 @@ static bool read_thread(struct jr_process_probe_thread *ret,
 }
 
 /* The kernel lists the main thread first. */
-static void read_threads(struct jr_process_probe_process *process,
-                         struct jr_arena *arena)
+static void read_threads(struct jr_process_probe_process *process, struct jr_arena *arena)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)process->stat.pid);
     DIR *tasks = opendir(path);
     const struct dirent *entry;
     uint32_t tid;
-    while (tasks != NULL && process->count < JR_PROBE_THREADS &&
-           (entry = readdir(tasks)) != NULL) {
+    while (tasks != NULL && process->count < JR_PROBE_THREADS && (entry = readdir(tasks)) != NULL) {
         char folder[80];
         struct jr_process_probe_thread thread;
         if (!jr_num_u32(entry->d_name, &tid))
@@ -111,8 +107,8 @@ static void read_threads(struct jr_process_probe_process *process,
         (void)snprintf(folder, sizeof folder, "%s/%u", path, tid);
         if (!read_thread(&thread, arena, folder))
             continue;
-        struct jr_process_probe_thread *slot = jr_arena_push(
-            arena, &process->threads, &process->count, sizeof *slot);
+        struct jr_process_probe_thread *slot =
+            jr_arena_push(arena, &process->threads, &process->count, sizeof *slot);
         if (slot == NULL)
             break;
         *slot = thread;
@@ -121,17 +117,15 @@ static void read_threads(struct jr_process_probe_process *process,
         (void)closedir(tasks);
 }
 
-void jr_process_probe_read(struct jr_process_probe *ret,
-                           const struct jr_proc *all, size_t count,
+void jr_process_probe_read(struct jr_process_probe *ret, const struct jr_proc *all, size_t count,
                            pid_t leader)
 {
     size_t family[JR_PROBE_PROCESSES];
-    size_t found =
-        jr_proc_family(all, count, leader, family, JR_PROBE_PROCESSES);
+    size_t found = jr_proc_family(all, count, leader, family, JR_PROBE_PROCESSES);
     *ret = (struct jr_process_probe){.arena = JR_ARENA_INIT};
     for (size_t i = 0; i < found; i++) {
-        struct jr_process_probe_process *process = jr_arena_push(
-            &ret->arena, &ret->items, &ret->count, sizeof *process);
+        struct jr_process_probe_process *process =
+            jr_arena_push(&ret->arena, &ret->items, &ret->count, sizeof *process);
         if (process == NULL)
             return;
         process->stat = all[family[i]];
@@ -200,8 +194,7 @@ static json_t *thread_json(const struct jr_process_probe_thread *thread,
     jr_json_set_str(object, "state", state);
     jr_json_set_str(object, "wchan", thread->wchan);
     jr_json_set_str(object, "syscall", thread->call);
-    jr_json_set_real(object, "cpu_seconds",
-                     probe_seconds(thread_used(thread, before)));
+    jr_json_set_real(object, "cpu_seconds", probe_seconds(thread_used(thread, before)));
     jr_json_set(object, "stack", lines_json(thread->stack));
     return object;
 }
@@ -216,8 +209,7 @@ json_t *jr_process_probe_json(const struct jr_process_probe *probe,
         jr_json_set_int(object, "pid", process->stat.pid);
         jr_json_set_int(object, "parent", process->stat.parent);
         jr_json_set_str(object, "name", process->stat.name);
-        jr_json_set_int(object, "rss_bytes",
-                        (json_int_t)process->stat.rss_bytes);
+        jr_json_set_int(object, "rss_bytes", (json_int_t)process->stat.rss_bytes);
         for (size_t j = 0; j < process->count; j++)
             jr_json_append(threads, thread_json(&process->threads[j], before));
         jr_json_set(object, "threads", threads);

@@ -1,7 +1,7 @@
 /*
- * What a rank is doing, as the kernel tells it: its processes, their threads,
- * what each waits for, and how much processor time they take. Of ranks of this
- * run (see hang.c) and, from outside, of another one's.
+ * What a rank is doing, as the kernel tells it: its processes, their threads, what each waits for,
+ * and how much processor time they take. Of ranks of this run (see hang.c) and, from outside, of
+ * another one's.
  */
 #ifndef JR_PROCESS_PROBE_H
 #define JR_PROCESS_PROBE_H
@@ -35,10 +35,9 @@ struct jr_process_probe {
     size_t count;
 };
 
-/* Look at the process `leader` and all that descend from it, out of the list
- * that jr_proc_all made. What ends meanwhile is left out. */
-void jr_process_probe_read(struct jr_process_probe *ret,
-                           const struct jr_proc *all, size_t count,
+/* Look at the process `leader` and all that descend from it, out of the list that jr_proc_all made.
+ * What ends meanwhile is left out. */
+void jr_process_probe_read(struct jr_process_probe *ret, const struct jr_proc *all, size_t count,
                            pid_t leader);
 
 /* Free what was read; one that is zeroed holds nothing. */

@@ -9,13 +9,13 @@
 
 #include "base/banned.h"
 
-#define JR_RANK_ACTIONS(X)                                                     \
-    X(NOTHING, "-")                                                            \
-    X(SEND, "send")                                                            \
-    X(ASK, "send") /* as a stop, without CONT */                               \
-    X(HALT, "send STOP")                                                       \
-    X(WAKE, "send CONT")                                                       \
-    X(TELL, "send, CONT") /* a stopped process cannot obey */                  \
+#define JR_RANK_ACTIONS(X)                                                                         \
+    X(NOTHING, "-")                                                                                \
+    X(SEND, "send")                                                                                \
+    X(ASK, "send") /* as a stop, without CONT */                                                   \
+    X(HALT, "send STOP")                                                                           \
+    X(WAKE, "send CONT")                                                                           \
+    X(TELL, "send, CONT") /* a stopped process cannot obey */                                      \
     X(END, "send KILL")
 
 #define ACTION_ENUM(name, word) ACTION_##name,
@@ -26,48 +26,36 @@ struct cell {
     enum action action;
 };
 
-#define TO(state, act)                                                         \
-    {                                                                          \
-        JR_LIFE_##state, ACTION_##act                                          \
+#define TO(state, act)                                                                             \
+    {                                                                                              \
+        JR_LIFE_##state, ACTION_##act                                                              \
     }
 
-/* Columns as in JR_RANK_EVENTS. A stop in progress is not suspended, and what
- * was told to end gets no other signal. */
+/* Columns as in JR_RANK_EVENTS. A stop in progress is not suspended, and what was told to end gets
+ * no other signal. */
 static const struct cell table[JR_LIFE_COUNT][JR_RANK_EVENT_COUNT] = {
-    [JR_LIFE_WAITING] = {TO(RUNNING, NOTHING), TO(ENDED, NOTHING),
-                         TO(ENDED, NOTHING), TO(ENDED, NOTHING),
-                         TO(ENDED, NOTHING), TO(WAITING, NOTHING),
-                         TO(WAITING, NOTHING), TO(WAITING, NOTHING),
-                         TO(WAITING, NOTHING)},
-    [JR_LIFE_RUNNING] = {TO(RUNNING, NOTHING), TO(RUNNING, NOTHING),
-                         TO(ENDED, NOTHING), TO(STOPPING, TELL),
-                         TO(KILLING, END), TO(SUSPENDED, HALT),
-                         TO(RUNNING, NOTHING), TO(RUNNING, SEND),
-                         TO(RUNNING, ASK)},
-    [JR_LIFE_SUSPENDED] = {TO(SUSPENDED, NOTHING), TO(SUSPENDED, NOTHING),
-                           TO(ENDED, NOTHING), TO(STOPPING, TELL),
-                           TO(KILLING, END), TO(SUSPENDED, NOTHING),
-                           TO(RUNNING, WAKE), TO(SUSPENDED, SEND),
-                           TO(SUSPENDED, NOTHING)},
-    [JR_LIFE_STOPPING] = {TO(STOPPING, NOTHING), TO(STOPPING, NOTHING),
-                          TO(ENDED, NOTHING), TO(STOPPING, NOTHING),
-                          TO(KILLING, END), TO(STOPPING, NOTHING),
-                          TO(STOPPING, NOTHING), TO(STOPPING, NOTHING),
-                          TO(STOPPING, NOTHING)},
-    [JR_LIFE_KILLING] = {TO(KILLING, NOTHING), TO(KILLING, NOTHING),
-                         TO(ENDED, NOTHING), TO(KILLING, NOTHING),
-                         TO(KILLING, NOTHING), TO(KILLING, NOTHING),
-                         TO(KILLING, NOTHING), TO(KILLING, NOTHING),
-                         TO(KILLING, NOTHING)},
-    [JR_LIFE_ENDED] = {TO(ENDED, NOTHING), TO(ENDED, NOTHING),
-                       TO(ENDED, NOTHING), TO(ENDED, NOTHING),
-                       TO(ENDED, NOTHING), TO(ENDED, NOTHING),
-                       TO(ENDED, NOTHING), TO(ENDED, NOTHING),
-                       TO(ENDED, NOTHING)},
+    [JR_LIFE_WAITING] = {TO(RUNNING, NOTHING), TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                         TO(ENDED, NOTHING), TO(ENDED, NOTHING), TO(WAITING, NOTHING),
+                         TO(WAITING, NOTHING), TO(WAITING, NOTHING), TO(WAITING, NOTHING)},
+    [JR_LIFE_RUNNING] = {TO(RUNNING, NOTHING), TO(RUNNING, NOTHING), TO(ENDED, NOTHING),
+                         TO(STOPPING, TELL), TO(KILLING, END), TO(SUSPENDED, HALT),
+                         TO(RUNNING, NOTHING), TO(RUNNING, SEND), TO(RUNNING, ASK)},
+    [JR_LIFE_SUSPENDED] = {TO(SUSPENDED, NOTHING), TO(SUSPENDED, NOTHING), TO(ENDED, NOTHING),
+                           TO(STOPPING, TELL), TO(KILLING, END), TO(SUSPENDED, NOTHING),
+                           TO(RUNNING, WAKE), TO(SUSPENDED, SEND), TO(SUSPENDED, NOTHING)},
+    [JR_LIFE_STOPPING] = {TO(STOPPING, NOTHING), TO(STOPPING, NOTHING), TO(ENDED, NOTHING),
+                          TO(STOPPING, NOTHING), TO(KILLING, END), TO(STOPPING, NOTHING),
+                          TO(STOPPING, NOTHING), TO(STOPPING, NOTHING), TO(STOPPING, NOTHING)},
+    [JR_LIFE_KILLING] = {TO(KILLING, NOTHING), TO(KILLING, NOTHING), TO(ENDED, NOTHING),
+                         TO(KILLING, NOTHING), TO(KILLING, NOTHING), TO(KILLING, NOTHING),
+                         TO(KILLING, NOTHING), TO(KILLING, NOTHING), TO(KILLING, NOTHING)},
+    [JR_LIFE_ENDED] = {TO(ENDED, NOTHING), TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                       TO(ENDED, NOTHING), TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                       TO(ENDED, NOTHING), TO(ENDED, NOTHING), TO(ENDED, NOTHING)},
 };
 
-/* Its number is the rank's as long as its leader is not reaped, which is so in
- * every state that sends anything; so the group is what it seems. */
+/* Its number is the rank's as long as its leader is not reaped, which is so in every state that
+ * sends anything; so the group is what it seems. */
 static void send_group(const struct jr_rank_run *rank, int sig)
 {
     (void)kill(-rank->pid, sig);
@@ -79,8 +67,7 @@ static void send_leader(const struct jr_rank_run *rank, int sig)
         (void)jr_child_signal(rank->watch.fd, rank->pid, sig);
 }
 
-/* What ended by itself a moment ago, and was not reaped yet, was not stopped
- * by us. */
+/* What ended by itself a moment ago, and was not reaped yet, was not stopped by us. */
 static bool has_ended(const struct jr_rank_run *rank)
 {
     return jr_child_has_ended(rank->watch.fd, rank->pid);
@@ -103,8 +90,7 @@ static void ask_rank_to_end(struct jr_rank_run *rank, int sig)
     if (has_ended(rank))
         return;
     bool deaf = is_shielded_from(rank, sig);
-    void (*send)(const struct jr_rank_run *, int) =
-        rank->group ? send_group : send_leader;
+    void (*send)(const struct jr_rank_run *, int) = rank->group ? send_group : send_leader;
     send(rank, sig);
     if (deaf)
         send_leader(rank, SIGKILL);
@@ -134,8 +120,7 @@ static void kill_rank(struct jr_rank_run *rank)
         rank->outcome->stopped_with = SIGKILL;
 }
 
-static void perform_action(struct jr_rank_run *rank, enum action action,
-                           int sig)
+static void perform_action(struct jr_rank_run *rank, enum action action, int sig)
 {
     switch (action) {
     case ACTION_SEND:
@@ -181,8 +166,7 @@ bool jr_rank_reap(struct jr_rank_run *rank)
     struct jr_rank_outcome *outcome = rank->outcome;
     siginfo_t info = {0};
     struct rusage usage = {0};
-    if (jr_child_wait(rank->watch.fd, rank->pid, &info, &usage) != 0 ||
-        info.si_pid == 0)
+    if (jr_child_wait(rank->watch.fd, rank->pid, &info, &usage) != 0 || info.si_pid == 0)
         return false;
     outcome->ended_ns = jr_clock_ns();
     outcome->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;

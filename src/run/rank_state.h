@@ -14,23 +14,23 @@
 #include "eventloop/loop.h"
 #include "run/policies/exit_barrier.h"
 
-#define JR_LIFE_STATES(X)                                                      \
-    X(WAITING, "waiting") /* not started yet */                                \
-    X(RUNNING, "running")                                                      \
-    X(SUSPENDED, "suspended") /* by SIGSTOP, for jobrun was */                 \
-    X(STOPPING, "stopping")   /* was told to end; the grace runs */            \
-    X(KILLING, "killing")     /* got SIGKILL */                                \
+#define JR_LIFE_STATES(X)                                                                          \
+    X(WAITING, "waiting") /* not started yet */                                                    \
+    X(RUNNING, "running")                                                                          \
+    X(SUSPENDED, "suspended") /* by SIGSTOP, for jobrun was */                                     \
+    X(STOPPING, "stopping")   /* was told to end; the grace runs */                                \
+    X(KILLING, "killing")     /* got SIGKILL */                                                    \
     X(ENDED, "ended")
 
-#define JR_RANK_EVENTS(X)                                                      \
-    X(STARTED, "started")                                                      \
-    X(UNSTARTED, "unstarted") /* could not be started, or shall not be */      \
-    X(EXIT, "exit")           /* its process ended and was reaped */           \
-    X(STOP, "stop")                                                            \
-    X(KILL, "kill")                                                            \
-    X(SUSPEND, "suspend")                                                      \
-    X(RESUME, "resume")                                                        \
-    X(FORWARD, "forward") /* a signal that is the rank's business */           \
+#define JR_RANK_EVENTS(X)                                                                          \
+    X(STARTED, "started")                                                                          \
+    X(UNSTARTED, "unstarted") /* could not be started, or shall not be */                          \
+    X(EXIT, "exit")           /* its process ended and was reaped */                               \
+    X(STOP, "stop")                                                                                \
+    X(KILL, "kill")                                                                                \
+    X(SUSPEND, "suspend")                                                                          \
+    X(RESUME, "resume")                                                                            \
+    X(FORWARD, "forward") /* a signal that is the rank's business */                               \
     X(ASK, "ask")         /* a signal for evidence of a hang; see hang.c */
 
 #define JR_LIFE_ENUM(name, word)       JR_LIFE_##name,
@@ -58,13 +58,12 @@ struct jr_rank_run {
     struct jr_rank_outcome *outcome;
 };
 
-/* Let `event` happen to the rank. `sig` is what STOP, FORWARD and ASK send.
- * Returns whether the rank's state changed. */
-bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event,
-                    int sig);
+/* Let `event` happen to the rank. `sig` is what STOP, FORWARD and ASK send. Returns whether the
+ * rank's state changed. */
+bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig);
 
-/* Take the end of the rank's process, once its pidfd is readable, into the
- * outcome. False while there is none. */
+/* Take the end of the rank's process, once its pidfd is readable, into the outcome. False while
+ * there is none. */
 bool jr_rank_reap(struct jr_rank_run *rank);
 
 /* The word of a state: "running". */

@@ -25,8 +25,7 @@
 
 #define DESCENT_NS 50000000 /* for descendants outside of the group */
 
-void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event,
-                          int sig)
+void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event, int sig)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         (void)jr_rank_handle(&runner->ranks[i], event, sig);
@@ -36,10 +35,9 @@ void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event,
 
 /* Signals and the guard. */
 
-/* By Ctrl-Z, or SIGTSTP in any other way. The ranks get SIGSTOP, each with its
- * group, and no further one is started. No time passes for them: timeouts stand
- * still and go on with what they had left once SIGCONT comes. A stop that has
- * begun is not suspended, nor is its grace. */
+/* By Ctrl-Z, or SIGTSTP in any other way. The ranks get SIGSTOP, each with its group, and no
+ * further one is started. No time passes for them: timeouts stand still and go on with what they
+ * had left once SIGCONT comes. A stop that has begun is not suspended, nor is its grace. */
 static void suspend_run(struct jr_runner *runner)
 {
     jr_loop_pause(&runner->loop);
@@ -68,9 +66,7 @@ static void on_runner_signal(void *owner, uint32_t events)
     case JR_SIGNAL_FORWARD:
         if (jr_deadline_takes(runner, sig))
             break;
-        jr_events_add(
-            &runner->events,
-            &(struct jr_event){.name = JR_EVENT_FORWARD, .signal = sig});
+        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_FORWARD, .signal = sig});
         jr_runner_handle_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
     case JR_SIGNAL_SUSPEND:
@@ -93,8 +89,7 @@ static void on_guard_end(void *owner, uint32_t events)
     struct jr_runner *runner = owner;
     jr_loop_remove(&runner->loop, &runner->guard);
     runner->guard_lost = true;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
     jr_console_writer_abandon(&runner->console);
 }
 
@@ -113,9 +108,8 @@ static bool is_watched_process(const struct jr_rank_run *rank, pid_t pid)
     return rank->pid == pid && rank->watch.fd >= 0;
 }
 
-/* The watch of a process that is not only somebody's orphan; NULL. Ranks that
- * end at once are looked for in their order, so each begins where the one
- * before was found. */
+/* The watch of a process that is not only somebody's orphan; NULL. Ranks that end at once are
+ * looked for in their order, so each begins where the one before was found. */
 static struct jr_watch *find_process_watch(struct jr_runner *runner, pid_t pid)
 {
     if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
@@ -145,36 +139,31 @@ static void reap_orphans(struct jr_runner *runner)
     /* A group counts its zombies, too: while one is waited for, none stays. */
     if (runner->running == 0 && jr_stop_waits(runner))
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
-    else if (pid == 0 ||
-             waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    else if (pid == 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
-    while (info.si_pid != 0 &&
-           find_process_watch(runner, info.si_pid) == NULL) {
+    while (info.si_pid != 0 && find_process_watch(runner, info.si_pid) == NULL) {
         (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         info.si_pid = 0;
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
     }
 }
 
-/* One that has ended: the one that SIGCHLD named, which was the first of those
- * that ended since it was heard before, else any. 0: none has. */
+/* One that has ended: the one that SIGCHLD named, which was the first of those that ended since it
+ * was heard before, else any. 0: none has. */
 static pid_t next_ended_child(struct jr_runner *runner)
 {
     siginfo_t info = {0};
     pid_t pid = runner->orphan;
     runner->orphan = 0;
-    if (pid > 0 &&
-        waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    if (pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         info.si_pid = 0;
-    if (info.si_pid == 0 &&
-        waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    if (info.si_pid == 0 && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return 0;
     return info.si_pid;
 }
 
-/* Without pidfds: take the ends of all children. Of several at once only the
- * first is known to have been it; the others follow in the order in which they
- * were started. */
+/* Without pidfds: take the ends of all children. Of several at once only the first is known to have
+ * been it; the others follow in the order in which they were started. */
 static void take_ended_children(struct jr_runner *runner)
 {
     siginfo_t info;
@@ -199,22 +188,20 @@ static void take_ended_children(struct jr_runner *runner)
 static int watch_runner_signals(struct jr_runner *runner)
 {
     sigset_t set;
-    jr_signals_make(&runner->uses, runner->plan->policy,
-                    &runner->options->ignored);
+    jr_signals_make(&runner->uses, runner->plan->policy, &runner->options->ignored);
     jr_signals_set(&runner->uses, &set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    runner->signals =
-        (struct jr_watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-                          .ready = on_runner_signal,
-                          .owner = runner};
+    runner->signals = (struct jr_watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                                        .ready = on_runner_signal,
+                                        .owner = runner};
     if (runner->signals.fd < 0)
         return -1;
     return jr_loop_add(&runner->loop, &runner->signals, EPOLLIN);
 }
 
-/* The caller's handlers are not for us, nor for a child side before execve. A
- * log or console that cannot be written is an error, not an end. */
+/* The caller's handlers are not for us, nor for a child side before execve. A log or console that
+ * cannot be written is an error, not an end. */
 static void drop_handlers(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -222,10 +209,9 @@ static void drop_handlers(void)
     (void)sigaction(SIGXFSZ, &ignore, NULL);
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction action;
-        if (sigaction(sig, NULL, &action) == 0 &&
-            action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL)
-            (void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL},
-                            NULL);
+        if (sigaction(sig, NULL, &action) == 0 && action.sa_handler != SIG_IGN &&
+            action.sa_handler != SIG_DFL)
+            (void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     }
 }
 
@@ -236,15 +222,14 @@ static int open_ranks(struct jr_runner *runner)
     if (runner->ranks == NULL)
         return -1;
     for (uint32_t i = 0; i < plan->count; i++)
-        runner->ranks[i] = (struct jr_rank_run){
-            .runner = runner,
-            .watch = {.fd = -1},
-            .control = {.fd = -1},
-            .line = {.fd = -1},
-            .group = plan->policy->stop_target == JR_STOP_GROUP,
-            .shielded = runner->options->shields,
-            .plan = &plan->ranks[plan->first + i],
-            .outcome = &runner->outcome->ranks[i]};
+        runner->ranks[i] = (struct jr_rank_run){.runner = runner,
+                                                .watch = {.fd = -1},
+                                                .control = {.fd = -1},
+                                                .line = {.fd = -1},
+                                                .group = plan->policy->stop_target == JR_STOP_GROUP,
+                                                .shielded = runner->options->shields,
+                                                .plan = &plan->ranks[plan->first + i],
+                                                .outcome = &runner->outcome->ranks[i]};
     return 0;
 }
 
@@ -261,13 +246,11 @@ static int open_process(const struct jr_runner_args *args)
     return 0;
 }
 
-static int open_runner(struct jr_runner *runner,
-                       const struct jr_runner_args *args)
+static int open_runner(struct jr_runner *runner, const struct jr_runner_args *args)
 {
     const struct jr_run_options *options = args->options;
     /* Not where the slots will be; and none of the ranks' (child.c). */
-    if (args->alive_fd >= 0 &&
-        fcntl(args->alive_fd, F_DUPFD_CLOEXEC, JR_SLOT_END) < 0)
+    if (args->alive_fd >= 0 && fcntl(args->alive_fd, F_DUPFD_CLOEXEC, JR_SLOT_END) < 0)
         return -1;
     if (args->alive_fd >= 0)
         (void)close(args->alive_fd);
@@ -279,10 +262,8 @@ static int open_runner(struct jr_runner *runner,
     if (args->gate_fd >= 0)
         runner->gate.fd = fcntl(args->gate_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (runner->guard.fd < 0 || jr_commands_keep(runner) != 0 ||
-        jr_lease_callers_keep(runner) != 0 || open_process(args) != 0 ||
-        open_ranks(runner) != 0 ||
-        jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
-            0 ||
+        jr_lease_callers_keep(runner) != 0 || open_process(args) != 0 || open_ranks(runner) != 0 ||
+        jr_starter_open(&runner->starter, args->plan, options, args->budget) != 0 ||
         jr_loop_open(&runner->loop) != 0 || watch_runner_signals(runner) != 0 ||
         jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0)
         return -1;
@@ -290,12 +271,10 @@ static int open_runner(struct jr_runner *runner,
         jr_companion_hold(JR_SLOT_DIR, options->companion->key);
     if (options->link == NULL)
         jr_events_open(&runner->events, JR_SLOT_DIR, options->dir->file_mode);
-    jr_console_writer_open(&runner->console, &runner->loop,
-                           options->out_fd < 0 ? -1 : JR_SLOT_OUT,
+    jr_console_writer_open(&runner->console, &runner->loop, options->out_fd < 0 ? -1 : JR_SLOT_OUT,
                            options->err_fd < 0 ? -1 : JR_SLOT_ERR);
     runner->console.gated =
-        runner->gate.fd >= 0 &&
-        jr_loop_add(&runner->loop, &runner->gate, EPOLLIN) == 0;
+        runner->gate.fd >= 0 && jr_loop_add(&runner->loop, &runner->gate, EPOLLIN) == 0;
     const struct jr_tee_setup tee = {.loop = &runner->loop,
                                      .console = &runner->console,
                                      .events = &runner->events,
@@ -322,10 +301,9 @@ static void turn_runner_loop(struct jr_runner *runner)
         reap_orphans(runner);
 }
 
-/* First only by descent, which is usually faster than leaving the group;
- * processes that stay in the group die with it. */
-static void end_all_processes(const struct jr_runner *runner,
-                              struct jr_reap *ret)
+/* First only by descent, which is usually faster than leaving the group; processes that stay in the
+ * group die with it. */
+static void end_all_processes(const struct jr_runner *runner, struct jr_reap *ret)
 {
     const struct jr_group *group = runner->options->group;
     bool given_up = jr_stop_has_given_up(runner);
@@ -347,26 +325,24 @@ static void reap_descendants(struct jr_runner *runner)
     end_all_processes(runner, &reap);
     for (uint32_t i = 0; i < reap.left && i < JR_REAP_PIDS; i++) {
         int pidfd = jr_pidfd_open(reap.left_pids[i]);
-        outcome->left_pids[i] =
-            jr_isolate_host_pid(runner->proc_fd, pidfd, reap.left_pids[i]);
+        outcome->left_pids[i] = jr_isolate_host_pid(runner->proc_fd, pidfd, reap.left_pids[i]);
         if (pidfd >= 0)
             (void)close(pidfd);
     }
     outcome->left = reap.left;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SWEPT,
-                                                      .processes = reap.killed,
-                                                      .left = reap.left});
+    jr_events_add(
+        &runner->events,
+        &(struct jr_event){.name = JR_EVENT_SWEPT, .processes = reap.killed, .left = reap.left});
 }
 
 static bool is_run_going_on(struct jr_runner *runner)
 {
     if (jr_stop_has_given_up(runner) || runner->guard_lost)
         return false;
-    return jr_launch_is_due(runner) || runner->running > 0 ||
-           jr_stop_waits(runner) || jr_first_failure_waits(runner) ||
-           jr_preemption_is_open(runner);
+    return jr_launch_is_due(runner) || runner->running > 0 || jr_stop_waits(runner) ||
+           jr_first_failure_waits(runner) || jr_preemption_is_open(runner);
 }
 
 /* This is what the guard would have done. */
@@ -376,10 +352,8 @@ static void drop_group(const struct jr_group *group)
         jr_group_remove(group);
 }
 
-/* What went wrong before the run began, unless that is known better; errno says
- * more. */
-_Noreturn static void fail_before_run(struct jr_shared *shared,
-                                      const char *what)
+/* What went wrong before the run began, unless that is known better; errno says more. */
+_Noreturn static void fail_before_run(struct jr_shared *shared, const char *what)
 {
     if (shared->error.text[0] == '\0')
         (void)jr_error_sys(&shared->error, JR_STATUS_LAUNCH, "%s", what);
@@ -424,19 +398,15 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     jr_launch_open(&runner);
     if (args->plan->policy->isolation == JR_ISOLATION_PID &&
         jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0)
-        fail_before_run(args->shared,
-                        "isolation: pid needs its own /proc, and the container "
-                        "does not allow mounting it; use isolation: none");
+        fail_before_run(args->shared, "isolation: pid needs its own /proc, and the container "
+                                      "does not allow mounting it; use isolation: none");
     if (open_runner(&runner, args) != 0)
-        fail_before_run(args->shared,
-                        access("/dev/null", F_OK) == 0
-                            ? "could not set up the runner"
-                            : "could not set up the runner, which needs "
-                              "/dev/null");
+        fail_before_run(args->shared, access("/dev/null", F_OK) == 0
+                                          ? "could not set up the runner"
+                                          : "could not set up the runner, which needs /dev/null");
     if (runner.loop.crowded)
-        fail_before_run(args->shared,
-                        "could not set up the runner: it has more timers than "
-                        "its loop, a defect of jobrun");
+        fail_before_run(args->shared, "could not set up the runner: it has more timers than "
+                                      "its loop, a defect of jobrun");
     args->shared->began = true;
     if (args->stop_signal != 0)
         jr_stop_signal(&runner, args->stop_signal);

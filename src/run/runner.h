@@ -1,6 +1,6 @@
 /*
- * The runner: starts the ranks, moves their output, stops them, and leaves no
- * process behind. What its files share; see guard.c for the other process.
+ * The runner: starts the ranks, moves their output, stops them, and leaves no process behind. What
+ * its files share; see guard.c for the other process.
  */
 #ifndef JR_RUNNER_H
 #define JR_RUNNER_H
@@ -49,8 +49,8 @@ struct jr_runner {
     struct jr_starter starter;
     struct jr_terminal *terminal;
     struct jr_helper helper;
-    /* What the policies remember. Each field is named after the file in
-     * policies/ that alone reads and writes it. */
+    /* What the policies remember. Each field is named after the file in policies/ that alone reads
+     * and writes it. */
     struct jr_commands commands;
     struct jr_oom oom;
     struct jr_fork_stall fork_stall;
@@ -72,10 +72,10 @@ struct jr_runner {
     struct jr_rank_run *ranks;
     uint32_t next;                     /* the first that was not started */
     const struct jr_plan_rank *proven; /* one that executes; NULL */
-    uint32_t found;   /* the rank that find_process_watch found last */
-    uint32_t running; /* started and not ended */
-    uint32_t ended;   /* gives the order */
-    pid_t orphan;     /* who SIGCHLD spoke of, when it may be no rank */
+    uint32_t found;                    /* the rank that find_process_watch found last */
+    uint32_t running;                  /* started and not ended */
+    uint32_t ended;                    /* gives the order */
+    pid_t orphan;                      /* who SIGCHLD spoke of, when it may be no rank */
     bool guard_lost;
     int done_fd; /* as that of jr_runner_args */
     int proc_fd; /* the machine's /proc, in a namespace; -1: it is ours */
@@ -89,23 +89,22 @@ struct jr_runner_args {
     const struct jr_budget *budget;
     struct jr_remainder *remainder;
     struct jr_terminal *terminal; /* of the rank with JR_INPUT_TERMINAL */
-    int guard_fd; /* pidfd of the guard; or of a pipe whose other end is open
-                     as long as the guard lives */
-    int life_fd;  /* that other end, to be closed; -1: there is none */
-    int alive_fd; /* open as long as the runner lives; -1: none */
-    int done_fd;  /* to be written to when it is done; -1: it need not stay */
-    int gate_fd;  /* an event: the guard has left the console; -1: it has not
-                     been there */
-    int stop_signal; /* that came before the run began, which so starts nothing;
-                        the guard relays it besides; 0 */
+    int guard_fd;                 /* pidfd of the guard; or of a pipe whose other end is open
+                                     as long as the guard lives */
+    int life_fd;                  /* that other end, to be closed; -1: there is none */
+    int alive_fd;                 /* open as long as the runner lives; -1: none */
+    int done_fd;                  /* to be written to when it is done; -1: it need not stay */
+    int gate_fd;                  /* an event: the guard has left the console; -1: it has not
+                                     been there */
+    int stop_signal;              /* that came before the run began, which so starts nothing;
+                                     the guard relays it besides; 0 */
 };
 
 /* The whole life of the runner: never returns. */
 _Noreturn void jr_runner_main(const struct jr_runner_args *args);
 
-/* Let `event` happen to every rank that was started, or waits, and to the
- * setup, where it is not a signal for ranks. */
-void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event,
-                          int sig);
+/* Let `event` happen to every rank that was started, or waits, and to the setup, where it is not a
+ * signal for ranks. */
+void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event, int sig);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * A run is one attempt, or several under `restart`. Each is a jr_run of a plan
- * made for it: the same run folder, a port of its own, attempt_N for its ranks.
- * The decision of restart.c is reported, kept in attempt_N/results.json, and
- * waited for here.
+ * A run is one attempt, or several under `restart`. Each is a jr_run of a plan made for it: the
+ * same run folder, a port of its own, attempt_N for its ranks. The decision of restart.c is
+ * reported, kept in attempt_N/results.json, and waited for here.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -38,17 +37,14 @@
 
 static int judge_attempt(struct jr_session *session, struct jr_error *err)
 {
-    const struct jr_left left = {.run_fd = session->dir.fd,
-                                 .before = session->before,
-                                 .deliveries = session->deliveries};
-    if (jr_judgement_make(&session->report, &session->plan, &session->outcome,
-                          &left, err) != 0)
+    const struct jr_left left = {
+        .run_fd = session->dir.fd, .before = session->before, .deliveries = session->deliveries};
+    if (jr_judgement_make(&session->report, &session->plan, &session->outcome, &left, err) != 0)
         return -1;
     if (session->refusal.text[0] != '\0')
         session->report.error = session->refusal.text;
     /* Whoever goes on with the sweep does not see the files of this host. */
-    const char *cells =
-        session->cells_dir == NULL ? NULL : strrchr(session->cells_dir, '/');
+    const char *cells = session->cells_dir == NULL ? NULL : strrchr(session->cells_dir, '/');
     bool own = cells != NULL && jr_own_cells_is(cells + 1);
     for (size_t i = 0; own && i < session->report.count; i++)
         session->report.ranks[i].artifacts_count = 0;
@@ -57,8 +53,7 @@ static int judge_attempt(struct jr_session *session, struct jr_error *err)
 }
 
 /* Decide whether there is another attempt, and why not. */
-static void decide_next_attempt(struct jr_session *session,
-                                struct jr_verdict *ret)
+static void decide_next_attempt(struct jr_session *session, struct jr_verdict *ret)
 {
     const struct jr_policy *policy = session->plan.policy;
     struct jr_judgement *report = &session->report;
@@ -76,8 +71,8 @@ static void decide_next_attempt(struct jr_session *session,
         jr_judgement_stall(report, &ret->stall);
 }
 
-/* The record is there, and this process was killed before it had asked for the
- * requeue, or just after: then the job is in the queue, and nothing is done. */
+/* The record is there, and this process was killed before it had asked for the requeue, or just
+ * after: then the job is in the queue, and nothing is done. */
 static void complete_requeue(struct jr_session *session)
 {
     struct jr_verdict verdict;
@@ -85,14 +80,13 @@ static void complete_requeue(struct jr_session *session)
         return;
     session->outcome.guard_pid = 0;
     if (judge_attempt(session, NULL) != 0 ||
-        jr_history_add(&session->history, &session->report, &session->plan,
-                       &session->outcome, session->dir.fd) != 0)
+        jr_history_add(&session->history, &session->report, &session->plan, &session->outcome,
+                       session->dir.fd) != 0)
         return;
     session->report.earlier = session->history.items;
     session->report.earlier_count = session->history.count - 1;
     decide_next_attempt(session, &verdict);
-    if (verdict.again && verdict.requeue != JR_REQUEUE_NONE &&
-        jr_requeue_plan(session))
+    if (verdict.again && verdict.requeue != JR_REQUEUE_NONE && jr_requeue_plan(session))
         jr_requeue_ask(session);
 }
 
@@ -100,16 +94,14 @@ static void complete_requeue(struct jr_session *session)
 static bool is_record_written(const struct jr_session *session)
 {
     const bool *written = session->companion.written;
-    return written != NULL ? *written
-                           : jr_access(session->dir.fd, "results.json", F_OK,
-                                       AT_SYMLINK_NOFOLLOW) == 0;
+    return written != NULL
+               ? *written
+               : jr_access(session->dir.fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* In the runner, where this process was killed while the attempt ran, was
- * judged, or was followed by a pause: it is the last one. */
-static void complete_killed_attempt(void *data,
-                                    const struct jr_outcome *outcome,
-                                    int run_fd)
+/* In the runner, where this process was killed while the attempt ran, was judged, or was followed
+ * by a pause: it is the last one. */
+static void complete_killed_attempt(void *data, const struct jr_outcome *outcome, int run_fd)
 {
     struct jr_session *session = data;
     struct jr_error err = {0};
@@ -135,16 +127,15 @@ static void complete_killed_attempt(void *data,
     jr_on_end_await(session, false);
 }
 
-static struct jr_run_options make_run_options(
-    struct jr_session *session, const struct jr_session_console *console)
+static struct jr_run_options make_run_options(struct jr_session *session,
+                                              const struct jr_session_console *console)
 {
     const struct jr_record_facts *record = &session->record;
     session->companion = (struct jr_companion){
         .complete = complete_killed_attempt,
         .data = session,
         .written = jr_companion_share(),
-        .key = jr_companion_key(record->machine.boot_id, record->pid,
-                                record->start_ticks)};
+        .key = jr_companion_key(record->machine.boot_id, record->pid, record->start_ticks)};
     struct jr_run_options options = {
         .dir = &session->dir,
         .group = &session->group,
@@ -152,36 +143,31 @@ static struct jr_run_options make_run_options(
         .out_fd = console == NULL ? -1 : console->out_fd,
         .err_fd = console == NULL ? -1 : console->err_fd,
         .in_fd = console == NULL ? -1 : console->in_fd,
-        .live = console != NULL && console->live &&
-                session->options.debug_rank == NULL,
+        .live = console != NULL && console->live && session->options.debug_rank == NULL,
         .color = console != NULL && console->color,
         .utf8 = console != NULL && console->utf8,
         .replay = session->replays ? &session->replay : NULL,
         .slurm = session->slurm.job == NULL ? NULL : &session->slurm,
     };
     jr_signals_ignored(&options.ignored);
-    options.shields = jr_requeue_shields(session) &&
-                      sigismember(&options.ignored, SIGTERM) == 0;
+    options.shields = jr_requeue_shields(session) && sigismember(&options.ignored, SIGTERM) == 0;
     return options;
 }
 
-static int start_attempt(struct jr_session *session,
-                         const struct jr_run_options *options)
+static int start_attempt(struct jr_session *session, const struct jr_run_options *options)
 {
     struct jr_run_options own = *options;
     int *leases = NULL;
     if (session->controller != NULL)
         return jr_session_run_nodes(session, options, &session->refusal);
     /* Each attempt may have another port. */
-    own.leases_count =
-        jr_resolution_leases(&session->resolution, &session->arena, &leases);
+    own.leases_count = jr_resolution_leases(&session->resolution, &session->arena, &leases);
     own.leases = leases;
     return jr_run(&session->outcome, &session->plan, &own, &session->refusal);
 }
 
 /* A run that could not begin has an outcome too: no rank was started. */
-static int execute_attempt(struct jr_session *session,
-                           const struct jr_run_options *options,
+static int execute_attempt(struct jr_session *session, const struct jr_run_options *options,
                            struct jr_error *err)
 {
     if (start_attempt(session, options) == 0 ||
@@ -190,29 +176,24 @@ static int execute_attempt(struct jr_session *session,
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
 }
 
-static int run_attempt(struct jr_session *session,
-                       const struct jr_run_options *options,
+static int run_attempt(struct jr_session *session, const struct jr_run_options *options,
                        struct jr_error *err)
 {
-    if (execute_attempt(session, options, err) != 0 ||
-        judge_attempt(session, err) != 0)
+    if (execute_attempt(session, options, err) != 0 || judge_attempt(session, err) != 0)
         return -1;
-    if (jr_history_add(&session->history, &session->report, &session->plan,
-                       &session->outcome, session->dir.fd) != 0)
+    if (jr_history_add(&session->history, &session->report, &session->plan, &session->outcome,
+                       session->dir.fd) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     session->report.earlier = session->history.items;
     session->report.earlier_count = session->history.count - 1;
     return 0;
 }
 
-/* "attempt 0 failed: rank 3 exited with code 1; all ranks start again in 2s
- * (restart 1 of 3)" */
-static void print_restart(const struct jr_session *session,
-                          const struct jr_verdict *verdict)
+/* "attempt 0 failed: rank 3 exited with code 1; all ranks start again in 2s (restart 1 of 3)" */
+static void print_restart(const struct jr_session *session, const struct jr_verdict *verdict)
 {
     const struct jr_restart *spec = &session->plan.policy->restart;
-    const struct jr_attempt *last =
-        &session->history.items[session->history.count - 1];
+    const struct jr_attempt *last = &session->history.items[session->history.count - 1];
     size_t idle = jr_restart_idle(&session->history);
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line, "attempt %u failed: ", last->number);
@@ -229,22 +210,19 @@ static void print_restart(const struct jr_session *session,
     }
     jr_buf_char(&line, ')');
     if (idle > 1)
-        jr_buf_printf(
-            &line, "; no progress: %zu attempts failed the same way, at once",
-            idle);
+        jr_buf_printf(&line, "; no progress: %zu attempts failed the same way, at once", idle);
     jr_session_note_buf(session, &line);
 }
 
 /* "attempt 0 stopped for the deadline; all ranks start again (requeue 1 of 20)"
  */
-static void print_requeue(const struct jr_session *session,
-                          const struct jr_verdict *verdict)
+static void print_requeue(const struct jr_session *session, const struct jr_verdict *verdict)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line, "attempt %u ", session->attempt);
     jr_words_yield(&line, verdict->requeue, &session->outcome);
-    jr_buf_printf(&line, "; all ranks start again (requeue %u of %u)",
-                  verdict->requeued + 1, session->plan.policy->requeue.max);
+    jr_buf_printf(&line, "; all ranks start again (requeue %u of %u)", verdict->requeued + 1,
+                  session->plan.policy->requeue.max);
     jr_session_note_buf(session, &line);
 }
 
@@ -255,8 +233,7 @@ static void record_end_of_attempt(const struct jr_session *session,
     bool requeue = verdict->requeue != JR_REQUEUE_NONE;
     jr_events_open(&events, session->dir.fd, session->dir.file_mode);
     jr_events_add(&events,
-                  &(struct jr_event){.name = requeue ? JR_EVENT_REQUEUED
-                                                     : JR_EVENT_ATTEMPT_FAILED,
+                  &(struct jr_event){.name = requeue ? JR_EVENT_REQUEUED : JR_EVENT_ATTEMPT_FAILED,
                                      .attempt = session->attempt,
                                      .wait_ms = verdict->wait_ms});
     jr_events_close(&events);
@@ -266,15 +243,14 @@ static void record_restart(const struct jr_session *session)
 {
     struct jr_events events;
     jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events,
-                  &(struct jr_event){.name = JR_EVENT_RESTART,
-                                     .attempt = session->attempt,
-                                     .master_port = session->plan.master_port});
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RESTART,
+                                              .attempt = session->attempt,
+                                              .master_port = session->plan.master_port});
     jr_events_close(&events);
 }
 
-/* What this attempt would have been judged by. An attempt without a rank has no
- * folder, and nothing to keep. */
+/* What this attempt would have been judged by. An attempt without a rank has no folder, and nothing
+ * to keep. */
 static void keep_results(struct jr_session *session)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -282,34 +258,29 @@ static void keep_results(struct jr_session *session)
     jr_buf_printf(&name, "attempt_%u", session->attempt);
     if (name.failed)
         return;
-    JR_CLOSE int fd = openat(session->dir.fd, name.data,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd =
+        openat(session->dir.fd, name.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
     jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
-    if (jr_session_stream(session, fd, "results.json", jr_session_print_results,
-                          &err) != 0)
+    if (jr_session_stream(session, fd, "results.json", jr_session_print_results, &err) != 0)
         jr_session_note(session, err.text);
 }
 
-/* Everything that an attempt needs is made before what the last one left is
- * forgotten: where it cannot be, that one decides. */
-static int prepare_next_attempt(struct jr_session *session,
-                                struct jr_error *err)
+/* Everything that an attempt needs is made before what the last one left is forgotten: where it
+ * cannot be, that one decides. */
+static int prepare_next_attempt(struct jr_session *session, struct jr_error *err)
 {
-    if (session->controller != NULL &&
-        jr_session_renew_nodes(session, err) != 0)
+    if (session->controller != NULL && jr_session_renew_nodes(session, err) != 0)
         return -1;
-    if (session->controller == NULL &&
-        jr_resolution_renew_port(&session->resolution, err) != 0)
+    if (session->controller == NULL && jr_resolution_renew_port(&session->resolution, err) != 0)
         jr_session_note(session, err->text); /* the old one may do */
     if (jr_session_plan_again(session, err) != JR_STATUS_OK)
         return -1;
     jr_judgement_release(&session->report);
     jr_outcome_release(&session->outcome);
     session->record.attempt = session->attempt;
-    if (jr_session_write_plan(session, err) != 0 ||
-        jr_session_write_record(session, err) != 0)
+    if (jr_session_write_plan(session, err) != 0 || jr_session_write_record(session, err) != 0)
         jr_session_note(session, err->text);
     return 0;
 }
@@ -332,8 +303,7 @@ static void stop_between_attempts(struct jr_session *session, int sig)
 }
 
 /* Whether there is another attempt, for which all is ready. */
-static bool has_next_attempt(struct jr_session *session,
-                             const struct jr_between_attempts *pause)
+static bool has_next_attempt(struct jr_session *session, const struct jr_between_attempts *pause)
 {
     struct jr_history *history = &session->history;
     struct jr_verdict verdict;
@@ -356,8 +326,8 @@ static bool has_next_attempt(struct jr_session *session,
         print_restart(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
-        sig = jr_between_attempts_wait(
-            pause, verdict.wait_ms, session->replays ? &session->replay : NULL);
+        sig = jr_between_attempts_wait(pause, verdict.wait_ms,
+                                       session->replays ? &session->replay : NULL);
     if (sig != 0) {
         stop_between_attempts(session, sig);
         return false;
@@ -366,16 +336,14 @@ static bool has_next_attempt(struct jr_session *session,
         record_restart(session);
         return true;
     }
-    session->report.not_again =
-        jr_arena_strdup(&session->report.arena, err.text);
+    session->report.not_again = jr_arena_strdup(&session->report.arena, err.text);
     sig = jr_between_attempts_wait(pause, 0, NULL);
     if (sig != 0)
         stop_between_attempts(session, sig);
     return false;
 }
 
-int jr_session_attempts(struct jr_session *session,
-                        const struct jr_session_console *console,
+int jr_session_attempts(struct jr_session *session, const struct jr_session_console *console,
                         struct jr_error *err)
 {
     jr_session_open_console(session, console);
@@ -410,16 +378,15 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_judgement *report = &session->report;
     struct jr_arena *arena = &session->arena;
-    session->ranks =
-        jr_arena_array(arena, report->count, sizeof *session->ranks);
+    session->ranks = jr_arena_array(arena, report->count, sizeof *session->ranks);
     for (size_t i = 0; i < report->count && session->ranks != NULL; i++) {
         const struct jr_rank_judgement *rank = &report->ranks[i];
         session->ranks[i] = (struct jr_rank_result){
             .plan = &session->plan.ranks[session->plan.first + i],
             .outcome = &session->outcome.ranks[i],
             .state = rank->state,
-            .result = rank->text != NULL ? json_string_value(rank->text)
-                                         : json_text(arena, rank->result),
+            .result =
+                rank->text != NULL ? json_string_value(rank->text) : json_text(arena, rank->result),
             .result_error = rank->result_error,
             .reason = rank->reason,
             .error = rank->error,
@@ -428,8 +395,7 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
     }
     for (size_t i = 0; i < report->causes_count && session->ranks != NULL; i++)
         session->ranks[report->causes[i]].cause = true;
-    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                         : 0;
+    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 /* Slurm ends all processes of a job that it queues again: the command of
@@ -454,8 +420,7 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-enum jr_status jr_session_run(struct jr_session *session,
-                              const struct jr_session_console *console,
+enum jr_status jr_session_run(struct jr_session *session, const struct jr_session_console *console,
                               struct jr_error *err)
 {
     JR_DECIMAL_POINT;
@@ -466,8 +431,7 @@ enum jr_status jr_session_run(struct jr_session *session,
         (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");
         return JR_STATUS_USAGE;
     }
-    if (!session->options.end_children && session->controller == NULL &&
-        has_children()) {
+    if (!session->options.end_children && session->controller == NULL && has_children()) {
         (void)jr_error_set(err, JR_STATUS_USAGE,
                            "this process has children, which a run would end");
         return JR_STATUS_USAGE;
@@ -477,6 +441,5 @@ enum jr_status jr_session_run(struct jr_session *session,
     if (status != JR_STATUS_OK || session->over)
         return status;
     session->progress = JR_PROGRESS_DONE;
-    return jr_session_attempts(session, console, err) == 0 ? JR_STATUS_OK
-                                                           : JR_STATUS_LAUNCH;
+    return jr_session_attempts(session, console, err) == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
 }

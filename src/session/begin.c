@@ -27,12 +27,11 @@
 
 #include "base/banned.h"
 
-int jr_session_write(struct jr_session *session, const char *name,
-                     struct jr_buf *bytes, struct jr_error *err)
+int jr_session_write(struct jr_session *session, const char *name, struct jr_buf *bytes,
+                     struct jr_error *err)
 {
-    int failed = bytes->failed
-                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                     : jr_run_folder_write(&session->dir, name, bytes, err);
+    int failed = bytes->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                               : jr_run_folder_write(&session->dir, name, bytes, err);
     jr_buf_release(bytes);
     return failed;
 }
@@ -45,8 +44,7 @@ int jr_session_write_record(struct jr_session *session, struct jr_error *err)
     return jr_session_write(session, "run.json", &bytes, err);
 }
 
-/* A text on its way into a file: of many ranks, it is larger than all else that
- * is in memory. */
+/* A text on its way into a file: of many ranks, it is larger than all else that is in memory. */
 struct file_stream {
     int fd, error; /* 0: so far all was written */
 };
@@ -60,8 +58,7 @@ static int write_piece(void *data, struct jr_buf *text)
     return file_stream->error;
 }
 
-int jr_session_stream_fd(const struct jr_session *session, int fd,
-                         jr_session_printer *print)
+int jr_session_stream_fd(const struct jr_session *session, int fd, jr_session_printer *print)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct file_stream file_stream = {fd, 0};
@@ -83,15 +80,14 @@ static int write_session_text(void *data, int fd)
     return jr_session_stream_fd(session_text->session, fd, session_text->print);
 }
 
-int jr_session_stream(const struct jr_session *session, int dir_fd,
-                      const char *name, jr_session_printer *print,
-                      struct jr_error *err)
+int jr_session_stream(const struct jr_session *session, int dir_fd, const char *name,
+                      jr_session_printer *print, struct jr_error *err)
 {
     struct session_text session_text = {session, print};
     const struct jr_io_source source = {write_session_text, &session_text};
     bool make = session->dir.unread && dir_fd == session->dir.fd;
-    return (make ? jr_io_make_from : jr_io_replace_from)(
-        dir_fd, name, &source, session->dir.file_mode, err);
+    return (make ? jr_io_make_from : jr_io_replace_from)(dir_fd, name, &source,
+                                                         session->dir.file_mode, err);
 }
 
 static void write_plan(struct jr_buf *out, const struct jr_session *session,
@@ -102,8 +98,7 @@ static void write_plan(struct jr_buf *out, const struct jr_session *session,
 
 int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
 {
-    return jr_session_stream(session, session->dir.fd, "plan.json", write_plan,
-                             err);
+    return jr_session_stream(session, session->dir.fd, "plan.json", write_plan, err);
 }
 
 static int write_input_files(struct jr_session *session, struct jr_error *err)
@@ -134,12 +129,11 @@ static int write_inputs(struct jr_session *session, struct jr_error *err)
     if (write_input_files(session, &why) == 0)
         return 0;
     jr_run_folder_discard(&session->dir);
-    return jr_error_set(err, why.status, "%s: %s",
-                        session->resolution.job.log_dir, why.text);
+    return jr_error_set(err, why.status, "%s: %s", session->resolution.job.log_dir, why.text);
 }
 
-/* Choose the id and make the folder. A generated id can be taken by another run
- * of the same second: then it gets another suffix. */
+/* Choose the id and make the folder. A generated id can be taken by another run of the same second:
+ * then it gets another suffix. */
 static int make_run_folder(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
@@ -148,18 +142,15 @@ static int make_run_folder(struct jr_session *session, struct jr_error *err)
     if (jr_requeue_keeps_run(session))
         return jr_continuation_open(session, err);
     if (session->part)
-        return jr_run_folder_create_part(&session->dir, job->log_dir, id,
-                                         job->node_rank, job->policy->log_mode,
-                                         err);
+        return jr_run_folder_create_part(&session->dir, job->log_dir, id, job->node_rank,
+                                         job->policy->log_mode, err);
     if (id == NULL)
         jr_run_folder_id(generated, job->name);
-    return jr_run_folder_create(&session->dir, job->log_dir,
-                                id != NULL ? id : generated, id != NULL,
-                                job->policy->log_mode, err);
+    return jr_run_folder_create(&session->dir, job->log_dir, id != NULL ? id : generated,
+                                id != NULL, job->policy->log_mode, err);
 }
 
-static enum jr_status open_folder(struct jr_session *session,
-                                  struct jr_error *err)
+static enum jr_status open_folder(struct jr_session *session, struct jr_error *err)
 {
     struct jr_error why = {0};
     if (make_run_folder(session, &why) != 0) {
@@ -180,8 +171,7 @@ static void make_session_group(struct jr_session *session)
 {
     const char *id = session->dir.id;
     if (session->part)
-        id = jr_arena_printf(&session->arena, "%s.%u", id,
-                             session->resolution.job.node_rank);
+        id = jr_arena_printf(&session->arena, "%s.%u", id, session->resolution.job.node_rank);
     if (session->controller != NULL || id == NULL)
         return;
     if (session->group_home != NULL)
@@ -190,8 +180,8 @@ static void make_session_group(struct jr_session *session)
         jr_group_make(&session->group, id);
 }
 
-/* Take the strings of an object that hold secrets, or whose names are those of
- * secrets, out of it. */
+/* Take the strings of an object that hold secrets, or whose names are those of secrets, out of
+ * it. */
 static void hide_values(struct jr_session *session, json_t *object)
 {
     const struct jr_plan *plan = &session->plan;
@@ -201,13 +191,10 @@ static void hide_values(struct jr_session *session, json_t *object)
     json_object_foreach_safe(object, next, name, value)
     {
         const char *text = json_string_value(value);
-        if (jr_env_matches(plan->secrets, plan->secrets_count, name,
-                           strlen(name)))
+        if (jr_env_matches(plan->secrets, plan->secrets_count, name, strlen(name)))
             jr_json_set_str(object, name, JR_REDACTED);
         else if (text != NULL)
-            jr_json_set_str(
-                object, name,
-                jr_redact_copy(&session->arena, text, plan->hidden));
+            jr_json_set_str(object, name, jr_redact_copy(&session->arena, text, plan->hidden));
     }
 }
 
@@ -233,11 +220,9 @@ static void fill_values(struct jr_session *session)
 static int fill_begin_record(struct jr_session *session, struct jr_error *err)
 {
     struct jr_record_facts *record = &session->record;
-    if (jr_record_facts_fill(record, &session->arena, &session->plan,
-                             session->machine) != 0)
+    if (jr_record_facts_fill(record, &session->arena, &session->plan, session->machine) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    record->spec =
-        session->options.rerun_of == NULL ? session->spec_name : NULL;
+    record->spec = session->options.rerun_of == NULL ? session->spec_name : NULL;
     record->spec_folder = jr_spec_folder_of(session->file);
     record->rerun_of = session->options.rerun_of;
     fill_values(session);
@@ -260,18 +245,16 @@ static void note_begin_line(void *data, const char *line)
 }
 
 /* A rank that was named must be one that this machine starts. */
-static int check_rank(const struct jr_session *session, const uint32_t *rank,
-                      const char *option, struct jr_error *err)
+static int check_rank(const struct jr_session *session, const uint32_t *rank, const char *option,
+                      struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
     uint32_t first = session->options.local ? 0 : job->rank_start;
-    uint32_t count = session->options.local
-                         ? job->world_size
-                         : job->local_world_sizes[job->node_rank];
+    uint32_t count =
+        session->options.local ? job->world_size : job->local_world_sizes[job->node_rank];
     if (rank == NULL || *rank - first < count)
         return 0;
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "%s %u: this machine starts ranks %u to %u%s", option,
+    return jr_error_set(err, JR_STATUS_USAGE, "%s %u: this machine starts ranks %u to %u%s", option,
                         *rank, first, first + count - 1,
                         session->part && *rank < job->world_size
                             ? "; use it on the node of that rank, or start all "
@@ -289,9 +272,8 @@ static int check_id(const struct jr_session *session, struct jr_error *err)
     if (number == NULL || !jr_run_folder_is_id(number))
         number = "1";
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "node %u of %u: when each node has its own jobrun, "
-                        "they need a --run-id that is the same on all nodes "
-                        "and new for each run (--run-id %s-%s)",
+                        "node %u of %u: when each node has its own jobrun, they need a --run-id "
+                        "that is the same on all nodes and new for each run (--run-id %s-%s)",
                         job->node_rank, job->nodes, job->name, number);
 }
 
@@ -305,22 +287,19 @@ static int prepare_debug(struct jr_session *session, struct jr_error *err)
         return -1;
     if (options->debug_rank == NULL)
         return 0;
-    struct jr_policy *policy =
-        jr_arena_array(&session->arena, 1, sizeof *policy);
+    struct jr_policy *policy = jr_arena_array(&session->arena, 1, sizeof *policy);
     if (policy == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     *policy = *job->policy;
-    policy->timeouts = (struct jr_timeouts){
-        .stop_grace_ms = job->policy->timeouts.stop_grace_ms};
+    policy->timeouts = (struct jr_timeouts){.stop_grace_ms = job->policy->timeouts.stop_grace_ms};
     policy->restart = (struct jr_restart){0};
     job->policy = policy;
     return 0;
 }
 
-/* Resolve, with the facts of all nodes where this is their controller; and let
- * them hold it against their own. */
-static enum jr_status resolve_session(struct jr_session *session,
-                                      struct jr_error *err)
+/* Resolve, with the facts of all nodes where this is their controller; and let them hold it against
+ * their own. */
+static enum jr_status resolve_session(struct jr_session *session, struct jr_error *err)
 {
     enum jr_status status = JR_STATUS_OK;
     if (session->progress == JR_PROGRESS_LOADED && !session->facts)
@@ -332,21 +311,18 @@ static enum jr_status resolve_session(struct jr_session *session,
     if (status == JR_STATUS_OK)
         status = jr_session_send_spec(session, err);
     if (status != JR_STATUS_OK && session->controller != NULL &&
-        session->progress == JR_PROGRESS_RESOLVED &&
-        jr_spares_settle(session, err) == 0)
+        session->progress == JR_PROGRESS_RESOLVED && jr_spares_settle(session, err) == 0)
         status = JR_STATUS_OK;
     return status;
 }
 
-enum jr_status jr_session_begin(struct jr_session *session,
-                                struct jr_error *err)
+enum jr_status jr_session_begin(struct jr_session *session, struct jr_error *err)
 {
     JR_DECIMAL_POINT;
     struct jr_error why = {0};
     if (session->options.dry_run || session->options.check) {
         (void)jr_error_set(err, JR_STATUS_USAGE,
-                           "nothing is run in a session that is dry or only "
-                           "checks");
+                           "nothing is run in a session that is dry or only checks");
         return JR_STATUS_USAGE;
     }
     enum jr_status status = resolve_session(session, err);
@@ -354,18 +330,15 @@ enum jr_status jr_session_begin(struct jr_session *session,
         return status;
     jr_session_find_part(session);
     jr_requeue_find_job(session);
-    if (check_id(session, &why) != 0 ||
-        jr_session_check_meeting(session, &why) != 0 ||
-        prepare_debug(session, &why) != 0 ||
-        jr_freeze_find(session, &why) != 0) {
+    if (check_id(session, &why) != 0 || jr_session_check_meeting(session, &why) != 0 ||
+        prepare_debug(session, &why) != 0 || jr_freeze_find(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
     if (session->cells_dir != NULL) /* the sweep has looked at all of them */
         session->resolution.job.log_dir = session->cells_dir;
     else
-        jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line,
-                          session);
+        jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line, session);
     status = open_folder(session, err);
     if (status != JR_STATUS_OK || session->over)
         return status;
@@ -381,11 +354,9 @@ enum jr_status jr_session_begin(struct jr_session *session,
         jr_session_write_record(session, &why) != 0)
         jr_session_note(session, why.text);
     jr_session_reserve(session);
-    if (session->cells_dir == NULL &&
-        jr_run_folder_latest(&session->dir, &why) != 0)
+    if (session->cells_dir == NULL && jr_run_folder_latest(&session->dir, &why) != 0)
         jr_session_note(session, why.text);
-    if (jr_artifacts_before(&session->before, &session->plan, session->dir.fd,
-                            err) != 0)
+    if (jr_artifacts_before(&session->before, &session->plan, session->dir.fd, err) != 0)
         return JR_STATUS_LAUNCH;
     if (session->dir.kept)
         jr_continuation_note(session);

@@ -22,8 +22,8 @@
 
 #include "base/banned.h"
 
-/* How long another process has that has made the next attempt's folder, to say
- * in run.json who it is; else it is gone. */
+/* How long another process has that has made the next attempt's folder, to say in run.json who it
+ * is; else it is gone. */
 enum { CLAIM_TRIES = 20, CLAIM_PAUSE_MS = 100, MOST_CLAIMS = 64 };
 
 static const char *run_id_of(struct jr_session *session)
@@ -31,45 +31,40 @@ static const char *run_id_of(struct jr_session *session)
     const char *id = session->options.run_id;
     if (id != NULL)
         return id;
-    return jr_arena_printf(&session->arena, "%s-%s",
-                           session->resolution.job.name, session->slurm.job);
+    return jr_arena_printf(&session->arena, "%s-%s", session->resolution.job.name,
+                           session->slurm.job);
 }
 
-/* run.json as it is now. NULL: there is none, for the start before was killed
- * first. */
+/* run.json as it is now. NULL: there is none, for the start before was killed first. */
 static json_t *read_run(const struct jr_session *session)
 {
     return jr_record_folder_json(session->dir.fd, "run.json", NULL);
 }
 
 /* Whether the record is of an earlier start of this job. */
-static int check_job(const struct jr_session *session, const json_t *run,
-                     struct jr_error *err)
+static int check_job(const struct jr_session *session, const json_t *run, struct jr_error *err)
 {
     const json_t *job = json_object_get(run, "job");
     const char *id = jr_json_get_str(job, "id");
     if (run == NULL)
         return 0;
     if (id == NULL || strcmp(id, session->slurm.job) != 0)
-        return jr_error_set(
-            err, JR_STATUS_LAUNCH,
-            "the run '%s' in %s is %s%.32s, and this is job %s, which may only "
-            "continue its own: give another --run-id",
-            session->dir.id, session->resolution.job.log_dir,
-            id == NULL ? "no job's" : "that of job ", id == NULL ? "" : id,
-            session->slurm.job);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the run '%s' in %s is %s%.32s, and this is job %s, which may only "
+                            "continue its own: give another --run-id",
+                            session->dir.id, session->resolution.job.log_dir,
+                            id == NULL ? "no job's" : "that of job ", id == NULL ? "" : id,
+                            session->slurm.job);
     if (jr_json_get_u32(job, "restarts") >= session->slurm.restarts)
-        return jr_error_set(
-            err, JR_STATUS_LAUNCH,
-            "the run '%s' in %s is already that of this start of job %s: give "
-            "each jobrun of the job a --run-id of its own",
-            session->dir.id, session->resolution.job.log_dir,
-            session->slurm.job);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the run '%s' in %s is already that of this start of job %s: give "
+                            "each jobrun of the job a --run-id of its own",
+                            session->dir.id, session->resolution.job.log_dir, session->slurm.job);
     return 0;
 }
 
-/* By this machine's clock, which may have begun later than the attempt: only
- * differences of these times are ever used. */
+/* By this machine's clock, which may have begun later than the attempt: only differences of these
+ * times are ever used. */
 static void place_in_time(struct jr_attempt *attempt, uint64_t lasted_ns)
 {
     uint64_t ago_ns = jr_clock_wall_ns() - attempt->started_wall_ns;
@@ -77,8 +72,7 @@ static void place_in_time(struct jr_attempt *attempt, uint64_t lasted_ns)
     attempt->ended_ns = attempt->started_ns + lasted_ns;
 }
 
-static int recall_earlier(struct jr_session *session,
-                          const struct jr_loaded_run *loaded)
+static int recall_earlier(struct jr_session *session, const struct jr_loaded_run *loaded)
 {
     int failed = 0;
     for (size_t i = 0; i < loaded->report.earlier_count && failed == 0; i++) {
@@ -90,21 +84,17 @@ static int recall_earlier(struct jr_session *session,
 }
 
 /* The attempt that the results are about. */
-static int recall_last(struct jr_session *session,
-                       const struct jr_loaded_run *loaded)
+static int recall_last(struct jr_session *session, const struct jr_loaded_run *loaded)
 {
     const struct jr_judgement *report = &loaded->report;
     const struct jr_outcome *outcome = &loaded->outcome;
-    const json_t *step =
-        json_object_get(json_object_get(loaded->json, "progress"), "best");
+    const json_t *step = json_object_get(json_object_get(loaded->json, "progress"), "best");
     struct jr_buf cause JR_BUF_CLEANUP = JR_BUF_INIT;
-    const char *why =
-        jr_json_get_str(json_object_get(loaded->json, "root_cause"), "message");
+    const char *why = jr_json_get_str(json_object_get(loaded->json, "root_cause"), "message");
     if (report->requeue.cause != JR_REQUEUE_NONE)
         jr_words_yield(&cause, report->requeue.cause, outcome);
     else
-        jr_buf_str(&cause,
-                   why != NULL ? why : jr_run_status_word(report->status));
+        jr_buf_str(&cause, why != NULL ? why : jr_run_status_word(report->status));
     struct jr_attempt attempt = {
         .number = loaded->plan.attempt,
         .status = report->status,
@@ -147,21 +137,20 @@ static bool load_last_results(struct jr_session *session, uint32_t attempt,
 {
     const char *log_dir = session->resolution.job.log_dir;
     char name[64];
-    if (jr_loaded_run_load(ret, session->dir.fd, "results.json", log_dir,
-                           session->dir.id, NULL) == 0)
+    if (jr_loaded_run_load(ret, session->dir.fd, "results.json", log_dir, session->dir.id, NULL) ==
+        0)
         return true;
     for (uint32_t i = attempt; i-- > 0;) {
         (void)snprintf(name, sizeof name, "attempt_%u/results.json", i);
         if (jr_access(session->dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-            return jr_loaded_run_load(ret, session->dir.fd, name, log_dir,
-                                      session->dir.id, NULL) == 0;
+            return jr_loaded_run_load(ret, session->dir.fd, name, log_dir, session->dir.id, NULL) ==
+                   0;
     }
     return false;
 }
 
 /* What is known of the attempts so far; *ret_next is the next one's number. */
-static int recall_history(struct jr_session *session, const json_t *run,
-                          uint32_t *ret_next)
+static int recall_history(struct jr_session *session, const json_t *run, uint32_t *ret_next)
 {
     struct jr_loaded_run loaded;
     uint32_t attempt = jr_json_get_u32(run, "attempt");
@@ -183,8 +172,8 @@ static int recall_history(struct jr_session *session, const json_t *run,
     return failed;
 }
 
-/* Whether somebody else has taken up the run, with this attempt or a later one;
- * a while is given to say so. */
+/* Whether somebody else has taken up the run, with this attempt or a later one; a while is given to
+ * say so. */
 static bool is_taken_up(struct jr_session *session, uint32_t attempt)
 {
     const struct timespec pause = {.tv_nsec = CLAIM_PAUSE_MS * 1000000};
@@ -200,8 +189,7 @@ static bool is_taken_up(struct jr_session *session, uint32_t attempt)
 }
 
 /* Make the folder of the next attempt, which nobody else makes. */
-static int claim_attempt(struct jr_session *session, uint32_t next,
-                         struct jr_error *err)
+static int claim_attempt(struct jr_session *session, uint32_t next, struct jr_error *err)
 {
     for (int i = 0; i < MOST_CLAIMS; i++, next++) {
         int failed = jr_attempt_folder_claim(&session->dir, next, err);
@@ -231,8 +219,7 @@ static void move_results(const struct jr_session *session)
         return;
     (void)snprintf(name, sizeof name, "attempt_%u/results.json",
                    history->items[history->count - 1].number);
-    if (renameat(session->dir.fd, "results.json", session->dir.fd, name) != 0 &&
-        errno != ENOENT)
+    if (renameat(session->dir.fd, "results.json", session->dir.fd, name) != 0 && errno != ENOENT)
         (void)unlinkat(session->dir.fd, "results.json", 0);
 }
 
@@ -275,14 +262,12 @@ int jr_continuation_open(struct jr_session *session, struct jr_error *err)
     if (id == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (session->slurm.restarts > 0)
-        found = jr_run_folder_continue(&session->dir, job->log_dir, id,
-                                       job->policy->log_mode, err);
+        found = jr_run_folder_continue(&session->dir, job->log_dir, id, job->policy->log_mode, err);
     if (found < 0)
         return -1;
     if (found == 0)
         return take_up(session, err);
-    return jr_run_folder_create(&session->dir, job->log_dir, id, true,
-                                job->policy->log_mode, err);
+    return jr_run_folder_create(&session->dir, job->log_dir, id, true, job->policy->log_mode, err);
 }
 
 bool jr_continuation_keeps_code(struct jr_session *session)
@@ -293,8 +278,8 @@ bool jr_continuation_keeps_code(struct jr_session *session)
     if (!session->dir.kept || copy == NULL || lstat(copy, &st) != 0)
         return false;
     if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-        jr_record_code_read(&code, &session->arena, session->earlier) &&
-        code.frozen && code.tree != NULL) {
+        jr_record_code_read(&code, &session->arena, session->earlier) && code.frozen &&
+        code.tree != NULL) {
         session->record.code = code;
         return true;
     }
@@ -308,14 +293,11 @@ void jr_continuation_note(const struct jr_session *session)
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *before = jr_json_get_str(session->earlier, "fingerprint");
     jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events,
-                  &(struct jr_event){.name = JR_EVENT_RESTART,
-                                     .attempt = session->attempt,
-                                     .master_port = session->plan.master_port});
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RESTART,
+                                              .attempt = session->attempt,
+                                              .master_port = session->plan.master_port});
     jr_events_close(&events);
-    jr_buf_printf(&line,
-                  "job %s was started again: the run %s goes on with "
-                  "attempt %u",
+    jr_buf_printf(&line, "job %s was started again: the run %s goes on with attempt %u",
                   session->slurm.name, session->dir.id, session->attempt);
     if (before != NULL && session->plan.fingerprint != NULL &&
         strcmp(before, session->plan.fingerprint) != 0)

@@ -17,12 +17,10 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-void jr_session_wait_open(struct jr_session_wait *wait,
-                          const struct jr_session *session)
+void jr_session_wait_open(struct jr_session_wait *wait, const struct jr_session *session)
 {
     uint64_t now = jr_clock_ns(), ms = session->options.wait_ms;
-    *wait = (struct jr_session_wait){.devices = JR_DEVICE_WAIT_INIT,
-                                     .until_ns = UINT64_MAX};
+    *wait = (struct jr_session_wait){.devices = JR_DEVICE_WAIT_INIT, .until_ns = UINT64_MAX};
     if (ms > 0 && ms < (UINT64_MAX - now) / NS_PER_MS)
         wait->until_ns = now + ms * NS_PER_MS;
 }
@@ -34,14 +32,12 @@ void jr_session_wait_close(struct jr_session_wait *wait)
 }
 
 /* What is lacking, as the refusal says it. */
-static void note_waiting_for_devices(const struct jr_session *session,
-                                     size_t first)
+static void note_waiting_for_devices(const struct jr_session *session, size_t first)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     const struct jr_diags *diags = &session->diags;
     size_t i = first;
-    while (i < diags->count &&
-           !jr_diag_is(&diags->items[i], JR_CODE_DEVICES_HELD))
+    while (i < diags->count && !jr_diag_is(&diags->items[i], JR_CODE_DEVICES_HELD))
         i++;
     jr_buf_str(&line, "waiting for devices");
     if (session->options.wait_ms > 0) {
@@ -65,13 +61,10 @@ int jr_session_sleep_in_queue(struct jr_device_queue *queue,
     jr_signals_make(&signals, policy, &ignored);
     jr_signals_set(&signals, &taken);
     JR_CLOSE int fd = signalfd(-1, &taken, SFD_CLOEXEC);
-    struct pollfd fds[] = {{.fd = queue->epoll_fd, .events = POLLIN},
-                           {.fd = fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = queue->epoll_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     while (!jr_device_queue_is_ready(queue, request)) {
         int ready = poll(fds, 2, jr_clock_poll_ms(until_ns));
-        int sig = ready > 0 && fds[1].revents != 0
-                      ? jr_signals_await(&signals, jr_clock_ns())
-                      : 0;
+        int sig = ready > 0 && fds[1].revents != 0 ? jr_signals_await(&signals, jr_clock_ns()) : 0;
         if (sig != 0)
             return sig;
         if (jr_clock_ns() >= until_ns)
@@ -80,8 +73,7 @@ int jr_session_sleep_in_queue(struct jr_device_queue *queue,
     return 0;
 }
 
-static enum jr_status refuse_stopped_wait(struct jr_session *session,
-                                          size_t first, int sig,
+static enum jr_status refuse_stopped_wait(struct jr_session *session, size_t first, int sig,
                                           struct jr_error *err)
 {
     char name[JR_SIGNAL_NAME];
@@ -92,14 +84,12 @@ static enum jr_status refuse_stopped_wait(struct jr_session *session,
     return (enum jr_status)(128 + sig);
 }
 
-/* With a place for other devices, if those that come into question are not what
- * they were. */
+/* With a place for other devices, if those that come into question are not what they were. */
 static int join_queue(struct jr_session_wait *wait, struct jr_error *err)
 {
     struct jr_device_wait *devices = &wait->devices;
     const struct jr_device_request *request = &devices->request;
-    if (devices->queue.ticket != 0 &&
-        devices->queue.places_count == request->count)
+    if (devices->queue.ticket != 0 && devices->queue.places_count == request->count)
         return 0;
     jr_device_queue_leave(&devices->queue);
     if (jr_device_queue_join(&devices->queue, request) == 0)
@@ -114,12 +104,10 @@ static int read_facts_again(struct jr_session *session, struct jr_error *err)
         return 0;
     session->host = (struct jr_host){0};
     session->custom = false;
-    return jr_host_probe(&session->host, &session->arena, "",
-                         session->options.envp, err);
+    return jr_host_probe(&session->host, &session->arena, "", session->options.envp, err);
 }
 
-enum jr_status jr_session_await_devices(struct jr_session *session,
-                                        struct jr_session_wait *wait,
+enum jr_status jr_session_await_devices(struct jr_session *session, struct jr_session_wait *wait,
                                         size_t first, struct jr_error *err)
 {
     struct jr_error why = {0};
@@ -131,14 +119,12 @@ enum jr_status jr_session_await_devices(struct jr_session *session,
     if (!wait->told)
         note_waiting_for_devices(session, first);
     wait->told = true;
-    int sig = jr_session_sleep_in_queue(
-        &wait->devices.queue, &wait->devices.request,
-        &jr_spec_get(session->file)->policy, wait->until_ns);
+    int sig = jr_session_sleep_in_queue(&wait->devices.queue, &wait->devices.request,
+                                        &jr_spec_get(session->file)->policy, wait->until_ns);
     if (sig < 0)
         return JR_STATUS_UNRESOLVED;
     if (sig > 0)
         return refuse_stopped_wait(session, first, sig, err);
     jr_diags_drop_from(&session->diags, first);
-    return read_facts_again(session, err) == 0 ? JR_STATUS_OK
-                                               : JR_STATUS_LAUNCH;
+    return read_facts_again(session, err) == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
 }

@@ -34,11 +34,10 @@ struct submissions {
 };
 
 /* Say of a folder what is to be done with it by hand. */
-static void leave_alone(struct submissions *look, const char *name,
-                        const char *why)
+static void leave_alone(struct submissions *look, const char *name, const char *why)
 {
-    const char *path = jr_arena_printf(&look->arena, "%s/%s/%s", look->log_dir,
-                                       JR_SUBMITTED_DIR, name);
+    const char *path =
+        jr_arena_printf(&look->arena, "%s/%s/%s", look->log_dir, JR_SUBMITTED_DIR, name);
     look->pruned->unfinished++;
     jr_buf_printf(look->bad,
                   "jobrun: " JR_SUBMITTED_DIR "/%s was left alone: %s; if its "
@@ -57,8 +56,7 @@ static bool is_job_over(struct submissions *look, const char *name, char *job)
         return false;
     case JR_QUEUE_SILENT: {
         const char *why =
-            jr_arena_printf(&look->arena, "squeue, asked for job %s, %s", job,
-                            look->queue.silent);
+            jr_arena_printf(&look->arena, "squeue, asked for job %s, %s", job, look->queue.silent);
         leave_alone(look, name, why == NULL ? "out of memory" : why);
         return false;
     }
@@ -73,13 +71,10 @@ static bool is_job_over(struct submissions *look, const char *name, char *job)
 
 static void remove_submission(struct submissions *look, const char *name)
 {
-    if (!look->options->dry &&
-        jr_prune_folder(look->pruned, look->dir_fd, name) != 0) {
+    if (!look->options->dry && jr_prune_folder(look->pruned, look->dir_fd, name) != 0) {
         look->pruned->failed++;
-        jr_buf_printf(look->bad,
-                      "jobrun: " JR_SUBMITTED_DIR
-                      "/%s could not be removed: %s\n",
-                      name, strerror(errno));
+        jr_buf_printf(look->bad, "jobrun: " JR_SUBMITTED_DIR "/%s could not be removed: %s\n", name,
+                      strerror(errno));
         return;
     }
     look->pruned->removed++;
@@ -90,10 +85,8 @@ static void remove_submission(struct submissions *look, const char *name)
 static void list_submission(struct submissions *look, const char *name)
 {
     struct stat st;
-    JR_CLOSE int fd = openat(look->dir_fd, name,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
-        (st.st_mode & S_IWOTH) != 0)
+    JR_CLOSE int fd = openat(look->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid() || (st.st_mode & S_IWOTH) != 0)
         return;
     json_t *run = jr_record_folder_json(fd, "run.json", NULL);
     const char *job = jr_json_get_str(run, "job");
@@ -102,8 +95,7 @@ static void list_submission(struct submissions *look, const char *name)
         if (age * 1e3 < (double)look->options->older_ms) {
             look->pruned->kept++;
         } else {
-            jr_strv_push(&look->names, &look->arena,
-                         jr_arena_strdup(&look->arena, name));
+            jr_strv_push(&look->names, &look->arena, jr_arena_strdup(&look->arena, name));
             jr_strv_push(&look->jobs, &look->arena,
                          jr_arena_strdup(&look->arena, job == NULL ? "" : job));
         }
@@ -111,8 +103,8 @@ static void list_submission(struct submissions *look, const char *name)
     json_decref(run);
 }
 
-/* All folders are listed before Slurm is asked for the first: a job that is
- * submitted meanwhile is in neither list, or in both. */
+/* All folders are listed before Slurm is asked for the first: a job that is submitted meanwhile is
+ * in neither list, or in both. */
 static void prune_listed(struct submissions *look)
 {
     DIR *dir = fdopendir(look->dir_fd);
@@ -128,9 +120,8 @@ static void prune_listed(struct submissions *look)
     (void)closedir(dir);
 }
 
-void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out,
-                          struct jr_buf *bad, const char *log_dir,
-                          const struct jr_prune_options *options,
+void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *bad,
+                          const char *log_dir, const struct jr_prune_options *options,
                           char *const *envp)
 {
     struct submissions look = {
@@ -144,8 +135,7 @@ void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out,
     *ret = (struct jr_pruned){0};
     jr_slurm_queue_init(&look.queue, envp);
     JR_CLOSE int log = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    look.dir_fd = openat(log, JR_SUBMITTED_DIR,
-                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    look.dir_fd = openat(log, JR_SUBMITTED_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (look.dir_fd >= 0)
         prune_listed(&look);
     jr_slurm_queue_release(&look.queue);

@@ -13,9 +13,8 @@
  * type. `out` gets a line for each folder that is removed or would be; `ret`
  * counts what is left alone, and those of waiting and running jobs, as
  * unfinished. */
-void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out,
-                          struct jr_buf *bad, const char *log_dir,
-                          const struct jr_prune_options *options,
+void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *bad,
+                          const char *log_dir, const struct jr_prune_options *options,
                           char *const *envp);
 
 #endif

@@ -30,38 +30,32 @@ static int await_tar(pid_t pid, const char *what, struct jr_error *err)
         continue;
     if (status == 0)
         return 0;
-    return jr_error_set(
-        err, JR_STATUS_LAUNCH,
-        "tar could not %s the code of the run (it %s %d)", what,
-        WIFEXITED(status) ? "ended with exit code" : "was killed by signal",
-        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    return jr_error_set(err, JR_STATUS_LAUNCH, "tar could not %s the code of the run (it %s %d)",
+                        what, WIFEXITED(status) ? "ended with exit code" : "was killed by signal",
+                        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
-static pid_t start_tar(const struct jr_session *session, char **argv,
-                       const int fds[3], struct jr_error *err)
+static pid_t start_tar(const struct jr_session *session, char **argv, const int fds[3],
+                       struct jr_error *err)
 {
-    const struct jr_subprocess tar = {.argv = argv,
-                                      .envp = session->options.envp,
-                                      .fds = fds,
-                                      .session = true};
+    const struct jr_subprocess tar = {
+        .argv = argv, .envp = session->options.envp, .fds = fds, .session = true};
     pid_t pid = jr_subprocess_start(&tar);
     if (pid < 0)
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
-                           "tar, by which code goes to other hosts");
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "tar, by which code goes to other hosts");
     return pid;
 }
 
-/* A file without a name that has all of a folder, with times as exact as they
- * are: by them a file is known to be the one that was frozen. */
-static int pack_folder(int *ret_fd, struct jr_session *session,
-                       const char *folder, struct jr_error *err)
+/* A file without a name that has all of a folder, with times as exact as they are: by them a file
+ * is known to be the one that was frozen. */
+static int pack_folder(int *ret_fd, struct jr_session *session, const char *folder,
+                       struct jr_error *err)
 {
-    char pack[] = "tar", exact[] = "--format=posix", to[] = "-cf", out[] = "-",
-         in[] = "-C", all[] = ".";
+    char pack[] = "tar", exact[] = "--format=posix", to[] = "-cf", out[] = "-", in[] = "-C",
+         all[] = ".";
     char *from = jr_arena_strdup(&session->arena, folder);
     char *argv[] = {pack, exact, to, out, in, from, all, NULL};
-    JR_CLOSE int fd = openat(session->dir.fd, ARCHIVE,
-                             O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    JR_CLOSE int fd = openat(session->dir.fd, ARCHIVE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (from == NULL || fd < 0 || unlinkat(session->dir.fd, ARCHIVE, 0) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's " ARCHIVE);
     const int fds[3] = {-1, fd, STDERR_FILENO};
@@ -73,8 +67,8 @@ static int pack_folder(int *ret_fd, struct jr_session *session,
 }
 
 /* Of all cells of a sweep: with the record of the code, and as it is now. */
-static int open_cells_code(struct jr_session *first,
-                           struct jr_code_archive *ret, struct jr_error *err)
+static int open_cells_code(struct jr_session *first, struct jr_code_archive *ret,
+                           struct jr_error *err)
 {
     const struct jr_frozen *frozen = &first->frozen;
     const char *folder;
@@ -88,8 +82,7 @@ static int open_cells_code(struct jr_session *first,
     return failed;
 }
 
-int jr_far_code_open(void *data, struct jr_code_archive *ret,
-                     struct jr_error *err)
+int jr_far_code_open(void *data, struct jr_code_archive *ret, struct jr_error *err)
 {
     struct jr_session *session = data;
     const struct jr_frozen *frozen = &session->frozen;
@@ -97,8 +90,7 @@ int jr_far_code_open(void *data, struct jr_code_archive *ret,
     if (session->first_cell != NULL)
         return open_cells_code(session->first_cell, ret, err);
     if (frozen->copy == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "there is no copy of the code here");
+        return jr_error_set(err, JR_STATUS_LAUNCH, "there is no copy of the code here");
     if (pack_folder(&fd, session, frozen->copy, err) != 0)
         return -1;
     *ret = (struct jr_code_archive){fd, frozen->top, frozen->name};
@@ -108,25 +100,23 @@ int jr_far_code_open(void *data, struct jr_code_archive *ret,
 bool jr_far_code_lacks(const struct jr_session *session)
 {
     const struct jr_policy *policy = session->resolution.job.policy;
-    return session->apart && policy->code.mode == JR_CODE_MODE_FREEZE &&
-           session->code_top == NULL;
+    return session->apart && policy->code.mode == JR_CODE_MODE_FREEZE && session->code_top == NULL;
 }
 
-/* Of an agent before this one: ranks may have changed it since. Where there is
- * one aside for this attempt, no rank has had the other. */
+/* Of an agent before this one: ranks may have changed it since. Where there is one aside for this
+ * attempt, no rank has had the other. */
 static void set_older_code_aside(const struct jr_session *session)
 {
     char name[40];
     struct jr_pruned pruned = {0};
-    (void)snprintf(name, sizeof name, JR_CODE_DIR ".before_%u",
-                   session->attempt);
+    (void)snprintf(name, sizeof name, JR_CODE_DIR ".before_%u", session->attempt);
     if (renameat(session->dir.fd, JR_CODE_DIR, session->dir.fd, name) != 0)
         (void)jr_prune_folder(&pruned, session->dir.fd, JR_CODE_DIR);
 }
 
 /* In a folder that is there. */
-static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,
-                           const char *folder, struct jr_error *err)
+static int begin_unpacking(struct jr_session *session, struct jr_far_code *code, const char *folder,
+                           struct jr_error *err)
 {
     char unpack[] = "tar", from[] = "-xpf", in[] = "-", to[] = "-C";
     char *copy = jr_arena_strdup(&session->arena, folder);
@@ -142,17 +132,15 @@ static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,
     return pid < 0 ? -1 : 0;
 }
 
-static int make_copy(struct jr_session *session, struct jr_far_code *code,
-                     struct jr_error *err)
+static int make_copy(struct jr_session *session, struct jr_far_code *code, struct jr_error *err)
 {
     const struct jr_run_folder *dir = &session->dir;
-    const char *copy =
-        jr_arena_printf(&session->arena, "%s/%s/" JR_CODE_DIR,
-                        session->resolution.job.log_dir, dir->path);
+    const char *copy = jr_arena_printf(&session->arena, "%s/%s/" JR_CODE_DIR,
+                                       session->resolution.job.log_dir, dir->path);
     set_older_code_aside(session);
     if (copy == NULL || mkdirat(dir->fd, JR_CODE_DIR, dir->dir_mode) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s/%s",
-                            dir->path, JR_CODE_DIR);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s/%s", dir->path,
+                            JR_CODE_DIR);
     return begin_unpacking(session, code, copy, err);
 }
 
@@ -166,8 +154,7 @@ static int end_unpacking(struct jr_far_code *code, struct jr_error *err)
 }
 
 /* What it does not take, its exit code says. */
-static int unpack_bytes(struct jr_far_code *code, const char *text,
-                        struct jr_error *err)
+static int unpack_bytes(struct jr_far_code *code, const char *text, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
     if (text == NULL || code->pid == 0)
@@ -175,14 +162,11 @@ static int unpack_bytes(struct jr_far_code *code, const char *text,
     if (!jr_base64_take(&bytes, text, strlen(text)) || bytes.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "the code of the run did not come as it was sent");
-    return jr_io_write_all(code->fd, bytes.data, bytes.len) == 0
-               ? 0
-               : end_unpacking(code, err);
+    return jr_io_write_all(code->fd, bytes.data, bytes.len) == 0 ? 0 : end_unpacking(code, err);
 }
 
 /* The bytes of a message, and with the last one the end. */
-static int take_code_bytes(struct jr_far_code *code,
-                           const struct jr_message *message,
+static int take_code_bytes(struct jr_far_code *code, const struct jr_message *message,
                            struct jr_error *err)
 {
     code->begun = true;
@@ -203,13 +187,11 @@ int jr_far_code_take(struct jr_session *session, struct jr_far_code *code,
     session->code_name = jr_arena_strdup(&session->arena, message->name);
     return session->code_top != NULL && session->code_name != NULL
                ? 0
-               : jr_error_set(err, JR_STATUS_LAUNCH,
-                              "the controller did not say whose code it is");
+               : jr_error_set(err, JR_STATUS_LAUNCH, "the controller did not say whose code it is");
 }
 
-int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code,
-                           const char *folder, const struct jr_message *message,
-                           struct jr_error *err)
+int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code, const char *folder,
+                           const struct jr_message *message, struct jr_error *err)
 {
     if (!code->begun && mkdir(folder, S_IRWXU) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);

@@ -26,21 +26,19 @@ struct jr_far_code {
 
 /* Of the controller: make the archive, a file without a name. -1 with `err`.
  * `data` is the session, of a run or of a sweep. */
-int jr_far_code_open(void *data, struct jr_code_archive *ret,
-                     struct jr_error *err);
+int jr_far_code_open(void *data, struct jr_code_archive *ret, struct jr_error *err);
 
 /* Of an agent: whether the job's code is not here. */
 bool jr_far_code_lacks(const struct jr_session *session);
 
-/* Take bytes of the archive (protocol.h: code). Behind the last, the session
- * has its code. -1 with `err`. */
+/* Take bytes of the archive (protocol.h: code). Behind the last, the session has its code. -1 with
+ * `err`. */
 int jr_far_code_take(struct jr_session *session, struct jr_far_code *code,
                      const struct jr_message *message, struct jr_error *err);
 
 /* The same of the code of cells, into the folder, which is made. */
-int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code,
-                           const char *folder, const struct jr_message *message,
-                           struct jr_error *err);
+int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code, const char *folder,
+                           const struct jr_message *message, struct jr_error *err);
 
 /* End what unpacks it. */
 void jr_far_code_close(struct jr_far_code *code);

@@ -47,12 +47,11 @@ static bool take_rest_fields(struct fetching *fetching, const json_t *rest)
     const char *host = jr_json_get_str(rest, "host");
     const char *path = jr_json_get_str(rest, "path");
     size_t count = json_array_size(options);
-    fetching->ssh =
-        (struct jr_ssh){.options = jr_arena_array(arena, count, sizeof(char *)),
-                        .options_count = (uint32_t)count};
+    fetching->ssh = (struct jr_ssh){.options = jr_arena_array(arena, count, sizeof(char *)),
+                                    .options_count = (uint32_t)count};
     for (size_t i = 0; i < count && fetching->ssh.options != NULL; i++)
-        fetching->ssh.options[i] = jr_arena_strdup(
-            arena, json_string_value(json_array_get(options, i)));
+        fetching->ssh.options[i] =
+            jr_arena_strdup(arena, json_string_value(json_array_get(options, i)));
     fetching->host = jr_arena_strdup(arena, host);
     fetching->path = jr_arena_strdup(arena, path);
     fetching->cut = jr_json_get_int(rest, "cut");
@@ -82,11 +81,9 @@ static int copy_by_ssh(struct fetching *fetching, int fd)
     jr_shell_quote(&command, fetching->path);
     const struct jr_ssh_start start = {
         .ssh = &fetching->ssh, .host = fetching->host, .command = command.data};
-    char **words =
-        command.failed ? NULL : jr_ssh_words(&fetching->arena, &start);
+    char **words = command.failed ? NULL : jr_ssh_words(&fetching->arena, &start);
     const int fds[3] = {-1, fd, STDERR_FILENO};
-    const struct jr_subprocess ssh = {
-        .argv = words, .envp = fetching->wanted->envp, .fds = fds};
+    const struct jr_subprocess ssh = {.argv = words, .envp = fetching->wanted->envp, .fds = fds};
     pid_t pid = words == NULL ? -1 : jr_subprocess_start(&ssh);
     int status = -1;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -107,8 +104,7 @@ static size_t count_same(int here, off_t at, int whole, off_t from)
     return same;
 }
 
-/* Where the second line of what is here begins: the first is our own. -1: there
- * is none. */
+/* Where the second line of what is here begins: the first is our own. -1: there is none. */
 static off_t find_second_line(int here)
 {
     char line[512];
@@ -117,8 +113,8 @@ static off_t find_second_line(int here)
     return end == NULL ? -1 : (off_t)(end - line) + 1;
 }
 
-/* Whether what is here is what stands there behind the cut: a run of the same
- * name may have another log there by now. */
+/* Whether what is here is what stands there behind the cut: a run of the same name may have another
+ * log there by now. */
 static bool is_same_log(const struct fetching *fetching, int whole)
 {
     struct stat st;
@@ -139,8 +135,7 @@ static int take_place(const struct fetching *fetching)
     JR_CLOSE int fd = jr_open_above(fetching->run_fd, fetching->log, &log);
     const char *part = strrchr(fetching->part, '/') + 1;
     const char *rest = strrchr(fetching->rest, '/') + 1;
-    return fd >= 0 && renameat(fd, part, fd, log) == 0 ? unlinkat(fd, rest, 0)
-                                                       : -1;
+    return fd >= 0 && renameat(fd, part, fd, log) == 0 ? unlinkat(fd, rest, 0) : -1;
 }
 
 static void drop_part(const struct fetching *fetching)
@@ -155,11 +150,10 @@ static void note_missing(const struct fetching *fetching, bool other)
 {
     const struct jr_fetch_logs *wanted = fetching->wanted;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    jr_buf_printf(&line, "the begin of %s/%s could not be fetched from ",
-                  wanted->id, fetching->log);
+    jr_buf_printf(&line, "the begin of %s/%s could not be fetched from ", wanted->id,
+                  fetching->log);
     jr_buf_safe(&line, fetching->host);
-    jr_buf_str(&line,
-               other ? ", where another log is by now " : ", where it is ");
+    jr_buf_str(&line, other ? ", where another log is by now " : ", where it is ");
     jr_buf_safe(&line, fetching->path);
     jr_buf_str(&line, "; its end follows");
     if (!line.failed)
@@ -168,9 +162,8 @@ static void note_missing(const struct fetching *fetching, bool other)
 
 static void fetch_whole_log(struct fetching *fetching)
 {
-    JR_CLOSE int fd =
-        jr_open_beneath(fetching->run_fd, fetching->part,
-                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, fetching->mode);
+    JR_CLOSE int fd = jr_open_beneath(fetching->run_fd, fetching->part,
+                                      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, fetching->mode);
     bool copied = fd >= 0 && copy_by_ssh(fetching, fd) == 0;
     bool other = copied && !is_same_log(fetching, fd);
     if (copied && !other && take_place(fetching) == 0)
@@ -181,8 +174,7 @@ static void fetch_whole_log(struct fetching *fetching)
 }
 
 /* A log without a slash is in no attempt, and none of ours. */
-static void fetch_log(const struct jr_fetch_logs *wanted, int run_fd,
-                      const char *log)
+static void fetch_log(const struct jr_fetch_logs *wanted, int run_fd, const char *log)
 {
     struct fetching fetching = {
         .wanted = wanted, .arena = JR_ARENA_INIT, .run_fd = run_fd, .log = log};
@@ -199,10 +191,9 @@ static void fetch_log(const struct jr_fetch_logs *wanted, int run_fd,
 void jr_fetch_logs(const struct jr_fetch_logs *wanted)
 {
     struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
-    JR_CLOSE int run_fd =
-        jr_record_folder_open(wanted->log_dir, wanted->id, NULL);
-    if (run_fd < 0 || jr_record_logs_load(&logs, wanted->log_dir, wanted->id,
-                                          wanted->attempt, NULL) != 0)
+    JR_CLOSE int run_fd = jr_record_folder_open(wanted->log_dir, wanted->id, NULL);
+    if (run_fd < 0 ||
+        jr_record_logs_load(&logs, wanted->log_dir, wanted->id, wanted->attempt, NULL) != 0)
         return;
     for (size_t i = 0; i < logs.count; i++) {
         const struct jr_record_log *log = &logs.items[i];

@@ -1,7 +1,7 @@
 /*
- * Logs of which only the end has come back from a host that does not see the
- * run folder (left_files.h): all of a log is fetched from there, by ssh, when
- * somebody wants to read it, and takes its place.
+ * Logs of which only the end has come back from a host that does not see the run folder
+ * (left_files.h): all of a log is fetched from there, by ssh, when somebody wants to read it, and
+ * takes its place.
  */
 #ifndef JR_FETCH_LOGS_H
 #define JR_FETCH_LOGS_H
@@ -21,8 +21,8 @@ struct jr_fetch_logs {
     void *data;
 };
 
-/* Fetch what is not here. A run of another user is left as it is: what says
- * where its logs are is a word for ssh. */
+/* Fetch what is not here. A run of another user is left as it is: what says where its logs are is a
+ * word for ssh. */
 void jr_fetch_logs(const struct jr_fetch_logs *wanted);
 
 #endif

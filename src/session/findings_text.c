@@ -24,15 +24,14 @@ const char *jr_version(void)
     return JR_VERSION;
 }
 
-const struct jr_diag *jr_session_diags(const struct jr_session *session,
-                                       size_t *ret_count)
+const struct jr_diag *jr_session_diags(const struct jr_session *session, size_t *ret_count)
 {
     *ret_count = session->diags.count;
     return session->diags.items;
 }
 
-char *jr_session_diags_text(const struct jr_session *session,
-                            enum jr_diag_format format, bool color)
+char *jr_session_diags_text(const struct jr_session *session, enum jr_diag_format format,
+                            bool color)
 {
     struct jr_buf text = JR_BUF_INIT;
     jr_diags_render(&text, &session->diags, format, color);
@@ -46,12 +45,10 @@ void jr_session_forget(struct jr_session *session)
 
 const struct jr_spec *jr_session_spec(const struct jr_session *session)
 {
-    return session->progress == JR_PROGRESS_OPEN ? NULL
-                                                 : jr_spec_get(session->file);
+    return session->progress == JR_PROGRESS_OPEN ? NULL : jr_spec_get(session->file);
 }
 
-const char *jr_session_value(const struct jr_session *session,
-                             const char *field)
+const char *jr_session_value(const struct jr_session *session, const char *field)
 {
     const struct jr_resolution *resolution = &session->resolution;
     for (size_t i = 0; i < resolution->provenance_count; i++)
@@ -65,8 +62,7 @@ const struct jr_plan *jr_session_plan(const struct jr_session *session)
     return session->progress < JR_PROGRESS_PLANNED ? NULL : &session->plan;
 }
 
-const struct jr_rank_result *jr_session_ranks(const struct jr_session *session,
-                                              size_t *ret_count)
+const struct jr_rank_result *jr_session_ranks(const struct jr_session *session, size_t *ret_count)
 {
     *ret_count = session->ranks == NULL ? 0 : session->report.count;
     return session->ranks;
@@ -88,12 +84,7 @@ const struct jr_outcome *jr_session_outcome(const struct jr_session *session)
 }
 
 /* What texts are of. */
-enum jr_text_stage {
-    JR_TEXT_OF_FACTS,
-    JR_TEXT_OF_RESOLVED,
-    JR_TEXT_OF_PLANNED,
-    JR_TEXT_OF_RUN
-};
+enum jr_text_stage { JR_TEXT_OF_FACTS, JR_TEXT_OF_RESOLVED, JR_TEXT_OF_PLANNED, JR_TEXT_OF_RUN };
 
 static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
 {
@@ -104,70 +95,61 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
     };
     jr_buf_escaped(out, plan->name, strlen(plan->name));
     jr_buf_printf(out, ": %u rank%s on %u node%s", plan->world_size,
-                  plan->world_size == 1 ? "" : "s", plan->nodes,
-                  plan->nodes == 1 ? "" : "s");
+                  plan->world_size == 1 ? "" : "s", plan->nodes, plan->nodes == 1 ? "" : "s");
     const char *separator = " (";
     for (int axis = JR_AXIS_COUNT - 1; axis >= 0; axis--) {
         if (plan->axis_size[axis] == 1)
             continue;
-        jr_buf_printf(out, "%s%s %u", separator, words[axis],
-                      plan->axis_size[axis]);
+        jr_buf_printf(out, "%s%s %u", separator, words[axis], plan->axis_size[axis]);
         separator = " x ";
     }
     jr_buf_str(out, separator[1] == '(' ? "" : ")");
-    jr_buf_printf(out, ", %s, %s:%u", plan->backend, plan->master_addr,
-                  plan->master_port);
+    jr_buf_printf(out, ", %s, %s:%u", plan->backend, plan->master_addr, plan->master_port);
     if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1)
         jr_buf_str(out, ", one MPI world by PMI-1");
     else if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMIX)
         jr_buf_str(out, ", one MPI world by PMIx");
-    if (plan->mpi.library != NULL &&
-        plan->mpi.protocol != JR_MPI_PROTOCOL_NONE) {
+    if (plan->mpi.library != NULL && plan->mpi.protocol != JR_MPI_PROTOCOL_NONE) {
         jr_buf_str(out, " (");
         jr_buf_safe(out, plan->mpi.library);
         jr_buf_char(out, ')');
     }
     if (plan->count < plan->world_size)
-        jr_buf_printf(out, "; here node %u: ranks %u-%u", plan->node_rank,
-                      plan->first, plan->first + plan->count - 1);
+        jr_buf_printf(out, "; here node %u: ranks %u-%u", plan->node_rank, plan->first,
+                      plan->first + plan->count - 1);
     jr_buf_char(out, '\n');
 }
 
-/* The plan as it is printed: a run folder below the current one has its shorter
- * name, which is also where the other verbs look for it. */
+/* The plan as it is printed: a run folder below the current one has its shorter name, which is also
+ * where the other verbs look for it. */
 static struct jr_plan plan_with_relative_paths(const struct jr_session *session)
 {
     struct jr_plan plan = session->plan;
     const char *here = session->record.machine.cwd;
     size_t len = here != NULL ? strlen(here) : 0;
-    if (len > 1 && strncmp(plan.run_dir, here, len) == 0 &&
-        plan.run_dir[len] == '/') {
+    if (len > 1 && strncmp(plan.run_dir, here, len) == 0 && plan.run_dir[len] == '/') {
         plan.run_dir += len + 1;
         plan.own_dir += len + 1;
     }
     return plan;
 }
 
-static void add_report(struct jr_buf *out, const struct jr_session *session,
-                       bool color)
+static void add_report(struct jr_buf *out, const struct jr_session *session, bool color)
 {
-    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT,
-                       step JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT, step JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_plan plan = plan_with_relative_paths(session);
     size_t from = out->len;
     plan.no_spec = session->diags.no_spec;
-    if (jr_misplaced_find(&step, &name, session) && !step.failed &&
-        !name.failed) {
+    if (jr_misplaced_find(&step, &name, session) && !step.failed && !name.failed) {
         plan.misplaced = name.data;
         plan.misplaced_step = step.data;
     }
-    jr_judgement_print(out, &session->report, &plan, &session->outcome,
-                       session->dir.fd, color);
+    jr_judgement_print(out, &session->report, &plan, &session->outcome, session->dir.fd, color);
     jr_redact(out, from, plan.hidden, false);
 }
 
-static void add_plan(struct jr_buf *out, const struct jr_session *session,
-                     enum jr_text what, const struct jr_drain *drain)
+static void add_plan(struct jr_buf *out, const struct jr_session *session, enum jr_text what,
+                     const struct jr_drain *drain)
 {
     if (what == JR_TEXT_HEADLINE)
         add_headline(out, &session->plan);
@@ -177,18 +159,15 @@ static void add_plan(struct jr_buf *out, const struct jr_session *session,
         jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV, drain);
 }
 
-void jr_session_print_results(struct jr_buf *out,
-                              const struct jr_session *session,
+void jr_session_print_results(struct jr_buf *out, const struct jr_session *session,
                               const struct jr_drain *drain)
 {
     struct jr_judgement redacted;
     if (session->plan.hidden == NULL) {
-        jr_judgement_json(out, &session->report, &session->plan,
-                          &session->outcome, drain);
+        jr_judgement_json(out, &session->report, &session->plan, &session->outcome, drain);
         return;
     }
-    if (jr_judgement_redact(&redacted, &session->report,
-                            session->plan.hidden) != 0) {
+    if (jr_judgement_redact(&redacted, &session->report, session->plan.hidden) != 0) {
         out->failed = true;
         return;
     }
@@ -196,8 +175,7 @@ void jr_session_print_results(struct jr_buf *out,
     jr_judgement_release(&redacted);
 }
 
-static void add_session_text(struct jr_buf *out,
-                             const struct jr_session *session,
+static void add_session_text(struct jr_buf *out, const struct jr_session *session,
                              enum jr_text what, const struct jr_drain *drain)
 {
     switch (what) {
@@ -212,8 +190,7 @@ static void add_session_text(struct jr_buf *out,
         break;
     case JR_TEXT_EXPLAIN:
     case JR_TEXT_EXPLAIN_JSON:
-        jr_resolution_explain(out, &session->resolution,
-                              what == JR_TEXT_EXPLAIN_JSON);
+        jr_resolution_explain(out, &session->resolution, what == JR_TEXT_EXPLAIN_JSON);
         break;
     case JR_TEXT_PLAN:
     case JR_TEXT_PLAN_ENV:
@@ -266,15 +243,13 @@ struct taker {
 static int pass_text(void *data, struct jr_buf *text)
 {
     const struct taker *taker = data;
-    int ended =
-        text->len > 0 ? taker->take(taker->data, text->data, text->len) : 0;
+    int ended = text->len > 0 ? taker->take(taker->data, text->data, text->len) : 0;
     jr_buf_clear(text);
     return ended;
 }
 
 int jr_session_tell(const struct jr_session *session, enum jr_text what,
-                    int (*take)(void *data, const char *text, size_t len),
-                    void *data)
+                    int (*take)(void *data, const char *text, size_t len), void *data)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct taker taker = {take, data};

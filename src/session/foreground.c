@@ -22,14 +22,12 @@ const struct jr_host *jr_session_host(const struct jr_session *session)
     return &session->host;
 }
 
-void jr_session_open_console(struct jr_session *session,
-                             const struct jr_session_console *console)
+void jr_session_open_console(struct jr_session *session, const struct jr_session_console *console)
 {
     if (console == NULL || session->replays)
         return;
-    session->replays =
-        jr_replay_open(&session->replay, console->out_fd, console->err_fd,
-                       session->dir.fd, console->color) == 0;
+    session->replays = jr_replay_open(&session->replay, console->out_fd, console->err_fd,
+                                      session->dir.fd, console->color) == 0;
     if (!session->replays)
         jr_replay_close(&session->replay);
 }
@@ -67,15 +65,14 @@ void jr_session_show_rest(struct jr_session *session)
         return;
     jr_signals_ignored(&ignored);
     if (session->controller != NULL &&
-        !jr_controller_show_rest(session->controller, session->plan.policy,
-                                 &ignored, session->outcome.stop_signal != 0)) {
+        !jr_controller_show_rest(session->controller, session->plan.policy, &ignored,
+                                 session->outcome.stop_signal != 0)) {
         replay->cut = true;
         jr_replay_hurry(replay);
     }
     jr_replay_finish(replay, session->plan.policy, &ignored);
     if (replay->cut)
-        jr_session_note(session, "not all of the output was shown: `jobrun "
-                                 "logs` shows the rest");
+        jr_session_note(session, "not all of the output was shown: `jobrun logs` shows the rest");
     replay->cut = false;
 }
 
@@ -103,8 +100,8 @@ const char *jr_session_run_name(const struct jr_session *session)
 int jr_session_create_file(const struct jr_session *session, const char *name)
 {
     /* The start before may have made it. */
-    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC |
-                      (session->dir.kept ? 0 : O_EXCL);
+    const int flags =
+        O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (session->dir.kept ? 0 : O_EXCL);
     return openat(session->dir.fd, name, flags, session->dir.file_mode);
 }
 

@@ -26,16 +26,14 @@ static size_t host_columns(const struct jr_hosts_report *report)
     return widest + GAP;
 }
 
-static void print_host_name(struct jr_buf *out, const char *name,
-                            size_t columns)
+static void print_host_name(struct jr_buf *out, const char *name, size_t columns)
 {
     size_t own = jr_utf8_columns(name, strlen(name));
     jr_buf_safe(out, name);
     jr_buf_fill(out, ' ', own < columns ? columns - own : 1);
 }
 
-/* "clock +2 ms"; or the most that it may be, where that is not known to be
- * another. */
+/* "clock +2 ms"; or the most that it may be, where that is not known to be another. */
 static void print_clock(struct jr_buf *out, const struct jr_host_report *host)
 {
     uint64_t offset_ns = (uint64_t)host->clock_offset_ns;
@@ -51,20 +49,17 @@ static void print_clock(struct jr_buf *out, const struct jr_host_report *host)
     jr_clock_human(out, off_ns);
 }
 
-static void print_reach(struct jr_buf *out,
-                        const struct jr_hosts_report *report,
+static void print_reach(struct jr_buf *out, const struct jr_hosts_report *report,
                         const struct jr_host_report *host)
 {
     if (!host->tried)
         return;
-    jr_buf_str(out,
-               host->reach == JR_REACH_OK ? "reaches " : "does not reach ");
+    jr_buf_str(out, host->reach == JR_REACH_OK ? "reaches " : "does not reach ");
     jr_buf_safe(out, report->meeting);
 }
 
 /* A line for each host that has answered, in order, without its name. */
-static void print_answers(struct jr_buf *out,
-                          const struct jr_hosts_report *report)
+static void print_answers(struct jr_buf *out, const struct jr_hosts_report *report)
 {
     struct jr_buf cells JR_BUF_CLEANUP = JR_BUF_INIT;
     for (uint32_t i = 0; i < report->count; i++) {
@@ -83,8 +78,8 @@ static void print_answers(struct jr_buf *out,
     jr_table_add(out, &cells, GAP);
 }
 
-static void print_fault(struct jr_buf *out, const struct jr_host_fault *fault,
-                        size_t columns, bool first)
+static void print_fault(struct jr_buf *out, const struct jr_host_fault *fault, size_t columns,
+                        bool first)
 {
     if (!first)
         jr_buf_fill(out, ' ', columns);
@@ -97,10 +92,9 @@ static void print_fault(struct jr_buf *out, const struct jr_host_fault *fault,
     jr_buf_char(out, '\n');
 }
 
-/* The line of a host, `*answers` being those that are left of them, and below
- * it its faults. */
-static void print_host(struct jr_buf *out, const struct jr_host_report *host,
-                       const char **answers, size_t columns)
+/* The line of a host, `*answers` being those that are left of them, and below it its faults. */
+static void print_host(struct jr_buf *out, const struct jr_host_report *host, const char **answers,
+                       size_t columns)
 {
     print_host_name(out, host->name, columns);
     if (host->answered) {
@@ -114,8 +108,7 @@ static void print_host(struct jr_buf *out, const struct jr_host_report *host,
         print_fault(out, &host->faults[i], columns, i == 0 && !host->answered);
 }
 
-static void print_difference(struct jr_buf *out,
-                             const struct jr_host_difference *difference,
+static void print_difference(struct jr_buf *out, const struct jr_host_difference *difference,
                              size_t columns)
 {
     print_host_name(out, "differ", columns);
@@ -150,15 +143,14 @@ static void print_sum(struct jr_buf *out, const struct jr_hosts_report *report)
     else if (faulty == 0)
         jr_buf_printf(out, "all %u hosts can take part\n", report->count);
     else
-        jr_buf_printf(out, "%u of %u host%s %s\n", unable > 0 ? unable : faulty,
-                      report->count, report->count == 1 ? "" : "s",
+        jr_buf_printf(out, "%u of %u host%s %s\n", unable > 0 ? unable : faulty, report->count,
+                      report->count == 1 ? "" : "s",
                       unable > 0    ? "cannot take part"
                       : faulty == 1 ? "has a fault"
                                     : "have faults");
 }
 
-void jr_hosts_report_text(struct jr_buf *out,
-                          const struct jr_hosts_report *report)
+void jr_hosts_report_text(struct jr_buf *out, const struct jr_hosts_report *report)
 {
     struct jr_buf answers JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t columns = host_columns(report);
@@ -208,9 +200,7 @@ static void put_clock(json_t *row, const struct jr_host_report *host)
 static void put_machine(json_t *row, const struct jr_host_report *host)
 {
     put_text(row, "hostname", host->answered ? host->host.hostname : NULL);
-    put_text(row, "devices",
-             host->answered && host->host.devices_count > 0 ? host->devices
-                                                            : NULL);
+    put_text(row, "devices", host->answered && host->host.devices_count > 0 ? host->devices : NULL);
     if (host->answered) {
         jr_json_set_int(row, "cpus", host->host.cpus.usable);
         jr_json_set_int(row, "memory", (json_int_t)host->host.memory);
@@ -254,8 +244,7 @@ static json_t *difference_json(const struct jr_host_difference *difference)
     return row;
 }
 
-void jr_hosts_report_json(struct jr_buf *out,
-                          const struct jr_hosts_report *report)
+void jr_hosts_report_json(struct jr_buf *out, const struct jr_hosts_report *report)
 {
     json_t *root = json_object(), *hosts = json_array();
     json_t *differences = json_array();

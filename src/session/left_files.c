@@ -25,8 +25,8 @@ const char *jr_left_word(enum jr_left_kind kind)
     return words[kind];
 }
 
-void jr_left_path(struct jr_buf *out, const struct jr_plan *plan,
-                  const struct jr_plan_rank *rank, enum jr_left_kind kind)
+void jr_left_path(struct jr_buf *out, const struct jr_plan *plan, const struct jr_plan_rank *rank,
+                  enum jr_left_kind kind)
 {
     const char *path = NULL;
     if (kind == JR_LEFT_RESULT)
@@ -42,8 +42,7 @@ void jr_left_path(struct jr_buf *out, const struct jr_plan *plan,
     if (kind == JR_LEFT_HANG)
         jr_buf_printf(out, "%s/hang.json", rank->dir);
     if (kind == JR_LEFT_SETUP || kind == JR_LEFT_HELPER)
-        jr_buf_printf(out, JR_NODE_DIR "/attempt_%u/%s", rank->node_rank,
-                      plan->attempt,
+        jr_buf_printf(out, JR_NODE_DIR "/attempt_%u/%s", rank->node_rank, plan->attempt,
                       kind == JR_LEFT_SETUP ? JR_SETUP_LOG : JR_HELPER_LOG);
 }
 
@@ -77,9 +76,7 @@ uint64_t jr_left_most(const struct jr_policy *policy, enum jr_left_kind kind)
     case JR_LEFT_STDERR:
         return is_log_whole(policy, kind) ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
     case JR_LEFT_RESULT:
-        return jr_left_is_collected(policy->engine.ssh, "results")
-                   ? JR_LEFT_OTHER_MOST
-                   : 0;
+        return jr_left_is_collected(policy->engine.ssh, "results") ? JR_LEFT_OTHER_MOST : 0;
     default:
         return JR_LEFT_OTHER_MOST;
     }
@@ -115,14 +112,12 @@ int jr_left_files_begin(struct jr_session *session, struct jr_error *err)
     left->sources = calloc(plan->nodes, sizeof *left->sources);
     left->deliveries = calloc(plan->world_size, sizeof(json_t *));
     left->errors = calloc(plan->world_size, sizeof *left->errors);
-    if (left->sources == NULL || left->deliveries == NULL ||
-        left->errors == NULL)
+    if (left->sources == NULL || left->deliveries == NULL || left->errors == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     left->nodes = plan->nodes;
     left->ranks = plan->world_size;
     for (uint32_t i = 0; i < left->nodes; i++)
-        left->sources[i] =
-            (struct left_source){.session = session, .node = i, .fd = -1};
+        left->sources[i] = (struct left_source){.session = session, .node = i, .fd = -1};
     session->deliveries = left->deliveries;
     return 0;
 }
@@ -164,14 +159,11 @@ static bool read_left_head(struct left_source *source, const json_t *head)
     json_int_t rank = jr_json_get_int(head, "rank");
     const char *word = jr_json_get_str(head, "what");
     unsigned kind = 0;
-    while (word != NULL && kind < JR_LEFT_KIND_COUNT &&
-           strcmp(words[kind], word) != 0)
+    while (word != NULL && kind < JR_LEFT_KIND_COUNT && strcmp(words[kind], word) != 0)
         kind++;
-    if (word == NULL || kind == JR_LEFT_KIND_COUNT || rank < 0 ||
-        rank >= plan->world_size ||
+    if (word == NULL || kind == JR_LEFT_KIND_COUNT || rank < 0 || rank >= plan->world_size ||
         plan->ranks[rank].node_rank != source->node ||
-        (kind == JR_LEFT_DELIVERY &&
-         jr_json_get_int(head, "size") > DELIVERY_MOST))
+        (kind == JR_LEFT_DELIVERY && jr_json_get_int(head, "size") > DELIVERY_MOST))
         return false;
     bool first = jr_json_get_bool(head, "first");
     if (!first && kind != JR_LEFT_DELIVERY &&
@@ -195,8 +187,7 @@ static bool begin_left_record(void *data, const json_t *head)
 }
 
 /* No more than the host was to send. */
-static int write_left_bytes(struct left_source *source, const char *bytes,
-                            size_t len)
+static int write_left_bytes(struct left_source *source, const char *bytes, size_t len)
 {
     errno = EFBIG;
     if (len > source->room || jr_io_write_all(source->fd, bytes, len) != 0)
@@ -224,20 +215,18 @@ static void end_left_record(void *data)
     if (source->kind != JR_LEFT_DELIVERY)
         return;
     json_decref(*delivery);
-    *delivery =
-        text->failed ? NULL : jr_json_parse(text->data, text->len, NULL);
+    *delivery = text->failed ? NULL : jr_json_parse(text->data, text->len, NULL);
     jr_buf_clear(text);
 }
 
-void jr_left_files_take(void *data, uint32_t node, const char *bytes,
-                        size_t len)
+void jr_left_files_take(void *data, uint32_t node, const char *bytes, size_t len)
 {
     const struct jr_session *session = data;
     if (session->left == NULL || node >= session->left->nodes)
         return;
     struct left_source *source = &session->left->sources[node];
-    const struct jr_left_taker taker = {source, begin_left_record,
-                                        take_left_bytes, end_left_record};
+    const struct jr_left_taker taker = {source, begin_left_record, take_left_bytes,
+                                        end_left_record};
     jr_left_stream_take(&source->stream, &taker, bytes, len);
 }
 

@@ -19,8 +19,8 @@ enum { HEAD_MOST = 64 << 10 }; /* bytes of a record's line */
 
 /* The sender's side. */
 
-int jr_left_send_record(const struct jr_left_sender *sender, const json_t *of,
-                        const char *bytes, size_t len)
+int jr_left_send_record(const struct jr_left_sender *sender, const json_t *of, const char *bytes,
+                        size_t len)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     json_t *head = json_copy((json_t *)of);
@@ -36,20 +36,16 @@ int jr_left_send_record(const struct jr_left_sender *sender, const json_t *of,
 }
 
 /* Where the first line begins behind `from`; 0 stays 0. */
-static uint64_t find_line(const struct jr_left_sender *sender, int file,
-                          uint64_t from)
+static uint64_t find_line(const struct jr_left_sender *sender, int file, uint64_t from)
 {
-    ssize_t len = from == 0 ? 0
-                            : pread(file, sender->piece, JR_LEFT_PIECE,
-                                    (off_t)(from - 1));
-    const char *end =
-        len <= 0 ? NULL : memchr(sender->piece, '\n', (size_t)len);
+    ssize_t len = from == 0 ? 0 : pread(file, sender->piece, JR_LEFT_PIECE, (off_t)(from - 1));
+    const char *end = len <= 0 ? NULL : memchr(sender->piece, '\n', (size_t)len);
     return end == NULL ? from : from + (uint64_t)(end - sender->piece);
 }
 
 /* The object of a file's first record. The caller's. */
-static json_t *describe_first(const struct jr_left_sender *sender,
-                              const json_t *of, const char *path, uint64_t cut)
+static json_t *describe_first(const struct jr_left_sender *sender, const json_t *of,
+                              const char *path, uint64_t cut)
 {
     JR_BUF_CLEANUP struct jr_buf own = JR_BUF_INIT;
     json_t *first = json_copy((json_t *)of);
@@ -60,8 +56,8 @@ static json_t *describe_first(const struct jr_left_sender *sender,
     return first;
 }
 
-int jr_left_send_file(const struct jr_left_sender *sender, const json_t *of,
-                      const char *path, uint64_t most)
+int jr_left_send_file(const struct jr_left_sender *sender, const json_t *of, const char *path,
+                      uint64_t most)
 {
     struct stat st;
     JR_CLOSE int file = jr_run_file_open(sender->run_fd, path, NULL);
@@ -73,11 +69,9 @@ int jr_left_send_file(const struct jr_left_sender *sender, const json_t *of,
     const json_t *head = first;
     int failed;
     do {
-        size_t want =
-            end - at < JR_LEFT_PIECE ? (size_t)(end - at) : JR_LEFT_PIECE;
+        size_t want = end - at < JR_LEFT_PIECE ? (size_t)(end - at) : JR_LEFT_PIECE;
         ssize_t len = pread(file, sender->piece, want, (off_t)at);
-        failed = jr_left_send_record(sender, head, sender->piece,
-                                     len > 0 ? (size_t)len : 0);
+        failed = jr_left_send_record(sender, head, sender->piece, len > 0 ? (size_t)len : 0);
         at = len > 0 ? at + (uint64_t)len : end;
         head = of;
     } while (failed == 0 && at < end);
@@ -97,8 +91,7 @@ bool jr_left_is_collected(const struct jr_ssh *ssh, const char *word)
 
 /* The taker's side. */
 
-static void begin_record(struct jr_left_stream *stream,
-                         const struct jr_left_taker *taker)
+static void begin_record(struct jr_left_stream *stream, const struct jr_left_taker *taker)
 {
     json_t *head = jr_json_parse(stream->head.data, stream->head.len, NULL);
     json_int_t size = jr_json_get_int(head, "size");
@@ -111,8 +104,7 @@ static void begin_record(struct jr_left_stream *stream,
 }
 
 /* Bytes of the line that begins a record. Returns how many were taken. */
-static size_t take_record_line(struct jr_left_stream *stream,
-                               const struct jr_left_taker *taker,
+static size_t take_record_line(struct jr_left_stream *stream, const struct jr_left_taker *taker,
                                const char *bytes, size_t len)
 {
     const char *end = memchr(bytes, '\n', len);
@@ -126,8 +118,7 @@ static size_t take_record_line(struct jr_left_stream *stream,
 }
 
 /* Bytes of the record itself. */
-static size_t take_record_bytes(struct jr_left_stream *stream,
-                                const struct jr_left_taker *taker,
+static size_t take_record_bytes(struct jr_left_stream *stream, const struct jr_left_taker *taker,
                                 const char *bytes, size_t len)
 {
     size_t some = len < stream->missing ? len : (size_t)stream->missing;
@@ -138,14 +129,12 @@ static size_t take_record_bytes(struct jr_left_stream *stream,
     return some;
 }
 
-void jr_left_stream_take(struct jr_left_stream *stream,
-                         const struct jr_left_taker *taker, const char *bytes,
-                         size_t len)
+void jr_left_stream_take(struct jr_left_stream *stream, const struct jr_left_taker *taker,
+                         const char *bytes, size_t len)
 {
     while (len > 0 && !stream->torn) {
-        size_t some = stream->missing > 0
-                          ? take_record_bytes(stream, taker, bytes, len)
-                          : take_record_line(stream, taker, bytes, len);
+        size_t some = stream->missing > 0 ? take_record_bytes(stream, taker, bytes, len)
+                                          : take_record_line(stream, taker, bytes, len);
         bytes += some;
         len -= some;
     }
@@ -153,14 +142,14 @@ void jr_left_stream_take(struct jr_left_stream *stream,
 
 /* The files. */
 
-/* The folders on the way to a file. No link is followed: a rank on this machine
- * may have made one. */
+/* The folders on the way to a file. No link is followed: a rank on this machine may have made
+ * one. */
 static void make_left_folders(const struct jr_run_folder *dir, const char *path)
 {
     JR_FREE char *folder = strdup(path);
     const char *name;
-    for (char *slash = folder == NULL ? NULL : strchr(folder, '/');
-         slash != NULL; slash = strchr(slash + 1, '/')) {
+    for (char *slash = folder == NULL ? NULL : strchr(folder, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         JR_CLOSE int fd = jr_open_above(dir->fd, folder, &name);
         if (fd >= 0)
@@ -171,12 +160,10 @@ static void make_left_folders(const struct jr_run_folder *dir, const char *path)
 
 static int make_left_file(const struct jr_run_folder *dir, const char *path)
 {
-    return jr_open_beneath(
-        dir->fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, dir->file_mode);
+    return jr_open_beneath(dir->fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, dir->file_mode);
 }
 
-static void write_left_rest(const struct jr_left_file *file, const char *path,
-                            json_int_t cut)
+static void write_left_rest(const struct jr_left_file *file, const char *path, json_int_t cut)
 {
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT, text = JR_BUF_INIT;
     json_t *rest = json_object(), *options = json_array();
@@ -197,8 +184,7 @@ static void write_left_rest(const struct jr_left_file *file, const char *path,
 }
 
 /* The first line of a log whose beginning stays where it is. */
-static void write_left_note(const struct jr_left_file *file, int fd,
-                            const json_t *head)
+static void write_left_note(const struct jr_left_file *file, int fd, const json_t *head)
 {
     JR_BUF_CLEANUP struct jr_buf note = JR_BUF_INIT;
     const char *path = jr_json_get_str(head, "path");

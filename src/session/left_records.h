@@ -1,7 +1,7 @@
 /*
- * Files that go from a host to the controller of a job: records in one stream,
- * each a line of JSON and then `size` bytes. What a record is about, its keys
- * say to whoever takes it; those of a file besides:
+ * Files that go from a host to the controller of a job: records in one stream, each a line of JSON
+ * and then `size` bytes. What a record is about, its keys say to whoever takes it; those of a file
+ * besides:
  *
  *   "first":true      it is the first of the file; others may follow it
  *   "cut":12345       so many bytes of the file are before it, and not sent
@@ -23,14 +23,13 @@ struct jr_run_folder;
 struct jr_ssh;
 
 #define JR_LEFT_PIECE (64U << 10) /* bytes in a record */
-#define JR_LEFT_LOG_MOST                                                       \
-    (UINT64_C(64) << 10)                         /* of a log, unless all of it \
+#define JR_LEFT_LOG_MOST                                                                           \
+    (UINT64_C(64) << 10)                         /* of a log, unless all of it                     \
                                                     is asked for */
 #define JR_LEFT_OTHER_MOST (UINT64_C(256) << 20) /* of a file that is none */
 #define JR_LEFT_ALL        ((uint64_t)INT64_MAX)
 
-/* What follows the name of a log in that of the file that says where all of it
- * is. */
+/* What follows the name of a log in that of the file that says where all of it is. */
 #define JR_LEFT_REST ".left"
 
 /* Who sends. */
@@ -41,19 +40,16 @@ struct jr_left_sender {
     const char *folder; /* its path, absolute */
 };
 
-/* Send a record with the keys of the object `of`, which is copied. 0, or -1
- * with errno. */
-int jr_left_send_record(const struct jr_left_sender *sender, const json_t *of,
-                        const char *bytes, size_t len);
+/* Send a record with the keys of the object `of`, which is copied. 0, or -1 with errno. */
+int jr_left_send_record(const struct jr_left_sender *sender, const json_t *of, const char *bytes,
+                        size_t len);
 
-/* Send the last `most` bytes of a file, which is below the run folder, from the
- * begin of a line on. Nothing is sent of a file that is not there, or is not
- * regular. The rest is as above. */
-int jr_left_send_file(const struct jr_left_sender *sender, const json_t *of,
-                      const char *path, uint64_t most);
+/* Send the last `most` bytes of a file, which is below the run folder, from the begin of a line on.
+ * Nothing is sent of a file that is not there, or is not regular. The rest is as above. */
+int jr_left_send_file(const struct jr_left_sender *sender, const json_t *of, const char *path,
+                      uint64_t most);
 
-/* Whether `engine.ssh.collect` has the word; NULL: none is stated, and the
- * default holds. */
+/* Whether `engine.ssh.collect` has the word; NULL: none is stated, and the default holds. */
 bool jr_left_is_collected(const struct jr_ssh *ssh, const char *word);
 
 /* Who takes. */
@@ -75,9 +71,8 @@ struct jr_left_stream {
 };
 
 /* Take bytes of the stream, which may end anywhere. */
-void jr_left_stream_take(struct jr_left_stream *stream,
-                         const struct jr_left_taker *taker, const char *bytes,
-                         size_t len);
+void jr_left_stream_take(struct jr_left_stream *stream, const struct jr_left_taker *taker,
+                         const char *bytes, size_t len);
 
 /* A file here, of which a record says that it is the first. */
 struct jr_left_file {
@@ -87,9 +82,9 @@ struct jr_left_file {
     const struct jr_ssh *ssh;        /* how that is reached; NULL: as it is */
 };
 
-/* Make the file and the folders on its way, through no link. One that is cut
- * begins with a line that says so, and with it comes what `jobrun logs` fetches
- * the rest by (fetch_logs.h). The descriptor, or -1 with errno. */
+/* Make the file and the folders on its way, through no link. One that is cut begins with a line
+ * that says so, and with it comes what `jobrun logs` fetches the rest by (fetch_logs.h). The
+ * descriptor, or -1 with errno. */
 int jr_left_file_open(const struct jr_left_file *file, const json_t *head);
 
 #endif

@@ -23,14 +23,12 @@ static const char *device_word(enum jr_device kind)
     return words[kind];
 }
 
-static void make_key(char ret[static JR_DEVICE_KEY_SIZE],
-                     const struct jr_host_device *device)
+static void make_key(char ret[static JR_DEVICE_KEY_SIZE], const struct jr_host_device *device)
 {
     jr_device_key(ret, device, device_word(device->kind), "");
 }
 
-static size_t count_waiting(const struct jr_device_claims *claims,
-                            const char *key)
+static size_t count_waiting(const struct jr_device_claims *claims, const char *key)
 {
     size_t count = 0;
     for (size_t i = 0; i < claims->awaited_count; i++)
@@ -39,16 +37,14 @@ static size_t count_waiting(const struct jr_device_claims *claims,
 }
 
 /* All about one device; the first line begins with `head`. */
-static void print_claims(struct jr_buf *out,
-                         const struct jr_device_claims *claims, const char *key,
+static void print_claims(struct jr_buf *out, const struct jr_device_claims *claims, const char *key,
                          const char *head)
 {
     size_t waiting = count_waiting(claims, key);
     for (size_t i = 0; i < claims->held_count; i++) {
         if (strcmp(claims->held[i].key, key) != 0)
             continue;
-        const struct jr_device_user user =
-            jr_device_user_of(claims, &claims->held[i]);
+        const struct jr_device_user user = jr_device_user_of(claims, &claims->held[i]);
         jr_buf_printf(out, "%sheld by ", head);
         jr_device_user_print(out, &user);
         jr_buf_char(out, '\n');
@@ -61,8 +57,7 @@ static void print_claims(struct jr_buf *out,
 
 /* Append a line for each lease of a device, "         held by run x (pid 7)",
  * and one for those who wait for it. */
-static void print_device_leases(struct jr_buf *out,
-                                const struct jr_host_device *device)
+static void print_device_leases(struct jr_buf *out, const struct jr_host_device *device)
 {
     struct jr_device_claims claims;
     char key[JR_DEVICE_KEY_SIZE];
@@ -103,9 +98,8 @@ static void print_other(struct jr_buf *out, const struct jr_host *host,
     print_claims(out, claims, key, "         ");
 }
 
-/* Append a line for each device that is leased, or waited for, and is none of
- * the machine's that jobrun knows: of a kind of the user's own, or one that
- * this process does not see. */
+/* Append a line for each device that is leased, or waited for, and is none of the machine's that
+ * jobrun knows: of a kind of the user's own, or one that this process does not see. */
 static void print_other_leases(struct jr_buf *out, const struct jr_host *host)
 {
     struct jr_device_claims claims;
@@ -114,8 +108,7 @@ static void print_other_leases(struct jr_buf *out, const struct jr_host *host)
         if (is_first_claim(claims.held, i))
             print_other(out, host, &claims, claims.held[i].key);
     for (size_t i = 0; i < claims.awaited_count; i++)
-        if (is_first_claim(claims.awaited, i) &&
-            !jr_device_is_held(&claims, claims.awaited[i].key))
+        if (is_first_claim(claims.awaited, i) && !jr_device_is_held(&claims, claims.awaited[i].key))
             print_other(out, host, &claims, claims.awaited[i].key);
     jr_device_claims_release(&claims);
 }
@@ -126,8 +119,7 @@ static void print_devices(struct jr_buf *out, const struct jr_host *host)
         jr_buf_str(out, "devices  none\n");
     for (uint32_t i = 0; i < host->devices_count; i++) {
         const struct jr_host_device *device = &host->devices[i];
-        jr_buf_printf(out, "device   %s %u  %s", device_word(device->kind),
-                      device->index,
+        jr_buf_printf(out, "device   %s %u  %s", device_word(device->kind), device->index,
                       device->model != NULL ? device->model : "model unknown");
         if (device->memory > 0)
             jr_buf_printf(out, ", %.0f GiB", (double)device->memory / GIB);
@@ -135,8 +127,7 @@ static void print_devices(struct jr_buf *out, const struct jr_host *host)
             jr_buf_printf(out, "  %s", device->bus);
         if (device->numa_node >= 0)
             jr_buf_printf(out, ", NUMA node %d", device->numa_node);
-        jr_buf_str(out,
-                   device->visible ? "\n" : "  hidden by the environment\n");
+        jr_buf_str(out, device->visible ? "\n" : "  hidden by the environment\n");
         if (host->real)
             print_device_leases(out, device);
     }
@@ -157,14 +148,12 @@ static void print_sets(struct jr_buf *out, const struct jr_strv *sets)
 static void print_topology(struct jr_buf *out, const struct jr_host_cpus *cpus)
 {
     for (uint32_t i = 0; i < cpus->numa_count && cpus->numa_count > 1; i++)
-        jr_buf_printf(out, "numa     node %u: CPUs %s\n", cpus->numa[i].index,
-                      cpus->numa[i].cpus);
+        jr_buf_printf(out, "numa     node %u: CPUs %s\n", cpus->numa[i].index, cpus->numa[i].cpus);
     for (uint32_t i = 0; i < cpus->caches_count; i++) {
         const struct jr_host_cache *row = &cpus->caches[i];
         bool large = row->size >= 1 << 20;
         jr_buf_printf(out, "cache    L%u, %.4g %s%s, of CPUs  ", row->level,
-                      (double)row->size / (large ? 1 << 20 : 1 << 10),
-                      large ? "MiB" : "KiB",
+                      (double)row->size / (large ? 1 << 20 : 1 << 10), large ? "MiB" : "KiB",
                       row->cpus.count > 1 ? " each" : "");
         print_sets(out, &row->cpus);
         jr_buf_char(out, '\n');
@@ -174,20 +163,16 @@ static void print_topology(struct jr_buf *out, const struct jr_host_cpus *cpus)
 static void print_cpus(struct jr_buf *out, const struct jr_host *host)
 {
     const struct jr_host_cpus *cpus = &host->cpus;
-    jr_buf_printf(out,
-                  "cpus     %u usable of %u online (%s), %u cores; affinity "
-                  "and cpuset\n",
-                  cpus->usable, cpus->online,
-                  cpus->set != NULL ? cpus->set : "?", cpus->usable_cores);
+    jr_buf_printf(out, "cpus     %u usable of %u online (%s), %u cores; affinity and cpuset\n",
+                  cpus->usable, cpus->online, cpus->set != NULL ? cpus->set : "?",
+                  cpus->usable_cores);
     print_topology(out, cpus);
     if (cpus->quota > 0)
-        jr_buf_printf(out, "quota    %g CPUs, by %s\n", cpus->quota,
-                      cpus->quota_from);
+        jr_buf_printf(out, "quota    %g CPUs, by %s\n", cpus->quota, cpus->quota_from);
     if (host->memory > 0)
-        jr_buf_printf(out, "memory   %.1f GiB usable\n",
-                      (double)host->memory / GIB);
-    jr_buf_printf(out, "ports    29500 and on; %u to %u are the kernel's\n",
-                  host->port_low, host->port_high);
+        jr_buf_printf(out, "memory   %.1f GiB usable\n", (double)host->memory / GIB);
+    jr_buf_printf(out, "ports    29500 and on; %u to %u are the kernel's\n", host->port_low,
+                  host->port_high);
 }
 
 /* What the resolver reads of the environment, and nothing else of it. */
@@ -219,9 +204,8 @@ static void print_variables(struct jr_buf *out, const struct jr_host *host)
         const struct jr_host_variable *row = &host->variables[i];
         jr_buf_printf(&cells, "         %s=", row->name);
         jr_buf_safe(&cells, row->value);
-        jr_buf_printf(
-            &cells, "\t%s%s%s%s\n", row->meaning, row->trap != NULL ? " (" : "",
-            row->trap != NULL ? row->trap : "", row->trap != NULL ? ")" : "");
+        jr_buf_printf(&cells, "\t%s%s%s%s\n", row->meaning, row->trap != NULL ? " (" : "",
+                      row->trap != NULL ? row->trap : "", row->trap != NULL ? ")" : "");
     }
     jr_table_add(out, &cells, 3);
 }
@@ -233,12 +217,10 @@ static void print_scheduler(struct jr_buf *out, const struct jr_host *host)
         jr_buf_str(out, "launcher none: this machine alone\n");
         return;
     }
-    jr_buf_printf(out, "launcher %s%s", from->name,
-                  from->job_id != NULL ? ", job " : "");
+    jr_buf_printf(out, "launcher %s%s", from->name, from->job_id != NULL ? ", job " : "");
     jr_buf_safe(out, from->job_id != NULL ? from->job_id : "");
     if (from->nodes > 0)
-        jr_buf_printf(out, ", %u node%s", from->nodes,
-                      from->nodes == 1 ? "" : "s");
+        jr_buf_printf(out, ", %u node%s", from->nodes, from->nodes == 1 ? "" : "s");
     if (from->step && from->node_rank >= 0)
         jr_buf_printf(out, ", this is node %d", from->node_rank);
     if (!from->step)
@@ -255,23 +237,19 @@ static void print_system_calls(struct jr_buf *out)
     for (size_t i = 0; i < count; i++) {
         if (rows[i].works())
             continue;
-        jr_buf_printf(out,
-                      "%s %s (Linux %s) is missing or refused; instead: "
-                      "%s\n",
-                      missing++ == 0 ? "kernel  " : "        ", rows[i].name,
-                      rows[i].since, rows[i].otherwise);
+        jr_buf_printf(out, "%s %s (Linux %s) is missing or refused; instead: %s\n",
+                      missing++ == 0 ? "kernel  " : "        ", rows[i].name, rows[i].since,
+                      rows[i].otherwise);
     }
     if (missing == 0)
         jr_buf_str(out, "kernel   has every system call that jobrun uses\n");
 }
 
-static void print_findings(struct jr_buf *out, const struct jr_host *host,
-                           char *const *envp)
+static void print_findings(struct jr_buf *out, const struct jr_host *host, char *const *envp)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host_finding *findings;
-    uint32_t count =
-        jr_host_examine(&findings, &arena, host, host->real ? "" : NULL, envp);
+    uint32_t count = jr_host_examine(&findings, &arena, host, host->real ? "" : NULL, envp);
     for (uint32_t i = 0; i < count; i++) {
         jr_buf_str(out, "problem  ");
         jr_buf_safe(out, findings[i].message);
@@ -305,12 +283,10 @@ void jr_session_more_facts(struct jr_session *session)
         jr_host_probe_more(&session->host, &session->arena, "");
 }
 
-void jr_session_describe_machine(struct jr_buf *out,
-                                 const struct jr_session *session)
+void jr_session_describe_machine(struct jr_buf *out, const struct jr_session *session)
 {
     const struct jr_host *host = &session->host;
-    jr_buf_printf(out, "host     %s\n",
-                  host->hostname != NULL ? host->hostname : "unknown");
+    jr_buf_printf(out, "host     %s\n", host->hostname != NULL ? host->hostname : "unknown");
     print_cpus(out, host);
     print_devices(out, host);
     print_environment(out, host);

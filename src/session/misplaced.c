@@ -28,8 +28,8 @@ static void add_way(struct jr_buf *out, const char *from, const char *to)
             same = i + 1;
     if ((from[i] == '\0' || from[i] == '/') && (to[i] == '\0' || to[i] == '/'))
         same = i + (from[i] == '/' || to[i] == '/');
-    for (const char *at = from + (same < strlen(from) ? same : strlen(from));
-         *at != '\0'; at += strcspn(at, "/") + (at[strcspn(at, "/")] == '/'))
+    for (const char *at = from + (same < strlen(from) ? same : strlen(from)); *at != '\0';
+         at += strcspn(at, "/") + (at[strcspn(at, "/")] == '/'))
         jr_buf_str(out, out->len == begin ? ".." : "/..");
     const char *rest = to + (same < strlen(to) ? same : strlen(to));
     if (*rest != '\0')
@@ -39,25 +39,21 @@ static void add_way(struct jr_buf *out, const char *from, const char *to)
 }
 
 /* Whether the path is in `here` alone, and not below `workdir`. */
-static bool is_only_here(const char *here, const char *workdir,
-                         const char *path)
+static bool is_only_here(const char *here, const char *workdir, const char *path)
 {
-    return strcmp(here, workdir) != 0 && is_below(here, path) &&
-           !is_below(workdir, path);
+    return strcmp(here, workdir) != 0 && is_below(here, path) && !is_below(workdir, path);
 }
 
-bool jr_misplaced_file(struct jr_buf *out, const struct jr_session *session,
-                       const char *workdir, const char *name)
+bool jr_misplaced_file(struct jr_buf *out, const struct jr_session *session, const char *workdir,
+                       const char *name)
 {
     JR_FREE char *here = getcwd(NULL, 0);
     const char *folder = jr_spec_folder_of(session->file);
     size_t len = strlen(folder);
-    bool field =
-        name[0] == '/' && strncmp(name, folder, len) == 0 && name[len] == '/';
+    bool field = name[0] == '/' && strncmp(name, folder, len) == 0 && name[len] == '/';
     struct jr_buf way JR_BUF_CLEANUP = JR_BUF_INIT;
     if (here == NULL || name[0] == '\0' || (name[0] == '/' && !field) ||
-        !is_only_here(here, field ? folder : workdir,
-                      field ? name + len + 1 : name))
+        !is_only_here(here, field ? folder : workdir, field ? name + len + 1 : name))
         return false;
     add_way(&way, folder, here);
     if (way.failed)
@@ -67,14 +63,12 @@ bool jr_misplaced_file(struct jr_buf *out, const struct jr_session *session,
     if (field)
         jr_buf_printf(out, "write %s/%s", way.data, name);
     else
-        jr_buf_printf(out,
-                      "write workdir: %s into the spec (or type -s workdir=.)",
-                      way.data);
+        jr_buf_printf(out, "write workdir: %s into the spec (or type -s workdir=.)", way.data);
     return true;
 }
 
-bool jr_misplaced_program(struct jr_buf *out, const struct jr_session *session,
-                          const char *workdir, const char *name)
+bool jr_misplaced_program(struct jr_buf *out, const struct jr_session *session, const char *workdir,
+                          const char *name)
 {
     if (!jr_misplaced_file(out, session, workdir, name))
         return false;
@@ -83,8 +77,8 @@ bool jr_misplaced_program(struct jr_buf *out, const struct jr_session *session,
     return true;
 }
 
-bool jr_misplaced_module(struct jr_buf *out, const struct jr_session *session,
-                         const char *workdir, const char *name)
+bool jr_misplaced_module(struct jr_buf *out, const struct jr_session *session, const char *workdir,
+                         const char *name)
 {
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     for (const char *at = name; *at != '\0' && *at != ':'; at++)
@@ -101,8 +95,7 @@ bool jr_misplaced_module(struct jr_buf *out, const struct jr_session *session,
            out->len > from;
 }
 
-/* What a message says of a path or of a module, which may be all of it or its
- * last part. */
+/* What a message says of a path or of a module, which may be all of it or its last part. */
 static bool set_name(struct jr_buf *name, const char *text)
 {
     const char *slash = strrchr(text, '/');
@@ -113,28 +106,24 @@ static bool set_name(struct jr_buf *name, const char *text)
 }
 
 /* The words of a command: the first that is no option and is a path. */
-static bool find_in_words(struct jr_buf *out, struct jr_buf *name,
-                          const struct jr_session *session, char *const *argv,
-                          const char *workdir)
+static bool find_in_words(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session,
+                          char *const *argv, const char *workdir)
 {
     enum { MOST = 16 };
     for (size_t i = 0; argv[i] != NULL && i < MOST; i++) {
         if (i > 0 && strcmp(argv[i - 1], "-m") == 0 &&
             jr_misplaced_module(out, session, workdir, argv[i]))
             return set_name(name, argv[i]);
-        if (argv[i][0] != '-' && argv[i][0] != '/' &&
-            strpbrk(argv[i], "./") != NULL &&
-            (i == 0 ? jr_misplaced_program
-                    : jr_misplaced_file)(out, session, workdir, argv[i]))
+        if (argv[i][0] != '-' && argv[i][0] != '/' && strpbrk(argv[i], "./") != NULL &&
+            (i == 0 ? jr_misplaced_program : jr_misplaced_file)(out, session, workdir, argv[i]))
             return set_name(name, argv[i]);
     }
     return false;
 }
 
 /* The same for the first command of a shell's text. */
-static bool find_in_shell(struct jr_buf *out, struct jr_buf *name,
-                          const struct jr_session *session, const char *text,
-                          const char *workdir)
+static bool find_in_shell(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session,
+                          const char *text, const char *workdir)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_shell_words words;
@@ -143,15 +132,13 @@ static bool find_in_shell(struct jr_buf *out, struct jr_buf *name,
         char **argv = jr_arena_array(&arena, words.count + 1, sizeof *argv);
         for (size_t i = 0; argv != NULL && i < words.count; i++)
             argv[i] = jr_arena_strdup(&arena, words.items[i].text);
-        found = argv != NULL && !arena.failed &&
-                find_in_words(out, name, session, argv, workdir);
+        found = argv != NULL && !arena.failed && find_in_words(out, name, session, argv, workdir);
     }
     jr_arena_release(&arena);
     return found;
 }
 
-bool jr_misplaced_find(struct jr_buf *out, struct jr_buf *name,
-                       const struct jr_session *session)
+bool jr_misplaced_find(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session)
 {
     const struct jr_plan *plan = &session->plan;
     const struct jr_entrypoint *entry = &session->resolution.job.entrypoint;
@@ -162,8 +149,7 @@ bool jr_misplaced_find(struct jr_buf *out, struct jr_buf *name,
     if (python != NULL) {
         bool found = python->what == JR_PYTHON_SCRIPT
                          ? jr_misplaced_file(out, session, "", python->target)
-                         : jr_misplaced_module(out, session, rank->workdir,
-                                               python->target);
+                         : jr_misplaced_module(out, session, rank->workdir, python->target);
         return found && set_name(name, python->target);
     }
     if (entry->library != NULL)

@@ -37,13 +37,10 @@ const char *jr_session_node_name(struct jr_session *session, uint32_t node)
     return text != NULL ? text : "a node";
 }
 
-/* Tell of a clock that is off; -1 where no time that the node writes could be
- * believed. */
-static int check_node_clock(const struct jr_session *session, uint32_t node,
-                            struct jr_error *err)
+/* Tell of a clock that is off; -1 where no time that the node writes could be believed. */
+static int check_node_clock(const struct jr_session *session, uint32_t node, struct jr_error *err)
 {
-    const struct jr_controller_node peer =
-        jr_controller_node(session->controller, node);
+    const struct jr_controller_node peer = jr_controller_node(session->controller, node);
     bool behind = peer.clock_offset_ns < 0;
     uint64_t clock_offset_ns = (uint64_t)peer.clock_offset_ns;
     uint64_t off_ns = behind ? 0 - clock_offset_ns : clock_offset_ns;
@@ -55,34 +52,28 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
     jr_clock_human(&line, off_ns);
     jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
     if (off_ns >= JR_CLOCK_MOST_NS)
-        return jr_error_set(
-            err, JR_STATUS_UNRESOLVED,
-            "%s: jobrun could not tell which of its files are new; set the "
-            "clock (chrony, ntpd), or leave the node out%s",
-            line.failed ? "out of memory" : line.data,
-            jr_ssh_session_has(session) ? "" : " (sbatch --exclude)");
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "%s: jobrun could not tell which of its files are new; set the "
+                            "clock (chrony, ntpd), or leave the node out%s",
+                            line.failed ? "out of memory" : line.data,
+                            jr_ssh_session_has(session) ? "" : " (sbatch --exclude)");
     jr_buf_str(&line, "; the times in its logs are those of its own clock");
     jr_session_note_buf(session, &line);
     return 0;
 }
 
-int jr_session_read_node(struct jr_session *session, uint32_t node,
-                         struct jr_host *ret, struct jr_arena *arena,
-                         struct jr_error *err)
+int jr_session_read_node(struct jr_session *session, uint32_t node, struct jr_host *ret,
+                         struct jr_arena *arena, struct jr_error *err)
 {
-    const struct jr_controller_node peer =
-        jr_controller_node(session->controller, node);
+    const struct jr_controller_node peer = jr_controller_node(session->controller, node);
     struct jr_diags diags = {0};
-    int failed = jr_profile_read(ret, arena, peer.host, peer.facts,
-                                 peer.facts_len, &diags);
-    bool absurd =
-        diags.count > 0 && jr_profile_status(&diags, 0) == JR_STATUS_UNRESOLVED;
+    int failed = jr_profile_read(ret, arena, peer.host, peer.facts, peer.facts_len, &diags);
+    bool absurd = diags.count > 0 && jr_profile_status(&diags, 0) == JR_STATUS_UNRESOLVED;
     if (failed != 0)
-        failed = jr_error_set(
-            err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
-            "%s: its facts %s: %s", jr_session_node_name(session, node),
-            absurd ? "contradict each other" : "cannot be read",
-            diags.count > 0 ? diags.items[0].message : "out of memory");
+        failed = jr_error_set(err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
+                              "%s: its facts %s: %s", jr_session_node_name(session, node),
+                              absurd ? "contradict each other" : "cannot be read",
+                              diags.count > 0 ? diags.items[0].message : "out of memory");
     jr_diags_release(&diags);
     return failed != 0 ? failed : check_node_clock(session, node, err);
 }
@@ -95,10 +86,8 @@ static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
             *to = *from;
 }
 
-/* What is counted on each node: devices of the user's own kind, where the spec
- * is for them. */
-static enum jr_device counted_kind(const struct jr_session *session,
-                                   const struct jr_host *host)
+/* What is counted on each node: devices of the user's own kind, where the spec is for them. */
+static enum jr_device counted_kind(const struct jr_session *session, const struct jr_host *host)
 {
     if (jr_custom_is(jr_spec_get(session->file)->device))
         return JR_DEVICE_CUSTOM;
@@ -113,15 +102,13 @@ struct joint {
     struct jr_strv hosts;
 };
 
-static int join_node(struct joint *to, struct jr_session *session,
-                     uint32_t node, struct jr_error *err)
+static int join_node(struct joint *to, struct jr_session *session, uint32_t node,
+                     struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena, own = JR_ARENA_INIT;
-    const struct jr_controller_node peer =
-        jr_controller_node(session->controller, node);
+    const struct jr_controller_node peer = jr_controller_node(session->controller, node);
     struct jr_host host;
-    int failed = jr_session_read_node(session, node, &host,
-                                      node == 0 ? arena : &own, err);
+    int failed = jr_session_read_node(session, node, &host, node == 0 ? arena : &own, err);
     if (failed == 0 && node == 0) {
         to->first = host;
         to->kind = counted_kind(session, &host);
@@ -135,10 +122,9 @@ static int join_node(struct joint *to, struct jr_session *session,
     return failed;
 }
 
-/* The hardware of the first node, how many devices and CPUs each has, and the
- * allocation's word on all else. */
-static void finalize_facts(struct jr_session *session,
-                           const struct joint *joint)
+/* The hardware of the first node, how many devices and CPUs each has, and the allocation's word on
+ * all else. */
+static void finalize_facts(struct jr_session *session, const struct joint *joint)
 {
     struct jr_host host = joint->first;
     host.scheduler = session->host.scheduler;
@@ -149,22 +135,19 @@ static void finalize_facts(struct jr_session *session,
     host.scheduler.node_rank = 0;
     host.scheduler.tasks_here = 1;
     host.scheduler.hosts = joint->hosts;
-    host.scheduler.master_port =
-        jr_controller_node(session->controller, 0).port;
+    host.scheduler.master_port = jr_controller_node(session->controller, 0).port;
     host.variables = session->host.variables;
     host.variables_count = session->host.variables_count;
     host.now = session->host.now;
     host.name = jr_session_node_name(session, 0);
     host.environment.backend = session->host.environment.backend;
-    host.environment.omp_num_threads =
-        session->host.environment.omp_num_threads;
+    host.environment.omp_num_threads = session->host.environment.omp_num_threads;
     keep_counts(&host.devices_each, &joint->devices);
     keep_counts(&host.cpus_each, &joint->cpus);
     session->host = host;
 }
 
-int jr_session_join_nodes(struct jr_session *session, uint32_t nodes,
-                          struct jr_error *err)
+int jr_session_join_nodes(struct jr_session *session, uint32_t nodes, struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena;
     struct joint joint = {

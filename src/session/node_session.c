@@ -1,5 +1,5 @@
-/* The agent's side of a session: the resolved spec of the controller, held
- * against this node and run here. */
+/* The agent's side of a session: the resolved spec of the controller, held against this node and
+ * run here. */
 #include "session/node_session.h"
 
 #include <errno.h>
@@ -41,13 +41,12 @@ struct node_session {
     struct jr_session *session;
     uint32_t node;
     const char *host;
-    const char *device,
-        *folder;        /* see multinode_session.h; NULL: of no such kind */
-    json_t *assignment; /* by ssh: what the controller gives to it; NULL */
-    size_t piece;       /* see jr_sender */
-    char *inject;       /* --inject; NULL */
-    struct jr_node_cells cells; /* of a sweep */
-    int lease_fd;               /* of the port that was offered; -1 */
+    const char *device, *folder; /* see multinode_session.h; NULL: of no such kind */
+    json_t *assignment;          /* by ssh: what the controller gives to it; NULL */
+    size_t piece;                /* see jr_sender */
+    char *inject;                /* --inject; NULL */
+    struct jr_node_cells cells;  /* of a sweep */
+    int lease_fd;                /* of the port that was offered; -1 */
     uint32_t port;
     bool grouped; /* the control group of the run is made, if it can be */
     struct jr_far_code code;
@@ -77,14 +76,12 @@ static int refuse_spec(const struct jr_session *session, enum jr_status status,
     struct jr_buf place JR_BUF_CLEANUP = JR_BUF_INIT;
     if (source != NULL && strcmp(source->name, SPEC_NAME) != 0)
         jr_diag_place(&place, &diag->span);
-    return jr_error_set(
-        err, status, "%s%s%s%s", place.len > 0 ? place.data : "", diag->message,
-        diag->help != NULL ? "; " : "", diag->help != NULL ? diag->help : "");
+    return jr_error_set(err, status, "%s%s%s%s", place.len > 0 ? place.data : "", diag->message,
+                        diag->help != NULL ? "; " : "", diag->help != NULL ? diag->help : "");
 }
 
 /* Devices of the user's own kind, from the facts beside the spec. */
-static int read_agent_devices(const struct node_session *agent,
-                              struct jr_error *err)
+static int read_agent_devices(const struct node_session *agent, struct jr_error *err)
 {
     struct jr_session *session = agent->session;
     const struct jr_custom custom = {
@@ -96,13 +93,12 @@ static int read_agent_devices(const struct node_session *agent,
     if (agent->device == NULL || agent->folder == NULL)
         return 0;
     session->custom = true;
-    enum jr_status status = jr_custom_read(&session->host, &session->arena,
-                                           &custom, &session->diags);
+    enum jr_status status =
+        jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
     return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
 }
 
-static int send_agent_facts(void *data, struct jr_buf *out,
-                            struct jr_error *err)
+static int send_agent_facts(void *data, struct jr_buf *out, struct jr_error *err)
 {
     struct node_session *agent = data;
     const struct jr_host_scheduler *scheduler = &agent->session->host.scheduler;
@@ -114,17 +110,16 @@ static int send_agent_facts(void *data, struct jr_buf *out,
                             "needs exactly one agent (--ntasks-per-node=1)",
                             scheduler->tasks_here);
     if (scheduler->problem != NULL)
-        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s",
-                            scheduler->problem, scheduler->help);
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s", scheduler->problem,
+                            scheduler->help);
     if (read_agent_devices(agent, err) != 0)
         return -1;
-    /* The controller already knows the scheduler's facts about the whole job; a
-     * list of all nodes from each of them would be too much. */
+    /* The controller already knows the scheduler's facts about the whole job; a list of all nodes
+     * from each of them would be too much. */
     struct jr_host own = agent->session->host;
     own.scheduler = (struct jr_host_scheduler){.node_rank = -1};
     jr_profile_emit(out, &own);
-    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                       : 0;
+    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 /* The next free one, beside those that are held. */
@@ -137,8 +132,7 @@ static uint32_t offer_free_port(void *data)
         return 0;
     int held = agent->lease_fd;
     agent->lease_fd = -1;
-    for (uint32_t port = FIRST_PORT;
-         port < (end > FIRST_PORT ? end : 65536) && agent->lease_fd < 0;
+    for (uint32_t port = FIRST_PORT; port < (end > FIRST_PORT ? end : 65536) && agent->lease_fd < 0;
          port++) {
         agent->lease_fd = jr_lease_choose(port, &err);
         agent->port = port;
@@ -155,12 +149,10 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
 {
     struct node_session *agent = data;
     struct jr_session *session = agent->session;
-    const struct jr_spec_source source = {.name = SPEC_NAME,
-                                          .text = spec->spec};
+    const struct jr_spec_source source = {.name = SPEC_NAME, .text = spec->spec};
     struct jr_spec_source whole = source;
     if (source.text == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the controller sent no spec");
+        return jr_error_set(err, JR_STATUS_LAUNCH, "the controller sent no spec");
     whole.len = strlen(source.text);
     agent->inject = spec->inject == NULL ? NULL : strdup(spec->inject);
     session->options.inject = agent->inject;
@@ -178,17 +170,14 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
     if (agent->assignment != NULL &&
-        jr_ssh_session_check_address(session->resolution.job.master_addr,
-                                     err) != 0)
+        jr_ssh_session_check_address(session->resolution.job.master_addr, err) != 0)
         return -1;
     jr_node_resources_tell(&ret->resources, &session->resolution.job.own);
     if (session->mpi.protocol != JR_MPI_PROTOCOL_NONE)
         ret->mpi = jr_session_mpi_word(session->mpi.protocol);
     ret->library = session->mpi_needed;
     ret->obstacle = session->mpi_obstacle;
-    return ret->resources.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return ret->resources.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 /* The name of the run's folder. That of a cell is among those of its sweep. */
@@ -207,22 +196,20 @@ static const char *find_folder(struct jr_session *session, const char *id)
 }
 
 /* Where the run's files go; once. */
-static int join_run_folder(struct node_session *agent, const char *id,
-                           struct jr_error *err)
+static int join_run_folder(struct node_session *agent, const char *id, struct jr_error *err)
 {
     struct jr_session *session = agent->session;
     const struct jr_job *job = &session->resolution.job;
     if (session->dir.fd >= 0)
         return 0;
     const char *folder = id == NULL ? NULL : find_folder(session, id);
-    return folder == NULL
-               ? -1
-               : jr_run_folder_join(&session->dir, job->log_dir, folder,
-                                    job->policy->log_mode, err);
+    return folder == NULL ? -1
+                          : jr_run_folder_join(&session->dir, job->log_dir, folder,
+                                               job->policy->log_mode, err);
 }
 
-/* The run folder that all nodes see; it may be another one of the same name, on
- * a disk of this node's own: an earlier run's, or one that was copied. */
+/* The run folder that all nodes see; it may be another one of the same name, on a disk of this
+ * node's own: an earlier run's, or one that was copied. */
 static int check_run_folder(const struct jr_session *session, const char *mark,
                             struct jr_error *err)
 {
@@ -235,8 +222,8 @@ static int check_run_folder(const struct jr_session *session, const char *mark,
 }
 
 /* That folder; by ssh, where it is not there, one of this node's own. */
-static int enter_run_folder(struct node_session *agent,
-                            const struct jr_message *go, struct jr_error *err)
+static int enter_run_folder(struct node_session *agent, const struct jr_message *go,
+                            struct jr_error *err)
 {
     struct jr_session *session = agent->session;
     if (session->apart)
@@ -251,8 +238,7 @@ static int enter_run_folder(struct node_session *agent,
 }
 
 /* What a spare lacks is to be known before it has ranks. */
-static int join_begun_run(void *data, const struct jr_message *spec,
-                          struct jr_error *err)
+static int join_begun_run(void *data, const struct jr_message *spec, struct jr_error *err)
 {
     struct node_session *agent = data;
     agent->session->attempt = (uint32_t)spec->number;
@@ -264,8 +250,7 @@ static int join_begun_run(void *data, const struct jr_message *spec,
 static void make_agent_group(struct node_session *agent)
 {
     struct jr_session *session = agent->session;
-    const char *name =
-        jr_arena_printf(&session->arena, "%s.%u", session->dir.id, agent->node);
+    const char *name = jr_arena_printf(&session->arena, "%s.%u", session->dir.id, agent->node);
     if (name != NULL && !agent->grouped)
         jr_group_make(&session->group, name);
     agent->grouped = true;
@@ -286,8 +271,7 @@ static void take_port(struct node_session *agent, uint32_t port)
     agent->lease_fd = -1;
 }
 
-static int prepare_attempt(void *data, const struct jr_message *go,
-                           struct jr_error *err)
+static int prepare_attempt(void *data, const struct jr_message *go, struct jr_error *err)
 {
     struct node_session *agent = data;
     struct jr_session *session = agent->session;
@@ -301,8 +285,7 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     make_agent_group(agent);
     jr_device_leases_note(&session->resolution, session->dir.id);
     if (jr_freeze_join(session, err) != 0 ||
-        jr_attempt_folder_make_part(&session->dir, agent->node,
-                                    session->attempt, err) != 0)
+        jr_attempt_folder_make_part(&session->dir, agent->node, session->attempt, err) != 0)
         return -1;
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     if (status != JR_STATUS_OK)
@@ -312,21 +295,19 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     return jr_own_folder_prepare(session, err) == 0 ? JR_AGENT_IS_APART : -1;
 }
 
-static int take_agent_code(void *data, const struct jr_message *code,
-                           struct jr_error *err)
+static int take_agent_code(void *data, const struct jr_message *code, struct jr_error *err)
 {
     struct node_session *agent = data;
     if (agent->cells.code != NULL)
-        return jr_far_code_take_cells(agent->session, &agent->code,
-                                      agent->cells.code, code, err);
+        return jr_far_code_take_cells(agent->session, &agent->code, agent->cells.code, code, err);
     int failed = jr_far_code_take(agent->session, &agent->code, code, err);
     if (failed != 0)
         jr_own_folder_discard(agent->session);
     return failed;
 }
 
-static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
-                          struct jr_outcome *ret, struct jr_error *err)
+static int run_agent_plan(void *data, const struct jr_agent_ends *ends, struct jr_outcome *ret,
+                          struct jr_error *err)
 {
     struct node_session *agent = data;
     struct jr_session *session = agent->session;
@@ -343,27 +324,22 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
         .err_fd = STDERR_FILENO,
         .link = &link,
         .shields = jr_requeue_shields(session),
-        .leases_count = jr_resolution_leases(&session->resolution,
-                                             &session->arena, &leases),
+        .leases_count = jr_resolution_leases(&session->resolution, &session->arena, &leases),
     };
     options.leases = leases;
-    const struct jr_session_console console = {.out_fd = STDOUT_FILENO,
-                                               .err_fd = STDERR_FILENO};
+    const struct jr_session_console console = {.out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO};
     (void)sigemptyset(&options.ignored);
     jr_session_open_console(agent->session, &console);
     if (agent->session->replays)
         options.replay = &agent->session->replay;
     int failed = jr_run(ret, &agent->session->plan, &options, err);
-    return failed == 0 && session->apart
-               ? jr_left_send(session, ret, ends->left_fd, err)
-               : failed;
+    return failed == 0 && session->apart ? jr_left_send(session, ret, ends->left_fd, err) : failed;
 }
 
 static bool is_replay_behind(void *data)
 {
     const struct node_session *agent = data;
-    return agent->session->replays &&
-           !jr_replay_is_done(&agent->session->replay);
+    return agent->session->replays && !jr_replay_is_done(&agent->session->replay);
 }
 
 static void show_replay(void *data)
@@ -372,25 +348,22 @@ static void show_replay(void *data)
     sigset_t none;
     (void)sigemptyset(&none);
     jr_device_leases_release(&agent->session->resolution);
-    jr_replay_finish(&agent->session->replay, agent->session->plan.policy,
-                     &none);
+    jr_replay_finish(&agent->session->replay, agent->session->plan.policy, &none);
 }
 
 /* Cells of a sweep. */
 
-static int share_agent_cells(void *data, const struct jr_message *word,
-                             bool *ret_apart, struct jr_error *err)
+static int share_agent_cells(void *data, const struct jr_message *word, bool *ret_apart,
+                             struct jr_error *err)
 {
     struct node_session *agent = data;
     int failed = jr_node_cells_share(&agent->cells, word, agent->node, err);
     *ret_apart = agent->cells.own.dir != NULL;
-    return failed == 0 && agent->cells.code != NULL ? JR_AGENT_WANTS_CODE
-                                                    : failed;
+    return failed == 0 && agent->cells.code != NULL ? JR_AGENT_WANTS_CODE : failed;
 }
 
 static int begin_agent_cell(void *data, const struct jr_message *word,
-                            const struct jr_agent_cell_ends *ends,
-                            struct jr_error *err)
+                            const struct jr_agent_cell_ends *ends, struct jr_error *err)
 {
     struct node_session *agent = data;
     agent->cells.node = agent->session;
@@ -439,8 +412,8 @@ static const struct jr_agent_cell_hooks cell_hooks = {
 };
 
 /* By ssh: who this is, and the variables that ranks get from the controller. */
-static int take_assignment(struct node_session *agent, struct jr_strv *env,
-                           struct jr_arena *arena, struct jr_error *err)
+static int take_assignment(struct node_session *agent, struct jr_strv *env, struct jr_arena *arena,
+                           struct jr_error *err)
 {
     struct jr_message word;
     if (jr_agent_await_assignment(&word, &agent->assignment, err) != 0)
@@ -452,8 +425,7 @@ static int take_assignment(struct node_session *agent, struct jr_strv *env,
     agent->folder = word.folder;
     return jr_ssh_session_take_environment(env, arena, &word) == 0
                ? 0
-               : jr_error_set(err, JR_STATUS_LAUNCH,
-                              "the controller sent variables that are none");
+               : jr_error_set(err, JR_STATUS_LAUNCH, "the controller sent variables that are none");
 }
 
 /* The node that a task of the step has, where they are not in order. */
@@ -471,8 +443,7 @@ static bool find_node_of_task(uint32_t *node, const char *places)
 }
 
 /* The index of this process among the tasks of the step. */
-static int find_place(struct node_session *agent, char *const *envp,
-                      struct jr_error *err)
+static int find_place(struct node_session *agent, char *const *envp, struct jr_error *err)
 {
     const char *node = jr_env_get(envp, "SLURM_NODEID");
     const char *places = jr_env_get(envp, JR_AGENT_PLACES);
@@ -480,13 +451,11 @@ static int find_place(struct node_session *agent, char *const *envp,
     agent->device = jr_env_get(envp, JR_AGENT_DEVICE);
     agent->folder = jr_env_get(envp, JR_AGENT_FOLDER);
     if (node != NULL && jr_num_u32(node, &agent->node) &&
-        (places == NULL || find_node_of_task(&agent->node, places)) &&
-        isatty(STDIN_FILENO) != 1)
+        (places == NULL || find_node_of_task(&agent->node, places)) && isatty(STDIN_FILENO) != 1)
         return 0;
-    return jr_error_set(
-        err, JR_STATUS_USAGE,
-        "an agent is started by jobrun on the nodes of an allocation, with "
-        "srun; started by hand it does nothing");
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "an agent is started by jobrun on the nodes of an allocation, with "
+                        "srun; started by hand it does nothing");
 }
 
 static int serve_session(struct node_session *agent, struct jr_error *err)
@@ -507,8 +476,8 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
         .cells = &cell_hooks,
     };
     const struct jr_sender self = {agent->node, agent->piece};
-    int failed = jr_agent_serve(
-        &hooks, &self, agent->host != NULL ? agent->host : here.nodename, err);
+    int failed =
+        jr_agent_serve(&hooks, &self, agent->host != NULL ? agent->host : here.nodename, err);
     drop_lease(agent);
     jr_own_folder_finish(agent->session);
     jr_far_code_close(&agent->code);
@@ -522,8 +491,8 @@ int jr_session_serve(char *const *envp, bool assigned, struct jr_error *err)
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv env = {0};
     jr_strv_copy(&env, &arena, envp);
-    int failed = assigned ? take_assignment(&agent, &env, &arena, err)
-                          : find_place(&agent, envp, err);
+    int failed =
+        assigned ? take_assignment(&agent, &env, &arena, err) : find_place(&agent, envp, err);
     jr_env_unset(&env, JR_AGENT_DEVICE); /* they are not for ranks */
     jr_env_unset(&env, JR_AGENT_FOLDER);
     jr_env_unset(&env, JR_AGENT_PLACES);

@@ -1,11 +1,10 @@
 /*
  * The spec's `on_end`.
  *
- * The command runs in the spec's folder and in jobrun's own environment, with
- * the variables below besides. It has no terminal and no input, and its output
- * goes to a file of the run folder. jobrun waits for it for a limited time, in
- * which the report is already on the console. Its end changes nothing about the
- * run: what goes wrong is a warning.
+ * The command runs in the spec's folder and in jobrun's own environment, with the variables below
+ * besides. It has no terminal and no input, and its output goes to a file of the run folder. jobrun
+ * waits for it for a limited time, in which the report is already on the console. Its end changes
+ * nothing about the run: what goes wrong is a warning.
  */
 #include "session/on_end.h"
 
@@ -41,21 +40,19 @@ void jr_on_end_check(struct jr_session *session)
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     if (policy->on_end_count == 0)
         return;
-    int error = jr_program_find(&program, policy->on_end[0],
-                                jr_env_get(session->options.envp, "PATH"),
-                                jr_spec_folder_of(session->file));
+    int error =
+        jr_program_find(&program, policy->on_end[0], jr_env_get(session->options.envp, "PATH"),
+                        jr_spec_folder_of(session->file));
     if (error == 0 && strchr(policy->on_end[0], '/') != NULL) {
-        JR_FREE char *path =
-            jr_io_absolute(jr_spec_folder_of(session->file), program.path);
+        JR_FREE char *path = jr_io_absolute(jr_spec_folder_of(session->file), program.path);
         error = path == NULL ? ENOMEM : access(path, X_OK) == 0 ? 0 : errno;
     }
     jr_buf_safe(&name, policy->on_end[0]);
     if (error != 0 && !name.failed)
         (void)jr_diags_warning(&session->diags, JR_CODE_PROGRAM_NOT_FOUND,
-                               jr_spec_where_within(session->file, "on_end[0]"),
-                               "on_end[0]",
-                               "the program '%s' cannot be executed: %s",
-                               name.data, strerror(error));
+                               jr_spec_where_within(session->file, "on_end[0]"), "on_end[0]",
+                               "the program '%s' cannot be executed: %s", name.data,
+                               strerror(error));
 }
 
 static const struct jr_policy *on_end_policy(const struct jr_session *session)
@@ -64,15 +61,14 @@ static const struct jr_policy *on_end_policy(const struct jr_session *session)
 }
 
 /* NAME=VALUE, in place of what jobrun was started with. */
-static void set_variable(struct jr_strv *env, struct jr_arena *arena,
-                         const char *name, const char *value)
+static void set_variable(struct jr_strv *env, struct jr_arena *arena, const char *name,
+                         const char *value)
 {
     jr_env_unset(env, name);
     jr_strv_push(env, arena, jr_arena_printf(arena, "%s=%s", name, value));
 }
 
-static char **make_environment(const struct jr_session *session,
-                               struct jr_arena *arena)
+static char **make_environment(const struct jr_session *session, struct jr_arena *arena)
 {
     struct jr_strv env = {0};
     char code[16];
@@ -80,8 +76,7 @@ static char **make_environment(const struct jr_session *session,
     jr_strv_copy(&env, arena, session->options.envp);
     set_variable(&env, arena, "JOBRUN_RUN_ID", session->dir.id);
     set_variable(&env, arena, "JOBRUN_RUN_DIR", session->plan.own_dir);
-    set_variable(&env, arena, "JOBRUN_STATUS",
-                 jr_run_status_word(session->report.status));
+    set_variable(&env, arena, "JOBRUN_STATUS", jr_run_status_word(session->report.status));
     set_variable(&env, arena, "JOBRUN_EXIT_CODE", code);
     return arena->failed ? NULL : env.items;
 }
@@ -106,12 +101,11 @@ void jr_on_end_start(struct jr_session *session)
         jr_strv_push(&argv, &arena, policy->on_end[i]);
     JR_CLOSE int log = jr_session_create_file(session, JR_ON_END_LOG);
     on_end->unlogged = log < 0 ? errno : 0;
-    const struct jr_keeper_command command = {
-        .argv = argv.items,
-        .env = make_environment(session, &arena),
-        .workdir = jr_freeze_spec_folder(session),
-        .out_fd = log,
-        .limit_ms = LIMIT_MS};
+    const struct jr_keeper_command command = {.argv = argv.items,
+                                              .env = make_environment(session, &arena),
+                                              .workdir = jr_freeze_spec_folder(session),
+                                              .out_fd = log,
+                                              .limit_ms = LIMIT_MS};
     errno = ENOMEM;
     if (arena.failed || jr_keeper_start(&on_end->keeper, &command) != 0) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -123,8 +117,7 @@ void jr_on_end_start(struct jr_session *session)
 }
 
 /* What went wrong, as a verb and more; false where nothing did. */
-static bool describe_end(struct jr_buf *out,
-                         const struct jr_keeper_report *report, int stopped_by)
+static bool describe_end(struct jr_buf *out, const struct jr_keeper_report *report, int stopped_by)
 {
     char name[JR_SIGNAL_NAME];
     switch (report->end) {
@@ -132,12 +125,10 @@ static bool describe_end(struct jr_buf *out,
         jr_buf_str(out, "was lost: the process that watched it was killed");
         break;
     case JR_KEEPER_NO_FOLDER:
-        jr_buf_printf(out, "was not started: the spec's folder: %s",
-                      strerror(report->value));
+        jr_buf_printf(out, "was not started: the spec's folder: %s", strerror(report->value));
         break;
     case JR_KEEPER_NO_START:
-        jr_buf_printf(out, "could not be executed: %s",
-                      strerror(report->value));
+        jr_buf_printf(out, "could not be executed: %s", strerror(report->value));
         break;
     case JR_KEEPER_SIGNALED:
         jr_signal_name(name, report->value);
@@ -166,12 +157,11 @@ static bool describe_end(struct jr_buf *out,
 /* Whether the command came as far as to print anything. */
 static bool has_begun(const struct jr_keeper_report *report)
 {
-    return report->end != JR_KEEPER_NO_FOLDER &&
-           report->end != JR_KEEPER_NO_START;
+    return report->end != JR_KEEPER_NO_FOLDER && report->end != JR_KEEPER_NO_START;
 }
 
-static void note_end(const struct jr_session *session,
-                     const struct jr_keeper_report *report, int stopped_by)
+static void note_end(const struct jr_session *session, const struct jr_keeper_report *report,
+                     int stopped_by)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     int unlogged = session->on_end.unlogged;
@@ -179,11 +169,9 @@ static void note_end(const struct jr_session *session,
     if (!describe_end(&text, report, stopped_by))
         return;
     if (has_begun(report) && unlogged != 0)
-        jr_buf_printf(&text, " (its output is lost: %s: %s)", JR_ON_END_LOG,
-                      strerror(unlogged));
+        jr_buf_printf(&text, " (its output is lost: %s: %s)", JR_ON_END_LOG, strerror(unlogged));
     else if (has_begun(report))
-        jr_buf_printf(&text, " (its output: %s/%s)", session->plan.own_dir,
-                      JR_ON_END_LOG);
+        jr_buf_printf(&text, " (its output: %s/%s)", session->plan.own_dir, JR_ON_END_LOG);
     jr_session_note(session, text.failed ? "out of memory" : text.data);
 }
 
@@ -203,10 +191,9 @@ static int take_stop_signal(const struct jr_signals *signals)
     return jr_signals_await(signals, jr_clock_ns());
 }
 
-/* Sleep until there is a report. Returns the signal by which the command was
- * ended; 0. */
-static int await_report(const struct jr_session *session,
-                        const struct jr_signals *signals, int signal_fd)
+/* Sleep until there is a report. Returns the signal by which the command was ended; 0. */
+static int await_report(const struct jr_session *session, const struct jr_signals *signals,
+                        int signal_fd)
 {
     const struct jr_keeper *keeper = &session->on_end.keeper;
     struct pollfd fds[] = {{.fd = keeper->fd, .events = POLLIN},

@@ -21,22 +21,21 @@ struct jr_session;
 int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
                        struct jr_error *err);
 
-/* The node refuses the run: remove what was made, unless there was an attempt
- * in it. Nothing where the session is not apart. */
+/* The node refuses the run: remove what was made, unless there was an attempt in it. Nothing where
+ * the session is not apart. */
 void jr_own_folder_discard(struct jr_session *session);
 
-/* Make ready for an attempt, whose plan is made: its folder, the record, and
- * what stands where its ranks are to leave something. -1 with `err`. */
+/* Make ready for an attempt, whose plan is made: its folder, the record, and what stands where its
+ * ranks are to leave something. -1 with `err`. */
 int jr_own_folder_prepare(struct jr_session *session, struct jr_error *err);
 
-/* The attempt is over: keep how the ranks of this node were judged. What cannot
- * be kept is known to the controller all the same. */
-void jr_own_folder_keep(struct jr_session *session,
-                        const struct jr_judgement *report,
+/* The attempt is over: keep how the ranks of this node were judged. What cannot be kept is known to
+ * the controller all the same. */
+void jr_own_folder_keep(struct jr_session *session, const struct jr_judgement *report,
                         const struct jr_outcome *outcome);
 
-/* The agent leaves: its last attempt is the last of all, as far as it knows; a
- * folder without one is removed. Nothing where the session is not apart. */
+/* The agent leaves: its last attempt is the last of all, as far as it knows; a folder without one
+ * is removed. Nothing where the session is not apart. */
 void jr_own_folder_finish(struct jr_session *session);
 
 #endif

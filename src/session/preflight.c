@@ -16,12 +16,10 @@
 
 #include "base/banned.h"
 
-const char *jr_preflight_text(const struct jr_preflight *preflight,
-                              const struct jr_needed *needed)
+const char *jr_preflight_text(const struct jr_preflight *preflight, const struct jr_needed *needed)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    const char *kept =
-        jr_spec_kept(preflight->session->file, preflight->arena, needed->path);
+    const char *kept = jr_spec_kept(preflight->session->file, preflight->arena, needed->path);
     jr_buf_char(&out, '\'');
     jr_buf_safe(&out, kept != NULL ? kept : needed->text);
     jr_buf_char(&out, '\'');
@@ -29,42 +27,35 @@ const char *jr_preflight_text(const struct jr_preflight *preflight,
     return text == NULL ? "" : text;
 }
 
-struct jr_diag *jr_preflight_report(struct jr_preflight *preflight,
-                                    enum jr_diag_code code,
-                                    const struct jr_needed *needed,
-                                    const char *message)
+struct jr_diag *jr_preflight_report(struct jr_preflight *preflight, enum jr_diag_code code,
+                                    const struct jr_needed *needed, const char *message)
 {
     struct jr_session *session = preflight->session;
     struct jr_diags *diags = &session->diags;
     struct jr_span span = jr_spec_where_within(session->file, needed->path);
     if (session->plan.setup.text == NULL)
         return jr_diags_error(diags, code, span, needed->path, "%s", message);
-    struct jr_diag *diag =
-        jr_diags_warning(diags, code, span, needed->path, "%s", message);
+    struct jr_diag *diag = jr_diags_warning(diags, code, span, needed->path, "%s", message);
     jr_diag_help(diags, diag, "`setup` has to provide it");
     return diag;
 }
 
-void jr_preflight_report_help(struct jr_preflight *preflight,
-                              enum jr_diag_code code,
-                              const struct jr_needed *needed,
-                              const char *message, const struct jr_buf *help)
+void jr_preflight_report_help(struct jr_preflight *preflight, enum jr_diag_code code,
+                              const struct jr_needed *needed, const char *message,
+                              const struct jr_buf *help)
 {
-    struct jr_diag *diag = jr_preflight_report(
-        preflight, code, needed, message == NULL ? "out of memory" : message);
-    if (preflight->session->plan.setup.text == NULL && help->len > 0 &&
-        !help->failed)
+    struct jr_diag *diag =
+        jr_preflight_report(preflight, code, needed, message == NULL ? "out of memory" : message);
+    if (preflight->session->plan.setup.text == NULL && help->len > 0 && !help->failed)
         jr_diag_help(&preflight->session->diags, diag, "%s", help->data);
 }
 
 /* Paths below the run folder are made by jobrun. */
-static bool is_in_run_folder(const struct jr_preflight *preflight,
-                             const char *path)
+static bool is_in_run_folder(const struct jr_preflight *preflight, const char *path)
 {
     const char *folder = preflight->session->plan.run_dir;
     size_t len = strlen(folder);
-    return strncmp(path, folder, len) == 0 &&
-           (path[len] == '/' || path[len] == '\0');
+    return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
 static int folder_error(const char *path, int access)
@@ -77,8 +68,7 @@ static int folder_error(const char *path, int access)
     return jr_access(AT_FDCWD, path, access, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-static bool check_workdir(struct jr_preflight *preflight,
-                          const struct jr_plan_rank *rank)
+static bool check_workdir(struct jr_preflight *preflight, const struct jr_plan_rank *rank)
 {
     if (is_in_run_folder(preflight, rank->workdir))
         return false; /* nothing in it is known yet */
@@ -88,16 +78,15 @@ static bool check_workdir(struct jr_preflight *preflight,
     const struct jr_needed needed = {"workdir", rank->workdir, rank->rank};
     preflight->workdir_reported = true;
     /* setup runs in it: an error in any case */
-    (void)jr_diags_error(
-        &preflight->session->diags, JR_CODE_WORKDIR_UNUSABLE,
-        jr_spec_where_within(preflight->session->file, needed.path),
-        needed.path, "rank %u cannot run in %s: %s", rank->rank,
-        jr_preflight_text(preflight, &needed), strerror(error));
+    (void)jr_diags_error(&preflight->session->diags, JR_CODE_WORKDIR_UNUSABLE,
+                         jr_spec_where_within(preflight->session->file, needed.path), needed.path,
+                         "rank %u cannot run in %s: %s", rank->rank,
+                         jr_preflight_text(preflight, &needed), strerror(error));
     return false;
 }
 
-/* The nearest folder, of the path's own and those above it, that is there must
- * take new files: the ranks may make those below it. Returns an errno. */
+/* The nearest folder, of the path's own and those above it, that is there must take new files: the
+ * ranks may make those below it. Returns an errno. */
 static int writing_error(const char *path)
 {
     JR_FREE char *folder = strdup(path);
@@ -114,57 +103,46 @@ static int writing_error(const char *path)
     return error == ENOENT ? 0 : error;
 }
 
-static bool check_writing(struct jr_preflight *preflight,
-                          const struct jr_needed *needed, const char *workdir)
+static bool check_writing(struct jr_preflight *preflight, const struct jr_needed *needed,
+                          const char *workdir)
 {
     JR_FREE char *path = jr_io_absolute(workdir, needed->text);
-    int error = path == NULL || is_in_run_folder(preflight, path)
-                    ? 0
-                    : writing_error(path);
+    int error = path == NULL || is_in_run_folder(preflight, path) ? 0 : writing_error(path);
     if (error == 0)
         return true;
-    const char *message = jr_arena_printf(
-        preflight->arena, "rank %u cannot write %s: %s", needed->rank,
-        jr_preflight_text(preflight, needed), strerror(error));
+    const char *message =
+        jr_arena_printf(preflight->arena, "rank %u cannot write %s: %s", needed->rank,
+                        jr_preflight_text(preflight, needed), strerror(error));
     (void)jr_preflight_report(preflight, JR_CODE_FOLDER_NOT_WRITABLE, needed,
                               message == NULL ? "out of memory" : message);
     return false;
 }
 
-static void check_files(struct jr_preflight *preflight,
-                        const struct jr_plan_rank *rank)
+static void check_files(struct jr_preflight *preflight, const struct jr_plan_rank *rank)
 {
-    const struct jr_needed result = {"results.file", rank->result_path,
-                                     rank->rank};
-    if (rank->result_path != NULL && rank->result_path[0] == '/' &&
-        !preflight->result_reported)
-        preflight->result_reported =
-            !check_writing(preflight, &result, rank->workdir);
+    const struct jr_needed result = {"results.file", rank->result_path, rank->rank};
+    if (rank->result_path != NULL && rank->result_path[0] == '/' && !preflight->result_reported)
+        preflight->result_reported = !check_writing(preflight, &result, rank->workdir);
     for (uint32_t i = 0; i < rank->artifacts_count; i++) {
         const struct jr_needed artifact = {
-            jr_arena_printf(preflight->arena, "results.artifacts[%u]", i),
-            rank->artifacts[i], rank->rank};
+            jr_arena_printf(preflight->arena, "results.artifacts[%u]", i), rank->artifacts[i],
+            rank->rank};
         if (artifact.path != NULL && !preflight->artifacts_reported[i])
-            preflight->artifacts_reported[i] =
-                !check_writing(preflight, &artifact, rank->workdir);
+            preflight->artifacts_reported[i] = !check_writing(preflight, &artifact, rank->workdir);
     }
 }
 
 /* A script or a library, which is the same for all ranks. */
 static void check_target(struct jr_preflight *preflight)
 {
-    const struct jr_entrypoint *entry =
-        &preflight->session->resolution.job.entrypoint;
-    bool script =
-        entry->python != NULL && entry->python->what == JR_PYTHON_SCRIPT;
+    const struct jr_entrypoint *entry = &preflight->session->resolution.job.entrypoint;
+    bool script = entry->python != NULL && entry->python->what == JR_PYTHON_SCRIPT;
     struct jr_needed needed = {0};
     struct stat st;
     if (script)
-        needed = (struct jr_needed){JR_FORM_FIELD("python", "script"),
-                                    entry->python->target, 0};
+        needed = (struct jr_needed){JR_FORM_FIELD("python", "script"), entry->python->target, 0};
     else if (entry->library != NULL)
-        needed = (struct jr_needed){JR_FORM_FIELD("library", "path"),
-                                    entry->library->path, 0};
+        needed = (struct jr_needed){JR_FORM_FIELD("library", "path"), entry->library->path, 0};
     else
         return;
     int error = stat(needed.text, &st) != 0 ? errno : 0;
@@ -174,8 +152,7 @@ static void check_target(struct jr_preflight *preflight)
         error = errno;
     if (error == 0)
         return;
-    jr_preflight_unreadable(preflight, &needed, script ? "script" : "library",
-                            "", error);
+    jr_preflight_unreadable(preflight, &needed, script ? "script" : "library", "", error);
 }
 
 static void check_log_dir(struct jr_preflight *preflight)
@@ -187,23 +164,19 @@ static void check_log_dir(struct jr_preflight *preflight)
         return;
     struct jr_session *session = preflight->session;
     (void)jr_diags_error(&session->diags, JR_CODE_FOLDER_NOT_WRITABLE,
-                         jr_spec_where_within(session->file, needed.path),
-                         needed.path, "the run folder %s cannot be made: %s",
-                         jr_preflight_text(preflight, &needed),
-                         strerror(error));
+                         jr_spec_where_within(session->file, needed.path), needed.path,
+                         "the run folder %s cannot be made: %s",
+                         jr_preflight_text(preflight, &needed), strerror(error));
 }
 
-static void check_rank(struct jr_preflight *preflight,
-                       const struct jr_plan_rank *rank)
+static void check_rank(struct jr_preflight *preflight, const struct jr_plan_rank *rank)
 {
     const struct jr_plan_helper *helper = &preflight->session->plan.helper;
     bool helped = helper->argv != NULL;
     if (preflight->artifacts_reported == NULL)
-        preflight->artifacts_reported =
-            jr_arena_array(preflight->arena, rank->artifacts_count + 1,
-                           sizeof *preflight->artifacts_reported);
-    if (preflight->artifacts_reported == NULL ||
-        !check_workdir(preflight, rank))
+        preflight->artifacts_reported = jr_arena_array(preflight->arena, rank->artifacts_count + 1,
+                                                       sizeof *preflight->artifacts_reported);
+    if (preflight->artifacts_reported == NULL || !check_workdir(preflight, rank))
         return;
     jr_preflight_program(preflight, helped ? helper->argv[0] : rank->argv[0],
                          helped ? helper->env : rank->env, rank);
@@ -220,14 +193,13 @@ static bool is_per_rank(const char *path, bool whole)
     return name != NULL && (whole || (slash != NULL && name < slash));
 }
 
-/* Whether ranks may need what the first one does not: else it speaks for all,
- * of which there may be a million. */
+/* Whether ranks may need what the first one does not: else it speaks for all, of which there may be
+ * a million. */
 static bool are_ranks_different(const struct jr_session *session)
 {
     const struct jr_job *job = &session->resolution.job;
     const struct jr_results *results = &job->policy->results;
-    bool different = job->per_rank_count > 0 ||
-                     is_per_rank(job->workdir, true) ||
+    bool different = job->per_rank_count > 0 || is_per_rank(job->workdir, true) ||
                      is_per_rank(results->file, false);
     if (job->entrypoint.form == JR_FORM_COMMAND)
         different |= is_per_rank(job->entrypoint.argv[0], true);
@@ -247,8 +219,7 @@ enum jr_status jr_session_preflight(struct jr_session *session)
     uint32_t count = are_ranks_different(session) ? plan->count : 1;
     for (uint32_t i = 0; i < count && !arena.failed; i++) {
         struct jr_arena scratch = JR_ARENA_INIT;
-        const struct jr_plan_rank rank =
-            jr_plan_rank_at(plan, plan->first + i, &scratch);
+        const struct jr_plan_rank rank = jr_plan_rank_at(plan, plan->first + i, &scratch);
         if (!scratch.failed)
             check_rank(&preflight, &rank);
         jr_arena_release(&scratch);

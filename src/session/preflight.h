@@ -8,11 +8,10 @@
 
 #include <jobrun/jobrun.h>
 
-/* Check the plan of a session against this machine; what is missing becomes
- * findings of the session, errors or, where `setup` may still provide it,
- * warnings. Returns JR_STATUS_OK or JR_STATUS_UNRESOLVED. Ranks that begin on
- * other nodes are not looked at, nor is anything where a controller leads
- * nodes: they have file systems of their own. */
+/* Check the plan of a session against this machine; what is missing becomes findings of the
+ * session, errors or, where `setup` may still provide it, warnings. Returns JR_STATUS_OK or
+ * JR_STATUS_UNRESOLVED. Ranks that begin on other nodes are not looked at, nor is anything where a
+ * controller leads nodes: they have file systems of their own. */
 enum jr_status jr_session_preflight(struct jr_session *session);
 
 #endif

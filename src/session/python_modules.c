@@ -13,8 +13,8 @@
 
 #include "base/banned.h"
 
-/* How long an interpreter may take to start on a busy file system, and the
- * bytes of its answer at most. */
+/* How long an interpreter may take to start on a busy file system, and the bytes of its answer at
+ * most. */
 enum { LIMIT_MS = 20000, MOST_BYTES = 1 << 20 };
 
 /* Prints a line for each thing that is known of a module that is missing:
@@ -35,8 +35,7 @@ static const char PROGRAM[] =
     "        if spec:\n"
     "            return spec\n"
     "def has(name, folder):\n"
-    "    return external.PathFinder.find_spec(name, "
-    "[os.path.abspath(folder)])\n"
+    "    return external.PathFinder.find_spec(name, [os.path.abspath(folder)])\n"
     "def is_open(spec):\n"
     "    if not spec.origin or not os.path.isfile(spec.origin):\n"
     "        return False\n"
@@ -78,8 +77,7 @@ static bool is_binary(const struct jr_python_look *look)
 {
     char magic[4] = "";
     JR_CLOSE int folder = open(look->workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    JR_CLOSE int fd =
-        openat(folder, look->interpreter, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    JR_CLOSE int fd = openat(folder, look->interpreter, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     return fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic &&
            memcmp(magic, "\177ELF", sizeof magic) == 0;
 }
@@ -95,9 +93,8 @@ static int exec_python(void *data, int fd)
     const struct question *question = data;
     const struct jr_python_look *look = question->look;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(fd, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
-        chdir(look->workdir) != 0)
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
+        dup2(null, STDERR_FILENO) < 0 || chdir(look->workdir) != 0)
         return 126;
     (void)execve(look->interpreter, question->argv, look->env);
     return 127;
@@ -115,25 +112,21 @@ static void ask_python(struct jr_buf *out, struct jr_arena *arena,
     jr_strv_push(&argv, arena, jr_arena_strdup(arena, PROGRAM));
     jr_strv_push(&argv, arena, jr_arena_strdup(arena, module));
     struct question question = {look, argv.items};
-    const struct jr_ask ask = {.answer = exec_python,
-                               .data = &question,
-                               .limit_ms = LIMIT_MS,
-                               .most = MOST_BYTES};
+    const struct jr_ask ask = {
+        .answer = exec_python, .data = &question, .limit_ms = LIMIT_MS, .most = MOST_BYTES};
     if (arena->failed || jr_ask(out, arena, &ask) != NULL || out->failed)
         jr_buf_clear(out);
 }
 
 /* The words behind a key of the answer. */
-static struct jr_strv read_answer(const struct jr_buf *out,
-                                  struct jr_arena *arena, const char *key)
+static struct jr_strv read_answer(const struct jr_buf *out, struct jr_arena *arena, const char *key)
 {
     struct jr_strv words = {0};
     size_t len = strlen(key);
     for (const char *at = out->data; at != NULL && *at != '\0';) {
         size_t line = strcspn(at, "\n");
         if (line > len && memcmp(at, key, len) == 0 && at[len] == ' ')
-            jr_strv_push(&words, arena,
-                         jr_arena_strndup(arena, at + len + 1, line - len - 1));
+            jr_strv_push(&words, arena, jr_arena_strndup(arena, at + len + 1, line - len - 1));
         at += line + (at[line] == '\n');
     }
     return words;
@@ -141,9 +134,8 @@ static struct jr_strv read_answer(const struct jr_buf *out,
 
 /* What to type, by what lies beside it; `rest` is of the module's name. */
 static void add_module_help(struct jr_buf *help, struct jr_arena *arena,
-                            const struct jr_python_look *look,
-                            const struct jr_buf *answer, const char *part,
-                            const char *rest)
+                            const struct jr_python_look *look, const struct jr_buf *answer,
+                            const char *part, const char *rest)
 {
     const struct jr_strv near = read_answer(answer, arena, "near");
     const struct jr_strv folders = read_answer(answer, arena, "folder");
@@ -151,18 +143,15 @@ static void add_module_help(struct jr_buf *help, struct jr_arena *arena,
     const char *dot = strrchr(part, '.');
     const char *last = dot == NULL ? part : dot + 1;
     const char *other =
-        near.count == 0
-            ? NULL
-            : jr_did_you_mean(last, (const char *const *)near.items);
+        near.count == 0 ? NULL : jr_did_you_mean(last, (const char *const *)near.items);
     if (other != NULL)
-        jr_buf_printf(help, "did you mean '%.*s%s%s'?", (int)(last - part),
-                      part, other, rest);
+        jr_buf_printf(help, "did you mean '%.*s%s%s'?", (int)(last - part), part, other, rest);
     else if (folders.count > 0)
-        jr_buf_printf(help, "it is in %s: env: {PYTHONPATH: %s/%s}",
-                      folders.items[0], look->workdir, folders.items[0]);
+        jr_buf_printf(help, "it is in %s: env: {PYTHONPATH: %s/%s}", folders.items[0],
+                      look->workdir, folders.items[0]);
     else if (venvs.count > 0)
-        jr_buf_printf(help, "%s has it: write %s/bin/python3 for python3",
-                      venvs.items[0], venvs.items[0]);
+        jr_buf_printf(help, "%s has it: write %s/bin/python3 for python3", venvs.items[0],
+                      venvs.items[0]);
     else if (dot == NULL)
         jr_buf_printf(help,
                       "Python looks in the working directory, in PYTHONPATH "
@@ -171,8 +160,7 @@ static void add_module_help(struct jr_buf *help, struct jr_arena *arena,
 }
 
 bool jr_python_module_missing(struct jr_buf *ret_part, struct jr_buf *ret_help,
-                              const struct jr_python_look *look,
-                              const char *module)
+                              const struct jr_python_look *look, const char *module)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf answer JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -184,10 +172,8 @@ bool jr_python_module_missing(struct jr_buf *ret_part, struct jr_buf *ret_help,
     size_t len = missing.count == 0 ? 0 : strlen(missing.items[0]);
     if (len > 0 && strncmp(module, missing.items[0], len) == 0) {
         jr_buf_str(ret_part, missing.items[0]);
-        add_module_help(ret_help, &arena, look, &answer, missing.items[0],
-                        module + len);
+        add_module_help(ret_help, &arena, look, &answer, missing.items[0], module + len);
     }
     jr_arena_release(&arena);
-    return len > 0 && ret_part->len > 0 && !ret_part->failed &&
-           !ret_help->failed;
+    return len > 0 && ret_part->len > 0 && !ret_part->failed && !ret_help->failed;
 }

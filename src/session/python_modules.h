@@ -1,8 +1,8 @@
 /*
- * Where Python would find a module: the interpreter is asked, since it alone
- * knows all the ways (packages, hooks, archives, .pth files that are programs).
- * It imports nothing for that, so that no code of the user's runs but what runs
- * at each start of this interpreter. Where it gives no answer, nothing is said.
+ * Where Python would find a module: the interpreter is asked, since it alone knows all the ways
+ * (packages, hooks, archives, .pth files that are programs). It imports nothing for that, so that
+ * no code of the user's runs but what runs at each start of this interpreter. Where it gives no
+ * answer, nothing is said.
  */
 #ifndef JR_PYTHON_MODULES_H
 #define JR_PYTHON_MODULES_H
@@ -23,12 +23,10 @@ struct jr_python_look {
     size_t options_count;
 };
 
-/* Whether `module`, a dotted name, is certainly not there. Then ret_part is
- * given how much of the name is missing ("pkg.train" of "pkg.train.main") and
- * ret_help what to type instead, where that can be known; both are emptied
- * first. */
+/* Whether `module`, a dotted name, is certainly not there. Then ret_part is given how much of the
+ * name is missing ("pkg.train" of "pkg.train.main") and ret_help what to type instead, where that
+ * can be known; both are emptied first. */
 bool jr_python_module_missing(struct jr_buf *ret_part, struct jr_buf *ret_help,
-                              const struct jr_python_look *look,
-                              const char *module);
+                              const struct jr_python_look *look, const char *module);
 
 #endif

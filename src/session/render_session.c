@@ -54,31 +54,29 @@ static enum jr_device stated_device(const struct jr_spec *spec)
     return (enum jr_device)kind;
 }
 
-static void imagine_devices(struct jr_host *host, struct jr_arena *arena,
-                            uint32_t devices, enum jr_device kind)
+static void imagine_devices(struct jr_host *host, struct jr_arena *arena, uint32_t devices,
+                            enum jr_device kind)
 {
     host->devices = jr_arena_array(arena, devices, sizeof *host->devices);
     if (host->devices == NULL)
         return;
     host->devices_count = devices;
     for (uint32_t i = 0; i < devices; i++)
-        host->devices[i] = (struct jr_host_device){
-            .kind = kind, .index = i, .numa_node = -1, .visible = true};
+        host->devices[i] =
+            (struct jr_host_device){.kind = kind, .index = i, .numa_node = -1, .visible = true};
 }
 
 enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
-                                 const struct jr_spec *spec,
-                                 struct jr_error *err)
+                                 const struct jr_spec *spec, struct jr_error *err)
 {
     uint32_t nodes = spec == NULL ? 1 : stated_nodes(spec);
     uint32_t ranks = spec == NULL ? 1 : stated_ranks(spec, nodes);
     bool device = spec == NULL || spec->device != NULL;
     if (ranks == 0 || !device) {
-        (void)jr_error_set(
-            err, JR_STATUS_UNRESOLVED,
-            "%s is MISSING, and the job will run on another machine: state it, "
-            "or describe that machine with --on, for example --on 2x8:H100",
-            device ? "local_world_size" : "device");
+        (void)jr_error_set(err, JR_STATUS_UNRESOLVED,
+                           "%s is MISSING, and the job will run on another machine: state it, "
+                           "or describe that machine with --on, for example --on 2x8:H100",
+                           device ? "local_world_size" : "device");
         return JR_STATUS_UNRESOLVED;
     }
     *ret = (struct jr_host){
@@ -94,27 +92,23 @@ enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
     return arena->failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }
 
-enum jr_status jr_session_assume_machine(struct jr_session *session,
-                                         struct jr_error *err)
+enum jr_status jr_session_assume_machine(struct jr_session *session, struct jr_error *err)
 {
-    enum jr_status status = jr_machine_assume(&session->host, &session->arena,
-                                              jr_session_spec(session), err);
+    enum jr_status status =
+        jr_machine_assume(&session->host, &session->arena, jr_session_spec(session), err);
     session->facts = status == JR_STATUS_OK;
     return status;
 }
 
-/* What stays of the resolved spec where it is resolved again, in a pod: all but
- * what is found there, and the folder of the runs unless somebody chose it. */
-static bool is_field_kept(const struct jr_session *session, const char *key,
-                          bool pinned)
+/* What stays of the resolved spec where it is resolved again, in a pod: all but what is found
+ * there, and the folder of the runs unless somebody chose it. */
+static bool is_field_kept(const struct jr_session *session, const char *key, bool pinned)
 {
-    static const char *const numbers[] = {"nodes", "local_world_size",
-                                          "master_port"};
+    static const char *const numbers[] = {"nodes", "local_world_size", "master_port"};
     bool stated = jr_spec_where(session->file, key).line != 0;
     if (strcmp(key, "engine") == 0)
         return false;
-    if ((pinned && strcmp(key, "log_dir") == 0) ||
-        strcmp(key, "master_addr") == 0)
+    if ((pinned && strcmp(key, "log_dir") == 0) || strcmp(key, "master_addr") == 0)
         return stated;
     for (size_t i = 0; pinned && i < sizeof numbers / sizeof *numbers; i++)
         if (strcmp(numbers[i], key) == 0)
@@ -122,8 +116,8 @@ static bool is_field_kept(const struct jr_session *session, const char *key,
     return !jr_part_moves(key) || stated;
 }
 
-struct jr_node *jr_session_portable_spec(const struct jr_session *session,
-                                         struct jr_doc *doc, bool pinned)
+struct jr_node *jr_session_portable_spec(const struct jr_session *session, struct jr_doc *doc,
+                                         bool pinned)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -149,20 +143,19 @@ static uint32_t wanted_cpus(const struct jr_session *session, uint32_t ranks)
     if (session->host.cpus.usable > 0)
         return session->host.cpus.usable;
     bool stated = jr_spec_where(session->file, "threads").line != 0;
-    return stated || job->device == JR_DEVICE_CPU ? ranks * job->own.threads
-                                                  : 0;
+    return stated || job->device == JR_DEVICE_CPU ? ranks * job->own.threads : 0;
 }
 
-/* Whether the ranks meet on a machine that is known: where nodes are only
- * imagined, so is the first of them. */
+/* Whether the ranks meet on a machine that is known: where nodes are only imagined, so is the first
+ * of them. */
 static bool is_meeting_place_known(const struct jr_session *session)
 {
     return session->resolution.job.nodes == 1 ||
            jr_spec_where(session->file, "master_addr").line != 0;
 }
 
-static struct jr_engine_job make_engine_job(
-    const struct jr_session *session, const struct jr_render_request *request)
+static struct jr_engine_job make_engine_job(const struct jr_session *session,
+                                            const struct jr_render_request *request)
 {
     const struct jr_job *job = &session->resolution.job;
     struct jr_engine_job made = {
@@ -192,21 +185,19 @@ bool jr_session_has_engine(const char *name)
 
 /* mpiexec starts the ranks itself, and there is no run that could have a copy.
  */
-static enum jr_status refuse_freeze(const struct jr_session *session,
-                                    struct jr_error *err)
+static enum jr_status refuse_freeze(const struct jr_session *session, struct jr_error *err)
 {
     if (session->resolution.job.policy->code.mode != JR_CODE_MODE_FREEZE)
         return JR_STATUS_OK;
     (void)jr_error_set(err, JR_STATUS_UNRESOLVED,
-                       "code: freeze: mpiexec starts the ranks without jobrun, "
-                       "which would make the copy: leave `code` out (--set "
-                       "code=record)");
+                       "code: freeze: mpiexec starts the ranks without jobrun, which would make "
+                       "the copy: leave `code` out (--set code=record)");
     return JR_STATUS_UNRESOLVED;
 }
 
 enum jr_status jr_session_render(struct jr_session *session,
-                                 const struct jr_render_request *request,
-                                 struct jr_buf *out, struct jr_error *err)
+                                 const struct jr_render_request *request, struct jr_buf *out,
+                                 struct jr_error *err)
 {
     enum jr_engine_kind kind = jr_engine_find(request->engine);
     struct jr_doc doc = JR_DOC_INIT;
@@ -238,8 +229,8 @@ enum jr_status jr_session_render(struct jr_session *session,
     return status;
 }
 
-/* How long sbatch may take, which may look for its configuration first; and the
- * bytes of its help at most. */
+/* How long sbatch may take, which may look for its configuration first; and the bytes of its help
+ * at most. */
 enum { LIMIT_MS = 10000, MOST_BYTES = 1 << 18 };
 
 /* Becomes `sbatch --help`, whose output goes to `fd`. */
@@ -248,8 +239,8 @@ static int print_sbatch_help(void *data, int fd)
     char *const *envp = data;
     char *const words[] = {(char[]){"sbatch"}, (char[]){"--help"}, NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(fd, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
+        dup2(null, STDERR_FILENO) < 0)
         return 126;
     (void)execvpe(words[0], words, envp);
     return 127;
@@ -268,13 +259,11 @@ static bool is_listed_option(const char *help, const char *name)
 
 static void refuse_option(struct jr_session *session, const char *name)
 {
-    const char *path =
-        jr_arena_printf(&session->arena, "engine.slurm.%s", name);
+    const char *path = jr_arena_printf(&session->arena, "engine.slurm.%s", name);
     if (path != NULL)
         (void)jr_diags_error(&session->diags, JR_CODE_SBATCH_LACKS_OPTION,
                              jr_spec_where(session->file, path), path,
-                             "the sbatch of this machine has no option '%s'",
-                             name);
+                             "the sbatch of this machine has no option '%s'", name);
 }
 
 enum jr_status jr_installed_sbatch_check(struct jr_session *session)

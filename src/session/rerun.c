@@ -1,7 +1,7 @@
 /*
- * The code of an earlier run, in place of the work tree as it is now: from the
- * copy that the run had, or else from its commit and its patch, where these
- * make the tree that was recorded. What git ignores is the original's of now.
+ * The code of an earlier run, in place of the work tree as it is now: from the copy that the run
+ * had, or else from its commit and its patch, where these make the tree that was recorded. What git
+ * ignores is the original's of now.
  */
 #include "session/rerun.h"
 
@@ -48,27 +48,24 @@ int jr_frozen_source_open(struct jr_session *session, struct jr_error *err)
         return fd < 0 ? jr_error_sys(err, JR_STATUS_UNRESOLVED, "%s", folder)
                       : jr_error_set(err, JR_STATUS_UNRESOLVED, "%s", why.text);
     (void)jr_record_code_read(&frozen->source, &session->arena, frozen->run);
-    if (frozen->source.tree == NULL || frozen->source.top == NULL ||
-        frozen->source.top[0] != '/')
-        return jr_error_set(err, JR_STATUS_UNRESOLVED,
-                            "%s: the code of this run was not recorded",
+    if (frozen->source.tree == NULL || frozen->source.top == NULL || frozen->source.top[0] != '/')
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s: the code of this run was not recorded",
                             folder);
     frozen->top = frozen->name = frozen->source.top;
     return session->arena.failed ? report_memory(err) : 0;
 }
 
 /* A file of the run, which may not be there. */
-static int read_file(const struct jr_session *session, const char *name,
-                     size_t limit, struct jr_buf *out, struct jr_error *err)
+static int read_file(const struct jr_session *session, const char *name, size_t limit,
+                     struct jr_buf *out, struct jr_error *err)
 {
-    JR_CLOSE int fd =
-        open(session->options.code_of, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int fd = open(session->options.code_of, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return jr_io_read_file(out, fd, name, limit, err);
 }
 
 /* What is not in the patch, so that the tree cannot be made of it. */
-static int refuse_gaps(const struct jr_session *session,
-                       const struct jr_record_code *code, struct jr_error *err)
+static int refuse_gaps(const struct jr_session *session, const struct jr_record_code *code,
+                       struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT;
     size_t named = 0, gaps = code->left_out_all - code->left_out_count;
@@ -90,23 +87,20 @@ static int refuse_gaps(const struct jr_session *session,
     if (gaps > named)
         jr_buf_printf(&names, " and %zu more", gaps - named);
     return jr_error_set(err, JR_STATUS_UNRESOLVED,
-                        "%s: the code of this run cannot be made again: it has "
-                        "no frozen copy, and these files are not, or not "
-                        "whole, in its patch: %s",
-                        session->options.code_of,
-                        names.failed ? "" : names.data);
+                        "%s: the code of this run cannot be made again: it has no frozen copy, "
+                        "and these files are not, or not whole, in its patch: %s",
+                        session->options.code_of, names.failed ? "" : names.data);
 }
 
 /* The files as the run had them, from its own copy. */
-static int copy_again(struct jr_session *session, const struct jr_buf *list,
-                      int stop_fd, struct jr_error *err)
+static int copy_again(struct jr_session *session, const struct jr_buf *list, int stop_fd,
+                      struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf files = JR_BUF_INIT, links = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_copy_tree_request request = {
         .top = session->frozen.top,
-        .from = jr_arena_printf(&arena, "%s/" JR_CODE_DIR,
-                                session->options.code_of),
+        .from = jr_arena_printf(&arena, "%s/" JR_CODE_DIR, session->options.code_of),
         .to = session->frozen.copy,
         .files = &files,
         .links = &links,
@@ -118,9 +112,9 @@ static int copy_again(struct jr_session *session, const struct jr_buf *list,
     if (request.from == NULL)
         failed = report_memory(err);
     else if (!jr_copied_tree_read(list, &files, &links))
-        failed = jr_error_set(err, JR_STATUS_UNRESOLVED,
-                              "%s/" JR_CODE_LIST ": not a list of jobrun's",
-                              session->options.code_of);
+        failed =
+            jr_error_set(err, JR_STATUS_UNRESOLVED, "%s/" JR_CODE_LIST ": not a list of jobrun's",
+                         session->options.code_of);
     else
         failed = jr_freeze_copy_files(session, &request, list, err);
     jr_arena_release(&arena);
@@ -128,14 +122,12 @@ static int copy_again(struct jr_session *session, const struct jr_buf *list,
 }
 
 /* The files out of commit and patch, in the scratch folder. */
-static int rebuild_files(struct jr_session *session,
-                         const struct jr_frozen_from *from,
+static int rebuild_files(struct jr_session *session, const struct jr_frozen_from *from,
                          struct jr_buf *ret_files, struct jr_error *err)
 {
     const struct jr_record_code *code = &session->frozen.source;
     JR_BUF_CLEANUP struct jr_buf patch = JR_BUF_INIT;
-    if (code->patch &&
-        read_file(session, JR_PATCH_FILE, MOST_PATCH, &patch, err) != 0)
+    if (code->patch && read_file(session, JR_PATCH_FILE, MOST_PATCH, &patch, err) != 0)
         return -1;
     const struct jr_rebuild_request request = {
         .top = code->top,
@@ -151,12 +143,11 @@ static int rebuild_files(struct jr_session *session,
     return jr_tree_rebuild(&request, ret_files, err);
 }
 
-static int copy_rebuilt(struct jr_session *session,
-                        const struct jr_frozen_from *from, struct jr_error *err)
+static int copy_rebuilt(struct jr_session *session, const struct jr_frozen_from *from,
+                        struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf files = JR_BUF_INIT, links = JR_BUF_INIT;
-    const char *tree =
-        jr_arena_printf(&session->arena, "%s/tree", from->scratch);
+    const char *tree = jr_arena_printf(&session->arena, "%s/tree", from->scratch);
     if (tree == NULL)
         return report_memory(err);
     if (refuse_gaps(session, &session->frozen.source, err) != 0 ||
@@ -193,8 +184,7 @@ static void take_record(struct jr_session *session)
     session->record.dirty = &to->dirty;
 }
 
-int jr_frozen_source_copy(struct jr_session *session,
-                          const struct jr_frozen_from *from,
+int jr_frozen_source_copy(struct jr_session *session, const struct jr_frozen_from *from,
                           struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
@@ -219,22 +209,19 @@ int jr_frozen_source_copy(struct jr_session *session,
     return jr_session_write(session, JR_PATCH_FILE, &patch, err);
 }
 
-/* A rehearsal of several nodes keeps them: they are no machines of then. Hosts
- * that were reached by ssh were stated, and are kept with all that reaches
- * them. */
+/* A rehearsal of several nodes keeps them: they are no machines of then. Hosts that were reached by
+ * ssh were stated, and are kept with all that reaches them. */
 static bool is_machine_field(const char *key, bool local, bool ssh)
 {
     if (ssh && (strcmp(key, "hosts") == 0 || strcmp(key, "engine") == 0))
         return false;
     return jr_part_moves(key) &&
-           !(local && (strcmp(key, "nodes") == 0 ||
-                       strcmp(key, "local_world_size") == 0));
+           !(local && (strcmp(key, "nodes") == 0 || strcmp(key, "local_world_size") == 0));
 }
 
-/* What the resolver found, and an address of then by which process groups find
- * each other, is MISSING again. */
-static void forget_machine(struct jr_strv *sets, struct jr_arena *arena,
-                           const struct jr_node *root,
+/* What the resolver found, and an address of then by which process groups find each other, is
+ * MISSING again. */
+static void forget_machine(struct jr_strv *sets, struct jr_arena *arena, const struct jr_node *root,
                            const struct jr_record_origin *origin)
 {
     const struct jr_node *method = jr_doc_get(root, "init_method");
@@ -243,23 +230,18 @@ static void forget_machine(struct jr_strv *sets, struct jr_arena *arena,
         const char *key = root->pairs[i].key->text;
         bool any = origin->any_devices && strcmp(key, "devices") == 0;
         if (is_machine_field(key, origin->local, ssh))
-            jr_strv_push(
-                sets, arena,
-                jr_arena_printf(arena, "%s=%s", key, any ? "any" : "null"));
+            jr_strv_push(sets, arena, jr_arena_printf(arena, "%s=%s", key, any ? "any" : "null"));
     }
-    if (method != NULL && method->kind == JR_NODE_SCALAR &&
-        strncmp(method->text, "tcp://", 6) == 0)
+    if (method != NULL && method->kind == JR_NODE_SCALAR && strncmp(method->text, "tcp://", 6) == 0)
         jr_strv_push(sets, arena, jr_arena_strdup(arena, "init_method=null"));
 }
 
-static void forget_placement(struct jr_rerun *rerun,
-                             const struct jr_record_origin *origin)
+static void forget_placement(struct jr_rerun *rerun, const struct jr_record_origin *origin)
 {
     const struct jr_spec_source *source = &rerun->source;
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    if (jr_doc_load(&doc, source->name, source->text, source->len, &diags) ==
-            0 &&
+    if (jr_doc_load(&doc, source->name, source->text, source->len, &diags) == 0 &&
         doc.root->kind == JR_NODE_MAPPING)
         forget_machine(&rerun->sets, &rerun->arena, doc.root, origin);
     jr_diags_release(&diags);
@@ -267,8 +249,7 @@ static void forget_placement(struct jr_rerun *rerun,
 }
 
 /* The new run goes beside the old one, wherever that is by now. */
-static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
-                        const char *log_dir)
+static void keep_folder(struct jr_strv *sets, struct jr_arena *arena, const char *log_dir)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, text = JR_BUF_INIT;
     jr_interpolation_escape(&path, log_dir, strlen(log_dir));
@@ -280,8 +261,7 @@ static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
 
 /* What another user wrote is a program of that user's, to be run as us. */
 static int refuse_untrusted_rerun(const char *id, const char *spec,
-                                  const struct jr_record_origin *origin,
-                                  struct jr_error *err)
+                                  const struct jr_record_origin *origin, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     jr_trust_explain(&why, &origin->trust);
@@ -303,34 +283,29 @@ static json_t *read_values(const char *log_dir, const char *id)
     return values;
 }
 
-void jr_rerun_keep_values(struct jr_session *session,
-                          const struct jr_rerun *rerun)
+void jr_rerun_keep_values(struct jr_session *session, const struct jr_rerun *rerun)
 {
     session->values = json_incref(rerun->values);
 }
 
 int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
-                     const struct jr_rerun_options *options,
-                     struct jr_error *err)
+                     const struct jr_rerun_options *options, struct jr_error *err)
 {
     struct jr_record_origin origin;
     struct jr_error why = {0};
     *ret = (struct jr_rerun){0};
     if (jr_record_origin(&origin, &ret->arena, log_dir, id, &why) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s", why.text);
-    const char *spec =
-        jr_arena_printf(&ret->arena, "%s/resolved.yaml", origin.run_dir);
+    const char *spec = jr_arena_printf(&ret->arena, "%s/resolved.yaml", origin.run_dir);
     if (spec == NULL || origin.spec == NULL)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "run '%s' has no resolved.yaml: it never started",
+        return jr_error_set(err, JR_STATUS_USAGE, "run '%s' has no resolved.yaml: it never started",
                             id);
     if (!jr_trust_is_ours(&origin.trust) && !options->trust)
         return refuse_untrusted_rerun(id, spec, &origin, err);
     ret->values = read_values(log_dir, id);
     bool known = origin.spec_folder != NULL && origin.spec_folder[0] == '/';
     ret->source = (struct jr_spec_source){.name = spec,
-                                          .folder = known ? origin.spec_folder
-                                                          : origin.run_dir,
+                                          .folder = known ? origin.spec_folder : origin.run_dir,
                                           .text = origin.spec,
                                           .len = strlen(origin.spec)};
     ret->local = options->local || origin.local;
@@ -340,12 +315,9 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
                 options->log_dir != NULL ? options->log_dir : origin.log_dir);
     if (options->code) {
         ret->code_of = origin.run_dir;
-        jr_strv_push(&ret->sets, &ret->arena,
-                     jr_arena_strdup(&ret->arena, "code.mode=freeze"));
+        jr_strv_push(&ret->sets, &ret->arena, jr_arena_strdup(&ret->arena, "code.mode=freeze"));
     }
-    return ret->arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return ret->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 void jr_rerun_release(struct jr_rerun *rerun)

@@ -54,8 +54,7 @@ static int send_rank_files(struct sending *sending)
     return 0;
 }
 
-static int send_delivery(struct sending *sending,
-                         const struct jr_judgement *report, size_t i)
+static int send_delivery(struct sending *sending, const struct jr_judgement *report, size_t i)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     json_t *delivery = jr_delivery_pack(report, i);
@@ -67,21 +66,18 @@ static int send_delivery(struct sending *sending,
     if (text.failed)
         return -1;
     json_t *head = describe_left(sending);
-    int failed =
-        jr_left_send_record(&sending->sender, head, text.data, text.len);
+    int failed = jr_left_send_record(&sending->sender, head, text.data, text.len);
     json_decref(head);
     return failed;
 }
 
 /* What was before the ranks, and all of them. */
-static int send_all_left(struct sending *sending,
-                         const struct jr_judgement *report)
+static int send_all_left(struct sending *sending, const struct jr_judgement *report)
 {
     const struct jr_plan *plan = &sending->session->plan;
     for (size_t i = 0; i < report->count; i++) {
         sending->rank = &plan->ranks[plan->first + i];
-        if (send_delivery(sending, report, i) != 0 ||
-            send_rank_files(sending) != 0)
+        if (send_delivery(sending, report, i) != 0 || send_rank_files(sending) != 0)
             return -1;
     }
     for (unsigned i = JR_LEFT_SETUP; i <= JR_LEFT_HELPER; i++) {
@@ -93,8 +89,8 @@ static int send_all_left(struct sending *sending,
     return 0;
 }
 
-int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome,
-                 int fd, struct jr_error *err)
+int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome, int fd,
+                 struct jr_error *err)
 {
     const struct jr_left left = {
         .run_fd = session->dir.fd, .before = session->before, .apart = true};
@@ -106,11 +102,10 @@ int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome,
         return -1;
     jr_judgement_hide_files(&report, &session->plan, session->dir.fd);
     jr_own_folder_keep(session, &report, outcome);
-    struct sending sending = {.session = session,
-                              .sender = {.fd = fd,
-                                         .piece = piece,
-                                         .run_fd = session->dir.fd,
-                                         .folder = session->plan.own_dir}};
+    struct sending sending = {
+        .session = session,
+        .sender = {
+            .fd = fd, .piece = piece, .run_fd = session->dir.fd, .folder = session->plan.own_dir}};
     int failed = send_all_left(&sending, &report);
     if (failed != 0)
         (void)jr_error_sys(err, JR_STATUS_LAUNCH,

@@ -6,9 +6,9 @@
 
 struct jr_session;
 
-/* Once the ranks have ended: judge what they have delivered, and write it, and
- * the files that are asked for, to `fd`. -1 with `err`: not all is written. */
-int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome,
-                 int fd, struct jr_error *err);
+/* Once the ranks have ended: judge what they have delivered, and write it, and the files that are
+ * asked for, to `fd`. -1 with `err`: not all is written. */
+int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome, int fd,
+                 struct jr_error *err);
 
 #endif

@@ -1,13 +1,12 @@
 /*
- * The session of jobrun.h: what its files share. stages.c takes it from a text
- * to a plan, begin.c opens the run folder, attempts.c leads through all of it,
- * executes and judges, write_judgement.c writes that down, on_end.c runs what
- * is to follow, findings_text.c hands out what there is. Each has a header of
- * its own.
+ * The session of jobrun.h: what its files share. stages.c takes it from a text to a plan, begin.c
+ * opens the run folder, attempts.c leads through all of it, executes and judges, write_judgement.c
+ * writes that down, on_end.c runs what is to follow, findings_text.c hands out what there is. Each
+ * has a header of its own.
  *
- * What is written before the first rank starts is the spec, what it resolved
- * to, the plan and a record that says `running`; what is written at the end is
- * the judgement. A run folder without one was lost half-way.
+ * What is written before the first rank starts is the spec, what it resolved to, the plan and a
+ * record that says `running`; what is written at the end is the judgement. A run folder without one
+ * was lost half-way.
  */
 #ifndef JR_SESSION_H
 #define JR_SESSION_H
@@ -53,8 +52,8 @@ enum jr_session_progress {
 /* The command of `on_end`. */
 struct jr_on_end {
     struct jr_keeper keeper; /* without a pid it does not run */
-    int unlogged;  /* why its output is lost, an errno; 0: it is not */
-    bool deferred; /* who runs the session waits for its end */
+    int unlogged;            /* why its output is lost, an errno; 0: it is not */
+    bool deferred;           /* who runs the session waits for its end */
 };
 
 struct jr_session {
@@ -66,29 +65,29 @@ struct jr_session {
      * nothing does, or the console of the run (`replay`). */
     bool (*printer)(void *data, const char *text, size_t len);
     void *printer_data;
-    const char *hosts_set;     /* what --hosts became; NULL: it is not given */
-    struct jr_spec_file *file; /* before the stages, after the diags */
-    const char *spec_name;     /* what the record calls it; NULL: nothing */
-    struct jr_swept_spec *swept; /* that the spec is a cell of; NULL: none */
+    const char *hosts_set;            /* what --hosts became; NULL: it is not given */
+    struct jr_spec_file *file;        /* before the stages, after the diags */
+    const char *spec_name;            /* what the record calls it; NULL: nothing */
+    struct jr_swept_spec *swept;      /* that the spec is a cell of; NULL: none */
     struct jr_spec_file **cell_files; /* that findings and facts quote */
     size_t cell_files_count;
-    const char *cell;        /* its number; NULL: it is none */
-    const char *sweep_id;    /* of the sweep that runs it; NULL: none does */
-    bool facts;              /* `host` is read */
-    const char *cells_dir;   /* absolute: where that has its cells */
-    const char *cell_run_id; /* its run id among those of all sweeps */
-    const char *fingerprint; /* as who leads the sweep has found it, where the
-                                work tree may be another one; NULL: to be found
-                              */
+    const char *cell;               /* its number; NULL: it is none */
+    const char *sweep_id;           /* of the sweep that runs it; NULL: none does */
+    bool facts;                     /* `host` is read */
+    const char *cells_dir;          /* absolute: where that has its cells */
+    const char *cell_run_id;        /* its run id among those of all sweeps */
+    const char *fingerprint;        /* as who leads the sweep has found it, where the
+                                       work tree may be another one; NULL: to be found
+                                     */
     struct jr_device_lease *leases; /* see jr_resolve_options */
     uint32_t leases_count;
     const struct jr_record_machine *machine; /* of it; NULL: to be read */
-    const char *group_home; /* see jr_group_make_in; NULL: to be found */
-    struct jr_known_code *known_code; /* of the sweep, in a process of its own;
-                                         NULL: none */
-    bool submitted; /* a cell that is a job of a scheduler's */
-    bool custom;    /* with the facts beside the spec */
-    int *lease;     /* see jr_resolve_options; NULL: none */
+    const char *group_home;                  /* see jr_group_make_in; NULL: to be found */
+    struct jr_known_code *known_code;        /* of the sweep, in a process of its own;
+                                                NULL: none */
+    bool submitted;                          /* a cell that is a job of a scheduler's */
+    bool custom;                             /* with the facts beside the spec */
+    int *lease;                              /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
     struct jr_host host;
     struct jr_host *cell_hosts; /* of the nodes of a sweep, which an agent is on
@@ -97,7 +96,7 @@ struct jr_session {
     bool cells_by_ssh;             /* these are `hosts` */
     struct jr_session *first_cell; /* of the sweep, resolved: for its code;
                                       NULL: none wants that */
-    bool placed; /* a cell of one node, which an agent runs on it */
+    bool placed;                   /* a cell of one node, which an agent runs on it */
     struct jr_resolution resolution;
     struct jr_plan plan;
     struct jr_arena plans; /* that plan's, after the first attempt */
@@ -110,11 +109,10 @@ struct jr_session {
 
     /* Of several nodes; NULL: all ranks are here. */
     struct jr_controller *controller;
-    struct jr_spares *spares; /* spares.h; NULL: it has none */
-    struct jr_copy
-        *copy;  /* for hosts without the program; NULL: none is made */
-    bool part;  /* or one node's, of a run that has a jobrun on each node */
-    bool apart; /* or an agent's, which has a run folder of its own */
+    struct jr_spares *spares;         /* spares.h; NULL: it has none */
+    struct jr_copy *copy;             /* for hosts without the program; NULL: none is made */
+    bool part;                        /* or one node's, of a run that has a jobrun on each node */
+    bool apart;                       /* or an agent's, which has a run folder of its own */
     const char *code_top, *code_name; /* of the copy of the code that such one
                                          has got: see jr_frozen; NULL */
     struct jr_left_files *left;       /* of such agents: left_files.h; NULL */

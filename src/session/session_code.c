@@ -1,8 +1,8 @@
 /*
- * This is done after the run has a folder and a record, and before its first
- * rank starts: what is recorded is the tree at the launch, which a rank, or
- * who edits on, may change a moment later. The launch waits for it, at most
- * LIMIT_MS, because a tree that is read while ranks run would be no one's.
+ * This is done after the run has a folder and a record, and before its first rank starts: what is
+ * recorded is the tree at the launch, which a rank, or who edits on, may change a moment later. The
+ * launch waits for it, at most LIMIT_MS, because a tree that is read while ranks run would be no
+ * one's.
  */
 #include "session/session_code.h"
 
@@ -58,13 +58,11 @@ static void add_source(struct chain *chain, const struct jr_source *source)
         if (strcmp(chain->files.items[i], path) == 0)
             return;
     if (path != NULL && access(path, F_OK) == 0)
-        jr_strv_push(&chain->files, chain->arena,
-                     jr_arena_strdup(chain->arena, path));
+        jr_strv_push(&chain->files, chain->arena, jr_arena_strdup(chain->arena, path));
 }
 
 /* Each value of the tree says in which file it stood. */
-static void walk_tree(struct chain *chain, const struct jr_node *node,
-                      unsigned depth)
+static void walk_tree(struct chain *chain, const struct jr_node *node, unsigned depth)
 {
     if (node == NULL || depth > MOST_DEPTH)
         return;
@@ -76,13 +74,13 @@ static void walk_tree(struct chain *chain, const struct jr_node *node,
         walk_tree(chain, node->pairs[i].value, depth + 1);
 }
 
-/* A run that is repeated has a spec that was resolved, in its folder; that of
- * then is in its record. */
+/* A run that is repeated has a spec that was resolved, in its folder; that of then is in its
+ * record. */
 static void add_recorded(struct chain *chain, const struct jr_session *session)
 {
     struct jr_record_code code;
-    JR_CLOSE int fd = jr_record_folder_open(session->resolution.job.log_dir,
-                                            session->options.rerun_of, NULL);
+    JR_CLOSE int fd =
+        jr_record_folder_open(session->resolution.job.log_dir, session->options.rerun_of, NULL);
     json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
     (void)jr_record_code_read(&code, chain->arena, run);
     for (size_t i = 0; code.specs != NULL && code.specs[i] != NULL; i++)
@@ -112,8 +110,8 @@ static void fill_record(struct jr_session *session)
     struct jr_record_left_out *left_out =
         jr_arena_array(&code->arena, code->left_out_count, sizeof *left_out);
     for (size_t i = 0; i < code->left_out_count && left_out != NULL; i++)
-        left_out[i] = (struct jr_record_left_out){
-            code->left_out[i].path, jr_left_out_word(code->left_out[i].why)};
+        left_out[i] = (struct jr_record_left_out){code->left_out[i].path,
+                                                  jr_left_out_word(code->left_out[i].why)};
     to->left_out = left_out;
     to->left_out_count = left_out == NULL ? 0 : code->left_out_count;
     to->left_out_all = code->left_out_count;
@@ -126,14 +124,12 @@ static void fill_record(struct jr_session *session)
 }
 
 /* The run is not ended by it: what is not known is said. */
-static void report_problem(struct jr_session *session,
-                           const struct jr_error *err)
+static void report_problem(struct jr_session *session, const struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena;
-    const char *problem =
-        jr_redact_copy(arena, err->text, session->resolution.job.hidden);
-    const char *line = jr_arena_printf(arena, "code not recorded: %s",
-                                       problem == NULL ? "" : problem);
+    const char *problem = jr_redact_copy(arena, err->text, session->resolution.job.hidden);
+    const char *line =
+        jr_arena_printf(arena, "code not recorded: %s", problem == NULL ? "" : problem);
     session->record.code.tree = NULL;
     session->record.code.problem = jr_arena_strdup(arena, problem);
     jr_session_note(session, line == NULL ? "code not recorded" : line);
@@ -152,8 +148,7 @@ static int write_patch(struct jr_session *session, struct jr_error *err)
 }
 
 /* Record what the request asks for, in place of what was recorded before. */
-static int record_tree(struct jr_session *session,
-                       const struct jr_run_tree_request *request,
+static int record_tree(struct jr_session *session, const struct jr_run_tree_request *request,
                        struct jr_error *err)
 {
     jr_run_tree_release(&session->run_tree);
@@ -162,10 +157,9 @@ static int record_tree(struct jr_session *session,
     return jr_run_tree_record(&session->run_tree, request, err);
 }
 
-/* A copy is of the recorded tree if no file was changed since, or the tree is
- * the same once more behind it. */
-static int freeze_tree(struct jr_session *session,
-                       const struct jr_run_tree_request *request,
+/* A copy is of the recorded tree if no file was changed since, or the tree is the same once more
+ * behind it. */
+static int freeze_tree(struct jr_session *session, const struct jr_run_tree_request *request,
                        struct jr_freeze_watch watch, struct jr_error *err)
 {
     struct jr_run_tree *code = &session->run_tree;
@@ -185,28 +179,23 @@ static int freeze_tree(struct jr_session *session,
         jr_freeze_discard(session);
     }
     return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "code: freeze: the files in %s are changed while they "
-                        "are copied: stop what writes to them, or name what is "
-                        "no code in .gitignore",
+                        "code: freeze: the files in %s are changed while they are copied: stop "
+                        "what writes to them, or name what is no code in .gitignore",
                         code->top);
 }
 
 /* A run that was to be frozen does not begin otherwise. */
-static int refuse_run(struct jr_session *session, const struct jr_error *why,
-                      struct jr_error *err)
+static int refuse_run(struct jr_session *session, const struct jr_error *why, struct jr_error *err)
 {
-    const char *text = jr_redact_copy(&session->arena, why->text,
-                                      session->resolution.job.hidden);
+    const char *text = jr_redact_copy(&session->arena, why->text, session->resolution.job.hidden);
     bool stopped = why->sys == EINTR;
     jr_freeze_discard(session);
-    return jr_error_set(err, stopped ? JR_STATUS_LAUNCH : JR_STATUS_UNRESOLVED,
-                        "code: freeze: %s", text == NULL ? "" : text);
+    return jr_error_set(err, stopped ? JR_STATUS_LAUNCH : JR_STATUS_UNRESOLVED, "code: freeze: %s",
+                        text == NULL ? "" : text);
 }
 
-static int freeze_code(struct jr_session *session,
-                       const struct jr_run_tree_request *request,
-                       const struct jr_freeze_watch *watch,
-                       struct jr_error *err)
+static int freeze_code(struct jr_session *session, const struct jr_run_tree_request *request,
+                       const struct jr_freeze_watch *watch, struct jr_error *err)
 {
     struct jr_error why = {0};
     if (record_tree(session, request, &why) != 0)
@@ -223,22 +212,19 @@ static int freeze_code(struct jr_session *session,
 }
 
 /* The code of an earlier run. */
-static int take_code(struct jr_session *session,
-                     const struct jr_run_tree_request *request,
+static int take_code(struct jr_session *session, const struct jr_run_tree_request *request,
                      struct jr_error *err)
 {
     const struct jr_frozen_from from = {
         .scratch = request->scratch,
-        .limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000),
-                  request->stop_fd}};
+        .limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000), request->stop_fd}};
     struct jr_error why = {0};
     if (request->scratch == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (jr_frozen_source_copy(session, &from, &why) == 0)
         return 0;
     jr_freeze_discard(session);
-    const char *text = jr_redact_copy(&session->arena, why.text,
-                                      session->resolution.job.hidden);
+    const char *text = jr_redact_copy(&session->arena, why.text, session->resolution.job.hidden);
     return jr_error_set(err, why.status, "%s", text == NULL ? "" : text);
 }
 
@@ -247,8 +233,8 @@ static const char *scratch_folder(struct jr_session *session)
     const struct jr_frozen *frozen = &session->frozen;
     if (frozen->folder != NULL)
         return jr_arena_printf(&session->arena, "%s/" SCRATCH, frozen->folder);
-    return jr_arena_printf(&session->arena, "%s/%s/" SCRATCH,
-                           session->resolution.job.log_dir, session->dir.path);
+    return jr_arena_printf(&session->arena, "%s/%s/" SCRATCH, session->resolution.job.log_dir,
+                           session->dir.path);
 }
 
 static bool are_same_texts(char *const *a, char *const *b)
@@ -261,14 +247,12 @@ static bool are_same_texts(char *const *a, char *const *b)
     return a[i] == NULL && b[i] == NULL;
 }
 
-/* What was recorded for all cells is this one's code if that is asked about in
- * the same way, and nothing has changed. */
-static bool take_known_code(struct jr_session *session,
-                            const struct jr_run_tree_request *request)
+/* What was recorded for all cells is this one's code if that is asked about in the same way, and
+ * nothing has changed. */
+static bool take_known_code(struct jr_session *session, const struct jr_run_tree_request *request)
 {
     struct jr_known_code *known = session->known_code;
-    if (known == NULL || !known->stamped ||
-        strcmp(known->folder, request->folder) != 0 ||
+    if (known == NULL || !known->stamped || strcmp(known->folder, request->folder) != 0 ||
         !are_same_texts(known->files, request->files) ||
         (known->tree.patch.len > 0 &&
          !are_same_texts(known->hidden, session->resolution.job.hidden)) ||
@@ -325,8 +309,7 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
     /* What would stop the run also ends waiting for git; -1: only the limit. */
     JR_CLOSE int stop_fd = jr_signals_open_stops(job->policy);
     bool frozen = session->frozen.copy != NULL;
-    const struct jr_freeze_watch watch = {jr_clock_wall_ns() - CLOCK_NS,
-                                          stop_fd};
+    const struct jr_freeze_watch watch = {jr_clock_wall_ns() - CLOCK_NS, stop_fd};
     const struct jr_secrets secrets = {
         .globs = job->secrets,
         .count = job->secrets_count,
@@ -350,9 +333,7 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         return take_code(session, &request, err);
     if (frozen)
         return freeze_code(session, &request, &watch, err);
-    int failed = take_known_code(session, &request)
-                     ? 0
-                     : record_tree(session, &request, &why);
+    int failed = take_known_code(session, &request) ? 0 : record_tree(session, &request, &why);
     fill_record(session);
     if (failed == 0)
         failed = write_patch(session, &why);

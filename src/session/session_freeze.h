@@ -37,8 +37,8 @@ struct jr_frozen {
     struct jr_record_code source;
 };
 
-/* Where the job wants its code frozen, find the work tree. -1 with `err`, and
- * status UNRESOLVED, where there is none. */
+/* Where the job wants its code frozen, find the work tree. -1 with `err`, and status UNRESOLVED,
+ * where there is none. */
 int jr_freeze_find(struct jr_session *session, struct jr_error *err);
 
 /* Have plans made for the copy in the run folder, whose name is known. */
@@ -62,24 +62,20 @@ struct jr_freeze_watch {
     int stop_fd;       /* readable: stop; -1: none */
 };
 
-/* Copy the recorded tree, of which `code` has the files, and write the list of
- * what the copy has. `ret_changing` says that a file changed since the
- * recording: then the copy may not be what was recorded. 0, or -1 with `err`;
- * then there is no copy. */
+/* Copy the recorded tree, of which `code` has the files, and write the list of what the copy has.
+ * `ret_changing` says that a file changed since the recording: then the copy may not be what was
+ * recorded. 0, or -1 with `err`; then there is no copy. */
 int jr_freeze_copy(struct jr_session *session, struct jr_run_tree *code,
-                   const struct jr_freeze_watch *watch, bool *ret_changing,
-                   struct jr_error *err);
+                   const struct jr_freeze_watch *watch, bool *ret_changing, struct jr_error *err);
 
-/* Copy as the request says, and write the list of what the copy has, which has
- * to be `wanted` unless that is NULL. 0, or -1 with `err`. */
-int jr_freeze_copy_files(struct jr_session *session,
-                         const struct jr_copy_tree_request *request,
+/* Copy as the request says, and write the list of what the copy has, which has to be `wanted`
+ * unless that is NULL. 0, or -1 with `err`. */
+int jr_freeze_copy_files(struct jr_session *session, const struct jr_copy_tree_request *request,
                          const struct jr_buf *wanted, struct jr_error *err);
 
 /* Append what git ignores in the tree as it is now and `code.link` chooses:
  * paths from the top, each with a NUL. */
-int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out,
-                         struct jr_error *err);
+int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out, struct jr_error *err);
 
 /* Read the record of the earlier run whose code it is to be, the session's
  * `code_of`. -1 with `err` where it has none. rerun.c */
@@ -91,11 +87,9 @@ struct jr_frozen_from {
     struct jr_git_limit limit;
 };
 
-/* Make the copy out of that of the earlier run, or out of its commit and its
- * patch; the record is the earlier run's. -1 with `err` where neither gives the
- * tree that was recorded. rerun.c */
-int jr_frozen_source_copy(struct jr_session *session,
-                          const struct jr_frozen_from *from,
+/* Make the copy out of that of the earlier run, or out of its commit and its patch; the record is
+ * the earlier run's. -1 with `err` where neither gives the tree that was recorded. rerun.c */
+int jr_frozen_source_copy(struct jr_session *session, const struct jr_frozen_from *from,
                           struct jr_error *err);
 
 /* Free what the session's own memory has not. */
@@ -104,12 +98,12 @@ void jr_freeze_release(struct jr_session *session);
 /* Remove the copy. */
 void jr_freeze_discard(struct jr_session *session);
 
-/* In a plan that is only printed: find what the links will be. -1 with `err`
- * where the tree cannot be frozen. */
+/* In a plan that is only printed: find what the links will be. -1 with `err` where the tree cannot
+ * be frozen. */
 int jr_freeze_preview(struct jr_session *session, struct jr_error *err);
 
-/* On another node of the run: take over where the copy is. -1 with `err` where
- * it cannot be seen there. */
+/* On another node of the run: take over where the copy is. -1 with `err` where it cannot be seen
+ * there. */
 int jr_freeze_join(struct jr_session *session, struct jr_error *err);
 
 #endif

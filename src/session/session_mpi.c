@@ -14,9 +14,7 @@
 /* What stands in the way of one world; NULL: nothing. */
 static const char *find_obstacle_to_world(const struct jr_session *session)
 {
-    return session->part
-               ? "the ranks of other nodes are started by other jobruns"
-               : NULL;
+    return session->part ? "the ranks of other nodes are started by other jobruns" : NULL;
 }
 
 const char *jr_session_mpi_word(enum jr_mpi_protocol protocol)
@@ -29,12 +27,10 @@ const char *jr_session_mpi_word(enum jr_mpi_protocol protocol)
     return words[protocol];
 }
 
-static enum jr_status refuse_protocol(struct jr_session *session,
-                                      const char *why)
+static enum jr_status refuse_protocol(struct jr_session *session, const char *why)
 {
     struct jr_diag *diag = jr_diags_error(
-        &session->diags, JR_CODE_MPI_NOT_SERVED,
-        jr_spec_where_within(session->file, "mpi"), "mpi",
+        &session->diags, JR_CODE_MPI_NOT_SERVED, jr_spec_where_within(session->file, "mpi"), "mpi",
         "mpi: %s is for ranks that one jobrun starts, and %s",
         jr_session_mpi_word(session->resolution.job.policy->mpi), why);
     jr_diag_help(&session->diags, diag,
@@ -43,52 +39,44 @@ static enum jr_status refuse_protocol(struct jr_session *session,
     return JR_STATUS_UNRESOLVED;
 }
 
-#define LIBRARY_MISSING                                                        \
-    JR_PMIX_LIBRARY ", the library of PMIx, is not installed"
-#define LIBRARY_HELP                                                           \
-    "install the package libpmix2 (Debian, Ubuntu) or pmix (Fedora, openSUSE)"
+#define LIBRARY_MISSING JR_PMIX_LIBRARY ", the library of PMIx, is not installed"
+#define LIBRARY_HELP    "install the package libpmix2 (Debian, Ubuntu) or pmix (Fedora, openSUSE)"
 
 /* What is stated needs a library that is not there. */
 static enum jr_status refuse_library(struct jr_session *session)
 {
-    struct jr_diag *diag =
-        jr_diags_error(&session->diags, JR_CODE_MPI_NOT_SERVED,
-                       jr_spec_where_within(session->file, "mpi"), "mpi",
-                       "mpi: pmix cannot be served: " LIBRARY_MISSING);
+    struct jr_diag *diag = jr_diags_error(&session->diags, JR_CODE_MPI_NOT_SERVED,
+                                          jr_spec_where_within(session->file, "mpi"), "mpi",
+                                          "mpi: pmix cannot be served: " LIBRARY_MISSING);
     jr_diag_help(&session->diags, diag, LIBRARY_HELP);
     return session->options.dry_run ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH;
 }
 
 /* A program that needs MPI, and gets no world. */
-static void warn_of_worlds(struct jr_session *session, const char *library,
-                           const char *why)
+static void warn_of_worlds(struct jr_session *session, const char *library, const char *why)
 {
     struct jr_buf safe JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_safe(&safe, library);
     session->mpi_obstacle = why;
-    struct jr_diag *diag = jr_diags_warning(
-        &session->diags, JR_CODE_MPI_NOT_SERVED,
-        jr_spec_where_within(session->file, "entrypoint"), "entrypoint",
-        "the program needs %s, and jobrun does not make its ranks one world: "
-        "%s; each rank that calls MPI_Init is a world of its own",
-        safe.data == NULL ? "an MPI library" : safe.data, why);
+    struct jr_diag *diag =
+        jr_diags_warning(&session->diags, JR_CODE_MPI_NOT_SERVED,
+                         jr_spec_where_within(session->file, "entrypoint"), "entrypoint",
+                         "the program needs %s, and jobrun does not make its ranks one world: "
+                         "%s; each rank that calls MPI_Init is a world of its own",
+                         safe.data == NULL ? "an MPI library" : safe.data, why);
     if (session->diags.no_spec)
-        jr_diag_help(
-            &session->diags, diag,
-            "start it by its own launcher, mpiexec; or type " JR_SETTING(
-                "mpi", "none") " to say that it is meant so");
+        jr_diag_help(&session->diags, diag,
+                     "start it by its own launcher, mpiexec; or type " JR_SETTING(
+                         "mpi", "none") " to say that it is meant so");
     else
-        jr_diag_help(
-            &session->diags, diag,
-            "start it by its own launcher, for which `jobrun render SPEC "
-            "--engine mpi` prints the command; or write " JR_SETTING(
-                "mpi", "none") " to say "
-                               "that it is meant so");
+        jr_diag_help(&session->diags, diag,
+                     "start it by its own launcher, for which `jobrun render SPEC "
+                     "--engine mpi` prints the command; or write " JR_SETTING(
+                         "mpi", "none") " to say that it is meant so");
 }
 
 /* A variable of the ranks, as far as it is the same for all. */
-static const char *rank_variable(const struct jr_session *session,
-                                 const char *name)
+static const char *rank_variable(const struct jr_session *session, const char *name)
 {
     const struct jr_job *job = &session->resolution.job;
     for (uint32_t i = job->env_count; i-- > 0;)
@@ -97,23 +85,20 @@ static const char *rank_variable(const struct jr_session *session,
     return jr_env_get(session->options.envp, name);
 }
 
-/* The file of a program that the ranks execute; NULL where it differs, is not
- * there, or is found by what `setup` exports. */
+/* The file of a program that the ranks execute; NULL where it differs, is not there, or is found by
+ * what `setup` exports. */
 static const char *find_file(struct jr_session *session, const char *name)
 {
     const struct jr_job *job = &session->resolution.job;
     if (strstr(name, "%{") != NULL || strstr(job->workdir, "%{") != NULL)
         return NULL;
-    struct jr_program *program =
-        jr_arena_alloc(&session->arena, sizeof *program);
+    struct jr_program *program = jr_arena_alloc(&session->arena, sizeof *program);
     if (program == NULL ||
-        jr_program_find(program, name, rank_variable(session, "PATH"),
-                        job->workdir) != 0)
+        jr_program_find(program, name, rank_variable(session, "PATH"), job->workdir) != 0)
         return NULL;
     return program->path[0] == '/'
                ? program->path
-               : jr_arena_printf(&session->arena, "%s/%s", job->workdir,
-                                 program->path);
+               : jr_arena_printf(&session->arena, "%s/%s", job->workdir, program->path);
 }
 
 static const char *find_executable(struct jr_session *session)
@@ -142,8 +127,7 @@ static const char *find_python(struct jr_session *session)
 /* Where the loader looks for what a rank needs. */
 static struct jr_mpi_search make_search(const struct jr_session *session)
 {
-    return (struct jr_mpi_search){.library_path =
-                                      rank_variable(session, "LD_LIBRARY_PATH"),
+    return (struct jr_mpi_search){.library_path = rank_variable(session, "LD_LIBRARY_PATH"),
                                   .cache = JR_MPI_CACHE};
 }
 
@@ -154,8 +138,7 @@ static const char *find_server(struct jr_session *session)
     return jr_mpi_library_path(&session->arena, JR_PMIX_LIBRARY, &search);
 }
 
-/* What is asked for by more than variables, and not by `mpi`: the field that
- * does; NULL: none. */
+/* What is asked for by more than variables, and not by `mpi`: the field that does; NULL: none. */
 static const char *find_wish(const struct jr_session *session)
 {
     const struct jr_job *job = &session->resolution.job;
@@ -163,40 +146,33 @@ static const char *find_wish(const struct jr_session *session)
         if (strcmp(job->env_profiles[i], "mpi") == 0)
             return "env_profiles";
     for (int axis = 0; axis < JR_AXIS_COUNT; axis++)
-        if (job->axis_backend[axis] != NULL &&
-            strcmp(job->axis_backend[axis], "mpi") == 0)
+        if (job->axis_backend[axis] != NULL && strcmp(job->axis_backend[axis], "mpi") == 0)
             return "backends";
-    return job->backend != NULL && strcmp(job->backend, "mpi") == 0 ? "backends"
-                                                                    : NULL;
+    return job->backend != NULL && strcmp(job->backend, "mpi") == 0 ? "backends" : NULL;
 }
 
-static void serve_library(struct jr_session *session,
-                          const struct jr_mpi_library *library,
+static void serve_library(struct jr_session *session, const struct jr_mpi_library *library,
                           const char *server)
 {
-    session->mpi.protocol = library->kind == JR_MPI_KIND_OPENMPI
-                                ? JR_MPI_PROTOCOL_PMIX
-                                : JR_MPI_PROTOCOL_PMI1;
+    session->mpi.protocol =
+        library->kind == JR_MPI_KIND_OPENMPI ? JR_MPI_PROTOCOL_PMIX : JR_MPI_PROTOCOL_PMI1;
     session->mpi.server = server;
     session->mpi.library = library->name;
 }
 
-/* The library that a wrapper or a script would use: of the interpreter's
- * mpi4py, or the only one that there is. `count`: of those that there are. */
-static bool find_wished_library(struct jr_session *session,
-                                struct jr_mpi_library ret[JR_MPI_KINDS],
+/* The library that a wrapper or a script would use: of the interpreter's mpi4py, or the only one
+ * that there is. `count`: of those that there are. */
+static bool find_wished_library(struct jr_session *session, struct jr_mpi_library ret[JR_MPI_KINDS],
                                 size_t *ret_count)
 {
     const struct jr_mpi_search search = make_search(session);
-    const struct jr_mpi4py_search package = {
-        .python_path = rank_variable(session, "PYTHONPATH"),
-        .home = rank_variable(session, "HOME"),
-        .abi = rank_variable(session, "MPI4PY_MPIABI"),
-        .libraries = &search};
+    const struct jr_mpi4py_search package = {.python_path = rank_variable(session, "PYTHONPATH"),
+                                             .home = rank_variable(session, "HOME"),
+                                             .abi = rank_variable(session, "MPI4PY_MPIABI"),
+                                             .libraries = &search};
     const char *python = find_python(session);
     *ret_count = 1;
-    if (python != NULL &&
-        jr_mpi4py_find(&ret[0], &session->arena, python, &package))
+    if (python != NULL && jr_mpi4py_find(&ret[0], &session->arena, python, &package))
         return true;
     *ret_count = jr_mpi_library_list(ret, &session->arena, &search);
     return *ret_count == 1;
@@ -205,60 +181,49 @@ static bool find_wished_library(struct jr_session *session,
 /* How a field asks for a world. */
 static const char *wish_text(const char *field)
 {
-    return strcmp(field, "backends") == 0 ? "backends: mpi"
-                                          : "env_profiles: [mpi]";
+    return strcmp(field, "backends") == 0 ? "backends: mpi" : "env_profiles: [mpi]";
 }
 
 /* Several kinds of MPI are here, and nothing says which one is meant. */
-static enum jr_status refuse_choice(struct jr_session *session,
-                                    const char *field,
+static enum jr_status refuse_choice(struct jr_session *session, const char *field,
                                     const struct jr_mpi_library *found)
 {
     struct jr_diag *diag = jr_diags_error(
-        &session->diags, JR_CODE_MPI_NOT_SERVED,
-        jr_spec_where_within(session->file, field), field,
+        &session->diags, JR_CODE_MPI_NOT_SERVED, jr_spec_where_within(session->file, field), field,
         "%s is for ranks that are one world of MPI, and which MPI the program "
         "uses cannot be seen: %s and %s are here",
         wish_text(field), found[0].name, found[1].name);
-    jr_diag_help(
-        &session->diags, diag,
-        "write " JR_SETTING("mpi", "pmix") " for Open MPI, " JR_SETTING(
-            "mpi", "pmi1") " for MPICH, MVAPICH or "
-                           "Intel MPI, or " JR_SETTING(
-                               "mpi",
-                               "none") " if the variables are all that is "
-                                       "wanted");
+    jr_diag_help(&session->diags, diag,
+                 "write " JR_SETTING("mpi", "pmix") " for Open MPI, " JR_SETTING(
+                     "mpi", "pmi1") " for MPICH, MVAPICH or "
+                                    "Intel MPI, or " JR_SETTING(
+                                        "mpi", "none") " if the variables are all that is wanted");
     return JR_STATUS_UNRESOLVED;
 }
 
 /* What asks for a world gets none, and which library it needs is not known. */
-static enum jr_status warn_of_wish(struct jr_session *session,
-                                   const char *field, const char *why)
+static enum jr_status warn_of_wish(struct jr_session *session, const char *field, const char *why)
 {
     session->mpi_obstacle = why;
     struct jr_diag *diag = jr_diags_warning(
-        &session->diags, JR_CODE_MPI_NOT_SERVED,
-        jr_spec_where_within(session->file, field), field,
+        &session->diags, JR_CODE_MPI_NOT_SERVED, jr_spec_where_within(session->file, field), field,
         "%s is for ranks that are one world of MPI, and %s; each rank that "
         "calls MPI_Init is a world of its own",
         wish_text(field), why);
     jr_diag_help(&session->diags, diag,
-                 "write " JR_SETTING(
-                     "mpi", "none") " to say that it is meant so; else see "
-                                    "jobrun explain JR0516");
+                 "write " JR_SETTING("mpi", "none") " to say that it is meant so; else see "
+                                                    "jobrun explain JR0516");
     return JR_STATUS_OK;
 }
 
 /* A world by that library, or a warning that there is none. */
-static void serve_or_warn(struct jr_session *session,
-                          const struct jr_mpi_library *library)
+static void serve_or_warn(struct jr_session *session, const struct jr_mpi_library *library)
 {
     const char *obstacle = find_obstacle_to_world(session), *server = NULL;
     session->mpi_needed = library->name;
     if (library->kind == JR_MPI_KIND_OPENMPI)
         server = find_server(session);
-    if (obstacle == NULL && library->kind == JR_MPI_KIND_OPENMPI &&
-        server == NULL)
+    if (obstacle == NULL && library->kind == JR_MPI_KIND_OPENMPI && server == NULL)
         obstacle = LIBRARY_MISSING;
     if (obstacle != NULL)
         warn_of_worlds(session, library->name, obstacle);
@@ -266,8 +231,8 @@ static void serve_or_warn(struct jr_session *session,
         serve_library(session, library, server);
 }
 
-/* A script or a wrapper, of which a field says that it is an MPI program. Of a
- * profile with ranks that are forked, JR0328 has warned. */
+/* A script or a wrapper, of which a field says that it is an MPI program. Of a profile with ranks
+ * that are forked, JR0328 has warned. */
 static enum jr_status choose_by_wish(struct jr_session *session)
 {
     struct jr_mpi_library found[JR_MPI_KINDS];
@@ -279,8 +244,7 @@ static enum jr_status choose_by_wish(struct jr_session *session)
         return JR_STATUS_OK;
     if (forked)
         return warn_of_wish(session, field,
-                            "ranks that are forked from a helper cannot reach "
-                            "a process manager");
+                            "ranks that are forked from a helper cannot reach a process manager");
     if (find_wished_library(session, found, &count)) {
         serve_or_warn(session, &found[0]);
         return JR_STATUS_OK;
@@ -288,8 +252,7 @@ static enum jr_status choose_by_wish(struct jr_session *session)
     if (obstacle == NULL && count > 0)
         return refuse_choice(session, field, found);
     return warn_of_wish(session, field,
-                        obstacle == NULL ? "no MPI library is found here"
-                                         : obstacle);
+                        obstacle == NULL ? "no MPI library is found here" : obstacle);
 }
 
 /* By the libraries that the program needs. */
@@ -298,8 +261,7 @@ static enum jr_status choose_protocol(struct jr_session *session)
     const struct jr_mpi_search search = make_search(session);
     struct jr_mpi_library library;
     const char *program = find_executable(session);
-    if (program == NULL ||
-        !jr_mpi_library_find(&library, &session->arena, program, &search))
+    if (program == NULL || !jr_mpi_library_find(&library, &session->arena, program, &search))
         return choose_by_wish(session);
     serve_or_warn(session, &library);
     return JR_STATUS_OK;
@@ -323,8 +285,7 @@ static enum jr_status take_stated_protocol(struct jr_session *session)
 }
 
 /* "one MPI world by pmi1 (libmpich.so.12)", or that it is none. */
-static void describe_node_world(struct jr_buf *out,
-                                const struct jr_controller_node *peer)
+static void describe_node_world(struct jr_buf *out, const struct jr_controller_node *peer)
 {
     if (peer->mpi != NULL)
         jr_buf_printf(out, "one MPI world by %s", peer->mpi);
@@ -343,13 +304,10 @@ static bool is_same_text(const char *a, const char *b)
 }
 
 /* All nodes have to make the same of the program. */
-static int compare_node_world(const struct jr_session *session, uint32_t node,
-                              struct jr_error *err)
+static int compare_node_world(const struct jr_session *session, uint32_t node, struct jr_error *err)
 {
-    const struct jr_controller_node first =
-        jr_controller_node(session->controller, 0);
-    const struct jr_controller_node peer =
-        jr_controller_node(session->controller, node);
+    const struct jr_controller_node first = jr_controller_node(session->controller, 0);
+    const struct jr_controller_node peer = jr_controller_node(session->controller, node);
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (is_same_text(first.mpi, peer.mpi))
         return 0;
@@ -375,11 +333,9 @@ static enum jr_mpi_protocol find_mpi_protocol(const char *word)
     return word == NULL ? JR_MPI_PROTOCOL_NONE : protocol;
 }
 
-int jr_session_take_node_worlds(struct jr_session *session,
-                                struct jr_error *err)
+int jr_session_take_node_worlds(struct jr_session *session, struct jr_error *err)
 {
-    struct jr_controller_node first =
-        jr_controller_node(session->controller, 0);
+    struct jr_controller_node first = jr_controller_node(session->controller, 0);
     /* another controller may follow this one */
     first.library = jr_arena_strdup(&session->arena, first.library);
     first.obstacle = jr_arena_strdup(&session->arena, first.obstacle);

@@ -9,8 +9,7 @@
 
 #include "base/banned.h"
 
-/* How long squeue may take, which waits for its controller; and the bytes of
- * its answer at most. */
+/* How long squeue may take, which waits for its controller; and the bytes of its answer at most. */
 enum { LIMIT_MS = 30000, MOST_BYTES = 16 << 20 };
 
 /* A command of Slurm's. */
@@ -21,8 +20,7 @@ struct command {
 
 void jr_slurm_queue_init(struct jr_slurm_queue *ret, char *const *envp)
 {
-    *ret = (struct jr_slurm_queue){
-        .arena = JR_ARENA_INIT, .envp = envp, .ids = JR_BUF_INIT};
+    *ret = (struct jr_slurm_queue){.arena = JR_ARENA_INIT, .envp = envp, .ids = JR_BUF_INIT};
 }
 
 void jr_slurm_queue_release(struct jr_slurm_queue *queue)
@@ -36,39 +34,33 @@ static int exec_slurm(void *data, int fd)
 {
     const struct command *command = data;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(fd, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
+        dup2(null, STDERR_FILENO) < 0)
         return 126;
     (void)execvpe(command->words[0], command->words, command->envp);
     return 127;
 }
 
-static const char *ask_slurm(struct jr_slurm_queue *queue, char **words,
-                             struct jr_buf *out)
+static const char *ask_slurm(struct jr_slurm_queue *queue, char **words, struct jr_buf *out)
 {
     struct command command = {words, queue->envp};
-    const struct jr_ask ask = {.answer = exec_slurm,
-                               .data = &command,
-                               .limit_ms = LIMIT_MS,
-                               .most = MOST_BYTES};
+    const struct jr_ask ask = {
+        .answer = exec_slurm, .data = &command, .limit_ms = LIMIT_MS, .most = MOST_BYTES};
     const char *why = jr_ask(out, &queue->arena, &ask);
     if (why == NULL && (out->failed || queue->arena.failed))
         why = "left no memory";
     return why;
 }
 
-/* A copy of a job's id, and its cluster, in the queue's memory. False: it is
- * none. */
-static bool split_job(struct jr_slurm_queue *queue, const char *job,
-                      char **ret_id, char **ret_cluster)
+/* A copy of a job's id, and its cluster, in the queue's memory. False: it is none. */
+static bool split_job(struct jr_slurm_queue *queue, const char *job, char **ret_id,
+                      char **ret_cluster)
 {
     size_t digits = job == NULL ? 0 : strspn(job, "0123456789");
     if (digits == 0 || (job[digits] != '\0' && job[digits] != ';'))
         return false;
     *ret_id = jr_arena_strndup(&queue->arena, job, digits);
-    *ret_cluster = job[digits] == ';'
-                       ? jr_arena_strdup(&queue->arena, job + digits + 1)
-                       : NULL;
+    *ret_cluster = job[digits] == ';' ? jr_arena_strdup(&queue->arena, job + digits + 1) : NULL;
     return *ret_id != NULL;
 }
 
@@ -116,8 +108,7 @@ static bool is_queued(const struct jr_slurm_queue *queue, const char *id)
     return false;
 }
 
-enum jr_queue_place jr_slurm_queue_find(struct jr_slurm_queue *queue,
-                                        const char *job)
+enum jr_queue_place jr_slurm_queue_find(struct jr_slurm_queue *queue, const char *job)
 {
     char *id, *cluster;
     if (!split_job(queue, job, &id, &cluster))
@@ -134,8 +125,7 @@ const char *jr_slurm_cancel(struct jr_slurm_queue *queue, const char *job)
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     if (!split_job(queue, job, &id, &cluster))
         return "has no job that is known";
-    char *words[] = {(char[]){"scancel"},
-                     cluster == NULL ? id : (char[]){"--clusters"}, cluster,
+    char *words[] = {(char[]){"scancel"}, cluster == NULL ? id : (char[]){"--clusters"}, cluster,
                      cluster == NULL ? NULL : id, NULL};
     return ask_slurm(queue, words, &out);
 }

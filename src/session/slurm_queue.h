@@ -1,6 +1,6 @@
 /*
- * Which of our jobs are in Slurm's queue, waiting or running, by squeue: asked
- * once for all jobs of a cluster that come one after the other.
+ * Which of our jobs are in Slurm's queue, waiting or running, by squeue: asked once for all jobs of
+ * a cluster that come one after the other.
  */
 #ifndef JR_SLURM_QUEUE_H
 #define JR_SLURM_QUEUE_H
@@ -34,11 +34,10 @@ void jr_slurm_queue_release(struct jr_slurm_queue *queue);
 
 /* Whether a job, as `sbatch --parsable` prints it ("ID" or "ID;CLUSTER"; NULL:
  * none), has ended; an array has when its last task has. */
-enum jr_queue_place jr_slurm_queue_find(struct jr_slurm_queue *queue,
-                                        const char *job);
+enum jr_queue_place jr_slurm_queue_find(struct jr_slurm_queue *queue, const char *job);
 
-/* Have Slurm cancel a job, as sbatch prints it: what runs of it gets SIGTERM
- * first. NULL, or why that was not done, as a clause in the queue's memory. */
+/* Have Slurm cancel a job, as sbatch prints it: what runs of it gets SIGTERM first. NULL, or why
+ * that was not done, as a clause in the queue's memory. */
 const char *jr_slurm_cancel(struct jr_slurm_queue *queue, const char *job);
 
 #endif

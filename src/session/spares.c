@@ -20,12 +20,12 @@
 struct jr_spares {
     struct jr_placing placing;
     struct jr_controller_options options; /* of the first controller */
-    uint32_t *known_as; /* of each machine: what the controller calls it */
-    int stop_fd;        /* readable once the run is to stop; 0, -1: not yet */
+    uint32_t *known_as;                   /* of each machine: what the controller calls it */
+    int stop_fd;                          /* readable once the run is to stop; 0, -1: not yet */
 };
 
-/* Tasks of srun get no message that says which node they have: it begins each
- * on the next node of the allocation. */
+/* Tasks of srun get no message that says which node they have: it begins each on the next node of
+ * the allocation. */
 static void tell_places(struct jr_session *session, const uint32_t *tasks,
                         struct jr_controller_options *options)
 {
@@ -64,15 +64,13 @@ static struct jr_controller_options place_options(struct jr_session *session)
     return options;
 }
 
-/* Rank 0 is where the ranks meet; where the spec says where that is, no other
- * machine can be it. */
+/* Rank 0 is where the ranks meet; where the spec says where that is, no other machine can be it. */
 static bool is_pinned(const struct jr_session *session, uint32_t node)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
     return node == 0 &&
            (spec->master_addr != NULL ||
-            (spec->init_method != NULL &&
-             strncmp(spec->init_method, "tcp:", strlen("tcp:")) == 0));
+            (spec->init_method != NULL && strncmp(spec->init_method, "tcp:", strlen("tcp:")) == 0));
 }
 
 /* Whether an attempt has lost a node without its agent, as in a rehearsal. */
@@ -81,13 +79,13 @@ static bool has_lost_ranks(const struct jr_session *session, uint32_t node)
     const struct jr_outcome *outcome = &session->outcome;
     bool lost = false;
     for (uint32_t i = 0; i < outcome->count; i++)
-        lost = lost || (session->plan.ranks[i].node_rank == node &&
-                        outcome->ranks[i].end == JR_END_LOST);
+        lost = lost ||
+               (session->plan.ranks[i].node_rank == node && outcome->ranks[i].end == JR_END_LOST);
     return lost;
 }
 
-/* Why a machine is to be left out; NULL: it is not. A node that refuses what it
- * is to do is a mistake of the user's, unless it was a spare. */
+/* Why a machine is to be left out; NULL: it is not. A node that refuses what it is to do is a
+ * mistake of the user's, unless it was a spare. */
 static const char *find_loss(const struct jr_session *session, uint32_t index)
 {
     const struct jr_placing *placing = &session->spares->placing;
@@ -95,13 +93,12 @@ static const char *find_loss(const struct jr_session *session, uint32_t index)
     if (session->controller == NULL)
         return NULL;
     const char *why = jr_controller_loss(
-        session->controller,
-        session->spares->known_as[placing->machines[index]], &refused);
+        session->controller, session->spares->known_as[placing->machines[index]], &refused);
     return refused && placing->machines[index] < placing->nodes ? NULL : why;
 }
 
-/* Spares that are lost; they are not needed, and were told of. The last come
- * first, so that no index moves. */
+/* Spares that are lost; they are not needed, and were told of. The last come first, so that no
+ * index moves. */
 static void leave_out_spares(struct jr_session *session)
 {
     struct jr_placing *placing = &session->spares->placing;
@@ -115,8 +112,8 @@ static void leave_out_spares(struct jr_session *session)
 }
 
 /* "n5 takes the place of node 1 (n2): ssh ended with ..." */
-static void tell_replacement(const struct jr_session *session, uint32_t node,
-                             const char *before, const char *why)
+static void tell_replacement(const struct jr_session *session, uint32_t node, const char *before,
+                             const char *why)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&line, "the spare ");
@@ -128,8 +125,7 @@ static void tell_replacement(const struct jr_session *session, uint32_t node,
     jr_session_note_buf(session, &line);
 }
 
-static int refuse_pinned(const struct jr_session *session, const char *why,
-                         struct jr_error *err)
+static int refuse_pinned(const struct jr_session *session, const char *why, struct jr_error *err)
 {
     const char *host = session->spares->placing.hosts[0];
     return jr_error_set(err, JR_STATUS_LAUNCH,
@@ -139,8 +135,7 @@ static int refuse_pinned(const struct jr_session *session, const char *why,
 }
 
 /* The losses of an attempt, or of a start; each NULL: none. */
-static uint32_t find_losses(const struct jr_session *session,
-                            const char **losses, bool ran)
+static uint32_t find_losses(const struct jr_session *session, const char **losses, bool ran)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->spares->placing.nodes; i++) {
@@ -152,15 +147,12 @@ static uint32_t find_losses(const struct jr_session *session,
     return count;
 }
 
-/* Put spares in the places of nodes that are lost. -1 where there are too few,
- * or where no node is lost; `err` then stays what it was, unless it says why
- * another place will not do. */
-static int replace_nodes(struct jr_session *session, bool ran,
-                         struct jr_error *err)
+/* Put spares in the places of nodes that are lost. -1 where there are too few, or where no node is
+ * lost; `err` then stays what it was, unless it says why another place will not do. */
+static int replace_nodes(struct jr_session *session, bool ran, struct jr_error *err)
 {
     struct jr_placing *placing = &session->spares->placing;
-    const char **losses =
-        jr_arena_array(&session->arena, placing->nodes, sizeof *losses);
+    const char **losses = jr_arena_array(&session->arena, placing->nodes, sizeof *losses);
     leave_out_spares(session);
     uint32_t count = losses == NULL ? 0 : find_losses(session, losses, ran);
     if (count == 0 || count > placing->spares)
@@ -206,29 +198,26 @@ static int open_agents(struct jr_session *session, struct jr_error *err)
     }
 }
 
-int jr_spares_connect(struct jr_session *session,
-                      const struct jr_controller_options *options,
+int jr_spares_connect(struct jr_session *session, const struct jr_controller_options *options,
                       struct jr_error *err)
 {
     if (options->spares == 0 || options->hosts == NULL)
         return jr_controller_open(&session->controller, options, err);
     struct jr_spares *spares = calloc(1, sizeof *spares);
     session->spares = spares;
-    if (spares == NULL ||
-        jr_placing_make(&spares->placing, &session->arena, options->hosts,
-                        options->nodes, options->spares) != 0)
+    if (spares == NULL || jr_placing_make(&spares->placing, &session->arena, options->hosts,
+                                          options->nodes, options->spares) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     spares->known_as =
-        jr_arena_array(&session->arena, options->nodes + options->spares,
-                       sizeof *spares->known_as);
+        jr_arena_array(&session->arena, options->nodes + options->spares, sizeof *spares->known_as);
     if (spares->known_as == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     spares->options = *options;
     return open_agents(session, err);
 }
 
-/* The hosts of the job: under Slurm, the spec may have other addresses for the
- * machines than the allocation. NULL without memory. */
+/* The hosts of the job: under Slurm, the spec may have other addresses for the machines than the
+ * allocation. NULL without memory. */
 static char **place_hosts(struct jr_session *session)
 {
     const struct jr_placing *placing = &session->spares->placing;
@@ -236,8 +225,7 @@ static char **place_hosts(struct jr_session *session)
     uint32_t count = placing->nodes + placing->spares;
     char **hosts = jr_arena_array(&session->arena, count, sizeof *hosts);
     for (uint32_t i = 0; hosts != NULL && i < count; i++)
-        hosts[i] = spec->hosts_count > 0 ? spec->hosts[placing->machines[i]]
-                                         : placing->hosts[i];
+        hosts[i] = spec->hosts_count > 0 ? spec->hosts[placing->machines[i]] : placing->hosts[i];
     return hosts;
 }
 
@@ -249,8 +237,7 @@ int jr_spares_place(struct jr_session *session, struct jr_error *err)
     char **hosts = place_hosts(session);
     if (hosts == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_resolution_place(&session->resolution, hosts,
-                        session->spares->placing.spares,
+    jr_resolution_place(&session->resolution, hosts, session->spares->placing.spares,
                         spec->master_addr == NULL);
     return 0;
 }
@@ -259,8 +246,7 @@ int jr_spares_place(struct jr_session *session, struct jr_error *err)
 static int place_job(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
-    if (jr_session_join_nodes(session, session->spares->placing.nodes, err) !=
-            0 ||
+    if (jr_session_join_nodes(session, session->spares->placing.nodes, err) != 0 ||
         jr_spares_place(session, err) != 0)
         return -1;
     uint32_t port = jr_controller_node(session->controller, 0).port;
@@ -293,16 +279,13 @@ int jr_spares_settle(struct jr_session *session, struct jr_error *err)
 bool jr_spares_are_wanted(const struct jr_session *session)
 {
     bool lost = false;
-    for (uint32_t i = 0;
-         session->spares != NULL && i < session->spares->placing.nodes; i++)
-        lost =
-            lost || find_loss(session, i) != NULL || has_lost_ranks(session, i);
+    for (uint32_t i = 0; session->spares != NULL && i < session->spares->placing.nodes; i++)
+        lost = lost || find_loss(session, i) != NULL || has_lost_ranks(session, i);
     return lost;
 }
 
 /* A spare that has failed, after which there is none. */
-static int refuse_last_spare(const struct jr_session *session,
-                             struct jr_error *err)
+static int refuse_last_spare(const struct jr_session *session, struct jr_error *err)
 {
     const struct jr_placing *placing = &session->spares->placing;
     char text[sizeof err->text];
@@ -312,8 +295,7 @@ static int refuse_last_spare(const struct jr_session *session,
     if (!lost)
         return -1;
     (void)snprintf(text, sizeof text, "%s", err->text);
-    return jr_error_set(err, err->status, "%s, and no spare is left for it",
-                        text);
+    return jr_error_set(err, err->status, "%s, and no spare is left for it", text);
 }
 
 int jr_spares_replace(struct jr_session *session, struct jr_error *err)
@@ -321,8 +303,7 @@ int jr_spares_replace(struct jr_session *session, struct jr_error *err)
     struct jr_spares *spares = session->spares;
     if (spares->stop_fd <= 0) /* between attempts they are blocked */
         spares->stop_fd = jr_signals_open_stops(session->plan.policy);
-    (void)jr_error_set(err, JR_STATUS_LAUNCH,
-                       "a node was lost, and no spare is left for it");
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "a node was lost, and no spare is left for it");
     if (replace_nodes(session, true, err) != 0)
         return -1;
     if (start_again(session, err) == 0)
@@ -331,20 +312,16 @@ int jr_spares_replace(struct jr_session *session, struct jr_error *err)
     return refuse_last_spare(session, err);
 }
 
-void jr_spares_list(const struct jr_session *session, struct jr_strv *out,
-                    struct jr_arena *arena)
+void jr_spares_list(const struct jr_session *session, struct jr_strv *out, struct jr_arena *arena)
 {
     const struct jr_spares *spares = session->spares;
     if (spares == NULL)
         return;
     const struct jr_placing *placing = &spares->placing;
     for (uint32_t i = 0; i < placing->spares; i++)
-        jr_strv_push(
-            out, arena,
-            jr_arena_strdup(arena, placing->hosts[placing->nodes + i]));
+        jr_strv_push(out, arena, jr_arena_strdup(arena, placing->hosts[placing->nodes + i]));
     for (size_t i = 0; i < placing->left_out_count; i++)
-        jr_strv_push(out, arena,
-                     jr_arena_strdup(arena, placing->left_out[i].host));
+        jr_strv_push(out, arena, jr_arena_strdup(arena, placing->left_out[i].host));
 }
 
 void jr_spares_report(struct jr_session *session)

@@ -22,8 +22,7 @@
 
 bool jr_ssh_session_is(const struct jr_session *session)
 {
-    const struct jr_spec *spec =
-        session->file == NULL ? NULL : jr_spec_get(session->file);
+    const struct jr_spec *spec = session->file == NULL ? NULL : jr_spec_get(session->file);
     return spec != NULL && !session->placed && spec->policy.engine.ssh != NULL;
 }
 
@@ -32,10 +31,9 @@ bool jr_ssh_session_has(const struct jr_session *session)
     return session->cells_by_ssh || jr_ssh_session_is(session);
 }
 
-/* "gpu01,gpu[02-04]" as a list of YAML. What is no list of hosts is left to the
- * checks of the field. */
-static void add_host_list(struct jr_buf *out, struct jr_arena *arena,
-                          const char *text)
+/* "gpu01,gpu[02-04]" as a list of YAML. What is no list of hosts is left to the checks of the
+ * field. */
+static void add_host_list(struct jr_buf *out, struct jr_arena *arena, const char *text)
 {
     struct jr_strv hosts = {0};
     const char *bad;
@@ -87,8 +85,7 @@ static size_t count_hosts_before(const struct jr_span *set)
 
 /* The place in --hosts of the item of `hosts` that a place in the --set is on:
  * all of it where it names more hosts than are typed, as gpu[01-16] does. */
-static struct jr_span place_of_host(struct jr_source *typed,
-                                    const struct jr_span *set)
+static struct jr_span place_of_host(struct jr_source *typed, const struct jr_span *set)
 {
     size_t start = 0, before = count_hosts_before(set);
     if (strpbrk(typed->text, "[]") != NULL)
@@ -97,8 +94,7 @@ static struct jr_span place_of_host(struct jr_source *typed,
         start += strcspn(typed->text + start, ",");
         start += typed->text[start] == ',';
     }
-    return jr_point_bytes(typed, start,
-                          start + strcspn(typed->text + start, ","));
+    return jr_point_bytes(typed, start, start + strcspn(typed->text + start, ","));
 }
 
 static bool is_set_of_hosts(const struct jr_span *span, const char *text)
@@ -112,18 +108,16 @@ void jr_ssh_session_place(struct jr_session *session)
 {
     struct jr_arena *arena = &session->arena;
     const char *hosts = session->options.hosts, *set = session->hosts_set;
-    struct jr_source *typed =
-        set == NULL ? NULL : jr_arena_alloc(arena, sizeof *typed);
+    struct jr_source *typed = set == NULL ? NULL : jr_arena_alloc(arena, sizeof *typed);
     if (typed == NULL)
         return;
-    *typed = (struct jr_source){
-        .name = "--hosts", .text = hosts, .len = strlen(hosts), .option = true};
+    *typed =
+        (struct jr_source){.name = "--hosts", .text = hosts, .len = strlen(hosts), .option = true};
     for (size_t i = 0; i < session->diags.count; i++) {
         struct jr_diag *diag = &session->diags.items[i];
         if (is_set_of_hosts(&diag->span, set))
             diag->span = place_of_host(typed, &diag->span);
-        for (struct jr_related *also = diag->related; also != NULL;
-             also = also->next)
+        for (struct jr_related *also = diag->related; also != NULL; also = also->next)
             if (is_set_of_hosts(&also->span, set))
                 also->span = place_of_host(typed, &also->span);
     }
@@ -137,16 +131,14 @@ static bool is_variable_named(const struct jr_ssh *ssh, const char *name)
     return false;
 }
 
-/* The variables from here that ranks there get: NAME=VALUE, each with a NUL, as
- * base64, because a value may be any bytes. */
-static const char *collect_environment(struct jr_session *session,
-                                       const struct jr_ssh *ssh)
+/* The variables from here that ranks there get: NAME=VALUE, each with a NUL, as base64, because a
+ * value may be any bytes. */
+static const char *collect_environment(struct jr_session *session, const struct jr_ssh *ssh)
 {
     struct jr_buf all JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (char *const *entry = session->options.envp; *entry != NULL; entry++) {
-        const char *name =
-            jr_arena_strndup(&session->arena, *entry, strcspn(*entry, "="));
+        const char *name = jr_arena_strndup(&session->arena, *entry, strcspn(*entry, "="));
         if (name != NULL && is_variable_named(ssh, name))
             jr_buf_add(&all, *entry, strlen(*entry) + 1);
     }
@@ -164,23 +156,20 @@ static int refuse_hosts(const struct jr_spec *spec, struct jr_error *err)
     if (spec->hosts_count > 1 && spec->master_addr == NULL &&
         strcmp(spec->hosts[0], "localhost") == 0)
         return jr_error_set(err, JR_STATUS_UNRESOLVED,
-                            "the ranks meet at the first of `hosts`, and "
-                            "'localhost' is another machine on each of them: "
-                            "state master_addr, by a name or an address that "
-                            "this machine has for the others");
+                            "the ranks meet at the first of `hosts`, and 'localhost' is another "
+                            "machine on each of them: state master_addr, by a name or an address "
+                            "that this machine has for the others");
     return 0;
 }
 
 /* What hosts get that have no jobrun. */
-static int read_copy(struct jr_session *session, const char *program,
-                     struct jr_error *err)
+static int read_copy(struct jr_session *session, const char *program, struct jr_error *err)
 {
     session->copy = calloc(1, sizeof *session->copy);
     if (session->copy == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    const char *support = session->options.support != NULL
-                              ? session->options.support
-                              : jr_support_find(&session->arena);
+    const char *support = session->options.support != NULL ? session->options.support
+                                                           : jr_support_find(&session->arena);
     return jr_copy_read(session->copy, program, support, err);
 }
 
@@ -193,10 +182,9 @@ void jr_ssh_session_release(struct jr_session *session)
     session->copy = NULL;
 }
 
-/* The hosts that the ranks of a spec are for: of those of a sweep a cell has
- * the first ones, and who leads the sweep all. */
-static uint32_t count_hosts(const struct jr_session *session,
-                            const struct jr_spec_file *file)
+/* The hosts that the ranks of a spec are for: of those of a sweep a cell has the first ones, and
+ * who leads the sweep all. */
+static uint32_t count_hosts(const struct jr_session *session, const struct jr_spec_file *file)
 {
     const struct jr_resolve_options options = {.args = session->options.args};
     uint32_t all = jr_spec_get(file)->hosts_count;
@@ -210,28 +198,23 @@ static uint32_t count_hosts(const struct jr_session *session,
 }
 
 /* Whether the hosts are those of a sweep that this session leads. */
-static bool leads_cells(const struct jr_session *session,
-                        const struct jr_spec_file *file)
+static bool leads_cells(const struct jr_session *session, const struct jr_spec_file *file)
 {
     return jr_spec_pools_hosts(file) && session->cell == NULL;
 }
 
-/* The last hosts are spares, those of a sweep aside. What does not fit is
- * reported when the spec is resolved. */
-static void count_spares(const struct jr_spec *spec, bool pools,
-                         struct jr_controller_options *ret)
+/* The last hosts are spares, those of a sweep aside. What does not fit is reported when the spec is
+ * resolved. */
+static void count_spares(const struct jr_spec *spec, bool pools, struct jr_controller_options *ret)
 {
     uint64_t wanted = (uint64_t)*spec->nodes + spec->spare_nodes;
-    bool fits =
-        pools ? wanted <= spec->hosts_count : wanted == spec->hosts_count;
+    bool fits = pools ? wanted <= spec->hosts_count : wanted == spec->hosts_count;
     ret->nodes = fits ? *spec->nodes : 0;
     ret->spares = fits ? spec->spare_nodes : 0;
 }
 
-int jr_ssh_session_prepare(struct jr_session *session,
-                           const struct jr_spec_file *file,
-                           struct jr_controller_options *ret,
-                           struct jr_error *err)
+int jr_ssh_session_prepare(struct jr_session *session, const struct jr_spec_file *file,
+                           struct jr_controller_options *ret, struct jr_error *err)
 {
     const struct jr_spec *spec = jr_spec_get(file);
     const struct jr_ssh *ssh = spec->policy.engine.ssh;
@@ -249,9 +232,7 @@ int jr_ssh_session_prepare(struct jr_session *session,
     ret->copy = session->copy;
     ret->take_left = jr_left_files_take;
     ret->open_code = jr_far_code_open;
-    return session->arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return session->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 int jr_ssh_session_take_environment(struct jr_strv *env, struct jr_arena *arena,

@@ -84,16 +84,15 @@ void jr_session_note(const struct jr_session *session, const char *line)
         session->options.note(session->options.data, text.data);
 }
 
-void jr_session_note_buf(const struct jr_session *session,
-                         const struct jr_buf *line)
+void jr_session_note_buf(const struct jr_session *session, const struct jr_buf *line)
 {
     if (!line->failed && line->len > 0)
         jr_session_note(session, line->data);
 }
 
 /* The first error from `first` on, and how many there are; false: none. */
-static bool report_first_error(const struct jr_diags *diags, size_t first,
-                               enum jr_status status, struct jr_error *err)
+static bool report_first_error(const struct jr_diags *diags, size_t first, enum jr_status status,
+                               struct jr_error *err)
 {
     size_t i = first;
     while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
@@ -103,18 +102,16 @@ static bool report_first_error(const struct jr_diags *diags, size_t first,
     const struct jr_diag *diag = &diags->items[i];
     JR_BUF_CLEANUP struct jr_buf place = JR_BUF_INIT;
     jr_diag_place(&place, &diag->span);
-    (void)jr_error_set(err, status, "%s%s%s",
-                       place.data == NULL ? "" : place.data, diag->message,
+    (void)jr_error_set(err, status, "%s%s%s", place.data == NULL ? "" : place.data, diag->message,
                        diags->errors > 1 ? " (and more)" : "");
     return true;
 }
 
-enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
-                                    enum jr_status status, struct jr_error *err)
+enum jr_status jr_session_end_stage(struct jr_session *session, size_t first, enum jr_status status,
+                                    struct jr_error *err)
 {
     jr_diags_sort_from(&session->diags, first);
-    if (status == JR_STATUS_OK ||
-        report_first_error(&session->diags, first, status, err))
+    if (status == JR_STATUS_OK || report_first_error(&session->diags, first, status, err))
         return status;
     (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     return JR_STATUS_LAUNCH;
@@ -127,8 +124,7 @@ static enum jr_status report_misuse(struct jr_error *err, const char *why)
 }
 
 /* The defaults for what the caller did not say about a text. */
-static void complete_source(struct jr_session *session,
-                            struct jr_spec_source *source)
+static void complete_source(struct jr_session *session, struct jr_spec_source *source)
 {
     if (source->path != NULL || source->argv != NULL)
         return;
@@ -141,8 +137,7 @@ static void complete_source(struct jr_session *session,
     }
 }
 
-enum jr_status jr_session_load(struct jr_session *session,
-                               const struct jr_spec_source *from,
+enum jr_status jr_session_load(struct jr_session *session, const struct jr_spec_source *from,
                                struct jr_error *err)
 {
     JR_DECIMAL_POINT;
@@ -166,15 +161,14 @@ enum jr_status jr_session_load(struct jr_session *session,
         return report_misuse(err, "there is no spec to load");
     complete_source(session, &source);
     if (source.argv == NULL)
-        session->spec_name = jr_arena_strdup(
-            &session->arena, source.path != NULL ? source.path : source.name);
+        session->spec_name =
+            jr_arena_strdup(&session->arena, source.path != NULL ? source.path : source.name);
     enum jr_status status = JR_STATUS_OK;
     if (session->arena.failed ||
         jr_spec_load(&session->file, &source, &options, &session->diags) != 0)
         status = jr_spec_status(&session->diags);
     jr_ssh_session_place(session);
-    if (status == JR_STATUS_OK &&
-        (jr_spec_sweeps(session->file) || session->options.cell != NULL))
+    if (status == JR_STATUS_OK && (jr_spec_sweeps(session->file) || session->options.cell != NULL))
         status = jr_session_take_cell(session, &source, &options, err);
     if (status == JR_STATUS_USAGE)
         return status;
@@ -192,23 +186,19 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
     if (session->facts)
         return report_misuse(err, "the facts of a session are read once");
     if (profile != NULL)
-        failed = jr_profile_load(&session->host, &session->arena, profile,
-                                 &session->diags);
+        failed = jr_profile_load(&session->host, &session->arena, profile, &session->diags);
     else
-        failed = jr_host_probe(&session->host, &session->arena, "",
-                               session->options.envp, err);
+        failed = jr_host_probe(&session->host, &session->arena, "", session->options.envp, err);
     session->facts = failed == 0;
     if (profile == NULL)
         return failed == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
     return jr_session_end_stage(
-        session, first,
-        failed == 0 ? JR_STATUS_OK : jr_profile_status(&session->diags, first),
+        session, first, failed == 0 ? JR_STATUS_OK : jr_profile_status(&session->diags, first),
         err);
 }
 
 /* The facts beside the spec are about this machine, like its other facts. */
-enum jr_status jr_session_read_devices(struct jr_session *session,
-                                       const struct jr_spec_file *file)
+enum jr_status jr_session_read_devices(struct jr_session *session, const struct jr_spec_file *file)
 {
     const struct jr_custom custom = {
         .folder = jr_spec_folder_of(file),
@@ -220,8 +210,7 @@ enum jr_status jr_session_read_devices(struct jr_session *session,
     if (!session->host.real || session->custom || custom.device == NULL)
         return JR_STATUS_OK;
     session->custom = jr_custom_is(custom.device);
-    return jr_custom_read(&session->host, &session->arena, &custom,
-                          &session->diags);
+    return jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
 }
 
 static enum jr_status resolve_once(struct jr_session *session,
@@ -231,19 +220,17 @@ static enum jr_status resolve_once(struct jr_session *session,
     if (options->wait != NULL)
         options->wait->request = (struct jr_device_request){0};
     if (status == JR_STATUS_OK)
-        status = jr_resolve(&session->resolution, session->file, &session->host,
-                            options, &session->diags);
+        status = jr_resolve(&session->resolution, session->file, &session->host, options,
+                            &session->diags);
     if (status == JR_STATUS_OK && session->fingerprint != NULL)
         (void)snprintf(session->resolution.job.fingerprint,
-                       sizeof session->resolution.job.fingerprint, "%s",
-                       session->fingerprint);
+                       sizeof session->resolution.job.fingerprint, "%s", session->fingerprint);
     return status;
 }
 
 /* Again and again, while devices are waited for. */
 static enum jr_status resolve_with_devices(struct jr_session *session,
-                                           struct jr_resolve_options *options,
-                                           struct jr_error *err)
+                                           struct jr_resolve_options *options, struct jr_error *err)
 {
     struct jr_session_wait wait;
     size_t first = session->diags.count;
@@ -264,8 +251,7 @@ static enum jr_status resolve_with_devices(struct jr_session *session,
 }
 
 /* Facts, and then the rules. */
-static enum jr_status resolve_facts(struct jr_session *session,
-                                    struct jr_error *err)
+static enum jr_status resolve_facts(struct jr_session *session, struct jr_error *err)
 {
     enum jr_status status = JR_STATUS_OK;
     if (!session->facts)
@@ -286,9 +272,8 @@ static enum jr_status resolve_facts(struct jr_session *session,
     };
     status = resolve_with_devices(session, &options, err);
     if (status == JR_STATUS_OK && session->options.lock != NULL)
-        status = jr_lock_check(&session->resolution, session->file,
-                               session->options.lock, &session->arena,
-                               &session->diags);
+        status = jr_lock_check(&session->resolution, session->file, session->options.lock,
+                               &session->arena, &session->diags);
     if (status == JR_STATUS_OK && jr_spares_place(session, err) != 0)
         status = JR_STATUS_LAUNCH;
     if (status == JR_STATUS_OK)
@@ -301,8 +286,7 @@ static enum jr_status resolve_facts(struct jr_session *session,
     return jr_session_end_stage(session, first, status, err);
 }
 
-enum jr_status jr_session_ensure_resolved(struct jr_session *session,
-                                          struct jr_error *err)
+enum jr_status jr_session_ensure_resolved(struct jr_session *session, struct jr_error *err)
 {
     JR_DECIMAL_POINT;
     if (session->progress == JR_PROGRESS_OPEN)
@@ -317,16 +301,14 @@ enum jr_status jr_session_ensure_resolved(struct jr_session *session,
     return resolve_facts(session, err);
 }
 
-enum jr_status jr_session_resolve(struct jr_session *session,
-                                  struct jr_error *err)
+enum jr_status jr_session_resolve(struct jr_session *session, struct jr_error *err)
 {
     return jr_session_ensure_resolved(session, err);
 }
 
-/* The position of a field, or of the nearest mapping around it that the spec
- * states; else the file as a whole. */
-static struct jr_span field_place(const struct jr_spec_file *file,
-                                  const char *field)
+/* The position of a field, or of the nearest mapping around it that the spec states; else the file
+ * as a whole. */
+static struct jr_span field_place(const struct jr_spec_file *file, const char *field)
 {
     struct jr_span span = {0};
     if (field != NULL)
@@ -346,11 +328,10 @@ static const char *id_of_step(struct jr_session *session)
     const char *job = jr_env_get(envp, "SLURM_JOB_ID");
     const char *step = jr_env_get(envp, "SLURM_STEP_ID");
     if (!session->host.real || !scheduler->step || scheduler->name == NULL ||
-        strncmp(scheduler->name, "srun", strlen("srun")) != 0 || job == NULL ||
-        step == NULL)
+        strncmp(scheduler->name, "srun", strlen("srun")) != 0 || job == NULL || step == NULL)
         return NULL;
-    const char *id = jr_arena_printf(&session->arena, "%s-%s.%s",
-                                     session->resolution.job.name, job, step);
+    const char *id =
+        jr_arena_printf(&session->arena, "%s-%s.%s", session->resolution.job.name, job, step);
     if (id != NULL && scheduler->restarts > 0)
         id = jr_arena_printf(&session->arena, "%s.%u", id, scheduler->restarts);
     return id;
@@ -358,8 +339,8 @@ static const char *id_of_step(struct jr_session *session)
 
 void jr_session_find_part(struct jr_session *session)
 {
-    session->part = session->resolution.job.nodes > 1 &&
-                    !session->options.local && session->controller == NULL;
+    session->part =
+        session->resolution.job.nodes > 1 && !session->options.local && session->controller == NULL;
     if (session->part && session->options.run_id == NULL)
         session->options.run_id = id_of_step(session);
 }
@@ -368,15 +349,12 @@ void jr_session_find_part(struct jr_session *session)
 static const char *own_folder(struct jr_session *session)
 {
     return session->part || session->apart
-               ? jr_arena_printf(&session->arena, JR_NODE_DIR,
-                                 session->resolution.job.node_rank)
+               ? jr_arena_printf(&session->arena, JR_NODE_DIR, session->resolution.job.node_rank)
                : NULL;
 }
 
-static enum jr_status build_session_plan(struct jr_session *session,
-                                         struct jr_plan *ret,
-                                         struct jr_arena *arena,
-                                         const char *run_id)
+static enum jr_status build_session_plan(struct jr_session *session, struct jr_plan *ret,
+                                         struct jr_arena *arena, const char *run_id)
 {
     const char *support = session->options.support;
     const struct jr_plan_options options = {
@@ -396,13 +374,12 @@ static enum jr_status build_session_plan(struct jr_session *session,
         .lazy = session->options.lazy,
         .support = support != NULL ? support : jr_support_find(&session->arena),
     };
-    return jr_plan_build(ret, arena, jr_freeze_job(session), &options,
-                         &session->diags);
+    return jr_plan_build(ret, arena, jr_freeze_job(session), &options, &session->diags);
 }
 
-/* A deadline is so long before an end. Where neither the spec nor an allocation
- * has one, the ranks would wait for a warning that never comes. Slurm warns of
- * preemption besides, and whoever debugs a rank has no limits. */
+/* A deadline is so long before an end. Where neither the spec nor an allocation has one, the ranks
+ * would wait for a warning that never comes. Slurm warns of preemption besides, and whoever debugs
+ * a rank has no limits. */
 static void warn_of_endless_run(struct jr_session *session)
 {
     const struct jr_policy *policy = session->plan.policy;
@@ -410,28 +387,25 @@ static void warn_of_endless_run(struct jr_session *session)
     bool rehearsed = false;
     for (uint32_t i = 0; i < session->plan.injections_count; i++)
         rehearsed |= session->plan.injections[i].what == JR_INJECT_DEADLINE;
-    if (policy->deadline.before_ms == 0 || policy->timeouts.run_ms > 0 ||
-        rehearsed || !session->host.real ||
-        session->options.debug_rank != NULL ||
+    if (policy->deadline.before_ms == 0 || policy->timeouts.run_ms > 0 || rehearsed ||
+        !session->host.real || session->options.debug_rank != NULL ||
         jr_env_get(envp, "SLURM_JOB_ID") != NULL)
         return;
     struct jr_diag *diag = jr_diags_warning(
-        &session->diags, JR_CODE_DEADLINE_WITHOUT_END,
-        field_place(session->file, "deadline"), "deadline",
-        "the end of this run is not known, so no rank will be warned of it");
+        &session->diags, JR_CODE_DEADLINE_WITHOUT_END, field_place(session->file, "deadline"),
+        "deadline", "the end of this run is not known, so no rank will be warned of it");
     jr_diag_help(&session->diags, diag,
                  "state `timeouts.run`, run it in a Slurm allocation, or "
                  "rehearse the warning: --inject deadline@10s");
 }
 
-enum jr_status jr_session_plan_as(struct jr_session *session,
-                                  const char *run_id, struct jr_error *err)
+enum jr_status jr_session_plan_as(struct jr_session *session, const char *run_id,
+                                  struct jr_error *err)
 {
     size_t first = session->diags.count;
     enum jr_status status = jr_session_find_mpi(session);
     if (status == JR_STATUS_OK)
-        status = build_session_plan(session, &session->plan, &session->arena,
-                                    run_id);
+        status = build_session_plan(session, &session->plan, &session->arena, run_id);
     if (status == JR_STATUS_OK)
         warn_of_endless_run(session);
     /* The plan knows fields, not texts. */
@@ -445,8 +419,7 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
     return jr_session_end_stage(session, first, status, err);
 }
 
-enum jr_status jr_session_plan_again(struct jr_session *session,
-                                     struct jr_error *err)
+enum jr_status jr_session_plan_again(struct jr_session *session, struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags printed = session->diags; /* each warning once */
@@ -454,8 +427,7 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
     struct jr_plan plan;
     session->attempt++;
     session->diags = (struct jr_diags){0};
-    enum jr_status status =
-        build_session_plan(session, &plan, &arena, session->dir.id);
+    enum jr_status status = build_session_plan(session, &plan, &arena, session->dir.id);
     jr_diags_release(&session->diags);
     session->diags = printed;
     if (status != JR_STATUS_OK)
@@ -479,8 +451,7 @@ int jr_session_check_meeting(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
     const struct jr_job *job = &session->resolution.job;
-    const char *field =
-        spec->master_addr != NULL ? "master_addr" : "the first of hosts";
+    const char *field = spec->master_addr != NULL ? "master_addr" : "the first of hosts";
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error why = {0};
     bool own = true;
@@ -492,12 +463,10 @@ int jr_session_check_meeting(struct jr_session *session, struct jr_error *err)
         jr_buf_str(&line, "the ranks meet at '");
         jr_buf_safe(&line, job->master_addr);
         jr_buf_printf(&line,
-                      "' (%s), and that name is not known on this machine: %s; "
-                      "state master_addr by a name or an address that every "
-                      "node knows: -s master_addr=ADDRESS",
+                      "' (%s), and that name is not known on this machine: %s; state master_addr "
+                      "by a name or an address that every node knows: -s master_addr=ADDRESS",
                       field, why.text);
-        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s",
-                            line.failed ? why.text : line.data);
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s", line.failed ? why.text : line.data);
     }
     if (own || job->node_rank != 0)
         return 0;
@@ -512,20 +481,16 @@ int jr_session_check_meeting(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
-enum jr_status jr_session_make_plan(struct jr_session *session,
-                                    struct jr_error *err)
+enum jr_status jr_session_make_plan(struct jr_session *session, struct jr_error *err)
 {
     if (!session->options.dry_run)
-        return report_misuse(
-            err, "jr_session_begin makes the plan of a session that "
-                 "is not dry");
+        return report_misuse(err, "jr_session_begin makes the plan of a session that is not dry");
     enum jr_status status = jr_session_ensure_resolved(session, err);
     if (status != JR_STATUS_OK)
         return status;
     const char *id = session->options.run_id;
     jr_session_find_part(session);
-    if (jr_session_check_meeting(session, err) != 0 ||
-        jr_freeze_find(session, err) != 0)
+    if (jr_session_check_meeting(session, err) != 0 || jr_freeze_find(session, err) != 0)
         return err->status;
     status = jr_session_plan_as(session, id != NULL ? id : "RUN_ID", err);
     if (status == JR_STATUS_OK && jr_freeze_preview(session, err) != 0)

@@ -36,24 +36,20 @@ static int make_folder(struct jr_session *session, struct jr_error *err)
     const struct jr_job *job = &session->resolution.job;
     struct jr_arena *arena = &session->arena;
     char id[128];
-    const char *all =
-        jr_arena_printf(arena, "%s/" JR_SUBMITTED_DIR, job->log_dir);
+    const char *all = jr_arena_printf(arena, "%s/" JR_SUBMITTED_DIR, job->log_dir);
     if (all == NULL)
         return (int)report_memory(err);
     jr_run_folder_id(id, job->name);
-    if (jr_run_folder_create(&session->dir, all, id, false,
-                             job->policy->log_mode, err) != 0)
+    if (jr_run_folder_create(&session->dir, all, id, false, job->policy->log_mode, err) != 0)
         return -1;
-    session->frozen.folder =
-        jr_arena_printf(arena, "%s/%s", all, session->dir.id);
+    session->frozen.folder = jr_arena_printf(arena, "%s/%s", all, session->dir.id);
     if (session->frozen.top != NULL)
         jr_freeze_place(session, session->frozen.folder);
     return arena->failed ? (int)report_memory(err) : 0;
 }
 
 /* `job` NULL: it is not known yet. */
-static int write_run(struct jr_session *session, const char *job,
-                     struct jr_error *err)
+static int write_run(struct jr_session *session, const char *job, struct jr_error *err)
 {
     struct jr_buf text = JR_BUF_INIT;
     json_t *run = json_object();
@@ -71,8 +67,8 @@ static int write_run(struct jr_session *session, const char *job,
 }
 
 /* Write the spec of one session into the folder of another. */
-static int write_spec(struct jr_session *session, const struct jr_session *of,
-                      const char *name, struct jr_error *err)
+static int write_spec(struct jr_session *session, const struct jr_session *of, const char *name,
+                      struct jr_error *err)
 {
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_buf text = JR_BUF_INIT;
@@ -89,16 +85,15 @@ static int begin_submission(struct jr_session *session, struct jr_error *err)
 {
     if (make_folder(session, err) != 0)
         return -1;
-    if ((session->frozen.top == NULL ||
-         jr_session_record_code(session, err) == 0) &&
+    if ((session->frozen.top == NULL || jr_session_record_code(session, err) == 0) &&
         write_run(session, NULL, err) == 0)
         return 0;
     jr_submission_discard(session);
     return -1;
 }
 
-enum jr_status jr_submission_make(struct jr_session *session,
-                                  const char **ret_folder, struct jr_error *err)
+enum jr_status jr_submission_make(struct jr_session *session, const char **ret_folder,
+                                  struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
     enum jr_status status = jr_session_ensure_resolved(session, err);
@@ -122,13 +117,11 @@ enum jr_status jr_submission_make(struct jr_session *session,
     return JR_STATUS_OK;
 }
 
-enum jr_status jr_submission_make_cells(struct jr_session *session,
-                                        const char **ret_folder,
+enum jr_status jr_submission_make_cells(struct jr_session *session, const char **ret_folder,
                                         struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    if (jr_freeze_find(session, &why) != 0 ||
-        begin_submission(session, &why) != 0) {
+    if (jr_freeze_find(session, &why) != 0 || begin_submission(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
@@ -144,17 +137,15 @@ static void cell_file(char ret[static 32], uint32_t number)
     (void)snprintf(ret, 32, "%s.yaml", folder);
 }
 
-int jr_submission_add_cell(struct jr_session *session,
-                           const struct jr_session *cell, uint32_t number,
-                           struct jr_error *err)
+int jr_submission_add_cell(struct jr_session *session, const struct jr_session *cell,
+                           uint32_t number, struct jr_error *err)
 {
     char name[32];
     cell_file(name, number);
     return write_spec(session, cell, name, err);
 }
 
-int jr_submission_note_job(struct jr_session *session, const char *job,
-                           struct jr_error *err)
+int jr_submission_note_job(struct jr_session *session, const char *job, struct jr_error *err)
 {
     return session->frozen.folder == NULL ? 0 : write_run(session, job, err);
 }
@@ -175,17 +166,14 @@ static int check_owner(int fd, const char *folder, struct jr_error *err)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
     if (st.st_uid != geteuid() || (st.st_mode & S_IWOTH) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s is not yours alone: what it says would be run "
-                            "as you",
-                            folder);
+                            "%s is not yours alone: what it says would be run as you", folder);
     return 0;
 }
 
-/* Which spec of the folder is meant, and, where it is a cell's, what that is to
- * the session: a run in the folder of its sweep. */
-static int choose_spec(struct jr_session *session, const json_t *run,
-                       const char *cell, char ret_name[static 32],
-                       struct jr_error *err)
+/* Which spec of the folder is meant, and, where it is a cell's, what that is to the session: a run
+ * in the folder of its sweep. */
+static int choose_spec(struct jr_session *session, const json_t *run, const char *cell,
+                       char ret_name[static 32], struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena;
     const char *folder = session->options.code_of;
@@ -196,25 +184,21 @@ static int choose_spec(struct jr_session *session, const json_t *run,
     if (sweep == NULL && cell == NULL)
         return 0;
     if (sweep == NULL || cell == NULL || !jr_num_u32(cell, &number))
-        return jr_error_set(
-            err, JR_STATUS_USAGE,
-            sweep == NULL ? "%s is one job, and no sweep: leave out --cell"
-                          : "%s has the cells of a sweep: --cell N runs one "
-                            "of them",
-            folder);
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            sweep == NULL ? "%s is one job, and no sweep: leave out --cell"
+                                          : "%s has the cells of a sweep: --cell N runs one "
+                                            "of them",
+                            folder);
     if (below == NULL || !jr_run_folder_is_id(sweep))
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s is not where `jobrun submit` makes such a "
-                            "folder",
-                            folder);
+                            "%s is not where `jobrun submit` makes such a folder", folder);
     cell_file(ret_name, number);
-    char *run_id =
-        jr_arena_printf(arena, "%.*s", (int)strlen(ret_name) - 5, ret_name);
+    char *run_id = jr_arena_printf(arena, "%.*s", (int)strlen(ret_name) - 5, ret_name);
     session->submitted = true;
     session->cell = jr_arena_printf(arena, "%u", number);
     session->sweep_id = jr_arena_strdup(arena, sweep);
-    session->cells_dir = jr_arena_printf(arena, "%.*s/%s/" JR_SWEEP_CELLS,
-                                         (int)(below - folder), folder, sweep);
+    session->cells_dir =
+        jr_arena_printf(arena, "%.*s/%s/" JR_SWEEP_CELLS, (int)(below - folder), folder, sweep);
     session->cell_run_id = jr_arena_printf(arena, "%s.%s", sweep, run_id);
     session->options.run_id = run_id;
     return arena->failed ? (int)report_memory(err) : 0;
@@ -228,11 +212,9 @@ enum jr_status jr_submission_load(struct jr_session *session, const char *cell,
     char name[32];
     struct jr_error why = {0};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    JR_CLOSE int fd =
-        open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
-                           "the frozen spec and code, %s, are not there",
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "the frozen spec and code, %s, are not there",
                            folder);
         return JR_STATUS_LAUNCH;
     }
@@ -242,8 +224,7 @@ enum jr_status jr_submission_load(struct jr_session *session, const char *cell,
     int failed = choose_spec(session, run, cell, name, &why);
     if (failed == 0)
         failed = jr_io_read_file(&text, fd, name, MOST_SPEC, &why);
-    const char *place =
-        jr_arena_strdup(arena, jr_json_get_str(run, "spec_folder"));
+    const char *place = jr_arena_strdup(arena, jr_json_get_str(run, "spec_folder"));
     json_decref(run);
     if (failed != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);

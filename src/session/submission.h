@@ -1,7 +1,6 @@
 /*
- * A job whose spec and code are frozen when it is submitted: a folder below
- * LOG_DIR/.submitted with both, which the job runs whenever it starts. What is
- * edited in the meantime does not reach it.
+ * A job whose spec and code are frozen when it is submitted: a folder below LOG_DIR/.submitted with
+ * both, which the job runs whenever it starts. What is edited in the meantime does not reach it.
  *
  *   spec.yaml    the spec with all that it extends, sets and reads from the
  *                environment, less secrets and what only the nodes can tell
@@ -9,9 +8,8 @@
  *                the scheduler knows it
  *   code, code.files, code.patch   the frozen code
  *
- * Of a sweep there is 0007.yaml for cell 7, each a task of a job array, and
- * run.json has `sweep`, its id below LOG_DIR. The folder is made whether the
- * code is frozen or not.
+ * Of a sweep there is 0007.yaml for cell 7, each a task of a job array, and run.json has `sweep`,
+ * its id below LOG_DIR. The folder is made whether the code is frozen or not.
  */
 #ifndef JR_SUBMISSION_H
 #define JR_SUBMISSION_H
@@ -20,36 +18,30 @@
 
 #define JR_SUBMITTED_DIR ".submitted" /* below LOG_DIR */
 
-/* Make the folder of a session that is resolved, where its spec wants the code
- * frozen. *ret_folder is its absolute path, and lives as long as the session;
- * NULL: nothing is frozen. */
-enum jr_status jr_submission_make(struct jr_session *session,
-                                  const char **ret_folder,
+/* Make the folder of a session that is resolved, where its spec wants the code frozen. *ret_folder
+ * is its absolute path, and lives as long as the session; NULL: nothing is frozen. */
+enum jr_status jr_submission_make(struct jr_session *session, const char **ret_folder,
                                   struct jr_error *err);
 
-/* Make the folder of a sweep, of whose cells the session is one that is
- * resolved. *ret_folder as above, but never NULL. */
-enum jr_status jr_submission_make_cells(struct jr_session *session,
-                                        const char **ret_folder,
+/* Make the folder of a sweep, of whose cells the session is one that is resolved. *ret_folder as
+ * above, but never NULL. */
+enum jr_status jr_submission_make_cells(struct jr_session *session, const char **ret_folder,
                                         struct jr_error *err);
 
-/* Write the spec of a cell, which is resolved, into the folder of another. 0,
- * or -1 with `err`. */
-int jr_submission_add_cell(struct jr_session *session,
-                           const struct jr_session *cell, uint32_t number,
-                           struct jr_error *err);
+/* Write the spec of a cell, which is resolved, into the folder of another. 0, or -1 with `err`. */
+int jr_submission_add_cell(struct jr_session *session, const struct jr_session *cell,
+                           uint32_t number, struct jr_error *err);
 
 /* Remove it again, if there is one: the job was not taken. */
 void jr_submission_discard(struct jr_session *session);
 
 /* Note in the folder, if there is one, the job that it is for, as `sbatch
  * --parsable` prints it: "ID" or "ID;CLUSTER". 0, or -1 with `err`. */
-int jr_submission_note_job(struct jr_session *session, const char *job,
-                           struct jr_error *err);
+int jr_submission_note_job(struct jr_session *session, const char *job, struct jr_error *err);
 
-/* Load the spec of such a folder, which is the session's `code_of`, into a
- * session. `cell` is the number of a cell; NULL: it is one job.
- * JR_STATUS_LAUNCH where it cannot be read, or is not ours. */
+/* Load the spec of such a folder, which is the session's `code_of`, into a session. `cell` is the
+ * number of a cell; NULL: it is one job. JR_STATUS_LAUNCH where it cannot be read, or is not
+ * ours. */
 enum jr_status jr_submission_load(struct jr_session *session, const char *cell,
                                   struct jr_error *err);
 

@@ -15,19 +15,16 @@
 
 #include "base/banned.h"
 
-/* The folder, absolute, that lies at `place` from that of `file`; NULL if there
- * is no worker in it. A name that is not absolute is what somebody called the
- * program, and says nothing of where it is. */
-static const char *support_beside(struct jr_arena *arena, const char *file,
-                                  const char *place)
+/* The folder, absolute, that lies at `place` from that of `file`; NULL if there is no worker in it.
+ * A name that is not absolute is what somebody called the program, and says nothing of where it
+ * is. */
+static const char *support_beside(struct jr_arena *arena, const char *file, const char *place)
 {
     const char *slash = strrchr(file, '/');
     if (file[0] != '/')
         return NULL;
-    const char *folder =
-        jr_arena_printf(arena, "%.*s/%s", (int)(slash - file), file, place);
-    const char *worker =
-        jr_arena_printf(arena, "%s/python/jobrun/_worker.py", folder);
+    const char *folder = jr_arena_printf(arena, "%.*s/%s", (int)(slash - file), file, place);
+    const char *worker = jr_arena_printf(arena, "%s/python/jobrun/_worker.py", folder);
     if (worker == NULL || access(worker, R_OK) != 0)
         return NULL;
     JR_FREE char *real = realpath(folder, NULL);
@@ -35,8 +32,7 @@ static const char *support_beside(struct jr_arena *arena, const char *file,
 }
 
 /* The place in a build tree, and the place after installation. */
-static const char *support_near(struct jr_arena *arena, const char *file,
-                                const char *installed)
+static const char *support_near(struct jr_arena *arena, const char *file, const char *installed)
 {
     const char *folder = support_beside(arena, file, "support");
     return folder != NULL ? folder : support_beside(arena, file, installed);
@@ -62,8 +58,7 @@ static bool is_in_path(const char *own, char *const *envp)
 {
     struct jr_program program = {0};
     struct stat this, found;
-    return jr_program_find(&program, "jobrun", jr_env_get(envp, "PATH"),
-                           NULL) == 0 &&
+    return jr_program_find(&program, "jobrun", jr_env_get(envp, "PATH"), NULL) == 0 &&
            stat(program.path, &found) == 0 && stat(own, &this) == 0 &&
            found.st_ino == this.st_ino && found.st_dev == this.st_dev;
 }

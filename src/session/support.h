@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 
-/* The folder with the files of Python and library entrypoints, in `arena`: near
- * the program, else near the library. NULL: neither has it. */
+/* The folder with the files of Python and library entrypoints, in `arena`: near the program, else
+ * near the library. NULL: neither has it. */
 const char *jr_support_find(struct jr_arena *arena);
 
 /* The word that starts this program where the environment is `envp`, in

@@ -22,8 +22,8 @@
 /* What a session is loaded with that runs nothing. */
 #define NO_JOB "version: 1\nentrypoint: ['true']\n"
 
-static void add_fault(struct jr_arena *arena, struct jr_host_report *to,
-                      const char *message, const char *help)
+static void add_fault(struct jr_arena *arena, struct jr_host_report *to, const char *message,
+                      const char *help)
 {
     struct jr_host_fault *fault =
         jr_arena_push(arena, &to->faults, &to->faults_count, sizeof *fault);
@@ -36,8 +36,8 @@ static const char *keep_host_text(struct jr_arena *arena, const char *text)
     return text == NULL ? NULL : jr_arena_strdup(arena, text);
 }
 
-/* "8 NVIDIA H100, 1 NVIDIA A2": of those that ranks may use. Without any, what
- * they would run on. */
+/* "8 NVIDIA H100, 1 NVIDIA A2": of those that ranks may use. Without any, what they would run
+ * on. */
 static void describe_devices(struct jr_buf *out, const struct jr_host *host)
 {
     for (uint32_t i = 0; i < host->devices_count; i++) {
@@ -45,9 +45,7 @@ static void describe_devices(struct jr_buf *out, const struct jr_host *host)
         const char *model = device->model != NULL ? device->model : "devices";
         uint32_t earlier = 0, same = 0;
         for (uint32_t j = 0; j < host->devices_count; j++) {
-            const char *other = host->devices[j].model != NULL
-                                    ? host->devices[j].model
-                                    : "devices";
+            const char *other = host->devices[j].model != NULL ? host->devices[j].model : "devices";
             bool counts = host->devices[j].visible && strcmp(other, model) == 0;
             same += counts;
             earlier += counts && j < i;
@@ -66,22 +64,20 @@ static void read_facts(struct jr_arena *arena, struct jr_host_report *to,
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags diags = {0};
-    to->answered = jr_profile_read(&to->host, arena, to->name, from->facts,
-                                   from->facts_len, &diags) == 0;
+    to->answered =
+        jr_profile_read(&to->host, arena, to->name, from->facts, from->facts_len, &diags) == 0;
     if (to->answered) {
         describe_devices(&text, &to->host);
     } else {
         to->unable = true;
         jr_buf_printf(&text, "its facts cannot be read: %s",
-                      diags.count > 0 ? diags.items[0].message
-                                      : "out of memory");
+                      diags.count > 0 ? diags.items[0].message : "out of memory");
         add_fault(arena, to, jr_buf_keep(&text, arena), NULL);
     }
     if (to->answered)
         to->devices = jr_buf_keep(&text, arena);
     for (uint32_t i = 0; to->answered && i < to->host.problems_count; i++)
-        add_fault(arena, to, to->host.problems[i].message,
-                  to->host.problems[i].help);
+        add_fault(arena, to, to->host.problems[i].message, to->host.problems[i].help);
     jr_diags_release(&diags);
 }
 
@@ -105,29 +101,23 @@ static void judge_clock(struct jr_arena *arena, struct jr_host_report *to)
 /* What may be wrong, and what to type. */
 static const char *const reach_helps[] = {
     [JR_REACH_OK] = NULL,
-    [JR_REACH_UNKNOWN] = "state an address that all hosts know: -s "
-                         "master_addr=ADDRESS",
-    [JR_REACH_REFUSED] = "that name is another machine there, or a firewall "
-                         "refuses it: state another address or port: -s "
-                         "master_addr=ADDRESS -s master_port=PORT",
-    [JR_REACH_TIMED_OUT] = "a firewall drops it, or there is no route: open "
-                           "that port, or state another address: -s "
-                           "master_addr=ADDRESS",
+    [JR_REACH_UNKNOWN] = "state an address that all hosts know: -s master_addr=ADDRESS",
+    [JR_REACH_REFUSED] = "that name is another machine there, or a firewall refuses it: state "
+                         "another address or port: -s master_addr=ADDRESS -s master_port=PORT",
+    [JR_REACH_TIMED_OUT] = "a firewall drops it, or there is no route: open that port, or state "
+                           "another address: -s master_addr=ADDRESS",
     [JR_REACH_ANOTHER] = "that name is another machine there: state an address "
                          "that all hosts know: -s master_addr=ADDRESS",
-    [JR_REACH_FAILED] = "state another address or port: -s "
-                        "master_addr=ADDRESS -s master_port=PORT",
+    [JR_REACH_FAILED] = "state another address or port: -s master_addr=ADDRESS -s master_port=PORT",
 };
 
-static void judge_reach(struct jr_hosts_report *report,
-                        struct jr_host_report *to,
+static void judge_reach(struct jr_hosts_report *report, struct jr_host_report *to,
                         const struct jr_survey_host *from)
 {
     if (!to->tried || to->reach == JR_REACH_OK)
         return;
     const char *message =
-        jr_arena_printf(&report->arena, "does not reach %s: %s",
-                        report->meeting, from->reach_why);
+        jr_arena_printf(&report->arena, "does not reach %s: %s", report->meeting, from->reach_why);
     to->unable = true;
     add_fault(&report->arena, to, message, reach_helps[to->reach]);
 }
@@ -138,16 +128,14 @@ static void judge_answer(struct jr_arena *arena, struct jr_host_report *to,
     const char *help = keep_host_text(arena, from->advice);
     if (from->failure == NULL)
         return;
-    if (help == NULL && from->version != NULL &&
-        strcmp(from->version, jr_version()) != 0)
+    if (help == NULL && from->version != NULL && strcmp(from->version, jr_version()) != 0)
         help = "install the same there, name it: -s engine.ssh.program=PATH, "
                "or have it copied: -s engine.ssh.copy=true";
     to->unable = true;
     add_fault(arena, to, keep_host_text(arena, from->failure), help);
 }
 
-static void take_host(struct jr_hosts_report *report, uint32_t node,
-                      const struct jr_survey *survey)
+static void take_host(struct jr_hosts_report *report, uint32_t node, const struct jr_survey *survey)
 {
     const struct jr_survey_host from = jr_survey_host(survey, node);
     struct jr_host_report *to = &report->hosts[node];
@@ -166,8 +154,8 @@ static void take_host(struct jr_hosts_report *report, uint32_t node,
 
 /* Where they were to meet; that nobody could listen is a fault of who was to.
  */
-static void take_meeting(struct jr_hosts_report *report,
-                         const struct jr_survey *survey, const char *address)
+static void take_meeting(struct jr_hosts_report *report, const struct jr_survey *survey,
+                         const char *address)
 {
     const char *why;
     uint32_t port;
@@ -175,13 +163,11 @@ static void take_meeting(struct jr_hosts_report *report,
     if (node >= 0) {
         const char *name = address != NULL ? address : report->hosts[node].name;
         bool bare = strchr(name, ':') != NULL && name[0] != '[';
-        report->meeting = jr_arena_printf(
-            &report->arena, bare ? "[%s]:%u" : "%s:%u", name, port);
+        report->meeting = jr_arena_printf(&report->arena, bare ? "[%s]:%u" : "%s:%u", name, port);
     }
 }
 
-static void take_deafness(struct jr_hosts_report *report,
-                          const struct jr_survey *survey)
+static void take_deafness(struct jr_hosts_report *report, const struct jr_survey *survey)
 {
     const char *why;
     uint32_t port, first = 0;
@@ -192,15 +178,14 @@ static void take_deafness(struct jr_hosts_report *report,
     if (first == report->count)
         return;
     report->hosts[first].unable = true;
-    add_fault(&report->arena, &report->hosts[first],
-              keep_host_text(&report->arena, why),
+    add_fault(&report->arena, &report->hosts[first], keep_host_text(&report->arena, why),
               "state a port that is free there: -s master_port=PORT");
 }
 
 /* What differs. */
 
-static void add_to_group(struct jr_arena *arena, struct jr_host_difference *to,
-                         const char *value, const char *host)
+static void add_to_group(struct jr_arena *arena, struct jr_host_difference *to, const char *value,
+                         const char *host)
 {
     struct jr_host_group *group = NULL;
     for (size_t i = 0; i < to->count && group == NULL; i++)
@@ -212,8 +197,7 @@ static void add_to_group(struct jr_arena *arena, struct jr_host_difference *to,
             return;
         *group = (struct jr_host_group){.value = value};
     }
-    const char **slot =
-        jr_arena_push(arena, &group->hosts, &group->count, sizeof *slot);
+    const char **slot = jr_arena_push(arena, &group->hosts, &group->count, sizeof *slot);
     if (slot != NULL)
         *slot = host;
 }
@@ -225,13 +209,11 @@ static void compare_values(struct jr_hosts_report *report, const char *name,
     struct jr_host_difference found = {.name = name};
     for (uint32_t i = 0; i < report->count; i++)
         if (values[i] != NULL)
-            add_to_group(&report->arena, &found, values[i],
-                         report->hosts[i].name);
+            add_to_group(&report->arena, &found, values[i], report->hosts[i].name);
     if (found.count < 2)
         return;
-    struct jr_host_difference *slot =
-        jr_arena_push(&report->arena, &report->differences,
-                      &report->differences_count, sizeof *slot);
+    struct jr_host_difference *slot = jr_arena_push(&report->arena, &report->differences,
+                                                    &report->differences_count, sizeof *slot);
     if (slot != NULL)
         *slot = found;
 }
@@ -253,8 +235,7 @@ static void compare_hosts(struct jr_hosts_report *report)
 {
     struct jr_arena *arena = &report->arena;
     enum { DEVICES, CPUS, MEMORY, VERSION, VALUES };
-    static const char *const names[VALUES] = {"devices", "CPUs", "memory",
-                                              "jobrun"};
+    static const char *const names[VALUES] = {"devices", "CPUs", "memory", "jobrun"};
     const char **values[VALUES];
     for (int k = 0; k < VALUES; k++)
         values[k] = jr_arena_array(arena, report->count, sizeof **values);
@@ -264,11 +245,9 @@ static void compare_hosts(struct jr_hosts_report *report)
         const struct jr_host_report *from = &report->hosts[i];
         if (!from->answered)
             continue;
-        values[DEVICES][i] =
-            from->host.devices_count > 0 ? from->devices : "none";
+        values[DEVICES][i] = from->host.devices_count > 0 ? from->devices : "none";
         values[CPUS][i] = jr_arena_printf(arena, "%u", from->host.cpus.usable);
-        values[MEMORY][i] =
-            jr_arena_printf(arena, "%.4g GiB", (double)from->host.memory / GIB);
+        values[MEMORY][i] = jr_arena_printf(arena, "%.4g GiB", (double)from->host.memory / GIB);
         values[VERSION][i] = from->version;
     }
     for (int k = 0; k < VALUES; k++)
@@ -284,8 +263,7 @@ static struct jr_hosts_report *make_report(const struct jr_spec *spec)
     if (report == NULL)
         return NULL;
     report->arena = JR_ARENA_INIT;
-    report->hosts = jr_arena_array(&report->arena, spec->hosts_count,
-                                   sizeof *report->hosts);
+    report->hosts = jr_arena_array(&report->arena, spec->hosts_count, sizeof *report->hosts);
     report->count = report->hosts == NULL ? 0 : spec->hosts_count;
     for (uint32_t i = 0; i < report->count; i++)
         report->hosts[i].name = keep_host_text(&report->arena, spec->hosts[i]);
@@ -298,8 +276,8 @@ static void note_copied_host(void *data, const char *line)
     jr_session_note(data, line);
 }
 
-static int survey_hosts(struct jr_session *session,
-                        struct jr_hosts_report *report, struct jr_error *err)
+static int survey_hosts(struct jr_session *session, struct jr_hosts_report *report,
+                        struct jr_error *err)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
     const struct jr_survey_options meeting = {
@@ -323,13 +301,10 @@ static int survey_hosts(struct jr_session *session,
     take_deafness(report, survey);
     compare_hosts(report);
     jr_survey_end(survey);
-    return report->arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return report->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-enum jr_status jr_session_survey_hosts(struct jr_session *session,
-                                       struct jr_hosts_report **ret,
+enum jr_status jr_session_survey_hosts(struct jr_session *session, struct jr_hosts_report **ret,
                                        struct jr_error *err)
 {
     const struct jr_spec_source source = {

@@ -1,11 +1,11 @@
 /*
- * The judgement on the disk: run.json with its end, and results.json, which
- * comes last: a run that has it has finished, and may be removed.
+ * The judgement on the disk: run.json with its end, and results.json, which comes last: a run that
+ * has it has finished, and may be removed.
  *
- * Both are written into space that was reserved before the first rank started,
- * so that a disk which the ranks have filled is no obstacle; and both are whole
- * before either takes its place. So the machine may crash at any time, and what
- * cannot be written is known while the judgement can still say so.
+ * Both are written into space that was reserved before the first rank started, so that a disk which
+ * the ranks have filled is no obstacle; and both are whole before either takes its place. So the
+ * machine may crash at any time, and what cannot be written is known while the judgement can still
+ * say so.
  */
 #include "session/write_judgement.h"
 
@@ -35,8 +35,8 @@ enum { RECORD_BYTES = 512 }; /* more than run.json had at the start */
 
 #define MOST_RESERVED (UINT64_C(64) << 20)
 
-/* The file in LOG_DIR whose time says when a run last waited for the disk: one
- * that is there, and whose time says nothing else. */
+/* The file in LOG_DIR whose time says when a run last waited for the disk: one that is there, and
+ * whose time says nothing else. */
 #define SYNCED        ".gitignore"
 #define SYNC_EVERY_NS INT64_C(1000000000)
 
@@ -48,14 +48,12 @@ static uint64_t results_bytes(const struct jr_plan *plan)
     return bytes < MOST_RESERVED ? bytes : MOST_RESERVED;
 }
 
-int jr_session_reserve_names(const struct jr_session *session,
-                             struct jr_error *err)
+int jr_session_reserve_names(const struct jr_session *session, struct jr_error *err)
 {
     const struct jr_run_folder *dir = &session->dir;
     static const char *const names[] = {"results.json", "run.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (jr_draft_file_reserve(dir->fd, names[i], 0, dir->file_mode, err) !=
-            0)
+        if (jr_draft_file_reserve(dir->fd, names[i], 0, dir->file_mode, err) != 0)
             return -1;
     return 0;
 }
@@ -65,23 +63,19 @@ void jr_session_reserve(const struct jr_session *session)
     const struct jr_run_folder *dir = &session->dir;
     struct stat st;
     if (fstatat(dir->fd, "run.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
-        (void)jr_draft_file_reserve(dir->fd, "run.json",
-                                    (uint64_t)st.st_size + RECORD_BYTES,
+        (void)jr_draft_file_reserve(dir->fd, "run.json", (uint64_t)st.st_size + RECORD_BYTES,
                                     dir->file_mode, NULL);
-    (void)jr_draft_file_reserve(dir->fd, "results.json",
-                                results_bytes(&session->plan), dir->file_mode,
-                                NULL);
+    (void)jr_draft_file_reserve(dir->fd, "results.json", results_bytes(&session->plan),
+                                dir->file_mode, NULL);
 }
 
-/* Many short runs in a row need not each wait for the disk: what the last
- * second's have written, it has been told to write. A LOG_DIR whose .gitignore
- * is not jobrun's own has no such time. */
+/* Many short runs in a row need not each wait for the disk: what the last second's have written, it
+ * has been told to write. A LOG_DIR whose .gitignore is not jobrun's own has no such time. */
 static bool is_sync_due(int log_fd, bool *ret_noted)
 {
     struct stat st;
-    *ret_noted = fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                 S_ISREG(st.st_mode) && st.st_size == 2 &&
-                 st.st_uid == geteuid();
+    *ret_noted = fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+                 st.st_size == 2 && st.st_uid == geteuid();
     if (!*ret_noted)
         return true;
     int64_t then = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
@@ -117,12 +111,9 @@ static int fill_drafts(struct writing *writing, struct jr_error *err)
                               record = {write_run_record, writing};
     struct jr_session *session = writing->session;
     const struct jr_run_folder *dir = &session->dir;
-    jr_record_facts_finish(&session->record, &session->report,
-                           &session->outcome);
-    if (jr_draft_file_open(&writing->results, dir->fd, "results.json",
-                           dir->file_mode, err) != 0 ||
-        jr_draft_file_open(&writing->record, dir->fd, "run.json",
-                           dir->file_mode, err) != 0)
+    jr_record_facts_finish(&session->record, &session->report, &session->outcome);
+    if (jr_draft_file_open(&writing->results, dir->fd, "results.json", dir->file_mode, err) != 0 ||
+        jr_draft_file_open(&writing->record, dir->fd, "run.json", dir->file_mode, err) != 0)
         return -1;
     if (jr_draft_file_fill(&writing->results, &results, err) != 0)
         return -1;
@@ -146,8 +137,8 @@ static int publish_drafts(const struct writing *writing, struct jr_error *err)
     return 0;
 }
 
-static int write_judgement(struct jr_session *session,
-                           jr_session_printer *print, struct jr_error *err)
+static int write_judgement(struct jr_session *session, jr_session_printer *print,
+                           struct jr_error *err)
 {
     struct writing writing = {.session = session,
                               .record = JR_DRAFT_FILE_INIT,
@@ -161,15 +152,13 @@ static int write_judgement(struct jr_session *session,
     return failed;
 }
 
-/* The results of the ranks may need more space than was reserved; they are also
- * in the ranks' own files. */
-static void print_brief_report(struct jr_buf *out,
-                               const struct jr_session *session,
+/* The results of the ranks may need more space than was reserved; they are also in the ranks' own
+ * files. */
+static void print_brief_report(struct jr_buf *out, const struct jr_session *session,
                                const struct jr_drain *drain)
 {
     struct jr_judgement brief;
-    if (jr_judgement_redact(&brief, &session->report, session->plan.hidden) !=
-        0) {
+    if (jr_judgement_redact(&brief, &session->report, session->plan.hidden) != 0) {
         out->failed = true;
         return;
     }
@@ -192,9 +181,8 @@ static void judge_failure(struct jr_session *session, const char *why)
         return;
     report->status = JR_RUN_INCOMPLETE;
     report->exit_code = JR_STATUS_LAUNCH;
-    report->error = jr_arena_printf(
-        &report->arena,
-        "every rank succeeded, but the record is incomplete: %s", why);
+    report->error = jr_arena_printf(&report->arena,
+                                    "every rank succeeded, but the record is incomplete: %s", why);
 }
 
 void jr_session_write_judgement(struct jr_session *session)

@@ -35,8 +35,7 @@ static bool may_raise(int resource, const struct rlimit *limit)
     return setrlimit((__rlimit_resource_t)resource, &found) == 0;
 }
 
-static int refuse_limit(const char *name, const char *text, rlim_t hard,
-                        struct jr_error *err)
+static int refuse_limit(const char *name, const char *text, rlim_t hard, struct jr_error *err)
 {
     return jr_error_set(err, JR_STATUS_LAUNCH,
                         "limits.%s: %s is more than the hard limit, %" PRIu64
@@ -44,8 +43,7 @@ static int refuse_limit(const char *name, const char *text, rlim_t hard,
                         name, text, (uint64_t)hard);
 }
 
-int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted,
-                   struct jr_error *err)
+int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted, struct jr_error *err)
 {
     const struct {
         const char *name, *text;
@@ -61,8 +59,7 @@ int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted,
     struct jr_limit_list list = {0};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct rlimit limit;
-        if (rows[i].text == NULL ||
-            getrlimit((__rlimit_resource_t)rows[i].resource, &limit) != 0)
+        if (rows[i].text == NULL || getrlimit((__rlimit_resource_t)rows[i].resource, &limit) != 0)
             continue;
         rlim_t hard = limit.rlim_max;
         limit.rlim_cur = limit_value(rows[i].text);
@@ -76,8 +73,7 @@ int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted,
     return 0;
 }
 
-void jr_limits_restore(struct jr_limit_list *list, int resource,
-                       const struct rlimit *found)
+void jr_limits_restore(struct jr_limit_list *list, int resource, const struct rlimit *found)
 {
     for (unsigned i = 0; i < list->count; i++)
         if (list->items[i].resource == resource)
@@ -87,12 +83,11 @@ void jr_limits_restore(struct jr_limit_list *list, int resource,
 
 #define OWN_FDS   96 /* the runner's, and what it inherited, but for leases */
 #define OWN_PROCS 2  /* guard and runner */
-/* Log files that are open at once at least, where there are so many; the others
- * take turns, see log_file.h. A file with a limit is two. */
+/* Log files that are open at once at least, where there are so many; the others take turns, see
+ * log_file.h. A file with a limit is two. */
 #define FILES_LEAST 64
 
-/* The leases of ports and devices, and the connections of those who wait for
- * the end of one. */
+/* The leases of ports and devices, and the connections of those who wait for the end of one. */
 static uint64_t count_lease_fds(const struct jr_run_options *options)
 {
     if (options->leases_count == 0)
@@ -101,14 +96,12 @@ static uint64_t count_lease_fds(const struct jr_run_options *options)
 }
 
 static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
-                             const struct jr_run_options *options,
-                             struct jr_error *err)
+                             const struct jr_run_options *options, struct jr_error *err)
 {
     struct jr_start_cost cost = jr_start_cost(plan, options);
     uint64_t files = cost.files * (plan->policy->log_limit != NULL ? 2 : 1);
     uint64_t least = files < FILES_LEAST ? files : FILES_LEAST;
-    uint64_t needed =
-        OWN_FDS + count_lease_fds(options) + plan->count + cost.pipes;
+    uint64_t needed = OWN_FDS + count_lease_fds(options) + plan->count + cost.pipes;
     if (jr_control_wanted(plan))
         needed += plan->count;
     if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1)
@@ -128,15 +121,13 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
     ret->descriptors = needed + ret->files;
     if (needed + least <= ret->wanted.rlim_cur)
         return 0;
-    return jr_error_set(
-        err, JR_STATUS_LAUNCH,
-        "%u ranks need %" PRIu64 " file descriptors, and the hard limit is %ju:"
-        " raise it (ulimit -Hn), or redirect more ranks to files only",
-        plan->count, needed + least, (uintmax_t)ret->nofile.rlim_max);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "%u ranks need %" PRIu64 " file descriptors, and the hard limit is %ju:"
+                        " raise it (ulimit -Hn), or redirect more ranks to files only",
+                        plan->count, needed + least, (uintmax_t)ret->nofile.rlim_max);
 }
 
-/* A limit on processes and how much of it is used (0: not known); `max` 0: no
- * limit. */
+/* A limit on processes and how much of it is used (0: not known); `max` 0: no limit. */
 struct process_limit {
     uint64_t max, used;
     const char *what;
@@ -170,8 +161,7 @@ static struct process_limit user_limit(void)
 {
     struct process_limit limit = {.what = "RLIMIT_NPROC (ulimit -u)"};
     struct rlimit found;
-    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &found) == 0 &&
-        found.rlim_cur != RLIM_INFINITY)
+    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &found) == 0 && found.rlim_cur != RLIM_INFINITY)
         limit.max = found.rlim_cur;
     return limit;
 }
@@ -200,8 +190,7 @@ static struct process_limit cgroup_limit(void)
 
 static int check_processes(const struct jr_plan *plan, struct jr_error *err)
 {
-    const struct process_limit limits[] = {machine_limit(), user_limit(),
-                                           cgroup_limit()};
+    const struct process_limit limits[] = {machine_limit(), user_limit(), cgroup_limit()};
     uint64_t needed = (uint64_t)plan->count + OWN_PROCS;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         const struct process_limit *limit = &limits[i];
@@ -209,8 +198,7 @@ static int check_processes(const struct jr_plan *plan, struct jr_error *err)
             continue;
         char used[64] = "";
         if (limit->used > 0)
-            (void)snprintf(used, sizeof used,
-                           ", of which %" PRIu64 " are in use", limit->used);
+            (void)snprintf(used, sizeof used, ", of which %" PRIu64 " are in use", limit->used);
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "%u ranks need %" PRIu64 " processes, and %s "
                             "allows %" PRIu64 "%s",

@@ -1,6 +1,6 @@
 /*
- * What a run costs in descriptors and processes, counted before it starts: what
- * does not fit is refused with the number, not discovered at rank 339.
+ * What a run costs in descriptors and processes, counted before it starts: what does not fit is
+ * refused with the number, not discovered at rank 339.
  */
 #ifndef JR_BUDGET_H
 #define JR_BUDGET_H
@@ -26,15 +26,12 @@ struct jr_limit_list {
     struct jr_limit items[JR_LIMITS_MOST];
 };
 
-/* Set those that the policy states: the soft limit has the stated value; the
- * hard limit is raised to it if it is lower. Returns 0, or -1 with `err` where
- * that is more than this user may have. */
-int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted,
-                   struct jr_error *err);
+/* Set those that the policy states: the soft limit has the stated value; the hard limit is raised
+ * to it if it is lower. Returns 0, or -1 with `err` where that is more than this user may have. */
+int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted, struct jr_error *err);
 
 /* Undo a raised soft limit, unless the list has that resource already. */
-void jr_limits_restore(struct jr_limit_list *list, int resource,
-                       const struct rlimit *found);
+void jr_limits_restore(struct jr_limit_list *list, int resource, const struct rlimit *found);
 
 struct jr_budget {
     struct rlimit nofile;        /* as it was found: what the ranks get back */
@@ -46,8 +43,8 @@ struct jr_budget {
     struct jr_limit_list limits; /* what the ranks get */
 };
 
-/* Count what the plan costs and take its limits. Returns 0, or -1 with `err`
- * when the plan does not fit. */
+/* Count what the plan costs and take its limits. Returns 0, or -1 with `err` when the plan does not
+ * fit. */
 int jr_budget_check(struct jr_budget *ret, const struct jr_plan *plan,
                     const struct jr_run_options *options, struct jr_error *err);
 

@@ -34,8 +34,7 @@ static bool is_there(const struct jr_group *group)
 }
 
 /* Write to a control file of the group. Returns 0, or -1 with errno. */
-static int write_group_control(const char *group, const char *file,
-                               const char *text)
+static int write_group_control(const char *group, const char *file, const char *text)
 {
     char path[PATH_MAX + 32];
     (void)snprintf(path, sizeof path, "%s/%s", group, file);
@@ -53,8 +52,7 @@ static bool find_home(char ret[static PATH_MAX])
     if (!jr_io_fact(&groups, "", "/proc/self/cgroup") ||
         !jr_io_fact(&mounts, "", "/proc/self/mountinfo"))
         return false;
-    struct jr_cgroup_hierarchy place =
-        jr_cgroup_hierarchy_find(groups.data, mounts.data, NULL);
+    struct jr_cgroup_hierarchy place = jr_cgroup_hierarchy_find(groups.data, mounts.data, NULL);
     if (place.point == NULL || !place.shown)
         return false;
     int len = snprintf(ret, PATH_MAX, "%s%s", place.point, place.leaf);
@@ -80,8 +78,8 @@ static int lock_group(int at, const char *name)
     return jr_steal_fd(&fd);
 }
 
-/* The groups below, then the group; depth first, for a group with others below
- * it cannot be removed. */
+/* The groups below, then the group; depth first, for a group with others below it cannot be
+ * removed. */
 static void remove_tree(int at, const char *name, int depth)
 {
     int fd = openat(at, name, FOLDER);
@@ -100,15 +98,15 @@ static void remove_tree(int at, const char *name, int depth)
     (void)unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* The groups of jobruns that were killed before anything ran in them, or after
- * that: no record may name them. A group with processes stays. */
+/* The groups of jobruns that were killed before anything ran in them, or after that: no record may
+ * name them. A group with processes stays. */
 static void remove_abandoned(const char *home)
 {
     DIR *dir = opendir(home);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_type != DT_DIR || strncmp(entry->d_name, JR_GROUP_PREFIX,
-                                               sizeof JR_GROUP_PREFIX - 1) != 0)
+        if (entry->d_type != DT_DIR ||
+            strncmp(entry->d_name, JR_GROUP_PREFIX, sizeof JR_GROUP_PREFIX - 1) != 0)
             continue;
         JR_CLOSE int lock = lock_group(dirfd(dir), entry->d_name);
         if (lock >= 0)
@@ -118,8 +116,7 @@ static void remove_abandoned(const char *home)
         (void)closedir(dir);
 }
 
-/* If another jobrun considers it abandoned before we hold it, it is created
- * again. */
+/* If another jobrun considers it abandoned before we hold it, it is created again. */
 static bool make_own_group(struct jr_group *group)
 {
     for (int tries = 2; tries > 0; tries--) {
@@ -157,20 +154,19 @@ void jr_group_make_in(struct jr_group *ret, const char *home, const char *id)
         return;
     (void)snprintf(ret->home, sizeof ret->home, "%s", home);
     /* Runs in different log folders may have the same id. */
-    int len = snprintf(ret->path, sizeof ret->path, "%s/%s%s.%d", ret->home,
-                       JR_GROUP_PREFIX, id, getpid());
+    int len = snprintf(ret->path, sizeof ret->path, "%s/%s%s.%d", ret->home, JR_GROUP_PREFIX, id,
+                       getpid());
     if ((size_t)len >= sizeof ret->path || !make_own_group(ret))
         ret->path[0] = '\0';
 }
 
-/* Like fork, except that the C library is not informed: what it knows about the
- * caller's threads is of no use to a process with one thread. */
+/* Like fork, except that the C library is not informed: what it knows about the caller's threads is
+ * of no use to a process with one thread. */
 static pid_t fork_into_group(const char *group)
 {
     JR_CLOSE int fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct clone_args args = {.flags = CLONE_INTO_CGROUP,
-                              .exit_signal = SIGCHLD,
-                              .cgroup = (uint64_t)(unsigned)fd};
+    struct clone_args args = {
+        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)(unsigned)fd};
     return fd < 0 ? -1 : (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
@@ -189,16 +185,12 @@ pid_t jr_group_fork(const struct jr_group *group)
 
 int jr_group_enter(const struct jr_group *group)
 {
-    return is_there(group)
-               ? write_group_control(group->path, "cgroup.procs", "0")
-               : 0;
+    return is_there(group) ? write_group_control(group->path, "cgroup.procs", "0") : 0;
 }
 
 int jr_group_leave(const struct jr_group *group)
 {
-    return is_there(group)
-               ? write_group_control(group->home, "cgroup.procs", "0")
-               : 0;
+    return is_there(group) ? write_group_control(group->home, "cgroup.procs", "0") : 0;
 }
 
 void jr_group_kill(const struct jr_group *group)
@@ -223,13 +215,11 @@ bool jr_group_is_of(const char *path, const char *id)
     char name[NAME_MAX + 1];
     const char *slash = strrchr(path, '/');
     int len = snprintf(name, sizeof name, "%s%s.", JR_GROUP_PREFIX, id);
-    if (path[0] != '/' || strstr(path, "/../") != NULL || len <= 0 ||
-        (size_t)len >= sizeof name ||
+    if (path[0] != '/' || strstr(path, "/../") != NULL || len <= 0 || (size_t)len >= sizeof name ||
         strncmp(slash + 1, name, (size_t)len) != 0)
         return false;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-           st.st_uid == geteuid() && statfs(path, &fs) == 0 &&
-           fs.f_type == CGROUP2_MAGIC;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           statfs(path, &fs) == 0 && fs.f_type == CGROUP2_MAGIC;
 }
 
 /* The processes of the group itself, not of those that ranks made below. */
@@ -258,8 +248,7 @@ bool jr_group_may_be_led(const char *path)
         uint32_t pid;
         if (!jr_num_u32(line, &pid))
             continue;
-        if (pid == 0 ||
-            (jr_proc_of(&proc, pid) && strcmp(proc.name, JR_RUNNER_NAME) == 0))
+        if (pid == 0 || (jr_proc_of(&proc, pid) && strcmp(proc.name, JR_RUNNER_NAME) == 0))
             return true;
     }
     return false;

@@ -15,17 +15,16 @@
 
 #include "base/banned.h"
 
-_Static_assert(JR_PMI_FD == STDERR_FILENO + 2,
-               "it is the one behind the control socket");
+_Static_assert(JR_PMI_FD == STDERR_FILENO + 2, "it is the one behind the control socket");
 _Static_assert(sizeof(rlim_t) == 8, "as prlimit64 has it");
 
 /* A call with its own arguments, of which the kernel is given four. */
 #define CALL(...) FOUR(__VA_ARGS__, 0L, 0L, 0L, 0L, 0L)
-#define FOUR(number, a, b, c, d, ...)                                          \
+#define FOUR(number, a, b, c, d, ...)                                                              \
     jr_raw_call(number, (long)(a), (long)(b), (long)(c), (long)(d))
 
-/* Each step returns -E for the errno E, or what is not negative; the table
- * below names its stage. */
+/* Each step returns -E for the errno E, or what is not negative; the table below names its
+ * stage. */
 typedef long child_step(const struct jr_child *child);
 
 static long own_descriptor_table(const struct jr_child *child)
@@ -97,8 +96,7 @@ static long close_other_descriptors(const struct jr_child *child)
         result = CALL(SYS_close_range, first, child->line - 1);
     if (result < 0)
         return result;
-    return CALL(SYS_close_range, child->line != 0 ? child->line + 1 : first,
-                UINT_MAX);
+    return CALL(SYS_close_range, child->line != 0 ? child->line + 1 : first, UINT_MAX);
 }
 
 static long set_limits(const struct jr_child *child)
@@ -111,8 +109,8 @@ static long set_limits(const struct jr_child *child)
     return result;
 }
 
-/* sched_setaffinity silently leaves out CPUs that a cpuset does not allow, and
- * fails only if none is left: here none may be missing. */
+/* sched_setaffinity silently leaves out CPUs that a cpuset does not allow, and fails only if none
+ * is left: here none may be missing. */
 static long bind_child_cpus(const struct jr_child *child)
 {
     cpu_set_t real[JR_CHILD_CPUS / CPU_SETSIZE] = {0};
@@ -131,17 +129,16 @@ static long enter_workdir(const struct jr_child *child)
     return child->workdir == NULL ? 0 : CALL(SYS_chdir, child->workdir);
 }
 
-/* execve makes caught signals default by itself; ignored ones it leaves. The
- * mask comes last: from here on a signal is the rank's own. What the kernel
- * takes for an action and a mask is not what the C library has; zeros are
- * SIG_DFL, and no signal. The first word of an action is its handler. */
+/* execve makes caught signals default by itself; ignored ones it leaves. The mask comes last: from
+ * here on a signal is the rank's own. What the kernel takes for an action and a mask is not what
+ * the C library has; zeros are SIG_DFL, and no signal. The first word of an action is its
+ * handler. */
 static long reset_signals(const struct jr_child *child)
 {
     const unsigned long zeros[8] = {0}, ignore[8] = {1}; /* SIG_IGN */
     const long mask_size = (NSIG - 1) / 8;
     for (unsigned i = 0; i < child->reset_count; i++) {
-        long result =
-            CALL(SYS_rt_sigaction, child->reset[i], zeros, NULL, mask_size);
+        long result = CALL(SYS_rt_sigaction, child->reset[i], zeros, NULL, mask_size);
         if (result < 0)
             return result;
     }
@@ -153,8 +150,7 @@ static long reset_signals(const struct jr_child *child)
 /* Until the runner is sure to hear of our end. */
 static long await_watch(const struct jr_child *child)
 {
-    while (child->held != NULL &&
-           __atomic_load_n(child->held, __ATOMIC_ACQUIRE) != 0)
+    while (child->held != NULL && __atomic_load_n(child->held, __ATOMIC_ACQUIRE) != 0)
         (void)CALL(SYS_futex, child->held, FUTEX_WAIT, 1);
     return 0;
 }

@@ -1,8 +1,7 @@
 /*
- * The child side of a start: from clone to execve, in memory shared with the
- * runner, which goes on meanwhile, or is suspended (start.h). Raw system calls
- * only (base/raw_call.h), and nothing is written but the child's own stack and
- * its struct jr_child.
+ * The child side of a start: from clone to execve, in memory shared with the runner, which goes on
+ * meanwhile, or is suspended (start.h). Raw system calls only (base/raw_call.h), and nothing is
+ * written but the child's own stack and its struct jr_child.
  */
 #ifndef JR_CHILD_H
 #define JR_CHILD_H
@@ -20,10 +19,9 @@
 
 #define JR_FLIGHTS 8 /* starts that are under way at once; see start.h */
 
-/* Where the runner keeps the descriptors that a child needs: below
- * JR_SLOT_END, for the child's first act is to drop everything from there on
- * while it makes its table its own, which is what keeps a start cheap when
- * the runner has thousands of descriptors. */
+/* Where the runner keeps the descriptors that a child needs: below JR_SLOT_END, for the child's
+ * first act is to drop everything from there on while it makes its table its own, which is what
+ * keeps a start cheap when the runner has thousands of descriptors. */
 enum jr_slot {
     JR_SLOT_DIR = 10, /* the run folder */
     JR_SLOT_NULL,     /* /dev/null */
@@ -37,15 +35,14 @@ enum jr_slot {
     JR_SLOT_PMI,   /* what it is to have as JR_PMI_FD */
     JR_SLOT_LINE,  /* its life line */
     JR_SLOT_NEXT,  /* the same five of the next flight, and so on */
-    JR_SLOT_END =
-        JR_SLOT_PIPE_OUT + JR_FLIGHTS * (JR_SLOT_NEXT - JR_SLOT_PIPE_OUT)
+    JR_SLOT_END = JR_SLOT_PIPE_OUT + JR_FLIGHTS * (JR_SLOT_NEXT - JR_SLOT_PIPE_OUT)
 };
 
 #define JR_CHILD_CPUS 8192 /* as many as Linux may be built for */
 
-/* One output stream: a copy of the descriptor `slot`. With a `path`, the start
- * opens that file first, beneath JR_SLOT_DIR, and puts it into a slot; the file
- * is made, and must not be there, unless it is `shared` by both. */
+/* One output stream: a copy of the descriptor `slot`. With a `path`, the start opens that file
+ * first, beneath JR_SLOT_DIR, and puts it into a slot; the file is made, and must not be there,
+ * unless it is `shared` by both. */
 struct jr_child_stream {
     const char *path;
     int slot;
@@ -58,7 +55,7 @@ struct jr_child {
     char *const *argv, *const *env;
     const char *workdir;
     struct jr_child_stream streams[2]; /* standard output and error */
-    int shift; /* from the slots of the first flight to its own */
+    int shift;                         /* from the slots of the first flight to its own */
     mode_t umask;
     bool extra;  /* descriptor 3 is wanted */
     bool pmi;    /* JR_PMI_FD is */
@@ -80,8 +77,8 @@ struct jr_child {
     int error;           /* errno */
 };
 
-/* For clone(CLONE_VM), with CLONE_FILES unless the child is `marked`: `child`
- * is a struct jr_child. Never returns. */
+/* For clone(CLONE_VM), with CLONE_FILES unless the child is `marked`: `child` is a struct jr_child.
+ * Never returns. */
 int jr_child_main(void *child);
 
 #endif

@@ -52,8 +52,7 @@ bool jr_control_read(struct jr_control_status *ret, int fd)
     ret->len = len > 0 ? (size_t)len : 0;
     ret->text[ret->len] = '\0';
     struct cmsghdr *head = len > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (head != NULL && head->cmsg_level == SOL_SOCKET &&
-        head->cmsg_type == SCM_CREDENTIALS)
+    if (head != NULL && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_CREDENTIALS)
         memcpy(&from, CMSG_DATA(head), sizeof from);
     ret->from = from.pid;
     return true;

@@ -1,9 +1,9 @@
 /*
  * The control socket of a Python or library rank: its status, and who sent it.
  *
- * Whatever the rank forks inherits its end of the socket, so that a status
- * alone proves nothing. The kernel says with each which process wrote it
- * (SO_PASSCRED, unix(7)), as our PID namespace counts.
+ * Whatever the rank forks inherits its end of the socket, so that a status alone proves nothing.
+ * The kernel says with each which process wrote it (SO_PASSCRED, unix(7)), as our PID namespace
+ * counts.
  */
 #ifndef JR_CONTROL_H
 #define JR_CONTROL_H
@@ -31,8 +31,8 @@ bool jr_control_wanted(const struct jr_plan *plan);
 /* Make the two ends; ours comes first and does not block. -1 with errno. */
 int jr_control_open(int ends[2]);
 
-/* Take the next bytes, all of which one process wrote. False if there are none
- * at the moment; an error is an end. */
+/* Take the next bytes, all of which one process wrote. False if there are none at the moment; an
+ * error is an end. */
 bool jr_control_read(struct jr_control_status *ret, int fd);
 
 /* How many bytes wait there. */

@@ -19,8 +19,7 @@ static size_t name_len(const char *item)
 }
 
 /* Whether the variable is among the first `count` of `items`. */
-static bool is_variable_among(const char *item, char *const *items,
-                              size_t count)
+static bool is_variable_among(const char *item, char *const *items, size_t count)
 {
     size_t len = name_len(item);
     for (size_t i = 0; i < count; i++)
@@ -38,28 +37,25 @@ static bool is_variable_named(const char *item, char *const *names)
     return false;
 }
 
-static void keep_shell_variables(struct jr_exported *exported,
-                                 const struct jr_plan_setup *setup)
+static void keep_shell_variables(struct jr_exported *exported, const struct jr_plan_setup *setup)
 {
     for (size_t i = 0; i < sizeof shells_own / sizeof *shells_own; i++) {
         const char *name = shells_own[i];
         const char *value = jr_env_get(setup->env, name);
         jr_env_unset(&exported->base, name);
         if (value != NULL)
-            jr_strv_push(
-                &exported->base, &exported->arena,
-                jr_arena_printf(&exported->arena, "%s=%s", name, value));
+            jr_strv_push(&exported->base, &exported->arena,
+                         jr_arena_printf(&exported->arena, "%s=%s", name, value));
     }
 }
 
-int jr_exported_read(struct jr_exported *ret, int fd,
-                     const struct jr_plan_setup *setup, struct jr_error *err)
+int jr_exported_read(struct jr_exported *ret, int fd, const struct jr_plan_setup *setup,
+                     struct jr_error *err)
 {
     struct jr_exported exported = {.there = true};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (lseek(fd, 0, SEEK_SET) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH,
-                            "what it exported could not be read");
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "what it exported could not be read");
     if (jr_io_read_fd(&text, fd, EXPORTED_MOST, err) != 0)
         return -1;
     if (text.len == 0)
@@ -81,14 +77,12 @@ int jr_exported_read(struct jr_exported *ret, int fd,
     return 0;
 }
 
-char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
-                        char *const *drop)
+char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own, char *const *drop)
 {
     size_t count = own;
     if (!exported->there)
         return env;
-    char **joined = reallocarray(
-        exported->joined, own + exported->base.count + 1, sizeof *joined);
+    char **joined = reallocarray(exported->joined, own + exported->base.count + 1, sizeof *joined);
     if (joined == NULL)
         return NULL;
     exported->joined = joined;
@@ -96,16 +90,14 @@ char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
         joined[i] = env[i];
     for (size_t i = 0; i < exported->base.count; i++) {
         char *item = exported->base.items[i];
-        if (!is_variable_among(item, env, own) &&
-            !is_variable_named(item, drop))
+        if (!is_variable_among(item, env, own) && !is_variable_named(item, drop))
             joined[count++] = item;
     }
     joined[count] = NULL;
     return joined;
 }
 
-char **jr_exported_extend(struct jr_exported *exported, char **env,
-                          char *const *more)
+char **jr_exported_extend(struct jr_exported *exported, char **env, char *const *more)
 {
     size_t count = 0, extra = 0;
     if (more == NULL || env == NULL)
@@ -114,8 +106,7 @@ char **jr_exported_extend(struct jr_exported *exported, char **env,
         count++;
     while (more[extra] != NULL)
         extra++;
-    char **extended =
-        reallocarray(exported->extended, count + extra + 1, sizeof *extended);
+    char **extended = reallocarray(exported->extended, count + extra + 1, sizeof *extended);
     if (extended == NULL)
         return NULL;
     exported->extended = extended;

@@ -1,6 +1,6 @@
 /*
- * The part of start.h between the descriptors of a rank and its execve: the
- * clone, and the wait for what came of it.
+ * The part of start.h between the descriptors of a rank and its execve: the clone, and the wait for
+ * what came of it.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -20,8 +20,8 @@
 #include "base/banned.h"
 
 /* The log files of streams that have no pipe. -1 with ret->stage and errno. */
-static int open_child_logs(const struct jr_starter *starter,
-                           struct jr_child *child, struct jr_started *ret)
+static int open_child_logs(const struct jr_starter *starter, struct jr_child *child,
+                           struct jr_started *ret)
 {
     for (int stream = 0; stream < 2; stream++) {
         struct jr_child_stream *to = &child->streams[stream];
@@ -38,10 +38,9 @@ static int open_child_logs(const struct jr_starter *starter,
     return 0;
 }
 
-/* The child's table of descriptors is the runner's own until it has left what
- * it does not need of it (child.c). */
-static int clone_flight(const struct jr_starter *starter,
-                        struct jr_flight *flight, bool waits)
+/* The child's table of descriptors is the runner's own until it has left what it does not need of
+ * it (child.c). */
+static int clone_flight(const struct jr_starter *starter, struct jr_flight *flight, bool waits)
 {
     struct jr_started *ret = &flight->started;
     int flags = CLONE_VM | SIGCHLD;
@@ -55,8 +54,8 @@ static int clone_flight(const struct jr_starter *starter,
     flags |= waits ? CLONE_VFORK : CLONE_CHILD_CLEARTID;
     flight->up = flight->held = !waits;
     flight->child.held = waits ? NULL : &flight->held;
-    ret->pid = clone(jr_child_main, flight->stack, flags, &flight->child,
-                     &ret->pidfd, NULL, &flight->up);
+    ret->pid =
+        clone(jr_child_main, flight->stack, flags, &flight->child, &ret->pidfd, NULL, &flight->up);
     ret->at_ns = jr_clock_ns();
     if (stand_in >= 0)
         ret->pidfd = stand_in;
@@ -71,8 +70,8 @@ static int clone_flight(const struct jr_starter *starter,
     return -1;
 }
 
-/* Where processes cannot share memory but for the time in which the one sleeps,
- * such as in an emulator, the first start tells. */
+/* Where processes cannot share memory but for the time in which the one sleeps, such as in an
+ * emulator, the first start tells. */
 static int clone_child(struct jr_starter *starter, struct jr_flight *flight)
 {
     bool waits = jr_start_width(starter) == 1;
@@ -92,8 +91,7 @@ static int begin_flight(struct jr_starter *starter, struct jr_flight *flight)
     bool searched = strchr(child->argv[0], '/') == NULL;
     const char *path = searched ? jr_env_get(child->env, "PATH") : NULL;
     ret->stage = JR_STAGE_EXEC;
-    errno = jr_program_find(&starter->program, child->argv[0], path,
-                            child->workdir);
+    errno = jr_program_find(&starter->program, child->argv[0], path, child->workdir);
     if (errno != 0)
         return -1;
     child->program = flight->program;
@@ -117,16 +115,15 @@ static void release_flight(struct jr_flight *flight)
 
 #define UP_LOOK_NS 100000000
 
-/* The kernel wakes us when the child executes or ends. Some do not when it is
- * killed, so its end is looked for, too. */
+/* The kernel wakes us when the child executes or ends. Some do not when it is killed, so its end is
+ * looked for, too. */
 static void await_landing(const struct jr_flight *flight)
 {
     const struct jr_started *started = &flight->started;
     while (__atomic_load_n(&flight->up, __ATOMIC_ACQUIRE) != 0)
         if (syscall(SYS_futex, &flight->up, FUTEX_WAIT, 1,
                     &(struct timespec){.tv_nsec = UP_LOOK_NS}, NULL, 0) != 0 &&
-            errno == ETIMEDOUT &&
-            jr_child_has_ended(started->pidfd, started->pid))
+            errno == ETIMEDOUT && jr_child_has_ended(started->pidfd, started->pid))
             return;
 }
 
@@ -150,8 +147,7 @@ static int end_flight(struct jr_flight *flight)
     return -1;
 }
 
-int jr_start_program(struct jr_starter *starter, struct jr_child *child,
-                     struct jr_started *ret)
+int jr_start_program(struct jr_starter *starter, struct jr_child *child, struct jr_started *ret)
 {
     struct jr_flight *flight = &starter->flights[0];
     flight->child = *child;
@@ -173,12 +169,10 @@ unsigned jr_start_width(const struct jr_starter *starter)
     return starter->waits || made ? 1 : JR_FLIGHTS;
 }
 
-int jr_start_begin(struct jr_starter *starter, unsigned n,
-                   const struct jr_plan_rank *rank)
+int jr_start_begin(struct jr_starter *starter, unsigned n, const struct jr_plan_rank *rank)
 {
     struct jr_flight *flight = &starter->flights[n];
-    if (jr_start_prepare(starter, n, rank) == 0 &&
-        begin_flight(starter, flight) == 0)
+    if (jr_start_prepare(starter, n, rank) == 0 && begin_flight(starter, flight) == 0)
         return 0;
     flight->started.error = errno;
     return -1;
@@ -189,8 +183,7 @@ void jr_start_release(struct jr_starter *starter, unsigned n)
     release_flight(&starter->flights[n]);
 }
 
-void jr_start_end(struct jr_starter *starter, unsigned n,
-                  struct jr_started *ret)
+void jr_start_end(struct jr_starter *starter, unsigned n, struct jr_started *ret)
 {
     struct jr_flight *flight = &starter->flights[n];
     errno = flight->started.error;

@@ -52,9 +52,8 @@ static int enter_namespaces(void)
     return map_user(user, group);
 }
 
-/* The process between: it alone enters the namespaces, of which only children
- * become part; its one child is the caller's as soon as it is gone itself.
- * Returns in that child. */
+/* The process between: it alone enters the namespaces, of which only children become part; its one
+ * child is the caller's as soon as it is gone itself. Returns in that child. */
 static void fork_child(const struct jr_group *group, int fd)
 {
     struct fork_report report = {0};
@@ -72,11 +71,10 @@ static void fork_child(const struct jr_group *group, int fd)
 static pid_t refuse_isolation(int error, struct jr_error *err)
 {
     errno = error;
-    return jr_error_sys(
-        err, JR_STATUS_LAUNCH,
-        "isolation: pid is not possible here (it needs root, or a kernel and a "
-        "container that let users create namespaces: user.max_user_namespaces, "
-        "kernel.apparmor_restrict_unprivileged_userns); use isolation: none");
+    return jr_error_sys(err, JR_STATUS_LAUNCH,
+                        "isolation: pid is not possible here (it needs root, or a kernel and a "
+                        "container that let users create namespaces: user.max_user_namespaces, "
+                        "kernel.apparmor_restrict_unprivileged_userns); use isolation: none");
 }
 
 pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
@@ -112,8 +110,7 @@ int jr_isolate_settle(int *ret_proc, int at_least)
     *ret_proc = kept;
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
         return -1;
-    return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                 NULL);
+    return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
 /* The machine's /proc tells pids as the machine has them. */

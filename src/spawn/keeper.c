@@ -1,7 +1,7 @@
 /*
- * The keeper is a child subreaper: all that the command starts ends up as its
- * own children, so that they can be found and killed. All signals are blocked
- * in it; it reads SIGTERM, by which it is told to stop, from a signalfd(2).
+ * The keeper is a child subreaper: all that the command starts ends up as its own children, so that
+ * they can be found and killed. All signals are blocked in it; it reads SIGTERM, by which it is
+ * told to stop, from a signalfd(2).
  */
 #include "spawn/keeper.h"
 
@@ -44,8 +44,8 @@ static int write_all(int fd, const void *bytes, size_t len)
     return write(fd, bytes, len) == (ssize_t)len ? 0 : -1;
 }
 
-/* Signals that jobrun ignores for itself; what it was started to ignore, as by
- * nohup, stays ignored. */
+/* Signals that jobrun ignores for itself; what it was started to ignore, as by nohup, stays
+ * ignored. */
 static void reset_command_signals(void)
 {
     static const int own[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
@@ -56,10 +56,9 @@ static void reset_command_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The child of the keeper: become the command, or say why not to `fd`, which
- * is closed by execve(2). */
-static _Noreturn void execute_command(const struct jr_keeper_command *command,
-                                      pid_t keeper, int fd)
+/* The child of the keeper: become the command, or say why not to `fd`, which is closed by
+ * execve(2). */
+static _Noreturn void execute_command(const struct jr_keeper_command *command, pid_t keeper, int fd)
 {
     struct jr_program program = {0};
     struct failure failure = {JR_KEEPER_NO_START, 0};
@@ -70,22 +69,19 @@ static _Noreturn void execute_command(const struct jr_keeper_command *command,
     if (chdir(command->workdir) != 0)
         failure = (struct failure){JR_KEEPER_NO_FOLDER, errno};
     else
-        failure.error =
-            jr_program_find(&program, command->argv[0],
-                            jr_env_get(command->env, "PATH"), command->workdir);
+        failure.error = jr_program_find(&program, command->argv[0],
+                                        jr_env_get(command->env, "PATH"), command->workdir);
     if (failure.error == 0) {
         reset_command_signals();
         (void)execve(program.path, command->argv, command->env);
-        failure.error =
-            jr_program_refine_errno(program.path, command->workdir, errno);
+        failure.error = jr_program_refine_errno(program.path, command->workdir, errno);
     }
     (void)write_all(fd, &failure, sizeof failure);
     _exit(EXIT_FAILURE);
 }
 
 /* Returns the pid, once the command is executing; else 0, with why. */
-static pid_t start_command(const struct jr_keeper_command *command,
-                           struct jr_keeper_report *report)
+static pid_t start_command(const struct jr_keeper_command *command, struct jr_keeper_report *report)
 {
     struct failure failure = {JR_KEEPER_NO_START, 0};
     int ends[2];
@@ -118,8 +114,7 @@ static int watch_end(pid_t pid)
     int pidfd = jr_pidfd_open(pid);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
-    return pidfd >= 0 ? pidfd
-                      : signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    return pidfd >= 0 ? pidfd : signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* The command was told nothing yet: wait for its end, the limit, or a stop. */
@@ -135,11 +130,9 @@ static void await_command(pid_t pid, int signal_fd, uint64_t until_ns,
         ready = poll(fds, 2, left_ms(until_ns));
         if (ready > 0 && fds[0].revents != 0)
             (void)!read(fds[0].fd, &heard, sizeof heard);
-    } while (ready > 0 && fds[1].revents == 0 &&
-             !jr_child_has_ended(fds[0].fd, pid));
+    } while (ready > 0 && fds[1].revents == 0 && !jr_child_has_ended(fds[0].fd, pid));
     report->end = ready == 0 ? JR_KEEPER_TIMED_OUT : JR_KEEPER_STOPPED;
-    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG) != 0 ||
-        info.si_pid == 0)
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
         return;
     bool exited = info.si_code == CLD_EXITED;
     report->end = exited ? JR_KEEPER_EXITED : JR_KEEPER_SIGNALED;
@@ -164,16 +157,14 @@ static int take_descriptors(int out_fd, int report_fd)
     int null = open("/dev/null", O_RDWR);
     int out = fcntl(out_fd < 0 ? null : out_fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
     int report = fcntl(report_fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-    if (dup2(null, STDIN_FILENO) != STDIN_FILENO ||
-        dup2(out, STDOUT_FILENO) != STDOUT_FILENO ||
+    if (dup2(null, STDIN_FILENO) != STDIN_FILENO || dup2(out, STDOUT_FILENO) != STDOUT_FILENO ||
         dup2(out, STDERR_FILENO) != STDERR_FILENO ||
         dup3(report, REPORT_FD, O_CLOEXEC) != REPORT_FD)
         return -1;
     return jr_close_range(FIRST_FREE_FD, UINT_MAX, 0);
 }
 
-static _Noreturn void keep_command(const struct jr_keeper_command *command,
-                                   int report_fd)
+static _Noreturn void keep_command(const struct jr_keeper_command *command, int report_fd)
 {
     struct jr_keeper_report report = {.end = JR_KEEPER_NO_START};
     uint64_t until_ns = jr_clock_ns() + (uint64_t)command->limit_ms * MS_NS;
@@ -193,16 +184,13 @@ static _Noreturn void keep_command(const struct jr_keeper_command *command,
     pid_t pid = start_command(command, &report);
     if (pid > 0)
         await_command(pid, signal_fd, until_ns, &report);
-    bool ended =
-        report.end == JR_KEEPER_EXITED || report.end == JR_KEEPER_SIGNALED;
+    bool ended = report.end == JR_KEEPER_EXITED || report.end == JR_KEEPER_SIGNALED;
     report.left = ended && has_live_child();
     jr_reap(&reap, REAP_NS, NULL);
-    _exit(write_all(REPORT_FD, &report, sizeof report) == 0 ? EXIT_SUCCESS
-                                                            : EXIT_FAILURE);
+    _exit(write_all(REPORT_FD, &report, sizeof report) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-int jr_keeper_start(struct jr_keeper *ret,
-                    const struct jr_keeper_command *command)
+int jr_keeper_start(struct jr_keeper *ret, const struct jr_keeper_command *command)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -234,8 +222,7 @@ void jr_keeper_finish(struct jr_keeper *keeper, struct jr_keeper_report *ret)
     do
         got = read(keeper->fd, &report, sizeof report);
     while (got == -1 && errno == EINTR);
-    *ret =
-        got == (ssize_t)sizeof report ? report : (struct jr_keeper_report){0};
+    *ret = got == (ssize_t)sizeof report ? report : (struct jr_keeper_report){0};
     (void)close(keeper->fd);
     while (waitpid(keeper->pid, NULL, 0) == -1 && errno == EINTR)
         continue;

@@ -1,8 +1,7 @@
 /*
- * A command of the user's that belongs to no rank, with a process above it
- * that sees it through: the keeper. It limits the time that the command takes,
- * and ends whatever the command has left behind. As it is a process of its own,
- * it does so where jobrun is killed meanwhile, too.
+ * A command of the user's that belongs to no rank, with a process above it that sees it through:
+ * the keeper. It limits the time that the command takes, and ends whatever the command has left
+ * behind. As it is a process of its own, it does so where jobrun is killed meanwhile, too.
  */
 #ifndef JR_KEEPER_H
 #define JR_KEEPER_H
@@ -39,12 +38,10 @@ struct jr_keeper {
     int fd;    /* readable once there is a report */
 };
 
-/* Start the command under a keeper of its own, in a session of its own, with
- * /dev/null as its input, and no signal blocked. `command` is not needed
- * afterwards. 0, or -1 with errno where no process can be made; a command that
- * cannot be executed has a report like any other. */
-int jr_keeper_start(struct jr_keeper *ret,
-                    const struct jr_keeper_command *command);
+/* Start the command under a keeper of its own, in a session of its own, with /dev/null as its
+ * input, and no signal blocked. `command` is not needed afterwards. 0, or -1 with errno where no
+ * process can be made; a command that cannot be executed has a report like any other. */
+int jr_keeper_start(struct jr_keeper *ret, const struct jr_keeper_command *command);
 
 /* Kill the command, and all that it started; there is a report soon. */
 void jr_keeper_stop(const struct jr_keeper *keeper);

@@ -34,14 +34,12 @@ static int check_executable(const char *path)
 }
 
 /* One folder of the search path, of `len` bytes; empty means the workdir. */
-static int try_folder(struct jr_program *program, const char *folder,
-                      size_t len)
+static int try_folder(struct jr_program *program, const char *folder, size_t len)
 {
     bool relative = len == 0 || folder[0] != '/';
     const char *base = relative && program->workdir ? program->workdir : "";
-    int size = snprintf(program->path, sizeof program->path, "%s%s%.*s/%s",
-                        base, relative && base[0] != '\0' ? "/" : "", (int)len,
-                        folder, program->name);
+    int size = snprintf(program->path, sizeof program->path, "%s%s%.*s/%s", base,
+                        relative && base[0] != '\0' ? "/" : "", (int)len, folder, program->name);
     if (size < 0 || (size_t)size >= sizeof program->path)
         return ENAMETOOLONG;
     return check_executable(program->path);
@@ -78,12 +76,11 @@ static int find_program(struct jr_program *program)
     return 0;
 }
 
-int jr_program_find(struct jr_program *program, const char *name,
-                    const char *path, const char *workdir)
+int jr_program_find(struct jr_program *program, const char *name, const char *path,
+                    const char *workdir)
 {
     if (program->name != NULL && is_same_search(program->name, name) &&
-        is_same_search(program->search, path) &&
-        is_same_search(program->workdir, workdir))
+        is_same_search(program->search, path) && is_same_search(program->workdir, workdir))
         return program->error;
     program->name = name;
     program->search = path;
@@ -94,8 +91,7 @@ int jr_program_find(struct jr_program *program, const char *name,
 
 int jr_program_refine_errno(const char *path, const char *workdir, int error)
 {
-    JR_CLOSE int fd =
-        open(workdir == NULL ? "." : workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int fd = open(workdir == NULL ? "." : workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
     int at = fd < 0 ? AT_FDCWD : fd;
     if (fstatat(at, path, &st, 0) != 0)

@@ -1,15 +1,14 @@
 /*
- * First the control group, where the run has one: what forks faster than it
- * is killed one by one cannot flee from that. Then, in any case, by descent.
+ * First the control group, where the run has one: what forks faster than it is killed one by one
+ * cannot flee from that. Then, in any case, by descent.
  *
- * The caller is a subreaper: when a process ends, its children become the
- * caller's own. So it is enough to kill direct children, again and again: each
- * pass brings the next generation near. A direct child that was not reaped
- * keeps its number, which makes this the one place where a plain pid is safe
- * to signal.
+ * The caller is a subreaper: when a process ends, its children become the caller's own. So it is
+ * enough to kill direct children, again and again: each pass brings the next generation near. A
+ * direct child that was not reaped keeps its number, which makes this the one place where a plain
+ * pid is safe to signal.
  *
- * Reaping is bounded per pass: against processes that fork without end, an
- * unbounded one would starve the killing.
+ * Reaping is bounded per pass: against processes that fork without end, an unbounded one would
+ * starve the killing.
  */
 #include "spawn/reap_descendants.h"
 
@@ -38,8 +37,7 @@
 /* What is done to each child: returns nothing, goes on. */
 typedef void child_visit(pid_t pid, void *data);
 
-/* By /proc/thread-self/children (CONFIG_PROC_CHILDREN). False where the kernel
- * has no such file. */
+/* By /proc/thread-self/children (CONFIG_PROC_CHILDREN). False where the kernel has no such file. */
 static bool visit_listed(child_visit *visit, void *data)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
@@ -126,12 +124,10 @@ static void await_child_end(void)
     sigset_t chld;
     (void)sigemptyset(&chld);
     (void)sigaddset(&chld, SIGCHLD);
-    (void)sigtimedwait(&chld, NULL,
-                       &(struct timespec){.tv_nsec = PASS_WAIT_NS});
+    (void)sigtimedwait(&chld, NULL, &(struct timespec){.tv_nsec = PASS_WAIT_NS});
 }
 
-void jr_reap(struct jr_reap *ret, uint64_t limit_ns,
-             const struct jr_group *group)
+void jr_reap(struct jr_reap *ret, uint64_t limit_ns, const struct jr_group *group)
 {
     *ret = (struct jr_reap){0};
     uint64_t until = jr_clock_ns() + limit_ns;

@@ -1,6 +1,5 @@
 /*
- * Ending whatever is left: every descendant of the calling process, however
- * far it daemonised.
+ * Ending whatever is left: every descendant of the calling process, however far it daemonised.
  */
 #ifndef JR_REAP_DESCENDANTS_H
 #define JR_REAP_DESCENDANTS_H
@@ -23,8 +22,7 @@ struct jr_reap {
  * `limit_ns` have passed; ret->left then names what is there. The caller's
  * other children are taken too. All of `group` is killed with them: NULL, or
  * one that the caller is not in. */
-void jr_reap(struct jr_reap *ret, uint64_t limit_ns,
-             const struct jr_group *group);
+void jr_reap(struct jr_reap *ret, uint64_t limit_ns, const struct jr_group *group);
 
 /* Whether `pid` is the only child of the caller. */
 bool jr_reap_only(pid_t pid);

@@ -12,12 +12,11 @@ struct jr_replay;
 struct jr_run_folder;
 struct jr_slurm_self;
 
-/* What connects a run on one node to the others of its job, where it is one of
- * several: events go there, line by line, and into no events.jsonl; what the
- * other nodes have to know goes there as reports, which are no events; and
- * commands come from there, a byte each. The end of the commands is a stop.
- * What MPI's process managers on all nodes have to exchange is bytes that go
- * both ways. */
+/* What connects a run on one node to the others of its job, where it is one of several: events go
+ * there, line by line, and into no events.jsonl; what the other nodes have to know goes there as
+ * reports, which are no events; and commands come from there, a byte each. The end of the commands
+ * is a stop. What MPI's process managers on all nodes have to exchange is bytes that go both
+ * ways. */
 struct jr_run_link {
     int events_fd;
     int reports_fd; /* a pipe: each report is one write */
@@ -39,8 +38,7 @@ struct jr_report {
     uint64_t for_ns; /* of QUIET; 0: a rank is not silent, or cannot be seen */
 };
 
-/* End the ranks, because another node does. (What the user sends comes as a
- * signal.) */
+/* End the ranks, because another node does. (What the user sends comes as a signal.) */
 #define JR_COMMAND_STOP 's'
 /* All ranks of all nodes have returned: open the exit barrier. */
 #define JR_COMMAND_RELEASE 'r'
@@ -63,21 +61,21 @@ struct jr_report {
 struct jr_run_options {
     struct jr_run_folder *dir;
     const struct jr_group *group; /* the run's control group; NULL: none */
-    int in_fd;          /* for the rank whose input says so; -1: /dev/null */
-    int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
-    bool live;          /* err_fd is a terminal that wants a status line */
-    bool utf8;          /* it shows more than ASCII */
+    int in_fd;                    /* for the rank whose input says so; -1: /dev/null */
+    int out_fd, err_fd;           /* console; -1: closed, lines go nowhere */
+    bool live;                    /* err_fd is a terminal that wants a status line */
+    bool utf8;                    /* it shows more than ASCII */
     bool color;
-    sigset_t ignored;         /* signals that were ignored on entry (nohup) */
-    bool shields;             /* ranks begin with SIGTERM ignored; see
-                                 run/policies/preemption.c */
-    struct jr_replay *replay; /* goes on with the console after the run; NULL:
-                                 jr_run does not return before all is shown */
+    sigset_t ignored;                  /* signals that were ignored on entry (nohup) */
+    bool shields;                      /* ranks begin with SIGTERM ignored; see
+                                          run/policies/preemption.c */
+    struct jr_replay *replay;          /* goes on with the console after the run; NULL:
+                                          jr_run does not return before all is shown */
     const struct jr_run_link *link;    /* NULL: the run is whole by itself */
     const struct jr_slurm_self *slurm; /* whom scontrol is asked of; NULL: it is
                                           not, here */
-    const int *leases; /* of ports and devices: sockets that the run holds as
-                          long as it lasts, and whose callers it serves */
+    const int *leases;                 /* of ports and devices: sockets that the run holds as
+                                          long as it lasts, and whose callers it serves */
     uint32_t leases_count;
     struct jr_companion *companion; /* the function that writes the record when
                                        the caller was killed; NULL: none */

@@ -30,8 +30,7 @@ static bool line_begins(const struct line *line, const char *with)
 
 /* The value of KEY=VALUE among the words of the line; false: it is not there.
  */
-static bool line_value(const struct line *line, const char *key, char *ret,
-                       size_t size)
+static bool line_value(const struct line *line, const char *key, char *ret, size_t size)
 {
     size_t key_len = strlen(key);
     const char *at = line->text, *end = line->text + line->len;
@@ -61,8 +60,7 @@ static const char *const heads[LINES] = {
     "   Preempt",
 };
 
-static bool read_head(struct jr_slurm_job *job, const struct line *line,
-                      int head)
+static bool read_head(struct jr_slurm_job *job, const struct line *line, int head)
 {
     char value[32];
     switch (head) {
@@ -77,15 +75,13 @@ static bool read_head(struct jr_slurm_job *job, const struct line *line,
         return true;
     default:
         job->preempting =
-            line_value(line, "PreemptTime=", value, sizeof value) &&
-            strcmp(value, "None") != 0;
+            line_value(line, "PreemptTime=", value, sizeof value) && strcmp(value, "None") != 0;
         return true;
     }
 }
 
 /* Take the line; false: it is there twice, or cannot be read. */
-static bool take_line(struct jr_slurm_job *job, const struct line *line,
-                      bool seen[LINES])
+static bool take_line(struct jr_slurm_job *job, const struct line *line, bool seen[LINES])
 {
     for (int i = 0; i < LINES; i++) {
         if (!line_begins(line, heads[i]))
@@ -99,8 +95,7 @@ static bool take_line(struct jr_slurm_job *job, const struct line *line,
     return true;
 }
 
-bool jr_slurm_job_read(struct jr_slurm_job *ret, const char *text, size_t len,
-                       const char *job)
+bool jr_slurm_job_read(struct jr_slurm_job *ret, const char *text, size_t len, const char *job)
 {
     struct jr_slurm_job found = {0};
     bool seen[LINES] = {false}, own = false, whole = true;
@@ -123,11 +118,9 @@ bool jr_slurm_job_read(struct jr_slurm_job *ret, const char *text, size_t len,
     return true;
 }
 
-bool jr_slurm_job_is_preempted(const struct jr_slurm_job *job,
-                               const struct jr_slurm_self *self)
+bool jr_slurm_job_is_preempted(const struct jr_slurm_job *job, const struct jr_slurm_self *self)
 {
-    bool queued = strcmp(job->state, "PENDING") == 0 ||
-                  strcmp(job->state, "COMPLETING") == 0;
+    bool queued = strcmp(job->state, "PENDING") == 0 || strcmp(job->state, "COMPLETING") == 0;
     return (job->preempting && job->restarts == self->restarts) ||
            (queued && job->restarts > self->restarts);
 }
@@ -141,9 +134,8 @@ uint64_t jr_slurm_job_left_ms(const struct jr_slurm_job *job, uint64_t spare_ms)
     return left > 2 * spare_ms ? left - spare_ms : left / 2;
 }
 
-int jr_slurm_call_start(struct jr_slurm_call *ret,
-                        const struct jr_slurm_self *self, const char *verb,
-                        unsigned limit_ms)
+int jr_slurm_call_start(struct jr_slurm_call *ret, const struct jr_slurm_self *self,
+                        const char *verb, unsigned limit_ms)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv env = {0}, argv = {0};
@@ -184,8 +176,7 @@ static void read_output(const struct jr_slurm_call *call, struct jr_buf *out)
     char bytes[4096];
     size_t total = 0;
     ssize_t got;
-    while (total < MOST_BYTES &&
-           (got = read(call->out_fd, bytes, sizeof bytes)) > 0) {
+    while (total < MOST_BYTES && (got = read(call->out_fd, bytes, sizeof bytes)) > 0) {
         jr_buf_add(out, bytes, (size_t)got);
         total += (size_t)got;
     }

@@ -22,8 +22,8 @@
 #include "base/banned.h"
 
 #define STACK_SIZE (256U << 10)
-/* Big pipes let a rank run on while the runner is elsewhere; together they stay
- * within what one unprivileged user may have (pipe-user-pages-soft). */
+/* Big pipes let a rank run on while the runner is elsewhere; together they stay within what one
+ * unprivileged user may have (pipe-user-pages-soft). */
 #define PIPE_ALLOWANCE (64U << 20)
 #define PIPE_MOST      (1024 * 1024)
 #define PIPE_USUAL     (64 * 1024)
@@ -62,8 +62,7 @@ enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
     return rank->limited ? JR_ROUTE_PIPE : JR_ROUTE_FILE;
 }
 
-struct jr_start_cost jr_start_cost(const struct jr_plan *plan,
-                                   const struct jr_run_options *options)
+struct jr_start_cost jr_start_cost(const struct jr_plan *plan, const struct jr_run_options *options)
 {
     struct jr_start_cost cost = {0};
     if (plan->setup.text != NULL)
@@ -135,38 +134,33 @@ static int fill_descriptor_slots(const struct jr_run_options *options)
     return fill_slot(JR_SLOT_IN, in);
 }
 
-/* Where the kernel lacks close_range(2), a child cannot get rid of thousands of
- * descriptors cheaply: each start then copies them all, and execve closes them,
- * for which all are marked here, once. What jobrun opens later is marked from
- * the beginning. */
+/* Where the kernel lacks close_range(2), a child cannot get rid of thousands of descriptors
+ * cheaply: each start then copies them all, and execve closes them, for which all are marked here,
+ * once. What jobrun opens later is marked from the beginning. */
 static int find_lacks(struct jr_starter *starter)
 {
     starter->blind = !jr_pidfd_works();
     starter->marks = !jr_close_range_works();
     starter->waits = !JR_RAW_CALLS || starter->blind || starter->marks;
-    return starter->marks
-               ? jr_close_range(STDERR_FILENO + 1, ~0U, JR_CLOSE_RANGE_CLOEXEC)
-               : 0;
+    return starter->marks ? jr_close_range(STDERR_FILENO + 1, ~0U, JR_CLOSE_RANGE_CLOEXEC) : 0;
 }
 
-/* Nothing that jobrun ignores may stay ignored in a rank, except for what was
- * so on entry by the user's wish (nohup). */
-static void read_ignored_signals(struct jr_starter *starter,
-                                 const struct jr_run_options *options)
+/* Nothing that jobrun ignores may stay ignored in a rank, except for what was so on entry by the
+ * user's wish (nohup). */
+static void read_ignored_signals(struct jr_starter *starter, const struct jr_run_options *options)
 {
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction action;
         bool kept = sigismember(&options->ignored, sig) == 1;
-        if (kept || sigaction(sig, NULL, &action) != 0 ||
-            action.sa_handler != SIG_IGN)
+        if (kept || sigaction(sig, NULL, &action) != 0 || action.sa_handler != SIG_IGN)
             continue;
         starter->reset[starter->reset_count++] = sig;
     }
 }
 
-/* Have the kernel make the table of descriptors as large as it gets. While a
- * child shares it, each step would wait for an RCU grace period, milliseconds
- * (expand_fdtable() of the kernel's fs/file.c). */
+/* Have the kernel make the table of descriptors as large as it gets. While a child shares it, each
+ * step would wait for an RCU grace period, milliseconds (expand_fdtable() of the kernel's
+ * fs/file.c). */
 static void widen_table(const struct jr_budget *budget)
 {
     rlim_t most = budget->wanted.rlim_cur;
@@ -179,8 +173,8 @@ static void widen_table(const struct jr_budget *budget)
         (void)close(high);
 }
 
-/* The highest descriptor that both ranks and runner may have. Below the slots
- * there is no room for it. */
+/* The highest descriptor that both ranks and runner may have. Below the slots there is no room for
+ * it. */
 static int choose_life_line(const struct jr_budget *budget)
 {
     rlim_t most = budget->wanted.rlim_cur;
@@ -205,18 +199,16 @@ static int open_flights(struct jr_starter *starter)
 }
 
 int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
-                    const struct jr_run_options *options,
-                    const struct jr_budget *budget)
+                    const struct jr_run_options *options, const struct jr_budget *budget)
 {
-    *starter = (struct jr_starter){
-        .options = options,
-        .runner = getpid(),
-        .attempt_fd = -1,
-        .controls = jr_control_wanted(plan),
-        .pmi = plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1,
-        .line = choose_life_line(budget),
-        .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
-        .limits = &budget->limits};
+    *starter = (struct jr_starter){.options = options,
+                                   .runner = getpid(),
+                                   .attempt_fd = -1,
+                                   .controls = jr_control_wanted(plan),
+                                   .pmi = plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1,
+                                   .line = choose_life_line(budget),
+                                   .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
+                                   .limits = &budget->limits};
     if (open_flights(starter) != 0 || fill_descriptor_slots(options) != 0 ||
         find_lacks(starter) != 0)
         return -1;
@@ -226,21 +218,18 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
     return 0;
 }
 
-/* Make a folder at `at`, or take the one that the head made, and open it: a
- * descriptor that no rank gets, or -1 with errno. */
+/* Make a folder at `at`, or take the one that the head made, and open it: a descriptor that no rank
+ * gets, or -1 with errno. */
 static int make_attempt(const struct jr_starter *starter, const char *name)
 {
     const struct jr_run_options *options = starter->options;
     struct stat st;
     char claimed[32];
-    (void)snprintf(claimed, sizeof claimed, "attempt_%u",
-                   options->dir->claimed - 1);
+    (void)snprintf(claimed, sizeof claimed, "attempt_%u", options->dir->claimed - 1);
     bool made = options->link != NULL || strcmp(name, claimed) == 0;
-    if (mkdirat(JR_SLOT_DIR, name, options->dir->dir_mode) != 0 &&
-        (errno != EEXIST || !made))
+    if (mkdirat(JR_SLOT_DIR, name, options->dir->dir_mode) != 0 && (errno != EEXIST || !made))
         return -1;
-    JR_CLOSE int fd = openat(JR_SLOT_DIR, name,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(JR_SLOT_DIR, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0)
         return -1;
     errno = EEXIST;
@@ -262,20 +251,17 @@ static int open_attempt(struct jr_starter *starter, const char *path)
     if (starter->attempt_fd < 0)
         return -1;
     /* Without it there is no progress, and nothing else is wrong. */
-    (void)mkdirat(starter->attempt_fd, JR_PLAN_STEPS,
-                  starter->options->dir->dir_mode);
+    (void)mkdirat(starter->attempt_fd, JR_PLAN_STEPS, starter->options->dir->dir_mode);
     return 0;
 }
 
 int jr_start_folder(struct jr_starter *starter, const char *path)
 {
-    if (path == NULL ||
-        (starter->made != NULL && strcmp(path, starter->made) == 0))
+    if (path == NULL || (starter->made != NULL && strcmp(path, starter->made) == 0))
         return 0;
     if (starter->attempt_fd < 0 && open_attempt(starter, path) != 0)
         return -1;
-    if (mkdirat(starter->attempt_fd, strchr(path, '/') + 1,
-                starter->options->dir->dir_mode) != 0)
+    if (mkdirat(starter->attempt_fd, strchr(path, '/') + 1, starter->options->dir->dir_mode) != 0)
         return -1;
     if (starter->made == NULL)
         starter->made = path;
@@ -292,8 +278,8 @@ int jr_start_fill(const struct jr_child *child, int slot, int fd)
 }
 
 /* A pipe whose write end is in the stream's slot. */
-static int open_pipe(const struct jr_starter *starter, struct jr_child *child,
-                     int stream, struct jr_started *ret)
+static int open_pipe(const struct jr_starter *starter, struct jr_child *child, int stream,
+                     struct jr_started *ret)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -301,14 +287,12 @@ static int open_pipe(const struct jr_starter *starter, struct jr_child *child,
     ret->pipes[stream] = ends[0];
     if (starter->pipe_size != 0)
         (void)fcntl(ends[0], F_SETPIPE_SZ, starter->pipe_size);
-    child->streams[stream].slot =
-        jr_start_fill(child, JR_SLOT_PIPE_OUT + stream, ends[1]);
+    child->streams[stream].slot = jr_start_fill(child, JR_SLOT_PIPE_OUT + stream, ends[1]);
     return child->streams[stream].slot < 0 ? -1 : 0;
 }
 
 /* The file of a stream; a NULL path where it has none. */
-static struct jr_child_stream stream_file(const struct jr_plan_rank *rank,
-                                          int stream)
+static struct jr_child_stream stream_file(const struct jr_plan_rank *rank, int stream)
 {
     enum jr_sink sink = stream == 0 ? rank->out : rank->err;
     struct jr_child_stream file = {0};
@@ -318,9 +302,8 @@ static struct jr_child_stream stream_file(const struct jr_plan_rank *rank,
     return file;
 }
 
-int jr_start_streams(struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, struct jr_child *child,
-                     struct jr_started *ret)
+int jr_start_streams(struct jr_starter *starter, const struct jr_plan_rank *rank,
+                     struct jr_child *child, struct jr_started *ret)
 {
     for (int stream = 0; stream < 2; stream++) {
         struct jr_child_stream *to = &child->streams[stream];
@@ -369,8 +352,8 @@ static int open_socket(const struct jr_child *child, int slot, int *ret)
 }
 
 /* A pipe that cannot be had is no reason not to start a rank. */
-static void open_life_line(const struct jr_starter *starter,
-                           struct jr_child *child, struct jr_started *ret)
+static void open_life_line(const struct jr_starter *starter, struct jr_child *child,
+                           struct jr_started *ret)
 {
     int ends[2];
     if (starter->line == 0 || pipe2(ends, O_CLOEXEC) != 0)
@@ -381,8 +364,8 @@ static void open_life_line(const struct jr_starter *starter,
         child->line = starter->line;
 }
 
-static int open_sockets(const struct jr_starter *starter,
-                        struct jr_child *child, struct jr_started *ret)
+static int open_sockets(const struct jr_starter *starter, struct jr_child *child,
+                        struct jr_started *ret)
 {
     child->extra = starter->controls;
     child->pmi = starter->pmi;
@@ -391,16 +374,14 @@ static int open_sockets(const struct jr_starter *starter,
     return child->pmi ? open_socket(child, JR_SLOT_PMI, &ret->pmi) : 0;
 }
 
-void jr_start_beside(const struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, const char *name,
-                     char *ret, size_t size)
+void jr_start_beside(const struct jr_starter *starter, const struct jr_plan_rank *rank,
+                     const char *name, char *ret, size_t size)
 {
     const char *dir = rank->dir == NULL ? "" : rank->dir;
     const char *slash = strrchr(dir, '/');
     int len = slash == NULL ? 0 : (int)(slash + 1 - dir);
     if (starter->options->link != NULL)
-        (void)snprintf(ret, size, JR_NODE_DIR "/%.*s%s", rank->node_rank, len,
-                       dir, name);
+        (void)snprintf(ret, size, JR_NODE_DIR "/%.*s%s", rank->node_rank, len, dir, name);
     else
         (void)snprintf(ret, size, "%.*s%s", len, dir, name);
 }
@@ -409,8 +390,7 @@ void jr_start_beside(const struct jr_starter *starter,
 static int open_shared_log(const char *path, int flags, mode_t mode)
 {
     struct stat st;
-    JR_CLOSE int fd =
-        jr_open_beneath(JR_SLOT_DIR, path, flags | O_NONBLOCK, mode);
+    JR_CLOSE int fd = jr_open_beneath(JR_SLOT_DIR, path, flags | O_NONBLOCK, mode);
     if (fd < 0)
         return -1;
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
@@ -420,8 +400,7 @@ static int open_shared_log(const char *path, int flags, mode_t mode)
     return -1;
 }
 
-int jr_start_log(const struct jr_starter *starter,
-                 const struct jr_child_stream *to)
+int jr_start_log(const struct jr_starter *starter, const struct jr_child_stream *to)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_CLOEXEC;
     mode_t mode = starter->options->dir->file_mode;
@@ -444,8 +423,7 @@ void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
     };
 }
 
-int jr_start_prepare(struct jr_starter *starter, unsigned n,
-                     const struct jr_plan_rank *rank)
+int jr_start_prepare(struct jr_starter *starter, unsigned n, const struct jr_plan_rank *rank)
 {
     struct jr_flight *flight = &starter->flights[n];
     struct jr_child *child = &flight->child;
@@ -454,11 +432,9 @@ int jr_start_prepare(struct jr_starter *starter, unsigned n,
     jr_start_child(starter, child);
     child->shift = (int)n * (JR_SLOT_NEXT - JR_SLOT_PIPE_OUT);
     child->argv = rank->argv;
-    child->env =
-        jr_exported_extend(&starter->exported,
-                           jr_exported_join(&starter->exported, rank->env,
-                                            rank->env_own, rank->drop),
-                           starter->more);
+    child->env = jr_exported_extend(
+        &starter->exported,
+        jr_exported_join(&starter->exported, rank->env, rank->env_own, rank->drop), starter->more);
     child->workdir = rank->workdir;
     child->input = rank->input;
     if (rank->cpus != NULL && read_rank_cpus(flight, rank->cpus) != 0)

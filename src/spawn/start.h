@@ -1,18 +1,16 @@
 /*
  * Starting a rank: what every start method promises, and what they share.
  *
- * A method turns one rank of the plan into a process: child of the runner,
- * leader of a session of its own, killed with the runner, with descriptors 0,
- * 1, 2 and no other but its life line. It returns once the rank executes, or
- * with the stage and the errno at which it did not.
+ * A method turns one rank of the plan into a process: child of the runner, leader of a session of
+ * its own, killed with the runner, with descriptors 0, 1, 2 and no other but its life line. It
+ * returns once the rank executes, or with the stage and the errno at which it did not.
  *
- * The life line is the write end of a pipe which the rank never uses, as its
- * highest descriptor. When a process ends, the kernel lets go of its files
- * before it can be reaped, and of the highest first (fput() by way of
- * task_work, whose list is last in, first out): before any socket by which a
- * peer could notice. So these pipes hang up in the order in which ranks began
- * to die, which is not the order in which they can be reaped. What a rank
- * starts has the line as well; as long as that lives, the line says nothing.
+ * The life line is the write end of a pipe which the rank never uses, as its highest descriptor.
+ * When a process ends, the kernel lets go of its files before it can be reaped, and of the highest
+ * first (fput() by way of task_work, whose list is last in, first out): before any socket by which
+ * a peer could notice. So these pipes hang up in the order in which ranks began to die, which is
+ * not the order in which they can be reaped. What a rank starts has the line as well; as long as
+ * that lives, the line says nothing.
  */
 #ifndef JR_START_H
 #define JR_START_H
@@ -25,8 +23,8 @@
 #include "spawn/program.h"
 #include "spawn/run_options.h"
 
-/* Where a stream of a rank goes. A console that is closed, or does not show the
- * rank, takes the pipe out of the way. */
+/* Where a stream of a rank goes. A console that is closed, or does not show the rank, takes the
+ * pipe out of the way. */
 enum jr_route {
     JR_ROUTE_INHERIT,  /* jobrun's own descriptor */
     JR_ROUTE_FILE,     /* a file that the child side opens */
@@ -47,8 +45,8 @@ bool jr_start_shares_file(const struct jr_plan_rank *rank);
 bool jr_start_is_shown(const struct jr_plan_rank *rank, int stream,
                        const struct jr_run_options *options);
 
-/* How many of the plan's streams go through the runner, and how many of those
- * into a file as well: what the start will cost in descriptors. */
+/* How many of the plan's streams go through the runner, and how many of those into a file as well:
+ * what the start will cost in descriptors. */
 struct jr_start_cost {
     uint64_t pipes, files;
 };
@@ -74,9 +72,8 @@ struct jr_started {
     enum jr_stage stage; /* JR_STAGE_NONE: it executes */
     int error;
 };
-#define JR_STARTED_NONE                                                        \
-    ((struct jr_started){                                                      \
-        .pidfd = -1, .control = -1, .pmi = -1, .line = -1, .pipes = {-1, -1}})
+#define JR_STARTED_NONE                                                                            \
+    ((struct jr_started){.pidfd = -1, .control = -1, .pmi = -1, .line = -1, .pipes = {-1, -1}})
 
 /* A start that is under way: the child may be on its way to execve. */
 struct jr_flight {
@@ -112,28 +109,24 @@ struct jr_starter {
     const char *made; /* the first rank's folder, made before its start */
     struct jr_program program;
     struct jr_exported exported; /* by the setup */
-    char *const *more; /* variables that every rank gets besides; NULL: none */
+    char *const *more;           /* variables that every rank gets besides; NULL: none */
 };
 
-/* Make the calling process, the runner, ready to start ranks: moves descriptors
- * into their slots, learns the ignored signals, and what the kernel lacks.
- * Returns 0, or -1 with errno. */
+/* Make the calling process, the runner, ready to start ranks: moves descriptors into their slots,
+ * learns the ignored signals, and what the kernel lacks. Returns 0, or -1 with errno. */
 int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
-                    const struct jr_run_options *options,
-                    const struct jr_budget *budget);
+                    const struct jr_run_options *options, const struct jr_budget *budget);
 
 /* What the methods share: fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
 
 /* Make a rank's streams, whose ends are in their slots, and fill those of
  * `child` and *ret. -1 with ret->stage and errno. */
-int jr_start_streams(struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, struct jr_child *child,
-                     struct jr_started *ret);
+int jr_start_streams(struct jr_starter *starter, const struct jr_plan_rank *rank,
+                     struct jr_child *child, struct jr_started *ret);
 
 /* The same, and all else that makes the child of flight `n` a rank. */
-int jr_start_prepare(struct jr_starter *starter, unsigned n,
-                     const struct jr_plan_rank *rank);
+int jr_start_prepare(struct jr_starter *starter, unsigned n, const struct jr_plan_rank *rank);
 
 /* Make a rank's folder, and the attempt's above it when it is the first. NULL:
  * there is none. No link is followed, and an existing folder is refused, except
@@ -142,57 +135,47 @@ int jr_start_prepare(struct jr_starter *starter, unsigned n,
 int jr_start_folder(struct jr_starter *starter, const char *path);
 
 /* The path of what lies beside the rank's folder. */
-void jr_start_beside(const struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, const char *name,
-                     char *ret, size_t size);
+void jr_start_beside(const struct jr_starter *starter, const struct jr_plan_rank *rank,
+                     const char *name, char *ret, size_t size);
 
-/* The log file of a stream, beneath the run folder, to append to; -1 with
- * errno. */
-int jr_start_log(const struct jr_starter *starter,
-                 const struct jr_child_stream *to);
+/* The log file of a stream, beneath the run folder, to append to; -1 with errno. */
+int jr_start_log(const struct jr_starter *starter, const struct jr_child_stream *to);
 
-/* Move a descriptor into a slot of the child's flight; `slot` is that of the
- * first flight. Returns the slot's number, or -1 with errno; either way `fd` is
- * closed. */
+/* Move a descriptor into a slot of the child's flight; `slot` is that of the first flight. Returns
+ * the slot's number, or -1 with errno; either way `fd` is closed. */
 int jr_start_fill(const struct jr_child *child, int slot, int fd);
 
 /* Empty the slots of its streams. */
 void jr_start_empty(const struct jr_child *child);
 
-/* Execute the child's argv, and wait until it does; fills pid and pidfd. -1
- * with ret->stage and errno. */
-int jr_start_program(struct jr_starter *starter, struct jr_child *child,
-                     struct jr_started *ret);
+/* Execute the child's argv, and wait until it does; fills pid and pidfd. -1 with ret->stage and
+ * errno. */
+int jr_start_program(struct jr_starter *starter, struct jr_child *child, struct jr_started *ret);
 
 /* The end of a start: empty the slots, and keep errno where it failed. */
 void jr_start_settle(const struct jr_child *child, struct jr_started *started);
 
 /*
- * spawn: a fresh process image, by clone(VM, PIDFD, FILES). Several starts may
- * be under way at once, in flights: to begin one takes a fraction of what the
- * kernel takes to execute a program, which it does on other CPUs meanwhile. The
- * two halves belong together: nothing else happens to the run between them.
- * Where the kernel lacks what belongs to it, and where an environment is made
- * for each start anew, the runner sleeps during each start, as with
- * posix_spawn(3). The other methods are in start_helper.h.
+ * spawn: a fresh process image, by clone(VM, PIDFD, FILES). Several starts may be under way at
+ * once, in flights: to begin one takes a fraction of what the kernel takes to execute a program,
+ * which it does on other CPUs meanwhile. The two halves belong together: nothing else happens to
+ * the run between them. Where the kernel lacks what belongs to it, and where an environment is made
+ * for each start anew, the runner sleeps during each start, as with posix_spawn(3). The other
+ * methods are in start_helper.h.
  */
 
 /* How many flights there may be at once. */
 unsigned jr_start_width(const struct jr_starter *starter);
 
-/* Begin to start a rank, as flight `n`, which has to be ended. It does not
- * execute yet where others may be under way. -1: it has failed already; why is
- * told at its end. */
-int jr_start_begin(struct jr_starter *starter, unsigned n,
-                   const struct jr_plan_rank *rank);
+/* Begin to start a rank, as flight `n`, which has to be ended. It does not execute yet where others
+ * may be under way. -1: it has failed already; why is told at its end. */
+int jr_start_begin(struct jr_starter *starter, unsigned n, const struct jr_plan_rank *rank);
 
 /* Let the child of flight `n` execute: who is to hear of its end watches it. */
 void jr_start_release(struct jr_starter *starter, unsigned n);
 
-/* Wait until the child of flight `n` executes, or has failed to. It is released
- * if it was not. */
-void jr_start_end(struct jr_starter *starter, unsigned n,
-                  struct jr_started *ret);
+/* Wait until the child of flight `n` executes, or has failed to. It is released if it was not. */
+void jr_start_end(struct jr_starter *starter, unsigned n, struct jr_started *ret);
 
 /* Both. */
 void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,

@@ -23,8 +23,7 @@
 #define MESSAGE_MOST 4096
 #define RANK_FDS     6
 
-static void fail_helper(struct jr_helper *helper, enum jr_stage stage,
-                        int error, const char *text)
+static void fail_helper(struct jr_helper *helper, enum jr_stage stage, int error, const char *text)
 {
     bool was_reported = helper->failed;
     helper->failed = true;
@@ -33,8 +32,8 @@ static void fail_helper(struct jr_helper *helper, enum jr_stage stage,
         helper->hooks.failed(helper->hooks.owner, stage, error, text);
 }
 
-/* Both have to come before its end can be judged: its last words, and how it
- * ended. What it forked may have the socket longer than itself. */
+/* Both have to come before its end can be judged: its last words, and how it ended. What it forked
+ * may have the socket longer than itself. */
 static void judge_helper_end(struct jr_helper *helper)
 {
     char text[128], how[JR_SIGNAL_NAME + 16];
@@ -58,8 +57,7 @@ static void on_helper_end(void *owner, uint32_t events)
     struct jr_helper *helper = owner;
     siginfo_t info = {0};
     struct rusage usage;
-    if (jr_child_wait(helper->process.fd, helper->pid, &info, &usage) != 0 ||
-        info.si_pid == 0)
+    if (jr_child_wait(helper->process.fd, helper->pid, &info, &usage) != 0 || info.si_pid == 0)
         return;
     helper->status = info.si_status;
     helper->code = info.si_code;
@@ -70,8 +68,7 @@ static void on_helper_end(void *owner, uint32_t events)
 /* "failed STAGE\nTEXT" */
 static void receive_failure(struct jr_helper *helper, const char *words)
 {
-    enum jr_stage stage =
-        strncmp(words, "fork", 4) == 0 ? JR_STAGE_FORK : JR_STAGE_IMPORT;
+    enum jr_stage stage = strncmp(words, "fork", 4) == 0 ? JR_STAGE_FORK : JR_STAGE_IMPORT;
     const char *text = strchr(words, '\n');
     fail_helper(helper, stage, 0, text == NULL ? "" : text + 1);
 }
@@ -80,8 +77,7 @@ static void receive_done(struct jr_helper *helper)
 {
     helper->forking = false;
     if (helper->pending > 0)
-        fail_helper(helper, JR_STAGE_FORK, 0,
-                    "the process that forks the ranks was killed");
+        fail_helper(helper, JR_STAGE_FORK, 0, "the process that forks the ranks was killed");
 }
 
 static void receive_message(struct jr_helper *helper, const char *text)
@@ -128,9 +124,8 @@ static void on_message(void *owner, uint32_t events)
     jr_helper_receive(owner);
 }
 
-int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
-                   const struct jr_plan *plan, struct jr_loop *loop,
-                   enum jr_stage *ret_stage)
+int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter, const struct jr_plan *plan,
+                   struct jr_loop *loop, enum jr_stage *ret_stage)
 {
     const struct jr_plan_rank *first = &plan->ranks[plan->first];
     struct jr_started started = {.pidfd = -1};
@@ -143,14 +138,12 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     (void)close(ends[1]);
     jr_start_child(starter, &child);
     child.argv = plan->helper.argv;
-    child.env = jr_exported_join(&starter->exported, plan->helper.env,
-                                 plan->helper.env_own, NULL);
+    child.env = jr_exported_join(&starter->exported, plan->helper.env, plan->helper.env_own, NULL);
     child.workdir = first->workdir;
     child.extra = true;
     child.streams[0].path = child.streams[1].path = helper->log;
     child.streams[0].shared = child.streams[1].shared = true;
-    jr_start_beside(starter, first, JR_HELPER_LOG, helper->log,
-                    sizeof helper->log);
+    jr_start_beside(starter, first, JR_HELPER_LOG, helper->log, sizeof helper->log);
     if (child.env == NULL || jr_start_folder(starter, first->dir) != 0)
         started.stage = JR_STAGE_FOLDER;
     else
@@ -161,8 +154,7 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     helper->pid = started.pid;
     helper->socket = (struct jr_watch){ends[0], on_message, helper};
     helper->process = (struct jr_watch){started.pidfd, on_helper_end, helper};
-    if (*ret_stage == JR_STAGE_NONE &&
-        jr_loop_add(loop, &helper->socket, EPOLLIN) == 0 &&
+    if (*ret_stage == JR_STAGE_NONE && jr_loop_add(loop, &helper->socket, EPOLLIN) == 0 &&
         jr_loop_add(loop, &helper->process, EPOLLIN) == 0)
         return 0;
     if (*ret_stage == JR_STAGE_NONE)
@@ -172,8 +164,7 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
 
 bool jr_helper_may_start(const struct jr_helper *helper)
 {
-    return helper->ready && !helper->forking &&
-           helper->batched < JR_HELPER_BATCH;
+    return helper->ready && !helper->forking && helper->batched < JR_HELPER_BATCH;
 }
 
 static void add_strings(struct jr_buf *out, char *const *strings)
@@ -209,8 +200,7 @@ static int write_request(const struct jr_child *child)
     add_strings(&text, child->env);
     errno = ENOMEM;
     JR_CLOSE int fd = text.failed ? -1 : jr_memory_file("jobrun-request");
-    if (fd < 0 || jr_io_write_all(fd, text.data, text.len) != 0 ||
-        lseek(fd, 0, SEEK_SET) != 0)
+    if (fd < 0 || jr_io_write_all(fd, text.data, text.len) != 0 || lseek(fd, 0, SEEK_SET) != 0)
         return -1;
     return jr_steal_fd(&fd);
 }
@@ -234,11 +224,9 @@ static int send_fds(int socket, const char *text, const int *fds, size_t count)
     return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* Send the rank's descriptors with its request. A plain file, which the child
- * side opens when it is spawned, is opened here. Returns the stage at which
- * that failed, with errno. */
-static enum jr_stage send_rank_request(struct jr_helper *helper,
-                                       const struct jr_starter *starter,
+/* Send the rank's descriptors with its request. A plain file, which the child side opens when it is
+ * spawned, is opened here. Returns the stage at which that failed, with errno. */
+static enum jr_stage send_rank_request(struct jr_helper *helper, const struct jr_starter *starter,
                                        const struct jr_child *child, uint32_t i)
 {
     JR_CLOSE int request = write_request(child);
@@ -261,8 +249,7 @@ static enum jr_stage send_rank_request(struct jr_helper *helper,
         fds[count++] = JR_SLOT_LINE;
     char text[48];
     (void)snprintf(text, sizeof text, "rank %u %d", i, child->line);
-    if (stage == JR_STAGE_NONE &&
-        send_fds(helper->socket.fd, text, fds, count) != 0)
+    if (stage == JR_STAGE_NONE && send_fds(helper->socket.fd, text, fds, count) != 0)
         stage = JR_STAGE_FORK;
     int error = errno;
     for (int stream = 0; stream < 2; stream++)
@@ -273,8 +260,7 @@ static enum jr_stage send_rank_request(struct jr_helper *helper,
 }
 
 void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, uint32_t i,
-                     struct jr_started *ret)
+                     const struct jr_plan_rank *rank, uint32_t i, struct jr_started *ret)
 {
     const struct jr_child *child = &starter->flights[0].child;
     int failed = jr_start_prepare(starter, 0, rank);
@@ -321,7 +307,6 @@ void jr_helper_tidy(const struct jr_helper *helper)
     if (helper->log[0] == '\0')
         return;
     JR_CLOSE int above = jr_open_above(JR_SLOT_DIR, helper->log, &name);
-    if (above >= 0 && fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        st.st_size == 0)
+    if (above >= 0 && fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == 0)
         (void)unlinkat(above, name, 0);
 }

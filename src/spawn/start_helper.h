@@ -1,9 +1,9 @@
 /*
- * The start methods fork and forkserver: one helper imports, or loads, once;
- * every rank is a fork of it.
+ * The start methods fork and forkserver: one helper imports, or loads, once; every rank is a fork
+ * of it.
  *
- * The helper is a child of the runner like a rank, with a socket (SEQPACKET) as
- * descriptor 3. On it, one text a message, runner to helper:
+ * The helper is a child of the runner like a rank, with a socket (SEQPACKET) as descriptor 3. On
+ * it, one text a message, runner to helper:
  *
  *     rank I LINE      with descriptors: the request, and the rank's standard
  *                      input, output, error, control socket if it has one, and
@@ -21,14 +21,13 @@
  *     refused I ERRNO  the same, where fork(2) failed
  *     done             the intermediate has ended
  *
- * A request is a file of NUL-terminated strings: the working directory, the
- * CPUs as numbers with commas, the number of arguments, the arguments, and the
- * environment. `I` is the rank's place in the plan, less plan->first.
+ * A request is a file of NUL-terminated strings: the working directory, the CPUs as numbers with
+ * commas, the number of arguments, the arguments, and the environment. `I` is the rank's place in
+ * the plan, less plan->first.
  *
- * The intermediate ends as soon as it has forked its batch, which makes the
- * ranks the runner's own children, for it is a child subreaper. A rank waits
- * for that before it sets its death signal, which would be the
- * intermediate's otherwise.
+ * The intermediate ends as soon as it has forked its batch, which makes the ranks the runner's own
+ * children, for it is a child subreaper. A rank waits for that before it sets its death signal,
+ * which would be the intermediate's otherwise.
  */
 #ifndef JR_START_HELPER_H
 #define JR_START_HELPER_H
@@ -46,8 +45,7 @@ struct jr_helper_hooks {
     /* It has threads besides the one that forks: which. */
     void (*threads)(void *owner, const char *text);
     /* No further rank will be. `text`: why; may be empty. */
-    void (*failed)(void *owner, enum jr_stage stage, int error,
-                   const char *text);
+    void (*failed)(void *owner, enum jr_stage stage, int error, const char *text);
 };
 
 struct jr_helper {
@@ -65,20 +63,17 @@ struct jr_helper {
     int code;         /* CLD_...; 0: it lives */
 };
 
-/* Start the helper of the plan. Its end without a failure that was reported
- * before is one, unless jr_helper_close was called. -1 with *ret_stage and
- * errno. */
-int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
-                   const struct jr_plan *plan, struct jr_loop *loop,
-                   enum jr_stage *ret_stage);
+/* Start the helper of the plan. Its end without a failure that was reported before is one, unless
+ * jr_helper_close was called. -1 with *ret_stage and errno. */
+int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter, const struct jr_plan *plan,
+                   struct jr_loop *loop, enum jr_stage *ret_stage);
 
 /* Whether it takes another rank now. */
 bool jr_helper_may_start(const struct jr_helper *helper);
 
 /* Request the rank at place `i`. ret->pid stays 0: `started` has it later. */
 void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, uint32_t i,
-                     struct jr_started *ret);
+                     const struct jr_plan_rank *rank, uint32_t i, struct jr_started *ret);
 
 /* Have it fork the ranks that were requested. */
 void jr_helper_fork(struct jr_helper *helper);

@@ -16,8 +16,8 @@
 
 #define PATIENCE_MS 1000 /* for a terminal that takes nothing, at the end */
 
-/* From the background this would stop us (SIGTTOU); restoring the settings is
- * right in that case, too. */
+/* From the background this would stop us (SIGTTOU); restoring the settings is right in that case,
+ * too. */
 static void set_mode(int fd, const struct termios *mode)
 {
     sigset_t stop, before;
@@ -48,18 +48,16 @@ static int reopen_terminal(int fd)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return move_terminal_fd(
-        open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    return move_terminal_fd(open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 static int open_pair(struct jr_terminal *terminal)
 {
-    terminal->master = move_terminal_fd(
-        posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+    terminal->master = move_terminal_fd(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     if (terminal->master < 0 || unlockpt(terminal->master) != 0)
         return -1;
-    terminal->slave = move_terminal_fd(
-        ioctl(terminal->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    terminal->slave =
+        move_terminal_fd(ioctl(terminal->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
     if (terminal->slave < 0)
         return -1;
     (void)tcsetattr(terminal->slave, TCSANOW, &terminal->saved);
@@ -71,15 +69,13 @@ int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err)
 {
     *ret = (struct jr_terminal)JR_TERMINAL_NONE;
     if (isatty(fd) != 1)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "--debug needs a terminal as standard input");
+        return jr_error_set(err, JR_STATUS_USAGE, "--debug needs a terminal as standard input");
     if (tcgetpgrp(fd) != getpgrp())
         return jr_error_set(err, JR_STATUS_USAGE,
                             "--debug needs jobrun in the foreground of its "
                             "terminal (without & at the end)");
     ret->fd = reopen_terminal(fd);
-    if (ret->fd >= 0 && tcgetattr(ret->fd, &ret->saved) == 0 &&
-        open_pair(ret) == 0)
+    if (ret->fd >= 0 && tcgetattr(ret->fd, &ret->saved) == 0 && open_pair(ret) == 0)
         return 0;
     (void)jr_error_sys(err, JR_STATUS_LAUNCH, "a terminal for the rank");
     close_terminal_fd(&ret->fd);
@@ -147,19 +143,15 @@ static void stop_terminal(struct jr_terminal *terminal)
     terminal->near.fd = terminal->far.fd = -1;
     terminal->loop = NULL;
     jr_terminal_restore(terminal);
-    close_terminal_fd(
-        &terminal->master); /* a rank that is still there is hung up */
+    close_terminal_fd(&terminal->master); /* a rank that is still there is hung up */
 }
 
 static void on_terminal_ready(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_terminal *terminal = owner;
-    bool good =
-        copy_terminal_bytes(&terminal->keys, terminal->fd, terminal->master);
-    good =
-        copy_terminal_bytes(&terminal->shown, terminal->master, terminal->fd) &&
-        good;
+    bool good = copy_terminal_bytes(&terminal->keys, terminal->fd, terminal->master);
+    good = copy_terminal_bytes(&terminal->shown, terminal->master, terminal->fd) && good;
     if (good)
         watch_terminal(terminal);
     else
@@ -189,10 +181,8 @@ void jr_terminal_end(struct jr_terminal *terminal)
     struct pollfd room = {.fd = terminal->fd, .events = POLLOUT};
     if (terminal->loop == NULL)
         return;
-    while (
-        poll(&room, 1, PATIENCE_MS) == 1 &&
-        (room.revents & (POLLERR | POLLHUP)) == 0 &&
-        copy_terminal_bytes(&terminal->shown, terminal->master, terminal->fd)) {
+    while (poll(&room, 1, PATIENCE_MS) == 1 && (room.revents & (POLLERR | POLLHUP)) == 0 &&
+           copy_terminal_bytes(&terminal->shown, terminal->master, terminal->fd)) {
         struct pollfd more = {.fd = terminal->master, .events = POLLIN};
         if (terminal->shown.at == terminal->shown.end && poll(&more, 1, 0) != 1)
             break;

@@ -2,10 +2,9 @@
  * --debug: a pseudo-terminal for one rank, and jobrun's own terminal at its
  * other end (pty(7), termios(3)).
  *
- * The guard opens both before it forks, passes changes of the window on, and
- * puts the terminal's mode back when the runner is gone. The runner moves the
- * bytes: from the rank's start to its end the terminal is raw, so that Ctrl-C
- * is the rank's.
+ * The guard opens both before it forks, passes changes of the window on, and puts the terminal's
+ * mode back when the runner is gone. The runner moves the bytes: from the rank's start to its end
+ * the terminal is raw, so that Ctrl-C is the rank's.
  */
 #ifndef JR_TERMINAL_H
 #define JR_TERMINAL_H
@@ -33,13 +32,12 @@ struct jr_terminal {
     struct jr_channel keys, shown;
 };
 
-#define JR_TERMINAL_NONE                                                       \
-    {                                                                          \
-        .fd = -1, .master = -1, .slave = -1                                    \
+#define JR_TERMINAL_NONE                                                                           \
+    {                                                                                              \
+        .fd = -1, .master = -1, .slave = -1                                                        \
     }
 
-/* For the guard: `fd` must be a terminal in whose foreground we are. 0, or -1
- * with `err`. */
+/* For the guard: `fd` must be a terminal in whose foreground we are. 0, or -1 with `err`. */
 int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err);
 
 /* Give the rank's terminal the size of jobrun's. */

@@ -32,12 +32,9 @@ char *jr_spec_parents_root(const char *root, const char *folder)
     return real != NULL ? real : strdup(folder);
 }
 
-/* The parents that --set chooses by their names. False: one is no choice, or
- * there is no memory. */
-static bool read_parent_choices(struct jr_doc *doc,
-                                const struct jr_assembly *assembly,
-                                struct jr_extends *extends,
-                                struct jr_diags *diags)
+/* The parents that --set chooses by their names. False: one is no choice, or there is no memory. */
+static bool read_parent_choices(struct jr_doc *doc, const struct jr_assembly *assembly,
+                                struct jr_extends *extends, struct jr_diags *diags)
 {
     char *const *sets = assembly->options->sets;
     bool good = true;
@@ -55,8 +52,7 @@ static bool read_parent_choices(struct jr_doc *doc,
         const struct jr_stated_value *value = &assembly->options->values[i];
         if (!jr_stated_value_is_parent(value))
             continue;
-        const struct jr_parent_choice choice =
-            jr_override_stated_parent(doc, value);
+        const struct jr_parent_choice choice = jr_override_stated_parent(doc, value);
         jr_parent_choices_add(&extends->choices, &doc->arena, &choice);
     }
     return good && !doc->arena.failed;
@@ -88,12 +84,11 @@ bool jr_assembly_states_ssh(const struct jr_node *root)
     engine = jr_doc_get(root, "engine");
     if (engine != NULL && engine->kind == JR_NODE_MAPPING)
         ssh = jr_doc_get(engine, "ssh");
-    return ssh != NULL && (ssh->kind != JR_NODE_SCALAR ||
-                           jr_scalar_type(ssh) != JR_SCALAR_NULL);
+    return ssh != NULL && (ssh->kind != JR_NODE_SCALAR || jr_scalar_type(ssh) != JR_SCALAR_NULL);
 }
 
-/* Put in what --set says, and the values of a cell, which are chosen among
- * what the spec with --set says. */
+/* Put in what --set says, and the values of a cell, which are chosen among what the spec with --set
+ * says. */
 static void put_values(struct jr_doc *doc, const struct jr_assembly *assembly,
                        const struct jr_shapes *shapes, struct jr_diags *diags)
 {
@@ -115,10 +110,8 @@ static void put_values(struct jr_doc *doc, const struct jr_assembly *assembly,
 }
 
 /* Take in the files that the document refers to. */
-static int merge_referred_files(struct jr_doc *doc,
-                                const struct jr_assembly *assembly,
-                                struct jr_extends *extends,
-                                struct jr_diags *diags)
+static int merge_referred_files(struct jr_doc *doc, const struct jr_assembly *assembly,
+                                struct jr_extends *extends, struct jr_diags *diags)
 {
     if (!read_parent_choices(doc, assembly, extends, diags) ||
         jr_extends_merge(doc, extends, diags) != 0)
@@ -135,12 +128,10 @@ static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
 {
     JR_FREE char *root = NULL;
     struct jr_reader files;
-    struct jr_extends extends = {.shapes = shapes,
-                                 .reader = assembly->options->reader,
-                                 .file = assembly->file};
+    struct jr_extends extends = {
+        .shapes = shapes, .reader = assembly->options->reader, .file = assembly->file};
     if (extends.reader == NULL) {
-        root = jr_spec_parents_root(assembly->options->root,
-                                    assembly->file.folder);
+        root = jr_spec_parents_root(assembly->options->root, assembly->file.folder);
         files = jr_reader_of_files(root);
         extends.reader = &files;
         doc->arena.failed |= root == NULL;
@@ -161,8 +152,7 @@ static struct jr_strv stated_secret_globs(struct jr_doc *doc)
     if (stated != NULL && stated->kind == JR_NODE_SEQUENCE) {
         for (size_t i = 0; i < stated->count; i++)
             if (stated->items[i]->kind == JR_NODE_SCALAR)
-                jr_strv_push(&globs, arena,
-                             jr_arena_strdup(arena, stated->items[i]->text));
+                jr_strv_push(&globs, arena, jr_arena_strdup(arena, stated->items[i]->text));
         return globs;
     }
     return jr_field_defaults(jr_field_find("secrets"), arena);
@@ -173,40 +163,33 @@ bool jr_assembly_is_template(const struct jr_node *root)
     const struct jr_node *flag = NULL;
     if (root->kind == JR_NODE_MAPPING)
         flag = jr_doc_get(root, "template");
-    return flag != NULL && flag->kind == JR_NODE_SCALAR &&
-           jr_scalar_type(flag) == JR_SCALAR_BOOL && flag->text[0] != 'f' &&
-           flag->text[0] != 'F';
+    return flag != NULL && flag->kind == JR_NODE_SCALAR && jr_scalar_type(flag) == JR_SCALAR_BOOL &&
+           flag->text[0] != 'f' && flag->text[0] != 'F';
 }
 
-bool jr_assembly_sweeps(const struct jr_assembly *assembly,
-                        const struct jr_doc *doc)
+bool jr_assembly_sweeps(const struct jr_assembly *assembly, const struct jr_doc *doc)
 {
     const struct jr_node *sweep = NULL;
-    if (!assembly->options->sweeps || doc->root == NULL ||
-        doc->root->kind != JR_NODE_MAPPING ||
+    if (!assembly->options->sweeps || doc->root == NULL || doc->root->kind != JR_NODE_MAPPING ||
         jr_assembly_is_template(doc->root))
         return false;
     sweep = jr_doc_get(doc->root, "sweep");
-    return assembly->options->swept ||
-           (sweep != NULL && (sweep->kind != JR_NODE_SCALAR ||
-                              jr_scalar_type(sweep) != JR_SCALAR_NULL));
+    return assembly->options->swept || (sweep != NULL && (sweep->kind != JR_NODE_SCALAR ||
+                                                          jr_scalar_type(sweep) != JR_SCALAR_NULL));
 }
 
 #define NAME(name, word, help) word,
 
 static const char *const per_rank[] = {JR_TEMPLATE_NAMES(NAME) NULL};
 
-int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
-                struct jr_diags *diags)
+int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly, struct jr_diags *diags)
 {
     const struct jr_spec_options *options = assembly->options;
     const struct jr_shapes shapes = jr_shapes_make();
     doc->source->folder = assembly->file.folder;
     bool refers = doc->root->kind == JR_NODE_MAPPING &&
-                  (jr_doc_pair(doc->root, "extends") != NULL ||
-                   jr_profiles_named(doc->root));
-    if ((refers || options->sets != NULL || options->values_count > 0 ||
-         options->ssh) &&
+                  (jr_doc_pair(doc->root, "extends") != NULL || jr_profiles_named(doc->root));
+    if ((refers || options->sets != NULL || options->values_count > 0 || options->ssh) &&
         assemble_doc(doc, assembly, &shapes, diags) != 0)
         return -1;
     if (!doc->dollars || jr_assembly_sweeps(assembly, doc))
@@ -253,8 +236,7 @@ bool jr_shapes_is_own(const char *key)
     return strncmp(key, "x-", 2) == 0 || strcmp(key, "$schema") == 0;
 }
 
-static struct jr_shape child_of_map(const struct jr_spec_type *type,
-                                    const char *key)
+static struct jr_shape child_of_map(const struct jr_spec_type *type, const char *key)
 {
     if (jr_shapes_is_own(key))
         return (struct jr_shape){.own = true};
@@ -267,8 +249,7 @@ static struct jr_shape child_of_map(const struct jr_spec_type *type,
     return shape;
 }
 
-static struct jr_shape child_shape(const struct jr_shape *shape,
-                                   const char *key)
+static struct jr_shape child_shape(const struct jr_shape *shape, const char *key)
 {
     const struct jr_spec_type *type = shape->type;
     struct jr_shape ret = {0};
@@ -276,8 +257,7 @@ static struct jr_shape child_shape(const struct jr_shape *shape,
         return ret;
     if (key != NULL && type->kind == JR_KIND_MAP)
         return child_of_map(type, key);
-    bool item =
-        key == NULL ? type->kind == JR_KIND_LIST : type->kind == JR_KIND_NAMES;
+    bool item = key == NULL ? type->kind == JR_KIND_LIST : type->kind == JR_KIND_NAMES;
     if (item)
         ret = value_shape(type->item);
     if (type->kind == JR_KIND_VALUE)

@@ -1,7 +1,6 @@
 /*
- * The rules on the fields of a spec against each other: the table of them,
- * and what they ask: stated values, and how many ranks and nodes there are
- * as far as the spec alone decides it.
+ * The rules on the fields of a spec against each other: the table of them, and what they ask:
+ * stated values, and how many ranks and nodes there are as far as the spec alone decides it.
  */
 #include "spec/check.h"
 
@@ -34,8 +33,7 @@ struct jr_stated jr_check_number(const struct jr_check *check, const char *path)
 {
     struct jr_stated stated = {0};
     const struct jr_node *node = jr_doc_find(check->tree, path);
-    if (node != NULL && node->kind == JR_NODE_SCALAR &&
-        jr_num_u64(node->text, &stated.value))
+    if (node != NULL && node->kind == JR_NODE_SCALAR && jr_num_u64(node->text, &stated.value))
         stated.node = node;
     return stated;
 }
@@ -47,8 +45,7 @@ const char *jr_check_text(const struct jr_check *check, const char *path)
     return scalar ? node->text : NULL;
 }
 
-const struct jr_node *jr_check_raw(const struct jr_check *check,
-                                   const char *path)
+const struct jr_node *jr_check_raw(const struct jr_check *check, const char *path)
 {
     const struct jr_node *node = jr_doc_find(check->root, path);
     bool removed = node != NULL && jr_lint_is_removed(check->lint, node);
@@ -58,8 +55,7 @@ const struct jr_node *jr_check_raw(const struct jr_check *check,
 /* Findings beyond it are not kept (see diag.c), and so need no path. */
 enum { MOST_PLACED = 1000 };
 
-/* A complaint on its way to the node that it is about, so as to know the path
- * of it. */
+/* A complaint on its way to the node that it is about, so as to know the path of it. */
 struct finding {
     struct jr_lint *lint;
     enum jr_diag_code code;
@@ -76,8 +72,8 @@ static bool find_in_node(struct finding *finding, const struct jr_node *node,
 {
     if (node != finding->at)
         return find_node_path(finding, node, at);
-    finding->diag = jr_lint_error(finding->lint, finding->code, node->span, at,
-                                  "%s", finding->text);
+    finding->diag =
+        jr_lint_error(finding->lint, finding->code, node->span, at, "%s", finding->text);
     return true;
 }
 
@@ -99,10 +95,9 @@ static bool find_node_path(struct finding *finding, const struct jr_node *node,
     return false;
 }
 
-struct jr_diag *jr_check_clash(const struct jr_check *check,
-                               enum jr_diag_code code, const struct jr_node *at,
-                               const struct jr_node *other, const char *format,
-                               ...)
+struct jr_diag *jr_check_clash(const struct jr_check *check, enum jr_diag_code code,
+                               const struct jr_node *at, const struct jr_node *other,
+                               const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -114,8 +109,7 @@ struct jr_diag *jr_check_clash(const struct jr_check *check,
     bool kept = diags->errors <= MOST_PLACED;
     if (!kept || (!find_node_path(&finding, check->tree, NULL) &&
                   !find_node_path(&finding, check->root, NULL)))
-        finding.diag =
-            jr_lint_error(check->lint, code, at->span, NULL, "%s", text);
+        finding.diag = jr_lint_error(check->lint, code, at->span, NULL, "%s", text);
     struct jr_diag *diag = finding.diag;
     if (other != NULL && other->span.line != 0)
         jr_diag_relate(diags, diag, other->span, "stated here");
@@ -130,22 +124,18 @@ struct variable {
     const char *field;
 };
 
-static void refuse_variables(const struct jr_check *check,
-                             const struct jr_pair *pair,
+static void refuse_variables(const struct jr_check *check, const struct jr_pair *pair,
                              const struct variable *table, size_t count)
 {
     struct jr_diags *diags = check->lint->diags;
     const struct jr_node *key = pair->key;
     for (size_t i = 0; i < count; i++) {
-        if (table[i].len != key->len ||
-            memcmp(table[i].name, key->text, key->len) != 0)
+        if (table[i].len != key->len || memcmp(table[i].name, key->text, key->len) != 0)
             continue;
-        struct jr_diag *diag = jr_check_clash(
-            check, JR_CODE_RESERVED_VARIABLE, key, NULL,
-            "jobrun sets %s for each rank itself", table[i].name);
+        struct jr_diag *diag = jr_check_clash(check, JR_CODE_RESERVED_VARIABLE, key, NULL,
+                                              "jobrun sets %s for each rank itself", table[i].name);
         if (table[i].field[0] != '\0')
-            jr_diag_help(diags, diag, "the field for it is '%s'",
-                         table[i].field);
+            jr_diag_help(diags, diag, "the field for it is '%s'", table[i].field);
     }
 }
 
@@ -158,15 +148,15 @@ struct profile {
 
 #define VARIABLE(name, value, field)  {name, sizeof name - 1, field},
 #define ON_DEVICE(name, value, kinds) {name, sizeof name - 1, "device"},
-#define PROFILE(name, table)                                                   \
-    {                                                                          \
-        name, table, sizeof table / sizeof *table                              \
+#define PROFILE(name, table)                                                                       \
+    {                                                                                              \
+        name, table, sizeof table / sizeof *table                                                  \
     }
 static const struct variable always[] = {JR_CONTRACT_VARIABLES(VARIABLE)
                                              JR_CONTRACT_CELL(VARIABLE)};
 static const struct variable torch[] = {JR_CONTRACT_TORCH(VARIABLE)};
-static const struct variable paddle[] = {
-    JR_CONTRACT_PADDLE(VARIABLE) JR_CONTRACT_PADDLE_DEVICES(ON_DEVICE)};
+static const struct variable paddle[] = {JR_CONTRACT_PADDLE(VARIABLE)
+                                             JR_CONTRACT_PADDLE_DEVICES(ON_DEVICE)};
 static const struct variable megengine[] = {JR_CONTRACT_MEGENGINE(VARIABLE)};
 static const struct variable mpi[] = {JR_CONTRACT_MPI(VARIABLE)};
 static const struct variable pmi1[] = {JR_CONTRACT_PMI1(VARIABLE)};
@@ -192,14 +182,12 @@ static bool is_profile_chosen(const struct jr_check *check, const char *name)
            jr_check_raw(check, "env_profiles") == NULL;
 }
 
-static void check_profile_variables(const struct jr_check *check,
-                                    const struct jr_node *env)
+static void check_profile_variables(const struct jr_check *check, const struct jr_node *env)
 {
     for (size_t i = 0; env != NULL && i < env->count; i++)
         for (size_t j = 0; j < sizeof profiles / sizeof *profiles; j++)
             if (is_profile_chosen(check, profiles[j].name))
-                refuse_variables(check, &env->pairs[i], profiles[j].variables,
-                                 profiles[j].count);
+                refuse_variables(check, &env->pairs[i], profiles[j].variables, profiles[j].count);
 }
 
 static void check_env(const struct jr_check *check)
@@ -207,12 +195,10 @@ static void check_env(const struct jr_check *check)
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     check_profile_variables(check, jr_doc_get(check->tree, "env"));
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_profile_variables(check,
-                                jr_doc_get(entries->pairs[i].value, "env"));
+        check_profile_variables(check, jr_doc_get(entries->pairs[i].value, "env"));
 }
 
-void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
-                   const struct jr_node *tree)
+void jr_check_spec(struct jr_lint *lint, const struct jr_node *root, const struct jr_node *tree)
 {
     static jr_check_rule *const rules[] = {
         jr_check_forms,    jr_check_calls,        jr_check_start,
@@ -231,16 +217,15 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
 }
 
 /*
- * How many ranks and nodes there are, as far as the spec alone decides it. If
- * it states a value in two ways, the first is used here; check_sizes.c reports
- * that the two do not agree.
+ * How many ranks and nodes there are, as far as the spec alone decides it. If it states a value in
+ * two ways, the first is used here; check_sizes.c reports that the two do not agree.
  */
 
 static bool is_missing_word(const struct jr_node *node)
 {
     return node->kind == JR_NODE_SCALAR &&
-           (jr_scalar_type(node) == JR_SCALAR_NULL ||
-            strcmp(node->text, "auto") == 0 || strcmp(node->text, "???") == 0);
+           (jr_scalar_type(node) == JR_SCALAR_NULL || strcmp(node->text, "auto") == 0 ||
+            strcmp(node->text, "???") == 0);
 }
 
 bool jr_check_is_open(const struct jr_check *check, const char *path)
@@ -251,8 +236,7 @@ bool jr_check_is_open(const struct jr_check *check, const char *path)
         return !is_missing_word(raw) && jr_doc_find(check->tree, path) == NULL;
     if (dot == NULL)
         return false;
-    const char *group =
-        jr_arena_strndup(check->lint->arena, path, (size_t)(dot - path));
+    const char *group = jr_arena_strndup(check->lint->arena, path, (size_t)(dot - path));
     return group == NULL || jr_check_is_open(check, group);
 }
 
@@ -266,16 +250,15 @@ static bool is_list_told(const struct jr_node *node)
 }
 
 /* "model 2", or "model ${vars.m}": a number that was put in is not told. */
-static const char *describe_number(const struct jr_check *check,
-                                   const char *name, const struct jr_node *node)
+static const char *describe_number(const struct jr_check *check, const char *name,
+                                   const struct jr_node *node)
 {
-    const char *said = jr_arena_printf(check->lint->arena, "%s %s", name,
-                                       jr_lint_said(check->lint, node));
+    const char *said =
+        jr_arena_printf(check->lint->arena, "%s %s", name, jr_lint_said(check->lint, node));
     return said == NULL ? "" : said;
 }
 
-static struct jr_known stated_known(const struct jr_check *check,
-                                    const char *path)
+static struct jr_known stated_known(const struct jr_check *check, const char *path)
 {
     struct jr_stated number = jr_check_number(check, path);
     struct jr_known known = {.node = number.node, .value = number.value};
@@ -286,19 +269,16 @@ static struct jr_known stated_known(const struct jr_check *check,
     return known;
 }
 
-static struct jr_known counted_known(const struct jr_node *list,
-                                     const char *said)
+static struct jr_known counted_known(const struct jr_node *list, const char *said)
 {
     return (struct jr_known){list, list->count, said, true};
 }
 
 /* The sum of local_world_size as a list, or the largest of it. */
-static struct jr_known sum_or_largest_known(const struct jr_node *list,
-                                            bool sum)
+static struct jr_known sum_or_largest_known(const struct jr_node *list, bool sum)
 {
     struct jr_known known = {.node = list,
-                             .said = sum ? "the sum of local_world_size"
-                                         : "local_world_size",
+                             .said = sum ? "the sum of local_world_size" : "local_world_size",
                              .told = is_list_told(list)};
     for (size_t i = 0; i < list->count; i++) {
         uint64_t value = 0;
@@ -312,13 +292,10 @@ static struct jr_known sum_or_largest_known(const struct jr_node *list,
 }
 
 /* A value that follows from two others, and is reported at `at`. */
-static struct jr_known derived_known(const struct jr_check *check,
-                                     const struct jr_known *at,
-                                     const struct jr_known *other,
-                                     uint64_t value, const char *sign)
+static struct jr_known derived_known(const struct jr_check *check, const struct jr_known *at,
+                                     const struct jr_known *other, uint64_t value, const char *sign)
 {
-    const char *said = jr_arena_printf(check->lint->arena, "%s %s %s", at->said,
-                                       sign, other->said);
+    const char *said = jr_arena_printf(check->lint->arena, "%s %s %s", at->said, sign, other->said);
     return (struct jr_known){.node = at->node,
                              .value = value,
                              .said = said == NULL ? "" : said,
@@ -329,15 +306,13 @@ static struct jr_known derived_known(const struct jr_check *check,
 static struct jr_known world_of_mesh(const struct jr_check *check)
 {
     struct jr_known world = stated_known(check, "parallelism.data");
-    static const char *const paths[] = {"parallelism.model",
-                                        "parallelism.pipeline"};
+    static const char *const paths[] = {"parallelism.model", "parallelism.pipeline"};
     for (size_t i = 0; i < 2 && world.node != NULL; i++) {
         struct jr_known axis = stated_known(check, paths[i]);
         if (jr_check_is_open(check, paths[i]))
             return (struct jr_known){0};
         if (axis.node != NULL && world.value <= UINT32_MAX)
-            world = derived_known(check, &world, &axis,
-                                  world.value * axis.value, "x");
+            world = derived_known(check, &world, &axis, world.value * axis.value, "x");
     }
     return world.value > UINT32_MAX ? (struct jr_known){0} : world;
 }
@@ -348,22 +323,18 @@ static void derive_sizes(const struct jr_check *check, struct jr_sizes *sizes)
     const struct jr_known *nodes = &sizes->nodes, *local = &sizes->local;
     if (nodes->node == NULL && world->node != NULL && local->node != NULL &&
         world->value % local->value == 0)
-        sizes->nodes = derived_known(check, world, local,
-                                     world->value / local->value, "/");
-    else if (local->node == NULL && world->node != NULL &&
-             nodes->node != NULL && world->value % nodes->value == 0)
-        sizes->local = derived_known(check, world, nodes,
-                                     world->value / nodes->value, "/");
-    else if (world->node == NULL && nodes->node != NULL &&
-             local->node != NULL && nodes->value <= UINT32_MAX / local->value)
-        sizes->world = derived_known(check, local, nodes,
-                                     nodes->value * local->value, "x");
+        sizes->nodes = derived_known(check, world, local, world->value / local->value, "/");
+    else if (local->node == NULL && world->node != NULL && nodes->node != NULL &&
+             world->value % nodes->value == 0)
+        sizes->local = derived_known(check, world, nodes, world->value / nodes->value, "/");
+    else if (world->node == NULL && nodes->node != NULL && local->node != NULL &&
+             nodes->value <= UINT32_MAX / local->value)
+        sizes->world = derived_known(check, local, nodes, nodes->value * local->value, "x");
 }
 
 const struct jr_node *jr_check_node_hosts(const struct jr_check *check)
 {
-    bool pooled =
-        check->lint->pools && jr_doc_find(check->tree, "engine.ssh") != NULL;
+    bool pooled = check->lint->pools && jr_doc_find(check->tree, "engine.ssh") != NULL;
     return pooled ? NULL : jr_doc_get(check->tree, "hosts");
 }
 
@@ -391,14 +362,13 @@ struct jr_sizes jr_check_known(const struct jr_check *check)
     return sizes;
 }
 
-const char *jr_check_amount(const struct jr_check *check,
-                            const struct jr_known *known, const char *what)
+const char *jr_check_amount(const struct jr_check *check, const struct jr_known *known,
+                            const char *what)
 {
     const char *said = known->said;
     if (known->told)
-        said =
-            jr_arena_printf(check->lint->arena, "%" PRIu64 " %s%s",
-                            known->value, what, known->value == 1 ? "" : "s");
+        said = jr_arena_printf(check->lint->arena, "%" PRIu64 " %s%s", known->value, what,
+                               known->value == 1 ? "" : "s");
     return said == NULL ? "" : said;
 }
 
@@ -407,13 +377,11 @@ const struct jr_known *jr_check_most(const struct jr_sizes *sizes)
     return sizes->local.node != NULL ? &sizes->local : &sizes->world;
 }
 
-const char *jr_check_say_most(const struct jr_check *check,
-                              const struct jr_sizes *sizes)
+const char *jr_check_say_most(const struct jr_check *check, const struct jr_sizes *sizes)
 {
     bool local = sizes->local.node != NULL;
     const char *said = jr_arena_printf(
         check->lint->arena, "%s %s", local ? "a node has" : "the whole job has",
-        jr_check_amount(check, jr_check_most(sizes),
-                        local ? "local rank" : "rank"));
+        jr_check_amount(check, jr_check_most(sizes), local ? "local rank" : "rank"));
     return said == NULL ? "" : said;
 }

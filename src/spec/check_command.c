@@ -29,12 +29,9 @@ static const struct first_word shell_words[] = {
      "write `limits`, such as limits: {nofile: 65536}, or use `shell:`"},
     {"module", "is a function of the shell, not a program",
      "load modules in `setup`, or use `shell:`"},
-    {"alias eval exec trap wait",
-     "is a command of the shell's own, not a "
-     "program",
+    {"alias eval exec trap wait", "is a command of the shell's own, not a program",
      "leave it out, or use `shell:`"},
-    {"if for while until case function", "begins a script of the shell",
-     "use `shell:`"},
+    {"if for while until case function", "begins a script of the shell", "use `shell:`"},
 };
 
 /* Whether one of the words is this one, of `len` bytes. */
@@ -54,19 +51,17 @@ struct command {
     const struct jr_node *list; /* of scalars */
 };
 
-static struct jr_diag *warn_of_word(const struct command *command, size_t i,
-                                    enum jr_diag_code code, const char *reason)
+static struct jr_diag *warn_of_word(const struct command *command, size_t i, enum jr_diag_code code,
+                                    const char *reason)
 {
     struct jr_lint *lint = command->check->lint;
     const struct jr_node *word = command->list->items[i];
-    return jr_diags_warning(
-        lint->diags, code, word->span,
-        jr_arena_printf(lint->arena, "entrypoint.command[%zu]", i), "'%s' %s",
-        jr_lint_said(lint, word), reason);
+    return jr_diags_warning(lint->diags, code, word->span,
+                            jr_arena_printf(lint->arena, "entrypoint.command[%zu]", i), "'%s' %s",
+                            jr_lint_said(lint, word), reason);
 }
 
-#define LAUNCHERS                                                              \
-    "torchrun deepspeed horovodrun mpirun mpiexec mpiexec.hydra orterun srun"
+#define LAUNCHERS "torchrun deepspeed horovodrun mpirun mpiexec mpiexec.hydra orterun srun"
 
 /* A program without its folder. */
 static const char *base_name(const char *path)
@@ -75,8 +70,8 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* How many of the words are the launcher: `accelerate launch`, `python -m
- * torch.distributed.run`; 0 where they are none. */
+/* How many of the words are the launcher: `accelerate launch`, `python -m torch.distributed.run`; 0
+ * where they are none. */
 static size_t launcher_length(const struct jr_node *list)
 {
     const char *first = base_name(list->items[0]->text);
@@ -87,11 +82,9 @@ static size_t launcher_length(const struct jr_node *list)
     if (strcmp(first, "accelerate") == 0 && strcmp(second, "launch") == 0)
         return 2;
     bool module = strncmp(first, "python", 6) == 0 && strcmp(second, "-m") == 0;
-    return module &&
-                   is_word_of("torch.distributed.run torch.distributed.launch "
-                              "accelerate.commands.launch "
-                              "paddle.distributed.launch",
-                              third, strlen(third))
+    return module && is_word_of("torch.distributed.run torch.distributed.launch "
+                                "accelerate.commands.launch paddle.distributed.launch",
+                                third, strlen(third))
                ? 3
                : 0;
 }
@@ -99,8 +92,7 @@ static size_t launcher_length(const struct jr_node *list)
 /* Whether a text may hold a secret, which no finding quotes. */
 static bool may_be_secret(const char *text)
 {
-    static const char *const parts[] = {"key", "token", "secret", "pass",
-                                        "cred"};
+    static const char *const parts[] = {"key", "token", "secret", "pass", "cred"};
     size_t i = 0, count = sizeof parts / sizeof *parts;
     while (i < count && strcasestr(text, parts[i]) == NULL)
         i++;
@@ -133,23 +125,19 @@ static bool has_filled_word(const struct jr_node *list)
 static bool check_launcher(const struct command *command)
 {
     struct jr_diags *diags = command->check->lint->diags;
-    const struct jr_node *world =
-        jr_doc_get(command->check->tree, "world_size");
+    const struct jr_node *world = jr_doc_get(command->check->tree, "world_size");
     bool alone = world != NULL && strcmp(world->text, "1") == 0;
     size_t count = launcher_length(command->list);
     if (count == 0 || alone)
         return false;
-    struct jr_diag *diag =
-        warn_of_word(command, count == 3 ? 2 : 0, JR_CODE_LAUNCHER_NESTED,
-                     "is a launcher, of which each rank would start its own");
-    const char *line =
-        has_filled_word(command->list) ? NULL : written_command(command);
+    struct jr_diag *diag = warn_of_word(command, count == 3 ? 2 : 0, JR_CODE_LAUNCHER_NESTED,
+                                        "is a launcher, of which each rank would start its own");
+    const char *line = has_filled_word(command->list) ? NULL : written_command(command);
     if (line != NULL)
         jr_diag_help(diags, diag, "translate it: jobrun new --from '%s'", line);
     else
         jr_diag_help(diags, diag,
-                     "write the program that it starts; for one launcher write "
-                     "world_size: 1");
+                     "write the program that it starts; for one launcher write world_size: 1");
     return true;
 }
 
@@ -165,23 +153,18 @@ static bool check_assignment(const struct command *command)
     const char *equals = strchr(text, '=');
     size_t len = equals == NULL ? 0 : (size_t)(equals - text);
     if (len == 0 || isdigit((unsigned char)*text) ||
-        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
-                     "0123456789") != len)
+        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") != len)
         return false;
-    struct jr_diag *diag =
-        warn_of_word(command, 0, JR_CODE_COMMAND_UNLIKELY,
-                     "is a variable for a shell, not a program");
+    struct jr_diag *diag = warn_of_word(command, 0, JR_CODE_COMMAND_UNLIKELY,
+                                        "is a variable for a shell, not a program");
     const char *value = equals + 1;
-    bool written =
-        command->list->items[0]->filled == NULL && jr_lint_is_bare(value);
+    bool written = command->list->items[0]->filled == NULL && jr_lint_is_bare(value);
     if (is_of_spec(command->list->items[0]))
-        jr_diag_help(command->check->lint->diags, diag,
-                     "write it into `env`: env: {%.*s: %s}", (int)len, text,
-                     written ? value : "...");
+        jr_diag_help(command->check->lint->diags, diag, "write it into `env`: env: {%.*s: %s}",
+                     (int)len, text, written ? value : "...");
     else
-        jr_diag_help(command->check->lint->diags, diag,
-                     "type it before `--`: -s env.%.*s=%s", (int)len, text,
-                     written ? value : "...");
+        jr_diag_help(command->check->lint->diags, diag, "type it before `--`: -s env.%.*s=%s",
+                     (int)len, text, written ? value : "...");
     return true;
 }
 
@@ -189,15 +172,12 @@ static bool check_assignment(const struct command *command)
 static bool check_windows_path(const struct command *command)
 {
     const char *text = command->list->items[0]->text;
-    if (!isalpha((unsigned char)text[0]) || text[1] != ':' ||
-        (text[2] != '\\' && text[2] != '/'))
+    if (!isalpha((unsigned char)text[0]) || text[1] != ':' || (text[2] != '\\' && text[2] != '/'))
         return false;
-    struct jr_diag *diag =
-        warn_of_word(command, 0, JR_CODE_COMMAND_UNLIKELY,
-                     "is a path of Windows, and ranks run on Linux");
+    struct jr_diag *diag = warn_of_word(command, 0, JR_CODE_COMMAND_UNLIKELY,
+                                        "is a path of Windows, and ranks run on Linux");
     jr_diag_help(command->check->lint->diags, diag,
-                 "write its path there, such as ./train or, under WSL, "
-                 "/mnt/%c/...",
+                 "write its path there, such as ./train or, under WSL, /mnt/%c/...",
                  tolower((unsigned char)text[0]));
     return true;
 }
@@ -213,15 +193,13 @@ static bool check_shell_word(const struct command *command)
                  strcmp(command->list->items[1]->text, "activate") == 0;
     if (i == count && !conda)
         return false;
-    struct jr_diag *diag =
-        warn_of_word(command, 0, JR_CODE_COMMAND_UNLIKELY,
-                     conda ? "activates nothing for the ranks: no shell runs it"
-                           : shell_words[i].message);
+    struct jr_diag *diag = warn_of_word(command, 0, JR_CODE_COMMAND_UNLIKELY,
+                                        conda ? "activates nothing for the ranks: no shell runs it"
+                                              : shell_words[i].message);
     jr_diag_help(command->check->lint->diags, diag, "%s",
-                 !is_of_spec(command->list->items[0])
-                     ? "type the whole as a text: -- sh -c TEXT"
-                 : conda ? "activate the environment in `setup`"
-                         : shell_words[i].help);
+                 !is_of_spec(command->list->items[0]) ? "type the whole as a text: -- sh -c TEXT"
+                 : conda                              ? "activate the environment in `setup`"
+                                                      : shell_words[i].help);
     return true;
 }
 
@@ -230,13 +208,11 @@ static bool check_shell_word(const struct command *command)
 static const char *words_as_list(struct jr_lint *lint, const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
-    if (strpbrk(text, "\"'\\`$|&;<>()\n\t,[]{}#*?!") != NULL ||
-        strlen(text) > LONGEST)
+    if (strpbrk(text, "\"'\\`$|&;<>()\n\t,[]{}#*?!") != NULL || strlen(text) > LONGEST)
         return NULL;
     for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
         size_t len = strcspn(text, " ");
-        jr_buf_printf(&list, "%s%.*s", list.len == 0 ? "" : ", ", (int)len,
-                      text);
+        jr_buf_printf(&list, "%s%.*s", list.len == 0 ? "" : ", ", (int)len, text);
         text += len;
     }
     return list.len == 0 ? NULL : jr_buf_keep(&list, lint->arena);
@@ -248,8 +224,7 @@ static bool is_option_with_number(const char *text)
     const char *blank = strchr(text, ' ');
     size_t dashes = strspn(text, "-");
     double number;
-    return blank != NULL && dashes > 0 && dashes < 3 &&
-           isalpha((unsigned char)text[dashes]) &&
+    return blank != NULL && dashes > 0 && dashes < 3 && isalpha((unsigned char)text[dashes]) &&
            memchr(text, '=', (size_t)(blank - text)) == NULL &&
            jr_num_double(blank + strspn(blank, " "), &number);
 }
@@ -263,8 +238,7 @@ static bool is_program_with_words(const struct jr_node *list, const char *text)
                   is_word_of("bash sh perl node ruby Rscript julia java time "
                              "nice numactl torchrun srun mpirun accelerate",
                              first, len);
-    return strstr(text, " -") != NULL ||
-           (list->count == 1 && starts && first[len] == ' ');
+    return strstr(text, " -") != NULL || (list->count == 1 && starts && first[len] == ' ');
 }
 
 /* [bash, -c, python3, train.py]: only the first word is the text. */
@@ -272,19 +246,14 @@ static bool check_shell_text(const struct command *command)
 {
     const struct jr_node *list = command->list;
     const char *first = base_name(list->items[0]->text);
-    if (list->count < 4 ||
-        !is_word_of("sh bash dash zsh", first, strlen(first)) ||
-        strcmp(list->items[1]->text, "-c") != 0 ||
-        !jr_lint_is_bare(list->items[2]->text) ||
-        !jr_lint_is_bare(list->items[3]->text +
-                         strspn(list->items[3]->text, "-")))
+    if (list->count < 4 || !is_word_of("sh bash dash zsh", first, strlen(first)) ||
+        strcmp(list->items[1]->text, "-c") != 0 || !jr_lint_is_bare(list->items[2]->text) ||
+        !jr_lint_is_bare(list->items[3]->text + strspn(list->items[3]->text, "-")))
         return false;
-    struct jr_diag *diag =
-        warn_of_word(command, 3, JR_CODE_COMMAND_UNLIKELY,
-                     "is no part of the text that the shell runs");
-    jr_diag_help(command->check->lint->diags, diag,
-                 "leave the shell out: [%s, %s%s]", list->items[2]->text,
-                 list->items[3]->text, list->count > 4 ? ", ..." : "");
+    struct jr_diag *diag = warn_of_word(command, 3, JR_CODE_COMMAND_UNLIKELY,
+                                        "is no part of the text that the shell runs");
+    jr_diag_help(command->check->lint->diags, diag, "leave the shell out: [%s, %s%s]",
+                 list->items[2]->text, list->items[3]->text, list->count > 4 ? ", ..." : "");
     return true;
 }
 
@@ -300,14 +269,13 @@ static void check_module(const struct command *command)
     const char *name = list->count > 2 ? list->items[2]->text : "";
     size_t len = strlen(name);
     if (!is_python(list->items[0]->text) ||
-        strcmp(list->count > 1 ? list->items[1]->text : "", "-m") != 0 ||
-        len < 4 || strcmp(name + len - 3, ".py") != 0 || !jr_lint_is_bare(name))
+        strcmp(list->count > 1 ? list->items[1]->text : "", "-m") != 0 || len < 4 ||
+        strcmp(name + len - 3, ".py") != 0 || !jr_lint_is_bare(name))
         return;
-    struct jr_diag *diag =
-        warn_of_word(command, 2, JR_CODE_COMMAND_UNLIKELY,
-                     "is a file, and -m wants the name of a module");
-    jr_diag_help(command->check->lint->diags, diag, "leave out -m: [%s, %s]",
-                 list->items[0]->text, name);
+    struct jr_diag *diag = warn_of_word(command, 2, JR_CODE_COMMAND_UNLIKELY,
+                                        "is a file, and -m wants the name of a module");
+    jr_diag_help(command->check->lint->diags, diag, "leave out -m: [%s, %s]", list->items[0]->text,
+                 name);
 }
 
 /* "train.py --lr 3" behind python3, or "-m train" */
@@ -323,45 +291,37 @@ static void check_blanks(const struct command *command, size_t i)
     struct jr_lint *lint = command->check->lint;
     const struct jr_node *word = command->list->items[i];
     const char *text = jr_lint_source(word);
-    bool option =
-        i > 0 && (is_option_with_number(text) ||
-                  (i == 1 && is_script_with_words(command->list, text)));
+    bool option = i > 0 && (is_option_with_number(text) ||
+                            (i == 1 && is_script_with_words(command->list, text)));
     bool program = i == 0 && is_program_with_words(command->list, text);
     const char *list = option || program ? words_as_list(lint, text) : NULL;
     if (list == NULL || may_be_secret(text) || jr_lint_origin(word)->meant)
         return;
-    struct jr_diag *diag =
-        warn_of_word(command, i, JR_CODE_COMMAND_UNLIKELY,
-                     option ? "is one argument, with a blank in it"
-                            : "is the name of one program, with blanks in it");
-    jr_diag_help(lint->diags, diag, "write several words: %s%s%s",
-                 program ? "[" : "", list, program ? "]" : "");
+    struct jr_diag *diag = warn_of_word(command, i, JR_CODE_COMMAND_UNLIKELY,
+                                        option ? "is one argument, with a blank in it"
+                                               : "is the name of one program, with blanks in it");
+    jr_diag_help(lint->diags, diag, "write several words: %s%s%s", program ? "[" : "", list,
+                 program ? "]" : "");
 }
 
 /* {script: train.py --lr 3} */
 static void check_script_blanks(const struct jr_check *check)
 {
-    const struct jr_node *node =
-        jr_check_raw(check, "entrypoint.python.script");
+    const struct jr_node *node = jr_check_raw(check, "entrypoint.python.script");
     struct jr_lint *lint = check->lint;
-    const char *end = node == NULL || node->kind != JR_NODE_SCALAR ||
-                              jr_lint_origin(node)->meant
+    const char *end = node == NULL || node->kind != JR_NODE_SCALAR || jr_lint_origin(node)->meant
                           ? NULL
                           : strstr(node->text, ".py ");
-    const char *list =
-        end == NULL || node->filled != NULL || may_be_secret(node->text)
-            ? NULL
-            : words_as_list(lint, end + 3);
+    const char *list = end == NULL || node->filled != NULL || may_be_secret(node->text)
+                           ? NULL
+                           : words_as_list(lint, end + 3);
     if (list == NULL)
         return;
-    struct jr_diag *diag =
-        jr_diags_warning(lint->diags, JR_CODE_COMMAND_UNLIKELY, node->span,
-                         "entrypoint.python.script",
-                         "'%s' is the name of one file, with blanks in it",
-                         jr_lint_said(lint, node));
+    struct jr_diag *diag = jr_diags_warning(
+        lint->diags, JR_CODE_COMMAND_UNLIKELY, node->span, "entrypoint.python.script",
+        "'%s' is the name of one file, with blanks in it", jr_lint_said(lint, node));
     jr_diag_help(lint->diags, diag,
-                 "write arguments beside it: {python: {script: %.*s}, args: "
-                 "[%s]}",
+                 "write arguments beside it: {python: {script: %.*s}, args: [%s]}",
                  (int)(end + 3 - node->text), node->text, list);
 }
 
@@ -371,27 +331,23 @@ static void check_shell_launcher(const struct jr_check *check)
     const struct jr_node *node = jr_check_raw(check, "entrypoint.shell");
     const struct jr_node *world = jr_doc_get(check->tree, "world_size");
     bool alone = world != NULL && strcmp(world->text, "1") == 0;
-    if (node == NULL || node->kind != JR_NODE_SCALAR || alone ||
-        node->filled != NULL || jr_lint_origin(node)->meant)
+    if (node == NULL || node->kind != JR_NODE_SCALAR || alone || node->filled != NULL ||
+        jr_lint_origin(node)->meant)
         return;
     const char *first = node->text + strspn(node->text, " \n");
     size_t len = strcspn(first, " \n");
     if (!is_word_of(LAUNCHERS, first, len))
         return;
     struct jr_diag *diag = jr_diags_warning(
-        check->lint->diags, JR_CODE_LAUNCHER_NESTED, node->span,
-        "entrypoint.shell",
-        "'%.*s' is a launcher, of which each rank would start its own",
-        (int)len, first);
+        check->lint->diags, JR_CODE_LAUNCHER_NESTED, node->span, "entrypoint.shell",
+        "'%.*s' is a launcher, of which each rank would start its own", (int)len, first);
     jr_diag_help(check->lint->diags, diag,
-                 "write the program that it starts; for one launcher write "
-                 "world_size: 1");
+                 "write the program that it starts; for one launcher write world_size: 1");
 }
 
 void jr_check_command(const struct jr_check *check)
 {
-    const struct command command = {
-        check, jr_doc_find(check->tree, "entrypoint.command")};
+    const struct command command = {check, jr_doc_find(check->tree, "entrypoint.command")};
     const struct jr_node *list = command.list;
     check_script_blanks(check);
     check_shell_launcher(check);
@@ -399,9 +355,8 @@ void jr_check_command(const struct jr_check *check)
         if (list->items[i]->kind != JR_NODE_SCALAR)
             return;
     if (list == NULL || list->count == 0 || check_launcher(&command) ||
-        check_assignment(&command) || check_shell_word(&command) ||
-        !is_of_spec(list->items[0]) || check_windows_path(&command) ||
-        check_shell_text(&command))
+        check_assignment(&command) || check_shell_word(&command) || !is_of_spec(list->items[0]) ||
+        check_windows_path(&command) || check_shell_text(&command))
         return;
     check_module(&command);
     for (size_t i = 0; i < list->count; i++)

@@ -1,5 +1,5 @@
-/* The devices of a spec: their kind, their backends, and the list of them held
- * against the ranks that are to have them. */
+/* The devices of a spec: their kind, their backends, and the list of them held against the ranks
+ * that are to have them. */
 #ifndef JR_CHECK_DEVICES_H
 #define JR_CHECK_DEVICES_H
 

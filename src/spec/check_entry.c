@@ -12,8 +12,7 @@
 /* What every rank runs: one form, and nothing that only another form takes. */
 
 /* The pair of a form that a mapping states. */
-static const struct jr_pair *entry_form(const struct jr_check *check,
-                                        const struct jr_node *node,
+static const struct jr_pair *entry_form(const struct jr_check *check, const struct jr_node *node,
                                         const char *form)
 {
     const struct jr_pair *pair = jr_doc_pair(node, form);
@@ -22,8 +21,7 @@ static const struct jr_pair *entry_form(const struct jr_check *check,
 }
 
 /* Whether a key is not a field, so that a form may have been meant by it. */
-static bool has_unknown_key(const struct jr_node *node,
-                            const struct jr_spec_type *type)
+static bool has_unknown_key(const struct jr_node *node, const struct jr_spec_type *type)
 {
     for (size_t i = 0; i < node->count; i++)
         if (jr_field_get(type->fields, node->pairs[i].key->text) == NULL)
@@ -32,8 +30,7 @@ static bool has_unknown_key(const struct jr_node *node,
 }
 
 /* Exactly one of the forms of a field; a template may have none yet. */
-static void check_forms(const struct jr_check *check, const char *path,
-                        const char *choice)
+static void check_forms(const struct jr_check *check, const char *path, const char *choice)
 {
     const struct jr_spec_type *type = jr_field_find(path)->type;
     const struct jr_node *node = jr_check_raw(check, path);
@@ -43,14 +40,14 @@ static void check_forms(const struct jr_check *check, const char *path,
     for (const char *const *form = type->forms; *form != NULL; form++) {
         const struct jr_pair *pair = entry_form(check, node, *form);
         if (pair != NULL && first != NULL)
-            (void)jr_check_clash(check, JR_CODE_TWO_ENTRYPOINTS, pair->key,
-                                 first->key, "'%s' has two forms: %s and %s",
-                                 path, first->key->text, pair->key->text);
+            (void)jr_check_clash(check, JR_CODE_TWO_ENTRYPOINTS, pair->key, first->key,
+                                 "'%s' has two forms: %s and %s", path, first->key->text,
+                                 pair->key->text);
         first = first != NULL ? first : pair;
     }
     if (first == NULL && !has_unknown_key(node, type) && !check->lint->base)
-        (void)jr_check_clash(check, JR_CODE_FIELD_REQUIRED, node, NULL,
-                             "'%s' wants one of %s", path, choice);
+        (void)jr_check_clash(check, JR_CODE_FIELD_REQUIRED, node, NULL, "'%s' wants one of %s",
+                             path, choice);
 }
 
 void jr_check_forms(const struct jr_check *check)
@@ -60,24 +57,21 @@ void jr_check_forms(const struct jr_check *check)
 }
 
 /* Refuse what only a function takes. */
-static void refuse_function_key(const struct jr_check *check,
-                                const struct jr_node *mapping, const char *key,
-                                const char *help)
+static void refuse_function_key(const struct jr_check *check, const struct jr_node *mapping,
+                                const char *key, const char *help)
 {
     const struct jr_pair *pair = NULL;
     if (mapping != NULL)
         pair = jr_doc_pair(mapping, key);
     if (pair == NULL)
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_ENTRYPOINT_CANNOT_USE, pair->key, NULL,
-                       "only a Python function has %s", key);
+    struct jr_diag *diag = jr_check_clash(check, JR_CODE_ENTRYPOINT_CANNOT_USE, pair->key, NULL,
+                                          "only a Python function has %s", key);
     jr_diag_help(check->lint->diags, diag, "%s", help);
 }
 
 /* What proves the groups of `init` has groups to prove. */
-static void check_smoke(const struct jr_check *check,
-                        const struct jr_node *python)
+static void check_smoke(const struct jr_check *check, const struct jr_node *python)
 {
     const char *smoke = jr_check_text(check, "entrypoint.python.smoke_test");
     const char *init = jr_check_text(check, "entrypoint.python.init");
@@ -85,10 +79,9 @@ static void check_smoke(const struct jr_check *check,
     bool none = init == NULL ? raw == NULL : strcmp(init, "none") == 0;
     if (smoke == NULL || strcmp(smoke, "true") != 0 || !none)
         return;
-    struct jr_diag *diag = jr_check_clash(
-        check, JR_CODE_ENTRYPOINT_CANNOT_USE,
-        jr_doc_pair(python, "smoke_test")->key, NULL,
-        "smoke_test has nothing to test: it tests what init sets up");
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_ENTRYPOINT_CANNOT_USE, jr_doc_pair(python, "smoke_test")->key,
+                       NULL, "smoke_test has nothing to test: it tests what init sets up");
     jr_diag_help(check->lint->diags, diag, "init: torch");
 }
 
@@ -106,48 +99,39 @@ static const char *old_yaml_boolean(const char *word)
 /* 010 and 1_000, which others take for numbers. */
 static bool is_odd_number(const char *text)
 {
-    return text[0] >= '0' && text[0] <= '9' &&
-           text[strspn(text, "0123456789_")] == '\0';
+    return text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789_")] == '\0';
 }
 
-static void warn_of_word(const struct jr_check *check,
-                         const struct jr_node *node)
+static void warn_of_word(const struct jr_check *check, const struct jr_node *node)
 {
     struct jr_diags *diags = check->lint->diags;
     const char *boolean = old_yaml_boolean(node->text);
-    if (!node->plain || node->filled != NULL ||
-        jr_scalar_type(node) != JR_SCALAR_STRING ||
+    if (!node->plain || node->filled != NULL || jr_scalar_type(node) != JR_SCALAR_STRING ||
         (boolean == NULL && !is_odd_number(node->text)))
         return;
     struct jr_diag *diag = jr_diags_warning(
         diags, JR_CODE_AMBIGUOUS_STRING, node->span, NULL,
         "the function gets the string %s, which is not a %s in a spec",
-        jr_lint_quoted(check->lint, node->text, node->len),
-        boolean != NULL ? "boolean" : "number");
+        jr_lint_quoted(check->lint, node->text, node->len), boolean != NULL ? "boolean" : "number");
     if (boolean != NULL)
         jr_diag_help(diags, diag, "write %s, or quote the string", boolean);
     else
         jr_diag_help(diags, diag,
-                     "write the number without leading zeros and underscores, "
-                     "or quote the string");
+                     "write the number without leading zeros and underscores, or quote the string");
 }
 
 /* Every scalar below `node`, which may be NULL. */
-static void warn_of_words(const struct jr_check *check,
-                          const struct jr_node *node)
+static void warn_of_words(const struct jr_check *check, const struct jr_node *node)
 {
     if (node != NULL && node->kind == JR_NODE_SCALAR)
         warn_of_word(check, node);
-    for (size_t i = 0;
-         node != NULL && node->kind != JR_NODE_SCALAR && i < node->count; i++)
-        warn_of_words(check, node->kind == JR_NODE_SEQUENCE
-                                 ? node->items[i]
-                                 : node->pairs[i].value);
+    for (size_t i = 0; node != NULL && node->kind != JR_NODE_SCALAR && i < node->count; i++)
+        warn_of_words(check,
+                      node->kind == JR_NODE_SEQUENCE ? node->items[i] : node->pairs[i].value);
 }
 
 /* What a function is called with. */
-static void check_call_values(const struct jr_check *check,
-                              const struct jr_node *entry)
+static void check_call_values(const struct jr_check *check, const struct jr_node *entry)
 {
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     if (entry == NULL)
@@ -165,8 +149,7 @@ void jr_check_calls(const struct jr_check *check)
 {
     static const char *const keys[] = {"setup", "init", "smoke_test"};
     const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
-    const struct jr_node *python =
-        jr_doc_find(check->tree, "entrypoint.python");
+    const struct jr_node *python = jr_doc_find(check->tree, "entrypoint.python");
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     bool function = jr_call_is_one(check->root);
     if (function) {
@@ -176,76 +159,64 @@ void jr_check_calls(const struct jr_check *check)
         return;
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        refuse_function_key(check, python, keys[i],
-                            "name one: function: \"pkg.train:main\"");
+        refuse_function_key(check, python, keys[i], "name one: function: \"pkg.train:main\"");
     refuse_function_key(check, entry, "kwargs", "other programs take args");
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        refuse_function_key(check, entries->pairs[i].value, "kwargs",
-                            "other programs take args");
+        refuse_function_key(check, entries->pairs[i].value, "kwargs", "other programs take args");
 }
 
 /* How ranks start, and what goes with it. */
 
 /* There is nothing to fork from if each rank starts a new program. */
-static void check_method(const struct jr_check *check,
-                         const struct jr_node *method,
+static void check_method(const struct jr_check *check, const struct jr_node *method,
                          const struct jr_node *entry)
 {
     const struct jr_pair *form = jr_doc_pair(entry, "command");
     form = form != NULL ? form : jr_doc_pair(entry, "shell");
     if (form == NULL)
         return;
-    struct jr_diag *diag = jr_check_clash(
-        check, JR_CODE_NOTHING_TO_FORK, method, form->key,
-        "start_method %s has nothing to fork from: a %s starts a new program",
-        jr_lint_said(check->lint, method), form->key->text);
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_NOTHING_TO_FORK, method, form->key,
+                       "start_method %s has nothing to fork from: a %s starts a new program",
+                       jr_lint_said(check->lint, method), form->key->text);
     jr_diag_help(check->lint->diags, diag, "leave it out, or write spawn");
 }
 
 /* Somebody has to import what is preloaded. */
-static void check_preload(const struct jr_check *check,
-                          const struct jr_node *method,
+static void check_preload(const struct jr_check *check, const struct jr_node *method,
                           const struct jr_node *entry)
 {
     const struct jr_pair *preload = jr_doc_pair(check->tree, "preload");
-    const struct jr_pair *library =
-        entry == NULL ? NULL : jr_doc_pair(entry, "library");
-    bool unknown =
-        method == NULL && jr_check_raw(check, "start_method") != NULL;
+    const struct jr_pair *library = entry == NULL ? NULL : jr_doc_pair(entry, "library");
+    bool unknown = method == NULL && jr_check_raw(check, "start_method") != NULL;
     if (preload == NULL || preload->value->count == 0 || unknown)
         return;
     struct jr_diag *diag = NULL;
     if (method == NULL || strcmp(method->text, "spawn") == 0) {
-        diag = jr_check_clash(
-            check, JR_CODE_PRELOAD_UNUSED, preload->key, method,
-            "spawned ranks have no helper that could preload modules");
+        diag = jr_check_clash(check, JR_CODE_PRELOAD_UNUSED, preload->key, method,
+                              "spawned ranks have no helper that could preload modules");
         bool python = entry != NULL && jr_doc_get(entry, "python") != NULL;
         jr_diag_help(check->lint->diags, diag,
-                     python ? "start_method: forkserver"
-                            : "leave it out: only Python has modules");
+                     python ? "start_method: forkserver" : "leave it out: only Python has modules");
     } else if (library != NULL) {
-        (void)jr_check_clash(check, JR_CODE_PRELOAD_UNUSED, preload->key,
-                             library->key,
+        (void)jr_check_clash(check, JR_CODE_PRELOAD_UNUSED, preload->key, library->key,
                              "a library has no modules to preload");
     }
 }
 
 /* A program of its own says nothing to jobrun before it ends. */
-static void check_barrier(const struct jr_check *check,
-                          const struct jr_node *entry)
+static void check_barrier(const struct jr_check *check, const struct jr_node *entry)
 {
     const struct jr_pair *barrier = jr_doc_pair(check->tree, "exit_barrier");
-    if (barrier == NULL || entry == NULL ||
-        strcmp(barrier->value->text, "true") != 0)
+    if (barrier == NULL || entry == NULL || strcmp(barrier->value->text, "true") != 0)
         return;
     const struct jr_pair *form = jr_doc_pair(entry, "command");
     form = form != NULL ? form : jr_doc_pair(entry, "shell");
     if (form != NULL)
-        (void)jr_check_clash(
-            check, JR_CODE_ENTRYPOINT_CANNOT_USE, barrier->key, form->key,
-            "exit_barrier works for Python and libraries only: a %s does not "
-            "tell jobrun that it has returned",
-            form->key->text);
+        (void)jr_check_clash(check, JR_CODE_ENTRYPOINT_CANNOT_USE, barrier->key, form->key,
+                             "exit_barrier works for Python and libraries only: a %s does not "
+                             "tell jobrun that it has returned",
+                             form->key->text);
 }
 
 /* Whether a library, or Python itself, reads the variable when it is loaded. */
@@ -265,20 +236,16 @@ static bool varies_by_rank(const struct jr_node *value)
     return mark != NULL && (mark == value->text || mark[-1] != '%');
 }
 
-static void warn_of_late_variables(const struct jr_check *check,
-                                   const struct jr_node *method,
+static void warn_of_late_variables(const struct jr_check *check, const struct jr_node *method,
                                    const struct jr_node *env, bool all)
 {
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         const struct jr_pair *pair = &env->pairs[i];
-        if (!is_read_early(pair->key->text) ||
-            (!all && !varies_by_rank(pair->value)))
+        if (!is_read_early(pair->key->text) || (!all && !varies_by_rank(pair->value)))
             continue;
         struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, JR_CODE_VARIABLE_SET_TOO_LATE, pair->key->span,
-            NULL,
-            "%s differs between ranks, but it is read before the helper forks "
-            "them",
+            check->lint->diags, JR_CODE_VARIABLE_SET_TOO_LATE, pair->key->span, NULL,
+            "%s differs between ranks, but it is read before the helper forks them",
             jr_lint_quoted(check->lint, pair->key->text, pair->key->len));
         jr_diag_relate(check->lint->diags, diag, method->span, "forked by");
         jr_diag_help(check->lint->diags, diag,
@@ -286,10 +253,9 @@ static void warn_of_late_variables(const struct jr_check *check,
     }
 }
 
-/* Where ranks are forked, no world can be made of them: the variables are all
- * that they get. Whoever states what makes one is told so elsewhere. */
-static void warn_of_singletons(const struct jr_check *check,
-                               const struct jr_node *method)
+/* Where ranks are forked, no world can be made of them: the variables are all that they get.
+ * Whoever states what makes one is told so elsewhere. */
+static void warn_of_singletons(const struct jr_check *check, const struct jr_node *method)
 {
     const struct jr_node *profiles = jr_doc_get(check->tree, "env_profiles");
     const char *protocol = jr_check_text(check, "mpi");
@@ -300,11 +266,11 @@ static void warn_of_singletons(const struct jr_check *check,
         const struct jr_node *profile = profiles->items[i];
         if (strcmp(profile->text, "mpi") != 0)
             continue;
-        struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, JR_CODE_MPI_SINGLETONS, profile->span, NULL,
-            "with start_method: %s the mpi profile sets variables only: they "
-            "do not make the ranks one world of MPI",
-            jr_lint_said(check->lint, method));
+        struct jr_diag *diag =
+            jr_diags_warning(check->lint->diags, JR_CODE_MPI_SINGLETONS, profile->span, NULL,
+                             "with start_method: %s the mpi profile sets variables only: they "
+                             "do not make the ranks one world of MPI",
+                             jr_lint_said(check->lint, method));
         jr_diag_help(check->lint->diags, diag,
                      "leave start_method out, or write mpi: none if the "
                      "variables are all that is wanted");
@@ -312,17 +278,16 @@ static void warn_of_singletons(const struct jr_check *check,
 }
 
 /* A fork of the helper gets no stream to a process manager. */
-static void check_mpi(const struct jr_check *check,
-                      const struct jr_node *method)
+static void check_mpi(const struct jr_check *check, const struct jr_node *method)
 {
     const struct jr_node *protocol = jr_doc_get(check->tree, "mpi");
-    if (protocol == NULL || strncmp(protocol->text, "pmi", 3) != 0 ||
-        method == NULL || strcmp(method->text, "spawn") == 0)
+    if (protocol == NULL || strncmp(protocol->text, "pmi", 3) != 0 || method == NULL ||
+        strcmp(method->text, "spawn") == 0)
         return;
-    struct jr_diag *diag = jr_check_clash(
-        check, JR_CODE_MPI_NEEDS_SPAWN, protocol, method,
-        "mpi: %s needs start_method: spawn, and this is %s",
-        jr_lint_said(check->lint, protocol), jr_lint_said(check->lint, method));
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_MPI_NEEDS_SPAWN, protocol, method,
+                       "mpi: %s needs start_method: spawn, and this is %s",
+                       jr_lint_said(check->lint, protocol), jr_lint_said(check->lint, method));
     jr_diag_help(check->lint->diags, diag, "leave start_method out");
 }
 
@@ -339,11 +304,9 @@ void jr_check_start(const struct jr_check *check)
         return;
     if (entry != NULL)
         check_method(check, method, entry);
-    warn_of_late_variables(check, method, jr_doc_get(check->tree, "env"),
-                           false);
+    warn_of_late_variables(check, method, jr_doc_get(check->tree, "env"), false);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        warn_of_late_variables(
-            check, method, jr_doc_get(entries->pairs[i].value, "env"), true);
+        warn_of_late_variables(check, method, jr_doc_get(entries->pairs[i].value, "env"), true);
 }
 
 void jr_check_code(const struct jr_check *check)
@@ -355,9 +318,7 @@ void jr_check_code(const struct jr_check *check)
         return;
     if (mode != NULL && strcmp(mode, "freeze") == 0)
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_CODE_NOT_LINKED, link, where,
-                       "'code.link' is only read with mode: freeze");
-    jr_diag_help(check->lint->diags, diag,
-                 "code: {mode: freeze, link: ...}, or leave 'link' out");
+    struct jr_diag *diag = jr_check_clash(check, JR_CODE_CODE_NOT_LINKED, link, where,
+                                          "'code.link' is only read with mode: freeze");
+    jr_diag_help(check->lint->diags, diag, "code: {mode: freeze, link: ...}, or leave 'link' out");
 }

@@ -1,5 +1,5 @@
-/* Rules of check.h on what every rank runs, how it starts, and whether it runs
- * in a copy of its code. */
+/* Rules of check.h on what every rank runs, how it starts, and whether it runs in a copy of its
+ * code. */
 #ifndef JR_CHECK_ENTRY_H
 #define JR_CHECK_ENTRY_H
 

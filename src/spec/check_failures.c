@@ -27,14 +27,11 @@ static const char *name_signal_cause(struct jr_lint *lint, int signal)
     char name[JR_SIGNAL_NAME];
     jr_signal_name(name, signal);
     return jr_arena_printf(lint->arena, "signal:%s%s", name,
-                           signal == SIGKILL ? ", or oom where memory ran out"
-                                             : "");
+                           signal == SIGKILL ? ", or oom where memory ran out" : "");
 }
 
-/* 137, which a shell says of a program that SIGKILL ended, or -9 as Python has
- * it. */
-static bool suggest_signal(struct jr_lint *lint, struct jr_diag *diag,
-                           const char *text)
+/* 137, which a shell says of a program that SIGKILL ended, or -9 as Python has it. */
+static bool suggest_signal(struct jr_lint *lint, struct jr_diag *diag, const char *text)
 {
     int64_t code;
     if (!jr_num_i64(text, &code))
@@ -44,8 +41,7 @@ static bool suggest_signal(struct jr_lint *lint, struct jr_diag *diag,
         return false;
     const char *cause = name_signal_cause(lint, (int)signal);
     if (code < 0)
-        jr_diag_help(lint->diags, diag,
-                     "a rank that dies by signal %s matches %s", text + 1,
+        jr_diag_help(lint->diags, diag, "a rank that dies by signal %s matches %s", text + 1,
                      cause);
     else
         jr_diag_help(lint->diags, diag,
@@ -55,11 +51,9 @@ static bool suggest_signal(struct jr_lint *lint, struct jr_diag *diag,
     return true;
 }
 
-/* A text that begins with none of the words: one of them misspelt, or the
- * argument of one. */
+/* A text that begins with none of the words: one of them misspelt, or the argument of one. */
 static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
-                         const struct jr_spec_type *type,
-                         const struct jr_node *node)
+                         const struct jr_spec_type *type, const struct jr_node *node)
 {
     const char *const *words = jr_did_you_mean_list(lint, type->words);
     static const char *const heads[] = {"exit:", "signal:"};
@@ -69,14 +63,12 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
     const char *word = jr_arena_strndup(lint->arena, node->text, len);
     if (word == NULL || node->filled != NULL)
         return;
-    static const char *const any[] = {
-        "all",  "any", "always", "error", "failure", "fail",
-        "true", "*",   "failed", "crash", "errors",  "on-failure"};
+    static const char *const any[] = {"all",  "any", "always", "error", "failure", "fail",
+                                      "true", "*",   "failed", "crash", "errors",  "on-failure"};
     for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
         if (strcasecmp(any[i], node->text) != 0)
             continue;
-        jr_diag_help(lint->diags, diag,
-                     "leave `on` out, and any failure leads to a restart");
+        jr_diag_help(lint->diags, diag, "leave `on` out, and any failure leads to a restart");
         return;
     }
     bool sure;
@@ -90,18 +82,14 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
     if (near != NULL)
         jr_diag_help(lint->diags, diag, "did you mean '%s:...'?", near);
     for (size_t i = 0; near == NULL && i < sizeof heads / sizeof *heads; i++) {
-        const char *text =
-            jr_arena_printf(lint->arena, "%s%s", heads[i], node->text);
-        if (text != NULL &&
-            jr_restart_trigger_parse(&trigger, lint->arena, text, &fault))
+        const char *text = jr_arena_printf(lint->arena, "%s%s", heads[i], node->text);
+        if (text != NULL && jr_restart_trigger_parse(&trigger, lint->arena, text, &fault))
             jr_diag_help(lint->diags, diag, "did you mean '%s'?", text);
     }
 }
 
-struct jr_node *jr_read_trigger(struct jr_lint *lint,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node,
-                                const struct jr_node_step *at)
+struct jr_node *jr_read_trigger(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
 {
     struct jr_restart_trigger trigger;
     struct jr_restart_trigger_fault fault = {0};
@@ -109,14 +97,12 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
     if (jr_restart_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
         jr_restart_trigger_print(&text, &trigger);
         const char *normal = jr_buf_keep(&text, lint->arena);
-        return normal == NULL ? NULL
-                              : jr_lint_scalar(lint, node, normal, false);
+        return normal == NULL ? NULL : jr_lint_scalar(lint, node, normal, false);
     }
     if (fault.regex) {
-        (void)jr_lint_error(lint, JR_CODE_WRONG_REGEX,
-                            jr_lint_part(lint, node, fault.from, fault.to), at,
-                            "'%s' is not a regular expression: %s",
-                            jr_lint_path(lint, at), fault.text);
+        (void)jr_lint_error(
+            lint, JR_CODE_WRONG_REGEX, jr_lint_part(lint, node, fault.from, fault.to), at,
+            "'%s' is not a regular expression: %s", jr_lint_path(lint, at), fault.text);
         return NULL;
     }
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
@@ -131,9 +117,9 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
 }
 
 /* The cause of a kind that a list holds, or NULL. */
-static const struct jr_node *find_restart_cause(
-    const struct jr_check *check, const struct jr_node *list,
-    enum jr_restart_trigger_kind kind)
+static const struct jr_node *find_restart_cause(const struct jr_check *check,
+                                                const struct jr_node *list,
+                                                enum jr_restart_trigger_kind kind)
 {
     struct jr_restart_trigger trigger;
     struct jr_restart_trigger_fault fault;
@@ -141,34 +127,29 @@ static const struct jr_node *find_restart_cause(
     size_t count = list == NULL ? 0 : lone ? 1 : list->count;
     for (size_t i = 0; i < count; i++) {
         const struct jr_node *node = lone ? list : list->items[i];
-        if (jr_restart_trigger_parse(&trigger, check->lint->arena, node->text,
-                                     &fault) &&
+        if (jr_restart_trigger_parse(&trigger, check->lint->arena, node->text, &fault) &&
             trigger.kind == kind)
             return node;
     }
     return NULL;
 }
 
-static void warn_of_impossible(const struct jr_check *check,
-                               const struct jr_node *at, const char *text,
-                               const char *help)
+static void warn_of_impossible(const struct jr_check *check, const struct jr_node *at,
+                               const char *text, const char *help)
 {
-    struct jr_diag *diag =
-        jr_diags_warning(check->lint->diags, JR_CODE_RESTART_NEVER_HAPPENS,
-                         at->span, "restart", "%s", text);
+    struct jr_diag *diag = jr_diags_warning(check->lint->diags, JR_CODE_RESTART_NEVER_HAPPENS,
+                                            at->span, "restart", "%s", text);
     jr_diag_help_text(check->lint->diags, diag, help);
 }
 
 /* Whether a list has a cause that a rank matches which the signal ends. */
-static bool is_signal_taken(const struct jr_check *check,
-                            const struct jr_node *const *causes, size_t count,
-                            int signal)
+static bool is_signal_taken(const struct jr_check *check, const struct jr_node *const *causes,
+                            size_t count, int signal)
 {
     struct jr_restart_trigger trigger;
     struct jr_restart_trigger_fault fault;
     for (size_t i = 0; i < count; i++) {
-        if (!jr_restart_trigger_parse(&trigger, check->lint->arena,
-                                      causes[i]->text, &fault))
+        if (!jr_restart_trigger_parse(&trigger, check->lint->arena, causes[i]->text, &fault))
             continue;
         if ((trigger.kind == JR_RESTART_TRIGGER_OOM && signal == SIGKILL) ||
             (trigger.kind == JR_RESTART_TRIGGER_SIGNAL &&
@@ -178,8 +159,8 @@ static bool is_signal_taken(const struct jr_check *check,
     return false;
 }
 
-/* The first code of a cause that only a shell has for a signal; 0: none. A long
- * range is meant for codes. */
+/* The first code of a cause that only a shell has for a signal; 0: none. A long range is meant for
+ * codes. */
 static uint32_t find_shell_code(const struct jr_restart_trigger *trigger)
 {
     enum { LONGEST = 8 };
@@ -195,31 +176,27 @@ static uint32_t find_shell_code(const struct jr_restart_trigger *trigger)
 }
 
 /* exit:137 in a list that has no signal: a rank that is killed has no code. */
-static void check_shell_codes(const struct jr_check *check,
-                              const struct jr_node *list, const char *path)
+static void check_shell_codes(const struct jr_check *check, const struct jr_node *list,
+                              const char *path)
 {
     struct jr_restart_trigger trigger;
     struct jr_restart_trigger_fault fault;
     if (list == NULL)
         return;
     bool lone = list->kind == JR_NODE_SCALAR;
-    const struct jr_node *const *causes =
-        lone ? &list : (const struct jr_node *const *)list->items;
+    const struct jr_node *const *causes = lone ? &list : (const struct jr_node *const *)list->items;
     size_t count = lone ? 1 : list->count;
     for (size_t i = 0; i < count; i++) {
-        uint32_t code = jr_restart_trigger_parse(&trigger, check->lint->arena,
-                                                 causes[i]->text, &fault)
-                            ? find_shell_code(&trigger)
-                            : 0;
+        uint32_t code =
+            jr_restart_trigger_parse(&trigger, check->lint->arena, causes[i]->text, &fault)
+                ? find_shell_code(&trigger)
+                : 0;
         int signal = (int)code - SHELL_BASE;
         if (code == 0 || is_signal_taken(check, causes, count, signal))
             continue;
         struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, JR_CODE_RESTART_NEVER_HAPPENS, causes[i]->span,
-            path,
-            "a rank that is killed does not match 'exit:%" PRIu32
-            "': it has no exit code",
-            code);
+            check->lint->diags, JR_CODE_RESTART_NEVER_HAPPENS, causes[i]->span, path,
+            "a rank that is killed does not match 'exit:%" PRIu32 "': it has no exit code", code);
         jr_diag_help(check->lint->diags, diag,
                      "write %s; exit:%" PRIu32
                      " beside it is for a shell in between that reports it",
@@ -240,24 +217,19 @@ static void check_stall(const struct jr_check *check)
 {
     struct jr_stated max = jr_check_number(check, "restart.max");
     struct jr_stated stall = jr_check_number(check, "progress.stall");
-    if (stall.node == NULL || stall.value == 0 ||
-        jr_check_raw(check, "requeue") != NULL ||
-        jr_check_is_open(check, "restart.max") ||
-        jr_check_raw(check, "restart.window") != NULL)
+    if (stall.node == NULL || stall.value == 0 || jr_check_raw(check, "requeue") != NULL ||
+        jr_check_is_open(check, "restart.max") || jr_check_raw(check, "restart.window") != NULL)
         return;
     if (max.node == NULL || max.value < stall.value)
         warn_of_impossible(
             check, stall.node,
-            max.node == NULL
-                ? "'progress.stall' ends restarts, and there are none"
-                : "'restart.max' ends the restarts before 'progress.stall'",
-            jr_arena_printf(check->lint->arena,
-                            JR_SETTING("restart.max", "%" PRIu64),
+            max.node == NULL ? "'progress.stall' ends restarts, and there are none"
+                             : "'restart.max' ends the restarts before 'progress.stall'",
+            jr_arena_printf(check->lint->arena, JR_SETTING("restart.max", "%" PRIu64),
                             max.node == NULL ? stall.value + 8 : stall.value));
 }
 
-/* Check for causes that cannot be detected, and for restarts that are not
- * allowed. */
+/* Check for causes that cannot be detected, and for restarts that are not allowed. */
 void jr_check_restart(const struct jr_check *check)
 {
     check_stall(check);
@@ -266,10 +238,8 @@ void jr_check_restart(const struct jr_check *check)
         return;
     const struct jr_node *on = jr_doc_get(restart, "on");
     const struct jr_node *never = jr_doc_get(restart, "never");
-    const struct jr_node *seen =
-        find_restart_cause(check, on, JR_RESTART_TRIGGER_STDERR);
-    const struct jr_node *hang =
-        find_restart_cause(check, on, JR_RESTART_TRIGGER_HANG);
+    const struct jr_node *seen = find_restart_cause(check, on, JR_RESTART_TRIGGER_STDERR);
+    const struct jr_node *hang = find_restart_cause(check, on, JR_RESTART_TRIGGER_HANG);
     if (seen == NULL)
         seen = find_restart_cause(check, never, JR_RESTART_TRIGGER_STDERR);
     if (seen != NULL)
@@ -277,8 +247,7 @@ void jr_check_restart(const struct jr_check *check)
     check_shell_codes(check, on, "restart.on");
     check_shell_codes(check, never, "restart.never");
     if (hang != NULL && !is_hang_sought(check))
-        warn_of_impossible(check, hang,
-                           "no hang is detected without timeouts.silence",
+        warn_of_impossible(check, hang, "no hang is detected without timeouts.silence",
                            JR_SETTING("timeouts.silence", "10m"));
     const struct jr_node *raw = jr_check_raw(check, "restart");
     bool number = raw != NULL && raw->kind == JR_NODE_SCALAR;
@@ -304,8 +273,7 @@ static bool is_output_limited(const struct jr_node *silence)
 void jr_check_silence(const struct jr_check *check)
 {
     static const char *const words[] = {"out", "err"};
-    const struct jr_node *silence =
-        jr_doc_find(check->tree, "timeouts.silence");
+    const struct jr_node *silence = jr_doc_find(check->tree, "timeouts.silence");
     const struct jr_node *tee = jr_doc_get(check->tree, "tee");
     const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
     struct jr_stated local = jr_check_number(check, "local_world_size");
@@ -317,10 +285,8 @@ void jr_check_silence(const struct jr_check *check)
             jr_check_takes(check, redirects, words[n % 2], n / 2))
             continue;
         struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, JR_CODE_SILENCE_UNDETECTABLE, silence->span,
-            "timeouts.silence",
-            "no hang can be detected: local rank %u inherits its std%s, which "
-            "jobrun cannot see",
+            check->lint->diags, JR_CODE_SILENCE_UNDETECTABLE, silence->span, "timeouts.silence",
+            "no hang can be detected: local rank %u inherits its std%s, which jobrun cannot see",
             n / 2, words[n % 2]);
         jr_diag_relate(check->lint->diags, diag, tee->span, "stated here");
         jr_diag_help(check->lint->diags, diag,
@@ -329,12 +295,10 @@ void jr_check_silence(const struct jr_check *check)
     }
 }
 
-/* The deadline comes before the end, and what ends for it can be told from what
- * is done. */
+/* The deadline comes before the end, and what ends for it can be told from what is done. */
 
 /* A duration that the spec states, in milliseconds; 0: it states none. */
-static uint64_t read_stated_duration(const struct jr_check *check,
-                                     const char *path)
+static uint64_t read_stated_duration(const struct jr_check *check, const char *path)
 {
     const char *text = jr_check_text(check, path);
     uint64_t ms = 0;
@@ -346,8 +310,7 @@ static bool is_delivery_demanded(const struct jr_check *check)
 {
     const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
     const struct jr_node *python = jr_doc_get(entry, "python");
-    return jr_doc_get(check->tree, "results") != NULL ||
-           jr_doc_get(python, "function") != NULL ||
+    return jr_doc_get(check->tree, "results") != NULL || jr_doc_get(python, "function") != NULL ||
            jr_doc_get(entry, "library") != NULL;
 }
 
@@ -360,27 +323,23 @@ void jr_check_deadline(const struct jr_check *check)
     if (pair == NULL || before == 0)
         return;
     if (run != 0 && before >= run) {
-        diag = jr_check_clash(
-            check, JR_CODE_DEADLINE_CONFLICT,
-            jr_doc_find(check->tree, "deadline.before"),
-            jr_doc_find(check->tree, "timeouts.run"),
-            "'deadline.before' must be shorter than 'timeouts.run'");
+        diag = jr_check_clash(check, JR_CODE_DEADLINE_CONFLICT,
+                              jr_doc_find(check->tree, "deadline.before"),
+                              jr_doc_find(check->tree, "timeouts.run"),
+                              "'deadline.before' must be shorter than 'timeouts.run'");
         jr_diag_help(check->lint->diags, diag,
                      "it is how long before that end the ranks are warned");
     }
     if (is_delivery_demanded(check) || jr_check_is_open(check, "results"))
         return;
-    diag = jr_diags_warning(
-        check->lint->diags, JR_CODE_DEADLINE_LOOSE, pair->key->span, "deadline",
-        "without 'results', a rank that stops for the deadline with 0 has "
-        "succeeded");
-    jr_diag_help(check->lint->diags, diag,
-                 "results: {from: file}; or end with 75 (EX_TEMPFAIL)");
+    diag = jr_diags_warning(check->lint->diags, JR_CODE_DEADLINE_LOOSE, pair->key->span, "deadline",
+                            "without 'results', a rank that stops for the deadline with 0 has "
+                            "succeeded");
+    jr_diag_help(check->lint->diags, diag, "results: {from: file}; or end with 75 (EX_TEMPFAIL)");
 }
 
 /* An entry of requeue.on, which may be one word; NULL: it is not there. */
-static const struct jr_node *find_requeue_cause(const struct jr_check *check,
-                                                const char *word)
+static const struct jr_node *find_requeue_cause(const struct jr_check *check, const char *word)
 {
     const struct jr_node *on = jr_doc_find(check->tree, "requeue.on");
     bool lone = on != NULL && on->kind == JR_NODE_SCALAR;
@@ -398,14 +357,12 @@ static void check_no_requeue(const struct jr_check *check)
 {
     const struct jr_node *slurm = jr_doc_find(check->tree, "engine.slurm");
     const struct jr_node *no = jr_doc_get(slurm, "no-requeue");
-    if (no == NULL || no->kind != JR_NODE_SCALAR ||
-        strcmp(no->text, "true") != 0)
+    if (no == NULL || no->kind != JR_NODE_SCALAR || strcmp(no->text, "true") != 0)
         return;
-    struct jr_diag *diag =
-        jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS,
-                         no->span, "engine.slurm.no-requeue",
-                         "Slurm refuses to queue a job again that was "
-                         "submitted with 'no-requeue'");
+    struct jr_diag *diag = jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS,
+                                            no->span, "engine.slurm.no-requeue",
+                                            "Slurm refuses to queue a job again that was "
+                                            "submitted with 'no-requeue'");
     jr_diag_help(check->lint->diags, diag, "leave it out");
 }
 
@@ -420,23 +377,19 @@ void jr_check_requeue(const struct jr_check *check)
     check_no_requeue(check);
     if (status != NULL && strcmp(status, "rank") == 0) {
         diag =
-            jr_check_clash(check, JR_CODE_REQUEUE_CONFLICT,
-                           jr_doc_find(check->tree, "exit_status"), pair->key,
-                           "with 'requeue', 'exit_status' cannot be 'rank'");
+            jr_check_clash(check, JR_CODE_REQUEUE_CONFLICT, jr_doc_find(check->tree, "exit_status"),
+                           pair->key, "with 'requeue', 'exit_status' cannot be 'rank'");
         jr_diag_help(check->lint->diags, diag,
-                     "leave exit_status out: exit status 8 says that the job "
-                     "is to be continued");
+                     "leave exit_status out: exit status 8 says that the job is to be continued");
     }
     if (on == NULL || jr_check_raw(check, "deadline") != NULL)
         return;
-    diag = jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS,
-                            on->span, "requeue.on",
-                            "no rank stops for a deadline: there is none");
+    diag = jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS, on->span,
+                            "requeue.on", "no rank stops for a deadline: there is none");
     jr_diag_help(check->lint->diags, diag, "deadline: {before: 10m}");
 }
 
-/* Progress has a pattern where there is a stream to read, with a group for the
- * step. */
+/* Progress has a pattern where there is a stream to read, with a group for the step. */
 
 /* Whether a pattern that compiles has no group `step`. */
 static bool lacks_step(const struct jr_check *check, const char *pattern)
@@ -455,11 +408,10 @@ static bool lacks_step(const struct jr_check *check, const char *pattern)
     return lacks;
 }
 
-static void check_stream(const struct jr_check *check,
-                         const struct jr_node *where, const char *from)
+static void check_stream(const struct jr_check *check, const struct jr_node *where,
+                         const char *from)
 {
-    const struct jr_node *pattern =
-        jr_doc_find(check->tree, "progress.pattern");
+    const struct jr_node *pattern = jr_doc_find(check->tree, "progress.pattern");
     struct jr_diag *diag = NULL;
     if (jr_check_raw(check, "progress.pattern") == NULL) {
         diag = jr_check_clash(check, JR_CODE_PROGRESS_CONFLICT, where, NULL,
@@ -481,17 +433,14 @@ void jr_check_progress(const struct jr_check *check)
     const struct jr_node *progress = jr_doc_get(check->tree, "progress");
     const struct jr_pair *pair = jr_doc_pair(check->tree, "progress");
     const char *from = jr_check_text(check, "progress.from");
-    const struct jr_node *pattern =
-        jr_doc_find(check->tree, "progress.pattern");
+    const struct jr_node *pattern = jr_doc_find(check->tree, "progress.pattern");
     if (progress == NULL || pair == NULL ||
         (from == NULL && jr_check_is_open(check, "progress.from")))
         return;
     const struct jr_node *where = jr_doc_get(progress, "from");
     if (from == NULL || strcmp(from, "file") != 0)
-        check_stream(check, where == NULL ? pair->key : where,
-                     from == NULL ? "stdout" : from);
+        check_stream(check, where == NULL ? pair->key : where, from == NULL ? "stdout" : from);
     else if (pattern != NULL)
-        (void)jr_check_clash(
-            check, JR_CODE_PROGRESS_CONFLICT, pattern, where,
-            "'progress.pattern' is only read with from: stdout or stderr");
+        (void)jr_check_clash(check, JR_CODE_PROGRESS_CONFLICT, pattern, where,
+                             "'progress.pattern' is only read with from: stdout or stderr");
 }

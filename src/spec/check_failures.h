@@ -1,6 +1,6 @@
-/* Rules of check.h on what a job does while it runs and when it fails: when it
- * starts again, what its timeout for silence can hear, the deadline, when it is
- * queued again, and where its progress is read. */
+/* Rules of check.h on what a job does while it runs and when it fails: when it starts again, what
+ * its timeout for silence can hear, the deadline, when it is queued again, and where its progress
+ * is read. */
 #ifndef JR_CHECK_FAILURES_H
 #define JR_CHECK_FAILURES_H
 
@@ -9,8 +9,7 @@
 /* The deadline comes before the end, and can be told from success. */
 jr_check_rule jr_check_deadline;
 
-/* The exit status can say that the job is queued again, and the causes for it
- * can come. */
+/* The exit status can say that the job is queued again, and the causes for it can come. */
 jr_check_rule jr_check_requeue;
 
 /* Progress can be read as stated. */

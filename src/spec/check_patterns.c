@@ -13,10 +13,9 @@ struct pattern {
 };
 
 static const struct pattern patterns[] = {
-    {'j', "%{run_id}"}, {'J', "%{run_id}"},    {'A', "%{run_id}"},
-    {'x', "%{run_id}"}, {'t', "%{rank}"},      {'r', "%{rank}"},
-    {'a', "%{cell}"},   {'n', "%{node_rank}"}, {'N', NULL},
-    {'u', NULL}};
+    {'j', "%{run_id}"}, {'J', "%{run_id}"}, {'A', "%{run_id}"}, {'x', "%{run_id}"},
+    {'t', "%{rank}"},   {'r', "%{rank}"},   {'a', "%{cell}"},   {'n', "%{node_rank}"},
+    {'N', NULL},        {'u', NULL}};
 
 /* The first one in a text, and where it is; NULL: there is none. */
 static const struct pattern *find_pattern(const char *text, size_t *ret_at)
@@ -37,8 +36,7 @@ static const struct pattern *find_pattern(const char *text, size_t *ret_at)
     return NULL;
 }
 
-static void check_path(const struct jr_check *check, const struct jr_node *node,
-                       const char *path)
+static void check_path(const struct jr_check *check, const struct jr_node *node, const char *path)
 {
     struct jr_lint *lint = check->lint;
     size_t at = 0;
@@ -46,18 +44,14 @@ static void check_path(const struct jr_check *check, const struct jr_node *node,
         return;
     const struct jr_node *origin = jr_lint_origin(node);
     const char *text = jr_lint_source(origin);
-    const struct pattern *pattern =
-        origin->meant ? NULL : find_pattern(text, &at);
+    const struct pattern *pattern = origin->meant ? NULL : find_pattern(text, &at);
     if (pattern == NULL)
         return;
     struct jr_diag *diag = jr_diags_warning(
-        lint->diags, JR_CODE_SHELL_SYNTAX,
-        jr_lint_part(lint, origin, at, at + 2), path,
-        "'%.2s' is not replaced: it is a pattern of sbatch and srun",
-        text + at);
+        lint->diags, JR_CODE_SHELL_SYNTAX, jr_lint_part(lint, origin, at, at + 2), path,
+        "'%.2s' is not replaced: it is a pattern of sbatch and srun", text + at);
     if (strcmp(path, "log_dir") == 0)
-        jr_diag_help(lint->diags, diag,
-                     "leave it out: each run has a folder of its own there");
+        jr_diag_help(lint->diags, diag, "leave it out: each run has a folder of its own there");
     else if (pattern->here != NULL)
         jr_diag_help(lint->diags, diag, "write %s", pattern->here);
 }

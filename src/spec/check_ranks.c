@@ -10,32 +10,28 @@
 
 #include "base/banned.h"
 
-/* More ranks than this are taken for a mistake; and at most this many are
- * reported. */
+/* More ranks than this are taken for a mistake; and at most this many are reported. */
 enum { MOST_RANKS = 1 << 20, MOST_TOLD = 8 };
 
 /* Rank sets name ranks of the world. */
-static void check_ranks_beyond(const struct jr_check *check,
-                               const struct jr_known *world,
+static void check_ranks_beyond(const struct jr_check *check, const struct jr_known *world,
                                const struct jr_node *node, const char *path)
 {
     struct jr_set set;
     const char *bad;
     uint32_t last;
     if (world->node == NULL || node == NULL ||
-        !jr_set_parse(&set, check->lint->arena, node->text, &bad) ||
-        !jr_set_max(&set, &last) || last < world->value)
+        !jr_set_parse(&set, check->lint->arena, node->text, &bad) || !jr_set_max(&set, &last) ||
+        last < world->value)
         return;
     const char *last_said = jr_lint_said(check->lint, node);
     if (node->filled == NULL)
         last_said = jr_arena_printf(check->lint->arena, "%u", last);
-    struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_RANK_BEYOND_WORLD, node, world->node,
-                       "'%s' names rank %s, but the job has %s", path,
-                       last_said, jr_check_amount(check, world, "rank"));
+    struct jr_diag *diag = jr_check_clash(check, JR_CODE_RANK_BEYOND_WORLD, node, world->node,
+                                          "'%s' names rank %s, but the job has %s", path, last_said,
+                                          jr_check_amount(check, world, "rank"));
     if (world->told)
-        jr_diag_help(check->lint->diags, diag,
-                     "ranks count from 0: the last is %" PRIu64,
+        jr_diag_help(check->lint->diags, diag, "ranks count from 0: the last is %" PRIu64,
                      world->value - 1);
 }
 
@@ -48,8 +44,7 @@ struct entries {
 };
 
 /* The entry before number `i` that has the rank. */
-static const struct jr_node *find_owner(const struct entries *entries, size_t i,
-                                        uint32_t rank)
+static const struct jr_node *find_owner(const struct entries *entries, size_t i, uint32_t rank)
 {
     struct jr_set set;
     const char *bad;
@@ -68,19 +63,16 @@ static void refuse_rank(struct entries *entries, size_t i, uint32_t rank)
     if (++entries->told > MOST_TOLD)
         return;
     if (rank >= MOST_RANKS)
-        (void)jr_check_clash(
-            entries->check, JR_CODE_RANK_BEYOND_WORLD, key, NULL,
-            "'per_rank' names rank %u, but no job can have that many ranks",
-            rank);
+        (void)jr_check_clash(entries->check, JR_CODE_RANK_BEYOND_WORLD, key, NULL,
+                             "'per_rank' names rank %u, but no job can have that many ranks", rank);
     else
         (void)jr_check_clash(entries->check, JR_CODE_RANK_ENTRY_TWICE, key,
-                             find_owner(entries, i, rank),
-                             "'per_rank' has two entries for rank %u", rank);
+                             find_owner(entries, i, rank), "'per_rank' has two entries for rank %u",
+                             rank);
 }
 
 /* Mark the ranks of an entry; complain about the first that has one. */
-static void claim_entry_ranks(struct entries *entries, size_t i,
-                              const struct jr_range *range)
+static void claim_entry_ranks(struct entries *entries, size_t i, const struct jr_range *range)
 {
     uint32_t rank = range->first;
     if (range->last >= MOST_RANKS) {
@@ -98,8 +90,7 @@ static void claim_entry_ranks(struct entries *entries, size_t i,
 }
 
 /* No rank has two entries. */
-static void check_entries(const struct jr_check *check,
-                          const struct jr_node *node)
+static void check_entries(const struct jr_check *check, const struct jr_node *node)
 {
     JR_FREE unsigned char *seen = calloc(MOST_RANKS / 8, 1);
     struct entries entries = {check, node, seen, 0};
@@ -116,31 +107,27 @@ static void check_entries(const struct jr_check *check,
         for (size_t j = 0; j < set.count; j++)
             claim_entry_ranks(&entries, i, &set.ranges[j]);
         if (set.all && node->count > 1)
-            (void)jr_check_clash(
-                check, JR_CODE_RANK_ENTRY_TWICE, key,
-                node->pairs[i == 0 ? 1 : 0].key,
-                "'per_rank' has an entry for all ranks, and further entries");
+            (void)jr_check_clash(check, JR_CODE_RANK_ENTRY_TWICE, key,
+                                 node->pairs[i == 0 ? 1 : 0].key,
+                                 "'per_rank' has an entry for all ranks, and further entries");
     }
 }
 
 void jr_check_ranks(const struct jr_check *check)
 {
-    static const char *const paths[] = {"results.required", "console.ranks",
-                                        "progress.ranks"};
+    static const char *const paths[] = {"results.required", "console.ranks", "progress.ranks"};
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     const struct jr_sizes sizes = jr_check_known(check);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        check_ranks_beyond(check, &sizes.world,
-                           jr_doc_find(check->tree, paths[i]), paths[i]);
+        check_ranks_beyond(check, &sizes.world, jr_doc_find(check->tree, paths[i]), paths[i]);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_ranks_beyond(check, &sizes.world, entries->pairs[i].key,
-                           "per_rank");
+        check_ranks_beyond(check, &sizes.world, entries->pairs[i].key, "per_rank");
     if (entries != NULL)
         check_entries(check, entries);
 }
 
-/* Which of the nodes, of the ranks, and of a node's ranks a spec names: the
- * spec alone may decide that there is none of that number. */
+/* Which of the nodes, of the ranks, and of a node's ranks a spec names: the spec alone may decide
+ * that there is none of that number. */
 
 /* node_rank and rank_start count from 0 to below the number of `what`. */
 static bool check_index_below(const struct jr_check *check, const char *path,
@@ -149,14 +136,11 @@ static bool check_index_below(const struct jr_check *check, const char *path,
     struct jr_stated index = jr_check_number(check, path);
     if (index.node == NULL || most->node == NULL || index.value < most->value)
         return true;
-    struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_INDEX_BEYOND_LAST, index.node, most->node,
-                       "%s %s is beyond the last of %s", path,
-                       jr_lint_said(check->lint, index.node),
-                       jr_check_amount(check, most, what));
+    struct jr_diag *diag = jr_check_clash(
+        check, JR_CODE_INDEX_BEYOND_LAST, index.node, most->node, "%s %s is beyond the last of %s",
+        path, jr_lint_said(check->lint, index.node), jr_check_amount(check, most, what));
     if (most->told)
-        jr_diag_help(check->lint->diags, diag,
-                     "%ss count from 0: the last is %" PRIu64, what,
+        jr_diag_help(check->lint->diags, diag, "%ss count from 0: the last is %" PRIu64, what,
                      most->value - 1);
     else
         jr_diag_help(check->lint->diags, diag, "%ss count from 0", what);
@@ -188,10 +172,8 @@ static bool is_node_begin(const struct jr_sizes *sizes, uint64_t rank)
 }
 
 /* rank_start where this node is known. */
-static void check_start(const struct jr_check *check,
-                        const struct jr_sizes *sizes,
-                        const struct jr_stated *start,
-                        const struct jr_stated *node)
+static void check_start(const struct jr_check *check, const struct jr_sizes *sizes,
+                        const struct jr_stated *start, const struct jr_stated *node)
 {
     const struct jr_node *local = sizes->local.node;
     if (node->value > 0 && local == NULL)
@@ -202,12 +184,11 @@ static void check_start(const struct jr_check *check,
     bool told = start->node->filled == NULL && node->node->filled == NULL &&
                 (node->value == 0 || sizes->local.told);
     bool stated = node->node == jr_doc_get(check->tree, "node_rank");
-    struct jr_diag *diag = jr_check_clash(
-        check, JR_CODE_RANK_START_MISPLACED, start->node, node->node,
-        "rank_start %s contradicts %s %s",
-        jr_lint_said(check->lint, start->node),
-        stated ? "node_rank" : "a job of one node, whose node_rank is",
-        stated ? jr_lint_said(check->lint, node->node) : "0");
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_RANK_START_MISPLACED, start->node, node->node,
+                       "rank_start %s contradicts %s %s", jr_lint_said(check->lint, start->node),
+                       stated ? "node_rank" : "a job of one node, whose node_rank is",
+                       stated ? jr_lint_said(check->lint, node->node) : "0");
     if (node->value > 0)
         jr_diag_relate(check->lint->diags, diag, local->span,
                        "the ranks of each node are stated here");
@@ -221,16 +202,14 @@ static void check_start(const struct jr_check *check,
 }
 
 /* rank_start where nothing else says which node this is: one begins there. */
-static void check_begin(const struct jr_check *check,
-                        const struct jr_sizes *sizes,
+static void check_begin(const struct jr_check *check, const struct jr_sizes *sizes,
                         const struct jr_stated *start)
 {
     if (sizes->local.node == NULL || is_node_begin(sizes, start->value))
         return;
     struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_RANK_START_MISPLACED, start->node,
-                       sizes->local.node, "no node begins at rank_start %s",
-                       jr_lint_said(check->lint, start->node));
+        jr_check_clash(check, JR_CODE_RANK_START_MISPLACED, start->node, sizes->local.node,
+                       "no node begins at rank_start %s", jr_lint_said(check->lint, start->node));
     if (sizes->list == NULL && sizes->local.told)
         jr_diag_help(check->lint->diags, diag,
                      "each node has %" PRIu64
@@ -243,15 +222,13 @@ static void check_begin(const struct jr_check *check,
                      "leave it out and state node_rank");
 }
 
-static void check_rank_start(const struct jr_check *check,
-                             const struct jr_sizes *sizes)
+static void check_rank_start(const struct jr_check *check, const struct jr_sizes *sizes)
 {
     struct jr_stated start = jr_check_number(check, "rank_start");
     struct jr_stated node = jr_check_number(check, "node_rank");
     if (start.node == NULL)
         return;
-    if (node.node == NULL && sizes->nodes.node != NULL &&
-        sizes->nodes.value == 1)
+    if (node.node == NULL && sizes->nodes.node != NULL && sizes->nodes.value == 1)
         node = (struct jr_stated){sizes->nodes.node, 0};
     if (node.node != NULL)
         check_start(check, sizes, &start, &node);
@@ -259,11 +236,10 @@ static void check_rank_start(const struct jr_check *check,
         check_begin(check, sizes, &start);
 }
 
-/* A rule of `redirects` or `tee` is for local ranks that a node has; and no
- * node has more ranks than the job. */
+/* A rule of `redirects` or `tee` is for local ranks that a node has; and no node has more ranks
+ * than the job. */
 static void check_local_ranks(const struct jr_check *check, const char *path,
-                              const struct jr_node *ranks,
-                              const struct jr_sizes *sizes)
+                              const struct jr_node *ranks, const struct jr_sizes *sizes)
 {
     const struct jr_known *most = jr_check_most(sizes);
     struct jr_arena *arena = check->lint->arena;
@@ -271,24 +247,22 @@ static void check_local_ranks(const struct jr_check *check, const char *path,
     struct jr_set set;
     const char *bad, *named = "more";
     uint32_t last;
-    if (!jr_set_parse(&set, arena, ranks->text, &bad) ||
-        !jr_set_max(&set, &last) || last < most->value)
+    if (!jr_set_parse(&set, arena, ranks->text, &bad) || !jr_set_max(&set, &last) ||
+        last < most->value)
         return;
     if (raw == NULL || raw->filled == NULL)
         named = jr_arena_printf(arena, "local rank %u", last);
     else /* the path of a rule would tell what was put in */
         ranks = jr_doc_get(check->tree, path);
-    struct jr_diag *diag = jr_check_clash(
-        check, JR_CODE_STREAM_RULE_BEYOND_NODES, ranks, most->node,
-        "%s names %s, but %s", path, named, jr_check_say_most(check, sizes));
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_STREAM_RULE_BEYOND_NODES, ranks, most->node,
+                       "%s names %s, but %s", path, named, jr_check_say_most(check, sizes));
     if (most->told)
-        jr_diag_help(check->lint->diags, diag,
-                     "local ranks count from 0: the last is %" PRIu64,
+        jr_diag_help(check->lint->diags, diag, "local ranks count from 0: the last is %" PRIu64,
                      most->value - 1);
 }
 
-static void check_redirect_ranks(const struct jr_check *check,
-                                 const struct jr_sizes *sizes)
+static void check_redirect_ranks(const struct jr_check *check, const struct jr_sizes *sizes)
 {
     static const char *const paths[] = {"redirects", "tee"};
     for (size_t i = 0; i < 2 && jr_check_most(sizes)->node != NULL; i++) {
@@ -331,12 +305,11 @@ static void check_hosts(const struct jr_check *check)
         const struct jr_node *node = hosts[i].node;
         if (strcasecmp(hosts[i - 1].node->text, node->text) != 0)
             continue;
-        struct jr_diag *diag = jr_check_clash(
-            check, JR_CODE_HOST_TWICE, node, hosts[i - 1].node,
-            "'hosts' lists '%s' twice", jr_lint_said(check->lint, node));
+        struct jr_diag *diag =
+            jr_check_clash(check, JR_CODE_HOST_TWICE, node, hosts[i - 1].node,
+                           "'hosts' lists '%s' twice", jr_lint_said(check->lint, node));
         jr_diag_help(check->lint->diags, diag,
-                     "each node is a machine of its own; --local starts all "
-                     "nodes on this one");
+                     "each node is a machine of its own; --local starts all nodes on this one");
     }
 }
 

@@ -1,5 +1,4 @@
-/* Rules of check.h on the ranks, nodes and local ranks that a spec names by
- * number. */
+/* Rules of check.h on the ranks, nodes and local ranks that a spec names by number. */
 #ifndef JR_CHECK_RANKS_H
 #define JR_CHECK_RANKS_H
 

@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* Suggestions are looked for among so many names, and streams of so many local
- * ranks are followed: beyond it a spec is no longer one that a person wrote. */
+/* Suggestions are looked for among so many names, and streams of so many local ranks are followed:
+ * beyond it a spec is no longer one that a person wrote. */
 enum { MOST_NAMES = 256, MOST_FOLLOWED = 64 };
 
 static bool does_entry_return(const struct jr_check *check)
@@ -26,8 +26,7 @@ static const char *result_source(const struct jr_check *check)
 {
     const char *from = jr_check_text(check, "results.from");
     const struct jr_node *stated = jr_check_raw(check, "results.from");
-    bool unknown =
-        stated != NULL && stated->filled != NULL && stated->filled->unknown;
+    bool unknown = stated != NULL && stated->filled != NULL && stated->filled->unknown;
     if (from != NULL)
         return from;
     if (unknown)
@@ -40,8 +39,7 @@ static bool is_stream(const char *from)
     return strcmp(from, "stdout") == 0 || strcmp(from, "stderr") == 0;
 }
 
-/* The named groups of results.pattern, NULL-terminated; NULL when results do
- * not come from one. */
+/* The named groups of results.pattern, NULL-terminated; NULL when results do not come from one. */
 static const char **group_names(const struct jr_check *check)
 {
     const char *pattern = jr_check_text(check, "results.pattern");
@@ -74,15 +72,13 @@ static bool is_result_name_among(const char *name, const char *const *names)
 /* An entrypoint that is not stated yet may be a function. One that is stated
  * twice is among what was typed as it was first, and in the tree as it counts.
  */
-static void check_return(const struct jr_check *check,
-                         const struct jr_node *where)
+static void check_return(const struct jr_check *check, const struct jr_node *where)
 {
     const struct jr_node *entry = jr_check_raw(check, "entrypoint");
     if (entry == NULL || jr_call_returns(entry) || does_entry_return(check))
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_PROGRAM_RETURNS_NOTHING, where, NULL,
-                       "only a Python function or a library returns a result");
+    struct jr_diag *diag = jr_check_clash(check, JR_CODE_PROGRAM_RETURNS_NOTHING, where, NULL,
+                                          "only a Python function or a library returns a result");
     jr_diag_help(check->lint->diags, diag,
                  "a program writes its result to a file (from: file), or "
                  "prints it (from: stdout, with a pattern)");
@@ -105,31 +101,26 @@ void jr_check_source(const struct jr_check *check)
     if (strcmp(from, "return") == 0)
         check_return(check, where);
     if (is_stream(from) && raw == NULL) {
-        diag = jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, where,
-                              NULL, "'results.from: %s' wants a pattern",
-                              jr_lint_said(check->lint, where));
+        diag =
+            jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, where, NULL,
+                           "'results.from: %s' wants a pattern", jr_lint_said(check->lint, where));
         jr_diag_help(diags, diag, "pattern: 'loss=(?<loss>[0-9.]+)'");
     }
     if (groups != NULL && groups[0] == NULL) {
-        diag =
-            jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, pattern, NULL,
-                           "the pattern has no named group, so a result "
-                           "would have no field");
+        diag = jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, pattern, NULL,
+                              "the pattern has no named group, so a result would have no field");
         jr_diag_help(diags, diag, "name one: (?<loss>[0-9.]+)");
     }
     if (pattern != NULL && !is_stream(from))
-        (void)jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, pattern,
-                             where,
-                             "'results.pattern' is only read with from: stdout "
-                             "or stderr");
+        (void)jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, pattern, where,
+                             "'results.pattern' is only read with from: stdout or stderr");
     if (file != NULL && strcmp(from, "file") != 0)
         (void)jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, file, where,
                              "'results.file' is only read with from: file");
 }
 
 /* A key of a field that only some types have. */
-static void check_trait(const struct jr_check *check,
-                        const struct jr_pair *field, const char *key,
+static void check_trait(const struct jr_check *check, const struct jr_pair *field, const char *key,
                         const char *types)
 {
     const struct jr_node *type = jr_doc_get(field->value, "type");
@@ -154,19 +145,16 @@ static bool fits_type(const struct jr_node *value, const char *type)
     return true;
 }
 
-static void check_bounds(const struct jr_check *check,
-                         const struct jr_node *field)
+static void check_bounds(const struct jr_check *check, const struct jr_node *field)
 {
     const struct jr_node *low = jr_doc_get(field, "min");
     const struct jr_node *high = jr_doc_get(field, "max");
     struct jr_exact_number min, max;
     if (low != NULL && high != NULL && jr_exact_number_read(&min, low->text) &&
-        jr_exact_number_read(&max, high->text) &&
-        jr_exact_number_compare(&min, &max) > 0)
+        jr_exact_number_read(&max, high->text) && jr_exact_number_compare(&min, &max) > 0)
         (void)jr_check_clash(check, JR_CODE_RESULT_FIELD_CONFLICT, high, low,
                              "no value is at least %s and at most %s",
-                             jr_lint_said(check->lint, low),
-                             jr_lint_said(check->lint, high));
+                             jr_lint_said(check->lint, low), jr_lint_said(check->lint, high));
 }
 
 void jr_check_fields(const struct jr_check *check)
@@ -187,19 +175,16 @@ void jr_check_fields(const struct jr_check *check)
         check_bounds(check, field->value);
         for (size_t j = 0; type && words && j < words->count; j++)
             if (!fits_type(words->items[j], type->text))
-                (void)jr_check_clash(
-                    check, JR_CODE_RESULT_FIELD_CONFLICT, words->items[j], type,
-                    "%s is not of type %s",
-                    jr_lint_shown(check->lint, words->items[j]),
-                    jr_lint_said(check->lint, type));
+                (void)jr_check_clash(check, JR_CODE_RESULT_FIELD_CONFLICT, words->items[j], type,
+                                     "%s is not of type %s",
+                                     jr_lint_shown(check->lint, words->items[j]),
+                                     jr_lint_said(check->lint, type));
         if (groups != NULL && strcmp(required, "true") == 0 &&
             !is_result_name_among(field->key->text, groups))
             (void)jr_check_clash(
                 check, JR_CODE_UNKNOWN_RESULT_FIELD, field->key,
-                jr_doc_find(check->tree, "results.pattern"),
-                "the pattern has no group named '%s'",
-                jr_lint_path(check->lint,
-                             &(struct jr_node_step){.key = field->key->text}));
+                jr_doc_find(check->tree, "results.pattern"), "the pattern has no group named '%s'",
+                jr_lint_path(check->lint, &(struct jr_node_step){.key = field->key->text}));
     }
 }
 
@@ -222,16 +207,14 @@ static int compare_result_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names that a result can have, sorted and NULL-terminated; NULL when any
- * name will do. */
+/* The names that a result can have, sorted and NULL-terminated; NULL when any name will do. */
 static const char **result_names(const struct jr_check *check, size_t *ret)
 {
     const struct jr_node *fields = jr_doc_find(check->tree, "results.fields");
     const char **names = group_names(check);
     *ret = 0;
     if (names == NULL && fields != NULL) {
-        names = jr_arena_array(check->lint->arena, fields->count + 1,
-                               sizeof *names);
+        names = jr_arena_array(check->lint->arena, fields->count + 1, sizeof *names);
         for (size_t i = 0; names != NULL && i < fields->count; i++)
             names[i] = fields->pairs[i].key->text;
     }
@@ -242,25 +225,22 @@ static const char **result_names(const struct jr_check *check, size_t *ret)
     return names;
 }
 
-static void check_entry(const struct jr_check *check, const struct entry *entry,
-                        const char **names, size_t count)
+static void check_entry(const struct jr_check *check, const struct entry *entry, const char **names,
+                        size_t count)
 {
     struct jr_lint *lint = check->lint;
     const char *name = entry->node->text;
     const char *source = jr_lint_source(entry->node);
-    if (names == NULL || bsearch(&name, names, count, sizeof *names,
-                                 compare_result_names) != NULL)
+    if (names == NULL || bsearch(&name, names, count, sizeof *names, compare_result_names) != NULL)
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, entry->node, NULL,
-                       "'results.%s' names an unknown field: %s", entry->list,
-                       jr_lint_quoted(lint, source, strlen(source)));
+    struct jr_diag *diag = jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, entry->node, NULL,
+                                          "'results.%s' names an unknown field: %s", entry->list,
+                                          jr_lint_quoted(lint, source, strlen(source)));
     if (count <= MOST_NAMES)
         jr_lint_suggest(lint, diag, entry->node, names);
 }
 
-static void check_field_twice(const struct jr_check *check,
-                              const struct entry *first,
+static void check_field_twice(const struct jr_check *check, const struct entry *first,
                               const struct entry *again)
 {
     const char *source = jr_lint_source(again->node);
@@ -268,12 +248,10 @@ static void check_field_twice(const struct jr_check *check,
     if (strcmp(first->node->text, again->node->text) != 0)
         return;
     if (first->list == again->list)
-        (void)jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, again->node,
-                             first->node, "'results.%s' names %s twice",
-                             again->list, name);
+        (void)jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, again->node, first->node,
+                             "'results.%s' names %s twice", again->list, name);
     else
-        (void)jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, again->node,
-                             first->node,
+        (void)jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, again->node, first->node,
                              "%s cannot be both equal and distinct", name);
 }
 
@@ -285,11 +263,10 @@ void jr_check_comparisons(const struct jr_check *check)
     struct entry *entries = NULL;
     size_t count = 0, names_count;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const struct jr_node *list =
-            results == NULL ? NULL : jr_doc_get(results, lists[i]);
+        const struct jr_node *list = results == NULL ? NULL : jr_doc_get(results, lists[i]);
         for (size_t j = 0; list != NULL && j < list->count; j++) {
-            struct entry *entry = jr_arena_push(check->lint->arena, &entries,
-                                                &count, sizeof *entry);
+            struct entry *entry =
+                jr_arena_push(check->lint->arena, &entries, &count, sizeof *entry);
             if (entry == NULL)
                 return;
             *entry = (struct entry){list->items[j], lists[i], count};
@@ -306,44 +283,37 @@ void jr_check_comparisons(const struct jr_check *check)
     }
 }
 
-bool jr_check_takes(const struct jr_check *check, const struct jr_node *rules,
-                    const char *word, uint32_t rank)
+bool jr_check_takes(const struct jr_check *check, const struct jr_node *rules, const char *word,
+                    uint32_t rank)
 {
     struct jr_set set;
     const char *bad;
     if (rules == NULL)
         return false;
     if (rules->kind == JR_NODE_SCALAR)
-        return strcmp(rules->text, word) == 0 ||
-               strcmp(rules->text, "all") == 0;
+        return strcmp(rules->text, word) == 0 || strcmp(rules->text, "all") == 0;
     for (size_t i = 0; i < rules->count; i++) {
         const struct jr_pair *rule = &rules->pairs[i];
-        if ((strcmp(rule->value->text, word) == 0 ||
-             strcmp(rule->value->text, "all") == 0) &&
-            jr_set_parse(&set, check->lint->arena, rule->key->text, &bad) &&
-            jr_set_has(&set, rank))
+        if ((strcmp(rule->value->text, word) == 0 || strcmp(rule->value->text, "all") == 0) &&
+            jr_set_parse(&set, check->lint->arena, rule->key->text, &bad) && jr_set_has(&set, rank))
             return true;
     }
     return false;
 }
 
 /* Without `tee` both streams are. */
-void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
-                   const char *stream)
+void jr_check_kept(const struct jr_check *check, const struct jr_node *at, const char *stream)
 {
     const char *word = strcmp(stream, "stderr") == 0 ? "err" : "out";
     const struct jr_node *tee = jr_doc_get(check->tree, "tee");
     const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
     struct jr_stated local = jr_check_number(check, "local_world_size");
     uint64_t ranks = local.node == NULL ? 1 : local.value;
-    for (uint32_t rank = 0; tee != NULL && rank < ranks && rank < MOST_FOLLOWED;
-         rank++) {
-        if (jr_check_takes(check, tee, word, rank) ||
-            jr_check_takes(check, redirects, word, rank))
+    for (uint32_t rank = 0; tee != NULL && rank < ranks && rank < MOST_FOLLOWED; rank++) {
+        if (jr_check_takes(check, tee, word, rank) || jr_check_takes(check, redirects, word, rank))
             continue;
         (void)jr_check_clash(check, JR_CODE_STREAM_NOT_KEPT, at, tee,
-                             "the %s of local rank %u is not kept in a file",
-                             stream, rank);
+                             "the %s of local rank %u is not kept in a file", stream, rank);
         return;
     }
 }
@@ -357,9 +327,9 @@ void jr_check_capture(const struct jr_check *check)
         jr_check_kept(check, jr_doc_find(check->tree, "results.from"), from);
 }
 
-/* Ranks that must deliver, each to a file of its own: a path that is the same
- * for all of them, or for all of a node, cannot be that. Which ranks share one
- * that differs in some way is known with the plan (plan/planner.c). */
+/* Ranks that must deliver, each to a file of its own: a path that is the same for all of them, or
+ * for all of a node, cannot be that. Which ranks share one that differs in some way is known with
+ * the plan (plan/planner.c). */
 
 /* How a path depends on the rank. */
 struct path_words {
@@ -367,15 +337,12 @@ struct path_words {
     bool node;
 };
 
-static void read_path_word(struct path_words *words, const char *name,
-                           size_t len)
+static void read_path_word(struct path_words *words, const char *name, size_t len)
 {
-    static const char *const ranks[] = {
-        "rank",      "local_rank", "model_rank", "pipeline_rank",
-        "data_rank", "rank_dir",   "device"};
+    static const char *const ranks[] = {"rank",      "local_rank", "model_rank", "pipeline_rank",
+                                        "data_rank", "rank_dir",   "device"};
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
-        words->rank |=
-            strlen(ranks[i]) == len && strncmp(ranks[i], name, len) == 0;
+        words->rank |= strlen(ranks[i]) == len && strncmp(ranks[i], name, len) == 0;
     words->node |= len == 9 && strncmp(name, "node_rank", len) == 0;
 }
 
@@ -392,8 +359,7 @@ static void read_path_words(struct path_words *words, const char *path)
 }
 
 /* Whether the spec alone says that several ranks must deliver. */
-static bool must_several_deliver(const struct jr_check *check,
-                                 const char *required)
+static bool must_several_deliver(const struct jr_check *check, const char *required)
 {
     struct jr_sizes sizes = jr_check_known(check);
     uint32_t named = 0;
@@ -413,16 +379,14 @@ static bool must_several_deliver(const struct jr_check *check,
 }
 
 /* Where all of a node share a path, one with one rank each has no such node. */
-static bool is_path_shared(const struct jr_check *check,
-                           const struct path_words *words)
+static bool is_path_shared(const struct jr_check *check, const struct path_words *words)
 {
     struct jr_sizes sizes = jr_check_known(check);
     const char *required = jr_check_text(check, "results.required");
     bool all = required == NULL || strcmp(required, "all") == 0;
     if (words->rank)
         return false;
-    return !words->node ||
-           (all && sizes.local.node != NULL && sizes.local.value > 1);
+    return !words->node || (all && sizes.local.node != NULL && sizes.local.value > 1);
 }
 
 void jr_check_shared(const struct jr_check *check)
@@ -431,8 +395,7 @@ void jr_check_shared(const struct jr_check *check)
     const char *file = jr_check_text(check, "results.file");
     struct path_words words = {false, false};
     if (file == NULL || jr_check_is_open(check, "results.required") ||
-        jr_check_is_open(check, "workdir") ||
-        (at->filled != NULL && at->filled->unknown))
+        jr_check_is_open(check, "workdir") || (at->filled != NULL && at->filled->unknown))
         return;
     read_path_words(&words, file);
     if (file[0] != '/')
@@ -440,9 +403,9 @@ void jr_check_shared(const struct jr_check *check)
     if (!is_path_shared(check, &words) ||
         !must_several_deliver(check, jr_check_text(check, "results.required")))
         return;
-    struct jr_diag *diag = jr_check_clash(
-        check, JR_CODE_RESULT_FILE_SHARED, at, NULL,
-        "'results.file' is the same for several ranks that must deliver");
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_RESULT_FILE_SHARED, at, NULL,
+                       "'results.file' is the same for several ranks that must deliver");
     jr_diag_help(check->lint->diags, diag,
                  "put %%{rank} into it; or, if one rank delivers for all, name "
                  "that rank: " JR_SETTING("results.required", "0"));

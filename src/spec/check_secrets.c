@@ -51,8 +51,7 @@ static struct word unquote_word(struct word word)
     return word;
 }
 
-/* A value that gives nothing away: a path, what comes from elsewhere, a switch
- * or a count. */
+/* A value that gives nothing away: a path, what comes from elsewhere, a switch or a count. */
 static bool is_harmless(struct word value)
 {
     static const char *const starts[] = {"$", "/", "~/", "./", "../", "%{"};
@@ -65,8 +64,8 @@ static bool is_harmless(struct word value)
     if (value.len > SHORT_LEN)
         return false;
     *(char *)mempcpy(text, value.text, value.len) = '\0';
-    return value.len == 0 || strcasecmp(text, "true") == 0 ||
-           strcasecmp(text, "false") == 0 || jr_num_double(text, &number);
+    return value.len == 0 || strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0 ||
+           jr_num_double(text, &number);
 }
 
 struct jr_strv jr_check_secret_globs(const struct jr_check *check)
@@ -98,18 +97,15 @@ static bool is_glob_match(const char *glob, const char *name)
     return jr_env_matches(&(char *){(char *)glob}, 1, name, strlen(name));
 }
 
-/* The glob that the name of a variable matches. Most match none, which one call
- * tells. */
-static const char *find_name_glob(const struct jr_check *check,
-                                  const char *name)
+/* The glob that the name of a variable matches. Most match none, which one call tells. */
+static const char *find_name_glob(const struct jr_check *check, const char *name)
 {
-    bool any = jr_env_matches(check->secrets, check->secrets_count, name,
-                              strlen(name));
+    bool any = jr_env_matches(check->secrets, check->secrets_count, name, strlen(name));
     return any ? find_glob(check, name, is_glob_match) : NULL;
 }
 
-/* For arguments the glob must match whole words, which are separated by
- * underscores in `name`: --tokenizer and --max-tokens are not tokens. */
+/* For arguments the glob must match whole words, which are separated by underscores in `name`:
+ * --tokenizer and --max-tokens are not tokens. */
 static bool is_word_match(const char *glob, const char *name)
 {
     char pattern[NAME_MAX_LEN + 8];
@@ -125,9 +121,8 @@ static bool is_word_match(const char *glob, const char *name)
 }
 
 /* Warn at `node`, whose line is not quoted: it may hold the secret. */
-static void warn_at_secret(const struct jr_check *check,
-                           const struct jr_node *node, const char *path,
-                           const char *message)
+static void warn_at_secret(const struct jr_check *check, const struct jr_node *node,
+                           const char *path, const char *message)
 {
     struct jr_lint *lint = check->lint;
     struct jr_span span = node->span;
@@ -139,11 +134,10 @@ static void warn_at_secret(const struct jr_check *check,
         source->option = span.source->option;
     }
     span.source = source;
-    struct jr_diag *diag = jr_diags_warning(lint->diags, JR_CODE_SECRET_EXPOSED,
-                                            span, path, "%s", message);
+    struct jr_diag *diag =
+        jr_diags_warning(lint->diags, JR_CODE_SECRET_EXPOSED, span, path, "%s", message);
     jr_diag_help(lint->diags, diag,
-                 "take it from the environment (??? in env), or narrow secrets "
-                 "if it is not one");
+                 "take it from the environment (??? in env), or narrow secrets if it is not one");
 }
 
 /* Whether the spec itself states the value, if only by way of another one. */
@@ -151,12 +145,11 @@ static bool is_literal_secret(const struct jr_node *value)
 {
     value = jr_lint_origin(value);
     return value->filled == NULL && strcmp(value->text, "???") != 0 &&
-           jr_scalar_type(value) != JR_SCALAR_NULL &&
-           !is_harmless(word_as_written(value));
+           jr_scalar_type(value) != JR_SCALAR_NULL && !is_harmless(word_as_written(value));
 }
 
-static void check_secret_variables(const struct jr_check *check,
-                                   const struct jr_node *env, const char *path)
+static void check_secret_variables(const struct jr_check *check, const struct jr_node *env,
+                                   const char *path)
 {
     struct jr_arena *arena = check->lint->arena;
     for (size_t i = 0; env != NULL && i < env->count; i++) {
@@ -164,20 +157,16 @@ static void check_secret_variables(const struct jr_check *check,
         const char *glob = find_name_glob(check, key->text);
         if (glob == NULL || !is_literal_secret(env->pairs[i].value))
             continue;
-        warn_at_secret(
-            check, key, jr_arena_printf(arena, "%s.%s", path, key->text),
-            jr_arena_printf(arena,
-                            "the spec contains the value of %s, which is a "
-                            "secret by %s of `secrets`",
-                            jr_lint_quoted(check->lint, key->text, key->len),
-                            glob));
+        warn_at_secret(check, key, jr_arena_printf(arena, "%s.%s", path, key->text),
+                       jr_arena_printf(arena,
+                                       "the spec contains the value of %s, which is a "
+                                       "secret by %s of `secrets`",
+                                       jr_lint_quoted(check->lint, key->text, key->len), glob));
     }
 }
 
-/* "_HF_TOKEN_" for `--hf-token` and `HF_TOKEN=...`; false where the word names
- * nothing. */
-static bool read_word_name(struct word word,
-                           char ret_name[static NAME_MAX_LEN + 3],
+/* "_HF_TOKEN_" for `--hf-token` and `HF_TOKEN=...`; false where the word names nothing. */
+static bool read_word_name(struct word word, char ret_name[static NAME_MAX_LEN + 3],
                            size_t *ret_len)
 {
     size_t dashes = 0, len = 0;
@@ -204,21 +193,20 @@ struct place {
 };
 
 /* Warn of an argument that gives the value of `name` away. */
-static void warn_argument(const struct jr_check *check, struct place place,
-                          struct word name, const char *glob)
+static void warn_argument(const struct jr_check *check, struct place place, struct word name,
+                          const char *glob)
 {
     struct jr_lint *lint = check->lint;
-    warn_at_secret(
-        check, place.node, place.path,
-        jr_arena_printf(lint->arena,
-                        "every user of the machine can read the value of %s, "
-                        "which is a secret by %s of `secrets`",
-                        jr_lint_quoted(lint, name.text, name.len), glob));
+    warn_at_secret(check, place.node, place.path,
+                   jr_arena_printf(lint->arena,
+                                   "every user of the machine can read the value of %s, "
+                                   "which is a secret by %s of `secrets`",
+                                   jr_lint_quoted(lint, name.text, name.len), glob));
 }
 
 /* Check a word and the one after it. */
-static void check_secret_word(const struct jr_check *check, struct place place,
-                              struct word word, struct word next)
+static void check_secret_word(const struct jr_check *check, struct place place, struct word word,
+                              struct word next)
 {
     char name[NAME_MAX_LEN + 3];
     size_t len;
@@ -241,8 +229,7 @@ static void check_references(const struct jr_check *check, struct place place)
     for (; (at = strstr(at, REFERENCE)) != NULL; at += strlen(REFERENCE)) {
         struct word name = {at + strlen(REFERENCE), 0};
         name.len = strcspn(name.text, ":}");
-        const char *copy =
-            jr_arena_strndup(check->lint->arena, name.text, name.len);
+        const char *copy = jr_arena_strndup(check->lint->arena, name.text, name.len);
         const char *glob = copy == NULL ? NULL : find_name_glob(check, copy);
         bool escaped = at > text && at[-1] == '$';
         if (glob != NULL && !escaped)
@@ -250,39 +237,34 @@ static void check_references(const struct jr_check *check, struct place place)
     }
 }
 
-/* A named argument, or a key within one, is treated like an option of that
- * name. */
-static void check_key(const struct jr_check *check, const struct jr_pair *pair,
-                      const char *path)
+/* A named argument, or a key within one, is treated like an option of that name. */
+static void check_key(const struct jr_check *check, const struct jr_pair *pair, const char *path)
 {
     char name[NAME_MAX_LEN + 3];
     size_t len;
-    const char *option =
-        jr_arena_printf(check->lint->arena, "--%s", pair->key->text);
+    const char *option = jr_arena_printf(check->lint->arena, "--%s", pair->key->text);
     if (option == NULL || pair->value->kind != JR_NODE_SCALAR ||
         jr_scalar_type(pair->value) == JR_SCALAR_NULL ||
         !read_word_name((struct word){option, strlen(option)}, name, &len))
         return;
     const char *glob = find_glob(check, name, is_word_match);
     if (glob != NULL && !is_harmless(word_as_written(pair->value)))
-        warn_argument(check, (struct place){pair->value, path},
-                      (struct word){option + 2, len - 2}, glob);
+        warn_argument(check, (struct place){pair->value, path}, (struct word){option + 2, len - 2},
+                      glob);
 }
 
 /* What a function is called with, whatever its type; NULL: nothing. */
-static void check_secret_values(const struct jr_check *check,
-                                const struct jr_node *node, const char *path)
+static void check_secret_values(const struct jr_check *check, const struct jr_node *node,
+                                const char *path)
 {
     const struct place place = {node, path};
     if (node != NULL && node->kind == JR_NODE_SCALAR)
         check_references(check, place);
-    for (size_t i = 0;
-         node != NULL && node->kind != JR_NODE_SCALAR && i < node->count; i++) {
+    for (size_t i = 0; node != NULL && node->kind != JR_NODE_SCALAR && i < node->count; i++) {
         bool list = node->kind == JR_NODE_SEQUENCE;
         if (!list)
             check_key(check, &node->pairs[i], path);
-        check_secret_values(check, list ? node->items[i] : node->pairs[i].value,
-                            path);
+        check_secret_values(check, list ? node->items[i] : node->pairs[i].value, path);
     }
 }
 
@@ -293,8 +275,7 @@ static struct word shell_word_at(const char *text)
 }
 
 /* Each word of a text that a shell, or a program, will take apart. */
-static void check_secret_words(const struct jr_check *check, struct place place,
-                               const char *text)
+static void check_secret_words(const struct jr_check *check, struct place place, const char *text)
 {
     struct word word = shell_word_at(text);
     while (word.len > 0) {
@@ -304,8 +285,8 @@ static void check_secret_words(const struct jr_check *check, struct place place,
     }
 }
 
-static void check_arguments(const struct jr_check *check,
-                            const struct jr_node *args, const char *path)
+static void check_arguments(const struct jr_check *check, const struct jr_node *args,
+                            const char *path)
 {
     for (size_t i = 0; args != NULL && i < args->count; i++) {
         const struct place place = {args->items[i], path};
@@ -325,8 +306,7 @@ static void check_arguments(const struct jr_check *check,
     }
 }
 
-static void check_shell(const struct jr_check *check,
-                        const struct jr_node *shell, const char *path)
+static void check_shell(const struct jr_check *check, const struct jr_node *shell, const char *path)
 {
     if (shell != NULL)
         check_secret_words(check, (struct place){shell, path}, shell->text);
@@ -337,14 +317,10 @@ static void check_secrets(const struct jr_check *check)
     const struct jr_node *tree = check->tree;
     const struct jr_node *entries = jr_doc_get(tree, "per_rank");
     check_secret_variables(check, jr_doc_get(tree, "env"), "env");
-    check_arguments(check, jr_doc_find(tree, "entrypoint.command"),
-                    "entrypoint.command");
-    check_arguments(check, jr_doc_find(tree, "entrypoint.args"),
-                    "entrypoint.args");
-    check_secret_values(check, jr_doc_find(tree, "entrypoint.kwargs"),
-                        "entrypoint.kwargs");
-    check_shell(check, jr_doc_find(tree, "entrypoint.shell"),
-                "entrypoint.shell");
+    check_arguments(check, jr_doc_find(tree, "entrypoint.command"), "entrypoint.command");
+    check_arguments(check, jr_doc_find(tree, "entrypoint.args"), "entrypoint.args");
+    check_secret_values(check, jr_doc_find(tree, "entrypoint.kwargs"), "entrypoint.kwargs");
+    check_shell(check, jr_doc_find(tree, "entrypoint.shell"), "entrypoint.shell");
     check_shell(check, jr_doc_get(tree, "setup"), "setup");
     check_arguments(check, jr_doc_get(tree, "on_end"), "on_end");
     for (size_t i = 0; entries != NULL && i < entries->count; i++) {

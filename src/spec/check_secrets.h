@@ -1,6 +1,6 @@
-/* Secrets that a spec gives away: as the literal value of a variable, or in an
- * argument, which every user of a machine can read. By their names, so it is a
- * matter of likelihood, and of warnings. What is found is never quoted. */
+/* Secrets that a spec gives away: as the literal value of a variable, or in an argument, which
+ * every user of a machine can read. By their names, so it is a matter of likelihood, and of
+ * warnings. What is found is never quoted. */
 #ifndef JR_CHECK_SECRETS_H
 #define JR_CHECK_SECRETS_H
 

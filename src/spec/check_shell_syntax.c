@@ -13,8 +13,7 @@
 
 #include "base/banned.h"
 
-static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz_"
-                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 /* A value that is looked at. */
 struct shell_place {
@@ -39,22 +38,19 @@ static bool is_meant(const struct jr_node *node)
 }
 
 /* Warn of bytes [from, to) of the text of a place. */
-static struct jr_diag *warn_of_syntax(const struct shell_place *place,
-                                      size_t from, size_t to,
+static struct jr_diag *warn_of_syntax(const struct shell_place *place, size_t from, size_t to,
                                       const char *reason)
 {
     struct jr_lint *lint = place->check->lint;
     const struct jr_node *origin = jr_lint_origin(place->node);
     const char *text = jr_lint_source(origin);
-    const char *path =
-        place->key != NULL
-            ? jr_arena_printf(lint->arena, "%s%s%s", place->in,
-                              place->in[0] == '\0' ? "" : ".", place->key)
-            : jr_arena_printf(lint->arena, "%s[%zu]", place->in, place->index);
-    return jr_diags_warning(
-        lint->diags, JR_CODE_SHELL_SYNTAX, jr_lint_part(lint, origin, from, to),
-        path, "%s %s%s", jr_lint_quoted(lint, text + from, to - from), reason,
-        lint->strict ? "; if it is meant, write !!str before it" : "");
+    const char *path = place->key != NULL
+                           ? jr_arena_printf(lint->arena, "%s%s%s", place->in,
+                                             place->in[0] == '\0' ? "" : ".", place->key)
+                           : jr_arena_printf(lint->arena, "%s[%zu]", place->in, place->index);
+    return jr_diags_warning(lint->diags, JR_CODE_SHELL_SYNTAX, jr_lint_part(lint, origin, from, to),
+                            path, "%s %s%s", jr_lint_quoted(lint, text + from, to - from), reason,
+                            lint->strict ? "; if it is meant, write !!str before it" : "");
 }
 
 /* Whether a name or a path may begin here: what stands before it ends one. */
@@ -70,23 +66,20 @@ static const char *template_of(const char *name)
     static const char *const rows[][2] = {JR_CONTRACT_VARIABLES(ROW)};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i][0], name) == 0)
-            return strstr(name, "_FILE") != NULL ||
-                           strstr(name, "_PARALLEL_") != NULL ||
+            return strstr(name, "_FILE") != NULL || strstr(name, "_PARALLEL_") != NULL ||
                            strcmp(name, "INIT_METHOD") == 0
                        ? NULL
                        : rows[i][1];
     return NULL;
 }
 
-/* Whether a value in a file is $NAME or ${NAME} without quotes: what is written
- * for it wants some, since no bare value begins with '%', nor holds '${' within
- * brackets. */
+/* Whether a value in a file is $NAME or ${NAME} without quotes: what is written for it wants some,
+ * since no bare value begins with '%', nor holds '${' within brackets. */
 static bool needs_quotes(const struct shell_place *place, const char *name)
 {
     const struct jr_span *span = &jr_lint_origin(place->node)->span;
     size_t from, to;
-    if (span->source == NULL || span->source->option ||
-        !jr_fix_find(span, &from, &to))
+    if (span->source == NULL || span->source->option || !jr_fix_find(span, &from, &to))
         return false;
     const char *text = span->source->text + from;
     size_t braces = strncmp(text, "${", 2) == 0 ? 2 : 0;
@@ -94,20 +87,18 @@ static bool needs_quotes(const struct shell_place *place, const char *name)
 }
 
 /* Say how the value of a variable is had. */
-static void help_with_variable(const struct shell_place *place,
-                               struct jr_diag *diag, const char *name)
+static void help_with_variable(const struct shell_place *place, struct jr_diag *diag,
+                               const char *name)
 {
     struct jr_diags *diags = place->check->lint->diags;
     const struct jr_node *env = jr_doc_get(place->check->tree, "env");
     const struct jr_node *own = env == NULL ? NULL : jr_doc_get(env, name);
     const char *template = template_of(name);
-    bool known = own != NULL && own != place->node &&
-                 strcmp(own->text, "???") != 0 &&
+    bool known = own != NULL && own != place->node && strcmp(own->text, "???") != 0 &&
                  jr_scalar_type(own) != JR_SCALAR_NULL;
-    const char *shell = place->shell == NULL
-                            ? ""
-                            : jr_arena_printf(place->check->lint->arena,
-                                              ", or use %s", place->shell);
+    const char *shell = place->shell == NULL ? ""
+                                             : jr_arena_printf(place->check->lint->arena,
+                                                               ", or use %s", place->shell);
     if (shell == NULL)
         return;
     const char *quote = needs_quotes(place, name) ? "\"" : "";
@@ -115,16 +106,13 @@ static void help_with_variable(const struct shell_place *place,
     if (later || (template != NULL && !place->templates))
         jr_diag_help(diags, diag, "use %s", place->shell);
     else if (template != NULL)
-        jr_diag_help(diags, diag, "write %s%s%s%s", quote, template, quote,
-                     shell);
+        jr_diag_help(diags, diag, "write %s%s%s%s", quote, template, quote, shell);
     else if (known)
-        jr_diag_help(diags, diag,
-                     "write %s${env.%s}%s for the value of `env`%s", quote,
-                     name, quote, shell);
+        jr_diag_help(diags, diag, "write %s${env.%s}%s for the value of `env`%s", quote, name,
+                     quote, shell);
     else
-        jr_diag_help(diags, diag,
-                     "write %s${env:%s}%s for jobrun's own variable%s", quote,
-                     name, quote, shell);
+        jr_diag_help(diags, diag, "write %s${env:%s}%s for jobrun's own variable%s", quote, name,
+                     quote, shell);
 }
 
 /* `hostname`, as a shell runs it. */
@@ -135,9 +123,8 @@ static bool check_backticks(const struct shell_place *place, const char *text)
     if (close == NULL || close == open + 1 || place->shell == NULL ||
         !begins_word(text, (size_t)(open - text)))
         return false;
-    struct jr_diag *diag =
-        warn_of_syntax(place, (size_t)(open - text), (size_t)(close + 1 - text),
-                       "is not replaced: no shell reads it");
+    struct jr_diag *diag = warn_of_syntax(place, (size_t)(open - text), (size_t)(close + 1 - text),
+                                          "is not replaced: no shell reads it");
     jr_diag_help(place->check->lint->diags, diag, "use %s", place->shell);
     return true;
 }
@@ -145,8 +132,7 @@ static bool check_backticks(const struct shell_place *place, const char *text)
 /* What the loader of programs, not a shell, replaces. */
 static bool is_loader_name(const char *name)
 {
-    return strcmp(name, "ORIGIN") == 0 || strcmp(name, "LIB") == 0 ||
-           strcmp(name, "PLATFORM") == 0;
+    return strcmp(name, "ORIGIN") == 0 || strcmp(name, "LIB") == 0 || strcmp(name, "PLATFORM") == 0;
 }
 
 /* $NAME or $(command). */
@@ -157,18 +143,17 @@ static bool check_dollar(const struct shell_place *place, const char *text)
         size_t from = (size_t)(at - text), len = strspn(at + 1, name_bytes);
         const char *close = at[1] == '(' ? strchr(at, ')') : NULL;
         const char *name = jr_arena_strndup(arena, at + 1, len);
-        bool named = len > 0 && !isdigit((unsigned char)at[1]) &&
-                     name != NULL && !is_loader_name(name);
+        bool named =
+            len > 0 && !isdigit((unsigned char)at[1]) && name != NULL && !is_loader_name(name);
         if (!begins_word(text, from) || (!named && close == NULL))
             continue;
         size_t to = named ? from + 1 + len : (size_t)(close - text) + 1;
-        struct jr_diag *diag = warn_of_syntax(
-            place, from, to, "is not replaced: no shell reads it");
+        struct jr_diag *diag =
+            warn_of_syntax(place, from, to, "is not replaced: no shell reads it");
         if (named)
             help_with_variable(place, diag, name);
         else if (place->shell != NULL)
-            jr_diag_help(place->check->lint->diags, diag, "use %s",
-                         place->shell);
+            jr_diag_help(place->check->lint->diags, diag, "use %s", place->shell);
         return true;
     }
     return false;
@@ -183,11 +168,9 @@ static bool check_tilde(const struct shell_place *place, const char *text)
         if ((at[1] != '/' && !whole) || !begins_word(text, from) ||
             (from > 0 && text[from - 1] == '/'))
             continue;
-        struct jr_diag *diag =
-            warn_of_syntax(place, from, from + 1 + strcspn(at + 1, " :,"),
-                           "is not your home folder: no shell reads it");
-        jr_diag_help(place->check->lint->diags, diag, "write ${env:HOME}%s",
-                     whole ? "" : "/...");
+        struct jr_diag *diag = warn_of_syntax(place, from, from + 1 + strcspn(at + 1, " :,"),
+                                              "is not your home folder: no shell reads it");
+        jr_diag_help(place->check->lint->diags, diag, "write ${env:HOME}%s", whole ? "" : "/...");
         return true;
     }
     return false;
@@ -196,9 +179,8 @@ static bool check_tilde(const struct shell_place *place, const char *text)
 /* Words that stand by themselves between commands, or redirect one. */
 static bool check_operator(const struct shell_place *place, const char *text)
 {
-    static const char *const words[] = {"&&", "||", "|",    ";",    "&",
-                                        ">",  ">>", "<",    "2>",   "2>>",
-                                        "&>", ">&", "2>&1", "1>&2", ">&2"};
+    static const char *const words[] = {"&&", "||",  "|",  ";",  "&",    ">",    ">>", "<",
+                                        "2>", "2>>", "&>", ">&", "2>&1", "1>&2", ">&2"};
     size_t i = 0, count = sizeof words / sizeof *words;
     while (i < count && strcmp(words[i], text) != 0)
         i++;
@@ -209,20 +191,18 @@ static bool check_operator(const struct shell_place *place, const char *text)
     if (i == count && !redirects)
         return false;
     struct jr_diag *diag =
-        warn_of_syntax(place, 0, strlen(text),
-                       "is an argument of the program: no shell reads it");
+        warn_of_syntax(place, 0, strlen(text), "is an argument of the program: no shell reads it");
     bool kept = redirects || strchr(text, '>') != NULL;
-    jr_diag_help(
-        place->check->lint->diags, diag, "use %s%s", place->shell,
-        kept && place->templates ? "; `redirects` keeps output in files" : "");
+    jr_diag_help(place->check->lint->diags, diag, "use %s%s", place->shell,
+                 kept && place->templates ? "; `redirects` keeps output in files" : "");
     return true;
 }
 
 /* *.csv, data/part-*.csv and data/ *: but no regular expression. */
 static bool check_glob(const struct shell_place *place, const char *text)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_./*%{}-";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_./*%{}-";
     const char *slash = strrchr(text, '/');
     const char *name = slash == NULL ? text : slash + 1;
     const char *star = strchr(name, '*');
@@ -230,55 +210,50 @@ static bool check_glob(const struct shell_place *place, const char *text)
         strstr(text, ".*") != NULL)
         return false;
     bool whole = slash != NULL && strcmp(name, "*") == 0;
-    bool suffix = star[1] == '.' && isalnum((unsigned char)star[2]) &&
-                  strchr(star + 1, '*') == NULL;
+    bool suffix =
+        star[1] == '.' && isalnum((unsigned char)star[2]) && strchr(star + 1, '*') == NULL;
     if (!whole && !suffix)
         return false;
-    struct jr_diag *diag = warn_of_syntax(
-        place, 0, strlen(text), "does not stand for files: no shell reads it");
-    jr_diag_help(place->check->lint->diags, diag,
-                 "use %s, or let the program look for them", place->shell);
+    struct jr_diag *diag =
+        warn_of_syntax(place, 0, strlen(text), "does not stand for files: no shell reads it");
+    jr_diag_help(place->check->lint->diags, diag, "use %s, or let the program look for them",
+                 place->shell);
     return true;
 }
 
 /* Whether a word lists `text`, or with `within` has one of the words in it. */
 static bool is_listed(const char *const *words, const char *text, bool within)
 {
-    while (*words != NULL &&
-           (within ? strstr(text, *words) == NULL : strcmp(*words, text) != 0))
+    while (*words != NULL && (within ? strstr(text, *words) == NULL : strcmp(*words, text) != 0))
         words++;
     return *words != NULL;
 }
 
-/* Whether a program has a language of its own in its arguments, where dollars
- * and stars are common. */
+/* Whether a program has a language of its own in its arguments, where dollars and stars are
+ * common. */
 static bool reads_itself(const char *program)
 {
-    static const char *const programs[] = {
-        "awk",   "gawk",  "mawk",  "perl",     "sed", "grep",
-        "egrep", "fgrep", "find",  "jq",       "ssh", "make",
-        "ruby",  "node",  "xargs", "envsubst", NULL};
+    static const char *const programs[] = {"awk",   "gawk",  "mawk",  "perl",     "sed", "grep",
+                                           "egrep", "fgrep", "find",  "jq",       "ssh", "make",
+                                           "ruby",  "node",  "xargs", "envsubst", NULL};
     const char *slash = strrchr(program, '/');
     return is_listed(programs, slash == NULL ? program : slash + 1, false);
 }
 
-/* Whether the word after this one is text for the program: a script, as that
- * of sh -c and python -c, or a pattern. */
+/* Whether the word after this one is text for the program: a script, as that of sh -c and python
+ * -c, or a pattern. */
 static bool announces_text(const char *word)
 {
-    static const char *const whole[] = {"-c",  "-lc",    "-ec",   "-e",
-                                        "-xc", "--eval", "-euxc", NULL};
+    static const char *const whole[] = {"-c", "-lc", "-ec", "-e", "-xc", "--eval", "-euxc", NULL};
     static const char *const parts[] = {"glob",    "pattern", "regex",  "match",
                                         "include", "exclude", "ignore", NULL};
-    return is_listed(whole, word, false) ||
-           (word[0] == '-' && is_listed(parts, word, true));
+    return is_listed(whole, word, false) || (word[0] == '-' && is_listed(parts, word, true));
 }
 
 static bool is_command_line(const struct jr_node *node)
 {
     const struct jr_source *source = node->span.source;
-    return source != NULL && source->option &&
-           strcmp(source->name, "command") == 0;
+    return source != NULL && source->option && strcmp(source->name, "command") == 0;
 }
 
 static void check_word_list(const struct jr_check *check, const char *path,
@@ -289,8 +264,7 @@ static void check_word_list(const struct jr_check *check, const char *path,
     for (size_t i = 0; words != NULL && i < words->count; i++) {
         const struct jr_node *node = words->items[i];
         /* what a command line has was before the caller's shell already */
-        if (node->kind != JR_NODE_SCALAR || is_command_line(node) ||
-            is_meant(node)) {
+        if (node->kind != JR_NODE_SCALAR || is_command_line(node) || is_meant(node)) {
             text = false;
             continue;
         }
@@ -298,8 +272,7 @@ static void check_word_list(const struct jr_check *check, const char *path,
                                           .node = node,
                                           .in = path,
                                           .index = i,
-                                          .shell = own ? "[sh, -c, TEXT]"
-                                                       : "`shell:`",
+                                          .shell = own ? "[sh, -c, TEXT]" : "`shell:`",
                                           .templates = !own};
         const char *word = written_text(node);
         if (!text && strpbrk(word, " \n\\") == NULL)
@@ -312,26 +285,22 @@ static void check_word_list(const struct jr_check *check, const char *path,
 
 static void check_command_words(const struct jr_check *check)
 {
-    const struct jr_node *command =
-        jr_doc_find(check->tree, "entrypoint.command");
+    const struct jr_node *command = jr_doc_find(check->tree, "entrypoint.command");
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     const struct jr_node *on_end = jr_doc_get(check->tree, "on_end");
-    if (on_end != NULL && on_end->count > 0 &&
-        !reads_itself(on_end->items[0]->text))
+    if (on_end != NULL && on_end->count > 0 && !reads_itself(on_end->items[0]->text))
         check_word_list(check, "on_end", on_end);
     if (jr_doc_find(check->tree, "entrypoint.python.function") != NULL)
         return;
-    if (command != NULL && command->count > 0 &&
-        reads_itself(command->items[0]->text))
+    if (command != NULL && command->count > 0 && reads_itself(command->items[0]->text))
         return;
     check_word_list(check, "entrypoint.command", command);
-    check_word_list(check, "entrypoint.args",
-                    jr_doc_find(check->tree, "entrypoint.args"));
+    check_word_list(check, "entrypoint.args", jr_doc_find(check->tree, "entrypoint.args"));
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_word_list(check,
-                        jr_arena_printf(check->lint->arena, "per_rank.%s.args",
-                                        entries->pairs[i].key->text),
-                        jr_doc_get(entries->pairs[i].value, "args"));
+        check_word_list(
+            check,
+            jr_arena_printf(check->lint->arena, "per_rank.%s.args", entries->pairs[i].key->text),
+            jr_doc_get(entries->pairs[i].value, "args"));
 }
 
 static void check_env_values(const struct jr_check *check, const char *path,
@@ -345,8 +314,7 @@ static void check_env_values(const struct jr_check *check, const char *path,
                                           .key = pair->key->text,
                                           .templates = true};
         if (pair->value->kind != JR_NODE_SCALAR || is_meant(pair->value) ||
-            jr_env_matches(check->secrets, check->secrets_count,
-                           pair->key->text, pair->key->len))
+            jr_env_matches(check->secrets, check->secrets_count, pair->key->text, pair->key->len))
             continue;
         const char *text = written_text(pair->value);
         (void)(check_dollar(&place, text) || check_tilde(&place, text));
@@ -363,15 +331,12 @@ static void check_path_value(const struct jr_check *check, const char *path)
     (void)check_dollar(&place, written_text(node)); /* ~ is an error there */
 }
 
-/* ${env:HOME} in the text of a shell, which reads it as something else, if at
- * all. */
+/* ${env:HOME} in the text of a shell, which reads it as something else, if at all. */
 static void check_shell_references(const struct jr_check *check)
 {
     const struct jr_node *node = jr_check_raw(check, "entrypoint.shell");
     const char *at =
-        node == NULL || node->kind != JR_NODE_SCALAR || is_meant(node)
-            ? NULL
-            : node->text;
+        node == NULL || node->kind != JR_NODE_SCALAR || is_meant(node) ? NULL : node->text;
     for (; at != NULL && (at = strstr(at, "${env:")) != NULL; at++) {
         const char *name = at + strlen("${env:"), *close = strchr(at, '}');
         if (close == NULL || !isalpha((unsigned char)*name))
@@ -379,9 +344,8 @@ static void check_shell_references(const struct jr_check *check)
         size_t from = (size_t)(at - node->text);
         size_t to = (size_t)(close - node->text) + 1;
         struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, JR_CODE_SHELL_SYNTAX,
-            jr_lint_part(check->lint, node, from, to), "entrypoint.shell",
-            "%s is left to the shell, which cannot read it",
+            check->lint->diags, JR_CODE_SHELL_SYNTAX, jr_lint_part(check->lint, node, from, to),
+            "entrypoint.shell", "%s is left to the shell, which cannot read it",
             jr_lint_quoted(check->lint, at, to - from));
         jr_diag_help(check->lint->diags, diag, "a shell writes $%.*s",
                      (int)strspn(name, name_bytes), name);
@@ -396,10 +360,10 @@ static void check_shell_syntax(const struct jr_check *check)
     check_shell_references(check);
     check_env_values(check, "env", jr_doc_get(check->tree, "env"));
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_env_values(check,
-                         jr_arena_printf(check->lint->arena, "per_rank.%s.env",
-                                         entries->pairs[i].key->text),
-                         jr_doc_get(entries->pairs[i].value, "env"));
+        check_env_values(
+            check,
+            jr_arena_printf(check->lint->arena, "per_rank.%s.env", entries->pairs[i].key->text),
+            jr_doc_get(entries->pairs[i].value, "env"));
     check_path_value(check, "workdir");
     check_path_value(check, "log_dir");
     check_path_value(check, "entrypoint.python.script");
@@ -425,14 +389,11 @@ static bool is_set_outside(const struct jr_node *node)
     return source != NULL && strcmp(source->name, "--set") == 0;
 }
 
-/* Whether this spec, or --set, states a value: its parents may state more than
- * it reads. */
-static bool is_stated_here(const struct jr_check *check,
-                           const struct jr_node *node)
+/* Whether this spec, or --set, states a value: its parents may state more than it reads. */
+static bool is_stated_here(const struct jr_check *check, const struct jr_node *node)
 {
     const struct jr_source *source = node->span.source;
-    return is_set_outside(node) ||
-           (source != NULL && source == check->root->span.source);
+    return is_set_outside(node) || (source != NULL && source == check->root->span.source);
 }
 
 /* The entry that is read and has nearly this name, or NULL. */
@@ -449,8 +410,7 @@ static const char *near_read_entry(const struct jr_node *vars, const char *name)
     return jr_did_you_mean(name, names);
 }
 
-static void warn_of_unread_entry(const struct jr_check *check,
-                                 const struct jr_node *vars,
+static void warn_of_unread_entry(const struct jr_check *check, const struct jr_node *vars,
                                  const struct jr_pair *pair, struct jr_span at)
 {
     const struct jr_node_step up = {.key = "vars"};
@@ -458,21 +418,18 @@ static void warn_of_unread_entry(const struct jr_check *check,
     const char *path = jr_lint_path(check->lint, &step);
     const char *near = near_read_entry(vars, pair->key->text);
     struct jr_diags *diags = check->lint->diags;
-    struct jr_diag *diag =
-        jr_diags_warning(diags, JR_CODE_VARIABLE_UNREAD, at, path,
-                         "nothing in the spec reads '%s'", path);
+    struct jr_diag *diag = jr_diags_warning(diags, JR_CODE_VARIABLE_UNREAD, at, path,
+                                            "nothing in the spec reads '%s'", path);
     if (near != NULL)
         jr_diag_help(diags, diag, "did you mean 'vars.%s'?", near);
     else
-        jr_diag_help(diags, diag, "refer to it as ${%s}, or leave it out",
-                     path);
+        jr_diag_help(diags, diag, "refer to it as ${%s}, or leave it out", path);
 }
 
 void jr_check_vars(const struct jr_check *check)
 {
     const struct jr_node *vars = jr_check_raw(check, "vars");
-    if (vars == NULL || vars->kind != JR_NODE_MAPPING || check->lint->base ||
-        check->lint->garbled)
+    if (vars == NULL || vars->kind != JR_NODE_MAPPING || check->lint->base || check->lint->garbled)
         return;
     for (size_t i = 0; i < vars->count; i++) {
         const struct jr_pair *pair = &vars->pairs[i];

@@ -3,8 +3,8 @@
  *
  *   world_size = nodes x local_world_size = data x model x pipeline
  *
- * Each side may be stated, in part or whole; what can be known of one is held
- * against the others. What cannot be known yet is the resolver's.
+ * Each side may be stated, in part or whole; what can be known of one is held against the others.
+ * What cannot be known yet is the resolver's.
  */
 #ifndef JR_CHECK_SIZES_H
 #define JR_CHECK_SIZES_H

@@ -1,8 +1,8 @@
 /*
- * The struct is bound from a third form of the tree, which has nothing to judge
- * in it: every default filled in, mappings of the user's names as lists,
- * durations as milliseconds. It is made by cyaml_tree.c, written to memory, and
- * read by libcyaml with the tables below, which come from the rows of fields.h.
+ * The struct is bound from a third form of the tree, which has nothing to judge in it: every
+ * default filled in, mappings of the user's names as lists, durations as milliseconds. It is made
+ * by cyaml_tree.c, written to memory, and read by libcyaml with the tables below, which come from
+ * the rows of fields.h.
  */
 #include "spec/cyaml_bind.h"
 
@@ -24,32 +24,25 @@
 #define AT(m)     .data_offset = offsetof(OF, m)
 #define MEMBER(m) (((OF *)NULL)->m)
 #define SKIP      .value = {.type = CYAML_IGNORE, .flags = OPT}
-#define STR(m)                                                                 \
-    AT(m), .value = {CYAML_VALUE_STRING(PTR, char, 0, CYAML_UNLIMITED)}
-#define U32P(m) AT(m), .value = {CYAML_VALUE_UINT(PTR, uint32_t)}
-#define U32(m)  AT(m), .value = {CYAML_VALUE_UINT(OPT, uint32_t)}
-#define U64(m)  AT(m), .value = {CYAML_VALUE_UINT(OPT, uint64_t)}
-#define FLAG(m) AT(m), .value = {CYAML_VALUE_BOOL(OPT, bool)}
-#define WORDS(m, table)                                                        \
-    AT(m), .value = {CYAML_VALUE_ENUM(OPT | CYAML_FLAG_STRICT, MEMBER(m),      \
-                                      table, CYAML_ARRAY_LEN(table))}
-#define MAP(m, group)                                                          \
-    AT(m), .value = {CYAML_VALUE_MAPPING(OPT, MEMBER(m), fields_##group)}
-#define POINTER(m, group)                                                      \
-    AT(m), .value = {CYAML_VALUE_MAPPING(PTR, *MEMBER(m), fields_##group)}
-#define ENTRY(m)                                                               \
-    AT(m), .value = {CYAML_VALUE_MAPPING(OPT, MEMBER(m), fields_entry)}
-#define SEQ(m, entry)                                                          \
-    AT(m), .count_offset = offsetof(OF, m##_count),                            \
-           .count_size = sizeof MEMBER(m##_count),                             \
-           .value = {CYAML_VALUE_SEQUENCE(PTR, *MEMBER(m), &entry, 0,          \
-                                          CYAML_UNLIMITED)}
+#define STR(m)    AT(m), .value = {CYAML_VALUE_STRING(PTR, char, 0, CYAML_UNLIMITED)}
+#define U32P(m)   AT(m), .value = {CYAML_VALUE_UINT(PTR, uint32_t)}
+#define U32(m)    AT(m), .value = {CYAML_VALUE_UINT(OPT, uint32_t)}
+#define U64(m)    AT(m), .value = {CYAML_VALUE_UINT(OPT, uint64_t)}
+#define FLAG(m)   AT(m), .value = {CYAML_VALUE_BOOL(OPT, bool)}
+#define WORDS(m, table)                                                                            \
+    AT(m), .value = {CYAML_VALUE_ENUM(OPT | CYAML_FLAG_STRICT, MEMBER(m), table,                   \
+                                      CYAML_ARRAY_LEN(table))}
+#define MAP(m, group)     AT(m), .value = {CYAML_VALUE_MAPPING(OPT, MEMBER(m), fields_##group)}
+#define POINTER(m, group) AT(m), .value = {CYAML_VALUE_MAPPING(PTR, *MEMBER(m), fields_##group)}
+#define ENTRY(m)          AT(m), .value = {CYAML_VALUE_MAPPING(OPT, MEMBER(m), fields_entry)}
+#define SEQ(m, entry)                                                                              \
+    AT(m), .count_offset = offsetof(OF, m##_count), .count_size = sizeof MEMBER(m##_count),        \
+           .value = {CYAML_VALUE_SEQUENCE(PTR, *MEMBER(m), &entry, 0, CYAML_UNLIMITED)}
 #define STRS(m)  SEQ(m, bind_string)
 #define U32S(m)  SEQ(m, bind_u32)
 #define RULES(m) SEQ(m, bind_rule)
 
-#define BIND_X(key_, type, need, bind, fallback, unit, part, missing, help)    \
-    {.key = key_, bind},
+#define BIND_X(key_, type, need, bind, fallback, unit, part, missing, help) {.key = key_, bind},
 
 #define V_START(name, word, help)    {word, JR_START_##name},
 #define V_VISIBLE(name, word, help)  {word, JR_VISIBLE_##name},
@@ -93,8 +86,7 @@ static const cyaml_strval_t inits[] = {JR_PYTHON_INITS(V_INIT)};
 
 static const cyaml_schema_value_t bind_string = {
     CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED)};
-static const cyaml_schema_value_t bind_u32 = {
-    CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t)};
+static const cyaml_schema_value_t bind_u32 = {CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t)};
 
 #define OF struct jr_stream_rule
 static const cyaml_schema_field_t fields_rule[] = {
@@ -103,8 +95,8 @@ static const cyaml_schema_field_t fields_rule[] = {
     CYAML_FIELD_END,
 };
 #undef OF
-static const cyaml_schema_value_t bind_rule = {CYAML_VALUE_MAPPING(
-    CYAML_FLAG_DEFAULT, struct jr_stream_rule, fields_rule)};
+static const cyaml_schema_value_t bind_rule = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_stream_rule, fields_rule)};
 
 #define OF struct jr_env_entry
 static const cyaml_schema_field_t fields_env[] = {
@@ -134,8 +126,8 @@ static const cyaml_schema_field_t fields_signal[] = {
     CYAML_FIELD_END,
 };
 #undef OF
-static const cyaml_schema_value_t bind_signal = {CYAML_VALUE_MAPPING(
-    CYAML_FLAG_DEFAULT, struct jr_signal_rule, fields_signal)};
+static const cyaml_schema_value_t bind_signal = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_signal_rule, fields_signal)};
 
 #define OF struct jr_rank_entry
 static const cyaml_schema_field_t fields_RANK_ENTRY[] = {
@@ -143,8 +135,8 @@ static const cyaml_schema_field_t fields_RANK_ENTRY[] = {
     JR_FIELDS_RANK_ENTRY(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
-static const cyaml_schema_value_t bind_rank = {CYAML_VALUE_MAPPING(
-    CYAML_FLAG_DEFAULT, struct jr_rank_entry, fields_RANK_ENTRY)};
+static const cyaml_schema_value_t bind_rank = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_rank_entry, fields_RANK_ENTRY)};
 
 #define OF struct jr_result_field
 static const cyaml_schema_field_t fields_RESULT_FIELD[] = {
@@ -152,8 +144,8 @@ static const cyaml_schema_field_t fields_RESULT_FIELD[] = {
     JR_FIELDS_RESULT_FIELD(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
-static const cyaml_schema_value_t bind_field = {CYAML_VALUE_MAPPING(
-    CYAML_FLAG_DEFAULT, struct jr_result_field, fields_RESULT_FIELD)};
+static const cyaml_schema_value_t bind_field = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_result_field, fields_RESULT_FIELD)};
 
 #define OF struct jr_python
 static const cyaml_schema_field_t fields_PYTHON[] = {
@@ -289,8 +281,8 @@ static const cyaml_config_t config = {
     .flags = CYAML_CFG_NO_ALIAS,
 };
 
-int jr_bind_spec(struct jr_spec **ret, struct jr_lint *lint,
-                 const struct jr_node *tree, const char *stem)
+int jr_bind_spec(struct jr_spec **ret, struct jr_lint *lint, const struct jr_node *tree,
+                 const char *stem)
 {
     struct jr_buf text = JR_BUF_INIT;
     struct jr_spec *spec = NULL;
@@ -300,9 +292,8 @@ int jr_bind_spec(struct jr_spec **ret, struct jr_lint *lint,
         jr_doc_emit(&text, bound);
     if (bound != NULL && !text.failed && !lint->arena->failed) {
         errno = 0;
-        cyaml_err_t err =
-            cyaml_load_data((const uint8_t *)text.data, text.len, &config,
-                            &bind_spec, (cyaml_data_t **)&spec, NULL);
+        cyaml_err_t err = cyaml_load_data((const uint8_t *)text.data, text.len, &config, &bind_spec,
+                                          (cyaml_data_t **)&spec, NULL);
         if (err == CYAML_OK)
             problem = NULL;
         else if (errno != ENOMEM)

@@ -16,18 +16,16 @@
 #define FORM(name, word, help) word,
 
 /* `owner` is the mapping that contains the value. */
-static struct jr_node *bound_value(struct jr_lint *lint,
-                                   const struct jr_spec_type *type,
-                                   const struct jr_node *node,
-                                   const struct jr_node *owner);
+static struct jr_node *bound_value(struct jr_lint *lint, const struct jr_spec_type *type,
+                                   const struct jr_node *node, const struct jr_node *owner);
 
 static struct jr_node *bound_text(struct jr_lint *lint, const char *text)
 {
     return jr_node_scalar(lint->arena, text, false);
 }
 
-static void add_bound_pair(struct jr_lint *lint, struct jr_node *mapping,
-                           const char *key, struct jr_node *value)
+static void add_bound_pair(struct jr_lint *lint, struct jr_node *mapping, const char *key,
+                           struct jr_node *value)
 {
     jr_node_add(lint->arena, mapping, bound_text(lint, key), value);
 }
@@ -54,8 +52,7 @@ static struct jr_node *bound_json_text(struct jr_lint *lint, json_t *json)
 }
 
 /* A value of `enum` as JSON; under type string, unquoted text is text. */
-static struct jr_node *bound_json(struct jr_lint *lint,
-                                  const struct jr_node *node,
+static struct jr_node *bound_json(struct jr_lint *lint, const struct jr_node *node,
                                   const struct jr_node *owner)
 {
     const struct jr_node *type = jr_doc_get(owner, "type");
@@ -75,29 +72,23 @@ static struct jr_node *bound_json(struct jr_lint *lint,
 }
 
 /* An argument: text, except for a function's. */
-static struct jr_node *bound_argument(struct jr_lint *lint,
-                                      const struct jr_node *node)
+static struct jr_node *bound_argument(struct jr_lint *lint, const struct jr_node *node)
 {
-    return lint->call ? bound_json_text(lint, jr_call_json(node))
-                      : bound_text(lint, node->text);
+    return lint->call ? bound_json_text(lint, jr_call_json(node)) : bound_text(lint, node->text);
 }
 
-static struct jr_node *bound_list(struct jr_lint *lint,
-                                  const struct jr_spec_type *type,
-                                  const struct jr_node *node,
-                                  const struct jr_node *owner)
+static struct jr_node *bound_list(struct jr_lint *lint, const struct jr_spec_type *type,
+                                  const struct jr_node *node, const struct jr_node *owner)
 {
     struct jr_node *out = jr_node_sequence(lint->arena);
     bool lone = node->kind == JR_NODE_SCALAR;
     for (size_t i = 0; i < (lone ? 1 : node->count); i++)
-        jr_node_append(
-            lint->arena, out,
-            bound_value(lint, type->item, lone ? node : node->items[i], owner));
+        jr_node_append(lint->arena, out,
+                       bound_value(lint, type->item, lone ? node : node->items[i], owner));
     return out;
 }
 
-static struct jr_node *bound_streams(struct jr_lint *lint,
-                                     const struct jr_node *node)
+static struct jr_node *bound_streams(struct jr_lint *lint, const struct jr_node *node)
 {
     struct jr_node *out = jr_node_sequence(lint->arena);
     bool lone = node->kind == JR_NODE_SCALAR;
@@ -112,8 +103,7 @@ static struct jr_node *bound_streams(struct jr_lint *lint,
     return out;
 }
 
-/* A path that is not stated belongs to the user who runs the job, not to the
- * author of the spec. */
+/* A path that is not stated belongs to the user who runs the job, not to the author of the spec. */
 static struct jr_node *path_below_here(struct jr_lint *lint, const char *path)
 {
     JR_FREE char *absolute = jr_io_absolute(lint->here, path);
@@ -123,8 +113,7 @@ static struct jr_node *path_below_here(struct jr_lint *lint, const char *path)
 }
 
 /* An absent field: its default, if it has one, read like any other value. */
-static struct jr_node *bound_default(struct jr_lint *lint,
-                                     const struct jr_spec_field *field)
+static struct jr_node *bound_default(struct jr_lint *lint, const struct jr_spec_field *field)
 {
     struct jr_node *node = NULL;
     if (field->type->kind == JR_KIND_MAP)
@@ -136,8 +125,7 @@ static struct jr_node *bound_default(struct jr_lint *lint,
                                  : bound_text(lint, field->fallback);
         if (node != NULL)
             node->plain = true;
-        return node == NULL ? NULL
-                            : jr_lint_value(lint, field->type, node, NULL);
+        return node == NULL ? NULL : jr_lint_value(lint, field->type, node, NULL);
     }
     const struct jr_strv items = jr_field_defaults(field, lint->arena);
     node = jr_node_sequence(lint->arena);
@@ -146,8 +134,7 @@ static struct jr_node *bound_default(struct jr_lint *lint,
     return node;
 }
 
-static void add_bound_fields(struct jr_lint *lint,
-                             const struct jr_spec_field *fields,
+static void add_bound_fields(struct jr_lint *lint, const struct jr_spec_field *fields,
                              const struct jr_node *node, struct jr_node *out)
 {
     for (; fields->key != NULL; fields++) {
@@ -155,38 +142,31 @@ static void add_bound_fields(struct jr_lint *lint,
         if (value == NULL)
             value = bound_default(lint, fields);
         if (value != NULL)
-            add_bound_pair(lint, out, fields->key,
-                           bound_value(lint, fields->type, value, node));
+            add_bound_pair(lint, out, fields->key, bound_value(lint, fields->type, value, node));
     }
 }
 
 /* null unsets a variable, ??? wants it set outside. */
-static void add_variable(struct jr_lint *lint, const struct jr_node *value,
-                         struct jr_node *out)
+static void add_variable(struct jr_lint *lint, const struct jr_node *value, struct jr_node *out)
 {
     if (strcmp(value->text, "???") == 0)
-        add_bound_pair(lint, out, JR_BOUND_REQUIRED,
-                       jr_node_scalar(lint->arena, "true", true));
+        add_bound_pair(lint, out, JR_BOUND_REQUIRED, jr_node_scalar(lint->arena, "true", true));
     else if (jr_scalar_type(value) != JR_SCALAR_NULL)
-        add_bound_pair(lint, out, JR_BOUND_VALUE,
-                       bound_text(lint, value->text));
+        add_bound_pair(lint, out, JR_BOUND_VALUE, bound_text(lint, value->text));
 }
 
-static struct jr_node *bound_names(struct jr_lint *lint,
-                                   const struct jr_spec_type *type,
+static struct jr_node *bound_names(struct jr_lint *lint, const struct jr_spec_type *type,
                                    const struct jr_node *node)
 {
     struct jr_node *out = jr_node_sequence(lint->arena);
     for (size_t i = 0; i < node->count; i++) {
         const struct jr_pair *pair = &node->pairs[i];
         struct jr_node *entry = jr_node_mapping(lint->arena);
-        add_bound_pair(lint, entry, JR_BOUND_NAME,
-                       bound_text(lint, pair->key->text));
+        add_bound_pair(lint, entry, JR_BOUND_NAME, bound_text(lint, pair->key->text));
         if (type->item->kind == JR_KIND_MAP)
             add_bound_fields(lint, type->item->fields, pair->value, entry);
         else if (type->item->kind == JR_KIND_VALUE)
-            add_bound_pair(lint, entry, JR_BOUND_VALUE,
-                           bound_argument(lint, pair->value));
+            add_bound_pair(lint, entry, JR_BOUND_VALUE, bound_argument(lint, pair->value));
         else
             add_variable(lint, pair->value, entry);
         jr_node_append(lint->arena, out, entry);
@@ -194,10 +174,8 @@ static struct jr_node *bound_names(struct jr_lint *lint,
     return out;
 }
 
-static struct jr_node *bound_value(struct jr_lint *lint,
-                                   const struct jr_spec_type *type,
-                                   const struct jr_node *node,
-                                   const struct jr_node *owner)
+static struct jr_node *bound_value(struct jr_lint *lint, const struct jr_spec_type *type,
+                                   const struct jr_node *node, const struct jr_node *owner)
 {
     struct jr_node *out = NULL;
     if (type->kind == JR_KIND_MAP) {
@@ -220,10 +198,8 @@ static struct jr_node *bound_value(struct jr_lint *lint,
     return jr_node_scalar(lint->arena, node->text, node->plain);
 }
 
-/* The pair of a mapping that has one of these keys; of a checked tree there is
- * one. */
-static const struct jr_pair *stated_form(const struct jr_node *mapping,
-                                         const char *const *forms)
+/* The pair of a mapping that has one of these keys; of a checked tree there is one. */
+static const struct jr_pair *stated_form(const struct jr_node *mapping, const char *const *forms)
 {
     const struct jr_pair *pair = NULL;
     for (; pair == NULL && *forms != NULL; forms++)
@@ -231,10 +207,8 @@ static const struct jr_pair *stated_form(const struct jr_node *mapping,
     return pair;
 }
 
-/* What is bound besides the rows: the form's word, and its own words followed
- * by `args`. */
-static void add_bound_entry(struct jr_lint *lint, const struct jr_node *entry,
-                            struct jr_node *out)
+/* What is bound besides the rows: the form's word, and its own words followed by `args`. */
+static void add_bound_entry(struct jr_lint *lint, const struct jr_node *entry, struct jr_node *out)
 {
     static const char *const forms[] = {JR_FORMS(FORM) NULL};
     static const char *const pythons[] = {JR_PYTHON_FORMS(FORM) NULL};
@@ -245,8 +219,7 @@ static void add_bound_entry(struct jr_lint *lint, const struct jr_node *entry,
         return;
     if (form->value->kind == JR_NODE_SCALAR)
         jr_node_append(lint->arena, argv, bound_text(lint, form->value->text));
-    for (size_t i = 0;
-         form->value->kind == JR_NODE_SEQUENCE && i < form->value->count; i++)
+    for (size_t i = 0; form->value->kind == JR_NODE_SEQUENCE && i < form->value->count; i++)
         jr_node_append(lint->arena, argv, form->value->items[i]);
     for (size_t i = 0; args != NULL && i < args->count; i++)
         jr_node_append(lint->arena, argv, bound_argument(lint, args->items[i]));
@@ -257,29 +230,23 @@ static void add_bound_entry(struct jr_lint *lint, const struct jr_node *entry,
     if (python == NULL)
         return;
     struct jr_node *map = jr_doc_get(out, "python");
-    add_bound_pair(lint, map, JR_BOUND_FORM,
-                   bound_text(lint, python->key->text));
-    add_bound_pair(lint, map, JR_BOUND_TARGET,
-                   bound_text(lint, python->value->text));
+    add_bound_pair(lint, map, JR_BOUND_FORM, bound_text(lint, python->key->text));
+    add_bound_pair(lint, map, JR_BOUND_TARGET, bound_text(lint, python->value->text));
 }
 
 /* What a function or a library returns is its result, and it has to return. */
-static void add_results(struct jr_lint *lint, const struct jr_node *tree,
-                        struct jr_node *results)
+static void add_results(struct jr_lint *lint, const struct jr_node *tree, struct jr_node *results)
 {
     const struct jr_node *stated = jr_doc_get(tree, "results");
     const struct jr_node *entry = jr_doc_get(tree, "entrypoint");
     bool returns = jr_call_returns(entry);
     if (stated != NULL || returns)
-        add_bound_pair(lint, results, JR_BOUND_STATED,
-                       jr_node_scalar(lint->arena, "true", true));
+        add_bound_pair(lint, results, JR_BOUND_STATED, jr_node_scalar(lint->arena, "true", true));
     if (stated == NULL || jr_doc_get(stated, "from") == NULL)
-        add_bound_pair(lint, results, "from",
-                       bound_text(lint, returns ? "return" : "file"));
+        add_bound_pair(lint, results, "from", bound_text(lint, returns ? "return" : "file"));
 }
 
-struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
-                              const char *stem)
+struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree, const char *stem)
 {
     struct jr_arena *arena = lint->arena;
     const struct jr_node *entry = jr_doc_get(tree, "entrypoint");
@@ -291,15 +258,12 @@ struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
     if (jr_doc_get(tree, "name") == NULL)
         add_bound_pair(lint, out, "name", bound_text(lint, stem));
     if (jr_doc_get(tree, "tee") != NULL)
-        add_bound_pair(lint, out, JR_BOUND_TEE_STATED,
-                       jr_node_scalar(arena, "true", true));
+        add_bound_pair(lint, out, JR_BOUND_TEE_STATED, jr_node_scalar(arena, "true", true));
     add_results(lint, tree, jr_doc_get(out, "results"));
     if (jr_doc_get(tree, "exit_barrier") == NULL)
-        add_bound_pair(
-            lint, out, "exit_barrier",
-            bound_text(lint, jr_call_returns(entry) ? "true" : "false"));
-    if (jr_doc_get(tree, "stop_target") == NULL &&
-        jr_doc_get(entry, "shell") != NULL)
+        add_bound_pair(lint, out, "exit_barrier",
+                       bound_text(lint, jr_call_returns(entry) ? "true" : "false"));
+    if (jr_doc_get(tree, "stop_target") == NULL && jr_doc_get(entry, "shell") != NULL)
         add_bound_pair(lint, out, "stop_target", bound_text(lint, "group"));
     return arena->failed ? NULL : out;
 }

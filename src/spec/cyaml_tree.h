@@ -16,9 +16,8 @@
 #define JR_BOUND_RANKS      "ranks"
 #define JR_BOUND_STREAMS    "streams"
 
-/* Make it of a tree in normal form, in the lint's arena. NULL if memory runs
- * out, or the arena has failed. */
-struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
-                              const char *stem);
+/* Make it of a tree in normal form, in the lint's arena. NULL if memory runs out, or the arena has
+ * failed. */
+struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree, const char *stem);
 
 #endif

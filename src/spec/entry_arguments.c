@@ -73,8 +73,7 @@ json_t *jr_call_json(const struct jr_node *node)
     bool list = node->kind == JR_NODE_SEQUENCE;
     json_t *json = list ? json_array() : json_object();
     for (size_t i = 0; i < node->count; i++) {
-        json_t *item =
-            jr_call_json(list ? node->items[i] : node->pairs[i].value);
+        json_t *item = jr_call_json(list ? node->items[i] : node->pairs[i].value);
         if (list)
             jr_json_append(json, item);
         else
@@ -83,8 +82,7 @@ json_t *jr_call_json(const struct jr_node *node)
     return json;
 }
 
-static struct jr_node *read_json_number(struct jr_lint *lint,
-                                        const struct jr_node *node,
+static struct jr_node *read_json_number(struct jr_lint *lint, const struct jr_node *node,
                                         const struct jr_node_step *at)
 {
     static const struct jr_spec_type value = {.wants = "a value of JSON"};
@@ -98,20 +96,16 @@ static struct jr_node *read_json_number(struct jr_lint *lint,
         struct jr_diag *diag = jr_lint_wrong(lint, &value, node, at);
         bool whole = jr_scalar_type(node) == JR_SCALAR_INT;
         jr_diag_help(lint->diags, diag,
-                     whole ? "it is beyond 64 bits: pass it in quotes, as a "
-                             "string"
-                           : "JSON has no infinity and no NaN: pass it in "
-                             "quotes, as a string");
+                     whole ? "it is beyond 64 bits: pass it in quotes, as a string"
+                           : "JSON has no infinity and no NaN: pass it in quotes, as a string");
         return NULL;
     }
     json_decref(json);
     return jr_lint_scalar(lint, node, node->text, true);
 }
 
-static struct jr_node *read_json_scalar(struct jr_lint *lint,
-                                        const struct jr_spec_type *type,
-                                        const struct jr_node *node,
-                                        const struct jr_node_step *at)
+static struct jr_node *read_json_scalar(struct jr_lint *lint, const struct jr_spec_type *type,
+                                        const struct jr_node *node, const struct jr_node_step *at)
 {
     enum jr_scalar_type is = jr_scalar_type(node);
     if (is == JR_SCALAR_INT || is == JR_SCALAR_FLOAT)
@@ -125,14 +119,11 @@ static struct jr_node *read_json_scalar(struct jr_lint *lint,
     return jr_lint_scalar(lint, node, node->text, node->plain);
 }
 
-static struct jr_node *read_collection(struct jr_lint *lint,
-                                       const struct jr_spec_type *type,
-                                       const struct jr_node *node,
-                                       const struct jr_node_step *up)
+static struct jr_node *read_collection(struct jr_lint *lint, const struct jr_spec_type *type,
+                                       const struct jr_node *node, const struct jr_node_step *up)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
-    struct jr_node *out =
-        list ? jr_node_sequence(lint->arena) : jr_node_mapping(lint->arena);
+    struct jr_node *out = list ? jr_node_sequence(lint->arena) : jr_node_mapping(lint->arena);
     if (out == NULL)
         return NULL;
     out->span = node->span;
@@ -142,8 +133,8 @@ static struct jr_node *read_collection(struct jr_lint *lint,
             .key = list ? NULL : node->pairs[i].key->text,
             .index = i,
         };
-        struct jr_node *value = jr_lint_value(
-            lint, type, list ? node->items[i] : node->pairs[i].value, &at);
+        struct jr_node *value =
+            jr_lint_value(lint, type, list ? node->items[i] : node->pairs[i].value, &at);
         if (list)
             jr_node_append(lint->arena, out, value);
         else
@@ -152,10 +143,8 @@ static struct jr_node *read_collection(struct jr_lint *lint,
     return out->count == node->count ? out : NULL;
 }
 
-struct jr_node *jr_read_value(struct jr_lint *lint,
-                              const struct jr_spec_type *type,
-                              const struct jr_node *node,
-                              const struct jr_node_step *at)
+struct jr_node *jr_read_value(struct jr_lint *lint, const struct jr_spec_type *type,
+                              const struct jr_node *node, const struct jr_node_step *at)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     if (type->item == NULL || lint->call)

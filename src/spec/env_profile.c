@@ -30,8 +30,7 @@ static bool is_profile_file(const struct jr_node *node)
         return false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t len = strlen(ends[i]);
-        if (node->len >= len &&
-            memcmp(node->text + node->len - len, ends[i], len) == 0)
+        if (node->len >= len && memcmp(node->text + node->len - len, ends[i], len) == 0)
             return true;
     }
     return strchr(node->text, '/') != NULL;
@@ -56,8 +55,7 @@ bool jr_profiles_named(const struct jr_node *root)
 }
 
 static struct jr_diag *report_profile(struct work *work, enum jr_diag_code code,
-                                      const struct jr_node *at,
-                                      const char *message)
+                                      const struct jr_node *at, const char *message)
 {
     work->failed = true;
     return jr_diags_error(work->diags, code, at->span, PROFILES, "%s",
@@ -65,10 +63,8 @@ static struct jr_diag *report_profile(struct work *work, enum jr_diag_code code,
 }
 
 /* With `what` as in its source, made safe to show. */
-static struct jr_diag *report_profile_text(struct work *work,
-                                           enum jr_diag_code code,
-                                           const struct jr_node *at,
-                                           const char *before,
+static struct jr_diag *report_profile_text(struct work *work, enum jr_diag_code code,
+                                           const struct jr_node *at, const char *before,
                                            const char *after)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -78,8 +74,8 @@ static struct jr_diag *report_profile_text(struct work *work,
     return report_profile(work, code, at, text.failed ? NULL : text.data);
 }
 
-static void refuse_unread_profile(struct work *work, const struct jr_node *path,
-                                  bool outside, const struct jr_error *err)
+static void refuse_unread_profile(struct work *work, const struct jr_node *path, bool outside,
+                                  const struct jr_error *err)
 {
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     if (err->sys == ENOMEM) {
@@ -88,24 +84,21 @@ static void refuse_unread_profile(struct work *work, const struct jr_node *path,
     }
     jr_buf_printf(&why, ": %s", err->text);
     struct jr_diag *diag = report_profile_text(
-        work,
-        outside ? JR_CODE_PARENT_OUTSIDE_ROOT : JR_CODE_ENV_PROFILE_UNREADABLE,
-        path, "cannot read the profile ", why.failed ? "" : why.data);
-    jr_diag_help(
-        work->diags, diag, "%s",
-        outside ? "--root DIR sets the folder below which files may be read"
-                : "paths are relative to the folder of this file");
+        work, outside ? JR_CODE_PARENT_OUTSIDE_ROOT : JR_CODE_ENV_PROFILE_UNREADABLE, path,
+        "cannot read the profile ", why.failed ? "" : why.data);
+    jr_diag_help(work->diags, diag, "%s",
+                 outside ? "--root DIR sets the folder below which files may be read"
+                         : "paths are relative to the folder of this file");
 }
 
 /* Whether a value is of its kind; null states nothing. */
-static bool has_value_kind(struct work *work, const struct jr_pair *pair,
-                           enum jr_node_kind kind, const char *wants)
+static bool has_value_kind(struct work *work, const struct jr_pair *pair, enum jr_node_kind kind,
+                           const char *wants)
 {
     const struct jr_node *value = pair->value;
     if (value->kind == kind)
         return true;
-    if (value->kind != JR_NODE_SCALAR ||
-        jr_scalar_type(value) != JR_SCALAR_NULL) {
+    if (value->kind != JR_NODE_SCALAR || jr_scalar_type(value) != JR_SCALAR_NULL) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, "'%s' wants %s", pair->key->text, wants);
         (void)report_profile(work, JR_CODE_ENV_PROFILE_UNREADABLE, value,
@@ -118,8 +111,7 @@ static void add_env(struct work *work, struct jr_node *env)
 {
     struct jr_merger merger = {&work->doc->arena, work->shapes};
     struct jr_shape shape = work->shapes->child(&work->shapes->root, ENV);
-    work->env =
-        work->env == NULL ? env : jr_merge(&merger, &shape, work->env, env);
+    work->env = work->env == NULL ? env : jr_merge(&merger, &shape, work->env, env);
 }
 
 static void add_remove(struct work *work, const struct jr_node *remove)
@@ -136,18 +128,15 @@ static void take_pair(struct work *work, const struct jr_pair *pair)
     static const char *const keys[] = {ENV, REMOVE, "description", NULL};
     const char *key = pair->key->text;
     if (strcmp(key, ENV) == 0) {
-        if (has_value_kind(work, pair, JR_NODE_MAPPING,
-                           "a mapping of variables"))
+        if (has_value_kind(work, pair, JR_NODE_MAPPING, "a mapping of variables"))
             add_env(work, pair->value);
     } else if (strcmp(key, REMOVE) == 0) {
-        if (has_value_kind(work, pair, JR_NODE_SEQUENCE,
-                           "a list of names or globs"))
+        if (has_value_kind(work, pair, JR_NODE_SEQUENCE, "a list of names or globs"))
             add_remove(work, pair->value);
     } else if (strcmp(key, "description") != 0 && !jr_shapes_is_own(key)) {
         const char *near = jr_did_you_mean(key, keys);
-        struct jr_diag *diag =
-            report_profile_text(work, JR_CODE_ENV_PROFILE_UNREADABLE, pair->key,
-                                "a profile has no field ", "");
+        struct jr_diag *diag = report_profile_text(work, JR_CODE_ENV_PROFILE_UNREADABLE, pair->key,
+                                                   "a profile has no field ", "");
         jr_diag_help(work->diags, diag,
                      near != NULL ? "did you mean '%s'?"
                                   : "a profile has env, env_remove and "
@@ -162,8 +151,7 @@ static void compose_profile(struct work *work, const struct jr_reading *reading,
     struct jr_doc doc;
     size_t errors = work->diags->errors;
     const char *bytes = reading->text.data == NULL ? "" : reading->text.data;
-    (void)jr_doc_load(&doc, reading->file.name, bytes, reading->text.len,
-                      work->diags);
+    (void)jr_doc_load(&doc, reading->file.name, bytes, reading->text.len, work->diags);
     if (doc.source != NULL)
         doc.source->folder = reading->file.folder;
     jr_arena_adopt(&work->doc->arena, &doc.arena);
@@ -172,8 +160,7 @@ static void compose_profile(struct work *work, const struct jr_reading *reading,
     if (doc.root == NULL)
         return;
     if (doc.root->kind != JR_NODE_MAPPING) {
-        (void)report_profile_text(work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
-                                  "the profile ",
+        (void)report_profile_text(work, JR_CODE_ENV_PROFILE_UNREADABLE, path, "the profile ",
                                   " is not a mapping with env and env_remove");
         return;
     }
@@ -184,16 +171,13 @@ static void compose_profile(struct work *work, const struct jr_reading *reading,
 static void take_file(struct work *work, const struct jr_node *path)
 {
     const struct jr_source *source = path->span.source;
-    const struct jr_file from = {.name = source->name,
-                                 .folder = source->folder};
-    struct jr_reading reading = {
-        .path = path->text, .from = &from, .arena = &work->doc->arena};
+    const struct jr_file from = {.name = source->name, .folder = source->folder};
+    struct jr_reading reading = {.path = path->text, .from = &from, .arena = &work->doc->arena};
     struct jr_error err = {0};
     if (strstr(path->text, "${") != NULL)
-        (void)report_profile(
-            work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
-            "the path of a profile cannot contain ${...}: profiles are read "
-            "before references are replaced");
+        (void)report_profile(work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
+                             "the path of a profile cannot contain ${...}: profiles are read "
+                             "before references are replaced");
     else if (++work->files > JR_PROFILES_MAX)
         (void)report_profile(work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
                              "at most 16 profiles are read");
@@ -221,12 +205,10 @@ static void keep_words(struct work *work, const struct jr_node *profiles)
 
 static bool is_stated(const struct jr_node *node)
 {
-    return node != NULL && (node->kind != JR_NODE_SCALAR ||
-                            jr_scalar_type(node) != JR_SCALAR_NULL);
+    return node != NULL && (node->kind != JR_NODE_SCALAR || jr_scalar_type(node) != JR_SCALAR_NULL);
 }
 
-/* Values that are not mappings or lists are left to the reader of the tree,
- * which refuses them. */
+/* Values that are not mappings or lists are left to the reader of the tree, which refuses them. */
 static void merge_spec_over(struct work *work)
 {
     struct jr_node *root = work->doc->root;
@@ -236,8 +218,7 @@ static void merge_spec_over(struct work *work)
         add_env(work, env);
     if (work->env != NULL)
         jr_node_set(&work->doc->arena, root, ENV, work->env);
-    if (work->remove == NULL ||
-        (is_stated(remove) && remove->kind != JR_NODE_SEQUENCE))
+    if (work->remove == NULL || (is_stated(remove) && remove->kind != JR_NODE_SEQUENCE))
         return;
     if (is_stated(remove))
         add_remove(work, remove);
@@ -247,8 +228,7 @@ static void merge_spec_over(struct work *work)
 int jr_profiles_merge(struct jr_doc *doc, const struct jr_shapes *shapes,
                       const struct jr_reader *reader, struct jr_diags *diags)
 {
-    struct work work = {
-        .doc = doc, .shapes = shapes, .reader = reader, .diags = diags};
+    struct work work = {.doc = doc, .shapes = shapes, .reader = reader, .diags = diags};
     const struct jr_node *profiles = stated_profiles(doc->root);
     for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
         if (is_profile_file(profiles->items[i]))

@@ -1,8 +1,8 @@
 /*
- * The fields of a spec: one row each. The reader, the struct's binding, the
- * JSON Schema and `explain` are all made from these rows; nothing else knows
- * what fields there are. The rows are in fields_top.h, and those of mappings
- * in a header for each group of sections, as the notes are (notes.h).
+ * The fields of a spec: one row each. The reader, the struct's binding, the JSON Schema and
+ * `explain` are all made from these rows; nothing else knows what fields there are. The rows are in
+ * fields_top.h, and those of mappings in a header for each group of sections, as the notes are
+ * (notes.h).
  *
  * X(key, type, need, bind, default, unit, part, missing, help)
  *   type     a row of field.c's types: what a value may be
@@ -28,32 +28,32 @@
 /* The version of jobrun that brought the rows. */
 #define JR_FIELDS_SINCE "0.1"
 
-/* Where a field of a fixed mapping leads: name of the rows, pattern of the
- * path. The order is that of `explain` and of the schema. */
-#define JR_FIELD_GROUPS(X)                                                     \
-    X(SPEC, "")                                                                \
-    X(SWEEP, "sweep")                                                          \
-    X(BEST, "sweep.best")                                                      \
-    X(ENTRYPOINT, "entrypoint")                                                \
-    X(PYTHON, "entrypoint.python")                                             \
-    X(LIBRARY, "entrypoint.library")                                           \
-    X(RANK_ENTRY, "per_rank.*")                                                \
-    X(PARALLELISM, "parallelism")                                              \
-    X(BACKENDS, "backends")                                                    \
-    X(CONSOLE, "console")                                                      \
-    X(TIMEOUTS, "timeouts")                                                    \
-    X(ON_HANG, "on_hang")                                                      \
-    X(DEADLINE, "deadline")                                                    \
-    X(REQUEUE, "requeue")                                                      \
-    X(LIMITS, "limits")                                                        \
-    X(RESTART, "restart")                                                      \
-    X(ENGINE, "engine")                                                        \
-    X(KUBERNETES, "engine.kubernetes")                                         \
-    X(MPI, "engine.mpi")                                                       \
-    X(SSH, "engine.ssh")                                                       \
-    X(PROGRESS, "progress")                                                    \
-    X(CODE, "code")                                                            \
-    X(RESULTS, "results")                                                      \
+/* Where a field of a fixed mapping leads: name of the rows, pattern of the path. The order is that
+ * of `explain` and of the schema. */
+#define JR_FIELD_GROUPS(X)                                                                         \
+    X(SPEC, "")                                                                                    \
+    X(SWEEP, "sweep")                                                                              \
+    X(BEST, "sweep.best")                                                                          \
+    X(ENTRYPOINT, "entrypoint")                                                                    \
+    X(PYTHON, "entrypoint.python")                                                                 \
+    X(LIBRARY, "entrypoint.library")                                                               \
+    X(RANK_ENTRY, "per_rank.*")                                                                    \
+    X(PARALLELISM, "parallelism")                                                                  \
+    X(BACKENDS, "backends")                                                                        \
+    X(CONSOLE, "console")                                                                          \
+    X(TIMEOUTS, "timeouts")                                                                        \
+    X(ON_HANG, "on_hang")                                                                          \
+    X(DEADLINE, "deadline")                                                                        \
+    X(REQUEUE, "requeue")                                                                          \
+    X(LIMITS, "limits")                                                                            \
+    X(RESTART, "restart")                                                                          \
+    X(ENGINE, "engine")                                                                            \
+    X(KUBERNETES, "engine.kubernetes")                                                             \
+    X(MPI, "engine.mpi")                                                                           \
+    X(SSH, "engine.ssh")                                                                           \
+    X(PROGRESS, "progress")                                                                        \
+    X(CODE, "code")                                                                                \
+    X(RESULTS, "results")                                                                          \
     X(RESULT_FIELD, "results.fields.*")
 
 #endif

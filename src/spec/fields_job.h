@@ -1,5 +1,4 @@
-/* The fields of mappings by which a spec says what it is: its sweep and its
- * code. See fields.h. */
+/* The fields of mappings by which a spec says what it is: its sweep and its code. See fields.h. */
 #ifndef JR_FIELDS_JOB_H
 #define JR_FIELDS_JOB_H
 

@@ -1,5 +1,4 @@
-/* The fields of mappings about what every rank runs, and its limits. See
- * fields.h. */
+/* The fields of mappings about what every rank runs, and its limits. See fields.h. */
 #ifndef JR_FIELDS_RANKS_H
 #define JR_FIELDS_RANKS_H
 

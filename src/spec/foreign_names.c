@@ -6,9 +6,9 @@
 
 #include "base/banned.h"
 
-/* The names of other launchers, and the fields here that they correspond to.
- * Sources: torchrun, Paddle, MegEngine, the ml package, accelerate, DeepSpeed,
- * Horovod, Slurm, MPI, and the words of habit. */
+/* The names of other launchers, and the fields here that they correspond to. Sources: torchrun,
+ * Paddle, MegEngine, the ml package, accelerate, DeepSpeed, Horovod, Slurm, MPI, and the words of
+ * habit. */
 struct foreign {
     const char *name, *here;
     bool sure; /* it is the same thing, and has the same values */
@@ -187,8 +187,8 @@ static const struct foreign foreigners[] = {
     {"use_cpu", "device", false},
 };
 
-/* What other launchers must be told, and jobrun has not. `idle` is the value
- * that asks for nothing but what jobrun does anyway; "" for any. */
+/* What other launchers must be told, and jobrun has not. `idle` is the value that asks for nothing
+ * but what jobrun does anyway; "" for any. */
 struct needless {
     const char *name, *idle, *why;
 };
@@ -199,29 +199,25 @@ static const struct needless needless[] = {
     {"env_file", "", "to read it, write setup: set -a; . ./.env"},
     {"envfile", "", "to read it, write setup: set -a; . ./.env"},
     {"join", "true", "jobrun ends with the job; --detach leaves it running"},
-    {"local_rank", "-1",
-     "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
+    {"local_rank", "-1", "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
     {"print_config", "false", "jobrun resolve prints what will be run"},
     {"rank", "-1",
      "each rank has its own, in RANK and as %{rank}; where this is one of "
      "several nodes, node_rank says which"},
-    {"use_paddlecloud", "false",
-     "jobrun detects the scheduler: see jobrun doctor"},
+    {"use_paddlecloud", "false", "jobrun detects the scheduler: see jobrun doctor"},
 };
 
-#define RENDEZVOUS "jobrun needs no rendezvous"
-#define CONTAINER_OF                                                           \
-    "jobrun starts no container: ranks see what their machine has"
-#define OUTPUT   "what ranks write is kept in log_dir, and jobrun logs prints it"
-#define ORDER    "start one after the other: jobrun FIRST && jobrun SECOND"
-#define NUMBERED "ranks are numbered node by node"
+#define RENDEZVOUS   "jobrun needs no rendezvous"
+#define CONTAINER_OF "jobrun starts no container: ranks see what their machine has"
+#define OUTPUT       "what ranks write is kept in log_dir, and jobrun logs prints it"
+#define ORDER        "start one after the other: jobrun FIRST && jobrun SECOND"
+#define NUMBERED     "ranks are numbered node by node"
 
 /* The same at the top of a spec alone; elsewhere they are common words. */
 static const struct needless top_needless[] = {
     {"array", "", "write sweep: {axes: {vars.NAME: {from: 0, to: 9}}}"},
     {"deepspeed_config", "",
-     "give it to the program: entrypoint: [python3, train.py, "
-     "--deepspeed_config, FILE]"},
+     "give it to the program: entrypoint: [python3, train.py, --deepspeed_config, FILE]"},
     {"dependency", "", ORDER},
     {"depends_on", "", ORDER},
     {"distributed_type", "", "world_size says how many ranks there are"},
@@ -255,17 +251,16 @@ static const struct needless top_needless[] = {
     {"verbose", "", "the run folder has what there is to know"},
 };
 
-/* What is done in another way here than by a field, where it has a list or a
- * mapping. */
+/* What is done in another way here than by a field, where it has a list or a mapping. */
 struct otherwise {
     const char *name, *instead;
 };
 
-#define POD                                                                    \
-    "jobrun does not set it: add it to what `jobrun render SPEC --engine "     \
+#define POD                                                                                        \
+    "jobrun does not set it: add it to what `jobrun render SPEC --engine "                         \
     "kubernetes` prints"
-#define CONTAINER                                                              \
-    "write cpu and memory; how many devices a node has is local_world_size, "  \
+#define CONTAINER                                                                                  \
+    "write cpu and memory; how many devices a node has is local_world_size, "                      \
     "at the top of the spec"
 
 /* The same in `engine.kubernetes`. */
@@ -285,21 +280,17 @@ static const struct otherwise pod_otherwise[] = {
 };
 
 static const struct otherwise otherwise[] = {
-    {"container",
-     "jobrun starts no container: run jobrun inside of it, or put the command "
-     "into `entrypoint`: [docker, run, ...]"},
+    {"container", "jobrun starts no container: run jobrun inside of it, or put the command "
+                  "into `entrypoint`: [docker, run, ...]"},
     {"defaults", "name the files in `extends`: {base: base.jobrun.yaml, model: "
-                 "models/resnet.jobrun.yaml}; -s extends.model=FILE takes "
-                 "another one"},
+                 "models/resnet.jobrun.yaml}; -s extends.model=FILE takes another one"},
     {"deploy", "say how many ranks there are in `world_size`"},
-    {"docker",
-     "jobrun starts no container: run jobrun inside of it, or put the command "
-     "into `entrypoint`: [docker, run, ...]"},
+    {"docker", "jobrun starts no container: run jobrun inside of it, or put the command "
+               "into `entrypoint`: [docker, run, ...]"},
     {"grid", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
     {"hydra", "leave it out: runs are kept in `log_dir`, and -s sets a field"},
     {"matrix", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
-    {"healthcheck",
-     "a job that says nothing is ended by timeouts: {silence: 10m}"},
+    {"healthcheck", "a job that says nothing is ended by timeouts: {silence: 10m}"},
     {"resources", "say how many ranks there are in `world_size`, and what an "
                   "engine is asked for in `engine`"},
     {"steps", "write one text: entrypoint: {shell: \"./prepare && ./train\"}"},
@@ -450,24 +441,20 @@ static const struct foreign words[] = {
     {"tree", "group", false},
 };
 
-/* Whether a word is one of those that are allowed: custom:NAME is where custom
- * is. */
+/* Whether a word is one of those that are allowed: custom:NAME is where custom is. */
 static bool is_allowed(const char *word, const char *const *allowed)
 {
     size_t len = strcspn(word, ":");
-    while (*allowed != NULL &&
-           (strncmp(*allowed, word, len) != 0 || (*allowed)[len] != '\0'))
+    while (*allowed != NULL && (strncmp(*allowed, word, len) != 0 || (*allowed)[len] != '\0'))
         allowed++;
     return *allowed != NULL;
 }
 
-const char *jr_field_foreign_word(const char *word, const char *const *allowed,
-                                  bool *ret_sure)
+const char *jr_field_foreign_word(const char *word, const char *const *allowed, bool *ret_sure)
 {
     *ret_sure = false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcasecmp(words[i].name, word) != 0 ||
-            !is_allowed(words[i].here, allowed))
+        if (strcasecmp(words[i].name, word) != 0 || !is_allowed(words[i].here, allowed))
             continue;
         *ret_sure = words[i].sure;
         return words[i].here;
@@ -500,15 +487,13 @@ static const struct needless *find_needless(const char *name, bool top)
     for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
         if (jr_field_is_same_name(needless[i].name, name))
             return &needless[i];
-    for (size_t i = 0; top && i < sizeof top_needless / sizeof *top_needless;
-         i++)
+    for (size_t i = 0; top && i < sizeof top_needless / sizeof *top_needless; i++)
         if (jr_field_is_same_name(top_needless[i].name, name))
             return &top_needless[i];
     return NULL;
 }
 
-static const char *find_otherwise(const struct otherwise *rows, size_t count,
-                                  const char *name)
+static const char *find_otherwise(const struct otherwise *rows, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (jr_field_is_same_name(rows[i].name, name))
@@ -518,14 +503,12 @@ static const char *find_otherwise(const struct otherwise *rows, size_t count,
 
 const char *jr_field_otherwise(const char *name)
 {
-    return find_otherwise(otherwise, sizeof otherwise / sizeof *otherwise,
-                          name);
+    return find_otherwise(otherwise, sizeof otherwise / sizeof *otherwise, name);
 }
 
 const char *jr_field_pod_otherwise(const char *name)
 {
-    return find_otherwise(pod_otherwise,
-                          sizeof pod_otherwise / sizeof *pod_otherwise, name);
+    return find_otherwise(pod_otherwise, sizeof pod_otherwise / sizeof *pod_otherwise, name);
 }
 
 const char *jr_field_needless(const char *name, bool top)
@@ -537,8 +520,7 @@ const char *jr_field_needless(const char *name, bool top)
 bool jr_field_is_idle(const char *name, const char *value)
 {
     const struct needless *row = find_needless(name, true);
-    return row != NULL &&
-           (*row->idle == '\0' || strcasecmp(row->idle, value) == 0);
+    return row != NULL && (*row->idle == '\0' || strcasecmp(row->idle, value) == 0);
 }
 
 const char *jr_field_foreign(const char *name)
@@ -570,8 +552,7 @@ static const struct meaning meanings[] = {
     {"virtual_local_rank", "false", "all"},
 };
 
-const char *jr_field_foreign_value(struct jr_arena *arena, const char *name,
-                                   const char *value)
+const char *jr_field_foreign_value(struct jr_arena *arena, const char *name, const char *value)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (jr_field_is_same_name(meanings[i].name, name) &&
@@ -582,13 +563,11 @@ const char *jr_field_foreign_value(struct jr_arena *arena, const char *name,
     if (field == NULL)
         return NULL;
     if (strncmp(field, "timeouts.", strlen("timeouts.")) == 0 && number)
-        return jr_arena_printf(
-            arena, "%s%s", value,
-            jr_field_is_same_name(name, "timeout_minutes") ? "m" : "s");
+        return jr_arena_printf(arena, "%s%s", value,
+                               jr_field_is_same_name(name, "timeout_minutes") ? "m" : "s");
     if (strcmp(field, "entrypoint.python.function") == 0 && dot != NULL &&
         strchr(value, ':') == NULL)
-        return jr_arena_printf(arena, "\"%.*s:%s\"", (int)(dot - value), value,
-                               dot + 1);
+        return jr_arena_printf(arena, "\"%.*s:%s\"", (int)(dot - value), value, dot + 1);
     return NULL;
 }
 

@@ -8,11 +8,10 @@
 #include "base/banned.h"
 
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyz_"
-#define WORD_BYTES                                                             \
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+#define WORD_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* Bytes of the value at `text`, 0 where it is none that can be told from the
- * sentence around it: {...}, [...] or a word. */
+/* Bytes of the value at `text`, 0 where it is none that can be told from the sentence around it:
+ * {...}, [...] or a word. */
 static size_t value_len(const char *text)
 {
     size_t depth = 0, len = 0;
@@ -25,8 +24,7 @@ static size_t value_len(const char *text)
     return depth == 0 ? len : 0;
 }
 
-/* Append PATH=VALUE, where a mapping of one entry is one more step of the
- * path. */
+/* Append PATH=VALUE, where a mapping of one entry is one more step of the path. */
 static void add_setting(struct jr_buf *out, const char *value, size_t len)
 {
     while (len > 2 && value[0] == '{') {
@@ -44,10 +42,9 @@ static void add_setting(struct jr_buf *out, const char *value, size_t len)
     jr_buf_printf(out, "=%.*s", (int)len, value);
 }
 
-/* Append the option for the field that is stated at `text`. Returns the bytes
- * that it takes there, 0 where none is stated. */
-static size_t add_option(struct jr_buf *out, const char *text,
-                         const char *option)
+/* Append the option for the field that is stated at `text`. Returns the bytes that it takes there,
+ * 0 where none is stated. */
+static size_t add_option(struct jr_buf *out, const char *text, const char *option)
 {
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT, word = JR_BUF_INIT;
     size_t key = strspn(text, NAME_BYTES);
@@ -56,17 +53,13 @@ static size_t add_option(struct jr_buf *out, const char *text,
     jr_buf_add(&name, text, key);
     const char *value = text + key + strlen(": ");
     size_t len = value_len(value);
-    const struct jr_spec_field *field =
-        name.failed ? NULL : jr_field_find(name.data);
-    /* a text of several words has no end that could be seen; parents are read
-     * before the options */
+    const struct jr_spec_field *field = name.failed ? NULL : jr_field_find(name.data);
+    /* a text of several words has no end that could be seen; parents are read before the options */
     if (field == NULL || len == 0 || strcmp(name.data, "setup") == 0 ||
-        strcmp(name.data, "description") == 0 ||
-        strcmp(name.data, "extends") == 0)
+        strcmp(name.data, "description") == 0 || strcmp(name.data, "extends") == 0)
         return 0;
     /* what `vars` does not declare yet is added */
-    jr_buf_printf(&word, "%s%s", strcmp(name.data, "vars") == 0 ? "+" : "",
-                  name.data);
+    jr_buf_printf(&word, "%s%s", strcmp(name.data, "vars") == 0 ? "+" : "", name.data);
     add_setting(&word, value, len);
     if (word.failed || strstr(word.data, "...") != NULL)
         return 0;
@@ -78,8 +71,7 @@ static size_t add_option(struct jr_buf *out, const char *text,
 static void say_options(struct jr_diags *diags, struct jr_diag *diag)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    const char *option =
-        strcmp(diag->span.source->name, "--set") == 0 ? "--set" : "-s";
+    const char *option = strcmp(diag->span.source->name, "--set") == 0 ? "--set" : "-s";
     const char *at = diag->help;
     while (*at != '\0') {
         bool begins = at == diag->help || at[-1] == ' ' || at[-1] == '(';
@@ -97,8 +89,7 @@ void jr_help_options(struct jr_diags *diags, size_t first)
 {
     for (size_t i = first; i < diags->count; i++) {
         struct jr_diag *diag = &diags->items[i];
-        if (diag->help != NULL && diag->span.source != NULL &&
-            diag->span.source->option)
+        if (diag->help != NULL && diag->span.source != NULL && diag->span.source->option)
             say_options(diags, diag);
     }
 }

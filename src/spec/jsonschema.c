@@ -30,9 +30,8 @@ static json_t *or_null(json_t *schema)
 /* The items of a list by names; null stands for no item. */
 static json_t *named_items(const json_t *item)
 {
-    return json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames",
-                     "pattern", "^[A-Za-z0-9_-]+$", "additionalProperties",
-                     or_null(json_deep_copy(item)));
+    return json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames", "pattern",
+                     "^[A-Za-z0-9_-]+$", "additionalProperties", or_null(json_deep_copy(item)));
 }
 
 static json_t *list_schema(const struct jr_spec_type *type)
@@ -49,9 +48,8 @@ static json_t *list_schema(const struct jr_spec_type *type)
         schema = jr_schema_either(schema, named_items(item));
     if (type->lone)
         return jr_schema_either(json_deep_copy(item), schema);
-    return type->words == NULL
-               ? schema
-               : jr_schema_either(or_filled(jr_schema_words(type)), schema);
+    return type->words == NULL ? schema
+                               : jr_schema_either(or_filled(jr_schema_words(type)), schema);
 }
 
 /* The default of a field as a value. */
@@ -79,12 +77,10 @@ static json_t *field_value(const struct jr_spec_field *field)
     json_t *value = value_schema(field->type);
     if (field->type->early)
         return value;
-    return jr_schema_either(
-        value, jr_schema_defined(resolved ? "missing" : "unstated"));
+    return jr_schema_either(value, jr_schema_defined(resolved ? "missing" : "unstated"));
 }
 
-/* What an editor shows of a field: the note on it, and what comes of leaving it
- * out. */
+/* What an editor shows of a field: the note on it, and what comes of leaving it out. */
 static void describe_field(json_t *schema, const struct jr_spec_field *field)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -114,11 +110,10 @@ static json_t *forms_schema(const struct jr_spec_type *type)
     json_t *pairs = json_array();
     for (const char *const *a = type->forms; *a != NULL; a++)
         for (const char *const *b = a + 1; *b != NULL; b++)
-            (void)json_array_append_new(
-                pairs,
-                json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not", "required", *a,
-                          *b, "properties", *a, jr_schema_defined("stated"), *b,
-                          jr_schema_defined("stated")));
+            (void)json_array_append_new(pairs, json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not",
+                                                         "required", *a, *b, "properties", *a,
+                                                         jr_schema_defined("stated"), *b,
+                                                         jr_schema_defined("stated")));
     return pairs;
 }
 
@@ -128,9 +123,9 @@ static json_t *map_schema(const struct jr_spec_type *type)
     const struct jr_spec_field *row = type->fields;
     for (; row->key != NULL; row++)
         (void)json_object_set_new(properties, row->key, field_schema(row));
-    json_t *schema = json_pack("{s:s,s:o,s:{s:{}},s:b}", "type", "object",
-                               "properties", properties, "patternProperties",
-                               "^(x-.*|\\$schema)$", "additionalProperties", 0);
+    json_t *schema =
+        json_pack("{s:s,s:o,s:{s:{}},s:b}", "type", "object", "properties", properties,
+                  "patternProperties", "^(x-.*|\\$schema)$", "additionalProperties", 0);
     if (type->forms != NULL)
         (void)json_object_set_new(schema, "allOf", forms_schema(type));
     if (type->shorthand == NULL)
@@ -144,26 +139,23 @@ static json_t *names_schema(const struct jr_spec_type *type)
     json_t *value = value_schema(type->item);
     if (type->env || type->item->kind == JR_KIND_MAP)
         value = or_null(value);
-    json_t *schema =
-        json_pack("{s:s,s:o}", "type", "object", "additionalProperties", value);
+    json_t *schema = json_pack("{s:s,s:o}", "type", "object", "additionalProperties", value);
     if (type->pattern != NULL)
         (void)json_object_set_new(schema, "propertyNames",
                                   json_pack("{s:s}", "pattern", type->pattern));
     if (type->ranks || type->env)
         (void)json_object_set_new(
             schema, "propertyNames",
-            json_pack("{s:s}", "pattern",
-                      type->ranks ? JR_SCHEMA_SET : "^[^=]+$"));
+            json_pack("{s:s}", "pattern", type->ranks ? JR_SCHEMA_SET : "^[^=]+$"));
     return schema;
 }
 
 static json_t *value_schema(const struct jr_spec_type *type)
 {
     static const bool narrow[JR_KIND_COUNT] = {
-        [JR_KIND_INTEGER] = true,  [JR_KIND_NUMBER] = true,
-        [JR_KIND_BOOLEAN] = true,  [JR_KIND_WORD] = true,
-        [JR_KIND_DURATION] = true, [JR_KIND_RANKS] = true,
-        [JR_KIND_STREAMS] = true,  [JR_KIND_TRIGGER] = true,
+        [JR_KIND_INTEGER] = true, [JR_KIND_NUMBER] = true,   [JR_KIND_BOOLEAN] = true,
+        [JR_KIND_WORD] = true,    [JR_KIND_DURATION] = true, [JR_KIND_RANKS] = true,
+        [JR_KIND_STREAMS] = true, [JR_KIND_TRIGGER] = true,
     };
     json_t *schema = NULL;
     if (type->kind == JR_KIND_LIST)
@@ -206,8 +198,7 @@ static json_t *one_form(const struct jr_spec_type *type)
     json_t *choices = json_array();
     const char *const *form = type->forms;
     for (; form != NULL && *form != NULL; form++)
-        (void)json_array_append_new(choices,
-                                    json_pack("{s:[s]}", "required", *form));
+        (void)json_array_append_new(choices, json_pack("{s:[s]}", "required", *form));
     return choices;
 }
 
@@ -275,13 +266,12 @@ static json_t *within_key_schema(const char *key, json_t *schema)
 /* Whether what is run is no function: one of the other forms. */
 static json_t *no_function_schema(void)
 {
-    json_t *script = json_pack("{s:[o,o]}", "anyOf", has_key_schema("script"),
-                               has_key_schema("module"));
+    json_t *script =
+        json_pack("{s:[o,o]}", "anyOf", has_key_schema("script"), has_key_schema("module"));
     json_t *python = json_pack("{s:[o,o]}", "allOf", has_key_schema("python"),
                                within_key_schema("python", script));
-    return json_pack("{s:[o,o,o,o]}", "anyOf", has_key_schema("command"),
-                     has_key_schema("shell"), has_key_schema("library"),
-                     python);
+    return json_pack("{s:[o,o,o,o]}", "anyOf", has_key_schema("command"), has_key_schema("shell"),
+                     has_key_schema("library"), python);
 }
 
 /* What no function is called with is text. */
@@ -291,46 +281,41 @@ static json_t *plain_arguments(void)
     json_t *item = or_null(value_schema(type->item->item));
     json_t *args = within_key_schema("args", json_pack("{s:o}", "items", item));
     json_t *entries = json_pack("{s:O}", "additionalProperties", args);
-    json_t *both = json_pack("{s:{s:o,s:o}}", "properties", "entrypoint", args,
-                             "per_rank", entries);
-    json_t *entry = json_pack("{s:[s],s:{s:o}}", "required", "entrypoint",
-                              "properties", "entrypoint", no_function_schema());
+    json_t *both =
+        json_pack("{s:{s:o,s:o}}", "properties", "entrypoint", args, "per_rank", entries);
+    json_t *entry = json_pack("{s:[s],s:{s:o}}", "required", "entrypoint", "properties",
+                              "entrypoint", no_function_schema());
     return json_pack("{s:o,s:o}", "if", entry, "then", both);
 }
 
-/* A spec that extends others may remove what they say, and need not repeat what
- * is required; the latter is true of a template, too. */
+/* A spec that extends others may remove what they say, and need not repeat what is required; the
+ * latter is true of a template, too. */
 static void add_duties(json_t *schema)
 {
     const struct jr_spec_type *root = jr_field_root();
     json_t *extends = json_pack("{s:[s]}", "required", "extends");
-    json_t *base = json_pack("{s:[s],s:{s:{s:b}}}", "required", "template",
-                             "properties", "template", "const", 1);
-    json_t *alone = json_pack("{s:O,s:o}", "if", extends, "else",
-                              duty_schema(root, NO_NULL));
-    json_t *whole =
-        json_pack("{s:o,s:o}", "if", jr_schema_either(extends, base), "else",
-                  duty_schema(root, REQUIRED));
-    (void)json_object_set_new(
-        schema, "allOf", json_pack("[o,o,o]", alone, whole, plain_arguments()));
+    json_t *base = json_pack("{s:[s],s:{s:{s:b}}}", "required", "template", "properties",
+                             "template", "const", 1);
+    json_t *alone = json_pack("{s:O,s:o}", "if", extends, "else", duty_schema(root, NO_NULL));
+    json_t *whole = json_pack("{s:o,s:o}", "if", jr_schema_either(extends, base), "else",
+                              duty_schema(root, REQUIRED));
+    (void)json_object_set_new(schema, "allOf",
+                              json_pack("[o,o,o]", alone, whole, plain_arguments()));
 }
 
 /* What is said of many values. */
 static json_t *shared_definitions(void)
 {
-    json_t *filled =
-        json_pack("{s:s,s:s,s:s}", "title", "a value with ${...} in it", "type",
-                  "string", "pattern", "\\$\\{");
+    json_t *filled = json_pack("{s:s,s:s,s:s}", "title", "a value with ${...} in it", "type",
+                               "string", "pattern", "\\$\\{");
     json_t *missing =
-        json_pack("{s:s,s:[n,s,s]}", "title", "MISSING: jobrun fills it",
-                  "enum", "auto", "???");
-    json_t *unstated = json_pack(
-        "{s:s,s:[n,s]}", "title",
-        "null removes what a parent says; ??? is supplied from outside", "enum",
-        "???");
+        json_pack("{s:s,s:[n,s,s]}", "title", "MISSING: jobrun fills it", "enum", "auto", "???");
+    json_t *unstated =
+        json_pack("{s:s,s:[n,s]}", "title",
+                  "null removes what a parent says; ??? is supplied from outside", "enum", "???");
     json_t *stated = json_pack("{s:{s:s}}", "not", "type", "null");
-    return json_pack("{s:o,s:o,s:o,s:o}", "filled", filled, "missing", missing,
-                     "unstated", unstated, "stated", stated);
+    return json_pack("{s:o,s:o,s:o,s:o}", "filled", filled, "missing", missing, "unstated",
+                     unstated, "stated", stated);
 }
 
 static const char schema_title[] = "jobrun job spec, version 1";
@@ -346,12 +331,11 @@ bool jr_spec_is_schema(const char *text, size_t len)
 
 void jr_spec_schema(struct jr_buf *out)
 {
-    json_t *head = json_pack(
-        "{s:s,s:s,s:s,s:s}", "$schema",
-        "http://json-schema.org/draft-07/schema#", "$id", JR_SCHEMA_FILE,
-        "title", schema_title, "description",
-        "What a distributed job runs, on what, and what it must deliver. A "
-        "field that may be filled by jobrun takes null, auto or ??? too.");
+    json_t *head =
+        json_pack("{s:s,s:s,s:s,s:s}", "$schema", "http://json-schema.org/draft-07/schema#", "$id",
+                  JR_SCHEMA_FILE, "title", schema_title, "description",
+                  "What a distributed job runs, on what, and what it must deliver. A "
+                  "field that may be filled by jobrun takes null, auto or ??? too.");
     json_t *body = value_schema(jr_field_root());
     (void)json_object_update(head, body);
     add_duties(head);

@@ -22,8 +22,7 @@
 
 static bool is_null_node(const struct jr_node *node)
 {
-    return node->kind == JR_NODE_SCALAR &&
-           jr_scalar_type(node) == JR_SCALAR_NULL;
+    return node->kind == JR_NODE_SCALAR && jr_scalar_type(node) == JR_SCALAR_NULL;
 }
 
 static bool is_scalar_text(const struct jr_node *node, const char *text)
@@ -33,23 +32,18 @@ static bool is_scalar_text(const struct jr_node *node, const char *text)
 
 static bool is_missing(const struct jr_node *node)
 {
-    return is_null_node(node) || is_scalar_text(node, "auto") ||
-           is_scalar_text(node, "???");
+    return is_null_node(node) || is_scalar_text(node, "auto") || is_scalar_text(node, "???");
 }
 
-static struct jr_node *refuse_kind(struct jr_lint *lint,
-                                   const struct jr_spec_type *type,
-                                   const struct jr_node *node,
-                                   const struct jr_node_step *at)
+static struct jr_node *refuse_kind(struct jr_lint *lint, const struct jr_spec_type *type,
+                                   const struct jr_node *node, const struct jr_node_step *at)
 {
-    jr_lint_suggest_kind(lint, jr_lint_wrong(lint, type, node, at), type, node,
-                         at);
+    jr_lint_suggest_kind(lint, jr_lint_wrong(lint, type, node, at), type, node, at);
     return NULL;
 }
 
 /* ???: the value has to come from outside. */
-static struct jr_node *await_outside_value(struct jr_lint *lint,
-                                           const struct jr_node *node,
+static struct jr_node *await_outside_value(struct jr_lint *lint, const struct jr_node *node,
                                            const struct jr_node_step *at)
 {
     if (lint->validate && !lint->strict)
@@ -68,10 +62,8 @@ bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node)
 }
 
 /* The value of a field; NULL when it is MISSING or wrong. */
-static struct jr_node *read_field(struct jr_lint *lint,
-                                  const struct jr_spec_field *field,
-                                  const struct jr_node *node,
-                                  const struct jr_node_step *at)
+static struct jr_node *read_field(struct jr_lint *lint, const struct jr_spec_field *field,
+                                  const struct jr_node *node, const struct jr_node_step *at)
 {
     if (field->need == JR_NEED_RESOLVED && is_missing(node))
         return NULL;
@@ -91,16 +83,14 @@ struct map {
     struct jr_node *out;
 };
 
-static void read_field_pair(struct jr_lint *lint, const struct map *map,
-                            const struct jr_pair *pair,
+static void read_field_pair(struct jr_lint *lint, const struct map *map, const struct jr_pair *pair,
                             const struct jr_node_step *up)
 {
     const struct jr_node_step at = {.up = up, .key = pair->key->text};
     const struct jr_spec_field *field = jr_field_get(map->type->fields, at.key);
     if (jr_shapes_is_own(at.key))
         return;
-    const struct jr_unknown unknown = {map->type->fields, map->node, pair->key,
-                                       &at};
+    const struct jr_unknown unknown = {map->type->fields, map->node, pair->key, &at};
     struct jr_node *value = NULL;
     if (field == NULL)
         jr_lint_unknown(lint, &unknown);
@@ -117,17 +107,14 @@ static void help_with_required(struct jr_lint *lint, struct jr_diag *diag,
     JR_BUF_CLEANUP struct jr_buf wants = JR_BUF_INIT;
     const struct jr_field_note *note = jr_field_note(row);
     jr_field_wants(&wants, row->type);
-    if (row->type->kind == JR_KIND_MAP && note != NULL &&
-        strchr(note->example, '\n') == NULL)
+    if (row->type->kind == JR_KIND_MAP && note != NULL && strchr(note->example, '\n') == NULL)
         jr_diag_help(lint->diags, diag, "for example: %s", note->example);
     else if (!wants.failed)
         jr_diag_help(lint->diags, diag, "%s: %s", row->key, wants.data);
 }
 
-static void check_required(struct jr_lint *lint,
-                           const struct jr_spec_type *type,
-                           const struct jr_node *node,
-                           const struct jr_node_step *up)
+static void check_required(struct jr_lint *lint, const struct jr_spec_type *type,
+                           const struct jr_node *node, const struct jr_node_step *up)
 {
     const struct jr_spec_field *row = type->fields;
     for (; row->key != NULL && !lint->base; row++) {
@@ -137,9 +124,8 @@ static void check_required(struct jr_lint *lint,
         if (value != NULL && !jr_lint_is_removed(lint, value))
             continue;
         const struct jr_node_step at = {.up = up, .key = row->key};
-        struct jr_diag *diag =
-            jr_lint_error(lint, JR_CODE_FIELD_REQUIRED, node->span, &at,
-                          "'%s' is required", jr_lint_path(lint, &at));
+        struct jr_diag *diag = jr_lint_error(lint, JR_CODE_FIELD_REQUIRED, node->span, &at,
+                                             "'%s' is required", jr_lint_path(lint, &at));
         help_with_required(lint, diag, row);
     }
 }
@@ -152,8 +138,7 @@ static bool begins_as_number(const struct jr_node *node)
 }
 
 /* A bare value in the place of a mapping: that of its shorthand field. */
-static struct jr_node *read_shorthand_field(struct jr_lint *lint,
-                                            const struct jr_spec_type *type,
+static struct jr_node *read_shorthand_field(struct jr_lint *lint, const struct jr_spec_type *type,
                                             const struct jr_node *node,
                                             const struct jr_node_step *at)
 {
@@ -168,15 +153,12 @@ static struct jr_node *read_shorthand_field(struct jr_lint *lint,
     if (value == NULL)
         return NULL;
     struct jr_node *out = jr_node_mapping(lint->arena);
-    jr_node_add(lint->arena, out,
-                jr_lint_scalar(lint, node, type->shorthand, false), value);
+    jr_node_add(lint->arena, out, jr_lint_scalar(lint, node, type->shorthand, false), value);
     return out;
 }
 
-static struct jr_node *read_map(struct jr_lint *lint,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node,
-                                const struct jr_node_step *at)
+static struct jr_node *read_map(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
 {
     if (node->kind != JR_NODE_MAPPING)
         return read_shorthand_field(lint, type, node, at);
@@ -192,10 +174,8 @@ static struct jr_node *read_map(struct jr_lint *lint,
 }
 
 /* A scalar in the place of a list. */
-static struct jr_node *read_lone(struct jr_lint *lint,
-                                 const struct jr_spec_type *type,
-                                 const struct jr_node *node,
-                                 const struct jr_node_step *at)
+static struct jr_node *read_lone(struct jr_lint *lint, const struct jr_spec_type *type,
+                                 const struct jr_node *node, const struct jr_node_step *at)
 {
     const struct jr_spec_word *row = type->words;
     for (; row != NULL && row->word != NULL; row++)
@@ -206,10 +186,8 @@ static struct jr_node *read_lone(struct jr_lint *lint,
     return refuse_kind(lint, type, node, at);
 }
 
-static struct jr_node *read_list_items(struct jr_lint *lint,
-                                       const struct jr_spec_type *type,
-                                       const struct jr_node *node,
-                                       const struct jr_node_step *up)
+static struct jr_node *read_list_items(struct jr_lint *lint, const struct jr_spec_type *type,
+                                       const struct jr_node *node, const struct jr_node_step *up)
 {
     if (node->kind == JR_NODE_SCALAR)
         return read_lone(lint, type, node, up);
@@ -222,14 +200,12 @@ static struct jr_node *read_list_items(struct jr_lint *lint,
     out->under = node->under;
     for (size_t i = 0; i < node->count; i++) {
         const struct jr_node_step at = {.up = up, .index = i};
-        jr_node_append(lint->arena, out,
-                       jr_lint_value(lint, type->item, node->items[i], &at));
+        jr_node_append(lint->arena, out, jr_lint_value(lint, type->item, node->items[i], &at));
     }
     return out->count == node->count ? out : NULL;
 }
 
-/* Refuse a key that does not match the pattern, with the signal's own name
- * where it is a signal. */
+/* Refuse a key that does not match the pattern, with the signal's own name where it is a signal. */
 static void refuse_key(struct jr_lint *lint, const struct jr_spec_type *type,
                        const struct jr_node *key, const struct jr_node_step *at)
 {
@@ -237,10 +213,9 @@ static void refuse_key(struct jr_lint *lint, const struct jr_spec_type *type,
         jr_lint_sbatch_key(lint, key, at);
         return;
     }
-    struct jr_diag *diag =
-        jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
-                      "'%s' wants %s, not %s", jr_lint_path(lint, at->up),
-                      type->names, jr_lint_quoted(lint, key->text, key->len));
+    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
+                                         "'%s' wants %s, not %s", jr_lint_path(lint, at->up),
+                                         type->names, jr_lint_quoted(lint, key->text, key->len));
     if (type != jr_field_find("signals")->type)
         return;
     const char *name = jr_lint_signal_name(lint, key->text);
@@ -249,43 +224,35 @@ static void refuse_key(struct jr_lint *lint, const struct jr_spec_type *type,
     if (jr_lint_fits(lint, type, name, strlen(name)))
         jr_diag_help(lint->diags, diag, "did you mean %s?", name);
     else if (strcmp(name, "KILL") == 0 || strcmp(name, "STOP") == 0)
-        jr_diag_help(lint->diags, diag,
-                     "no program can handle %s: leave it out", name);
+        jr_diag_help(lint->diags, diag, "no program can handle %s: leave it out", name);
 }
 
 /* The key of a pair in normal form; NULL after a complaint. */
-static struct jr_node *read_key_name(struct jr_lint *lint,
-                                     const struct jr_spec_type *type,
-                                     struct jr_node *key,
-                                     const struct jr_node_step *at)
+static struct jr_node *read_key_name(struct jr_lint *lint, const struct jr_spec_type *type,
+                                     struct jr_node *key, const struct jr_node_step *at)
 {
-    static const struct jr_spec_type ranks = {
-        .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none"};
+    static const struct jr_spec_type ranks = {.kind = JR_KIND_RANKS,
+                                              .wants = "ranks such as 0-3,8, all or none"};
     if (type->ranks)
         return jr_read_ranks(lint, &ranks, key, at);
-    if (type->pattern != NULL &&
-        !jr_lint_fits(lint, type, key->text, key->len)) {
+    if (type->pattern != NULL && !jr_lint_fits(lint, type, key->text, key->len)) {
         refuse_key(lint, type, key, at);
         return NULL;
     }
     if (!type->env || (key->len > 0 && strchr(key->text, '=') == NULL))
         return key;
-    struct jr_diag *diag =
-        jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
-                      "%s is not the name of a variable",
-                      jr_lint_quoted(lint, key->text, key->len));
+    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
+                                         "%s is not the name of a variable",
+                                         jr_lint_quoted(lint, key->text, key->len));
     size_t name = strcspn(key->text, "=");
     if (name > 0)
-        jr_diag_help(lint->diags, diag, "the name ends before the '=': %.*s",
-                     (int)name, key->text);
+        jr_diag_help(lint->diags, diag, "the name ends before the '=': %.*s", (int)name, key->text);
     return NULL;
 }
 
 /* A variable of `env`: null unsets it, ??? wants it set outside. */
-static struct jr_node *read_env_variable(struct jr_lint *lint,
-                                         const struct jr_spec_type *type,
-                                         const struct jr_node *node,
-                                         const struct jr_node_step *at)
+static struct jr_node *read_env_variable(struct jr_lint *lint, const struct jr_spec_type *type,
+                                         const struct jr_node *node, const struct jr_node_step *at)
 {
     if (node->filled == NULL && is_null_node(node))
         return jr_lint_scalar(lint, node, "null", true);
@@ -297,26 +264,21 @@ static struct jr_node *read_env_variable(struct jr_lint *lint,
 }
 
 /* env: {A:1}, which is a name without a value. */
-static bool is_glued(const struct jr_spec_type *type,
-                     const struct jr_pair *pair)
+static bool is_glued(const struct jr_spec_type *type, const struct jr_pair *pair)
 {
     const char *colon = strchr(pair->key->text, ':');
-    return type->env && colon != NULL && colon > pair->key->text &&
-           colon[1] != '\0' && pair->value->kind == JR_NODE_SCALAR &&
-           pair->value->plain && pair->value->len == 0;
+    return type->env && colon != NULL && colon > pair->key->text && colon[1] != '\0' &&
+           pair->value->kind == JR_NODE_SCALAR && pair->value->plain && pair->value->len == 0;
 }
 
-static struct jr_node *refuse_glued(struct jr_lint *lint,
-                                    const struct jr_node *key,
+static struct jr_node *refuse_glued(struct jr_lint *lint, const struct jr_node *key,
                                     const struct jr_node_step *at)
 {
     size_t len = strcspn(key->text, ":");
-    struct jr_diag *diag =
-        jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
-                      "%s is not the name of a variable",
-                      jr_lint_quoted(lint, key->text, key->len));
-    jr_diag_help(lint->diags, diag,
-                 "a space is missing after the ':': %.*s: %s", (int)len,
+    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
+                                         "%s is not the name of a variable",
+                                         jr_lint_quoted(lint, key->text, key->len));
+    jr_diag_help(lint->diags, diag, "a space is missing after the ':': %.*s: %s", (int)len,
                  key->text, key->text + len + 1);
     return NULL;
 }
@@ -329,26 +291,22 @@ static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
     const struct jr_node_step at = {.up = up, .key = pair->key->text};
     const struct jr_node *node = pair->value;
     struct jr_node *value = NULL;
-    struct jr_node *key = is_glued(type, pair)
-                              ? refuse_glued(lint, pair->key, &at)
-                              : read_key_name(lint, type, pair->key, &at);
+    struct jr_node *key = is_glued(type, pair) ? refuse_glued(lint, pair->key, &at)
+                                               : read_key_name(lint, type, pair->key, &at);
     if (key == NULL)
         return;
     if (type->env)
         value = read_env_variable(lint, type, node, &at);
     else if (type->outside && is_scalar_text(node, "???"))
         value = await_outside_value(lint, node, &at);
-    else if (type->item->kind == JR_KIND_SCALAR ||
-             type->item->kind == JR_KIND_VALUE ||
+    else if (type->item->kind == JR_KIND_SCALAR || type->item->kind == JR_KIND_VALUE ||
              !jr_lint_is_removed(lint, node))
         value = jr_lint_value(lint, type->item, node, &at);
     jr_node_add(lint->arena, out, key, value);
 }
 
-static struct jr_node *read_names(struct jr_lint *lint,
-                                  const struct jr_spec_type *type,
-                                  const struct jr_node *node,
-                                  const struct jr_node_step *at)
+static struct jr_node *read_names(struct jr_lint *lint, const struct jr_spec_type *type,
+                                  const struct jr_node *node, const struct jr_node_step *at)
 {
     if (node->kind != JR_NODE_MAPPING)
         return refuse_kind(lint, type, node, at);
@@ -384,10 +342,8 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind)
     return readers[kind];
 }
 
-struct jr_node *jr_lint_value(struct jr_lint *lint,
-                              const struct jr_spec_type *type,
-                              const struct jr_node *node,
-                              const struct jr_node_step *at)
+struct jr_node *jr_lint_value(struct jr_lint *lint, const struct jr_spec_type *type,
+                              const struct jr_node *node, const struct jr_node_step *at)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     jr_reader *reader = jr_lint_reader(type->kind);
@@ -396,8 +352,7 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
     if (node->filled != NULL)
         return jr_lint_filled(lint, type, node, at);
     struct jr_node *out = reader(lint, type, node, at);
-    if (scalar && out != NULL &&
-        (type->kind < JR_KIND_LIST || type->kind == JR_KIND_VALUE))
+    if (scalar && out != NULL && (type->kind < JR_KIND_LIST || type->kind == JR_KIND_VALUE))
         jr_lint_typography(lint, node, at);
     return out;
 }

@@ -24,15 +24,12 @@ struct unit {
 };
 
 static const struct unit units[] = {
-    {"ms", 1},           {"msec", 1},         {"msecs", 1},
-    {"millis", 1},       {"millisecond", 1},  {"milliseconds", 1},
-    {"s", SECOND},       {"sec", SECOND},     {"secs", SECOND},
-    {"second", SECOND},  {"seconds", SECOND}, {"m", MINUTE},
-    {"min", MINUTE},     {"mins", MINUTE},    {"minute", MINUTE},
-    {"minutes", MINUTE}, {"h", HOUR},         {"hr", HOUR},
-    {"hrs", HOUR},       {"hour", HOUR},      {"hours", HOUR},
-    {"d", DAY},          {"day", DAY},        {"days", DAY},
-    {"w", WEEK},         {"week", WEEK},      {"weeks", WEEK},
+    {"ms", 1},           {"msec", 1},     {"msecs", 1},    {"millis", 1},    {"millisecond", 1},
+    {"milliseconds", 1}, {"s", SECOND},   {"sec", SECOND}, {"secs", SECOND}, {"second", SECOND},
+    {"seconds", SECOND}, {"m", MINUTE},   {"min", MINUTE}, {"mins", MINUTE}, {"minute", MINUTE},
+    {"minutes", MINUTE}, {"h", HOUR},     {"hr", HOUR},    {"hrs", HOUR},    {"hour", HOUR},
+    {"hours", HOUR},     {"d", DAY},      {"day", DAY},    {"days", DAY},    {"w", WEEK},
+    {"week", WEEK},      {"weeks", WEEK},
 };
 
 enum { UNITS = sizeof units / sizeof *units };
@@ -50,8 +47,8 @@ static const struct unit *near_unit(const char *word)
     return NULL;
 }
 
-/* The milliseconds of a unit by any of its names, or 0; of one that is nearly
- * so, *ret_near is set. */
+/* The milliseconds of a unit by any of its names, or 0; of one that is nearly so, *ret_near is
+ * set. */
 static uint32_t duration_unit(const char *name, size_t len, bool *ret_near)
 {
     char word[16] = "";
@@ -144,8 +141,7 @@ static bool read_duration_clock(const char *text, struct clock *ret)
 }
 
 /* The time, if its first part counts units of so many milliseconds. */
-static const char *clock_as_duration(struct jr_lint *lint,
-                                     const struct clock *clock, uint64_t unit)
+static const char *clock_as_duration(struct jr_lint *lint, const struct clock *clock, uint64_t unit)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     uint64_t ms = clock->day * DAY;
@@ -161,8 +157,8 @@ static const char *words_as_duration(struct jr_lint *lint, uint64_t ms)
     return clock_as_duration(lint, &clock, 1);
 }
 
-static void offer_duration(struct jr_lint *lint, struct jr_diag *diag,
-                           const struct jr_node *node, const char *text)
+static void offer_duration(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
+                           const char *text)
 {
     if (text == NULL)
         return;
@@ -205,14 +201,11 @@ static const char *with_last_unit(struct jr_lint *lint, const char *text)
 /* -1 and inf: 0 is no limit where the field has it so. Elsewhere there is one,
  * or the time is no limit at all. */
 static void help_with_endless(struct jr_lint *lint, struct jr_diag *diag,
-                              const struct jr_node *node,
-                              const struct jr_node_step *at)
+                              const struct jr_node *node, const struct jr_node_step *at)
 {
     static const char *const none[] = {
-        "timeouts.start",    "timeouts.run",
-        "timeouts.silence",  "timeouts.after_first_exit",
-        "timeouts.progress", "timeouts.first_step",
-        "timeouts.exit",     "restart.window"};
+        "timeouts.start",    "timeouts.run",        "timeouts.silence", "timeouts.after_first_exit",
+        "timeouts.progress", "timeouts.first_step", "timeouts.exit",    "restart.window"};
     const char *path = jr_lint_path(lint, at);
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (strcmp(path, none[i]) == 0) {
@@ -225,41 +218,33 @@ static void help_with_endless(struct jr_lint *lint, struct jr_diag *diag,
                      "write a time such as 60s");
     else if (strcmp(path, "restart.backoff") == 0)
         jr_diag_help(lint->diags, diag,
-                     "it is the wait before a restart: write 0 for none, or a "
-                     "time such as 10s");
+                     "it is the wait before a restart: write 0 for none, or a time such as 10s");
     else if (node->text[0] == '-' || strcasecmp(node->text, "none") == 0 ||
              strcasecmp(node->text, "no") == 0)
-        jr_diag_help(lint->diags, diag,
-                     "write 0 for no time at all, or a long one, such as 30d");
+        jr_diag_help(lint->diags, diag, "write 0 for no time at all, or a long one, such as 30d");
     else
-        jr_diag_help(lint->diags, diag,
-                     "there is always a limit: write a long time, such as 30d");
+        jr_diag_help(lint->diags, diag, "there is always a limit: write a long time, such as 30d");
 }
 
 /* A time without a unit. */
-static bool suggest_unit(struct jr_lint *lint, struct jr_diag *diag,
-                         const char *text)
+static bool suggest_unit(struct jr_lint *lint, struct jr_diag *diag, const char *text)
 {
     uint64_t ms;
     double bare;
     const char *whole = with_last_unit(lint, text);
     if (jr_num_u64(text, &ms))
-        jr_diag_help(lint->diags, diag,
-                     "it needs a unit: %ss, or %sm for minutes, %sh for hours",
+        jr_diag_help(lint->diags, diag, "it needs a unit: %ss, or %sm for minutes, %sh for hours",
                      text, text, text);
     else if (jr_num_double(text, &bare) && bare >= 0)
-        jr_diag_help(lint->diags, diag,
-                     "write whole numbers, each with its unit");
+        jr_diag_help(lint->diags, diag, "write whole numbers, each with its unit");
     else if (whole != NULL)
-        jr_diag_help(lint->diags, diag, "each number needs its unit: %s",
-                     whole);
+        jr_diag_help(lint->diags, diag, "each number needs its unit: %s", whole);
     else
         return false;
     return true;
 }
 
-static bool suggest_clock(struct jr_lint *lint, struct jr_diag *diag,
-                          const struct jr_node *node)
+static bool suggest_clock(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node)
 {
     struct clock clock;
     if (!read_duration_clock(node->text, &clock))
@@ -274,20 +259,16 @@ static bool suggest_clock(struct jr_lint *lint, struct jr_diag *diag,
 }
 
 /* What there is, for a number with a unit that is none, or a sign. */
-static void help_with_units(struct jr_lint *lint, struct jr_diag *diag,
-                            const char *text)
+static void help_with_units(struct jr_lint *lint, struct jr_diag *diag, const char *text)
 {
     uint64_t ms;
     if (*text == '-' && jr_num_duration(text + 1, &ms))
         jr_diag_help(lint->diags, diag, "no time is negative: %s", text + 1);
-    else if (isdigit((unsigned char)*text) &&
-             strpbrk(text, "abcdefghijklmnopqrstuvwxyz") != NULL)
-        jr_diag_help(lint->diags, diag,
-                     "write whole numbers, each with d, h, m, s or ms");
+    else if (isdigit((unsigned char)*text) && strpbrk(text, "abcdefghijklmnopqrstuvwxyz") != NULL)
+        jr_diag_help(lint->diags, diag, "write whole numbers, each with d, h, m, s or ms");
 }
 
-static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
-                             const struct jr_node *node,
+static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
                              const struct jr_node_step *at)
 {
     uint64_t ms;
@@ -302,16 +283,13 @@ static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
     if (words && !near)
         offer_duration(lint, diag, node, words_as_duration(lint, ms));
     else if (words || read_iso(lint, node->text, &ms))
-        jr_diag_help(lint->diags, diag, "did you mean %s?",
-                     words_as_duration(lint, ms));
+        jr_diag_help(lint->diags, diag, "did you mean %s?", words_as_duration(lint, ms));
     else if (!suggest_clock(lint, diag, node))
         help_with_units(lint, diag, node->text);
 }
 
-struct jr_node *jr_read_duration(struct jr_lint *lint,
-                                 const struct jr_spec_type *type,
-                                 const struct jr_node *node,
-                                 const struct jr_node_step *at)
+struct jr_node *jr_read_duration(struct jr_lint *lint, const struct jr_spec_type *type,
+                                 const struct jr_node *node, const struct jr_node_step *at)
 {
     uint64_t ms;
     if (!jr_num_duration(node->text, &ms)) {

@@ -14,8 +14,7 @@
 enum { LONGEST = 253 }; /* bytes of a name of Kubernetes */
 
 /* Train_Data: as names have it, in which '.' may be one of `kept`. */
-static const char *near_name(struct jr_lint *lint, const char *text,
-                             const char *kept)
+static const char *near_name(struct jr_lint *lint, const char *text, const char *kept)
 {
     char name[LONGEST + 1];
     size_t len = 0;
@@ -48,8 +47,7 @@ static const char *near_image(struct jr_lint *lint, const char *text)
 {
     char *image = jr_arena_strdup(lint->arena, text);
     char *slash = image == NULL ? NULL : strrchr(image, '/');
-    char *end =
-        image == NULL ? NULL : strpbrk(slash == NULL ? image : slash, ":@");
+    char *end = image == NULL ? NULL : strpbrk(slash == NULL ? image : slash, ":@");
     for (char *at = image; at != NULL && at != end && *at != '\0'; at++)
         *at = (char)tolower((unsigned char)*at);
     return image;
@@ -65,16 +63,13 @@ static const char *near_bytes(struct jr_lint *lint, const char *text)
 {
     const char *size = jr_lint_near_size(lint, text);
     size_t len = size == NULL ? 0 : strlen(size);
-    return len == 0 ? NULL
-                    : jr_arena_strndup(lint->arena, size,
-                                       len - (size[len - 1] == 'B'));
+    return len == 0 ? NULL : jr_arena_strndup(lint->arena, size, len - (size[len - 1] == 'B'));
 }
 
 /* "4 cores" */
 static const char *near_cpus(struct jr_lint *lint, const char *text)
 {
-    static const char *const units[] = {"c",    "core", "cores", "cpu",
-                                        "cpus", "vcpu", "vcpus"};
+    static const char *const units[] = {"c", "core", "cores", "cpu", "cpus", "vcpu", "vcpus"};
     size_t len = strspn(text, "0123456789."), i = 0;
     const char *unit = text + len + strspn(text + len, " ");
     size_t count = sizeof units / sizeof *units;
@@ -86,11 +81,10 @@ static const char *near_cpus(struct jr_lint *lint, const char *text)
 static const char *near_resource(struct jr_lint *lint, const char *text)
 {
     static const char *const resources[][2] = {
-        {"gpu", "nvidia.com/gpu"},       {"gpus", "nvidia.com/gpu"},
-        {"nvidia", "nvidia.com/gpu"},    {"cuda", "nvidia.com/gpu"},
-        {"amd", "amd.com/gpu"},          {"rocm", "amd.com/gpu"},
-        {"gaudi", "habana.ai/gaudi"},    {"hpu", "habana.ai/gaudi"},
-        {"intel", "gpu.intel.com/i915"}, {"xpu", "gpu.intel.com/i915"},
+        {"gpu", "nvidia.com/gpu"},     {"gpus", "nvidia.com/gpu"}, {"nvidia", "nvidia.com/gpu"},
+        {"cuda", "nvidia.com/gpu"},    {"amd", "amd.com/gpu"},     {"rocm", "amd.com/gpu"},
+        {"gaudi", "habana.ai/gaudi"},  {"hpu", "habana.ai/gaudi"}, {"intel", "gpu.intel.com/i915"},
+        {"xpu", "gpu.intel.com/i915"},
     };
     (void)lint;
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
@@ -120,8 +114,8 @@ static const struct corrected fields[] = {
 };
 
 bool jr_lint_suggest_kubernetes(struct jr_lint *lint, struct jr_diag *diag,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node, const char *path)
+                                const struct jr_spec_type *type, const struct jr_node *node,
+                                const char *path)
 {
     size_t i = 0, count = sizeof fields / sizeof *fields;
     if (strncmp(path, ENGINE, strlen(ENGINE)) != 0)

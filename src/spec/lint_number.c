@@ -53,8 +53,7 @@ static bool offer_number(struct jr_lint *lint, struct jr_diag *diag,
     else if (value > type->max && type->min < type->max)
         say_too_large(lint, diag, type);
     else if (value < type->min)
-        jr_diag_help(lint->diags, diag, "this is too small: at least %u",
-                     type->min);
+        jr_diag_help(lint->diags, diag, "this is too small: at least %u", type->min);
     return good;
 }
 
@@ -67,11 +66,9 @@ static bool suggest_based(struct jr_lint *lint, struct jr_diag *diag,
     if (zeros == 0)
         return false;
     if (jr_num_u64(text + zeros, &decimal)) {
-        if (read_based(text, false, &based) &&
-            is_number_in_range(type, based) &&
+        if (read_based(text, false, &based) && is_number_in_range(type, based) &&
             is_number_in_range(type, decimal))
-            jr_diag_help(lint->diags, diag,
-                         "did you mean %" PRIu64 ", or octal %" PRIu64 "?",
+            jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 ", or octal %" PRIu64 "?",
                          decimal, based);
         else
             (void)offer_number(lint, diag, type, decimal);
@@ -97,8 +94,7 @@ static bool read_loosely(const char *text, uint64_t *ret)
     digits[len] = '\0';
     if (jr_num_u64(digits, ret))
         return true;
-    if (!jr_num_double(digits, &real) || real < 0 || real > 1e15 ||
-        (double)(uint64_t)real != real)
+    if (!jr_num_double(digits, &real) || real < 0 || real > 1e15 || (double)(uint64_t)real != real)
         return false;
     *ret = (uint64_t)real;
     return true;
@@ -121,13 +117,11 @@ static bool suggest_counted(struct jr_lint *lint, struct jr_diag *diag,
 }
 
 static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
-                           const struct jr_spec_type *type,
-                           const struct jr_node *node)
+                           const struct jr_spec_type *type, const struct jr_node *node)
 {
     uint64_t whole;
     if (suggest_based(lint, diag, type, node->text) ||
-        suggest_counted(lint, diag, type, node->text) ||
-        !read_loosely(node->text, &whole))
+        suggest_counted(lint, diag, type, node->text) || !read_loosely(node->text, &whole))
         return;
     const char *plain = jr_arena_printf(lint->arena, "%" PRIu64, whole);
     if (plain == NULL || strcmp(plain, node->text) == 0)
@@ -139,16 +133,15 @@ static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
 /* Whether a text is nothing but digits, so that it can only be too large. */
 static bool is_all_digits(const char *text)
 {
-    return *text != '\0' && *text != '0' &&
-           text[strspn(text, "0123456789")] == '\0';
+    return *text != '\0' && *text != '0' && text[strspn(text, "0123456789")] == '\0';
 }
 
 /* Whether a value says that jobrun is to choose: -1, all, gpu. */
 static bool is_left_to_jobrun(const struct jr_node_step *at, const char *text)
 {
-    static const char *const words[] = {
-        "-1",   "all", "any",  "gpu",     "max",  "cpu",    "default",
-        "gpus", "0",   "cpus", "devices", "none", "random", "free"};
+    static const char *const words[] = {"-1",      "all",     "any",    "gpu", "max",
+                                        "cpu",     "default", "gpus",   "0",   "cpus",
+                                        "devices", "none",    "random", "free"};
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     jr_point_path(&path, at);
     const struct jr_spec_field *field =
@@ -161,8 +154,7 @@ static bool is_left_to_jobrun(const struct jr_node_step *at, const char *text)
 
 /* A version of the language that this jobrun does not read. */
 static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
-                            const struct jr_spec_type *type,
-                            const struct jr_node *node)
+                            const struct jr_spec_type *type, const struct jr_node *node)
 {
     uint64_t value;
     const char *text = node->text + (*node->text == 'v');
@@ -170,11 +162,9 @@ static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
         return false;
     if (is_all_digits(text) && (!jr_num_u64(text, &value) || value > type->max))
         jr_diag_help(lint->diags, diag,
-                     "version %s needs a newer jobrun: this one reads "
-                     "version: %u",
-                     text, type->max);
-    else if (node->plain && text == node->text && read_loosely(text, &value) &&
-             value == type->max)
+                     "version %s needs a newer jobrun: this one reads version: %u", text,
+                     type->max);
+    else if (node->plain && text == node->text && read_loosely(text, &value) && value == type->max)
         return false;
     else
         jr_diag_help(lint->diags, diag, "write version: %u", type->max);
@@ -183,8 +173,7 @@ static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
 
 /* 4; or 4, or 4#x: a number with something behind it. */
 static bool suggest_bare_number(struct jr_lint *lint, struct jr_diag *diag,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node)
+                                const struct jr_spec_type *type, const struct jr_node *node)
 {
     size_t len = strspn(node->text, "0123456789");
     const char *rest = node->text + len;
@@ -193,11 +182,9 @@ static bool suggest_bare_number(struct jr_lint *lint, struct jr_diag *diag,
     if (number == NULL || !node->plain || !is_in_range(type, number) ||
         (!comment && strcmp(rest, ";") != 0 && strcmp(rest, ",") != 0))
         return false;
-    const char *meant =
-        comment ? jr_arena_printf(lint->arena, "%s %s", number, rest) : number;
+    const char *meant = comment ? jr_arena_printf(lint->arena, "%s %s", number, rest) : number;
     if (comment)
-        jr_diag_help(lint->diags, diag, "a comment begins after a space: %s",
-                     meant);
+        jr_diag_help(lint->diags, diag, "a comment begins after a space: %s", meant);
     else
         jr_diag_help(lint->diags, diag, "leave out the '%s': %s", rest, number);
     jr_lint_fix(lint, diag, node, meant);
@@ -207,21 +194,18 @@ static bool suggest_bare_number(struct jr_lint *lint, struct jr_diag *diag,
 /* Whether the path begins with one of the words. */
 static bool is_below(const char *path, const char *first, const char *second)
 {
-    return strncmp(path, first, strlen(first)) == 0 ||
-           strncmp(path, second, strlen(second)) == 0;
+    return strncmp(path, first, strlen(first)) == 0 || strncmp(path, second, strlen(second)) == 0;
 }
 
 /* 2 x 4 ranks, or $WORLD_SIZE. */
 static bool suggest_count(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type, const char *text)
 {
-    static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz_"
-                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char name_bytes[] =
+        "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     uint64_t a, b;
-    if (*text == '$' && text[1] != '\0' &&
-        text[1 + strspn(text + 1, name_bytes)] == '\0') {
-        jr_diag_help(lint->diags, diag, "no shell reads it: write ${env:%s}",
-                     text + 1);
+    if (*text == '$' && text[1] != '\0' && text[1 + strspn(text + 1, name_bytes)] == '\0') {
+        jr_diag_help(lint->diags, diag, "no shell reads it: write ${env:%s}", text + 1);
         return true;
     }
     const char *at = text;
@@ -231,38 +215,34 @@ static bool suggest_count(struct jr_lint *lint, struct jr_diag *diag,
     if (*at == '\0' || strchr("xX*", *at) == NULL)
         return false;
     at += 1 + strspn(at + 1, " ");
-    if (*at < '1' || *at > '9' || !jr_num_digits(&at, &b) || *at != '\0' ||
-        a > UINT32_MAX || b > UINT32_MAX)
+    if (*at < '1' || *at > '9' || !jr_num_digits(&at, &b) || *at != '\0' || a > UINT32_MAX ||
+        b > UINT32_MAX)
         return false;
     (void)offer_number(lint, diag, type, a * b);
     return true;
 }
 
 /* 1:4 or 2-8, as elastic launchers have it */
-static bool suggest_fixed(struct jr_lint *lint, struct jr_diag *diag,
-                          const struct jr_node_step *at, const char *text)
+static bool suggest_fixed(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node_step *at,
+                          const char *text)
 {
-    static const char *const fields[] = {"nodes", "world_size",
-                                         "local_world_size"};
+    static const char *const fields[] = {"nodes", "world_size", "local_world_size"};
     const char *path = jr_lint_path(lint, at), *number = text;
     uint64_t least, most;
     size_t i = 0, count = sizeof fields / sizeof *fields;
     while (i < count && strcmp(fields[i], path) != 0)
         i++;
-    if (i == count || *number < '1' || *number > '9' ||
-        !jr_num_digits(&number, &least) || strchr(":-", *number) == NULL ||
-        *number == '\0' || !jr_num_u64(number + 1, &most))
+    if (i == count || *number < '1' || *number > '9' || !jr_num_digits(&number, &least) ||
+        strchr(":-", *number) == NULL || *number == '\0' || !jr_num_u64(number + 1, &most))
         return false;
     jr_diag_help(lint->diags, diag,
-                 "a job has one size: %s: %s; `restart` and `spare_nodes` "
-                 "replace what fails",
-                 path, number + 1);
+                 "a job has one size: %s: %s; `restart` and `spare_nodes` replace what fails", path,
+                 number + 1);
     return true;
 }
 
 static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
-                              const struct jr_spec_type *type,
-                              const struct jr_node *node,
+                              const struct jr_spec_type *type, const struct jr_node *node,
                               const struct jr_node_step *at)
 {
     uint64_t value;
@@ -275,12 +255,10 @@ static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
              (whole ? value > type->max : is_all_digits(node->text)))
         say_too_large(lint, diag, type);
     else if (is_left_to_jobrun(at, node->text))
-        jr_diag_help(lint->diags, diag,
-                     "leave it out, or write auto, and jobrun fills it in");
+        jr_diag_help(lint->diags, diag, "leave it out, or write auto, and jobrun fills it in");
     else if (jr_lint_is_endless(node->text) &&
              is_below(jr_lint_path(lint, at), "restart", "requeue"))
-        jr_diag_help(lint->diags, diag,
-                     "write a large number, such as 1000000");
+        jr_diag_help(lint->diags, diag, "write a large number, such as 1000000");
     else if (suggest_count(lint, diag, type, node->text) ||
              suggest_fixed(lint, diag, at, node->text))
         return;
@@ -288,15 +266,12 @@ static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
         suggest_number(lint, diag, type, node);
 }
 
-struct jr_node *jr_read_integer(struct jr_lint *lint,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node,
-                                const struct jr_node_step *at)
+struct jr_node *jr_read_integer(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
 {
     if (node->plain && is_in_range(type, node->text))
         return jr_lint_scalar(lint, node, node->text, true);
-    help_with_integer(lint, jr_lint_wrong(lint, type, node, at), type, node,
-                      at);
+    help_with_integer(lint, jr_lint_wrong(lint, type, node, at), type, node, at);
     return NULL;
 }
 
@@ -322,10 +297,8 @@ static const char *meant_number(struct jr_lint *lint, const char *text)
     return jr_buf_keep(&out, lint->arena);
 }
 
-struct jr_node *jr_read_number(struct jr_lint *lint,
-                               const struct jr_spec_type *type,
-                               const struct jr_node *node,
-                               const struct jr_node_step *at)
+struct jr_node *jr_read_number(struct jr_lint *lint, const struct jr_spec_type *type,
+                               const struct jr_node *node, const struct jr_node_step *at)
 {
     double value;
     bool number = jr_num_double(node->text, &value);
@@ -344,10 +317,9 @@ struct jr_node *jr_read_number(struct jr_lint *lint,
 static const char *old_boolean(const char *word)
 {
     static const char *const words[][2] = {
-        {"yes", "true"},     {"no", "false"},      {"on", "true"},
-        {"off", "false"},    {"y", "true"},        {"n", "false"},
-        {"1", "true"},       {"0", "false"},       {"enable", "true"},
-        {"enabled", "true"}, {"disable", "false"}, {"disabled", "false"},
+        {"yes", "true"},    {"no", "false"},     {"on", "true"},       {"off", "false"},
+        {"y", "true"},      {"n", "false"},      {"1", "true"},        {"0", "false"},
+        {"enable", "true"}, {"enabled", "true"}, {"disable", "false"}, {"disabled", "false"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(words[i][0], word) == 0)
@@ -355,10 +327,8 @@ static const char *old_boolean(const char *word)
     return NULL;
 }
 
-struct jr_node *jr_read_boolean(struct jr_lint *lint,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node,
-                                const struct jr_node_step *at)
+struct jr_node *jr_read_boolean(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
 {
     bool yes = strcasecmp(node->text, "true") == 0;
     bool no = strcasecmp(node->text, "false") == 0;

@@ -47,15 +47,13 @@ static const char *stream_word(const char *text)
     return NULL;
 }
 
-static struct jr_diag *report_redirect(struct reading *reading,
-                                       struct jr_span span, const char *wants,
-                                       const char *found)
+static struct jr_diag *report_redirect(struct reading *reading, struct jr_span span,
+                                       const char *wants, const char *found)
 {
     struct jr_lint *lint = reading->lint;
     reading->bad++;
     return jr_lint_error(lint, JR_CODE_WRONG_STREAM_RULE, span, reading->at,
-                         "'%s' wants %s, not %s",
-                         jr_lint_path(lint, reading->at), wants, found);
+                         "'%s' wants %s, not %s", jr_lint_path(lint, reading->at), wants, found);
 }
 
 static const char *quoted_text(const struct reading *reading, const char *text)
@@ -63,8 +61,7 @@ static const char *quoted_text(const struct reading *reading, const char *text)
     return jr_lint_quoted(reading->lint, text, strlen(text));
 }
 
-/* Room for the bits of ranks 0 .. last: no more than a spec states, which is
- * little as a rule. */
+/* Room for the bits of ranks 0 .. last: no more than a spec states, which is little as a rule. */
 static bool make_seen_room(struct reading *reading, uint32_t last)
 {
     size_t old = reading->seen_size, size = last / 8 + 1;
@@ -90,9 +87,8 @@ static bool claim_rule_ranks(struct reading *reading, const struct rule *rule,
     struct jr_lint *lint = reading->lint;
     if (range->last >= MOST_RANKS) {
         reading->bad++;
-        (void)jr_lint_error(lint, JR_CODE_WRONG_STREAM_RULE, rule->ranks_span,
-                            reading->at, "no node has a local rank %u",
-                            range->last);
+        (void)jr_lint_error(lint, JR_CODE_WRONG_STREAM_RULE, rule->ranks_span, reading->at,
+                            "no node has a local rank %u", range->last);
         return false;
     }
     if (!make_seen_room(reading, range->last))
@@ -102,10 +98,9 @@ static bool claim_rule_ranks(struct reading *reading, const struct rule *rule,
         unsigned char bit = (unsigned char)(1u << rank % 8);
         if ((reading->seen[rank / 8] & bit) != 0) {
             reading->bad++;
-            (void)jr_lint_error(lint, JR_CODE_STREAM_RULE_TWICE,
-                                rule->ranks_span, reading->at,
-                                "'%s' states local rank %u twice",
-                                jr_lint_path(lint, reading->at), rank);
+            (void)jr_lint_error(lint, JR_CODE_STREAM_RULE_TWICE, rule->ranks_span, reading->at,
+                                "'%s' states local rank %u twice", jr_lint_path(lint, reading->at),
+                                rank);
             return false;
         }
         reading->seen[rank / 8] |= bit;
@@ -113,8 +108,8 @@ static bool claim_rule_ranks(struct reading *reading, const struct rule *rule,
     return true;
 }
 
-/* Say which streams may have been meant. In a scalar with several rules only
- * the value is replaced. */
+/* Say which streams may have been meant. In a scalar with several rules only the value is
+ * replaced. */
 static void suggest_streams(const struct reading *reading, struct jr_diag *diag,
                             const struct rule *rule)
 {
@@ -141,8 +136,8 @@ static void suggest_all(const struct reading *reading, struct jr_diag *diag,
 {
     bool all = strcmp(rule->ranks, "*") == 0 || strcmp(rule->ranks, "all") == 0;
     if (all && word != NULL)
-        jr_diag_help(reading->lint->diags, diag, "for all ranks write %s: %s",
-                     reading->at->key, word);
+        jr_diag_help(reading->lint->diags, diag, "for all ranks write %s: %s", reading->at->key,
+                     word);
 }
 
 static void add_rule(struct reading *reading, const struct rule *rule)
@@ -150,8 +145,7 @@ static void add_rule(struct reading *reading, const struct rule *rule)
     struct jr_lint *lint = reading->lint;
     const char *word = stream_word(rule->value), *bad;
     struct jr_set set;
-    bool ranks =
-        jr_set_parse(&set, lint->arena, rule->ranks, &bad) && set.count > 0;
+    bool ranks = jr_set_parse(&set, lint->arena, rule->ranks, &bad) && set.count > 0;
     if (!ranks)
         suggest_all(reading,
                     report_redirect(reading, rule->ranks_span,
@@ -159,19 +153,17 @@ static void add_rule(struct reading *reading, const struct rule *rule)
                                     quoted_text(reading, rule->ranks)),
                     rule, word);
     if (word == NULL)
-        suggest_streams(
-            reading,
-            report_redirect(reading, rule->value_span,
-                            "0 or none, 1 or out, 2 or err, 3 or all",
-                            quoted_text(reading, rule->source)),
-            rule);
+        suggest_streams(reading,
+                        report_redirect(reading, rule->value_span,
+                                        "0 or none, 1 or out, 2 or err, 3 or all",
+                                        quoted_text(reading, rule->source)),
+                        rule);
     if (!ranks || word == NULL)
         return;
     for (size_t i = 0; i < set.count; i++)
         if (!claim_rule_ranks(reading, rule, &set.ranges[i]))
             return;
-    struct jr_node *key =
-        jr_node_scalar(lint->arena, jr_ranks_text(lint, &set), false);
+    struct jr_node *key = jr_node_scalar(lint->arena, jr_ranks_text(lint, &set), false);
     struct jr_node *value = jr_node_scalar(lint->arena, word, false);
     if (key == NULL || value == NULL)
         return;
@@ -180,13 +172,12 @@ static void add_rule(struct reading *reading, const struct rule *rule)
     jr_node_add(lint->arena, reading->out, key, value);
 }
 
-/* Bytes [from, to) of `whole`, the position of a text that is ASCII and stands
- * in the file as it is; else all of it. */
-static struct jr_span span_of_part(const struct jr_node *node,
-                                   struct jr_span whole, size_t from, size_t to)
+/* Bytes [from, to) of `whole`, the position of a text that is ASCII and stands in the file as it
+ * is; else all of it. */
+static struct jr_span span_of_part(const struct jr_node *node, struct jr_span whole, size_t from,
+                                   size_t to)
 {
-    if (whole.line == whole.end_line &&
-        whole.end_column - whole.column == node->len) {
+    if (whole.line == whole.end_line && whole.end_column - whole.column == node->len) {
         whole.end_column = whole.column + (uint32_t)to;
         whole.column += (uint32_t)from;
     }
@@ -194,9 +185,8 @@ static struct jr_span span_of_part(const struct jr_node *node,
 }
 
 /* The item of `len` bytes at `from`. */
-static void read_redirect_item(struct reading *reading,
-                               const struct jr_node *node, struct jr_span whole,
-                               size_t from, size_t len)
+static void read_redirect_item(struct reading *reading, const struct jr_node *node,
+                               struct jr_span whole, size_t from, size_t len)
 {
     struct jr_arena *arena = reading->lint->arena;
     const char *item = jr_arena_strndup(arena, node->text + from, len);
@@ -204,9 +194,8 @@ static void read_redirect_item(struct reading *reading,
     if (item == NULL)
         return;
     if (colon == NULL) {
-        (void)report_redirect(
-            reading, span_of_part(node, whole, from, from + len),
-            "RANKS:STREAMS, as in 0:3 or 1-3:err", quoted_text(reading, item));
+        (void)report_redirect(reading, span_of_part(node, whole, from, from + len),
+                              "RANKS:STREAMS, as in 0:3 or 1-3:err", quoted_text(reading, item));
         return;
     }
     size_t middle = (size_t)(colon - item);
@@ -240,14 +229,12 @@ static bool is_rule(struct jr_lint *lint, const char *text, const char *colon)
 {
     struct jr_set set;
     const char *bad;
-    const char *ranks =
-        jr_arena_strndup(lint->arena, text, (size_t)(colon - text));
+    const char *ranks = jr_arena_strndup(lint->arena, text, (size_t)(colon - text));
     return ranks != NULL && stream_word(colon + 1) != NULL &&
            jr_set_parse(&set, lint->arena, ranks, &bad) && set.count > 0;
 }
 
-static void read_redirect_pair(struct reading *reading,
-                               const struct jr_pair *pair)
+static void read_redirect_pair(struct reading *reading, const struct jr_pair *pair)
 {
     const struct jr_node *key = pair->key, *value = pair->value;
     struct jr_lint *lint = reading->lint;
@@ -258,12 +245,10 @@ static void read_redirect_pair(struct reading *reading,
         return;
     }
     if (colon != NULL && value->plain && value->len == 0) {
-        struct jr_diag *diag =
-            report_redirect(reading, key->span, "a space after the colon",
-                            quoted_text(reading, key->text));
-        const char *fix =
-            jr_arena_printf(lint->arena, "%.*s: %s", (int)(colon - key->text),
-                            key->text, colon + 1);
+        struct jr_diag *diag = report_redirect(reading, key->span, "a space after the colon",
+                                               quoted_text(reading, key->text));
+        const char *fix = jr_arena_printf(lint->arena, "%.*s: %s", (int)(colon - key->text),
+                                          key->text, colon + 1);
         if (fix == NULL)
             return;
         jr_diag_help(lint->diags, diag, "did you mean {%s}?", fix);
@@ -279,57 +264,48 @@ static void read_redirect_pair(struct reading *reading,
 }
 
 /* Help for what is no stream, and no rule either. */
-static void suggest_rules(struct jr_lint *lint, struct jr_diag *diag,
-                          const struct jr_node *node)
+static void suggest_rules(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node)
 {
     const char *text = node->kind == JR_NODE_SCALAR ? node->text : "";
     const char *equals = strchr(text, '=');
     bool sure;
     bool near = jr_lint_near_word(text, words, &sure) != NULL;
     bool one = node->kind == JR_NODE_SEQUENCE && node->count == 1 &&
-               node->items[0]->kind == JR_NODE_SCALAR &&
-               node->items[0]->filled == NULL &&
+               node->items[0]->kind == JR_NODE_SCALAR && node->items[0]->filled == NULL &&
                stream_word(node->items[0]->text) != NULL;
     if (node->filled != NULL)
         return;
     if (one)
-        jr_diag_help(lint->diags, diag, "did you mean %s?",
-                     stream_word(node->items[0]->text));
+        jr_diag_help(lint->diags, diag, "did you mean %s?", stream_word(node->items[0]->text));
     else if (node->kind == JR_NODE_SEQUENCE)
         jr_diag_help(lint->diags, diag,
-                     "one word for all ranks, or RANKS: STREAMS as in "
-                     "{0: all, 1-3: err}");
+                     "one word for all ranks, or RANKS: STREAMS as in {0: all, 1-3: err}");
     else if (equals != NULL && stream_word(equals + 1) != NULL)
-        jr_diag_help(lint->diags, diag, "did you mean %.*s:%s?",
-                     (int)(equals - text), text, equals + 1);
+        jr_diag_help(lint->diags, diag, "did you mean %.*s:%s?", (int)(equals - text), text,
+                     equals + 1);
     else if (strcmp(text, "out,err") == 0 || strcmp(text, "1,2") == 0 ||
              strcmp(text, "out+err") == 0)
         jr_diag_help(lint->diags, diag, "did you mean all?");
     else if (!near && strpbrk(text, "/.") != NULL)
         jr_diag_help(lint->diags, diag,
-                     "write all: the files are named stdout.log and "
-                     "stderr.log, in log_dir");
+                     "write all: the files are named stdout.log and stderr.log, in log_dir");
     else
         jr_lint_suggest(lint, diag, node, words);
 }
 
-struct jr_node *jr_read_streams(struct jr_lint *lint,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node,
-                                const struct jr_node_step *at)
+struct jr_node *jr_read_streams(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     const char *word = scalar ? stream_word(node->text) : NULL;
     if (word != NULL)
         return jr_lint_scalar(lint, node, word, false);
-    if (node->kind == JR_NODE_SEQUENCE ||
-        (scalar && strchr(node->text, ':') == NULL)) {
+    if (node->kind == JR_NODE_SEQUENCE || (scalar && strchr(node->text, ':') == NULL)) {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         suggest_rules(lint, diag, node);
         return NULL;
     }
-    struct reading reading = {
-        .lint = lint, .at = at, .out = jr_node_mapping(lint->arena)};
+    struct reading reading = {.lint = lint, .at = at, .out = jr_node_mapping(lint->arena)};
     if (reading.out == NULL)
         return NULL;
     reading.out->span = node->span;

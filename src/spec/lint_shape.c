@@ -20,15 +20,13 @@ bool jr_shape_are_words(const struct jr_node *node)
     if (node->kind == JR_NODE_SCALAR)
         return jr_lint_is_bare(node->text) && node->filled == NULL;
     while (node->kind == JR_NODE_SEQUENCE && i < node->count &&
-           node->items[i]->kind == JR_NODE_SCALAR &&
-           jr_shape_are_words(node->items[i]))
+           node->items[i]->kind == JR_NODE_SCALAR && jr_shape_are_words(node->items[i]))
         i++;
     return node->kind == JR_NODE_SEQUENCE && i > 0 && i == node->count;
 }
 
 /* The numbers of "2x2x4" or [2, 2, 4]; how many there are. */
-static size_t read_axes(const struct jr_odd_shape *s,
-                        uint32_t axes[static AXES])
+static size_t read_axes(const struct jr_odd_shape *s, uint32_t axes[static AXES])
 {
     size_t count = 0;
     const char *at = s->text;
@@ -40,8 +38,8 @@ static size_t read_axes(const struct jr_odd_shape *s,
                 return 0;
         return s->node->count > AXES ? 0 : count;
     }
-    while (count < AXES && *at >= '1' && *at <= '9' &&
-           jr_num_digits(&at, &value) && value <= UINT32_MAX) {
+    while (count < AXES && *at >= '1' && *at <= '9' && jr_num_digits(&at, &value) &&
+           value <= UINT32_MAX) {
         axes[count++] = (uint32_t)value;
         if (*at == '\0')
             return count;
@@ -62,26 +60,23 @@ static bool shape_of_mesh(const struct jr_odd_shape *s)
         s->node->items[0]->kind == JR_NODE_MAPPING)
         return false;
     if (count == 3)
-        HELP(s, "name the axes: {data: %u, pipeline: %u, model: %u}", axes[0],
-             axes[1], axes[2]);
+        HELP(s, "name the axes: {data: %u, pipeline: %u, model: %u}", axes[0], axes[1], axes[2]);
     else if (count == 2)
         HELP(s, "name the axes: {data: %u, model: %u}", axes[0], axes[1]);
     else if (count == 1)
-        HELP(s, "name the axis: {model: %u}, {pipeline: %u} or {data: %u}",
-             axes[0], axes[0], axes[0]);
+        HELP(s, "name the axis: {model: %u}, {pipeline: %u} or {data: %u}", axes[0], axes[0],
+             axes[0]);
     else
         HELP(s, "for example: parallelism: {model: 2, pipeline: 2}");
     return true;
 }
 
 /* The names of a list as result fields: "{a: {type: number}, ...}". */
-static void help_with_fields(const struct jr_odd_shape *s, const char *head,
-                             const char *tail)
+static void help_with_fields(const struct jr_odd_shape *s, const char *head, const char *tail)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     for (size_t i = 0; i < s->node->count && i < FEW; i++)
-        jr_buf_printf(&list, "%s%s: {type: number}", i == 0 ? "" : ", ",
-                      s->node->items[i]->text);
+        jr_buf_printf(&list, "%s%s: {type: number}", i == 0 ? "" : ", ", s->node->items[i]->text);
     if (!list.failed)
         HELP(s, "say what each is: %s{%s%s}%s", head, list.data,
              s->node->count > FEW ? ", ..." : "", tail);
@@ -89,8 +84,7 @@ static void help_with_fields(const struct jr_odd_shape *s, const char *head,
 
 static bool shape_of_results(const struct jr_odd_shape *s)
 {
-    bool list =
-        s->node->kind == JR_NODE_SEQUENCE && jr_shape_are_words(s->node);
+    bool list = s->node->kind == JR_NODE_SEQUENCE && jr_shape_are_words(s->node);
     bool fields = strcmp(s->path, "results.fields") == 0;
     if (fields && list) {
         help_with_fields(s, "", "");
@@ -119,20 +113,18 @@ static bool shape_of_result_field(const struct jr_odd_shape *s)
     size_t len = sizeof fields - 1;
     bool sure;
     double number;
-    if (strncmp(s->path, fields, len) != 0 ||
-        strchr(s->path + len, '.') != NULL || *s->text == '\0')
+    if (strncmp(s->path, fields, len) != 0 || strchr(s->path + len, '.') != NULL ||
+        *s->text == '\0')
         return false;
-    const char *word = jr_lint_near_word(
-        s->text, jr_did_you_mean_list(s->lint, type->type->words), &sure);
+    const char *word =
+        jr_lint_near_word(s->text, jr_did_you_mean_list(s->lint, type->type->words), &sure);
     if (word != NULL)
         HELP(s, "write %s: {type: %s}", s->at->key, word);
     else if (jr_num_double(s->text, &number))
-        HELP(s, "write %s: {type: number, min: %s}, or max", s->at->key,
-             s->text);
+        HELP(s, "write %s: {type: number, min: %s}, or max", s->at->key, s->text);
     else if (strchr("<>", *s->text) != NULL &&
              jr_num_double(s->text + strspn(s->text, "<>= "), &number))
-        HELP(s, "write %s: {type: number, %s: %s}", s->at->key,
-             *s->text == '<' ? "max" : "min",
+        HELP(s, "write %s: {type: number, %s: %s}", s->at->key, *s->text == '<' ? "max" : "min",
              s->text + strspn(s->text, "<>= "));
     else
         return false;
@@ -145,8 +137,7 @@ static bool shape_of_timeouts(const struct jr_odd_shape *s)
     bool time = *s->text != '\0' && jr_num_duration(s->text, &ms);
     if (strcmp(s->path, "timeouts") != 0 || !time)
         return false;
-    HELP(s, "say of what: {run: %s}, {silence: %s} or another", s->text,
-         s->text);
+    HELP(s, "say of what: {run: %s}, {silence: %s} or another", s->text, s->text);
     return true;
 }
 
@@ -156,10 +147,9 @@ static bool shape_of_restart(const struct jr_odd_shape *s)
     bool restart = strcmp(s->path, "restart") == 0;
     if ((!restart && strcmp(s->path, "requeue") != 0) || *s->text == '\0')
         return false;
-    if (strcasecmp(s->text, "false") == 0 ||
-        strcasecmp(s->text, "never") == 0 || strcasecmp(s->text, "no") == 0)
-        HELP(s, "leave it out, and nothing is %s",
-             restart ? "restarted" : "requeued");
+    if (strcasecmp(s->text, "false") == 0 || strcasecmp(s->text, "never") == 0 ||
+        strcasecmp(s->text, "no") == 0)
+        HELP(s, "leave it out, and nothing is %s", restart ? "restarted" : "requeued");
     else
         HELP(s, "say how often: %s: 3", s->path);
     return true;
@@ -190,8 +180,7 @@ static bool shape_of_progress(const struct jr_odd_shape *s)
 static bool shape_of_deadline(const struct jr_odd_shape *s)
 {
     uint64_t ms;
-    if (strcmp(s->path, "deadline") != 0 || *s->text == '\0' ||
-        !jr_num_duration(s->text, &ms))
+    if (strcmp(s->path, "deadline") != 0 || *s->text == '\0' || !jr_num_duration(s->text, &ms))
         return false;
     HELP(s, "write {before: %s}", s->text);
     return true;
@@ -205,8 +194,7 @@ static bool shape_of_ranks(const struct jr_odd_shape *s)
         !jr_shape_are_words(s->node))
         return false;
     for (size_t i = 0; i < s->node->count; i++)
-        jr_buf_printf(&list, "%s%s", i == 0 ? "" : ",",
-                      s->node->items[i]->text);
+        jr_buf_printf(&list, "%s%s", i == 0 ? "" : ",", s->node->items[i]->text);
     if (!list.failed)
         HELP(s, "write it as one text: \"%s\"", list.data);
     return true;
@@ -217,33 +205,28 @@ static bool shape_of_setup(const struct jr_odd_shape *s)
 {
     if (strcmp(s->path, "setup") != 0 || s->node->kind != JR_NODE_SEQUENCE)
         return false;
-    HELP(s, "write it as one text: `setup: |`, and a command on each line "
-            "below, indented");
+    HELP(s, "write it as one text: `setup: |`, and a command on each line below, indented");
     return true;
 }
 
 /* env: .env */
 static bool shape_of_env_file(const struct jr_odd_shape *s)
 {
-    if (strcmp(s->path, "env") != 0 || *s->text == '\0' ||
-        strchr(s->text, '=') != NULL || !jr_shape_are_words(s->node))
+    if (strcmp(s->path, "env") != 0 || *s->text == '\0' || strchr(s->text, '=') != NULL ||
+        !jr_shape_are_words(s->node))
         return false;
-    if (jr_scalar_type(s->node) == JR_SCALAR_NULL ||
-        strcasecmp(s->text, "none") == 0)
+    if (jr_scalar_type(s->node) == JR_SCALAR_NULL || strcasecmp(s->text, "none") == 0)
         HELP(s, "leave it out");
     else
-        HELP(s, "to read a file of variables write setup: set -a; . ./%s",
-             s->text);
+        HELP(s, "to read a file of variables write setup: set -a; . ./%s", s->text);
     return true;
 }
 
 /* artifacts: ckpt/last.pt, with what is more than a word */
 static bool shape_of_texts(const struct jr_odd_shape *s)
 {
-    if (s->type->kind != JR_KIND_LIST || *s->text == '\0' ||
-        s->type->item->kind != JR_KIND_TEXT ||
-        strcmp(s->path, "results.artifacts") != 0 ||
-        strpbrk(s->text, "\"\\ ,") != NULL)
+    if (s->type->kind != JR_KIND_LIST || *s->text == '\0' || s->type->item->kind != JR_KIND_TEXT ||
+        strcmp(s->path, "results.artifacts") != 0 || strpbrk(s->text, "\"\\ ,") != NULL)
         return false;
     HELP(s, "a list is written in brackets: [\"%s\"]", s->text);
     return true;
@@ -260,8 +243,7 @@ static bool shape_of_env(const struct jr_odd_shape *s)
     if (name == NULL || value == NULL || !jr_shape_are_words(name) ||
         value->kind != JR_NODE_SCALAR || !jr_shape_are_words(value))
         return false;
-    HELP(s, "write each as a name and a value: %s: %s", name->text,
-         value->text);
+    HELP(s, "write each as a name and a value: %s: %s", name->text, value->text);
     return true;
 }
 
@@ -270,16 +252,15 @@ static bool shape_of_env_value(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
     if (s->at == NULL || s->at->up == NULL || s->at->up->key == NULL ||
-        strcmp(s->at->up->key, "env") != 0 || node->kind != JR_NODE_SEQUENCE ||
-        node->count < 2 || node->items[0]->kind != JR_NODE_SCALAR ||
-        !jr_shape_are_words(node))
+        strcmp(s->at->up->key, "env") != 0 || node->kind != JR_NODE_SEQUENCE || node->count < 2 ||
+        node->items[0]->kind != JR_NODE_SCALAR || !jr_shape_are_words(node))
         return false;
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     for (size_t i = 0; i < node->count && i < MOST_JOINED; i++)
         jr_buf_printf(&list, "%s%s", i == 0 ? "" : ",", node->items[i]->text);
     if (!list.failed)
-        HELP(s, "a variable is one text: write %s: \"%s%s\"", s->at->key,
-             list.data, node->count > MOST_JOINED ? ",..." : "");
+        HELP(s, "a variable is one text: write %s: \"%s%s\"", s->at->key, list.data,
+             node->count > MOST_JOINED ? ",..." : "");
     return true;
 }
 
@@ -288,8 +269,7 @@ static bool is_option_item(const struct jr_node *node)
 {
     return node->kind == JR_NODE_MAPPING && node->count == 1 &&
            node->pairs[0].key->text[0] == '-' &&
-           jr_lint_is_bare(node->pairs[0].key->text +
-                           strspn(node->pairs[0].key->text, "-")) &&
+           jr_lint_is_bare(node->pairs[0].key->text + strspn(node->pairs[0].key->text, "-")) &&
            node->pairs[0].value->kind == JR_NODE_SCALAR &&
            jr_lint_is_bare(jr_lint_source(node->pairs[0].value));
 }
@@ -304,18 +284,17 @@ static bool shape_of_item(const struct jr_odd_shape *s)
     if (node->kind == JR_NODE_SEQUENCE)
         HELP(s, "leave out the brackets or the '-' around it");
     else if (is_option_item(node))
-        HELP(s, "an option and its value are two items: %s, %s",
-             node->pairs[0].key->text, jr_lint_source(node->pairs[0].value));
+        HELP(s, "an option and its value are two items: %s, %s", node->pairs[0].key->text,
+             jr_lint_source(node->pairs[0].value));
     else if (node->kind == JR_NODE_MAPPING && node->count == 1 &&
              node->pairs[0].value->kind == JR_NODE_SCALAR && !node->flow)
-        HELP(s, "a text with ': ' in it stands in quotes: \"%s: %s\"",
-             node->pairs[0].key->text, node->pairs[0].value->text);
+        HELP(s, "a text with ': ' in it stands in quotes: \"%s: %s\"", node->pairs[0].key->text,
+             node->pairs[0].value->text);
     else if (node->kind == JR_NODE_MAPPING && node->count == 1 &&
-             jr_shape_are_words(node->pairs[0].value) &&
-             jr_shape_are_words(node->pairs[0].key) &&
+             jr_shape_are_words(node->pairs[0].value) && jr_shape_are_words(node->pairs[0].key) &&
              strncmp(s->path, "entrypoint", 10) == 0)
-        HELP(s, "an option and its value are two items: --%s, %s",
-             node->pairs[0].key->text, node->pairs[0].value->text);
+        HELP(s, "an option and its value are two items: --%s, %s", node->pairs[0].key->text,
+             node->pairs[0].value->text);
     else if (node->kind == JR_NODE_MAPPING)
         HELP(s, "for a text put it into quotes");
     else
@@ -327,15 +306,13 @@ static bool shape_of_item(const struct jr_odd_shape *s)
 static bool shape_of_args(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
-    if (strcmp(s->path, "entrypoint.args") != 0 ||
-        node->kind != JR_NODE_MAPPING || node->count == 0 ||
-        !jr_shape_are_words(node->pairs[0].value) ||
+    if (strcmp(s->path, "entrypoint.args") != 0 || node->kind != JR_NODE_MAPPING ||
+        node->count == 0 || !jr_shape_are_words(node->pairs[0].value) ||
         node->pairs[0].value->kind != JR_NODE_SCALAR)
         return false;
     const char *key = node->pairs[0].key->text;
-    HELP(s, "write a list: [%s%s, %s%s]; for a function, kwargs",
-         key[0] == '-' ? "" : "--", key, node->pairs[0].value->text,
-         node->count > 1 ? ", ..." : "");
+    HELP(s, "write a list: [%s%s, %s%s]; for a function, kwargs", key[0] == '-' ? "" : "--", key,
+         node->pairs[0].value->text, node->count > 1 ? ", ..." : "");
     return true;
 }
 
@@ -354,8 +331,7 @@ static void help_with_sweep(const struct jr_odd_shape *s)
 /* best: loss */
 static bool shape_of_best(const struct jr_odd_shape *s)
 {
-    if (strcmp(s->path, "sweep.best") != 0 || *s->text == '\0' ||
-        !jr_shape_are_words(s->node))
+    if (strcmp(s->path, "sweep.best") != 0 || *s->text == '\0' || !jr_shape_are_words(s->node))
         return false;
     HELP(s, "write best: {field: %s, goal: %s}", s->text,
          strstr(s->text, "acc") != NULL ? "max" : "min");
@@ -371,42 +347,35 @@ static bool shape_of_variable(const struct jr_odd_shape *s)
     if (node->kind == JR_NODE_SEQUENCE && jr_shape_are_words(node))
         help_with_sweep(s);
     else if (node->kind == JR_NODE_SEQUENCE)
-        HELP(s, "one value each: write the list where ${vars.%s} stands",
-             s->at->key);
+        HELP(s, "one value each: write the list where ${vars.%s} stands", s->at->key);
     else if (node->kind == JR_NODE_MAPPING && node->count > 0)
-        HELP(s, "one value each: write %s_%s: ..., read as ${vars.%s_%s}",
-             s->at->key, node->pairs[0].key->text, s->at->key,
-             node->pairs[0].key->text);
+        HELP(s, "one value each: write %s_%s: ..., read as ${vars.%s_%s}", s->at->key,
+             node->pairs[0].key->text, s->at->key, node->pairs[0].key->text);
     else
         return false;
     return true;
 }
 
-/* Whether something was put into a value or into what it holds: it may be a
- * secret, and no help repeats it. */
+/* Whether something was put into a value or into what it holds: it may be a secret, and no help
+ * repeats it. */
 static bool has_filled(const struct jr_node *node)
 {
     bool filled = node->kind == JR_NODE_SCALAR && node->filled != NULL;
-    for (size_t i = 0;
-         !filled && node->kind != JR_NODE_SCALAR && i < node->count; i++)
-        filled =
-            has_filled(node->kind == JR_NODE_SEQUENCE ? node->items[i]
-                                                      : node->pairs[i].value);
+    for (size_t i = 0; !filled && node->kind != JR_NODE_SCALAR && i < node->count; i++)
+        filled = has_filled(node->kind == JR_NODE_SEQUENCE ? node->items[i] : node->pairs[i].value);
     return filled;
 }
 
 bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
-                           const struct jr_spec_type *type,
-                           const struct jr_node *node,
+                           const struct jr_spec_type *type, const struct jr_node *node,
                            const struct jr_node_step *at)
 {
     static bool (*const shapes[])(const struct jr_odd_shape *) = {
-        shape_of_mesh,     shape_of_results,   shape_of_result_field,
-        shape_of_timeouts, shape_of_restart,   shape_of_console,
-        shape_of_progress, shape_of_env,       shape_of_deadline,
-        shape_of_ranks,    shape_of_setup,     shape_of_env_file,
-        shape_of_texts,    shape_of_env_value, shape_of_item,
-        shape_of_variable, shape_of_best,      shape_of_args,
+        shape_of_mesh,     shape_of_results,   shape_of_result_field, shape_of_timeouts,
+        shape_of_restart,  shape_of_console,   shape_of_progress,     shape_of_env,
+        shape_of_deadline, shape_of_ranks,     shape_of_setup,        shape_of_env_file,
+        shape_of_texts,    shape_of_env_value, shape_of_item,         shape_of_variable,
+        shape_of_best,     shape_of_args,
     };
     const struct jr_odd_shape s = {lint,
                                    diag,
@@ -414,8 +383,7 @@ bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
                                    node,
                                    at,
                                    jr_lint_path(lint, at),
-                                   node->kind == JR_NODE_SCALAR ? node->text
-                                                                : ""};
+                                   node->kind == JR_NODE_SCALAR ? node->text : ""};
     size_t i = 0, count = sizeof shapes / sizeof *shapes;
     if (has_filled(node))
         return false;

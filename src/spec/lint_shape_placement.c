@@ -24,9 +24,8 @@ static bool shape_of_nodes(const struct jr_odd_shape *s)
     if (strcmp(s->path, "nodes") != 0 || s->node->kind != JR_NODE_SEQUENCE ||
         !jr_shape_are_words(s->node))
         return false;
-    HELP(s, "names belong into hosts: [%s%s]; nodes is their number: %zu",
-         s->node->items[0]->text, s->node->count > 1 ? ", ..." : "",
-         s->node->count);
+    HELP(s, "names belong into hosts: [%s%s]; nodes is their number: %zu", s->node->items[0]->text,
+         s->node->count > 1 ? ", ..." : "", s->node->count);
     return true;
 }
 
@@ -34,17 +33,16 @@ static bool shape_of_nodes(const struct jr_odd_shape *s)
 static bool shape_of_hosts(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
-    if (strcmp(s->path, "hosts") != 0 || node->kind != JR_NODE_MAPPING ||
-        node->count == 0 || node->pairs[0].value->kind != JR_NODE_SCALAR ||
-        !jr_shape_are_words(node->pairs[0].value))
+    if (strcmp(s->path, "hosts") != 0 || node->kind != JR_NODE_MAPPING || node->count == 0 ||
+        node->pairs[0].value->kind != JR_NODE_SCALAR || !jr_shape_are_words(node->pairs[0].value))
         return false;
     if (jr_scalar_type(node->pairs[0].value) != JR_SCALAR_INT) {
         HELP(s, "no file of hosts is read: write each host: [node1, node2]");
         return true;
     }
     const char *more = node->count > 1 ? ", ..." : "";
-    HELP(s, "write hosts: [%s%s] and local_world_size: [%s%s]",
-         node->pairs[0].key->text, more, node->pairs[0].value->text, more);
+    HELP(s, "write hosts: [%s%s] and local_world_size: [%s%s]", node->pairs[0].key->text, more,
+         node->pairs[0].value->text, more);
     return true;
 }
 
@@ -89,12 +87,10 @@ static bool shape_of_word_list(const struct jr_odd_shape *s)
 static bool shape_of_engine(const struct jr_odd_shape *s)
 {
     bool engine = strcmp(s->path, "engine") == 0;
-    bool below =
-        strncmp(s->path, "engine.", 7) == 0 && strchr(s->path + 7, '.') == NULL;
+    bool below = strncmp(s->path, "engine.", 7) == 0 && strchr(s->path + 7, '.') == NULL;
     if (*s->text == '\0' || !jr_shape_are_words(s->node))
         return false;
-    if (engine &&
-        (strcmp(s->text, "local") == 0 || strcmp(s->text, "none") == 0))
+    if (engine && (strcmp(s->text, "local") == 0 || strcmp(s->text, "none") == 0))
         HELP(s, "leave it out: ranks start on this machine");
     else if (engine && jr_field_get(s->type->fields, s->text) != NULL)
         HELP(s, "write engine: {%s: {}}", s->text);
@@ -108,6 +104,5 @@ static bool shape_of_engine(const struct jr_odd_shape *s)
 bool jr_shape_of_placement(const struct jr_odd_shape *s)
 {
     return shape_of_nodes(s) || shape_of_hosts(s) || shape_of_rank_entry(s) ||
-           shape_of_ranks_list(s) || shape_of_word_list(s) ||
-           shape_of_engine(s);
+           shape_of_ranks_list(s) || shape_of_word_list(s) || shape_of_engine(s);
 }

@@ -4,8 +4,8 @@
 
 #include "spec/lint_shape_parts.h"
 
-/* Say how a value is written that is about hosts, nodes, ranks, devices or
- * engines. Returns whether that is known. */
+/* Say how a value is written that is about hosts, nodes, ranks, devices or engines. Returns whether
+ * that is known. */
 bool jr_shape_of_placement(const struct jr_odd_shape *s);
 
 #endif

@@ -52,22 +52,15 @@ static bool help_with_address(const struct text *t)
     struct jr_diags *diags = t->lint->diags;
     size_t len = colon == NULL ? 0 : (size_t)(colon - text);
     const char *last = strrchr(text, '.');
-    if (len > 0 && is_number(colon + 1) &&
-        jr_lint_fits(t->lint, t->type, text, len))
-        jr_diag_help(diags, t->diag,
-                     "the port is a field of its own: master_port: %s",
-                     colon + 1);
+    if (len > 0 && is_number(colon + 1) && jr_lint_fits(t->lint, t->type, text, len))
+        jr_diag_help(diags, t->diag, "the port is a field of its own: master_port: %s", colon + 1);
     else if (text[0] == '$' || text[0] == '`')
-        jr_diag_help(
-            diags, t->diag,
-            "no shell reads it: leave it out for the first of `hosts`, "
-            "or this machine");
+        jr_diag_help(diags, t->diag,
+                     "no shell reads it: leave it out for the first of `hosts`, or this machine");
     else if (strstr(text, "://") != NULL)
-        jr_diag_help(diags, t->diag,
-                     "write the name alone; a URL belongs into init_method");
+        jr_diag_help(diags, t->diag, "write the name alone; a URL belongs into init_method");
     else if (colon == NULL && last != NULL && is_number(last + 1))
-        jr_diag_help(diags, t->diag,
-                     "an IPv4 address has four numbers from 0 to 255");
+        jr_diag_help(diags, t->diag, "an IPv4 address has four numbers from 0 to 255");
     else
         return false;
     return true;
@@ -98,18 +91,15 @@ static bool help_with_host(const struct text *t)
     if (t->text[len] == ' ' && count == NULL && len > 0 &&
         jr_lint_fits(t->lint, t->type, t->text, len) &&
         jr_lint_fits(t->lint, t->type, second, strlen(second)))
-        jr_diag_help(diags, t->diag, "a comma is between two hosts: %.*s,%s",
-                     (int)len, t->text, second);
-    else if (at != NULL &&
-             jr_lint_fits(t->lint, t->type, at + 1, strlen(at + 1)))
-        jr_diag_help(diags, t->diag,
-                     "write %s; which user logs in belongs into ~/.ssh/config",
+        jr_diag_help(diags, t->diag, "a comma is between two hosts: %.*s,%s", (int)len, t->text,
+                     second);
+    else if (at != NULL && jr_lint_fits(t->lint, t->type, at + 1, strlen(at + 1)))
+        jr_diag_help(diags, t->diag, "write %s; which user logs in belongs into ~/.ssh/config",
                      at + 1);
     else if (count != NULL && jr_lint_fits(t->lint, t->type, t->text, len))
         jr_diag_help(diags, t->diag,
-                     "write %.*s; its ranks are an entry of "
-                     "local_world_size: [%s, ...]",
-                     (int)len, t->text, count);
+                     "write %.*s; its ranks are an entry of local_world_size: [%s, ...]", (int)len,
+                     t->text, count);
     else
         return false;
     return true;
@@ -133,11 +123,9 @@ static bool help_with_device(const struct text *t)
     if (!jr_set_parse(&set, t->lint->arena, t->text, &bad) || set.count != 1 ||
         set.ranges[0].last - set.ranges[0].first >= MOST_LISTED)
         return false;
-    for (uint32_t i = set.ranges[0].first; i <= set.ranges[0].last;
-         i += set.ranges[0].step)
+    for (uint32_t i = set.ranges[0].first; i <= set.ranges[0].last; i += set.ranges[0].step)
         jr_buf_printf(&list, "%s%u", list.len > 0 ? ", " : "", i);
-    jr_diag_help(diags, t->diag, "write each: [%s]",
-                 list.failed ? "" : list.data);
+    jr_diag_help(diags, t->diag, "write each: [%s]", list.failed ? "" : list.data);
     return true;
 }
 
@@ -154,8 +142,7 @@ static bool help_with_init_method(const struct text *t)
     if (strncmp(t->text, tcp, sizeof tcp - 1) == 0 && strchr(host, ':') == NULL)
         return offer(t, jr_arena_printf(arena, "%s:29500", t->text), false);
     if (strncmp(t->text, file, sizeof file - 1) == 0)
-        return offer(t, jr_arena_printf(arena, "file:///%s", t->text + 7),
-                     false);
+        return offer(t, jr_arena_printf(arena, "file:///%s", t->text + 7), false);
     if (t->text[0] == '/')
         return offer(t, jr_arena_printf(arena, "file://%s", t->text), false);
     return strstr(t->text, "://") == NULL && strchr(t->text, ':') != NULL &&
@@ -194,8 +181,7 @@ const char *jr_lint_signal_name(struct jr_lint *lint, const char *text)
         jr_signal_name(name, (int)number);
         return jr_arena_strdup(lint->arena, name + strlen("SIG"));
     }
-    char *upper = jr_arena_strdup(
-        lint->arena, text + (strncasecmp(text, "sig", 3) == 0 ? 3 : 0));
+    char *upper = jr_arena_strdup(lint->arena, text + (strncasecmp(text, "sig", 3) == 0 ? 3 : 0));
     for (char *at = upper; at != NULL && *at != '\0'; at++)
         *at = (char)toupper((unsigned char)*at);
     return upper;
@@ -203,14 +189,11 @@ const char *jr_lint_signal_name(struct jr_lint *lint, const char *text)
 
 static bool help_with_signal(const struct text *t)
 {
-    if (strcmp(t->path, "on_hang.signal") != 0 &&
-        strcmp(t->path, "deadline.signal") != 0)
+    if (strcmp(t->path, "on_hang.signal") != 0 && strcmp(t->path, "deadline.signal") != 0)
         return false;
     const char *name = jr_lint_signal_name(t->lint, t->text);
-    if (name != NULL &&
-        (strcmp(name, "KILL") == 0 || strcmp(name, "STOP") == 0)) {
-        jr_diag_help(t->lint->diags, t->diag,
-                     "no program can answer %s: write %s or USR1", name,
+    if (name != NULL && (strcmp(name, "KILL") == 0 || strcmp(name, "STOP") == 0)) {
+        jr_diag_help(t->lint->diags, t->diag, "no program can answer %s: write %s or USR1", name,
                      t->path[0] == 'd' ? "TERM" : "ABRT");
         return true;
     }
@@ -218,25 +201,21 @@ static bool help_with_signal(const struct text *t)
 }
 
 void jr_lint_suggest_text(struct jr_lint *lint, struct jr_diag *diag,
-                          const struct jr_spec_type *type,
-                          const struct jr_node *node,
+                          const struct jr_spec_type *type, const struct jr_node *node,
                           const struct jr_node_step *at)
 {
-    const struct text t = {lint,      diag, type, node, jr_lint_path(lint, at),
-                           node->text};
-    if (node->len == 0 || help_with_host(&t) || help_with_device(&t) ||
-        help_with_init_method(&t) || help_with_name(&t) ||
-        help_with_signal(&t) ||
-        (node->filled == NULL &&
-         jr_lint_suggest_kubernetes(lint, diag, type, node, t.path)))
+    const struct text t = {lint, diag, type, node, jr_lint_path(lint, at), node->text};
+    if (node->len == 0 || help_with_host(&t) || help_with_device(&t) || help_with_init_method(&t) ||
+        help_with_name(&t) || help_with_signal(&t) ||
+        (node->filled == NULL && jr_lint_suggest_kubernetes(lint, diag, type, node, t.path)))
         return;
     if (type->is_address)
         (void)help_with_address(&t);
 }
 
 /*
- * What helps with a size that is written otherwise: 64k, 5 GB, 1.5GiB, -1. The
- * types with sizes are texts with a pattern.
+ * What helps with a size that is written otherwise: 64k, 5 GB, 1.5GiB, -1. The types with sizes are
+ * texts with a pattern.
  */
 
 enum { KIB = 1024 };
@@ -256,14 +235,13 @@ static bool read_unit(const char *text, struct size *ret)
     const char *letter = strchr(letters, tolower((unsigned char)*text));
     ret->power = 0;
     ret->exact = true;
-    if (*text == '\0' || strcasecmp(text, "b") == 0 ||
-        strcasecmp(text, "byte") == 0 || strcasecmp(text, "bytes") == 0)
+    if (*text == '\0' || strcasecmp(text, "b") == 0 || strcasecmp(text, "byte") == 0 ||
+        strcasecmp(text, "bytes") == 0)
         return true;
     if (letter == NULL)
         return false;
     ret->power = (unsigned)(letter - letters) + 1;
-    ret->exact =
-        strcasecmp(text + 1, "ib") == 0 || strcasecmp(text + 1, "i") == 0;
+    ret->exact = strcasecmp(text + 1, "ib") == 0 || strcasecmp(text + 1, "i") == 0;
     if (strncasecmp(text, prefixes[letter - letters], 4) == 0)
         return strncasecmp(text + 4, "byte", 4) == 0 &&
                (text[8] == '\0' || strcasecmp(text + 8, "s") == 0);
@@ -289,11 +267,9 @@ static const char *write_size(struct jr_lint *lint, struct size size)
         size.number *= KIB;
         size.power--;
     }
-    if (size.power > 4 || size.number > 1e15 ||
-        (double)(uint64_t)size.number != size.number)
+    if (size.power > 4 || size.number > 1e15 || (double)(uint64_t)size.number != size.number)
         return NULL;
-    return jr_arena_printf(lint->arena, "%" PRIu64 "%s", (uint64_t)size.number,
-                           units[size.power]);
+    return jr_arena_printf(lint->arena, "%" PRIu64 "%s", (uint64_t)size.number, units[size.power]);
 }
 
 /* A size without its unit, where only a number is wanted; or NULL. */
@@ -303,8 +279,7 @@ static const char *write_count(struct jr_lint *lint, struct size size)
         size.number *= KIB;
     return size.number >= 1e15 || (double)(uint64_t)size.number != size.number
                ? NULL
-               : jr_arena_printf(lint->arena, "%" PRIu64,
-                                 (uint64_t)size.number);
+               : jr_arena_printf(lint->arena, "%" PRIu64, (uint64_t)size.number);
 }
 
 const char *jr_lint_near_size(struct jr_lint *lint, const char *text)
@@ -315,9 +290,9 @@ const char *jr_lint_near_size(struct jr_lint *lint, const char *text)
 
 bool jr_lint_is_endless(const char *text)
 {
-    static const char *const words[] = {
-        "-1",      "inf",       ".inf", "+.inf", "infinite", "infinity", "max",
-        "forever", "unlimited", "none", "no",    "never",    "always"};
+    static const char *const words[] = {"-1",       "inf",   ".inf",    "+.inf",     "infinite",
+                                        "infinity", "max",   "forever", "unlimited", "none",
+                                        "no",       "never", "always"};
     if (text[0] == '-' && text[1] == '1' && /* -1s */
         strspn(text + 2, "smhd") == strlen(text + 2))
         return true;
@@ -334,48 +309,41 @@ static bool is_no_size(const char *text)
            strcasecmp(text, "never") == 0;
 }
 
-static bool fits(struct jr_lint *lint, const struct jr_spec_type *type,
-                 const char *text)
+static bool fits(struct jr_lint *lint, const struct jr_spec_type *type, const char *text)
 {
     return text != NULL && jr_lint_fits(lint, type, text, strlen(text));
 }
 
 /* A size with a unit of thousands might be one: it is offered, and not made. */
-static void offer_size(struct jr_lint *lint, struct jr_diag *diag,
-                       const struct jr_node *node, const struct size *size,
-                       const char *text)
+static void offer_size(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
+                       const struct size *size, const char *text)
 {
     uint64_t bytes;
     if (size->exact) {
         jr_diag_help(lint->diags, diag, "did you mean %s?", text);
         jr_lint_fix_text(lint, diag, node, text);
-    } else if (size->power == 1 && strchr(text, 'B') != NULL &&
-               jr_num_size(text, &bytes)) {
-        jr_diag_help(lint->diags, diag, "did you mean %s (%" PRIu64 " bytes)?",
-                     text, bytes);
+    } else if (size->power == 1 && strchr(text, 'B') != NULL && jr_num_size(text, &bytes)) {
+        jr_diag_help(lint->diags, diag, "did you mean %s (%" PRIu64 " bytes)?", text, bytes);
     } else {
         jr_diag_help(lint->diags, diag, "did you mean %s?", text);
     }
 }
 
 void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
-                          const struct jr_spec_type *type,
-                          const struct jr_node *node)
+                          const struct jr_spec_type *type, const struct jr_node *node)
 {
     struct size size;
     bool endless = jr_lint_is_endless(node->text);
     if (node->filled != NULL)
         return;
     if (is_no_size(node->text) && fits(lint, type, "unlimited"))
-        jr_diag_help(lint->diags, diag,
-                     "write unlimited for no limit, or 0 for nothing");
+        jr_diag_help(lint->diags, diag, "write unlimited for no limit, or 0 for nothing");
     else if (endless && fits(lint, type, "unlimited"))
         jr_diag_help(lint->diags, diag, "write unlimited");
     else if (endless && type->min > 0)
         jr_diag_help(lint->diags, diag, "leave it out for no limit");
     else if (endless)
-        jr_diag_help(lint->diags, diag,
-                     "there is always a limit: write a size such as 64GiB");
+        jr_diag_help(lint->diags, diag, "there is always a limit: write a size such as 64GiB");
     if (endless || !read_size(node->text, &size))
         return;
     const char *text = write_size(lint, size);
@@ -385,8 +353,7 @@ void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
     else if (fits(lint, type, plain))
         jr_diag_help(lint->diags, diag, "did you mean %s?", plain);
     else if (size.number > 0 && type->min > 0)
-        jr_diag_help(lint->diags, diag, "this is too small: at least %uKiB",
-                     type->min / KIB);
+        jr_diag_help(lint->diags, diag, "this is too small: at least %uKiB", type->min / KIB);
 }
 
 /*
@@ -399,8 +366,8 @@ enum { NO_BREAK_SPACE = 0xa0, EN_DASH = 0x2013, EM_DASH = 0x2014 };
 
 static bool is_quote(uint32_t point)
 {
-    return (point >= 0x2018 && point <= 0x201f) || point == 0xab ||
-           point == 0xbb || point == 0x2039 || point == 0x203a;
+    return (point >= 0x2018 && point <= 0x201f) || point == 0xab || point == 0xbb ||
+           point == 0x2039 || point == 0x203a;
 }
 
 /* The size of the mark that a text begins with; 0: it begins with none. */
@@ -431,16 +398,14 @@ const char *jr_lint_typed(struct jr_lint *lint, const struct jr_node *node)
     size_t behind = before == 0 ? 0 : quote_behind(text, len);
     if (behind == 0 || before + behind >= len)
         return NULL;
-    const char *inner =
-        jr_arena_strndup(lint->arena, text + before, len - before - behind);
+    const char *inner = jr_arena_strndup(lint->arena, text + before, len - before - behind);
     bool single = inner != NULL && strpbrk(inner, "\"\\") != NULL;
     if (inner == NULL || (single && strchr(inner, '\'') != NULL))
         return NULL;
     return jr_arena_printf(lint->arena, single ? "'%s'" : "\"%s\"", inner);
 }
 
-const char *jr_lint_seen(struct jr_lint *lint, const char *text,
-                         uint32_t *ret_point)
+const char *jr_lint_seen(struct jr_lint *lint, const char *text, uint32_t *ret_point)
 {
     JR_BUF_CLEANUP struct jr_buf seen = JR_BUF_INIT;
     size_t len = strlen(text);
@@ -460,8 +425,7 @@ const char *jr_lint_seen(struct jr_lint *lint, const char *text,
 }
 
 /* What stands for an option that begins with a dash of prose, or NULL. */
-static const char *typed_option(struct jr_lint *lint,
-                                const struct jr_node *node,
+static const char *typed_option(struct jr_lint *lint, const struct jr_node *node,
                                 const struct jr_node_step *at)
 {
     uint32_t point = 0;
@@ -469,8 +433,7 @@ static const char *typed_option(struct jr_lint *lint,
         return NULL;
     size_t size = jr_utf8_next(node->text, node->len, &point);
     const char *rest = node->text + size;
-    if ((point != EN_DASH && point != EM_DASH) ||
-        !isalpha((unsigned char)*rest))
+    if ((point != EN_DASH && point != EM_DASH) || !isalpha((unsigned char)*rest))
         return NULL;
     bool lone = point == EN_DASH && rest[1] == '\0';
     return jr_arena_printf(lint->arena, "%s%s", lone ? "-" : "--", rest);
@@ -482,8 +445,7 @@ static bool is_prose(const struct jr_node_step *at)
     while (at != NULL && at->up != NULL)
         at = at->up;
     return at != NULL && at->key != NULL &&
-           (strcmp(at->key, "description") == 0 ||
-            strcmp(at->key, "labels") == 0);
+           (strcmp(at->key, "description") == 0 || strcmp(at->key, "labels") == 0);
 }
 
 void jr_lint_typography(struct jr_lint *lint, const struct jr_node *node,
@@ -497,12 +459,11 @@ void jr_lint_typography(struct jr_lint *lint, const struct jr_node *node,
     if (quoted == NULL && option == NULL)
         return;
     jr_point_path(&path, at);
-    struct jr_diag *diag = jr_diags_warning(
-        lint->diags, JR_CODE_TYPOGRAPHIC_MARK, node->span, path.data,
-        quoted != NULL ? "typographic quotes are part of the text"
-                       : "a typographic dash does not begin an option");
-    jr_diag_help(lint->diags, diag, "write %s",
-                 quoted != NULL ? quoted : option);
+    struct jr_diag *diag =
+        jr_diags_warning(lint->diags, JR_CODE_TYPOGRAPHIC_MARK, node->span, path.data,
+                         quoted != NULL ? "typographic quotes are part of the text"
+                                        : "a typographic dash does not begin an option");
+    jr_diag_help(lint->diags, diag, "write %s", quoted != NULL ? quoted : option);
 }
 
 const char *jr_lint_typed_key(struct jr_lint *lint, const struct jr_node *key)
@@ -516,8 +477,8 @@ const char *jr_lint_typed_key(struct jr_lint *lint, const struct jr_node *key)
         return jr_arena_strndup(lint->arena, quoted + 1, strlen(quoted) - 2);
     if (point != NO_BREAK_SPACE)
         return NULL;
-    while (size < key->len && (key->text[size] == ' ' ||
-                               strncmp(key->text + size, "\xc2\xa0", 2) == 0))
+    while (size < key->len &&
+           (key->text[size] == ' ' || strncmp(key->text + size, "\xc2\xa0", 2) == 0))
         size += key->text[size] == ' ' ? 1 : 2;
     return key->text + size;
 }

@@ -11,8 +11,7 @@
 
 #include "base/banned.h"
 
-/* What people call the members of a mapping of the spec, and jobrun calls
- * otherwise. */
+/* What people call the members of a mapping of the spec, and jobrun calls otherwise. */
 struct member {
     const char *group;
     const char *here;
@@ -38,17 +37,13 @@ static const struct member members[] = {
     {"engine.kubernetes", "claim", false, "pvc volume volumes"},
     {"engine.kubernetes", "claim", true, "persistent_volume_claim claim_name"},
     {"engine.kubernetes", "cpu", true, "cpus cores limits.cpu requests.cpu"},
-    {"engine.kubernetes", "device_resource", true,
-     "gpu_resource resource_name"},
+    {"engine.kubernetes", "device_resource", true, "gpu_resource resource_name"},
     {"engine.kubernetes", "image", true, "container container_image img"},
-    {"engine.kubernetes", "memory", true,
-     "mem ram limits.memory requests.memory"},
+    {"engine.kubernetes", "memory", true, "mem ram limits.memory requests.memory"},
     {"engine.kubernetes", "mount", true, "mount_path"},
     {"engine.kubernetes", "namespace", true, "name_space ns"},
-    {"engine.kubernetes", "priority_class", true,
-     "priority priority_class_name"},
-    {"engine.kubernetes", "pull_secret", true,
-     "image_pull_secret image_pull_secrets pull_secrets"},
+    {"engine.kubernetes", "priority_class", true, "priority priority_class_name"},
+    {"engine.kubernetes", "pull_secret", true, "image_pull_secret image_pull_secrets pull_secrets"},
     {"engine.kubernetes", "secret", false, "env_from secret_name secrets"},
     {"engine.kubernetes", "service_account", true, "sa service_account_name"},
     {"engine.kubernetes", "shm", true, "shm_size"},
@@ -142,8 +137,7 @@ const char *jr_member_meant(const char *group, const char *name, bool *ret_sure)
 {
     *ret_sure = false;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (strcmp(members[i].group, group) != 0 ||
-            !is_listed(members[i].names, name))
+        if (strcmp(members[i].group, group) != 0 || !is_listed(members[i].names, name))
             continue;
         *ret_sure = members[i].sure;
         return members[i].here;
@@ -151,13 +145,11 @@ const char *jr_member_meant(const char *group, const char *name, bool *ret_sure)
     return NULL;
 }
 
-/* With more keys than this, no similar fields are looked for, because each key
- * is compared with all fields, and no place in the text, which is read again
- * for each. No fix is then certain. */
+/* With more keys than this, no similar fields are looked for, because each key is compared with all
+ * fields, and no place in the text, which is read again for each. No fix is then certain. */
 enum { MOST_KEYS = 64 };
 
-const char *const *jr_lint_keys(struct jr_lint *lint,
-                                const struct jr_spec_field *fields)
+const char *const *jr_lint_keys(struct jr_lint *lint, const struct jr_spec_field *fields)
 {
     static const char *const none[] = {NULL};
     size_t count = 0, kept = 0;
@@ -184,12 +176,10 @@ struct search {
 static bool is_top_field(const char *path)
 {
     const char *dot = strchr(path, '.');
-    return (dot == NULL || strchr(dot + 1, '.') == NULL) &&
-           jr_field_find(path) != NULL;
+    return (dot == NULL || strchr(dot + 1, '.') == NULL) && jr_field_find(path) != NULL;
 }
 
-/* Whether a key of a mapping within the spec is what others call one of its
- * members. */
+/* Whether a key of a mapping within the spec is what others call one of its members. */
 static bool is_member(const struct jr_unknown *unknown, const char *key)
 {
     bool sure;
@@ -197,8 +187,7 @@ static bool is_member(const struct jr_unknown *unknown, const char *key)
            jr_member_meant(jr_lint_group(unknown->fields), key, &sure) != NULL;
 }
 
-/* The only field of the mapping that a key can be which is no name of another
- * launcher, or NULL. */
+/* The only field of the mapping that a key can be which is no name of another launcher, or NULL. */
 static const char *find_near_field(const struct search *search, const char *key)
 {
     bool sure;
@@ -210,15 +199,12 @@ static const char *find_near_field(const struct search *search, const char *key)
     name = jr_member_meant(jr_lint_group(search->unknown->fields), key, &sure);
     if (name != NULL)
         return sure ? name : NULL;
-    return jr_did_you_mean_near(key, search->keys)
-               ? jr_did_you_mean(key, search->keys)
-               : NULL;
+    return jr_did_you_mean_near(key, search->keys) ? jr_did_you_mean(key, search->keys) : NULL;
 }
 
-/* The only field that a key can be, or NULL: of the mapping, and at the top of
- * the spec of one of its mappings too, as FIELD.MEMBER. */
-static const char *find_meant_field(const struct search *search,
-                                    const char *key)
+/* The only field that a key can be, or NULL: of the mapping, and at the top of the spec of one of
+ * its mappings too, as FIELD.MEMBER. */
+static const char *find_meant_field(const struct search *search, const char *key)
 {
     size_t len = strlen(search->group);
     const char *path = jr_field_foreign(key);
@@ -235,11 +221,9 @@ static const char *find_meant_field(const struct search *search,
 }
 
 /* What another key of this text is, or may be meant to be; or NULL. */
-static const char *find_other_field(const struct search *search,
-                                    const struct jr_node *other)
+static const char *find_other_field(const struct search *search, const struct jr_node *other)
 {
-    if (other == search->unknown->key ||
-        other->span.source != search->unknown->key->span.source)
+    if (other == search->unknown->key || other->span.source != search->unknown->key->span.source)
         return NULL;
     return jr_field_get(search->unknown->fields, other->text) != NULL
                ? other->text
@@ -265,8 +249,8 @@ static bool is_span_before(const struct jr_span *a, const struct jr_span *b)
     return a->line != b->line ? a->line < b->line : a->column < b->column;
 }
 
-/* Whether FIELD.MEMBER has to wait for another key: one that becomes FIELD, or
- * one above it that goes there too. */
+/* Whether FIELD.MEMBER has to wait for another key: one that becomes FIELD, or one above it that
+ * goes there too. */
 static bool has_to_wait_for_key(const struct search *search, const char *path)
 {
     const struct jr_node *mapping = search->unknown->mapping;
@@ -275,11 +259,9 @@ static bool has_to_wait_for_key(const struct search *search, const char *path)
     for (size_t i = 0; i < mapping->count; i++) {
         const struct jr_node *other = mapping->pairs[i].key;
         const char *field = find_other_field(search, other);
-        if (field == NULL || field == other->text ||
-            strncmp(field, path, len) != 0)
+        if (field == NULL || field == other->text || strncmp(field, path, len) != 0)
             continue;
-        if (field[len] == '\0' ||
-            (field[len] == '.' && is_span_before(&other->span, span)))
+        if (field[len] == '\0' || (field[len] == '.' && is_span_before(&other->span, span)))
             return true;
     }
     return false;
@@ -301,53 +283,43 @@ static bool is_key_referred_to(struct jr_lint *lint, const struct jr_node *key)
 }
 
 static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
-                          const struct jr_unknown *unknown,
-                          const char *const *keys)
+                          const struct jr_unknown *unknown, const char *const *keys)
 {
     const struct jr_node_step *up = unknown->at->up;
-    const struct search search = {unknown, keys,
-                                  up == NULL ? "" : jr_lint_path(lint, up)};
+    const struct search search = {unknown, keys, up == NULL ? "" : jr_lint_path(lint, up)};
     const char *name = find_meant_field(&search, unknown->key->text);
-    if (name == NULL || has_rival_key(&search, name) ||
-        is_key_referred_to(lint, unknown->key))
+    if (name == NULL || has_rival_key(&search, name) || is_key_referred_to(lint, unknown->key))
         return;
     if (strchr(name, '.') == NULL)
         jr_lint_fix_text(lint, diag, unknown->key, name);
-    else if (!is_path_stated(&search, name) &&
-             !has_to_wait_for_key(&search, name))
+    else if (!is_path_stated(&search, name) && !has_to_wait_for_key(&search, name))
         jr_move_pair(lint, diag, unknown, name);
 }
 
-/* Leave out what another launcher must be told, where its value asks for
- * nothing else than what jobrun does. */
+/* Leave out what another launcher must be told, where its value asks for nothing else than what
+ * jobrun does. */
 static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
                                const struct jr_unknown *unknown)
 {
-    const struct jr_node *key = unknown->key,
-                         *value = jr_unknown_value(unknown);
-    if (value == NULL || value->kind != JR_NODE_SCALAR || !value->plain ||
-        value->filled != NULL || unknown->mapping->count > MOST_KEYS ||
-        is_key_referred_to(lint, key))
+    const struct jr_node *key = unknown->key, *value = jr_unknown_value(unknown);
+    if (value == NULL || value->kind != JR_NODE_SCALAR || !value->plain || value->filled != NULL ||
+        unknown->mapping->count > MOST_KEYS || is_key_referred_to(lint, key))
         return;
     enum jr_scalar_type type = jr_scalar_type(value);
     bool idle = type == JR_SCALAR_BOOL || type == JR_SCALAR_INT;
-    if (type == JR_SCALAR_NULL ||
-        (idle && jr_field_is_idle(key->text, value->text)))
+    if (type == JR_SCALAR_NULL || (idle && jr_field_is_idle(key->text, value->text)))
         jr_move_out(lint, diag, unknown);
 }
 
 /* Whether a mapping may be of names to files; else it is one for anchors. */
 static bool has_file_names(const struct jr_node *mapping)
 {
-    const struct jr_node *first =
-        mapping->count > 0 ? mapping->pairs[0].value : NULL;
+    const struct jr_node *first = mapping->count > 0 ? mapping->pairs[0].value : NULL;
     return first != NULL && first->kind == JR_NODE_SCALAR &&
-           (strstr(first->text, ".yaml") != NULL ||
-            strstr(first->text, ".yml") != NULL);
+           (strstr(first->text, ".yaml") != NULL || strstr(first->text, ".yml") != NULL);
 }
 
-/* Whether a value is of the kind that the field wants, where a word of habit
- * may have any. */
+/* Whether a value is of the kind that the field wants, where a word of habit may have any. */
 static bool takes_kind(const char *field, const struct jr_node *value)
 {
     if (strcmp(field, "vars") == 0)
@@ -355,15 +327,13 @@ static bool takes_kind(const char *field, const struct jr_node *value)
     if (strcmp(field, "description") == 0)
         return value != NULL && value->kind == JR_NODE_SCALAR;
     if (strcmp(field, "extends") == 0)
-        return value == NULL || value->kind != JR_NODE_MAPPING ||
-               has_file_names(value);
+        return value == NULL || value->kind != JR_NODE_MAPPING || has_file_names(value);
     return true;
 }
 
-/* The field that another launcher's word is, here: `cmd` within the entrypoint
- * is the command, and a number of GPUs is how many ranks a node has. */
-static const char *foreign_name(struct jr_lint *lint,
-                                const struct jr_unknown *unknown)
+/* The field that another launcher's word is, here: `cmd` within the entrypoint is the command, and
+ * a number of GPUs is how many ranks a node has. */
+static const char *foreign_name(struct jr_lint *lint, const struct jr_unknown *unknown)
 {
     const struct jr_node_step *up = unknown->at->up;
     const char *foreign = jr_field_foreign(unknown->key->text);
@@ -372,14 +342,12 @@ static const char *foreign_name(struct jr_lint *lint,
     const struct jr_node *value = jr_unknown_value(unknown);
     if (up != NULL && strcmp(foreign, jr_lint_path(lint, up)) == 0) {
         const struct jr_spec_field *field = jr_field_find(foreign);
-        return field->type->shorthand != NULL ? field->type->shorthand
-                                              : foreign;
+        return field->type->shorthand != NULL ? field->type->shorthand : foreign;
     }
     if (!takes_kind(foreign, value))
         return NULL;
     bool count = strcmp(foreign, "devices") == 0 && value != NULL &&
-                 value->kind == JR_NODE_SCALAR &&
-                 jr_scalar_type(value) == JR_SCALAR_INT;
+                 value->kind == JR_NODE_SCALAR && jr_scalar_type(value) == JR_SCALAR_INT;
     return count ? "local_world_size" : foreign;
 }
 
@@ -390,25 +358,22 @@ static void help_with_name(struct jr_lint *lint, struct jr_diag *diag,
     const struct jr_node *value = jr_unknown_value(unknown);
     const struct jr_source *source = unknown->key->span.source;
     bool top = unknown->at->up == NULL;
-    bool written = value != NULL && value->kind == JR_NODE_SCALAR &&
-                   value->plain && jr_lint_is_bare(jr_lint_source(value));
+    bool written = value != NULL && value->kind == JR_NODE_SCALAR && value->plain &&
+                   jr_lint_is_bare(jr_lint_source(value));
     const char *text = written ? jr_lint_said(lint, value) : "...";
-    const char *meant =
-        written && value->filled == NULL
-            ? jr_field_foreign_value(lint->arena, unknown->key->text, text)
-            : NULL;
+    const char *meant = written && value->filled == NULL
+                            ? jr_field_foreign_value(lint->arena, unknown->key->text, text)
+                            : NULL;
     if (meant != NULL)
         text = meant;
     if (top && written && source != NULL && source->option)
-        jr_diag_help(lint->diags, diag, "jobrun calls it '%s': --set %s=%s",
-                     path, path, text);
+        jr_diag_help(lint->diags, diag, "jobrun calls it '%s': --set %s=%s", path, path, text);
     else if (top && (strchr(path, '.') != NULL || meant != NULL))
         jr_diag_help(lint->diags, diag, "jobrun calls it '%s': %s", path,
                      jr_lint_nested(lint, path, text));
     else
         jr_diag_help(lint->diags, diag, "jobrun calls it '%s'%s", path,
-                     top || strchr(path, '.') != NULL ||
-                             jr_field_find(path) == NULL
+                     top || strchr(path, '.') != NULL || jr_field_find(path) == NULL
                          ? ""
                          : ", at the top of the spec");
 }
@@ -421,18 +386,16 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     bool top = unknown->at->up == NULL;
     const char *needless = jr_field_needless(key->text, top);
     const struct jr_node *value = jr_unknown_value(unknown);
-    const char *otherwise =
-        top && value != NULL && value->kind != JR_NODE_SCALAR
-            ? jr_field_otherwise(key->text)
-            : NULL;
+    const char *otherwise = top && value != NULL && value->kind != JR_NODE_SCALAR
+                                ? jr_field_otherwise(key->text)
+                                : NULL;
     struct jr_diag *diag;
     if (foreign != NULL || needless != NULL || otherwise != NULL)
-        diag =
-            jr_lint_error(lint, JR_CODE_FOREIGN_FIELD, key->span, unknown->at,
-                          "'%s' is a field of another launcher", path);
+        diag = jr_lint_error(lint, JR_CODE_FOREIGN_FIELD, key->span, unknown->at,
+                             "'%s' is a field of another launcher", path);
     else
-        diag = jr_lint_error(lint, JR_CODE_UNKNOWN_FIELD, key->span,
-                             unknown->at, "unknown field '%s'", path);
+        diag = jr_lint_error(lint, JR_CODE_UNKNOWN_FIELD, key->span, unknown->at,
+                             "unknown field '%s'", path);
     if (diag == &lint->diags->scratch)
         return;
     if (needless != NULL) {

@@ -1,5 +1,5 @@
-/* A key that is not a field: which one was meant, and the fix where that is
- * sure. What else helps is in lint_unknown_help.h. */
+/* A key that is not a field: which one was meant, and the fix where that is sure. What else helps
+ * is in lint_unknown_help.h. */
 #ifndef JR_LINT_UNKNOWN_H
 #define JR_LINT_UNKNOWN_H
 
@@ -18,14 +18,11 @@ struct jr_unknown {
 void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown);
 
 /* The keys of a mapping that may be suggested, NULL-terminated. */
-const char *const *jr_lint_keys(struct jr_lint *lint,
-                                const struct jr_spec_field *fields);
+const char *const *jr_lint_keys(struct jr_lint *lint, const struct jr_spec_field *fields);
 
-/* The key that is meant by `name` in the mapping at `group`, a path as
- * jr_spec_group has it ("limits", "results.fields.*"), or NULL. Case, dashes
- * and underscores do not count. *ret_sure: it means the same by the same
- * values. */
-const char *jr_member_meant(const char *group, const char *name,
-                            bool *ret_sure);
+/* The key that is meant by `name` in the mapping at `group`, a path as jr_spec_group has it
+ * ("limits", "results.fields.*"), or NULL. Case, dashes and underscores do not count. *ret_sure: it
+ * means the same by the same values. */
+const char *jr_member_meant(const char *group, const char *name, bool *ret_sure);
 
 #endif

@@ -18,14 +18,13 @@
 #include "base/banned.h"
 
 /* The compiled pattern of a text type, made once. */
-static struct jr_regex *compiled_pattern(struct jr_lint *lint,
-                                         const struct jr_spec_type *type)
+static struct jr_regex *compiled_pattern(struct jr_lint *lint, const struct jr_spec_type *type)
 {
     for (size_t i = 0; i < lint->compiled_count; i++)
         if (lint->compiled[i].type == type)
             return lint->compiled[i].regex;
-    struct jr_pattern *slot = jr_arena_push(
-        lint->arena, &lint->compiled, &lint->compiled_count, sizeof *slot);
+    struct jr_pattern *slot =
+        jr_arena_push(lint->arena, &lint->compiled, &lint->compiled_count, sizeof *slot);
     size_t bad;
     if (slot == NULL)
         return NULL;
@@ -36,16 +35,15 @@ static struct jr_regex *compiled_pattern(struct jr_lint *lint,
 }
 
 /* Whole match: PCRE2's $ stands before a last newline too. */
-bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
-                  const char *text, size_t len)
+bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type, const char *text,
+                  size_t len)
 {
     struct jr_match match;
     bool limited;
     if (type->pattern == NULL)
         return true;
     struct jr_regex *regex = compiled_pattern(lint, type);
-    if (regex ==
-        NULL) /* no memory, which is reported after everything is read */
+    if (regex == NULL) /* no memory, which is reported after everything is read */
         return true;
     bool found = jr_regex_find(regex, text, len, 0, &match, &limited);
     if (limited) /* the same: no such pattern takes many steps */
@@ -55,8 +53,7 @@ bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
 
 /* The name in Python that a path, or dots alone, were written for. */
 static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node)
+                                const struct jr_spec_type *type, const struct jr_node *node)
 {
     bool here = strncmp(node->text, "./", 2) == 0;
     bool option = strncmp(node->text, "-m ", 3) == 0;
@@ -80,10 +77,8 @@ static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
     jr_lint_fix_text(lint, diag, node, text);
 }
 
-struct jr_node *jr_read_text(struct jr_lint *lint,
-                             const struct jr_spec_type *type,
-                             const struct jr_node *node,
-                             const struct jr_node_step *at)
+struct jr_node *jr_read_text(struct jr_lint *lint, const struct jr_spec_type *type,
+                             const struct jr_node *node, const struct jr_node_step *at)
 {
     if (node->plain && node->len == 0 && node->filled == NULL) {
         jr_diag_help(lint->diags, jr_lint_wrong(lint, type, node, at),
@@ -106,17 +101,14 @@ struct jr_node *jr_read_text(struct jr_lint *lint,
 }
 
 /* What a path is relative to: the folder of the file that states it. */
-static const char *value_folder(const struct jr_lint *lint,
-                                const struct jr_node *node)
+static const char *value_folder(const struct jr_lint *lint, const struct jr_node *node)
 {
     const struct jr_source *source = node->span.source;
-    return source != NULL && source->folder != NULL ? source->folder
-                                                    : lint->folder;
+    return source != NULL && source->folder != NULL ? source->folder : lint->folder;
 }
 
 /* A path made absolute, with its secrets as references like those in `node`. */
-static struct jr_node *whole_path(struct jr_lint *lint,
-                                  const struct jr_node *node,
+static struct jr_node *whole_path(struct jr_lint *lint, const struct jr_node *node,
                                   const char *folder, const char *absolute)
 {
     struct jr_node *ret = jr_lint_scalar(lint, node, absolute, false);
@@ -149,10 +141,8 @@ static bool has_control(const char *text)
 }
 
 /* "C:\new\train": in double quotes '\n' and '\t' are no letters. */
-static struct jr_node *refuse_control(struct jr_lint *lint,
-                                      const struct jr_spec_type *type,
-                                      const struct jr_node *node,
-                                      const struct jr_node_step *at)
+static struct jr_node *refuse_control(struct jr_lint *lint, const struct jr_spec_type *type,
+                                      const struct jr_node *node, const struct jr_node_step *at)
 {
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     jr_diag_help(lint->diags, diag,
@@ -161,10 +151,8 @@ static struct jr_node *refuse_control(struct jr_lint *lint,
     return NULL;
 }
 
-struct jr_node *jr_read_path(struct jr_lint *lint,
-                             const struct jr_spec_type *type,
-                             const struct jr_node *node,
-                             const struct jr_node_step *at)
+struct jr_node *jr_read_path(struct jr_lint *lint, const struct jr_spec_type *type,
+                             const struct jr_node *node, const struct jr_node_step *at)
 {
     bool none = jr_scalar_type(node) == JR_SCALAR_NULL;
     if (has_control(node->text))
@@ -172,13 +160,10 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
     if (none || node->len == 0 || node->text[0] == '~') {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (is_home_path(node->text))
-            jr_diag_help(lint->diags, diag,
-                         "only a shell expands ~: write ${env:HOME}%s",
+            jr_diag_help(lint->diags, diag, "only a shell expands ~: write ${env:HOME}%s",
                          jr_lint_source(node) + 1);
         else if (!none && node->len > 0)
-            jr_diag_help(
-                lint->diags, diag,
-                "only a shell expands ~: write the path of the folder");
+            jr_diag_help(lint->diags, diag, "only a shell expands ~: write the path of the folder");
         return NULL;
     }
     if ((type->is_profile && jr_profile_is_shorthand(node->text)) ||
@@ -200,8 +185,7 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
     return NULL;
 }
 
-const char *const *jr_did_you_mean_list(struct jr_lint *lint,
-                                        const struct jr_spec_word *words)
+const char *const *jr_did_you_mean_list(struct jr_lint *lint, const struct jr_spec_word *words)
 {
     static const char *const none[] = {NULL};
     size_t count = 0;
@@ -222,9 +206,8 @@ static bool is_custom_value(const struct jr_spec_type *type, const char *text)
     size_t len = sizeof prefix - 1;
     if (!type->custom || strncmp(text, prefix, len) != 0)
         return false;
-    size_t name = strspn(text + len, "abcdefghijklmnopqrstuvwxyz"
-                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                     "0123456789._-");
+    size_t name =
+        strspn(text + len, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
     return name > 0 && text[len + name] == '\0';
 }
 
@@ -236,27 +219,22 @@ static bool is_word(const struct jr_spec_type *type, const char *text)
     return row->word != NULL;
 }
 
-struct jr_node *jr_read_word(struct jr_lint *lint,
-                             const struct jr_spec_type *type,
-                             const struct jr_node *node,
-                             const struct jr_node_step *at)
+struct jr_node *jr_read_word(struct jr_lint *lint, const struct jr_spec_type *type,
+                             const struct jr_node *node, const struct jr_node_step *at)
 {
-    bool bare = type->custom && (strcmp(node->text, "custom") == 0 ||
-                                 strcmp(node->text, "custom:") == 0);
-    if ((is_word(type, node->text) && !bare) ||
-        is_custom_value(type, node->text))
+    bool bare =
+        type->custom && (strcmp(node->text, "custom") == 0 || strcmp(node->text, "custom:") == 0);
+    if ((is_word(type, node->text) && !bare) || is_custom_value(type, node->text))
         return jr_lint_scalar(lint, node, node->text, false);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     const char *colon = strrchr(node->text, ':');
     if (bare)
         jr_diag_help(lint->diags, diag, "custom wants a name: custom:NAME");
-    else if (colon != NULL && strchr(node->text, ',') != NULL &&
-             node->filled == NULL && is_word(type, colon + 1))
-        jr_diag_help(lint->diags, diag, "one for all ranks: write %s",
-                     colon + 1);
+    else if (colon != NULL && strchr(node->text, ',') != NULL && node->filled == NULL &&
+             is_word(type, colon + 1))
+        jr_diag_help(lint->diags, diag, "one for all ranks: write %s", colon + 1);
     else
-        jr_lint_suggest(lint, diag, node,
-                        jr_did_you_mean_list(lint, type->words));
+        jr_lint_suggest(lint, diag, node, jr_did_you_mean_list(lint, type->words));
     return NULL;
 }
 
@@ -268,8 +246,7 @@ const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)
 }
 
 /* true, "rank 0", rank0, 0:3, *: the ranks that were meant. */
-static void suggest_ranks(struct jr_lint *lint, struct jr_diag *diag,
-                          const struct jr_node *node)
+static void suggest_ranks(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node)
 {
     static const char *const words[][2] = {
         {"true", "all"},  {"false", "none"}, {"*", "all"},   {"any", "all"},
@@ -288,10 +265,8 @@ static void suggest_ranks(struct jr_lint *lint, struct jr_diag *diag,
         jr_diag_help(lint->diags, diag, "did you mean %s?", meant);
 }
 
-struct jr_node *jr_read_ranks(struct jr_lint *lint,
-                              const struct jr_spec_type *type,
-                              const struct jr_node *node,
-                              const struct jr_node_step *at)
+struct jr_node *jr_read_ranks(struct jr_lint *lint, const struct jr_spec_type *type,
+                              const struct jr_node *node, const struct jr_node_step *at)
 {
     struct jr_set set;
     const char *bad;
@@ -306,10 +281,8 @@ struct jr_node *jr_read_ranks(struct jr_lint *lint,
     return NULL;
 }
 
-struct jr_node *jr_read_pattern(struct jr_lint *lint,
-                                const struct jr_spec_type *type,
-                                const struct jr_node *node,
-                                const struct jr_node_step *at)
+struct jr_node *jr_read_pattern(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
 {
     struct jr_regex *regex = NULL;
     struct jr_error err = {0};
@@ -325,20 +298,16 @@ struct jr_node *jr_read_pattern(struct jr_lint *lint,
     }
     size_t from = bad < node->len ? bad : node->len;
     size_t to = from < node->len ? from + 1 : from;
-    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_REGEX,
-                                         jr_lint_part(lint, node, from, to), at,
-                                         "'%s' is not a regular expression: %s",
-                                         jr_lint_path(lint, at), err.text);
+    struct jr_diag *diag =
+        jr_lint_error(lint, JR_CODE_WRONG_REGEX, jr_lint_part(lint, node, from, to), at,
+                      "'%s' is not a regular expression: %s", jr_lint_path(lint, at), err.text);
     if (node->text[0] == '*' && node->filled == NULL)
-        jr_diag_help(lint->diags, diag,
-                     "'*' repeats what is before it: for any text write .*");
+        jr_diag_help(lint->diags, diag, "'*' repeats what is before it: for any text write .*");
     return NULL;
 }
 
-struct jr_node *jr_read_scalar(struct jr_lint *lint,
-                               const struct jr_spec_type *type,
-                               const struct jr_node *node,
-                               const struct jr_node_step *at)
+struct jr_node *jr_read_scalar(struct jr_lint *lint, const struct jr_spec_type *type,
+                               const struct jr_node *node, const struct jr_node_step *at)
 {
     (void)type;
     (void)at;

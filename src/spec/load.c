@@ -24,8 +24,7 @@
 /* Replace the characters that a name may not contain. */
 static void sanitise_name(char *name)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     for (size_t i = 0; name[i] != '\0'; i++) {
         if (strchr(letters, name[i]) != NULL)
             continue;
@@ -60,8 +59,7 @@ static struct jr_spec_file *new_file(struct jr_diags *diags)
 {
     struct jr_spec_file *file = calloc(1, sizeof *file);
     if (file == NULL)
-        (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL,
-                             "out of memory");
+        (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL, "out of memory");
     return file;
 }
 
@@ -78,8 +76,7 @@ static void refuse_template(struct jr_lint *lint, const struct jr_node *root)
 {
     const struct jr_node_step at = {.key = "template"};
     struct jr_diag *diag =
-        jr_lint_error(lint, JR_CODE_SPEC_IS_TEMPLATE,
-                      jr_doc_pair(root, "template")->key->span, &at,
+        jr_lint_error(lint, JR_CODE_SPEC_IS_TEMPLATE, jr_doc_pair(root, "template")->key->span, &at,
                       "this is a template: it is only a base for others");
     jr_diag_help(lint->diags, diag, "run a spec that extends it");
 }
@@ -99,10 +96,9 @@ int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags)
     return ret;
 }
 
-/* Everything after the tree is complete: lint and check. `errors` is how many
- * there were before it was read. */
-static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint,
-                          size_t errors)
+/* Everything after the tree is complete: lint and check. `errors` is how many there were before it
+ * was read. */
+static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint, size_t errors)
 {
     struct jr_diags *diags = lint->diags;
     const struct jr_node *root = file->doc.root;
@@ -114,15 +110,14 @@ static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint,
         jr_check_spec(lint, root, file->tree);
     file->base = lint->base;
     if (lint->arena->failed)
-        (void)jr_diags_error(diags, JR_CODE_INTERNAL, root->span, NULL,
-                             "out of memory");
+        (void)jr_diags_error(diags, JR_CODE_INTERNAL, root->span, NULL, "out of memory");
     if (lint->arena->failed || file->tree == NULL || diags->errors > errors)
         return -1;
     return 0;
 }
 
-/* Keep what binding takes besides the tree. Returns whether the reading of the
- * spec ends here, because it is several. */
+/* Keep what binding takes besides the tree. Returns whether the reading of the spec ends here,
+ * because it is several. */
 static bool stop_at_sweep(struct jr_spec_file *file, struct jr_lint *lint,
                           const struct jr_assembly *assembly)
 {
@@ -134,8 +129,7 @@ static bool stop_at_sweep(struct jr_spec_file *file, struct jr_lint *lint,
 }
 
 /* Everything after the document is loaded. */
-static int read_spec_doc(struct jr_spec_file *file,
-                         const struct jr_assembly *assembly,
+static int read_spec_doc(struct jr_spec_file *file, const struct jr_assembly *assembly,
                          struct jr_diags *diags, size_t errors)
 {
     const struct jr_spec_options *options = assembly->options;
@@ -148,9 +142,8 @@ static int read_spec_doc(struct jr_spec_file *file,
         .strict = options->strict,
         .cell = options->cell || options->values_count > 0,
         .pools = options->pools,
-        .composed = options->sets != NULL ||
-                    (file->doc.root->kind == JR_NODE_MAPPING &&
-                     jr_doc_pair(file->doc.root, "extends") != NULL),
+        .composed = options->sets != NULL || (file->doc.root->kind == JR_NODE_MAPPING &&
+                                              jr_doc_pair(file->doc.root, "extends") != NULL),
     };
     int ret = -1;
     size_t before = diags->errors, first = diags->count;
@@ -165,9 +158,7 @@ static int read_spec_doc(struct jr_spec_file *file,
         ret = lint_and_check(file, &lint, errors);
     jr_extends_relate(&file->doc, diags, first);
     jr_lint_release(&lint);
-    return ret != 0 || options->unbound || file->sweeps
-               ? ret
-               : jr_spec_bind(file, diags);
+    return ret != 0 || options->unbound || file->sweeps ? ret : jr_spec_bind(file, diags);
 }
 
 char *jr_spec_folder(const char *path)
@@ -184,44 +175,38 @@ char *jr_spec_folder(const char *path)
 
 static int refuse_no_folder(struct jr_diags *diags)
 {
-    (void)jr_diags_error(
-        diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL, "%s",
-        errno == ENOMEM ? "out of memory"
-                        : "the current folder cannot be determined");
+    (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL, "%s",
+                         errno == ENOMEM ? "out of memory"
+                                         : "the current folder cannot be determined");
     return -1;
 }
 
-/* What becomes part of a spec can only be what a spec can say: anything else
- * would come out of it as another name. */
-static int check_text(struct jr_diags *diags, const char *what,
-                      const char *text)
+/* What becomes part of a spec can only be what a spec can say: anything else would come out of it
+ * as another name. */
+static int check_text(struct jr_diags *diags, const char *what, const char *text)
 {
     if (jr_utf8_is_text(text))
         return 0;
     (void)jr_diags_error(diags, JR_CODE_NOT_UTF8, (struct jr_span){0}, NULL,
-                         "%s is not UTF-8, which a spec must be: %s", what,
-                         text);
+                         "%s is not UTF-8, which a spec must be: %s", what, text);
     return -1;
 }
 
-/* The spec of a bare command: what is written for it, and where its parts
- * stand. */
+/* The spec of a bare command: what is written for it, and where its parts stand. */
 
-void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena,
-                           uint32_t n, char *const *argv)
+void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena, uint32_t n,
+                           char *const *argv)
 {
     struct jr_node *root = jr_node_mapping(arena);
     struct jr_node *list = jr_node_sequence(arena);
     jr_node_set(arena, root, "version", jr_node_scalar(arena, "1", true));
-    jr_node_set(arena, root, "name",
-                jr_node_scalar(arena, jr_spec_stem(arena, argv[0]), false));
+    jr_node_set(arena, root, "name", jr_node_scalar(arena, jr_spec_stem(arena, argv[0]), false));
     for (; *argv != NULL; argv++)
         jr_node_append(arena, list, jr_node_scalar(arena, *argv, false));
     jr_node_set(arena, root, "entrypoint", list);
     const char *count = jr_arena_printf(arena, "%u", n);
     if (n > 0 && count != NULL)
-        jr_node_set(arena, root, "world_size",
-                    jr_node_scalar(arena, count, true));
+        jr_node_set(arena, root, "world_size", jr_node_scalar(arena, count, true));
     if (arena->failed)
         return;
     jr_spec_escape(arena, root);
@@ -229,32 +214,26 @@ void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena,
 }
 
 /* A source for the command line; NULL if memory runs out. */
-static struct jr_source *new_implied_source(struct jr_doc *doc,
-                                            const char *name, const char *text,
+static struct jr_source *new_implied_source(struct jr_doc *doc, const char *name, const char *text,
                                             const char *folder)
 {
     struct jr_source *source = jr_arena_alloc(&doc->arena, sizeof *source);
     if (source == NULL || text == NULL)
         return NULL;
-    *source = (struct jr_source){.name = name,
-                                 .text = text,
-                                 .len = strlen(text),
-                                 .folder = folder,
-                                 .option = true};
+    *source = (struct jr_source){
+        .name = name, .text = text, .len = strlen(text), .folder = folder, .option = true};
     return source;
 }
 
-/* Whether a word is shown in quotes: otherwise it would be taken for several,
- * or for none. */
+/* Whether a word is shown in quotes: otherwise it would be taken for several, or for none. */
 static bool needs_word_quotes(const char *word)
 {
     return *word == '\0' || strpbrk(word, " \t\n'\"") != NULL;
 }
 
-/* The words with blanks between them. A node says how it is shown, so that what
- * is wrong in a template can be pointed at. */
-static char *write_words(struct jr_arena *arena, const struct jr_node *words,
-                         char *const *argv)
+/* The words with blanks between them. A node says how it is shown, so that what is wrong in a
+ * template can be pointed at. */
+static char *write_words(struct jr_arena *arena, const struct jr_node *words, char *const *argv)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < words->count; i++) {
@@ -262,14 +241,12 @@ static char *write_words(struct jr_arena *arena, const struct jr_node *words,
         const char *quote = quoted ? "'" : "";
         if (quoted || strstr(argv[i], "%{") != NULL)
             words->items[i]->plain = !quoted;
-        jr_buf_printf(&text, "%s%s%s%s", i == 0 ? "" : " ", quote, argv[i],
-                      quote);
+        jr_buf_printf(&text, "%s%s%s%s", i == 0 ? "" : " ", quote, argv[i], quote);
     }
     return jr_buf_keep(&text, arena);
 }
 
-static void place_words(struct jr_node *words, char *const *argv,
-                        const struct jr_source *source)
+static void place_words(struct jr_node *words, char *const *argv, const struct jr_source *source)
 {
     struct jr_place place = {0}, first = {0};
     for (size_t i = 0; i < words->count; i++) {
@@ -282,12 +259,10 @@ static void place_words(struct jr_node *words, char *const *argv,
     }
 }
 
-/* Give the nodes of that spec, as loaded, positions that its user knows: the
- * number is in a source named -n, the words are in one named `command`;
- * everything else has no position. `folder` is what paths are relative to, in
- * the document's arena. */
-static void place_command(struct jr_doc *doc, char *const *argv,
-                          const char *folder)
+/* Give the nodes of that spec, as loaded, positions that its user knows: the number is in a source
+ * named -n, the words are in one named `command`; everything else has no position. `folder` is what
+ * paths are relative to, in the document's arena. */
+static void place_command(struct jr_doc *doc, char *const *argv, const char *folder)
 {
     const struct jr_span nowhere = {.source = doc->source};
     struct jr_node *words = jr_doc_get(doc->root, "entrypoint");
@@ -302,8 +277,7 @@ static void place_command(struct jr_doc *doc, char *const *argv,
     source = new_implied_source(doc, "command", text, folder);
     if (source != NULL)
         place_words(words, argv, source);
-    source = count == NULL ? NULL
-                           : new_implied_source(doc, "-n", count->text, folder);
+    source = count == NULL ? NULL : new_implied_source(doc, "-n", count->text, folder);
     if (source == NULL)
         return;
     struct jr_place start = {0}, end = {0};
@@ -311,8 +285,7 @@ static void place_command(struct jr_doc *doc, char *const *argv,
     count->span = jr_place_span(source, start, end);
 }
 
-static int load_path(struct jr_spec_file *file,
-                     const struct jr_spec_source *source,
+static int load_path(struct jr_spec_file *file, const struct jr_spec_source *source,
                      struct jr_assembly *assembly, struct jr_diags *diags)
 {
     JR_FREE char *folder = jr_spec_folder(source->path);
@@ -334,13 +307,11 @@ static int load_path(struct jr_spec_file *file,
     return read_spec_doc(file, assembly, diags, errors);
 }
 
-static int load_text(struct jr_spec_file *file,
-                     const struct jr_spec_source *source,
+static int load_text(struct jr_spec_file *file, const struct jr_spec_source *source,
                      struct jr_assembly *assembly, struct jr_diags *diags)
 {
     size_t errors = diags->errors;
-    if (jr_doc_load(&file->doc, source->name, source->text, source->len,
-                    diags) != 0)
+    if (jr_doc_load(&file->doc, source->name, source->text, source->len, diags) != 0)
         return -1;
     assembly->file = (struct jr_file){
         .name = file->doc.source->name,
@@ -352,8 +323,7 @@ static int load_text(struct jr_spec_file *file,
 }
 
 /* Load a copy of what was composed before, which points at its source. */
-static int load_composed(struct jr_spec_file *file,
-                         const struct jr_spec_source *source,
+static int load_composed(struct jr_spec_file *file, const struct jr_spec_source *source,
                          struct jr_assembly *assembly, struct jr_diags *diags)
 {
     const struct jr_doc *composed = assembly->options->composed;
@@ -361,17 +331,14 @@ static int load_composed(struct jr_spec_file *file,
     file->doc.source = composed->source;
     file->doc.dollars = composed->dollars;
     file->doc.root = jr_node_copy(&file->doc.arena, composed->root);
-    assembly->file = (struct jr_file){.name = composed->source->name,
-                                      .folder = source->folder};
+    assembly->file = (struct jr_file){.name = composed->source->name, .folder = source->folder};
     if (!file->doc.arena.failed)
         return read_spec_doc(file, assembly, diags, errors);
-    (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL,
-                         "out of memory");
+    (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL, "out of memory");
     return -1;
 }
 
-static int load_command(struct jr_spec_file *file,
-                        const struct jr_spec_source *source,
+static int load_command(struct jr_spec_file *file, const struct jr_spec_source *source,
                         struct jr_assembly *assembly, struct jr_diags *diags)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -398,8 +365,7 @@ static int load(struct jr_spec_file **ret, const struct jr_spec_source *source,
                 const struct jr_spec_options *options, struct jr_diags *diags)
 {
     bool is_text = source->path == NULL && source->argv == NULL;
-    const char *stated =
-        options->here == NULL && is_text ? source->folder : options->here;
+    const char *stated = options->here == NULL && is_text ? source->folder : options->here;
     JR_FREE char *here = stated != NULL ? strdup(stated) : jr_spec_folder(NULL);
     struct jr_assembly assembly = {.options = options, .here = here};
     *ret = NULL;
@@ -427,11 +393,9 @@ int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
     return failed;
 }
 
-int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
-                      const char *folder, const char *text, size_t len,
-                      struct jr_diags *diags)
+int jr_spec_load_text(struct jr_spec_file **ret, const char *name, const char *folder,
+                      const char *text, size_t len, struct jr_diags *diags)
 {
-    const struct jr_spec_source source = {
-        .name = name, .folder = folder, .text = text, .len = len};
+    const struct jr_spec_source source = {.name = name, .folder = folder, .text = text, .len = len};
     return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
 }

@@ -12,14 +12,12 @@ enum { FACT_COLUMN = 14, LIST_COLUMN = 23 };
 const struct jr_field_section *jr_field_sections(size_t *ret_count)
 {
 #define SECTION(first, title, text) {first, title, text},
-    static const struct jr_field_section sections[] = {
-        JR_FIELD_SECTIONS(SECTION)};
+    static const struct jr_field_section sections[] = {JR_FIELD_SECTIONS(SECTION)};
     *ret_count = sizeof sections / sizeof *sections;
     return sections;
 }
 
-const struct jr_field_section *jr_field_section_at(
-    const struct jr_spec_field *field)
+const struct jr_field_section *jr_field_section_at(const struct jr_spec_field *field)
 {
     size_t count;
     const struct jr_field_section *sections = jr_field_sections(&count);
@@ -50,10 +48,9 @@ const char **jr_field_paths(struct jr_arena *arena)
     for (size_t i = 0; i < count; i++) {
         const struct jr_spec_field *row = groups[i].fields;
         for (; row->key != NULL && !arena->failed; row++) {
-            char *path = jr_arena_printf(arena, "%s%s%s", groups[i].path,
-                                         i == 0 ? "" : ".", row->key);
-            const char **slot =
-                jr_arena_push(arena, &paths, &used, sizeof *paths);
+            char *path =
+                jr_arena_printf(arena, "%s%s%s", groups[i].path, i == 0 ? "" : ".", row->key);
+            const char **slot = jr_arena_push(arena, &paths, &used, sizeof *paths);
             if (slot != NULL)
                 *slot = path;
         }
@@ -79,12 +76,10 @@ const struct jr_spec_field *jr_field_below(const struct jr_spec_type *type)
 
 const struct jr_spec_word *jr_field_words(const struct jr_spec_type *type)
 {
-    return type->words == NULL && type->item != NULL ? type->item->words
-                                                     : type->words;
+    return type->words == NULL && type->item != NULL ? type->item->words : type->words;
 }
 
-static void describe_accepted(const struct jr_spec_type *type,
-                              jr_field_tell *tell, void *context)
+static void describe_accepted(const struct jr_spec_type *type, jr_field_tell *tell, void *context)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_field_wants(&text, type);
@@ -94,17 +89,14 @@ static void describe_accepted(const struct jr_spec_type *type,
         tell(context, "accepts", text.data);
 }
 
-static void describe_missing(const struct jr_spec_field *field,
-                             jr_field_tell *tell, void *context)
+static void describe_missing(const struct jr_spec_field *field, jr_field_tell *tell, void *context)
 {
-    bool same =
-        field->fallback != NULL && strcmp(field->fallback, field->missing) == 0;
+    bool same = field->fallback != NULL && strcmp(field->fallback, field->missing) == 0;
     if (field->fallback != NULL && field->type->kind != JR_KIND_LIST)
         tell(context, "default", field->fallback);
     if (field->need == JR_NEED_RESOLVED) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        jr_buf_printf(&text, "(absent, null, auto or %s) %s", "???",
-                      field->missing);
+        jr_buf_printf(&text, "(absent, null, auto or %s) %s", "???", field->missing);
         if (!text.failed)
             tell(context, "MISSING", text.data);
     } else if (!same || field->type->kind == JR_KIND_LIST) {
@@ -112,8 +104,7 @@ static void describe_missing(const struct jr_spec_field *field,
     }
 }
 
-static void describe_since(const struct jr_spec_field *field,
-                           jr_field_tell *tell, void *context)
+static void describe_since(const struct jr_spec_field *field, jr_field_tell *tell, void *context)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, "jobrun %s", field->since);
@@ -121,8 +112,7 @@ static void describe_since(const struct jr_spec_field *field,
         tell(context, "since", text.data);
 }
 
-void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell,
-                    void *context)
+void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell, void *context)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf others = JR_BUF_INIT;
@@ -139,8 +129,8 @@ void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell,
 }
 
 /* One row of a list: a word, and at the column what it is. */
-static void print_row(struct jr_buf *out, size_t indent, size_t column,
-                      const char *word, const char *text)
+static void print_row(struct jr_buf *out, size_t indent, size_t column, const char *word,
+                      const char *text)
 {
     size_t width = indent + strlen(word);
     jr_buf_fill(out, ' ', indent);
@@ -167,8 +157,7 @@ static void print_example(struct jr_buf *out, const char *text)
 }
 
 /* Rows of a mapping and, indented further, those of the mappings in it. */
-static void print_rows_below(struct jr_buf *out,
-                             const struct jr_spec_field *rows, size_t indent)
+static void print_rows_below(struct jr_buf *out, const struct jr_spec_field *rows, size_t indent)
 {
     for (const struct jr_spec_field *row = rows; row->key != NULL; row++) {
         const struct jr_field_section *section = jr_field_section_at(row);

@@ -38,8 +38,7 @@ static const char *keep_text(struct move *move, struct jr_buf *buf)
 }
 
 /* Put a piece in its place; of two at one place the first one stays first. */
-static void add_piece(struct move *move, size_t from, size_t to,
-                      const char *text)
+static void add_piece(struct move *move, size_t from, size_t to, const char *text)
 {
     size_t at = move->count++;
     for (; at > 0 && move->pieces[at - 1].from > from; at--)
@@ -54,8 +53,7 @@ static const char *key_quote(const struct move *move, size_t key)
     return byte == '"' ? "\"" : byte == '\'' ? "'" : "";
 }
 
-static void add_source_text(struct move *move, struct jr_buf *out, size_t from,
-                            size_t to)
+static void add_source_text(struct move *move, struct jr_buf *out, size_t from, size_t to)
 {
     jr_buf_add(out, move->layout.source->text + from, to - from);
 }
@@ -63,9 +61,8 @@ static void add_source_text(struct move *move, struct jr_buf *out, size_t from,
 /* Whether a scalar reads the same in braces. */
 static bool is_value_for_braces(const struct jr_node *value)
 {
-    return !value->plain ||
-           (value->filled == NULL && (jr_lint_is_bare(value->text) ||
-                                      jr_scalar_type(value) == JR_SCALAR_INT));
+    return !value->plain || (value->filled == NULL && (jr_lint_is_bare(value->text) ||
+                                                       jr_scalar_type(value) == JR_SCALAR_INT));
 }
 
 /* Remove the pair from braces, up to the next pair, with its comma. */
@@ -79,8 +76,8 @@ static bool remove_pair_to_next(struct move *move, const struct jr_pair *behind)
     return true;
 }
 
-/* Take it out with the comma that ends at `end`, if that is one of the braces
- * and not of a comment. */
+/* Take it out with the comma that ends at `end`, if that is one of the braces and not of a
+ * comment. */
 static bool remove_pair_from_comma(struct move *move, size_t end)
 {
     const char *text = move->layout.source->text;
@@ -102,10 +99,8 @@ static bool remove_flow_pair(struct move *move)
     bool begins = false; /* a line */
     for (; from > 0 && strchr(" \t\r\n", text[from - 1]) != NULL; from--)
         begins |= strchr("\r\n", text[from - 1]) != NULL;
-    bool ends =
-        behind == NULL || behind->key->span.line > move->layout.key->span.line;
-    if (ends && (behind == NULL || !begins) &&
-        remove_pair_from_comma(move, from))
+    bool ends = behind == NULL || behind->key->span.line > move->layout.key->span.line;
+    if (ends && (behind == NULL || !begins) && remove_pair_from_comma(move, from))
         return true;
     return behind != NULL && remove_pair_to_next(move, behind);
 }
@@ -131,8 +126,7 @@ static void add_blanks(struct jr_buf *out, size_t count)
 }
 
 /* The pair's line with `indent` and its new name, below its comments. */
-static void write_pair_line(struct move *move, struct jr_buf *out,
-                            size_t indent)
+static void write_pair_line(struct move *move, struct jr_buf *out, size_t indent)
 {
     const struct jr_spot *own = &move->layout.own;
     const char *text = move->layout.source->text;
@@ -151,8 +145,7 @@ static void write_pair_line(struct move *move, struct jr_buf *out,
 }
 
 /* Move the pair's line after that of another one. */
-static void move_pair_line(struct move *move, const struct jr_spot *last,
-                           size_t indent)
+static void move_pair_line(struct move *move, const struct jr_spot *last, size_t indent)
 {
     struct jr_buf out = JR_BUF_INIT;
     bool closed = last->next > last->end;
@@ -162,8 +155,7 @@ static void move_pair_line(struct move *move, const struct jr_spot *last,
     if (closed)
         jr_buf_str(&out, jr_layout_break(&move->layout));
     add_piece(move, last->next, last->next, keep_text(move, &out));
-    add_piece(move, jr_layout_comments(&move->layout), move->layout.own.next,
-              "");
+    add_piece(move, jr_layout_comments(&move->layout), move->layout.own.next, "");
 }
 
 /* Into a mapping that is there. */
@@ -171,8 +163,7 @@ static bool join_mapping(struct move *move, const struct jr_node *mapping)
 {
     const struct jr_pair *last = jr_layout_last(&move->layout, mapping), *pair;
     struct jr_spot at;
-    if (last == NULL ||
-        !jr_layout_pair(&move->layout, last, mapping->flow, &at))
+    if (last == NULL || !jr_layout_pair(&move->layout, last, mapping->flow, &at))
         return false;
     if (!mapping->flow) {
         move_pair_line(move, &at, at.key - at.start);
@@ -184,8 +175,7 @@ static bool join_mapping(struct move *move, const struct jr_node *mapping)
     struct jr_buf out = JR_BUF_INIT;
     const char *quote = key_quote(move, at.key);
     jr_buf_printf(&out, ", %s%s%s: ", quote, move->member, quote);
-    add_source_text(move, &out, move->layout.own.value,
-                    move->layout.own.value_end);
+    add_source_text(move, &out, move->layout.own.value, move->layout.own.value_end);
     add_piece(move, at.value_end, at.value_end, keep_text(move, &out));
     if (move->layout.root->flow)
         return remove_flow_pair(move);
@@ -194,8 +184,7 @@ static bool join_mapping(struct move *move, const struct jr_node *mapping)
 }
 
 /* "FIELD:", a new line and the indented member, in the place of a key. */
-static const char *write_mapping_head(struct move *move,
-                                      const struct jr_spot *at,
+static const char *write_mapping_head(struct move *move, const struct jr_spot *at,
                                       const char *member)
 {
     struct jr_buf out = JR_BUF_INIT;
@@ -206,18 +195,15 @@ static const char *write_mapping_head(struct move *move,
 }
 
 /* Put it beside the one word of a short form, which becomes a mapping. */
-static bool join_word(struct move *move, const struct jr_pair *pair,
-                      const char *shorthand)
+static bool join_word(struct move *move, const struct jr_pair *pair, const char *shorthand)
 {
     bool flow = move->layout.root->flow;
     struct jr_spot at;
     if (!jr_layout_pair(&move->layout, pair, flow, &at))
         return false;
     if (!flow) {
-        add_piece(move, at.key, at.key_end,
-                  write_mapping_head(move, &at, shorthand));
-        move_pair_line(move, &at,
-                       at.key - at.start + jr_layout_step(&move->layout));
+        add_piece(move, at.key, at.key_end, write_mapping_head(move, &at, shorthand));
+        move_pair_line(move, &at, at.key - at.start + jr_layout_step(&move->layout));
         return true;
     }
     struct jr_buf out = JR_BUF_INIT;
@@ -225,8 +211,7 @@ static bool join_word(struct move *move, const struct jr_pair *pair,
     jr_buf_printf(&out, "{%s%s%s: ", quote, shorthand, quote);
     add_source_text(move, &out, at.value, at.value_end);
     jr_buf_printf(&out, ", %s%s%s: ", quote, move->member, quote);
-    add_source_text(move, &out, move->layout.own.value,
-                    move->layout.own.value_end);
+    add_source_text(move, &out, move->layout.own.value, move->layout.own.value_end);
     jr_buf_char(&out, '}');
     add_piece(move, at.value, at.value_end, keep_text(move, &out));
     return remove_flow_pair(move);
@@ -237,14 +222,12 @@ static void make_mapping(struct move *move)
 {
     const struct jr_spot *own = &move->layout.own;
     if (!move->layout.root->flow) {
-        add_piece(move, own->key, own->key_end,
-                  write_mapping_head(move, own, move->member));
+        add_piece(move, own->key, own->key_end, write_mapping_head(move, own, move->member));
         return;
     }
     struct jr_buf out = JR_BUF_INIT;
     const char *quote = key_quote(move, own->key);
-    jr_buf_printf(&out, "%s%s%s: {%s%s%s: ", quote, move->field, quote, quote,
-                  move->member, quote);
+    jr_buf_printf(&out, "%s%s%s: {%s%s%s: ", quote, move->field, quote, quote, move->member, quote);
     add_source_text(move, &out, own->value, own->value_end);
     jr_buf_char(&out, '}');
     add_piece(move, own->key, own->value_end, keep_text(move, &out));
@@ -280,14 +263,12 @@ static bool make_pieces(struct move *move)
     if (value->kind == JR_NODE_MAPPING)
         return join_mapping(move, value);
     return value->kind == JR_NODE_SCALAR && shorthand != NULL &&
-           strcmp(shorthand, move->member) != 0 &&
-           join_word(move, pair, shorthand);
+           strcmp(shorthand, move->member) != 0 && join_word(move, pair, shorthand);
 }
 
-/* Make one fix of the pieces and the text between them, so that a reader of it
- * makes all of it or nothing. */
-static void give_move_fix(struct move *move, struct jr_diag *diag,
-                          const char *field)
+/* Make one fix of the pieces and the text between them, so that a reader of it makes all of it or
+ * nothing. */
+static void give_move_fix(struct move *move, struct jr_diag *diag, const char *field)
 {
     struct jr_buf out = JR_BUF_INIT;
     size_t from = move->pieces[0].from, at = from;
@@ -309,16 +290,14 @@ static void give_move_fix(struct move *move, struct jr_diag *diag,
 }
 
 /* Whether the pair is one that can be moved: at the top of the spec. */
-static bool start_move(struct move *move, struct jr_lint *lint,
-                       const struct jr_unknown *unknown)
+static bool start_move(struct move *move, struct jr_lint *lint, const struct jr_unknown *unknown)
 {
     move->lint = lint;
-    return unknown->at->up == NULL &&
-           jr_layout_find(&move->layout, unknown->mapping, unknown->key);
+    return unknown->at->up == NULL && jr_layout_find(&move->layout, unknown->mapping, unknown->key);
 }
 
-void jr_move_pair(struct jr_lint *lint, struct jr_diag *diag,
-                  const struct jr_unknown *unknown, const char *path)
+void jr_move_pair(struct jr_lint *lint, struct jr_diag *diag, const struct jr_unknown *unknown,
+                  const char *path)
 {
     struct move move = {0};
     const char *dot = strchr(path, '.');
@@ -330,14 +309,12 @@ void jr_move_pair(struct jr_lint *lint, struct jr_diag *diag,
         give_move_fix(&move, diag, path);
 }
 
-void jr_move_out(struct jr_lint *lint, struct jr_diag *diag,
-                 const struct jr_unknown *unknown)
+void jr_move_out(struct jr_lint *lint, struct jr_diag *diag, const struct jr_unknown *unknown)
 {
     struct move move = {0};
     bool made = true;
-    if (!start_move(&move, lint, unknown) ||
-        (jr_layout_beside(&move.layout, true) == NULL &&
-         jr_layout_beside(&move.layout, false) == NULL))
+    if (!start_move(&move, lint, unknown) || (jr_layout_beside(&move.layout, true) == NULL &&
+                                              jr_layout_beside(&move.layout, false) == NULL))
         return;
     if (move.layout.root->flow)
         made = remove_flow_pair(&move);

@@ -1,10 +1,9 @@
 /*
- * The parts of the manual beyond the rows in fields.h: the sections of the
- * fields, and for each field a note and an example, which are in a header for
- * each group of sections.
+ * The parts of the manual beyond the rows in fields.h: the sections of the fields, and for each
+ * field a note and an example, which are in a header for each group of sections.
  *
- * Texts are plain: `backticks` around what is typed, a blank line between
- * paragraphs, and lines that begin with two blanks as they are.
+ * Texts are plain: `backticks` around what is typed, a blank line between paragraphs, and lines
+ * that begin with two blanks as they are.
  */
 #ifndef JR_NOTES_H
 #define JR_NOTES_H
@@ -17,8 +16,7 @@
 
 /* clang-format off */
 
-/* S(first, title, text): a section goes from field `first` of the top to that
- * of the next row. */
+/* S(first, title, text): a section goes from field `first` of the top to that of the next row. */
 #define JR_FIELD_SECTIONS(S)                                                   \
     S("version", "The job", "")                                                \
     S("extends", "Building on other specs",                                    \
@@ -93,8 +91,8 @@
     S("isolation", "Time, signals and failure", "")                            \
     S("engine", "Engines", "")
 
-/* N(path, note, example); one for each field. An example is a piece of a spec
- * that is good in itself except for `version` and `entrypoint`. */
+/* N(path, note, example); one for each field. An example is a piece of a spec that is good in
+ * itself except for `version` and `entrypoint`. */
 #define JR_FIELD_NOTES(N)                                                      \
     JR_NOTES_JOB(N)                                                            \
     JR_NOTES_RANKS(N)                                                          \

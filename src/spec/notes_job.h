@@ -1,5 +1,5 @@
-/* Notes and examples of the fields by which a spec says what it is: its name,
- * what it builds on, its sweep, its code. See notes.h. */
+/* Notes and examples of the fields by which a spec says what it is: its name, what it builds on,
+ * its sweep, its code. See notes.h. */
 #ifndef JR_NOTES_JOB_H
 #define JR_NOTES_JOB_H
 

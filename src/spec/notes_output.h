@@ -1,5 +1,4 @@
-/* Notes and examples of the fields on output, progress and results. See
- * notes.h. */
+/* Notes and examples of the fields on output, progress and results. See notes.h. */
 #ifndef JR_NOTES_OUTPUT_H
 #define JR_NOTES_OUTPUT_H
 

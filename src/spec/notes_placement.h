@@ -1,5 +1,5 @@
-/* Notes and examples of the fields on how many ranks there are and where, on
- * their devices, the mesh, and engines. See notes.h. */
+/* Notes and examples of the fields on how many ranks there are and where, on their devices, the
+ * mesh, and engines. See notes.h. */
 #ifndef JR_NOTES_PLACEMENT_H
 #define JR_NOTES_PLACEMENT_H
 

@@ -1,5 +1,5 @@
-/* Notes and examples of the fields on what every rank runs, in which
- * environment, and how it starts. See notes.h. */
+/* Notes and examples of the fields on what every rank runs, in which environment, and how it
+ * starts. See notes.h. */
 #ifndef JR_NOTES_RANKS_H
 #define JR_NOTES_RANKS_H
 

@@ -6,8 +6,7 @@
 
 #define SHAPE "begin a spec with: jobrun new -o NAME.jobrun.yaml"
 
-/* A file has all of the keys at its top, and no entrypoint. The first row that
- * fits is the one. */
+/* A file has all of the keys at its top, and no entrypoint. The first row that fits is the one. */
 struct kind {
     const char *keys; /* separated by blanks; "KEY:" wants a mapping there, and
                          "KEY[" a list */
@@ -24,20 +23,16 @@ static const struct kind kinds[] = {
      "let it check specs: run: jobrun validate --format github ."},
     {"stages[", "a pipeline of GitLab",
      "let it check specs: script: [jobrun validate --format gitlab .]"},
-    {"stages:", "a pipeline of DVC",
-     "a stage of it may run a spec: cmd: jobrun train.jobrun.yaml"},
+    {"stages:", "a pipeline of DVC", "a stage of it may run a spec: cmd: jobrun train.jobrun.yaml"},
     {"compute_environment distributed_type", "a configuration of accelerate",
      "translate the command instead: jobrun new --from 'accelerate launch "
      "--num_processes 8 train.py'"},
     {"zero_optimization:", "a configuration of DeepSpeed",
-     "give it to the program: entrypoint: [python3, train.py, "
-     "--deepspeed_config, FILE]"},
+     "give it to the program: entrypoint: [python3, train.py, --deepspeed_config, FILE]"},
     {"train_batch_size", "a configuration of DeepSpeed",
-     "give it to the program: entrypoint: [python3, train.py, "
-     "--deepspeed_config, FILE]"},
+     "give it to the program: entrypoint: [python3, train.py, --deepspeed_config, FILE]"},
     {"train_micro_batch_size_per_gpu", "a configuration of DeepSpeed",
-     "give it to the program: entrypoint: [python3, train.py, "
-     "--deepspeed_config, FILE]"},
+     "give it to the program: entrypoint: [python3, train.py, --deepspeed_config, FILE]"},
     {"method parameters:", "a sweep of Weights & Biases",
      "write sweep: {axes: {vars.NAME: [1, 2]}}"},
     {"dependencies[ channels", "an environment of conda",
@@ -46,8 +41,7 @@ static const struct kind kinds[] = {
      "let it check specs by a hook whose entry is: jobrun validate"},
     {"resources: run", "a task of SkyPilot",
      "what it runs is `shell` here: entrypoint: {shell: ...}; " SHAPE},
-    {"run_id ranks[", "the record of what a run delivered",
-     "print them: jobrun show RUN"},
+    {"run_id ranks[", "the record of what a run delivered", "print them: jobrun show RUN"},
     {"run_id boot_id", "the record of a run",
      "its spec is resolved.yaml beside it: jobrun rerun RUN"},
     {"format_version mesh ranks[", "the plan of a run",
@@ -63,8 +57,7 @@ static const struct kind kinds[] = {
 };
 
 /* Whether the mapping has the key that the first `len` bytes of a word name. */
-static bool has_kind_key(const struct jr_node *root, const char *word,
-                         size_t len)
+static bool has_kind_key(const struct jr_node *root, const char *word, size_t len)
 {
     enum jr_node_kind kind = JR_NODE_SCALAR;
     size_t name = len;
@@ -111,9 +104,8 @@ bool jr_other_kind_report(struct jr_diags *diags, const struct jr_node *root)
         i++;
     if (i == count)
         return false;
-    struct jr_diag *diag =
-        jr_diags_error(diags, JR_CODE_OTHER_KIND, root->pairs[0].key->span,
-                       NULL, "this is %s, not a spec", kinds[i].what);
+    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_OTHER_KIND, root->pairs[0].key->span, NULL,
+                                          "this is %s, not a spec", kinds[i].what);
     jr_diag_help(diags, diag, "%s", kinds[i].help);
     return true;
 }

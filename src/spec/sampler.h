@@ -5,13 +5,10 @@
 
 #include "spec/sweep_parts.h"
 
-/* Read the program and its timeout, and make a cell that stands for those that
- * it will propose. */
-void jr_sweep_read_sampler(struct jr_sweep_reading *reading,
-                           const struct jr_node *sweep);
+/* Read the program and its timeout, and make a cell that stands for those that it will propose. */
+void jr_sweep_read_sampler(struct jr_sweep_reading *reading, const struct jr_node *sweep);
 
 /* Refuse what is stated beside a sampler. */
-void jr_sweep_check_sampler(struct jr_sweep_reading *reading,
-                            const struct jr_node *sweep);
+void jr_sweep_check_sampler(struct jr_sweep_reading *reading, const struct jr_node *sweep);
 
 #endif

@@ -75,9 +75,8 @@ static const char *const synonyms[][2] = {
 
 /* What the job itself decides, and what is written instead. */
 static const char *const decided[][2] = {
-    {"array",
-     "write `sweep` at the top of the spec: jobrun submit SPEC --engine slurm "
-     "makes a job array of its cells"},
+    {"array", "write `sweep` at the top of the spec: jobrun submit SPEC --engine slurm "
+              "makes a job array of its cells"},
     {"help", "leave it out"},
     {"job-name", "write `name` at the top of the spec"},
     {"nodes", "write `nodes` at the top of the spec"},
@@ -136,16 +135,14 @@ void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
     const char *instead = jr_sbatch_decided(meant == NULL ? key->text : meant);
     struct jr_diag *diag;
     if (instead != NULL) {
-        diag =
-            jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
-                          "the job itself decides %s of 'engine.slurm'", said);
+        diag = jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
+                             "the job itself decides %s of 'engine.slurm'", said);
         jr_diag_help(lint->diags, diag, "%s", instead);
         return;
     }
-    diag = jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
-                         "'engine.slurm' wants long options of sbatch, "
-                         "without dashes, not %s",
-                         said);
+    diag =
+        jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
+                      "'engine.slurm' wants long options of sbatch, without dashes, not %s", said);
     if (meant == NULL) {
         jr_diag_help(lint->diags, diag, "their names are in: sbatch --help");
         return;
@@ -158,17 +155,14 @@ void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
 static const char *time_for_sbatch(struct jr_arena *arena, const char *text)
 {
     uint64_t ms;
-    if ((!jr_num_duration(text, &ms) && !jr_lint_read_words(text, &ms)) ||
-        ms < 1000)
+    if ((!jr_num_duration(text, &ms) && !jr_lint_read_words(text, &ms)) || ms < 1000)
         return NULL;
     uint64_t seconds = ms / 1000;
     uint64_t days = seconds / 86400, hours = seconds / 3600 % 24;
-    const char *before =
-        days > 0 ? jr_arena_printf(arena, "%" PRIu64 "-", days) : "";
+    const char *before = days > 0 ? jr_arena_printf(arena, "%" PRIu64 "-", days) : "";
     return before == NULL ? NULL
-                          : jr_arena_printf(
-                                arena, "%s%" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
-                                before, hours, seconds / 60 % 60, seconds % 60);
+                          : jr_arena_printf(arena, "%s%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, before,
+                                            hours, seconds / 60 % 60, seconds % 60);
 }
 
 /* 64GiB, 64Gi and "64 GB" as 64G. */
@@ -181,8 +175,7 @@ static const char *memory_for_sbatch(struct jr_arena *arena, const char *text)
         (unit[1 + rest] != '\0' && strncasecmp(unit + 1, "igabyte", 7) != 0 &&
          strncasecmp(unit + 1, "egabyte", 7) != 0))
         return NULL;
-    return jr_arena_printf(arena, "%.*s%c", (int)digits, text,
-                           toupper((unsigned char)*unit));
+    return jr_arena_printf(arena, "%.*s%c", (int)digits, text, toupper((unsigned char)*unit));
 }
 
 /* What may stand between a kind of GPU and how many of them there are. */
@@ -190,10 +183,8 @@ static const char between[] = "xX*:= ";
 
 static bool is_gpu_name(const char *text, size_t len)
 {
-    static const char bytes[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    return len > 0 && isalpha((unsigned char)*text) &&
-           strspn(text, bytes) >= len;
+    static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    return len > 0 && isalpha((unsigned char)*text) && strspn(text, bytes) >= len;
 }
 
 /* a100x4, "4 a100" and 4*a100 as a100:4. */
@@ -231,34 +222,28 @@ static const char *count_for_sbatch(struct jr_arena *arena, const char *text)
     const char *unit = text + digits + strspn(text + digits, " ");
     size_t len = strlen(unit), count = sizeof things / sizeof *things;
     len -= len > 1 && unit[len - 1] == 's';
-    while (i < count &&
-           (strlen(things[i]) != len || strncasecmp(things[i], unit, len) != 0))
+    while (i < count && (strlen(things[i]) != len || strncasecmp(things[i], unit, len) != 0))
         i++;
     if (digits == 0 || *text == '0' || i == count)
         return NULL;
     return jr_arena_strndup(arena, text, digits);
 }
 
-const char *jr_sbatch_near_value(struct jr_arena *arena,
-                                 enum jr_sbatch_form form, const char *text)
+const char *jr_sbatch_near_value(struct jr_arena *arena, enum jr_sbatch_form form, const char *text)
 {
     static const char *(*const near[])(struct jr_arena *, const char *) = {
-        [JR_SBATCH_TIME] = time_for_sbatch,
-        [JR_SBATCH_MEMORY] = memory_for_sbatch,
-        [JR_SBATCH_GPUS] = gpus_for_sbatch,
-        [JR_SBATCH_GRES] = gres_for_sbatch,
-        [JR_SBATCH_COUNT] = count_for_sbatch,
-        [JR_SBATCH_SIGNAL] = NULL,
+        [JR_SBATCH_TIME] = time_for_sbatch,   [JR_SBATCH_MEMORY] = memory_for_sbatch,
+        [JR_SBATCH_GPUS] = gpus_for_sbatch,   [JR_SBATCH_GRES] = gres_for_sbatch,
+        [JR_SBATCH_COUNT] = count_for_sbatch, [JR_SBATCH_SIGNAL] = NULL,
     };
     return near[form] == NULL ? NULL : near[form](arena, text);
 }
 
-/* Options that are handed to sbatch: known by their names, and held to the form
- * of their values, since what sbatch makes of a wrong one is found out when the
- * job is submitted, or never. */
+/* Options that are handed to sbatch: known by their names, and held to the form of their values,
+ * since what sbatch makes of a wrong one is found out when the job is submitted, or never. */
 
-/* More edits than these make another word: container-env, of a plugin, is no
- * misspelt container-id. */
+/* More edits than these make another word: container-env, of a plugin, is no misspelt
+ * container-id. */
 enum { MOST_SLIPS = 2 };
 
 static const char *const wanted[] = {
@@ -294,19 +279,17 @@ bool jr_sbatch_has_option(const char *name)
     return names[find_option(name)] != NULL;
 }
 
-/* An option that is no option: a misspelt one is an error. Plugins of a cluster
- * add options of their own, so another one is a warning. */
-static void report_unknown_option(const struct jr_check *check,
-                                  const struct jr_node *key)
+/* An option that is no option: a misspelt one is an error. Plugins of a cluster add options of
+ * their own, so another one is a warning. */
+static void report_unknown_option(const struct jr_check *check, const struct jr_node *key)
 {
     struct jr_diags *diags = check->lint->diags;
     const char *meant = jr_sbatch_meant(key->text);
     const char *near = meant != NULL ? NULL : jr_did_you_mean(key->text, names);
-    if (near != NULL &&
-        jr_edit_distance(key->text, near, MOST_SLIPS) <= MOST_SLIPS) {
-        struct jr_diag *diag = jr_check_clash(
-            check, JR_CODE_UNKNOWN_SBATCH_OPTION, key, NULL,
-            "sbatch has no option '%s'", jr_lint_said(check->lint, key));
+    if (near != NULL && jr_edit_distance(key->text, near, MOST_SLIPS) <= MOST_SLIPS) {
+        struct jr_diag *diag =
+            jr_check_clash(check, JR_CODE_UNKNOWN_SBATCH_OPTION, key, NULL,
+                           "sbatch has no option '%s'", jr_lint_said(check->lint, key));
         jr_diag_help(diags, diag, "did you mean '%s'?", near);
         if (jr_did_you_mean_near(key->text, names))
             jr_lint_fix_text(check->lint, diag, key, near);
@@ -316,32 +299,26 @@ static void report_unknown_option(const struct jr_check *check,
     const struct jr_node_step slurm = {.up = &engine, .key = "slurm"};
     const struct jr_node_step step = {.up = &slurm, .key = key->text};
     struct jr_diag *diag = jr_diags_warning(
-        diags, JR_CODE_UNKNOWN_SBATCH_OPTION, key->span,
-        jr_lint_path(check->lint, &step), "'%s' is no option of sbatch itself",
-        jr_lint_said(check->lint, key));
+        diags, JR_CODE_UNKNOWN_SBATCH_OPTION, key->span, jr_lint_path(check->lint, &step),
+        "'%s' is no option of sbatch itself", jr_lint_said(check->lint, key));
     const char *instead = meant == NULL ? NULL : jr_sbatch_decided(meant);
     if (instead != NULL)
         jr_diag_help(diags, diag, "%s", instead);
     else if (meant != NULL)
         jr_diag_help(diags, diag,
-                     "did you mean '%s'? '%s' is right only where a plugin of "
-                     "the cluster adds it",
+                     "did you mean '%s'? '%s' is right only where a plugin of the cluster adds it",
                      meant, jr_lint_said(check->lint, key));
     else
-        jr_diag_help(diags, diag,
-                     "this is right only where a plugin of the cluster adds "
-                     "it");
+        jr_diag_help(diags, diag, "this is right only where a plugin of the cluster adds it");
 }
 
-static bool fits_form(const struct jr_check *check, enum jr_sbatch_form form,
-                      const char *text)
+static bool fits_form(const struct jr_check *check, enum jr_sbatch_form form, const char *text)
 {
     struct jr_regex *regex = NULL;
     struct jr_match match;
     size_t bad;
     bool fits = false;
-    /* Without memory, which is reported in the end; no such pattern takes many
-     * steps. */
+    /* Without memory, which is reported in the end; no such pattern takes many steps. */
     bool limited = jr_regex_new(&regex, patterns[form], &bad, NULL) != 0;
     if (!limited)
         fits = jr_regex_find(regex, text, strlen(text), 0, &match, &limited);
@@ -366,8 +343,7 @@ static void offer_value(const struct jr_check *check, struct jr_diag *diag,
     jr_lint_fix(lint, diag, raw, jr_arena_printf(lint->arena, "\"%s\"", near));
 }
 
-static void check_option(const struct jr_check *check,
-                         const struct jr_pair *pair)
+static void check_option(const struct jr_check *check, const struct jr_pair *pair)
 {
     struct jr_lint *lint = check->lint;
     const struct jr_node *value = pair->value;
@@ -380,11 +356,10 @@ static void check_option(const struct jr_check *check,
     bool unknown = value->filled != NULL && value->filled->unknown;
     if (unknown || fits_form(check, form, value->text))
         return;
-    struct jr_diag *diag = jr_check_clash(
-        check, JR_CODE_WRONG_SBATCH_VALUE, value, NULL,
-        "'--%s' of sbatch wants %s, not %s", names[option], wanted[form],
-        jr_lint_quoted(lint, jr_lint_source(value),
-                       strlen(jr_lint_source(value))));
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_WRONG_SBATCH_VALUE, value, NULL,
+                       "'--%s' of sbatch wants %s, not %s", names[option], wanted[form],
+                       jr_lint_quoted(lint, jr_lint_source(value), strlen(jr_lint_source(value))));
     offer_value(check, diag, pair, form);
 }
 

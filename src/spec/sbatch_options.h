@@ -1,6 +1,6 @@
 /*
- * The options of sbatch, and what people write for them. By their long names,
- * as Slurm 20.11 to 24.11 have them, but for those that the job itself decides.
+ * The options of sbatch, and what people write for them. By their long names, as Slurm 20.11 to
+ * 24.11 have them, but for those that the job itself decides.
  *
  * X(name, form)
  *   FLAG    no value: true or false
@@ -57,20 +57,17 @@
 /* clang-format on */
 
 /* X(form, what it wants, pattern of a whole value) */
-#define JR_SBATCH_FORMS(X)                                                     \
-    X(FLAG, "true or false: it has no value", "true|false")                    \
-    X(TEXT, "a value", "(?!(true|false)$).+")                                  \
-    X(EITHER, "a value, or true or false", ".+")                               \
-    X(COUNT, "an integer of at least 1", "[1-9][0-9]*")                        \
-    X(TIME, "minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS:MINUTES:SECONDS",    \
-      "([0-9]+-)?[0-9]+(:[0-9]+){0,2}|(?i:infinite|unlimited)|-1")             \
-    X(MEMORY, "a number in MB, or with K, M, G or T",                          \
-      "[0-9]+([KkMmGgTt][Bb]?)?")                                              \
-    X(GPUS, "a number, or TYPE:NUMBER",                                        \
-      "([A-Za-z0-9_.-]+:)?[0-9]+(,([A-Za-z0-9_.-]+:)?[0-9]+)*")                \
-    X(GRES, "NAME, NAME:NUMBER or NAME:TYPE:NUMBER", "(?!(true|false)$)[^=]+") \
-    X(SIGNAL, "a signal such as USR1@60 or B:TERM@120",                        \
-      "([RB]{1,2}:)?[A-Za-z0-9+]+(@[0-9]+)?")
+#define JR_SBATCH_FORMS(X)                                                                         \
+    X(FLAG, "true or false: it has no value", "true|false")                                        \
+    X(TEXT, "a value", "(?!(true|false)$).+")                                                      \
+    X(EITHER, "a value, or true or false", ".+")                                                   \
+    X(COUNT, "an integer of at least 1", "[1-9][0-9]*")                                            \
+    X(TIME, "minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS:MINUTES:SECONDS",                        \
+      "([0-9]+-)?[0-9]+(:[0-9]+){0,2}|(?i:infinite|unlimited)|-1")                                 \
+    X(MEMORY, "a number in MB, or with K, M, G or T", "[0-9]+([KkMmGgTt][Bb]?)?")                  \
+    X(GPUS, "a number, or TYPE:NUMBER", "([A-Za-z0-9_.-]+:)?[0-9]+(,([A-Za-z0-9_.-]+:)?[0-9]+)*")  \
+    X(GRES, "NAME, NAME:NUMBER or NAME:TYPE:NUMBER", "(?!(true|false)$)[^=]+")                     \
+    X(SIGNAL, "a signal such as USR1@60 or B:TERM@120", "([RB]{1,2}:)?[A-Za-z0-9+]+(@[0-9]+)?")
 
 enum jr_sbatch_form {
 #define JR_SBATCH_FORM(name, wants, pattern) JR_SBATCH_##name,
@@ -84,23 +81,20 @@ const char *const *jr_sbatch_names(void);
 /* Whether one of them has this name. */
 bool jr_sbatch_has_option(const char *name);
 
-/* The option that is meant by a key that is none, or NULL: `--partition`, `-p`
- * and `queue` are partition. It may be one that the job decides. */
+/* The option that is meant by a key that is none, or NULL: `--partition`, `-p` and `queue` are
+ * partition. It may be one that the job decides. */
 const char *jr_sbatch_meant(const char *key);
 
-/* What to do instead of stating an option that the job itself decides; NULL for
- * any other. */
+/* What to do instead of stating an option that the job itself decides; NULL for any other. */
 const char *jr_sbatch_decided(const char *name);
 
-/* Refuse a key of engine.slurm that is no long name, with the one that it
- * means. */
+/* Refuse a key of engine.slurm that is no long name, with the one that it means. */
 void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
                         const struct jr_node_step *at);
 
-/* What sbatch calls a value of this form that people write in another way; or
- * NULL. */
-const char *jr_sbatch_near_value(struct jr_arena *arena,
-                                 enum jr_sbatch_form form, const char *text);
+/* What sbatch calls a value of this form that people write in another way; or NULL. */
+const char *jr_sbatch_near_value(struct jr_arena *arena, enum jr_sbatch_form form,
+                                 const char *text);
 
 /* The rule: options are known, with values of their form. */
 jr_check_rule jr_check_engine;

@@ -45,9 +45,8 @@ static bool pattern_takes(const char *pattern, const char *text)
     return found;
 }
 
-/* Unquoted scalars are text where text is wanted. A validator has only the
- * value of a number, so whether the pattern accepts some of a kind decides for
- * all of them. */
+/* Unquoted scalars are text where text is wanted. A validator has only the value of a number, so
+ * whether the pattern accepts some of a kind decides for all of them. */
 static json_t *text_schema(const struct jr_spec_type *type)
 {
     const char *pattern = type->pattern;
@@ -103,21 +102,19 @@ json_t *jr_schema_words(const struct jr_spec_type *type)
     }
     json_t *schema = enum_schema(words, helps);
     if (type->or_file)
-        return jr_schema_either(
-            schema, jr_schema_pattern("^(?!.*\\$\\{).*(/.*|\\.ya?ml)$"));
+        return jr_schema_either(schema, jr_schema_pattern("^(?!.*\\$\\{).*(/.*|\\.ya?ml)$"));
     if (!type->custom)
         return schema;
-    return jr_schema_either(schema,
-                            jr_schema_pattern("^custom:[A-Za-z0-9._-]+$"));
+    return jr_schema_either(schema, jr_schema_pattern("^custom:[A-Za-z0-9._-]+$"));
 }
 
 static json_t *duration_schema(const struct jr_spec_type *type)
 {
 #define UNIT(unit) "((0|[1-9][0-9]*)" unit ")?"
     (void)type;
-    return jr_schema_either(jr_schema_pattern("^(0|(?=[0-9])" UNIT("d") UNIT(
-                                "h") UNIT("m") UNIT("s") UNIT("ms") ")$"),
-                            json_pack("{s:i}", "const", 0));
+    return jr_schema_either(
+        jr_schema_pattern("^(0|(?=[0-9])" UNIT("d") UNIT("h") UNIT("m") UNIT("s") UNIT("ms") ")$"),
+        json_pack("{s:i}", "const", 0));
 }
 
 static json_t *ranks_schema(const struct jr_spec_type *type)
@@ -130,8 +127,7 @@ static json_t *ranks_schema(const struct jr_spec_type *type)
 static json_t *any_schema(const struct jr_spec_type *type)
 {
     (void)type;
-    return json_pack("{s:[s,s,s,s]}", "type", "string", "number", "boolean",
-                     "null");
+    return json_pack("{s:[s,s,s,s]}", "type", "string", "number", "boolean", "null");
 }
 
 static json_t *anything_schema(const struct jr_spec_type *type)
@@ -146,9 +142,8 @@ static json_t *trigger_schema(const struct jr_spec_type *type)
 #define SIGNAL "(SIG)?[A-Z][A-Z0-9+]*"
     (void)type;
     return jr_schema_pattern("^(exit(:" JR_SCHEMA_RANGES ")?"
-                             "|signal(:" SIGNAL "(," SIGNAL ")*)?"
-                             "|oom|hang|timeout|start|result"
-                             "|stderr:/.+/)$");
+                             "|signal(:" SIGNAL "(," SIGNAL
+                             ")*)?|oom|hang|timeout|start|result|stderr:/.+/)$");
 }
 
 /* One value for all, rules as a string, or rules as a mapping. */
@@ -169,51 +164,40 @@ static json_t *streams_schema(const struct jr_spec_type *type)
     jr_buf_char(&word, ')');
     if (word.failed)
         return NULL;
-    jr_buf_printf(&text, "^(%s|%s:%s(,%s:%s)*)$", word.data, JR_SCHEMA_RANGE,
-                  word.data, JR_SCHEMA_RANGE, word.data);
-    json_t *one = jr_schema_either(enum_schema(values, helps),
-                                   jr_schema_pattern("^[0-3]$"));
-    json_t *rules = json_pack(
-        "{s:s,s:{s:s},s:o}", "type", "object", "propertyNames", "pattern",
-        "^" JR_SCHEMA_RANGES "$", "additionalProperties", json_deep_copy(one));
+    jr_buf_printf(&text, "^(%s|%s:%s(,%s:%s)*)$", word.data, JR_SCHEMA_RANGE, word.data,
+                  JR_SCHEMA_RANGE, word.data);
+    json_t *one = jr_schema_either(enum_schema(values, helps), jr_schema_pattern("^[0-3]$"));
+    json_t *rules =
+        json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames", "pattern",
+                  "^" JR_SCHEMA_RANGES "$", "additionalProperties", json_deep_copy(one));
     one = jr_schema_either(one, jr_schema_pattern(text.data));
     return jr_schema_either(one, rules);
 }
 
 json_t *jr_schema_scalar(const struct jr_spec_type *type)
 {
-    static json_t *(*const makers[JR_KIND_COUNT])(
-        const struct jr_spec_type *) = {
-        [JR_KIND_INTEGER] = integer_schema,
-        [JR_KIND_NUMBER] = number_schema,
-        [JR_KIND_BOOLEAN] = number_schema,
-        [JR_KIND_TEXT] = text_schema,
-        [JR_KIND_PATH] = text_schema,
-        [JR_KIND_WORD] = jr_schema_words,
-        [JR_KIND_DURATION] = duration_schema,
-        [JR_KIND_RANKS] = ranks_schema,
-        [JR_KIND_PATTERN] = text_schema,
-        [JR_KIND_TRIGGER] = trigger_schema,
-        [JR_KIND_SCALAR] = any_schema,
-        [JR_KIND_STREAMS] = streams_schema,
+    static json_t *(*const makers[JR_KIND_COUNT])(const struct jr_spec_type *) = {
+        [JR_KIND_INTEGER] = integer_schema,   [JR_KIND_NUMBER] = number_schema,
+        [JR_KIND_BOOLEAN] = number_schema,    [JR_KIND_TEXT] = text_schema,
+        [JR_KIND_PATH] = text_schema,         [JR_KIND_WORD] = jr_schema_words,
+        [JR_KIND_DURATION] = duration_schema, [JR_KIND_RANKS] = ranks_schema,
+        [JR_KIND_PATTERN] = text_schema,      [JR_KIND_TRIGGER] = trigger_schema,
+        [JR_KIND_SCALAR] = any_schema,        [JR_KIND_STREAMS] = streams_schema,
         [JR_KIND_VALUE] = anything_schema,
     };
     return makers[type->kind] == NULL ? NULL : makers[type->kind](type);
 }
 
 /* The node at a path of rows, in which a star means the first name. */
-static const struct jr_node *find_sample_node(const struct jr_node *node,
-                                              const char *path)
+static const struct jr_node *find_sample_node(const struct jr_node *node, const char *path)
 {
     while (node != NULL && *path != '\0') {
         char key[64] = "";
         size_t len = strcspn(path, ".");
-        if (node->kind != JR_NODE_MAPPING || node->count == 0 ||
-            len >= sizeof key)
+        if (node->kind != JR_NODE_MAPPING || node->count == 0 || len >= sizeof key)
             return NULL;
         memcpy(key, path, len);
-        node = strcmp(key, "*") == 0 ? node->pairs[0].value
-                                     : jr_doc_get(node, key);
+        node = strcmp(key, "*") == 0 ? node->pairs[0].value : jr_doc_get(node, key);
         path += len + (path[len] == '.');
     }
     return node;
@@ -227,8 +211,7 @@ json_t *jr_field_sample(const struct jr_spec_field *field)
     json_t *value = NULL;
     if (note == NULL)
         return NULL;
-    if (jr_doc_load(&doc, "example", note->example, strlen(note->example),
-                    &diags) == 0) {
+    if (jr_doc_load(&doc, "example", note->example, strlen(note->example), &diags) == 0) {
         const struct jr_node *node = find_sample_node(doc.root, note->path);
         value = node == NULL ? NULL : jr_call_json(node);
     }

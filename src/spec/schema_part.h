@@ -1,8 +1,8 @@
 /*
  * Pieces of the JSON Schema. Private to this folder.
  *
- * jansson takes the NULL of an allocation that failed and refuses it, so
- * without memory a schema lacks something and nothing breaks.
+ * jansson takes the NULL of an allocation that failed and refuses it, so without memory a schema
+ * lacks something and nothing breaks.
  */
 #ifndef JR_SCHEMA_PART_H
 #define JR_SCHEMA_PART_H
@@ -31,8 +31,7 @@ json_t *jr_schema_words(const struct jr_spec_type *type);
 /* What is read from one scalar, and redirects; NULL for the other kinds. */
 json_t *jr_schema_scalar(const struct jr_spec_type *type);
 
-/* The value that the example of a field gives it; NULL if there is none, and if
- * memory runs out. */
+/* The value that the example of a field gives it; NULL if there is none, and if memory runs out. */
 json_t *jr_field_sample(const struct jr_spec_field *field);
 
 #endif

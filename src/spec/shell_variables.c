@@ -13,10 +13,9 @@
 
 enum { DEEPEST = 64, MOST_HERE = 8 };
 
-static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz"
-                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-static const char path_bytes[] = "abcdefghijklmnopqrstuvwxyz"
-                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+static const char path_bytes[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
 /* A here-document whose lines are still to come. */
 struct here_document {
@@ -40,25 +39,21 @@ struct shell_text {
     struct jr_buf out;
 };
 
-static struct jr_diag *refuse_reference(struct shell_text *shell, size_t len,
-                                        const char *path, const char *why)
+static struct jr_diag *refuse_reference(struct shell_text *shell, size_t len, const char *path,
+                                        const char *why)
 {
-    return jr_diags_error(
-        shell->diags, JR_CODE_WRONG_REFERENCE,
-        jr_point_part(shell->node, shell->at, shell->at + len), shell->path,
-        "'%s' %s", path, why);
+    return jr_diags_error(shell->diags, JR_CODE_WRONG_REFERENCE,
+                          jr_point_part(shell->node, shell->at, shell->at + len), shell->path,
+                          "'%s' %s", path, why);
 }
 
-/* The entry of `env` that hands the value over. Two paths of one name are a
- * mistake. */
-static void add_variable(struct shell_text *shell, const char *name,
-                         const char *path, size_t len)
+/* The entry of `env` that hands the value over. Two paths of one name are a mistake. */
+static void add_variable(struct shell_text *shell, const char *name, const char *path, size_t len)
 {
     struct jr_arena *arena = &shell->doc->arena;
     struct jr_node *env = jr_doc_get(shell->doc->root, "env");
     const char *text = jr_arena_printf(arena, "${%s}", path);
-    if (env == NULL || (env->kind == JR_NODE_SCALAR &&
-                        jr_scalar_type(env) == JR_SCALAR_NULL)) {
+    if (env == NULL || (env->kind == JR_NODE_SCALAR && jr_scalar_type(env) == JR_SCALAR_NULL)) {
         struct jr_node *made = jr_node_mapping(arena);
         if (made == NULL)
             return;
@@ -68,16 +63,14 @@ static void add_variable(struct shell_text *shell, const char *name,
     const struct jr_node *known = jr_doc_get(env, name);
     if (known != NULL && known->kind == JR_NODE_SCALAR && text != NULL &&
         strncmp(known->text, "${", 2) == 0 && strcmp(known->text, text) != 0) {
-        jr_diag_help(shell->diags,
-                     refuse_reference(shell, len, path,
-                                      "has the name of another value in the "
-                                      "shell"),
-                     "it is $%s, too: rename one of them", name);
+        jr_diag_help(
+            shell->diags,
+            refuse_reference(shell, len, path, "has the name of another value in the shell"),
+            "it is $%s, too: rename one of them", name);
         return;
     }
-    struct jr_node *value = known != NULL || text == NULL
-                                ? NULL
-                                : jr_node_scalar(arena, text, false);
+    struct jr_node *value =
+        known != NULL || text == NULL ? NULL : jr_node_scalar(arena, text, false);
     if (value == NULL || env->kind != JR_NODE_MAPPING)
         return;
     value->span = jr_point_part(shell->node, shell->at, shell->at + len);
@@ -95,8 +88,7 @@ static bool is_field(const char *path)
     return jr_field_find(key) != NULL;
 }
 
-/* Refuse ${{ x }} and ${oc.env:HOME}, which others replace, and no shell can
- * read. */
+/* Refuse ${{ x }} and ${oc.env:HOME}, which others replace, and no shell can read. */
 static bool refuse_other_reference(struct shell_text *shell, const char *from)
 {
     bool env = strncmp(from, "oc.env:", 7) == 0;
@@ -104,18 +96,15 @@ static bool refuse_other_reference(struct shell_text *shell, const char *from)
     size_t len = 2 + size + strspn(from + size, "}");
     if (!env && *from != '{')
         return false;
-    const char *text =
-        jr_arena_strndup(&shell->doc->arena, shell->text + shell->at, len);
+    const char *text = jr_arena_strndup(&shell->doc->arena, shell->text + shell->at, len);
     struct jr_diag *diag =
-        refuse_reference(shell, len, text == NULL ? "${" : text,
-                         "is nothing that a shell reads");
+        refuse_reference(shell, len, text == NULL ? "${" : text, "is nothing that a shell reads");
     if (env)
-        jr_diag_help(shell->diags, diag, "a shell writes $%.*s",
-                     (int)strspn(from + 7, name_bytes), from + 7);
+        jr_diag_help(shell->diags, diag, "a shell writes $%.*s", (int)strspn(from + 7, name_bytes),
+                     from + 7);
     else
         jr_diag_help(shell->diags, diag,
-                     "pass it by a variable of the environment, and write "
-                     "$NAME");
+                     "pass it by a variable of the environment, and write $NAME");
     shell->at += len;
     return true;
 }
@@ -140,30 +129,25 @@ static void read_reference(struct shell_text *shell, bool read, const char *in)
         shell->at = start + len;
         return;
     }
-    char *name = jr_arena_printf(
-        arena, JR_SHELL_VARIABLE "%s",
-        path + (strncmp(path, "vars.", 5) == 0 ? strlen("vars.") : 0));
+    char *name = jr_arena_printf(arena, JR_SHELL_VARIABLE "%s",
+                                 path + (strncmp(path, "vars.", 5) == 0 ? strlen("vars.") : 0));
     for (char *dot = name; dot != NULL && *dot != '\0'; dot++)
         *dot = *dot == '.' ? '_' : *dot;
     if (!read && is_field(path)) {
         struct jr_diag *diag =
-            refuse_reference(shell, whole, path,
-                             "is in quotes, where the shell replaces nothing");
+            refuse_reference(shell, whole, path, "is in quotes, where the shell replaces nothing");
         jr_diag_help(shell->diags, diag, "%s", in);
     } else if (read && strchr(path, '-') != NULL) {
         const char *dash = strchr(path, '-');
-        struct jr_diag *diag = refuse_reference(
-            shell, whole, path, "cannot be the name of a variable in a shell");
+        struct jr_diag *diag =
+            refuse_reference(shell, whole, path, "cannot be the name of a variable in a shell");
         for (char *byte = name; byte != NULL && *byte != '\0'; byte++)
             *byte = *byte == '-' ? '_' : *byte;
-        jr_diag_help(shell->diags, diag,
-                     "rename it, with _ for -; a default is written "
-                     "${%.*s:%s}",
+        jr_diag_help(shell->diags, diag, "rename it, with _ for -; a default is written ${%.*s:%s}",
                      (int)(dash - path), path, dash);
     } else if (read && name != NULL) {
         add_variable(shell, name, path, whole);
-        jr_buf_add(&shell->out, shell->text + shell->copied,
-                   start - shell->copied);
+        jr_buf_add(&shell->out, shell->text + shell->copied, start - shell->copied);
         jr_buf_str(&shell->out, name);
         shell->copied = start + len;
     }
@@ -186,10 +170,7 @@ static void read_single(struct shell_text *shell, bool escapes)
 {
     size_t end = shell->at + 1;
     while (shell->text[end] != '\0' && shell->text[end] != '\'')
-        end +=
-            escapes && shell->text[end] == '\\' && shell->text[end + 1] != '\0'
-                ? 2
-                : 1;
+        end += escapes && shell->text[end] == '\\' && shell->text[end + 1] != '\0' ? 2 : 1;
     read_quoted(shell, end,
                 "nothing is replaced within single quotes: use double ones, or "
                 "close them before it: 'a '\"${vars.x}\"' b'");
@@ -216,16 +197,14 @@ static void read_here_word(struct shell_text *shell)
 }
 
 /* The byte at which the line with the word begins, from `at` on. */
-static size_t find_here_end(const char *text, size_t at,
-                            const struct here_document *here)
+static size_t find_here_end(const char *text, size_t at, const struct here_document *here)
 {
     size_t word = strlen(here->word);
     while (text[at] != '\0') {
         const char *line = text + at;
         size_t skipped = here->tabs ? strspn(line, "\t") : 0;
         size_t len = strcspn(line, "\n");
-        if (len == skipped + word &&
-            memcmp(line + skipped, here->word, word) == 0)
+        if (len == skipped + word && memcmp(line + skipped, here->word, word) == 0)
             return at;
         at += len + (line[len] == '\n');
     }
@@ -243,15 +222,12 @@ static void read_here_documents(struct shell_text *shell)
             if (strncmp(at, "${", 2) == 0)
                 read_reference(shell, true, NULL);
             else
-                shell->at += (*at == '\\' || strncmp(at, "$$", 2) == 0) &&
-                                     shell->at + 1 < end
-                                 ? 2
-                                 : 1;
+                shell->at +=
+                    (*at == '\\' || strncmp(at, "$$", 2) == 0) && shell->at + 1 < end ? 2 : 1;
         }
         read_quoted(shell, end,
-                    "nothing is replaced in a here-document whose word is "
-                    "quoted: write the word without quotes, and \\$ for other "
-                    "dollars");
+                    "nothing is replaced in a here-document whose word is quoted: write the word "
+                    "without quotes, and \\$ for other dollars");
         shell->at += strcspn(shell->text + end, "\n");
         shell->at += shell->text[shell->at] == '\n';
     }
@@ -323,18 +299,14 @@ static void read_byte(struct shell_text *shell)
     }
 }
 
-static void read_shell_text(struct jr_doc *doc, struct jr_diags *diags,
-                            const char *path)
+static void read_shell_text(struct jr_doc *doc, struct jr_diags *diags, const char *path)
 {
     struct jr_node *node = jr_doc_find(doc->root, path);
     if (node == NULL || node->kind != JR_NODE_SCALAR || node->meant ||
         strstr(node->text, "${") == NULL)
         return;
-    struct shell_text shell = {.doc = doc,
-                               .diags = diags,
-                               .node = node,
-                               .path = path,
-                               .text = node->text};
+    struct shell_text shell = {
+        .doc = doc, .diags = diags, .node = node, .path = path, .text = node->text};
     while (shell.text[shell.at] != '\0' && !doc->arena.failed)
         read_byte(&shell);
     jr_buf_str(&shell.out, shell.text + shell.copied);

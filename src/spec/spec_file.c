@@ -44,8 +44,7 @@ bool jr_spec_states_ssh(const struct jr_spec_file *file)
 
 bool jr_spec_pools_hosts(const struct jr_spec_file *file)
 {
-    return file->pools && file->spec != NULL &&
-           file->spec->policy.engine.ssh != NULL;
+    return file->pools && file->spec != NULL && file->spec->policy.engine.ssh != NULL;
 }
 
 const struct jr_spec *jr_spec_get(const struct jr_spec_file *file)
@@ -82,8 +81,7 @@ void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file)
     jr_arena_release(&arena);
 }
 
-static const struct jr_node *find_spec_node(const struct jr_spec_file *file,
-                                            const char *path)
+static const struct jr_node *find_spec_node(const struct jr_spec_file *file, const char *path)
 {
     return file->tree == NULL ? NULL : jr_doc_find(file->tree, path);
 }
@@ -91,8 +89,7 @@ static const struct jr_node *find_spec_node(const struct jr_spec_file *file,
 /* What a message, or a record, has for a scalar. */
 typedef const char *teller(struct jr_arena *arena, const struct jr_node *node);
 
-static const char *text_of_source(struct jr_arena *arena,
-                                  const struct jr_node *node)
+static const char *text_of_source(struct jr_arena *arena, const struct jr_node *node)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     if (node->filled == NULL)
@@ -101,16 +98,14 @@ static const char *text_of_source(struct jr_arena *arena,
     return jr_buf_keep(&out, arena);
 }
 
-static const char *text_of_kept(struct jr_arena *arena,
-                                const struct jr_node *node)
+static const char *text_of_kept(struct jr_arena *arena, const struct jr_node *node)
 {
     (void)arena;
     return node->filled == NULL ? NULL : node->filled->kept;
 }
 
 /* A list, if the teller has something else than its text for any item. */
-static const char *text_of_items(struct jr_arena *arena,
-                                 const struct jr_node *list, teller *tell)
+static const char *text_of_items(struct jr_arena *arena, const struct jr_node *list, teller *tell)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     bool any = false;
@@ -128,27 +123,24 @@ static const char *text_of_items(struct jr_arena *arena,
     return any ? jr_buf_keep(&out, arena) : NULL;
 }
 
-static const char *text_of_field(const struct jr_spec_file *file,
-                                 struct jr_arena *arena, const char *path,
-                                 teller *tell)
+static const char *text_of_field(const struct jr_spec_file *file, struct jr_arena *arena,
+                                 const char *path, teller *tell)
 {
     const struct jr_node *node = find_spec_node(file, path);
     if (node != NULL && node->kind == JR_NODE_SEQUENCE)
         return text_of_items(arena, node, tell);
     if (node != NULL && node->kind == JR_NODE_MAPPING)
         node = jr_doc_find(file->doc.root, path); /* its short form */
-    return node != NULL && node->kind == JR_NODE_SCALAR ? tell(arena, node)
-                                                        : NULL;
+    return node != NULL && node->kind == JR_NODE_SCALAR ? tell(arena, node) : NULL;
 }
 
-const char *jr_spec_written(const struct jr_spec_file *file,
-                            struct jr_arena *arena, const char *path)
+const char *jr_spec_written(const struct jr_spec_file *file, struct jr_arena *arena,
+                            const char *path)
 {
     return text_of_field(file, arena, path, text_of_source);
 }
 
-const char *jr_spec_kept(const struct jr_spec_file *file,
-                         struct jr_arena *arena, const char *path)
+const char *jr_spec_kept(const struct jr_spec_file *file, struct jr_arena *arena, const char *path)
 {
     return text_of_field(file, arena, path, text_of_kept);
 }
@@ -178,13 +170,11 @@ struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path)
     return node == NULL ? (struct jr_span){0} : node->span;
 }
 
-struct jr_span jr_spec_where_within(const struct jr_spec_file *file,
-                                    const char *path)
+struct jr_span jr_spec_where_within(const struct jr_spec_file *file, const char *path)
 {
     struct jr_span span = {0};
     JR_FREE char *part = strdup(path);
-    for (size_t len = strlen(path); part != NULL && len > 0 && span.line == 0;
-         len--) {
+    for (size_t len = strlen(path); part != NULL && len > 0 && span.line == 0; len--) {
         bool whole = strchr(".[", part[len]) != NULL; /* or the end */
         part[len] = '\0';
         if (whole)
@@ -193,8 +183,7 @@ struct jr_span jr_spec_where_within(const struct jr_spec_file *file,
     return span;
 }
 
-struct jr_span jr_spec_overridden(const struct jr_spec_file *file,
-                                  const char *path, size_t i)
+struct jr_span jr_spec_overridden(const struct jr_spec_file *file, const char *path, size_t i)
 {
     const struct jr_node *node = find_spec_node(file, path);
     node = node == NULL ? NULL : node->under;

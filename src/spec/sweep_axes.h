@@ -19,15 +19,15 @@
 #define JR_SWEEP_CELLS_MAX 100000u
 
 /* Which cell of a sweep is the best. */
-#define JR_SWEEP_GOALS(X)                                                      \
-    X(MAX, "max", "the one with the largest value")                            \
+#define JR_SWEEP_GOALS(X)                                                                          \
+    X(MAX, "max", "the one with the largest value")                                                \
     X(MIN, "min", "the one with the smallest value")
 
 /* Which of the values of a cell's ranks counts. */
-#define JR_SWEEP_OFS(X)                                                        \
-    X(MEAN, "mean", "the mean of all")                                         \
-    X(MIN, "min", "the smallest")                                              \
-    X(MAX, "max", "the largest")                                               \
+#define JR_SWEEP_OFS(X)                                                                            \
+    X(MEAN, "mean", "the mean of all")                                                             \
+    X(MIN, "min", "the smallest")                                                                  \
+    X(MAX, "max", "the largest")                                                                   \
     X(FIRST, "first", "that of the first rank that has one")
 
 #define JR_ENUM_SWEEP_GOAL(name, word, help) JR_GOAL_##name,
@@ -43,8 +43,8 @@ struct jr_axis_field {
     size_t at;
 };
 
-/* An axis: one field, or several that go together. The fields that are drawn
- * make one axis, which is the last, with a value for each draw. */
+/* An axis: one field, or several that go together. The fields that are drawn make one axis, which
+ * is the last, with a value for each draw. */
 struct jr_sweep_axis {
     const struct jr_node *key; /* its path, or paths with commas */
     struct jr_axis_field *fields;
@@ -78,8 +78,8 @@ struct jr_sweep_axes {
     uint64_t product; /* of the axes: 1 without any, which is no cell */
     struct jr_sweep_choice *excludes, *includes;
     size_t excludes_count, includes_count;
-    char **sampler; /* that proposes cells, NULL-terminated; NULL: none does,
-                       else there are no axes */
+    char **sampler;      /* that proposes cells, NULL-terminated; NULL: none does,
+                            else there are no axes */
     uint64_t sampler_ms; /* that it may take for an answer */
     uint32_t samples, seed;
     uint32_t parallel;   /* 0: as many as there is room for */
@@ -93,12 +93,11 @@ struct jr_sweep_words {
     char *const *sets;   /* those of --set, which may be about no axis */
 };
 
-/* Read it. Returns 0, or -1 with findings at their positions. The time is that
- * of reading the values, and does not depend on how many cells they make: more
- * than JR_SWEEP_CELLS_MAX are a finding. */
+/* Read it. Returns 0, or -1 with findings at their positions. The time is that of reading the
+ * values, and does not depend on how many cells they make: more than JR_SWEEP_CELLS_MAX are a
+ * finding. */
 int jr_sweep_axes_read(struct jr_sweep_axes *ret, struct jr_spec_file *file,
-                       const struct jr_sweep_words *words,
-                       struct jr_diags *diags);
+                       const struct jr_sweep_words *words, struct jr_diags *diags);
 
 /* Add what a sampler proposes, a mapping of fields to values, to `includes`:
  * the fields are held to what can be an axis, and to the spec. The node is
@@ -108,12 +107,10 @@ int jr_sweep_axes_propose(struct jr_sweep_axes *axes, struct jr_spec_file *file,
 
 /* The axis that has the field, and the number of it there in *ret_field; NULL:
  * none has it. */
-const struct jr_sweep_axis *jr_sweep_axes_find(const struct jr_sweep_axes *axes,
-                                               const char *path,
+const struct jr_sweep_axis *jr_sweep_axes_find(const struct jr_sweep_axes *axes, const char *path,
                                                size_t *ret_field);
 
-/* How two values are the same, in the order of qsort(3): 1 and 1.0 are not, 0.1
- * and 1e-1 are. */
+/* How two values are the same, in the order of qsort(3): 1 and 1.0 are not, 0.1 and 1e-1 are. */
 int jr_sweep_values_compare(const struct jr_node *a, const struct jr_node *b);
 
 #endif

@@ -6,8 +6,7 @@
 
 #include "base/banned.h"
 
-static void refuse_no_axis(struct jr_sweep_reading *reading,
-                           const struct jr_axis_field *field)
+static void refuse_no_axis(struct jr_sweep_reading *reading, const struct jr_axis_field *field)
 {
     enum { MOST = 256 };
     const char *names[MOST + 1];
@@ -18,24 +17,21 @@ static void refuse_no_axis(struct jr_sweep_reading *reading,
             names[count++] = axes->axes[i].fields[j].path;
     names[count] = NULL;
     const char *near = jr_did_you_mean(field->path, names);
-    struct jr_diag *diag = jr_sweep_refuse(
-        reading, JR_CODE_WRONG_CELLS, field->key->span, NULL,
-        "'%s' is not an axis: only combinations of axes are excluded",
-        field->path);
+    struct jr_diag *diag =
+        jr_sweep_refuse(reading, JR_CODE_WRONG_CELLS, field->key->span, NULL,
+                        "'%s' is not an axis: only combinations of axes are excluded", field->path);
     if (near != NULL)
         jr_diag_help(reading->diags, diag, "did you mean '%s'?", near);
 }
 
 /* One pair of an entry. */
-static void read_choice_pair(struct jr_sweep_reading *reading,
-                             struct jr_sweep_choice *choice,
+static void read_choice_pair(struct jr_sweep_reading *reading, struct jr_sweep_choice *choice,
                              const struct jr_pair *pair, bool exclude)
 {
     size_t values = choice->count, other;
-    struct jr_axis_field *field = jr_arena_push(reading->arena, &choice->fields,
-                                                &choice->count, sizeof *field);
-    struct jr_node **value =
-        jr_arena_push(reading->arena, &choice->values, &values, sizeof *value);
+    struct jr_axis_field *field =
+        jr_arena_push(reading->arena, &choice->fields, &choice->count, sizeof *field);
+    struct jr_node **value = jr_arena_push(reading->arena, &choice->values, &values, sizeof *value);
     if (field == NULL || value == NULL)
         return;
     *field = (struct jr_axis_field){.path = pair->key->text, .key = pair->key};
@@ -47,17 +43,14 @@ static void read_choice_pair(struct jr_sweep_reading *reading,
 }
 
 /* An entry without a field would be about all cells, or about none. */
-static void refuse_empty_choice(struct jr_sweep_reading *reading,
-                                const struct jr_node *node)
+static void refuse_empty_choice(struct jr_sweep_reading *reading, const struct jr_node *node)
 {
-    struct jr_diag *diag =
-        jr_sweep_refuse(reading, JR_CODE_WRONG_CELLS, node->span, NULL,
-                        "this entry says nothing of any field");
+    struct jr_diag *diag = jr_sweep_refuse(reading, JR_CODE_WRONG_CELLS, node->span, NULL,
+                                           "this entry says nothing of any field");
     jr_diag_help(reading->diags, diag, "state values: {vars.lr: 0.1}");
 }
 
-static void read_choice(struct jr_sweep_reading *reading,
-                        struct jr_sweep_choice *choice,
+static void read_choice(struct jr_sweep_reading *reading, struct jr_sweep_choice *choice,
                         const struct jr_node *node, bool exclude)
 {
     choice->node = node;
@@ -67,32 +60,30 @@ static void read_choice(struct jr_sweep_reading *reading,
         refuse_empty_choice(reading, node);
 }
 
-void jr_sweep_read_include(struct jr_sweep_reading *reading,
-                           struct jr_sweep_choice *ret,
+void jr_sweep_read_include(struct jr_sweep_reading *reading, struct jr_sweep_choice *ret,
                            const struct jr_node *node)
 {
     *ret = (struct jr_sweep_choice){0};
     read_choice(reading, ret, node, false);
 }
 
-static void read_choice_list(struct jr_sweep_reading *reading,
-                             const struct jr_node *list, bool exclude)
+static void read_choice_list(struct jr_sweep_reading *reading, const struct jr_node *list,
+                             bool exclude)
 {
     struct jr_sweep_axes *axes = reading->axes;
     for (size_t i = 0; list != NULL && i < list->count; i++) {
-        struct jr_sweep_choice *choice =
-            exclude ? jr_arena_push(reading->arena, &axes->excludes,
-                                    &axes->excludes_count, sizeof *choice)
-                    : jr_arena_push(reading->arena, &axes->includes,
-                                    &axes->includes_count, sizeof *choice);
+        struct jr_sweep_choice *choice = exclude
+                                             ? jr_arena_push(reading->arena, &axes->excludes,
+                                                             &axes->excludes_count, sizeof *choice)
+                                             : jr_arena_push(reading->arena, &axes->includes,
+                                                             &axes->includes_count, sizeof *choice);
         if (choice == NULL)
             return;
         read_choice(reading, choice, list->items[i], exclude);
     }
 }
 
-void jr_sweep_read_choices(struct jr_sweep_reading *reading,
-                           const struct jr_node *sweep)
+void jr_sweep_read_choices(struct jr_sweep_reading *reading, const struct jr_node *sweep)
 {
     read_choice_list(reading, jr_doc_get(sweep, "exclude"), true);
     read_choice_list(reading, jr_doc_get(sweep, "include"), false);

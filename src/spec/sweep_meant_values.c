@@ -34,8 +34,7 @@ struct meant_range {
     bool stepped; /* the step was stated */
 };
 
-/* The numbers of a text with a separator between them: 2 or 3; 0 for any other
- * text. */
+/* The numbers of a text with a separator between them: 2 or 3; 0 for any other text. */
 static size_t split_numbers(const char *text, const char *sign, double ret[3])
 {
     for (size_t count = 0; count < 3;) {
@@ -60,8 +59,7 @@ static size_t split_numbers(const char *text, const char *sign, double ret[3])
  */
 static bool read_call(const char *text, struct meant_range *ret)
 {
-    static const char *const names[] = {"range(", "arange(", "np.arange(",
-                                        "numpy.arange("};
+    static const char *const names[] = {"range(", "arange(", "np.arange(", "numpy.arange("};
     double to;
     int end = 0;
     size_t i = 0, count = sizeof names / sizeof *names;
@@ -71,16 +69,13 @@ static bool read_call(const char *text, struct meant_range *ret)
         return false;
     text += strlen(names[i]);
     *ret = (struct meant_range){0, 0, 1, true};
-    if (sscanf(text, "%lf , %lf , %lf )%n", &ret->from, &to, &ret->step, &end) <
-            3 &&
+    if (sscanf(text, "%lf , %lf , %lf )%n", &ret->from, &to, &ret->step, &end) < 3 &&
         sscanf(text, "%lf , %lf )%n", &ret->from, &to, &end) < 2) {
         ret->from = 0;
         (void)sscanf(text, "%lf )%n", &to, &end);
     }
     ret->to =
-        end == 0 ? NAN
-                 : ret->from + (ceil((to - ret->from) / ret->step - 1e-9) - 1) *
-                                   ret->step;
+        end == 0 ? NAN : ret->from + (ceil((to - ret->from) / ret->step - 1e-9) - 1) * ret->step;
     return true;
 }
 
@@ -92,9 +87,8 @@ static double likely_step(double from, double to)
     return to < from ? -step : step;
 }
 
-/* A range as others write it. `alone`: the text is the only value, so that 1:4
- * and 1-4 can hardly be meant as texts. A range without a value has a `to` that
- * is not a number. */
+/* A range as others write it. `alone`: the text is the only value, so that 1:4 and 1-4 can hardly
+ * be meant as texts. A range without a value has a `to` that is not a number. */
 static bool read_range(const char *text, bool alone, struct meant_range *ret)
 {
     double numbers[3];
@@ -103,13 +97,12 @@ static bool read_range(const char *text, bool alone, struct meant_range *ret)
     size_t count = split_numbers(text, "..", numbers);
     if (count == 0 && alone)
         count = split_numbers(text, ":", numbers);
-    if (count == 0 && alone && *text != '-' &&
-        split_numbers(text, "-", numbers) == 2 && numbers[0] < numbers[1])
+    if (count == 0 && alone && *text != '-' && split_numbers(text, "-", numbers) == 2 &&
+        numbers[0] < numbers[1])
         count = 2;
     if (count == 0)
         return false;
-    *ret = (struct meant_range){numbers[0], numbers[1],
-                                numbers[1] < numbers[0] ? -1 : 1, false};
+    *ret = (struct meant_range){numbers[0], numbers[1], numbers[1] < numbers[0] ? -1 : 1, false};
     bool whole = floor(ret->from) == ret->from && floor(ret->to) == ret->to;
     if (count == 3)
         ret->step = numbers[2];
@@ -120,8 +113,7 @@ static bool read_range(const char *text, bool alone, struct meant_range *ret)
 }
 
 /* What a range is called here; NULL where it has no value. */
-static const char *range_text(struct jr_arena *arena,
-                              const struct meant_range *range, bool option)
+static const char *range_text(struct jr_arena *arena, const struct meant_range *range, bool option)
 {
     double steps = (range->to - range->from) / range->step;
     bool plain = range->step == (range->to < range->from ? -1 : 1);
@@ -130,16 +122,14 @@ static const char *range_text(struct jr_arena *arena,
         return NULL;
     if (option && plain && floor(range->from) == range->from)
         return jr_arena_printf(arena, "%.15g..%.15g", range->from, range->to);
-    const char *step =
-        range->step == 1 ? ""
-                         : jr_arena_printf(arena, ", step: %.15g", range->step);
-    return jr_arena_printf(arena, "%s{from: %.15g, to: %.15g%s}%s", quote,
-                           range->from, range->to, step, quote);
+    const char *step = range->step == 1 ? "" : jr_arena_printf(arena, ", step: %.15g", range->step);
+    return jr_arena_printf(arena, "%s{from: %.15g, to: %.15g%s}%s", quote, range->from, range->to,
+                           step, quote);
 }
 
 /* The values of a range, one by one; NULL where there are none, or many. */
-static const char *range_values(struct jr_arena *arena,
-                                const struct meant_range *range, bool option)
+static const char *range_values(struct jr_arena *arena, const struct meant_range *range,
+                                bool option)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     double steps = floor((range->to - range->from) / range->step + 1e-9);
@@ -154,14 +144,13 @@ static const char *range_values(struct jr_arena *arena,
     return jr_buf_keep(&list, arena);
 }
 
-bool jr_sweep_is_meant_range(struct jr_arena *arena, const char *text,
-                             bool alone, bool option, const char **ret_meant)
+bool jr_sweep_is_meant_range(struct jr_arena *arena, const char *text, bool alone, bool option,
+                             const char **ret_meant)
 {
     struct meant_range range;
     if (!read_range(text, alone, &range))
         return false;
-    *ret_meant = alone ? range_text(arena, &range, option)
-                       : range_values(arena, &range, option);
+    *ret_meant = alone ? range_text(arena, &range, option) : range_values(arena, &range, option);
     return true;
 }
 
@@ -178,16 +167,14 @@ static const char *meant_range(struct jr_arena *arena, const char *text)
 }
 
 /* Words of trackers and tuners of experiments, beside the kinds of draws. */
-static const char *const lists[] = {
-    "values", "value",       "choices", "choice", "options",
-    "option", "grid_search", "grid",    "list",   NULL};
+static const char *const lists[] = {"values", "value",       "choices", "choice", "options",
+                                    "option", "grid_search", "grid",    "list",   NULL};
 struct ends {
     const char *from, *to;
 };
-static const struct ends intervals[] = {
-    {"min", "max"},        {"low", "high"},  {"lower", "upper"},
-    {"start", "stop"},     {"start", "end"}, {"begin", "end"},
-    {"minimum", "maximum"}};
+static const struct ends intervals[] = {{"min", "max"},        {"low", "high"},  {"lower", "upper"},
+                                        {"start", "stop"},     {"start", "end"}, {"begin", "end"},
+                                        {"minimum", "maximum"}};
 
 /* Whether nothing of it was inserted: it is shown as it was written. */
 static bool is_as_written(const struct jr_node *node)
@@ -199,8 +186,7 @@ static bool is_as_written(const struct jr_node *node)
 }
 
 /* A list under such a word, on one line. */
-static const char *meant_list_below(struct jr_arena *arena,
-                                    const struct jr_node *node)
+static const char *meant_list_below(struct jr_arena *arena, const struct jr_node *node)
 {
     enum { LONGEST = 100 };
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -228,29 +214,24 @@ static bool is_plain_end(const struct jr_node *node)
 /* How values between two ends are drawn, by what stands beside them. */
 static const char *meant_draw(const struct jr_node *node)
 {
-    const struct jr_node *how = jr_doc_get(node, "distribution"),
-                         *log = jr_doc_get(node, "log");
-    const char *text =
-        how == NULL || how->kind != JR_NODE_SCALAR ? "" : how->text;
-    bool logarithmic = log != NULL && log->kind == JR_NODE_SCALAR &&
-                       strcmp(log->text, "true") == 0;
+    const struct jr_node *how = jr_doc_get(node, "distribution"), *log = jr_doc_get(node, "log");
+    const char *text = how == NULL || how->kind != JR_NODE_SCALAR ? "" : how->text;
+    bool logarithmic = log != NULL && log->kind == JR_NODE_SCALAR && strcmp(log->text, "true") == 0;
     if (logarithmic || strstr(text, "log") != NULL)
         return "log_uniform";
     return strstr(text, "int") != NULL ? "integers" : "uniform";
 }
 
-/* {from: 0.1, to: 0.5}, whose step is 1, and {from: 3, to: 0, step: 1}, which
- * goes the other way; NULL for any other mapping. */
-static const char *meant_ends(struct jr_arena *arena,
-                              const struct jr_node *node)
+/* {from: 0.1, to: 0.5}, whose step is 1, and {from: 3, to: 0, step: 1}, which goes the other way;
+ * NULL for any other mapping. */
+static const char *meant_ends(struct jr_arena *arena, const struct jr_node *node)
 {
     struct meant_range range;
-    const struct jr_node *from = jr_doc_get(node, "from"),
-                         *to = jr_doc_get(node, "to"),
+    const struct jr_node *from = jr_doc_get(node, "from"), *to = jr_doc_get(node, "to"),
                          *step = jr_doc_get(node, "step");
-    if (from == NULL || to == NULL || !is_plain_end(from) ||
-        !is_plain_end(to) || !jr_num_double(from->text, &range.from) ||
-        !jr_num_double(to->text, &range.to) || range.from == range.to)
+    if (from == NULL || to == NULL || !is_plain_end(from) || !is_plain_end(to) ||
+        !jr_num_double(from->text, &range.from) || !jr_num_double(to->text, &range.to) ||
+        range.from == range.to)
         return NULL;
     if (step == NULL)
         range.step = likely_step(range.from, range.to);
@@ -261,15 +242,11 @@ static const char *meant_ends(struct jr_arena *arena,
     return range_text(arena, &range, false);
 }
 
-/* {values: [1, 2]}, {min: 0, max: 1, distribution: log_uniform}, and
- * {low: 1, high: 9, step: 2}. */
-static const char *meant_mapping(struct jr_arena *arena,
-                                 const struct jr_node *node)
+/* {values: [1, 2]}, {min: 0, max: 1, distribution: log_uniform}, and {low: 1, high: 9, step: 2}. */
+static const char *meant_mapping(struct jr_arena *arena, const struct jr_node *node)
 {
-    const struct jr_node *from = NULL, *to = NULL,
-                         *step = jr_doc_get(node, "step");
-    for (size_t i = 0; to == NULL && i < sizeof intervals / sizeof *intervals;
-         i++) {
+    const struct jr_node *from = NULL, *to = NULL, *step = jr_doc_get(node, "step");
+    for (size_t i = 0; to == NULL && i < sizeof intervals / sizeof *intervals; i++) {
         from = jr_doc_get(node, intervals[i].from);
         to = from == NULL ? NULL : jr_doc_get(node, intervals[i].to);
     }
@@ -278,14 +255,12 @@ static const char *meant_mapping(struct jr_arena *arena,
     if (to == NULL || !is_plain_end(from) || !is_plain_end(to))
         return meant_list_below(arena, node);
     if (step != NULL && is_plain_end(step))
-        return jr_arena_printf(arena, "{from: %s, to: %s, step: %s}",
-                               from->text, to->text, step->text);
-    return jr_arena_printf(arena, "{%s: [%s, %s]}", meant_draw(node),
-                           from->text, to->text);
+        return jr_arena_printf(arena, "{from: %s, to: %s, step: %s}", from->text, to->text,
+                               step->text);
+    return jr_arena_printf(arena, "{%s: [%s, %s]}", meant_draw(node), from->text, to->text);
 }
 
-const char *jr_sweep_meant_values(struct jr_arena *arena,
-                                  const struct jr_node *node)
+const char *jr_sweep_meant_values(struct jr_arena *arena, const struct jr_node *node)
 {
     if (node->kind == JR_NODE_MAPPING)
         return meant_mapping(arena, node);

@@ -38,10 +38,9 @@ struct option {
     const char *text, *folder;
 };
 
-/* Read the value from byte `from` to `to` of the option, which keeps its place
- * there; NULL after a finding. */
-static struct jr_node *read_option_value(const struct option *option,
-                                         size_t from, size_t to)
+/* Read the value from byte `from` to `to` of the option, which keeps its place there; NULL after a
+ * finding. */
+static struct jr_node *read_option_value(const struct option *option, size_t from, size_t to)
 {
     struct jr_sweep_reading *reading = option->reading;
     size_t errors = reading->diags->errors;
@@ -58,20 +57,16 @@ static struct jr_node *read_option_value(const struct option *option,
 }
 
 /* "0..4" as {from: 0, to: 4}; NULL: it is no range. */
-static struct jr_node *read_dotted_range(const struct option *option,
-                                         const struct jr_node *value)
+static struct jr_node *read_dotted_range(const struct option *option, const struct jr_node *value)
 {
     struct jr_arena *arena = option->reading->arena;
-    const char *dots = value->kind == JR_NODE_SCALAR && value->plain
-                           ? strstr(value->text, "..")
-                           : NULL;
+    const char *dots =
+        value->kind == JR_NODE_SCALAR && value->plain ? strstr(value->text, "..") : NULL;
     int64_t from, to;
     if (dots == NULL)
         return NULL;
-    const char *first =
-        jr_arena_strndup(arena, value->text, (size_t)(dots - value->text));
-    if (first == NULL || !jr_num_i64(first, &from) ||
-        !jr_num_i64(dots + 2, &to))
+    const char *first = jr_arena_strndup(arena, value->text, (size_t)(dots - value->text));
+    if (first == NULL || !jr_num_i64(first, &from) || !jr_num_i64(dots + 2, &to))
         return NULL;
     struct jr_node *range = jr_node_mapping(arena);
     if (range == NULL)
@@ -83,16 +78,14 @@ static struct jr_node *read_dotted_range(const struct option *option,
 }
 
 /* The values after the `=`, which is byte `at`; NULL after a finding. */
-static struct jr_node *read_option_values(const struct option *option,
-                                          size_t at)
+static struct jr_node *read_option_values(const struct option *option, size_t at)
 {
     struct jr_arena *arena = option->reading->arena;
     struct jr_node *list = jr_node_sequence(arena);
     for (const char *from = option->text + at + 1; list != NULL;) {
         const char *end = jr_sweep_value_end(from);
         struct jr_node *value =
-            read_option_value(option, (size_t)(from - option->text),
-                              (size_t)(end - option->text));
+            read_option_value(option, (size_t)(from - option->text), (size_t)(end - option->text));
         if (value == NULL)
             return NULL;
         jr_node_append(arena, list, value);
@@ -104,9 +97,8 @@ static struct jr_node *read_option_values(const struct option *option,
     if (list == NULL || list->count != 1)
         return list;
     struct jr_node *range = read_dotted_range(option, list->items[0]);
-    bool draw = jr_sweep_is_draw(list->items[0]) ||
-                (list->items[0]->kind == JR_NODE_MAPPING &&
-                 jr_doc_get(list->items[0], "from") != NULL);
+    bool draw = jr_sweep_is_draw(list->items[0]) || (list->items[0]->kind == JR_NODE_MAPPING &&
+                                                     jr_doc_get(list->items[0], "from") != NULL);
     return range != NULL ? range : draw ? list->items[0] : list;
 }
 
@@ -130,13 +122,11 @@ static bool add_listed_values(struct jr_buf *out, const char *text)
     return !out->failed && out->len > 0 && strchr(out->data, ',') != NULL;
 }
 
-/* Refuse values that are one text here, and several elsewhere, and calls such
- * as linspace(0,1,5). `len` bytes are the path. */
-static bool refuse_listed_values(const struct option *option,
-                                 const struct jr_node *key, size_t len)
+/* Refuse values that are one text here, and several elsewhere, and calls such as linspace(0,1,5).
+ * `len` bytes are the path. */
+static bool refuse_listed_values(const struct option *option, const struct jr_node *key, size_t len)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
     JR_BUF_CLEANUP struct jr_buf values = JR_BUF_INIT;
     struct jr_sweep_reading *reading = option->reading;
     const char *text = option->text + len + (option->text[len] == '=');
@@ -149,19 +139,14 @@ static bool refuse_listed_values(const struct option *option,
         return false;
     struct jr_diag *diag = jr_sweep_refuse(
         reading, JR_CODE_WRONG_AXIS_VALUES,
-        jr_point_bytes(key->span.source, (size_t)(text - option->text),
-                       strlen(option->text)),
-        NULL,
-        call ? "there are no functions in --sweep"
-             : "values are separated by commas");
+        jr_point_bytes(key->span.source, (size_t)(text - option->text), strlen(option->text)), NULL,
+        call ? "there are no functions in --sweep" : "values are separated by commas");
     if (listed)
-        jr_diag_help(reading->diags, diag, "--sweep %.*s=%s", (int)len,
-                     option->text, values.data);
+        jr_diag_help(reading->diags, diag, "--sweep %.*s=%s", (int)len, option->text, values.data);
     else
         jr_diag_help(reading->diags, diag,
-                     "list the values, 0.1,0.2; or write a range: "
-                     "'{from: 0, to: 1, step: 0.25}'; a text is quoted: "
-                     "'%.*s=\"%s\"'",
+                     "list the values, 0.1,0.2; or write a range: '{from: 0, to: 1, step: 0.25}'; "
+                     "a text is quoted: '%.*s=\"%s\"'",
                      (int)len, option->text, text);
     return true;
 }
@@ -185,18 +170,16 @@ static void help_with_axes(const struct option *option, struct jr_diag *diag,
 
 /* Refuse an option that goes on with another axis: vars.lr=1,2,vars.b=3,4.
  * `len` bytes are the path. Returns whether it does. */
-static bool refuse_joined_axes(const struct option *option,
-                               const struct jr_node *key, size_t len)
+static bool refuse_joined_axes(const struct option *option, const struct jr_node *key, size_t len)
 {
     struct jr_sweep_reading *reading = option->reading;
     const struct jr_shapes shapes = jr_shapes_make();
-    const struct jr_joined_settings settings = {
-        reading->arena,
-        &shapes,
-        reading->doc->root,
-        NAME,
-        jr_arena_strndup(reading->arena, option->text, len),
-        false};
+    const struct jr_joined_settings settings = {reading->arena,
+                                                &shapes,
+                                                reading->doc->root,
+                                                NAME,
+                                                jr_arena_strndup(reading->arena, option->text, len),
+                                                false};
     const char *at = option->text + len;
     size_t name = 0;
     while (settings.path != NULL && *at != '\0' && name == 0) {
@@ -206,11 +189,10 @@ static bool refuse_joined_axes(const struct option *option,
     if (name == 0)
         return false;
     size_t from = (size_t)(at + 1 - option->text);
-    struct jr_diag *diag = jr_sweep_refuse(
-        reading, JR_CODE_WRONG_AXIS_VALUES,
-        jr_point_bytes(key->span.source, from, strlen(option->text)), NULL,
-        "'%.*s' is an axis of its own: each has its --sweep", (int)name,
-        at + 1);
+    struct jr_diag *diag =
+        jr_sweep_refuse(reading, JR_CODE_WRONG_AXIS_VALUES,
+                        jr_point_bytes(key->span.source, from, strlen(option->text)), NULL,
+                        "'%.*s' is an axis of its own: each has its --sweep", (int)name, at + 1);
     help_with_axes(option, diag, &settings);
     return true;
 }
@@ -220,8 +202,7 @@ static struct jr_node *read_option_key(const struct option *option, size_t len)
 {
     struct jr_sweep_reading *reading = option->reading;
     struct jr_source *source = jr_arena_alloc(reading->arena, sizeof *source);
-    struct jr_node *key =
-        jr_node_scalar_n(reading->arena, option->text, len, true);
+    struct jr_node *key = jr_node_scalar_n(reading->arena, option->text, len, true);
     if (source == NULL || key == NULL)
         return NULL;
     *source = (struct jr_source){.name = NAME,
@@ -233,15 +214,13 @@ static struct jr_node *read_option_key(const struct option *option, size_t len)
     return key;
 }
 
-/* Append "1..9" for range(1,10), "a,b" for choice(a,b), (a, b) and [a, b];
- * false where that is none of these. */
-static bool add_meant_values(struct jr_buf *out, struct jr_arena *arena,
-                             const char *text)
+/* Append "1..9" for range(1,10), "a,b" for choice(a,b), (a, b) and [a, b]; false where that is none
+ * of these. */
+static bool add_meant_values(struct jr_buf *out, struct jr_arena *arena, const char *text)
 {
     static const char *const heads[] = {"choice(", "[", "("};
     const char *range = NULL;
-    if (text[strcspn(text, "(")] == '(' &&
-        jr_sweep_is_meant_range(arena, text, true, true, &range))
+    if (text[strcspn(text, "(")] == '(' && jr_sweep_is_meant_range(arena, text, true, true, &range))
         jr_buf_str(out, range == NULL ? "" : range);
     for (size_t i = 0; out->len == 0 && i < sizeof heads / sizeof *heads; i++) {
         if (strncmp(text, heads[i], strlen(heads[i])) != 0)
@@ -253,10 +232,9 @@ static bool add_meant_values(struct jr_buf *out, struct jr_arena *arena,
     return out->len > 0 && !out->failed;
 }
 
-/* Whether the values are written as others do: range(1,10), or behind a colon.
- * Then that is reported. `len` bytes are the path. */
-static bool refuse_other_form(const struct option *option,
-                              const struct jr_node *key, size_t len)
+/* Whether the values are written as others do: range(1,10), or behind a colon. Then that is
+ * reported. `len` bytes are the path. */
+static bool refuse_other_form(const struct option *option, const struct jr_node *key, size_t len)
 {
     struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_sweep_reading *reading = option->reading;
@@ -270,27 +248,24 @@ static bool refuse_other_form(const struct option *option,
     bool meant = len > 0 && add_meant_values(&values, reading->arena, text);
     if (equals && len > 0 && (!meant || *text == '['))
         return false;
-    struct jr_diag *diag = jr_sweep_refuse(
-        reading,
-        equals && len > 0 ? JR_CODE_WRONG_AXIS_VALUES : JR_CODE_WRONG_AXIS,
-        key->span, NULL,
-        equals && len > 0 ? *text == '(' ? "values are listed without brackets"
-                                         : "there are no functions in --sweep"
-                          : "--sweep wants PATH=VALUES");
+    struct jr_diag *diag =
+        jr_sweep_refuse(reading, equals && len > 0 ? JR_CODE_WRONG_AXIS_VALUES : JR_CODE_WRONG_AXIS,
+                        key->span, NULL,
+                        equals && len > 0 ? *text == '(' ? "values are listed without brackets"
+                                                         : "there are no functions in --sweep"
+                                          : "--sweep wants PATH=VALUES");
     if (meant)
-        jr_diag_help(reading->diags, diag, "--sweep %.*s=%s", (int)len,
-                     option->text, values.data);
+        jr_diag_help(reading->diags, diag, "--sweep %.*s=%s", (int)len, option->text, values.data);
     else
         jr_diag_help(reading->diags, diag, "--sweep vars.lr=0.1,0.01");
     return true;
 }
 
-void jr_sweep_read_options(struct jr_sweep_reading *reading,
-                           char *const *sweeps, const char *folder)
+void jr_sweep_read_options(struct jr_sweep_reading *reading, char *const *sweeps,
+                           const char *folder)
 {
     for (; sweeps != NULL && *sweeps != NULL; sweeps++) {
-        const struct option option = {
-            reading, jr_arena_strdup(reading->arena, *sweeps), folder};
+        const struct option option = {reading, jr_arena_strdup(reading->arena, *sweeps), folder};
         if (option.text == NULL)
             return;
         size_t len = strcspn(option.text, "=");
@@ -299,8 +274,7 @@ void jr_sweep_read_options(struct jr_sweep_reading *reading,
             return;
         if (reading->axes->at.line == 0)
             reading->axes->at = key->span;
-        if (refuse_other_form(&option, key, len) ||
-            refuse_joined_axes(&option, key, len) ||
+        if (refuse_other_form(&option, key, len) || refuse_joined_axes(&option, key, len) ||
             refuse_listed_values(&option, key, len))
             continue;
         struct jr_node *values = read_option_values(&option, len);

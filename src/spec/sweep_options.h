@@ -6,13 +6,12 @@
 
 #include "spec/sweep_parts.h"
 
-/* The end of the value, or of PATH=VALUE, that begins at `text`: the comma
- * before the next one, outside of brackets, braces and quotes, or the end. */
+/* The end of the value, or of PATH=VALUE, that begins at `text`: the comma before the next one,
+ * outside of brackets, braces and quotes, or the end. */
 const char *jr_sweep_value_end(const char *text);
 
-/* Add the axes of --sweep, which take the place of those of the spec that have
- * the same paths. */
-void jr_sweep_read_options(struct jr_sweep_reading *reading,
-                           char *const *sweeps, const char *folder);
+/* Add the axes of --sweep, which take the place of those of the spec that have the same paths. */
+void jr_sweep_read_options(struct jr_sweep_reading *reading, char *const *sweeps,
+                           const char *folder);
 
 #endif

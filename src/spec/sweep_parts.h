@@ -15,24 +15,21 @@ struct jr_sweep_reading {
 };
 
 /* A finding at a node of an axis, which is called by its key. */
-struct jr_diag *jr_sweep_refuse(struct jr_sweep_reading *reading,
-                                enum jr_diag_code code, struct jr_span span,
-                                const char *key, const char *format, ...)
+struct jr_diag *jr_sweep_refuse(struct jr_sweep_reading *reading, enum jr_diag_code code,
+                                struct jr_span span, const char *key, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Add the axis of a key, which has the paths, and of what stands there: a list,
- * a range, or how its values are drawn. Findings otherwise. */
-void jr_sweep_add_axis(struct jr_sweep_reading *reading,
-                       const struct jr_node *key, struct jr_node *value);
+/* Add the axis of a key, which has the paths, and of what stands there: a list, a range, or how its
+ * values are drawn. Findings otherwise. */
+void jr_sweep_add_axis(struct jr_sweep_reading *reading, const struct jr_node *key,
+                       struct jr_node *value);
 
-/* Whether a path leads to a field of the table that can vary, or into what is
- * the user's own; else a finding. */
-bool jr_sweep_check_field(struct jr_sweep_reading *reading,
-                          const struct jr_axis_field *field);
+/* Whether a path leads to a field of the table that can vary, or into what is the user's own; else
+ * a finding. */
+bool jr_sweep_check_field(struct jr_sweep_reading *reading, const struct jr_axis_field *field);
 
 /* Put the values of an entry into the spec, which nobody reads any further:
  * whether it takes them. */
-void jr_sweep_put_choice(struct jr_sweep_reading *reading,
-                         const struct jr_sweep_choice *choice);
+void jr_sweep_put_choice(struct jr_sweep_reading *reading, const struct jr_sweep_choice *choice);
 
 #endif

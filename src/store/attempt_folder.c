@@ -14,8 +14,7 @@
 #define NODE_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* Make a folder in one of the run's; -1 with errno. */
-static int make_run_subfolder(const struct jr_run_folder *dir, int at,
-                              const char *name)
+static int make_run_subfolder(const struct jr_run_folder *dir, int at, const char *name)
 {
     mode_t mask = umask(0);
     int failed = mkdirat(at, name, dir->dir_mode);
@@ -30,16 +29,14 @@ static int refuse_folder(const char *path, struct jr_error *err)
 {
     if (errno != EEXIST)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", path);
-    return jr_error_set(
-        err, JR_STATUS_LAUNCH,
-        "the run folder already has %s, which this attempt was to write: "
-        "jobrun did not create it, but a rank of an earlier attempt may have",
-        path);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the run folder already has %s, which this attempt was to write: "
+                        "jobrun did not create it, but a rank of an earlier attempt may have",
+                        path);
 }
 
 /* The node's folder, which an earlier attempt may have made: never a link. */
-static int enter_node(const struct jr_run_folder *dir, const char *path,
-                      struct jr_error *err)
+static int enter_node(const struct jr_run_folder *dir, const char *path, struct jr_error *err)
 {
     struct stat st;
     if (make_run_subfolder(dir, dir->fd, path) != 0 && errno != EEXIST)
@@ -51,8 +48,8 @@ static int enter_node(const struct jr_run_folder *dir, const char *path,
     return refuse_folder(path, err);
 }
 
-int jr_attempt_folder_make_part(const struct jr_run_folder *dir, uint32_t node,
-                                uint32_t attempt, struct jr_error *err)
+int jr_attempt_folder_make_part(const struct jr_run_folder *dir, uint32_t node, uint32_t attempt,
+                                struct jr_error *err)
 {
     char path[64];
     (void)snprintf(path, sizeof path, JR_NODE_DIR, node);
@@ -60,25 +57,19 @@ int jr_attempt_folder_make_part(const struct jr_run_folder *dir, uint32_t node,
     if (fd < 0)
         return -1;
     (void)snprintf(path, sizeof path, JR_NODE_DIR "/attempt_%u", node, attempt);
-    return make_run_subfolder(dir, fd, strchr(path, '/') + 1) == 0
-               ? 0
-               : refuse_folder(path, err);
+    return make_run_subfolder(dir, fd, strchr(path, '/') + 1) == 0 ? 0 : refuse_folder(path, err);
 }
 
-int jr_attempt_folder_make(const struct jr_run_folder *dir, uint32_t attempt,
-                           struct jr_error *err)
+int jr_attempt_folder_make(const struct jr_run_folder *dir, uint32_t attempt, struct jr_error *err)
 {
     char path[64];
     if (dir->claimed == attempt + 1)
         return 0;
     (void)snprintf(path, sizeof path, "attempt_%u", attempt);
-    return make_run_subfolder(dir, dir->fd, path) == 0
-               ? 0
-               : refuse_folder(path, err);
+    return make_run_subfolder(dir, dir->fd, path) == 0 ? 0 : refuse_folder(path, err);
 }
 
-int jr_attempt_folder_claim(struct jr_run_folder *dir, uint32_t attempt,
-                            struct jr_error *err)
+int jr_attempt_folder_claim(struct jr_run_folder *dir, uint32_t attempt, struct jr_error *err)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "attempt_%u", attempt);

@@ -39,13 +39,13 @@ static const char *const problems[] = {JR_STEP_PROBLEMS(WORD_OF)};
 static const char *const injects[] = {JR_INJECTS(INJECT_WORD)};
 
 #define AT(name) offsetof(struct jr_event, name)
-#define TEXT(schema)                                                           \
-    {                                                                          \
-        .text = (schema)                                                       \
+#define TEXT(schema)                                                                               \
+    {                                                                                              \
+        .text = (schema)                                                                           \
     }
-#define TEXT_OR_NULL(schema)                                                   \
-    {                                                                          \
-        .text = (schema), .null = true                                         \
+#define TEXT_OR_NULL(schema)                                                                       \
+    {                                                                                              \
+        .text = (schema), .null = true                                                             \
     }
 #define PID    "{\"type\": \"integer\", \"minimum\": 1}"
 #define PORT   "{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 65535}"
@@ -58,39 +58,28 @@ _Static_assert(sizeof(enum jr_stage) == sizeof(uint32_t) &&
                "enums are read and written as uint32_t");
 
 static const struct member members[] = {
-    [JR_SAYS_RANK] = {"rank", NUMBER32, AT(rank), TEXT(JR_SHAPE_COUNT), 0,
-                      NULL},
+    [JR_SAYS_RANK] = {"rank", NUMBER32, AT(rank), TEXT(JR_SHAPE_COUNT), 0, NULL},
     [JR_SAYS_PID] = {"pid", NUMBER32, AT(pid), TEXT(PID), 0, NULL},
-    [JR_SAYS_STREAM] = {"stream", NUMBER32, AT(stream), TEXT(STREAM), 0,
-                        "1 stdout, 2 stderr."},
-    [JR_SAYS_EXIT_CODE] = {"exit_code", SIGNED, AT(exit_code),
-                           TEXT_OR_NULL(JR_SHAPE_CODE), 0,
+    [JR_SAYS_STREAM] = {"stream", NUMBER32, AT(stream), TEXT(STREAM), 0, "1 stdout, 2 stderr."},
+    [JR_SAYS_EXIT_CODE] = {"exit_code", SIGNED, AT(exit_code), TEXT_OR_NULL(JR_SHAPE_CODE), 0,
                            "null: it died by the signal."},
-    [JR_SAYS_EXIT_SIGNAL] = {"signal", NAMED, AT(signal),
-                             TEXT_OR_NULL(JR_SHAPE_SIGNAL), 0,
+    [JR_SAYS_EXIT_SIGNAL] = {"signal", NAMED, AT(signal), TEXT_OR_NULL(JR_SHAPE_SIGNAL), 0,
                              "null: it exited with the code."},
-    [JR_SAYS_SIGNAL] = {"signal", NAMED, AT(signal), TEXT(JR_SHAPE_SIGNAL), 0,
-                        NULL},
-    [JR_SAYS_RETURNED] = {"returned", FLAG, AT(returned), TEXT(JR_SHAPE_FLAG),
-                          0, NULL},
-    [JR_SAYS_STAGE] = {"stage", NUMBER32, AT(stage), TEXT(PID), 0,
-                       "The step that failed."},
-    [JR_SAYS_START_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(JR_SHAPE_COUNT),
-                             0, "0: the error did not come from the system."},
-    [JR_SAYS_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(PID), 0,
-                       "As numbered on this machine."},
+    [JR_SAYS_SIGNAL] = {"signal", NAMED, AT(signal), TEXT(JR_SHAPE_SIGNAL), 0, NULL},
+    [JR_SAYS_RETURNED] = {"returned", FLAG, AT(returned), TEXT(JR_SHAPE_FLAG), 0, NULL},
+    [JR_SAYS_STAGE] = {"stage", NUMBER32, AT(stage), TEXT(PID), 0, "The step that failed."},
+    [JR_SAYS_START_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(JR_SHAPE_COUNT), 0,
+                             "0: the error did not come from the system."},
+    [JR_SAYS_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(PID), 0, "As numbered on this machine."},
     [JR_SAYS_TIMEOUT] = {"timeout",
                          WORD,
                          AT(timeout),
-                         {.words = timeouts + 1,
-                          .words_count = COUNT(timeouts) - 1},
+                         {.words = timeouts + 1, .words_count = COUNT(timeouts) - 1},
                          1,
                          "The field of `timeouts`."},
-    [JR_SAYS_SIGNALLED] = {"signalled", NUMBER32, AT(signalled),
-                           TEXT(JR_SHAPE_COUNT), 0,
+    [JR_SAYS_SIGNALLED] = {"signalled", NUMBER32, AT(signalled), TEXT(JR_SHAPE_COUNT), 0,
                            "How many ranks were sent the signal of `on_hang`."},
-    [JR_SAYS_RUNNING] = {"running", NUMBER32, AT(running), TEXT(JR_SHAPE_COUNT),
-                         0, NULL},
+    [JR_SAYS_RUNNING] = {"running", NUMBER32, AT(running), TEXT(JR_SHAPE_COUNT), 0, NULL},
     [JR_SAYS_INJECTION] =
         {"injection",
          WORD,
@@ -98,23 +87,19 @@ static const struct member members[] = {
          {.words = injects, .words_count = COUNT(injects)},
          0,
          NULL},
-    [JR_SAYS_ATTEMPT] = {"attempt", NUMBER32, AT(attempt), TEXT(JR_SHAPE_COUNT),
-                         0, NULL},
+    [JR_SAYS_ATTEMPT] = {"attempt", NUMBER32, AT(attempt), TEXT(JR_SHAPE_COUNT), 0, NULL},
     [JR_SAYS_WAIT] = {"wait", SECONDS, AT(wait_ms), TEXT(JR_SHAPE_SECONDS), 0,
                       "Seconds until the next attempt."},
-    [JR_SAYS_MASTER_PORT] = {"master_port", NUMBER32, AT(master_port),
-                             TEXT(PORT), 0, NULL},
-    [JR_SAYS_PROCESSES] = {"processes", NUMBER32, AT(processes),
-                           TEXT(JR_SHAPE_COUNT), 0, "How many were killed."},
+    [JR_SAYS_MASTER_PORT] = {"master_port", NUMBER32, AT(master_port), TEXT(PORT), 0, NULL},
+    [JR_SAYS_PROCESSES] = {"processes", NUMBER32, AT(processes), TEXT(JR_SHAPE_COUNT), 0,
+                           "How many were killed."},
     [JR_SAYS_LEFT] = {"left", NUMBER32, AT(left), TEXT(JR_SHAPE_COUNT), 0,
                       "How many could not be killed."},
     [JR_SAYS_NODE] = {"node", NUMBER32, AT(node), TEXT(JR_SHAPE_COUNT), 0,
                       "With several nodes under one jobrun, the node where it "
                       "happened; times are converted to jobrun's clock."},
-    [JR_SAYS_NODES] = {"nodes", NUMBER32, AT(nodes), TEXT(JR_SHAPE_COUNT), 0,
-                       NULL},
-    [JR_SAYS_HEARD] = {"heard", NUMBER64, AT(heard), TEXT(JR_SHAPE_COUNT), 0,
-                       "Bytes."},
+    [JR_SAYS_NODES] = {"nodes", NUMBER32, AT(nodes), TEXT(JR_SHAPE_COUNT), 0, NULL},
+    [JR_SAYS_HEARD] = {"heard", NUMBER64, AT(heard), TEXT(JR_SHAPE_COUNT), 0, "Bytes."},
     [JR_SAYS_TOLD] = {"told", NUMBER64, AT(told), TEXT(JR_SHAPE_COUNT), 0,
                       "How many bytes every agent was sent."},
     [JR_SAYS_PROBLEM] =
@@ -123,8 +108,7 @@ static const struct member members[] = {
          AT(problem),
          {.words = problems, .words_count = COUNT(problems)},
          0,
-         "What the warning is about; `progress` of results.json "
-         "has its words."},
+         "What the warning is about; `progress` of results.json has its words."},
 };
 
 _Static_assert(COUNT(members) == JR_SAYS_COUNT && JR_SAYS_COUNT < 32,
@@ -137,7 +121,7 @@ struct row {
     const char *words, *help;
 };
 
-#define ROW(name, word, says, may, kind, words, help)                          \
+#define ROW(name, word, says, may, kind, words, help)                                              \
     [JR_EVENT_##name] = {word, says, may, kind, words, help},
 static const struct row rows[] = {JR_EVENTS(ROW)};
 
@@ -163,8 +147,7 @@ static unsigned next_member_in(uint32_t set, unsigned from)
     return rest == 0 ? JR_SAYS_COUNT : from + (unsigned)__builtin_ctz(rest);
 }
 
-static const void *member_address(const struct jr_event *event,
-                                  const struct member *member)
+static const void *member_address(const struct jr_event *event, const struct member *member)
 {
     return (const char *)event + member->at;
 }
@@ -187,8 +170,7 @@ static void put_event_signal(struct jr_buf *out, int32_t number)
     put_quoted(out, name);
 }
 
-static void put_value(struct jr_buf *out, const struct member *member,
-                      const void *at)
+static void put_value(struct jr_buf *out, const struct member *member, const void *at)
 {
     const uint32_t *number = at;
     switch (member->form) {
@@ -231,8 +213,7 @@ void jr_event_put(struct jr_buf *out, const struct jr_event *event)
     jr_buf_u64(out, event->ns);
     jr_buf_str(out, ",\"event\":");
     put_quoted(out, row->word);
-    for (unsigned i = next_member_in(says, 0); i < JR_SAYS_COUNT;
-         i = next_member_in(says, i + 1)) {
+    for (unsigned i = next_member_in(says, 0); i < JR_SAYS_COUNT; i = next_member_in(says, i + 1)) {
         jr_buf_char(out, ',');
         put_quoted(out, members[i].key);
         jr_buf_char(out, ':');
@@ -242,8 +223,7 @@ void jr_event_put(struct jr_buf *out, const struct jr_event *event)
 }
 
 /* The value of a word; -1: it is not one. */
-static int32_t find_member_word(const struct member *member,
-                                const json_t *value)
+static int32_t find_member_word(const struct member *member, const json_t *value)
 {
     const char *word = json_string_value(value);
     for (size_t i = 0; word != NULL && i < member->shape.words_count; i++)
@@ -270,8 +250,7 @@ static bool get_u32(void *at, const json_t *value)
     return true;
 }
 
-static bool get_event_word(const struct member *member, void *at,
-                           const json_t *value)
+static bool get_event_word(const struct member *member, void *at, const json_t *value)
 {
     int32_t found = find_member_word(member, value);
     if (found >= 0)
@@ -286,8 +265,7 @@ static bool get_event_millis(uint64_t *ret, const json_t *value)
 }
 
 /* Read a member; false, and it is not said, if it is not one. */
-static bool get_value(const struct member *member, void *at,
-                      const json_t *value)
+static bool get_value(const struct member *member, void *at, const json_t *value)
 {
     switch (member->form) {
     case NUMBER32:
@@ -329,8 +307,7 @@ bool jr_event_of(struct jr_event *ret, const json_t *line)
     ret->name = event_of_name(word);
     ret->wall_ns = time == NULL ? 0 : jr_clock_ns_of(jr_clock_of_rfc3339(time));
     uint32_t may = rows[ret->name].says | rows[ret->name].may | JR_SAYS(NODE);
-    for (unsigned i = next_member_in(may, 0); i < JR_SAYS_COUNT;
-         i = next_member_in(may, i + 1)) {
+    for (unsigned i = next_member_in(may, 0); i < JR_SAYS_COUNT; i = next_member_in(may, i + 1)) {
         void *at = (char *)ret + members[i].at;
         if (get_value(&members[i], at, json_object_get(line, members[i].key)))
             ret->says |= UINT32_C(1) << i;
@@ -346,8 +323,7 @@ bool jr_event_read(struct jr_event *ret, const char *line, size_t len)
     return is_event;
 }
 
-static void add_event_member(json_t *properties, json_t *required,
-                             enum jr_event_member i)
+static void add_event_member(json_t *properties, json_t *required, enum jr_event_member i)
 {
     jr_json_shape_add(properties, required, members[i].key,
                       jr_json_shape_schema(&members[i].shape, members[i].help));
@@ -360,10 +336,8 @@ static json_t *row_schema(const struct row *row)
     uint32_t all = row->says | row->may;
     jr_json_set_str(event, "const", row->word);
     jr_json_set(properties, "event", event);
-    for (unsigned i = next_member_in(all, 0); i < JR_SAYS_COUNT;
-         i = next_member_in(all, i + 1))
-        add_event_member(properties,
-                         (row->says >> i & 1) != 0 ? required : NULL,
+    for (unsigned i = next_member_in(all, 0); i < JR_SAYS_COUNT; i = next_member_in(all, i + 1))
+        add_event_member(properties, (row->says >> i & 1) != 0 ? required : NULL,
                          (enum jr_event_member)i);
     jr_json_set_str(schema, "description", row->help);
     jr_json_set(schema, "required", required);
@@ -375,19 +349,15 @@ static json_t *row_schema(const struct row *row)
 static void add_common(json_t *properties, json_t *required)
 {
     static const struct jr_json_shape time = {
-        .text = "{\"type\": \"string\", \"pattern\":"
-                " \"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
-                "\\\\.[0-9]{3}Z$\"}"};
+        .text = "{\"type\": \"string\", \"pattern\": "
+                "\"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\\\.[0-9]{3}Z$\"}"};
     static const struct jr_json_shape number = {.text = JR_SHAPE_COUNT};
     static const struct jr_json_shape word = {.text = JR_SHAPE_TEXT};
-    jr_json_shape_add(properties, required, "time",
-                      jr_json_shape_schema(&time, "RFC 3339."));
-    jr_json_shape_add(
-        properties, required, "ns",
-        jr_json_shape_schema(&number, "Of the monotonic clock: times of the "
-                                      "same boot can be subtracted."));
-    jr_json_shape_add(properties, required, "event",
-                      jr_json_shape_schema(&word, NULL));
+    jr_json_shape_add(properties, required, "time", jr_json_shape_schema(&time, "RFC 3339."));
+    jr_json_shape_add(properties, required, "ns",
+                      jr_json_shape_schema(&number, "Of the monotonic clock: times of the "
+                                                    "same boot can be subtracted."));
+    jr_json_shape_add(properties, required, "event", jr_json_shape_schema(&word, NULL));
     add_event_member(properties, NULL, JR_SAYS_NODE);
 }
 
@@ -395,14 +365,12 @@ void jr_schema_events(struct jr_buf *out)
 {
     json_t *schema = json_object(), *events = json_array();
     json_t *properties = json_object(), *required = json_array();
-    jr_json_set_str(schema, "$schema",
-                    "https://json-schema.org/draft/2020-12/schema");
+    jr_json_set_str(schema, "$schema", "https://json-schema.org/draft/2020-12/schema");
     jr_json_set_str(schema, "$id", "events-v1.schema.json");
     jr_json_set_str(schema, "title", "An event of a jobrun run, version 1");
     jr_json_set_str(schema, "description",
-                    "A line of events.jsonl of a run folder: what happened, in "
-                    "the order in which jobrun saw it. A reader ignores events "
-                    "and keys that it does not know.");
+                    "A line of events.jsonl of a run folder: what happened, in the order in "
+                    "which jobrun saw it. A reader ignores events and keys that it does not know.");
     jr_json_set_str(schema, "type", "object");
     add_common(properties, required);
     for (size_t i = 1; i < COUNT(rows); i++)

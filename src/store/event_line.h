@@ -1,7 +1,7 @@
 /*
- * A line of events.jsonl: an event with its details, written and read by the
- * table of event_table.h. What an event may say is a member of struct jr_event,
- * and a row of the table in event_line.c.
+ * A line of events.jsonl: an event with its details, written and read by the table of
+ * event_table.h. What an event may say is a member of struct jr_event, and a row of the table in
+ * event_line.c.
  */
 #ifndef JR_EVENT_LINE_H
 #define JR_EVENT_LINE_H
@@ -12,13 +12,12 @@
 #include "store/event_table.h"
 #include "store/progress.h"
 
-/* One event. A writer sets its name and what it says; other members are not
- * written. */
+/* One event. A writer sets its name and what it says; other members are not written. */
 struct jr_event {
     enum jr_event_name name;
-    uint32_t says; /* a writer: the optional members that it sets; a reader: all
-                      members that are there. JR_SAYS(...) */
-    uint64_t ns;   /* monotonic; 0: the line does not say */
+    uint32_t says;    /* a writer: the optional members that it sets; a reader: all
+                         members that are there. JR_SAYS(...) */
+    uint64_t ns;      /* monotonic; 0: the line does not say */
     uint64_t wall_ns; /* 0: the line does not say */
     uint32_t rank;
     int32_t pid;
@@ -43,15 +42,13 @@ struct jr_event {
 /* Append its line, with its times. */
 void jr_event_put(struct jr_buf *out, const struct jr_event *event);
 
-/* Read a line, without its newline; false: it is not an event. What it does not
- * say is 0. */
+/* Read a line, without its newline; false: it is not an event. What it does not say is 0. */
 bool jr_event_read(struct jr_event *ret, const char *line, size_t len);
 
 /* The same of a line that was parsed. */
 bool jr_event_of(struct jr_event *ret, const json_t *line);
 
-/* Its description for people: "killed the ranks that still ran"; NULL for an
- * unknown one. */
+/* Its description for people: "killed the ranks that still ran"; NULL for an unknown one. */
 const char *jr_event_words(enum jr_event_name name);
 
 /* Its kinds, JR_EVENT_IS_...; 0: none. */

@@ -15,10 +15,9 @@
 void jr_events_open(struct jr_events *events, int dir_fd, mode_t mode)
 {
     struct stat st;
-    JR_CLOSE int fd = openat(dir_fd, "events.jsonl",
-                             O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW |
-                                 O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-                             mode);
+    JR_CLOSE int fd = openat(
+        dir_fd, "events.jsonl",
+        O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode);
     bool plain = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     *events = (struct jr_events){.fd = plain ? jr_steal_fd(&fd) : -1};
 }
@@ -28,8 +27,8 @@ void jr_events_open_fd(struct jr_events *events, int fd, int least)
     *events = (struct jr_events){.fd = fcntl(fd, F_DUPFD_CLOEXEC, least)};
 }
 
-void jr_events_add_at(struct jr_events *events, const struct jr_event *event,
-                      uint64_t wall_ns, uint64_t ns)
+void jr_events_add_at(struct jr_events *events, const struct jr_event *event, uint64_t wall_ns,
+                      uint64_t ns)
 {
     struct jr_event timed = *event;
     if (events->fd < 0)

@@ -41,16 +41,14 @@ static void fail_metrics(struct jr_metrics_file *file, int error)
 }
 
 /* A series by what it is, made if it is new; JR_SERIES_MOST: no room. */
-static uint32_t find_series(struct jr_metrics_file *file, uint32_t attempt,
-                            uint32_t rank, uint32_t metrics)
+static uint32_t find_series(struct jr_metrics_file *file, uint32_t attempt, uint32_t rank,
+                            uint32_t metrics)
 {
     const struct jr_metrics_series *all = file->series;
     uint32_t count = file->series_count;
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t i = file->latest + k < count ? file->latest + k
-                                              : file->latest + k - count;
-        if (all[i].rank == rank && all[i].metrics == metrics &&
-            all[i].attempt == attempt)
+        uint32_t i = file->latest + k < count ? file->latest + k : file->latest + k - count;
+        if (all[i].rank == rank && all[i].metrics == metrics && all[i].attempt == attempt)
             return file->latest = i;
     }
     if (count == JR_SERIES_MOST)
@@ -65,15 +63,13 @@ static bool note_line(struct jr_metrics_file *file, uint32_t series, size_t len)
 {
     if (file->lines_count == file->lines_room) {
         size_t room = file->lines_room == 0 ? 256 : 2 * file->lines_room;
-        struct jr_metrics_line *lines =
-            reallocarray(file->lines, room, sizeof *lines);
+        struct jr_metrics_line *lines = reallocarray(file->lines, room, sizeof *lines);
         if (lines == NULL)
             return false;
         file->lines = lines;
         file->lines_room = room;
     }
-    file->lines[file->lines_count++] =
-        (struct jr_metrics_line){series, (uint32_t)len};
+    file->lines[file->lines_count++] = (struct jr_metrics_line){series, (uint32_t)len};
     file->series[series].lines++;
     return true;
 }
@@ -105,16 +101,15 @@ static void choose_halved(struct jr_metrics_file *file, uint64_t place)
     }
     for (uint32_t i = 0; i < file->series_count; i++) {
         struct jr_metrics_series *series = &file->series[i];
-        series->halved = (point_places(series->metrics) & place) != 0 &&
-                         2 * count * series->lines >= lines;
+        series->halved =
+            (point_places(series->metrics) & place) != 0 && 2 * count * series->lines >= lines;
         series->odd = false;
         series->every *= series->halved ? 2 : 1;
     }
 }
 
 /* Keep of `all` what is not dropped. */
-static void drop_lines(struct jr_metrics_file *file, const struct jr_buf *all,
-                       struct jr_buf *kept)
+static void drop_lines(struct jr_metrics_file *file, const struct jr_buf *all, struct jr_buf *kept)
 {
     size_t at = 0, count = 0;
     memset(file->points, 0, sizeof file->points);
@@ -152,8 +147,8 @@ static void thin_metric(struct jr_metrics_file *file, uint64_t place)
     drop_lines(file, &all, &kept);
     (void)close(file->fd);
     file->fd = -1;
-    if (kept.failed || jr_io_replace(file->dir_fd, NAME, kept.data, kept.len,
-                                     file->mode, &err) != 0)
+    if (kept.failed ||
+        jr_io_replace(file->dir_fd, NAME, kept.data, kept.len, file->mode, &err) != 0)
         fail_metrics(file, kept.failed ? ENOMEM : err.sys);
     file->written = kept.len;
 }
@@ -163,10 +158,9 @@ static void thin_metric(struct jr_metrics_file *file, uint64_t place)
 static int open_metrics(struct jr_metrics_file *file)
 {
     struct stat st;
-    JR_CLOSE int fd = openat(file->dir_fd, NAME,
-                             O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW |
-                                 O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-                             file->mode);
+    JR_CLOSE int fd = openat(
+        file->dir_fd, NAME,
+        O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, file->mode);
     if (fd < 0 || fstat(fd, &st) != 0)
         return -1;
     errno = EEXIST; /* somebody's, in its place */
@@ -183,8 +177,7 @@ void jr_metrics_flush(struct jr_metrics_file *file)
     if (file->pending.failed)
         fail_metrics(file, ENOMEM);
     else if ((file->fd < 0 && open_metrics(file) != 0) ||
-             jr_io_write_all(file->fd, file->pending.data, file->pending.len) !=
-                 0)
+             jr_io_write_all(file->fd, file->pending.data, file->pending.len) != 0)
         fail_metrics(file, errno);
     jr_buf_clear(&file->pending);
 }
@@ -207,8 +200,7 @@ static void add_values(struct jr_buf *out, const struct jr_progress *progress,
     }
 }
 
-static void add_metrics_point(struct jr_metrics_file *file,
-                              const struct jr_metrics_point *point)
+static void add_metrics_point(struct jr_metrics_file *file, const struct jr_metrics_point *point)
 {
     char time[32];
     jr_clock_rfc3339(time, point->wall_ns);
@@ -221,8 +213,7 @@ static void add_metrics_point(struct jr_metrics_file *file,
 }
 
 /* A metric that has too many points now; 0: none has. */
-static uint64_t crowded_place(const struct jr_metrics_file *file,
-                              uint32_t metrics)
+static uint64_t crowded_place(const struct jr_metrics_file *file, uint32_t metrics)
 {
     uint64_t places = point_places(metrics);
     for (uint32_t i = 0; i <= JR_METRICS_MOST; i++)
@@ -231,14 +222,12 @@ static uint64_t crowded_place(const struct jr_metrics_file *file,
     return 0;
 }
 
-void jr_metrics_add(struct jr_metrics_file *file,
-                    const struct jr_metrics_point *point)
+void jr_metrics_add(struct jr_metrics_file *file, const struct jr_metrics_point *point)
 {
     if (file->dir_fd < 0)
         return;
     uint32_t at = find_series(file, file->attempt, point->rank, point->metrics);
-    if (at == JR_SERIES_MOST ||
-        file->series[at].seen++ % file->series[at].every != 0)
+    if (at == JR_SERIES_MOST || file->series[at].seen++ % file->series[at].every != 0)
         return;
     size_t before = file->pending.len;
     add_metrics_point(file, point);
@@ -247,8 +236,7 @@ void jr_metrics_add(struct jr_metrics_file *file,
         return;
     }
     count_points(file, point->metrics);
-    for (uint64_t place; (place = crowded_place(file, point->metrics)) != 0 &&
-                         file->dir_fd >= 0;)
+    for (uint64_t place; (place = crowded_place(file, point->metrics)) != 0 && file->dir_fd >= 0;)
         thin_metric(file, place);
     if (file->pending.len >= FLUSH_AT)
         jr_metrics_flush(file);
@@ -266,8 +254,7 @@ static void load_metrics(struct jr_metrics_file *file)
     }
     for (size_t at = 0; at < all.len;) {
         const char *end = memchr(all.data + at, '\n', all.len - at);
-        size_t len =
-            end == NULL ? all.len - at : (size_t)(end + 1 - (all.data + at));
+        size_t len = end == NULL ? all.len - at : (size_t)(end + 1 - (all.data + at));
         json_t *line = jr_json_parse(all.data + at, len, NULL);
         struct jr_steps steps = {0};
         jr_progress_get_rank(&steps, file->progress, line);
@@ -284,8 +271,8 @@ static void load_metrics(struct jr_metrics_file *file)
     file->written = all.len;
 }
 
-void jr_metrics_open(struct jr_metrics_file *file, int dir_fd, mode_t mode,
-                     uint32_t attempt, struct jr_progress *progress)
+void jr_metrics_open(struct jr_metrics_file *file, int dir_fd, mode_t mode, uint32_t attempt,
+                     struct jr_progress *progress)
 {
     *file = (struct jr_metrics_file){
         .dir_fd = dir_fd,
@@ -293,8 +280,7 @@ void jr_metrics_open(struct jr_metrics_file *file, int dir_fd, mode_t mode,
         .mode = mode,
         .attempt = attempt,
         .progress = progress,
-        .series =
-            dir_fd < 0 ? NULL : calloc(JR_SERIES_MOST, sizeof *file->series)};
+        .series = dir_fd < 0 ? NULL : calloc(JR_SERIES_MOST, sizeof *file->series)};
     if (dir_fd < 0)
         return;
     if (file->series == NULL)

@@ -1,15 +1,13 @@
 /*
- * metrics.jsonl: what a run told of its metrics, one JSON object a line, in the
- * order of time:
+ * metrics.jsonl: what a run told of its metrics, one JSON object a line, in the order of time:
  *
  *   {"ns": 81, "time": "2026-11-21T06:30:12.345Z", "attempt": 0, "rank": 0,
  *    "step": 120, "metrics": {"loss": 0.31, "accuracy": null}}
  *
- * It stays small however long a run is: of a metric there are at most
- * JR_POINTS_MOST points. What a rank tells with the same metrics in one attempt
- * is a series. Where there would be more, the large series of that metric lose
- * every second of their lines, and get only every second one from then on, so
- * that each stays even.
+ * It stays small however long a run is: of a metric there are at most JR_POINTS_MOST points. What a
+ * rank tells with the same metrics in one attempt is a series. Where there would be more, the large
+ * series of that metric lose every second of their lines, and get only every second one from then
+ * on, so that each stays even.
  */
 #ifndef JR_METRICS_FILE_H
 #define JR_METRICS_FILE_H
@@ -37,7 +35,7 @@ struct jr_metrics_file {
     int error;                    /* errno of what could not be written; 0 */
     struct jr_progress *progress; /* the names of the metrics; borrowed */
     struct jr_buf pending;        /* lines that are not written yet */
-    uint64_t written; /* bytes that the file has when it is opened */
+    uint64_t written;             /* bytes that the file has when it is opened */
     struct jr_metrics_series *series;
     uint32_t series_count, latest; /* latest: the series of the last line */
     struct jr_metrics_line *lines;
@@ -55,14 +53,13 @@ struct jr_metrics_point {
     const double *values;
 };
 
-/* Begin with what earlier attempts left in the run folder `dir_fd`, if any. It
- * is not made before there is a line. What cannot be is noted in `error`. */
-void jr_metrics_open(struct jr_metrics_file *file, int dir_fd, mode_t mode,
-                     uint32_t attempt, struct jr_progress *progress);
+/* Begin with what earlier attempts left in the run folder `dir_fd`, if any. It is not made before
+ * there is a line. What cannot be is noted in `error`. */
+void jr_metrics_open(struct jr_metrics_file *file, int dir_fd, mode_t mode, uint32_t attempt,
+                     struct jr_progress *progress);
 
 /* Add a line, unless its series only gets one now and then. */
-void jr_metrics_add(struct jr_metrics_file *file,
-                    const struct jr_metrics_point *point);
+void jr_metrics_add(struct jr_metrics_file *file, const struct jr_metrics_point *point);
 
 /* Write what waits. */
 void jr_metrics_flush(struct jr_metrics_file *file);

@@ -16,15 +16,13 @@
 
 static size_t shared_outcome_size(uint32_t count)
 {
-    return sizeof(struct jr_shared) +
-           (size_t)count * sizeof(struct jr_rank_outcome);
+    return sizeof(struct jr_shared) + (size_t)count * sizeof(struct jr_rank_outcome);
 }
 
 struct jr_shared *jr_shared_new(uint32_t count)
 {
-    struct jr_shared *shared =
-        mmap(NULL, shared_outcome_size(count), PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct jr_shared *shared = mmap(NULL, shared_outcome_size(count), PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return NULL;
     shared->outcome.count = count;
@@ -44,25 +42,22 @@ void jr_shared_free(struct jr_shared *shared)
     (void)munmap(shared, shared_outcome_size(shared->outcome.count));
 }
 
-void jr_outcome_note_logs(struct jr_outcome *outcome,
-                          const struct jr_plan *plan, int fd)
+void jr_outcome_note_logs(struct jr_outcome *outcome, const struct jr_plan *plan, int fd)
 {
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
         const char *const paths[] = {rank->out_path, rank->err_path};
         for (int n = 0; n < 2; n++)
-            outcome->ranks[i].silent[n] =
-                paths[n] != NULL &&
-                jr_access(fd, paths[n], F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-                errno == ENOENT;
+            outcome->ranks[i].silent[n] = paths[n] != NULL &&
+                                          jr_access(fd, paths[n], F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+                                          errno == ENOENT;
     }
 }
 
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared)
 {
     uint32_t count = shared->outcome.count;
-    struct jr_rank_outcome *ranks =
-        calloc((size_t)count + 1, sizeof(struct jr_rank_outcome));
+    struct jr_rank_outcome *ranks = calloc((size_t)count + 1, sizeof(struct jr_rank_outcome));
     if (ranks == NULL)
         return -1;
     memcpy(ranks, shared->ranks, (size_t)count * sizeof *ranks);
@@ -76,11 +71,10 @@ int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared)
 
 int jr_outcome_none(struct jr_outcome *ret, const struct jr_plan *plan)
 {
-    struct jr_outcome none = {
-        .started_ns = jr_clock_ns(),
-        .started_wall_ns = jr_clock_wall_ns(),
-        .count = plan->count,
-        .ranks = calloc((size_t)plan->count + 1, sizeof *none.ranks)};
+    struct jr_outcome none = {.started_ns = jr_clock_ns(),
+                              .started_wall_ns = jr_clock_wall_ns(),
+                              .count = plan->count,
+                              .ranks = calloc((size_t)plan->count + 1, sizeof *none.ranks)};
     if (none.ranks == NULL)
         return -1;
     none.ended_ns = none.started_ns;
@@ -115,17 +109,15 @@ struct reason {
     const char *text;
 };
 
-#define PLANTED                                                                \
-    "there is something in its place that jobrun did not create (a rank of "   \
+#define PLANTED                                                                                    \
+    "there is something in its place that jobrun did not create (a rank of "                       \
     "this or an earlier attempt may have)"
 
 static const struct reason reasons[] = {
-    {JR_STAGE_CLONE, EAGAIN,
-     "a limit on processes is reached (ulimit -u, the cgroup's pids.max)"},
+    {JR_STAGE_CLONE, EAGAIN, "a limit on processes is reached (ulimit -u, the cgroup's pids.max)"},
     {JR_STAGE_EXEC, EISDIR, "it is a folder"},
     {JR_STAGE_EXEC, EACCES, "it is not executable (chmod +x)"},
-    {JR_STAGE_EXEC, ENOEXEC,
-     "it is neither a program nor a script with a #! line"},
+    {JR_STAGE_EXEC, ENOEXEC, "it is neither a program nor a script with a #! line"},
     {JR_STAGE_EXEC, ELIBACC,
      "the interpreter that it names (#! line, or loader) cannot be executed"},
     {JR_STAGE_FOLDER, EEXIST, PLANTED},
@@ -137,12 +129,10 @@ static const struct reason reasons[] = {
     {JR_STAGE_STDERR, ELOOP, PLANTED},
 };
 
-const char *jr_start_reason(const struct jr_plan_rank *rank,
-                            const struct jr_rank_outcome *outcome)
+const char *jr_start_reason(const struct jr_plan_rank *rank, const struct jr_rank_outcome *outcome)
 {
     int error = outcome->start_errno;
-    if (outcome->stage == JR_STAGE_EXEC && error == ENOENT &&
-        strchr(rank->argv[0], '/') == NULL)
+    if (outcome->stage == JR_STAGE_EXEC && error == ENOENT && strchr(rank->argv[0], '/') == NULL)
         return "not found in PATH";
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].stage == outcome->stage && reasons[i].error == error)
@@ -158,24 +148,19 @@ static int outside_signal(const struct jr_rank_outcome *rank)
         return 0;
     if (rank->end == JR_END_SIGNALED)
         return rank->signal;
-    return rank->end == JR_END_EXITED && rank->exit_code > 128
-               ? rank->exit_code - 128
-               : 0;
+    return rank->end == JR_END_EXITED && rank->exit_code > 128 ? rank->exit_code - 128 : 0;
 }
 
 bool jr_outcome_left_mpi(const struct jr_rank_outcome *rank)
 {
-    return rank->end == JR_END_EXITED && rank->exit_code == 0 &&
-           rank->stopped_with == 0 && !rank->killed &&
-           (rank->mpi == JR_MPI_PART_LEFT ||
-            rank->mpi == JR_MPI_PART_INITIALIZED);
+    return rank->end == JR_END_EXITED && rank->exit_code == 0 && rank->stopped_with == 0 &&
+           !rank->killed && (rank->mpi == JR_MPI_PART_LEFT || rank->mpi == JR_MPI_PART_INITIALIZED);
 }
 
 bool jr_outcome_failed_mpi(const struct jr_rank_outcome *rank)
 {
-    return rank->mpi == JR_MPI_PART_ABORTED ||
-           rank->mpi == JR_MPI_PART_FAILED || rank->mpi == JR_MPI_PART_BROKEN ||
-           jr_outcome_left_mpi(rank);
+    return rank->mpi == JR_MPI_PART_ABORTED || rank->mpi == JR_MPI_PART_FAILED ||
+           rank->mpi == JR_MPI_PART_BROKEN || jr_outcome_left_mpi(rank);
 }
 
 bool jr_outcome_is_well(const struct jr_rank_outcome *rank)
@@ -191,8 +176,7 @@ bool jr_outcome_may_yield(const struct jr_rank_outcome *rank, bool preempted)
     if (rank->stopped_with != 0 || rank->killed)
         return false;
     if (rank->end == JR_END_EXITED)
-        return (rank->warned_with != 0 || preempted) &&
-               rank->exit_code == JR_YIELD_CODE;
+        return (rank->warned_with != 0 || preempted) && rank->exit_code == JR_YIELD_CODE;
     return rank->end == JR_END_SIGNALED &&
            ((rank->warned_with != 0 && rank->signal == rank->warned_with) ||
             (preempted && rank->signal == SIGTERM));
@@ -200,9 +184,8 @@ bool jr_outcome_may_yield(const struct jr_rank_outcome *rank, bool preempted)
 
 bool jr_outcome_cut_off(const struct jr_rank_outcome *rank)
 {
-    return rank->end == JR_END_SIGNALED && rank->signal == SIGTERM &&
-           rank->stopped_with == 0 && rank->warned_with != SIGTERM &&
-           !rank->killed && !rank->injected;
+    return rank->end == JR_END_SIGNALED && rank->signal == SIGTERM && rank->stopped_with == 0 &&
+           rank->warned_with != SIGTERM && !rank->killed && !rank->injected;
 }
 
 bool jr_outcome_lost(const struct jr_outcome *outcome)
@@ -212,8 +195,7 @@ bool jr_outcome_lost(const struct jr_outcome *outcome)
 
 int jr_outcome_lost_by(const struct jr_outcome *outcome)
 {
-    return outcome->guard_pid != 0 ? outcome->guard_signal
-                                   : outcome->runner_signal;
+    return outcome->guard_pid != 0 ? outcome->guard_signal : outcome->runner_signal;
 }
 
 int jr_outcome_hit(const struct jr_outcome *outcome)
@@ -224,11 +206,9 @@ int jr_outcome_hit(const struct jr_outcome *outcome)
     return hit;
 }
 
-void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
-                      uint64_t now_ns)
+void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (outside_signal(&ranks[i]) == sig &&
-            ranks[i].ended_ns + JR_SHARE_NS > now_ns)
+        if (outside_signal(&ranks[i]) == sig && ranks[i].ended_ns + JR_SHARE_NS > now_ns)
             ranks[i].stopped_with = sig;
 }

@@ -10,8 +10,7 @@
 _Static_assert(JR_PINNED_ARTIFACTS == 8, "each has a row");
 
 /* An enum is an int here, and no value of these is negative. */
-_Static_assert(sizeof(enum jr_end) == sizeof(int32_t) &&
-                   sizeof(enum jr_stage) == sizeof(int32_t) &&
+_Static_assert(sizeof(enum jr_end) == sizeof(int32_t) && sizeof(enum jr_stage) == sizeof(int32_t) &&
                    sizeof(enum jr_mpi_part) == sizeof(int32_t) &&
                    sizeof(enum jr_inject) == sizeof(int32_t) &&
                    sizeof(enum jr_timeout) == sizeof(int32_t),
@@ -25,33 +24,28 @@ _Static_assert(sizeof(enum jr_end) == sizeof(int32_t) &&
 #define TIMEOUTS     (0 JR_TIMEOUTS(ONE))
 #define MPI_PARTS    (0 JR_MPI_PARTS(ONE))
 
-#define RANK(kind, member)                                                     \
-    JR_OUTCOME_##kind, offsetof(struct jr_rank_outcome, member)
-#define INT32(member)  RANK(INT32, member)
-#define UINT32(member) RANK(UINT32, member)
-#define UINT64(member) RANK(UINT64, member)
-#define BOOL(member)   RANK(BOOL, member)
-#define NOT_WRITTEN    NULL, NULL, NULL
+#define RANK(kind, member) JR_OUTCOME_##kind, offsetof(struct jr_rank_outcome, member)
+#define INT32(member)      RANK(INT32, member)
+#define UINT32(member)     RANK(UINT32, member)
+#define UINT64(member)     RANK(UINT64, member)
+#define BOOL(member)       RANK(BOOL, member)
+#define NOT_WRITTEN        NULL, NULL, NULL
 
 /* A member that results.json has beside another has its key there. */
 static const struct jr_outcome_field rank_fields[] = {
-    {"pid", INT32(pid), 0, "pid", &jr_form_number,
-     "null: it was never started."},
+    {"pid", INT32(pid), 0, "pid", &jr_form_number, "null: it was never started."},
     {"end", INT32(end), ENDS, "end", &jr_form_end_word,
-     "How it ended: it could not start (see stage and errno), it exited with a "
-     "code, a signal killed it, or its node was lost. null: it was not "
-     "started, or ended with its runner."},
+     "How it ended: it could not start (see stage and errno), it exited with a code, a signal "
+     "killed it, or its node was lost. null: it was not started, or ended with its runner."},
     {"stage", INT32(stage), STAGES, "stage", &jr_form_stage_word,
      "The step of its start that failed; null: it was started."},
     {"errno", INT32(start_errno), 0, "errno", &jr_form_number,
      "The errno of that step, as numbered on the machine; null: the error did "
      "not come from the system."},
     {"code", INT32(exit_code), 0, "exit_code", &jr_form_exit_code, NULL},
-    {"signal", INT32(signal), 0, "signal", &jr_form_signal_name,
-     "The signal's name."},
+    {"signal", INT32(signal), 0, "signal", &jr_form_signal_name, "The signal's name."},
     {"core", BOOL(core_dumped), 0, "core_dumped", &jr_form_flag, NULL},
-    {"oom", BOOL(oom), 0, "oom", &jr_form_flag,
-     "The kernel killed it because memory ran out."},
+    {"oom", BOOL(oom), 0, "oom", &jr_form_flag, "The kernel killed it because memory ran out."},
     {"stopped", INT32(stopped_with), 0, "stop_signals", &jr_form_stops,
      "The signals that jobrun sent to end it, in that order."},
     {"warned", INT32(warned_with), 0, "deadline_signal", &jr_form_warning,
@@ -65,17 +59,14 @@ static const struct jr_outcome_field rank_fields[] = {
     {"to", UINT64(ended_ns), 0, "seconds", &jr_form_lived, "How long it ran."},
     {"rss", UINT64(max_rss_bytes), 0, "max_rss_bytes", &jr_form_number, NULL},
     {"cpu", UINT64(cpu_ns), 0, "cpu_seconds", &jr_form_cpu,
-     "Processor time, user and system, of the rank and of the child processes "
-     "that it waited for."},
+     "Processor time, user and system, of the rank and of the child processes that it waited for."},
     {"dropped_out", UINT64(dropped[0]), 0, "dropped_bytes", &jr_form_dropped,
      "How many bytes its logs lack because of log_limit."},
     {"dropped_err", UINT64(dropped[1]), 0, NOT_WRITTEN},
     {"silent_out", BOOL(silent[0]), 0, "stdout_silent", &jr_form_flag,
-     "Whether it wrote nothing to a stream that was to have a log: there is "
-     "none."},
+     "Whether it wrote nothing to a stream that was to have a log: there is none."},
     {"silent_err", BOOL(silent[1]), 0, "stderr_silent", &jr_form_flag, NULL},
-    {"left_running", UINT32(left_running), 0, "processes_ended",
-     &jr_form_number,
+    {"left_running", UINT32(left_running), 0, "processes_ended", &jr_form_number,
      "How many processes it left running when it ended by itself: jobrun "
      "ended them with the run. null: none."},
     {"own_pid", INT32(own_pid), 0, NOT_WRITTEN},
@@ -107,14 +98,12 @@ static const struct jr_outcome_field rank_fields[] = {
     {"line", UINT64(line_ns), 0, NOT_WRITTEN},
     {"told", UINT64(told_ns), 0, NOT_WRITTEN},
     {"told_code", INT32(told_code), 0, "exiting_with", &jr_form_number,
-     "The non-zero code that it announced before it exited; null: it announced "
-     "none."},
+     "The non-zero code that it announced before it exited; null: it announced none."},
     {"leaving", UINT64(leaving_ns), 0, NOT_WRITTEN},
     {"mpi", INT32(mpi), MPI_PARTS, "mpi", &jr_form_mpi_word,
-     "What it did in the MPI world that jobrun served: it did not call "
-     "MPI_Init, and neither did others (absent), or others did (left); it "
-     "called MPI_Init, and then MPI_Finalize; it called MPI_Abort; or it broke "
-     "the protocol. null: jobrun served none."},
+     "What it did in the MPI world that jobrun served: it did not call MPI_Init, and neither did "
+     "others (absent), or others did (left); it called MPI_Init, and then MPI_Finalize; it "
+     "called MPI_Abort; or it broke the protocol. null: jobrun served none."},
     {"mpi_code", INT32(mpi_code), 0, "mpi_abort_code", &jr_form_mpi_code,
      "The code that it gave to MPI_Abort; null: it did not call it."},
     {"mpi_spawned", BOOL(mpi_spawned), 0, NOT_WRITTEN},
@@ -150,8 +139,7 @@ void jr_outcome_put(struct jr_buf *out, const struct jr_rank_outcome *rank)
 }
 
 /* How a rank ended whose record has no word for it: builds before that word. */
-static enum jr_end guess_earlier_end(const struct jr_rank_outcome *rank,
-                                     const json_t *object)
+static enum jr_end guess_earlier_end(const struct jr_rank_outcome *rank, const json_t *object)
 {
     const char *state = jr_json_get_str(object, "state");
     state = state == NULL ? "" : state;
@@ -161,10 +149,8 @@ static enum jr_end guess_earlier_end(const struct jr_rank_outcome *rank,
         return JR_END_SIGNALED;
     if (rank->pid == 0 && strcmp(state, "not_started") != 0)
         return JR_END_START;
-    return strcmp(state, "failed") == 0 ||
-                   strcmp(state, "after_first_failure") == 0
-               ? JR_END_LOST
-               : JR_END_NONE;
+    return strcmp(state, "failed") == 0 || strcmp(state, "after_first_failure") == 0 ? JR_END_LOST
+                                                                                     : JR_END_NONE;
 }
 
 void jr_outcome_get(struct jr_rank_outcome *ret, const json_t *object)
@@ -183,14 +169,12 @@ void jr_outcome_schema(json_t *properties, json_t *required)
     for (size_t i = 0; i < COUNT(rank_fields); i++) {
         const struct jr_outcome_field *field = &rank_fields[i];
         if (field->key != NULL)
-            jr_json_shape_add(
-                properties, required, field->key,
-                jr_json_shape_schema(&field->form->shape, field->help));
+            jr_json_shape_add(properties, required, field->key,
+                              jr_json_shape_schema(&field->form->shape, field->help));
     }
 }
 
-static json_t *pack_fields(const struct jr_outcome_field *fields, size_t count,
-                           const void *base)
+static json_t *pack_fields(const struct jr_outcome_field *fields, size_t count, const void *base)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < count; i++) {
@@ -201,8 +185,8 @@ static json_t *pack_fields(const struct jr_outcome_field *fields, size_t count,
     return object;
 }
 
-static int unpack_fields(const struct jr_outcome_field *fields, size_t count,
-                         void *base, const json_t *object)
+static int unpack_fields(const struct jr_outcome_field *fields, size_t count, void *base,
+                         const json_t *object)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t value = jr_json_get_int(object, fields[i].sent);

@@ -28,8 +28,7 @@ int64_t jr_outcome_load(const void *base, const struct jr_outcome_field *field)
     return *(const bool *)at;
 }
 
-void jr_outcome_store(void *base, const struct jr_outcome_field *field,
-                      int64_t value)
+void jr_outcome_store(void *base, const struct jr_outcome_field *field, int64_t value)
 {
     void *at = (char *)base + field->at;
     switch (field->kind) {
@@ -52,8 +51,7 @@ static void put_null_field(struct jr_buf *out, const char *key)
 }
 
 /* A number of which 0 is none. */
-static void put_number_field(struct jr_buf *out,
-                             const struct jr_outcome_field *field,
+static void put_number_field(struct jr_buf *out, const struct jr_outcome_field *field,
                              const struct jr_rank_outcome *rank)
 {
     int64_t value = jr_outcome_load(rank, field);
@@ -63,29 +61,25 @@ static void put_number_field(struct jr_buf *out,
         jr_json_put_int(out, field->key, value);
 }
 
-static void get_number_field(struct jr_rank_outcome *ret,
-                             const struct jr_outcome_field *field,
+static void get_number_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                              const json_t *value)
 {
     jr_outcome_store(ret, field, json_integer_value(value));
 }
 
-static void put_flag_field(struct jr_buf *out,
-                           const struct jr_outcome_field *field,
+static void put_flag_field(struct jr_buf *out, const struct jr_outcome_field *field,
                            const struct jr_rank_outcome *rank)
 {
     jr_json_put_bool(out, field->key, jr_outcome_load(rank, field) != 0);
 }
 
-static void get_flag_field(struct jr_rank_outcome *ret,
-                           const struct jr_outcome_field *field,
+static void get_flag_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                            const json_t *value)
 {
     jr_outcome_store(ret, field, json_is_true(value));
 }
 
-static void put_exit_code_field(struct jr_buf *out,
-                                const struct jr_outcome_field *field,
+static void put_exit_code_field(struct jr_buf *out, const struct jr_outcome_field *field,
                                 const struct jr_rank_outcome *rank)
 {
     if (rank->end == JR_END_EXITED)
@@ -94,8 +88,7 @@ static void put_exit_code_field(struct jr_buf *out,
         put_null_field(out, field->key);
 }
 
-static void put_signal_field(struct jr_buf *out,
-                             const struct jr_outcome_field *field,
+static void put_signal_field(struct jr_buf *out, const struct jr_outcome_field *field,
                              const struct jr_rank_outcome *rank)
 {
     char name[JR_SIGNAL_NAME];
@@ -108,8 +101,7 @@ static void put_signal_field(struct jr_buf *out,
 }
 
 /* The signal of the deadline, whatever ended the rank. */
-static void put_warning_field(struct jr_buf *out,
-                              const struct jr_outcome_field *field,
+static void put_warning_field(struct jr_buf *out, const struct jr_outcome_field *field,
                               const struct jr_rank_outcome *rank)
 {
     char name[JR_SIGNAL_NAME];
@@ -126,16 +118,14 @@ static int signal_of_name(const json_t *name)
     return json_is_string(name) ? jr_signal_of(json_string_value(name)) : 0;
 }
 
-static void get_signal_field(struct jr_rank_outcome *ret,
-                             const struct jr_outcome_field *field,
+static void get_signal_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                              const json_t *value)
 {
     jr_outcome_store(ret, field, signal_of_name(value));
 }
 
 /* What jobrun sent it to end it, in that order. */
-static void put_stops_field(struct jr_buf *out,
-                            const struct jr_outcome_field *field,
+static void put_stops_field(struct jr_buf *out, const struct jr_outcome_field *field,
                             const struct jr_rank_outcome *rank)
 {
     char name[JR_SIGNAL_NAME];
@@ -151,14 +141,13 @@ static void put_stops_field(struct jr_buf *out,
     jr_buf_char(out, ']');
 }
 
-static void get_stops_field(struct jr_rank_outcome *ret,
-                            const struct jr_outcome_field *field,
+static void get_stops_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                             const json_t *value)
 {
     (void)field;
     ret->stopped_with = signal_of_name(json_array_get(value, 0));
-    ret->killed = ret->stopped_with == SIGKILL ||
-                  signal_of_name(json_array_get(value, 1)) == SIGKILL;
+    ret->killed =
+        ret->stopped_with == SIGKILL || signal_of_name(json_array_get(value, 1)) == SIGKILL;
 }
 
 #define END(name, word)          word,
@@ -170,8 +159,7 @@ static const char *const mpi_words[] = {JR_MPI_PARTS(END)};
 static const char *const inject_words[] = {JR_INJECTS(INJECT)};
 
 /* The index of a word of the shape; -1: it is not one. */
-static int32_t word_index(const struct jr_json_shape *shape,
-                          const json_t *value)
+static int32_t word_index(const struct jr_json_shape *shape, const json_t *value)
 {
     const char *word = json_string_value(value);
     for (size_t i = 0; word != NULL && i < shape->words_count; i++)
@@ -181,8 +169,7 @@ static int32_t word_index(const struct jr_json_shape *shape,
 }
 
 /* An enum whose value 0 is nothing: its shape has the words behind that. */
-static void put_word_field(struct jr_buf *out,
-                           const struct jr_outcome_field *field,
+static void put_word_field(struct jr_buf *out, const struct jr_outcome_field *field,
                            const struct jr_rank_outcome *rank)
 {
     int64_t value = jr_outcome_load(rank, field);
@@ -192,16 +179,14 @@ static void put_word_field(struct jr_buf *out,
         jr_json_put_str(out, field->key, field->form->shape.words[value - 1]);
 }
 
-static void get_word_field(struct jr_rank_outcome *ret,
-                           const struct jr_outcome_field *field,
+static void get_word_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                            const json_t *value)
 {
     jr_outcome_store(ret, field, word_index(&field->form->shape, value) + 1);
 }
 
 /* The code of MPI_Abort, which may be 0 and less. */
-static void put_mpi_code_field(struct jr_buf *out,
-                               const struct jr_outcome_field *field,
+static void put_mpi_code_field(struct jr_buf *out, const struct jr_outcome_field *field,
                                const struct jr_rank_outcome *rank)
 {
     if (rank->mpi == JR_MPI_PART_ABORTED)
@@ -210,16 +195,13 @@ static void put_mpi_code_field(struct jr_buf *out,
         put_null_field(out, field->key);
 }
 
-static void put_injected_field(struct jr_buf *out,
-                               const struct jr_outcome_field *field,
+static void put_injected_field(struct jr_buf *out, const struct jr_outcome_field *field,
                                const struct jr_rank_outcome *rank)
 {
-    jr_json_put_str(out, field->key,
-                    rank->injected ? inject_words[rank->injection] : NULL);
+    jr_json_put_str(out, field->key, rank->injected ? inject_words[rank->injection] : NULL);
 }
 
-static void get_injected_field(struct jr_rank_outcome *ret,
-                               const struct jr_outcome_field *field,
+static void get_injected_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                                const json_t *value)
 {
     int32_t found = word_index(&field->form->shape, value);
@@ -232,19 +214,16 @@ static bool has_rank_lived(const struct jr_rank_outcome *rank)
     return rank->pid != 0 && rank->ended_ns >= rank->started_ns;
 }
 
-static void put_lifetime_field(struct jr_buf *out,
-                               const struct jr_outcome_field *field,
+static void put_lifetime_field(struct jr_buf *out, const struct jr_outcome_field *field,
                                const struct jr_rank_outcome *rank)
 {
     if (has_rank_lived(rank))
-        jr_json_put_decimal(out, field->key,
-                            (rank->ended_ns - rank->started_ns) / US, 6);
+        jr_json_put_decimal(out, field->key, (rank->ended_ns - rank->started_ns) / US, 6);
     else
         put_null_field(out, field->key);
 }
 
-static void put_cpu_field(struct jr_buf *out,
-                          const struct jr_outcome_field *field,
+static void put_cpu_field(struct jr_buf *out, const struct jr_outcome_field *field,
                           const struct jr_rank_outcome *rank)
 {
     if (has_rank_lived(rank))
@@ -253,16 +232,13 @@ static void put_cpu_field(struct jr_buf *out,
         put_null_field(out, field->key);
 }
 
-static void get_lifetime_field(struct jr_rank_outcome *ret,
-                               const struct jr_outcome_field *field,
+static void get_lifetime_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                                const json_t *value)
 {
-    jr_outcome_store(ret, field,
-                     (int64_t)jr_clock_ns_of(json_number_value(value)));
+    jr_outcome_store(ret, field, (int64_t)jr_clock_ns_of(json_number_value(value)));
 }
 
-static void put_dropped_field(struct jr_buf *out,
-                              const struct jr_outcome_field *field,
+static void put_dropped_field(struct jr_buf *out, const struct jr_outcome_field *field,
                               const struct jr_rank_outcome *rank)
 {
     jr_json_key(out, field->key);
@@ -272,8 +248,7 @@ static void put_dropped_field(struct jr_buf *out,
     jr_buf_char(out, '}');
 }
 
-static void get_dropped_field(struct jr_rank_outcome *ret,
-                              const struct jr_outcome_field *field,
+static void get_dropped_field(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
                               const json_t *value)
 {
     (void)field;
@@ -281,10 +256,9 @@ static void get_dropped_field(struct jr_rank_outcome *ret,
     ret->dropped[1] = (uint64_t)jr_json_get_int(value, "stderr");
 }
 
-#define ONE_OF(array, skipped)                                                 \
-    {                                                                          \
-        .words = (array) + (skipped), .words_count = COUNT(array) - (skipped), \
-        .null = true                                                           \
+#define ONE_OF(array, skipped)                                                                     \
+    {                                                                                              \
+        .words = (array) + (skipped), .words_count = COUNT(array) - (skipped), .null = true        \
     }
 
 const struct jr_outcome_form jr_form_number = {
@@ -292,44 +266,31 @@ const struct jr_outcome_form jr_form_number = {
 const struct jr_outcome_form jr_form_flag = {
     put_flag_field, get_flag_field, {.text = JR_SHAPE_FLAG}};
 const struct jr_outcome_form jr_form_exit_code = {
-    put_exit_code_field,
-    get_number_field,
-    {.text = JR_SHAPE_COUNT, .null = true}};
+    put_exit_code_field, get_number_field, {.text = JR_SHAPE_COUNT, .null = true}};
 const struct jr_outcome_form jr_form_signal_name = {
-    put_signal_field,
-    get_signal_field,
-    {.text = JR_SHAPE_SIGNAL, .null = true}};
+    put_signal_field, get_signal_field, {.text = JR_SHAPE_SIGNAL, .null = true}};
 const struct jr_outcome_form jr_form_warning = {
-    put_warning_field,
-    get_signal_field,
-    {.text = JR_SHAPE_SIGNAL, .null = true}};
+    put_warning_field, get_signal_field, {.text = JR_SHAPE_SIGNAL, .null = true}};
 const struct jr_outcome_form jr_form_stops = {
     put_stops_field,
     get_stops_field,
     {.text = "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}"}};
 const struct jr_outcome_form jr_form_end_word = {put_word_field, get_word_field,
                                                  ONE_OF(end_words, 1)};
-const struct jr_outcome_form jr_form_stage_word = {
-    put_word_field, get_word_field, ONE_OF(stage_words, 1)};
+const struct jr_outcome_form jr_form_stage_word = {put_word_field, get_word_field,
+                                                   ONE_OF(stage_words, 1)};
 const struct jr_outcome_form jr_form_mpi_word = {put_word_field, get_word_field,
                                                  ONE_OF(mpi_words, 1)};
 const struct jr_outcome_form jr_form_mpi_code = {
-    put_mpi_code_field,
-    get_number_field,
-    {.text = "{\"type\": \"integer\"}", .null = true}};
-const struct jr_outcome_form jr_form_injected = {
-    put_injected_field, get_injected_field, ONE_OF(inject_words, 0)};
+    put_mpi_code_field, get_number_field, {.text = "{\"type\": \"integer\"}", .null = true}};
+const struct jr_outcome_form jr_form_injected = {put_injected_field, get_injected_field,
+                                                 ONE_OF(inject_words, 0)};
 const struct jr_outcome_form jr_form_lived = {
-    put_lifetime_field,
-    get_lifetime_field,
-    {.text = JR_SHAPE_SECONDS, .null = true}};
+    put_lifetime_field, get_lifetime_field, {.text = JR_SHAPE_SECONDS, .null = true}};
 const struct jr_outcome_form jr_form_cpu = {
-    put_cpu_field,
-    get_lifetime_field,
-    {.text = JR_SHAPE_SECONDS, .null = true}};
+    put_cpu_field, get_lifetime_field, {.text = JR_SHAPE_SECONDS, .null = true}};
 const struct jr_outcome_form jr_form_dropped = {
     put_dropped_field,
     get_dropped_field,
     {.text = "{\"type\": \"object\", \"required\": [\"stdout\", \"stderr\"],"
-             " \"properties\": {\"stdout\": " JR_SHAPE_COUNT
-             ", \"stderr\": " JR_SHAPE_COUNT "}}"}};
+             " \"properties\": {\"stdout\": " JR_SHAPE_COUNT ", \"stderr\": " JR_SHAPE_COUNT "}}"}};

@@ -1,5 +1,5 @@
-/* How the fields of a rank's outcome are written in results.json: the forms
- * that the rows of outcome_codec.c name. */
+/* How the fields of a rank's outcome are written in results.json: the forms that the rows of
+ * outcome_codec.c name. */
 #ifndef JR_OUTCOME_FORMS_H
 #define JR_OUTCOME_FORMS_H
 
@@ -9,12 +9,7 @@
 #include "base/json_shape.h"
 
 /* How a member is stored. */
-enum jr_outcome_kind {
-    JR_OUTCOME_INT32,
-    JR_OUTCOME_UINT32,
-    JR_OUTCOME_UINT64,
-    JR_OUTCOME_BOOL
-};
+enum jr_outcome_kind { JR_OUTCOME_INT32, JR_OUTCOME_UINT32, JR_OUTCOME_UINT64, JR_OUTCOME_BOOL };
 
 struct jr_outcome_field;
 
@@ -22,8 +17,8 @@ struct jr_outcome_field;
 struct jr_outcome_form {
     void (*put)(struct jr_buf *out, const struct jr_outcome_field *field,
                 const struct jr_rank_outcome *rank);
-    void (*get)(struct jr_rank_outcome *ret,
-                const struct jr_outcome_field *field, const json_t *value);
+    void (*get)(struct jr_rank_outcome *ret, const struct jr_outcome_field *field,
+                const json_t *value);
     struct jr_json_shape shape;
 };
 
@@ -31,8 +26,8 @@ struct jr_outcome_field {
     const char *sent; /* its key in the message; NULL: it is not there */
     enum jr_outcome_kind kind;
     size_t at;
-    int32_t limit;   /* an enum's number of values; 0: any value */
-    const char *key; /* in results.json; NULL: it is not there */
+    int32_t limit;                      /* an enum's number of values; 0: any value */
+    const char *key;                    /* in results.json; NULL: it is not there */
     const struct jr_outcome_form *form; /* of that */
     const char *help;
 };
@@ -41,8 +36,7 @@ struct jr_outcome_field {
 int64_t jr_outcome_load(const void *base, const struct jr_outcome_field *field);
 
 /* Set it; a value that it cannot hold is cut to its type. */
-void jr_outcome_store(void *base, const struct jr_outcome_field *field,
-                      int64_t value);
+void jr_outcome_store(void *base, const struct jr_outcome_field *field, int64_t value);
 
 extern const struct jr_outcome_form jr_form_number;
 extern const struct jr_outcome_form jr_form_flag;

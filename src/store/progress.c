@@ -18,9 +18,8 @@ static size_t progress_size(uint32_t count)
 
 struct jr_progress *jr_progress_new(uint32_t count)
 {
-    struct jr_progress *progress =
-        mmap(NULL, progress_size(count), PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct jr_progress *progress = mmap(NULL, progress_size(count), PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (progress == MAP_FAILED)
         return NULL;
     progress->count = count;
@@ -35,8 +34,7 @@ void jr_progress_free(struct jr_progress *progress)
 
 struct jr_progress *jr_progress_copy(const struct jr_progress *progress)
 {
-    struct jr_progress *copy =
-        progress == NULL ? NULL : jr_progress_new(progress->count);
+    struct jr_progress *copy = progress == NULL ? NULL : jr_progress_new(progress->count);
     if (copy == NULL)
         return NULL;
     size_t size = progress_size(progress->all ? progress->count : 0);
@@ -45,8 +43,7 @@ struct jr_progress *jr_progress_copy(const struct jr_progress *progress)
 
 bool jr_progress_is_told(const struct jr_progress *progress)
 {
-    return progress != NULL &&
-           (progress->job.any || progress->warnings_count > 0);
+    return progress != NULL && (progress->job.any || progress->warnings_count > 0);
 }
 
 bool jr_steps_left(const struct jr_steps *steps, uint64_t *ret_ns)
@@ -61,8 +58,7 @@ bool jr_steps_left(const struct jr_steps *steps, uint64_t *ret_ns)
 }
 
 /* Control bytes would reach terminals and pages by way of a name. */
-static bool copy_metric_name(char ret[static JR_METRIC_NAME], const char *name,
-                             size_t len)
+static bool copy_metric_name(char ret[static JR_METRIC_NAME], const char *name, size_t len)
 {
     if (len == 0 || len >= JR_METRIC_NAME)
         return false;
@@ -73,23 +69,19 @@ static bool copy_metric_name(char ret[static JR_METRIC_NAME], const char *name,
     return jr_utf8_is_text(ret);
 }
 
-uint32_t jr_progress_metric(struct jr_progress *progress, const char *name,
-                            size_t len)
+uint32_t jr_progress_metric(struct jr_progress *progress, const char *name, size_t len)
 {
     for (uint32_t i = 0; i < progress->names_count; i++)
-        if (strncmp(progress->names[i], name, len) == 0 &&
-            progress->names[i][len] == '\0')
+        if (strncmp(progress->names[i], name, len) == 0 && progress->names[i][len] == '\0')
             return i;
     uint32_t at = progress->names_count;
-    if (at == JR_METRICS_MOST ||
-        !copy_metric_name(progress->names[at], name, len))
+    if (at == JR_METRICS_MOST || !copy_metric_name(progress->names[at], name, len))
         return JR_METRICS_MOST;
     progress->names_count++;
     return at;
 }
 
-static json_t *metrics_json(const struct jr_progress *progress,
-                            const struct jr_steps *steps)
+static json_t *metrics_json(const struct jr_progress *progress, const struct jr_steps *steps)
 {
     json_t *metrics = json_object();
     for (uint32_t i = 0; i < progress->names_count; i++) {
@@ -106,16 +98,11 @@ static void set_steps(json_t *object, const struct jr_progress *progress,
 {
     char time[32];
     jr_clock_rfc3339(time, steps->wall_ns);
-    jr_json_set(object, "step",
-                steps->any ? json_integer(steps->step) : json_null());
-    jr_json_set(object, "best",
-                steps->any ? json_integer(steps->best) : json_null());
-    jr_json_set(object, "of",
-                steps->of > 0 ? json_integer(steps->of) : json_null());
+    jr_json_set(object, "step", steps->any ? json_integer(steps->step) : json_null());
+    jr_json_set(object, "best", steps->any ? json_integer(steps->best) : json_null());
+    jr_json_set(object, "of", steps->of > 0 ? json_integer(steps->of) : json_null());
     jr_json_set(object, "rate",
-                steps->rate > 0 && isfinite(steps->rate)
-                    ? json_real(steps->rate)
-                    : json_null());
+                steps->rate > 0 && isfinite(steps->rate) ? json_real(steps->rate) : json_null());
     jr_json_set(object, "metrics", metrics_json(progress, steps));
     jr_json_set_str(object, "time", steps->any ? time : NULL);
 }
@@ -150,8 +137,7 @@ json_t *jr_progress_json(const struct jr_progress *progress)
     return object;
 }
 
-json_t *jr_progress_rank_json(const struct jr_progress *progress,
-                              const struct jr_steps *steps)
+json_t *jr_progress_rank_json(const struct jr_progress *progress, const struct jr_steps *steps)
 {
     if (!steps->any)
         return json_null();
@@ -182,8 +168,8 @@ static void add_metrics(struct jr_buf *out, const struct jr_progress *progress)
     }
 }
 
-void jr_progress_words(struct jr_buf *out, const struct jr_progress *progress,
-                       bool metrics, bool ended)
+void jr_progress_words(struct jr_buf *out, const struct jr_progress *progress, bool metrics,
+                       bool ended)
 {
     const struct jr_steps *job = &progress->job;
     uint64_t left_ns = 0;
@@ -202,28 +188,23 @@ void jr_progress_words(struct jr_buf *out, const struct jr_progress *progress,
     if (metrics)
         add_metrics(out, progress);
     if (progress->all && progress->behind > 0)
-        jr_buf_printf(out, "; rank %u is %" PRId64 " behind", progress->slowest,
-                      progress->behind);
+        jr_buf_printf(out, "; rank %u is %" PRId64 " behind", progress->slowest, progress->behind);
 }
 
-static void get_metrics(struct jr_steps *ret, struct jr_progress *names,
-                        json_t *metrics)
+static void get_metrics(struct jr_steps *ret, struct jr_progress *names, json_t *metrics)
 {
     const char *name;
     json_t *value;
     json_object_foreach(metrics, name, value) {
         uint32_t at = jr_progress_metric(names, name, strlen(name));
-        if (at == JR_METRICS_MOST ||
-            (!json_is_number(value) && !json_is_null(value)))
+        if (at == JR_METRICS_MOST || (!json_is_number(value) && !json_is_null(value)))
             continue;
         ret->metrics |= UINT32_C(1) << at;
-        ret->values[at] =
-            json_is_null(value) ? (double)NAN : json_number_value(value);
+        ret->values[at] = json_is_null(value) ? (double)NAN : json_number_value(value);
     }
 }
 
-void jr_progress_get_rank(struct jr_steps *ret, struct jr_progress *names,
-                          const json_t *object)
+void jr_progress_get_rank(struct jr_steps *ret, struct jr_progress *names, const json_t *object)
 {
     const char *time = jr_json_get_str(object, "time");
     ret->any = json_is_integer(json_object_get(object, "step"));
@@ -244,8 +225,7 @@ void jr_progress_get(struct jr_progress *ret, const json_t *object)
     ret->all = json_is_object(slowest);
     ret->slowest = jr_json_get_u32(slowest, "rank");
     ret->behind = jr_json_get_int(slowest, "behind");
-    for (size_t i = 0; i < json_array_size(warnings) &&
-                       ret->warnings_count < JR_STEP_WARNINGS;
+    for (size_t i = 0; i < json_array_size(warnings) && ret->warnings_count < JR_STEP_WARNINGS;
          i++) {
         const char *text = json_string_value(json_array_get(warnings, i));
         struct jr_step_warning *warning = &ret->warnings[ret->warnings_count];

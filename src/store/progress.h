@@ -22,36 +22,36 @@ enum {
 
 /* How far a rank is in this attempt, or the job as a whole. */
 struct jr_steps {
-    bool any;          /* it has made a step; else nothing else counts */
-    bool ended;        /* a rank: it can make no further step */
-    bool straggler;    /* a rank: a warning has named it */
-    int64_t step;      /* the last that it told */
-    int64_t best;      /* the furthest in this attempt */
-    int64_t of;        /* the last step that there will be; 0: unknown */
-    double rate;       /* steps a second, of late; 0: unknown */
-    uint64_t first_ns; /* monotonic: when its first step was told, */
-    uint64_t ns;       /* the last one, */
-    uint64_t best_ns;  /* and the furthest */
-    uint64_t wall_ns;  /* `ns` by the wall clock, since the epoch */
-    uint32_t metrics;  /* bit set: which of the names have a value */
+    bool any;                       /* it has made a step; else nothing else counts */
+    bool ended;                     /* a rank: it can make no further step */
+    bool straggler;                 /* a rank: a warning has named it */
+    int64_t step;                   /* the last that it told */
+    int64_t best;                   /* the furthest in this attempt */
+    int64_t of;                     /* the last step that there will be; 0: unknown */
+    double rate;                    /* steps a second, of late; 0: unknown */
+    uint64_t first_ns;              /* monotonic: when its first step was told, */
+    uint64_t ns;                    /* the last one, */
+    uint64_t best_ns;               /* and the furthest */
+    uint64_t wall_ns;               /* `ns` by the wall clock, since the epoch */
+    uint32_t metrics;               /* bit set: which of the names have a value */
     double values[JR_METRICS_MOST]; /* in the order of the names; NAN and
                                        infinities are values that were told */
 };
 
 /* What jobrun has to say of how a job told its progress. */
-#define JR_STEP_PROBLEMS(X)                                                    \
-    X(FILE, "file")           /* the progress file is no plain file */         \
-    X(LINE, "line")           /* a line that is too long */                    \
-    X(JSON, "json")           /* a line of the file that is no object */       \
-    X(STEP, "step")           /* a step that is no whole number */             \
-    X(BACKWARDS, "backwards") /* a step before the one that was told */        \
-    X(OF, "of")               /* another last step than before */              \
-    X(METRIC, "metric")       /* a metric that is no number */                 \
-    X(METRICS, "metrics")     /* too many of them, or a name too long */       \
-    X(PATTERN, "pattern")     /* a line that takes the pattern too long */     \
-    X(RECORD, "record")       /* metrics.jsonl could not be written */         \
-    X(UNSEEN, "unseen")       /* files are read only when ranks have ended     \
-                               */                                              \
+#define JR_STEP_PROBLEMS(X)                                                                        \
+    X(FILE, "file")           /* the progress file is no plain file */                             \
+    X(LINE, "line")           /* a line that is too long */                                        \
+    X(JSON, "json")           /* a line of the file that is no object */                           \
+    X(STEP, "step")           /* a step that is no whole number */                                 \
+    X(BACKWARDS, "backwards") /* a step before the one that was told */                            \
+    X(OF, "of")               /* another last step than before */                                  \
+    X(METRIC, "metric")       /* a metric that is no number */                                     \
+    X(METRICS, "metrics")     /* too many of them, or a name too long */                           \
+    X(PATTERN, "pattern")     /* a line that takes the pattern too long */                         \
+    X(RECORD, "record")       /* metrics.jsonl could not be written */                             \
+    X(UNSEEN, "unseen")       /* files are read only when ranks have ended                         \
+                               */                                                                  \
     X(STRAGGLER, "straggler") /* a rank that is slower than the others */
 
 #define JR_STEP_PROBLEM_ENUM(name, word) JR_STEP_PROBLEM_##name,
@@ -81,8 +81,8 @@ struct jr_progress {
     struct jr_steps ranks[]; /* those that are not watched have no step */
 };
 
-/* Memory for `count` ranks that processes share, zeroed; parts that are not
- * used cost none. NULL with errno. */
+/* Memory for `count` ranks that processes share, zeroed; parts that are not used cost none. NULL
+ * with errno. */
 struct jr_progress *jr_progress_new(uint32_t count);
 
 /* Give it back. NULL is allowed. */
@@ -94,8 +94,7 @@ struct jr_progress *jr_progress_copy(const struct jr_progress *progress);
 /* Whether there is anything to tell of it. NULL is allowed. */
 bool jr_progress_is_told(const struct jr_progress *progress);
 
-/* The time that is left until the last step, in nanoseconds; false: it cannot
- * be told. */
+/* The time that is left until the last step, in nanoseconds; false: it cannot be told. */
 bool jr_steps_left(const struct jr_steps *steps, uint64_t *ret_ns);
 
 /* The object that results.json, `show --json` and progress.json have of a job:
@@ -103,31 +102,26 @@ bool jr_steps_left(const struct jr_steps *steps, uint64_t *ret_ns);
  * nothing to tell. The caller owns it. */
 json_t *jr_progress_json(const struct jr_progress *progress);
 
-/* The same of one rank, without `slowest` and `warnings`; null where it has
- * made no step. */
-json_t *jr_progress_rank_json(const struct jr_progress *progress,
-                              const struct jr_steps *steps);
+/* The same of one rank, without `slowest` and `warnings`; null where it has made no step. */
+json_t *jr_progress_rank_json(const struct jr_progress *progress, const struct jr_steps *steps);
 
-/* Append it for people: "step 120 of 1000, 3.2 a second, 4 min 35 s left, loss
- * 0.31"; with several ranks also "rank 3 is 12 behind". Nothing where no step
- * was made. `metrics`: with these; `ended`: without what is left. */
-void jr_progress_words(struct jr_buf *out, const struct jr_progress *progress,
-                       bool metrics, bool ended);
+/* Append it for people: "step 120 of 1000, 3.2 a second, 4 min 35 s left, loss 0.31"; with several
+ * ranks also "rank 3 is 12 behind". Nothing where no step was made. `metrics`: with these; `ended`:
+ * without what is left. */
+void jr_progress_words(struct jr_buf *out, const struct jr_progress *progress, bool metrics,
+                       bool ended);
 
 /* Append "120/1000", "120", or "-". */
 void jr_steps_short(struct jr_buf *out, const struct jr_steps *steps);
 
-/* Read the job's back into *ret, which is zeroed: with its names. What cannot
- * be is left out. */
+/* Read the job's back into *ret, which is zeroed: with its names. What cannot be is left out. */
 void jr_progress_get(struct jr_progress *ret, const json_t *object);
 
 /* Read a rank's back, whose metrics get their names in `names`. */
-void jr_progress_get_rank(struct jr_steps *ret, struct jr_progress *names,
-                          const json_t *object);
+void jr_progress_get_rank(struct jr_steps *ret, struct jr_progress *names, const json_t *object);
 
 /* The place of a metric's name, which is made for a new one; JR_METRICS_MOST:
  * there is no place for it, or it cannot be a name. */
-uint32_t jr_progress_metric(struct jr_progress *progress, const char *name,
-                            size_t len);
+uint32_t jr_progress_metric(struct jr_progress *progress, const char *name, size_t len);
 
 #endif

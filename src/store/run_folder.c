@@ -38,20 +38,17 @@ void jr_run_folder_id(char out[static 128], const char *name)
     (void)gmtime_r(&now, &tm);
     char stamp[32];
     (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
-    (void)snprintf(out, 128, "%s-%.*s-%04x", stamp, NAME_MOST, name,
-                   random_suffix());
+    (void)snprintf(out, 128, "%s-%.*s-%04x", stamp, NAME_MOST, name, random_suffix());
 }
 
 bool jr_run_folder_is_id(const char *id)
 {
     size_t len = strlen(id);
     return len > 0 && len < 128 && id[0] != '.' && strcmp(id, "latest") != 0 &&
-           strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                      "0123456789._-") == len;
+           strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == len;
 }
 
-static void set_modes(struct jr_run_folder *dir, enum jr_log_mode mode,
-                      mode_t mask)
+static void set_modes(struct jr_run_folder *dir, enum jr_log_mode mode, mode_t mask)
 {
     static const mode_t modes[] = {
         [JR_LOG_PRIVATE] = 0700, [JR_LOG_GROUP] = 0750, [JR_LOG_UMASK] = 0777};
@@ -62,20 +59,17 @@ static void set_modes(struct jr_run_folder *dir, enum jr_log_mode mode,
 }
 
 /* Open a folder that is ours and that nobody else may write to. */
-static int open_log_dir(struct jr_run_folder *dir, const char *path,
-                        struct jr_error *err)
+static int open_log_dir(struct jr_run_folder *dir, const char *path, struct jr_error *err)
 {
     dir->log_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir->log_fd < 0 && errno == ENOTDIR)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "log_dir %s is a file, not a folder", path);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "log_dir %s is a file, not a folder", path);
     struct stat st;
     if (dir->log_fd < 0 || fstat(dir->log_fd, &st) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "log_dir %s", path);
     if (st.st_uid != geteuid())
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "log_dir %s belongs to user %ju, not to you", path,
-                            (uintmax_t)st.st_uid);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "log_dir %s belongs to user %ju, not to you",
+                            path, (uintmax_t)st.st_uid);
     if ((st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "log_dir %s is writable by everybody and has no "
@@ -87,9 +81,8 @@ static int open_log_dir(struct jr_run_folder *dir, const char *path,
 /* So that runs are not committed by accident; without it nothing is lost. */
 static void ignore_in_git(const struct jr_run_folder *dir)
 {
-    JR_CLOSE int fd = openat(
-        dir->log_fd, TRACKED_IN,
-        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, dir->file_mode);
+    JR_CLOSE int fd = openat(dir->log_fd, TRACKED_IN,
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, dir->file_mode);
     if (fd < 0)
         return;
     (void)jr_io_write_all(fd, "*\n", 2);
@@ -97,8 +90,7 @@ static void ignore_in_git(const struct jr_run_folder *dir)
     (void)futimens(fd, (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, {0}});
 }
 
-static int enter_log_dir(struct jr_run_folder *dir, const char *path,
-                         struct jr_error *err)
+static int enter_log_dir(struct jr_run_folder *dir, const char *path, struct jr_error *err)
 {
     struct stat st;
     bool fresh = stat(path, &st) != 0 && errno == ENOENT;
@@ -118,8 +110,7 @@ static void change_suffix(char *id)
 {
     size_t len = strlen(id);
     if (len > ID_SUFFIX)
-        (void)snprintf(id + len - ID_SUFFIX, ID_SUFFIX + 1, "%04x",
-                       random_suffix());
+        (void)snprintf(id + len - ID_SUFFIX, ID_SUFFIX + 1, "%04x", random_suffix());
 }
 
 /* What a folder is to be. */
@@ -129,17 +120,15 @@ struct making {
     const uint32_t *node; /* NULL: the run is one jobrun's */
 };
 
-static int make_whole_run_dir(struct jr_run_folder *dir,
-                              const struct making *making, struct jr_error *err)
+static int make_whole_run_dir(struct jr_run_folder *dir, const struct making *making,
+                              struct jr_error *err)
 {
     int tries = making->given ? 1 : ID_TRIES;
     while (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0) {
         if (errno != EEXIST)
-            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
-                                dir->id);
+            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->id);
         if (--tries == 0)
-            return jr_error_set(err, JR_STATUS_LAUNCH,
-                                "a run '%s' exists already in %s", dir->id,
+            return jr_error_set(err, JR_STATUS_LAUNCH, "a run '%s' exists already in %s", dir->id,
                                 making->log_dir);
         change_suffix(dir->id);
     }
@@ -147,23 +136,21 @@ static int make_whole_run_dir(struct jr_run_folder *dir,
     return 0;
 }
 
-/* The folder of all nodes, which another one may have made, and may remove
- * again where it cannot continue. -1 with EAGAIN: look again. */
-static int enter_run(const struct jr_run_folder *dir,
-                     const struct making *making, struct jr_error *err)
+/* The folder of all nodes, which another one may have made, and may remove again where it cannot
+ * continue. -1 with EAGAIN: look again. */
+static int enter_run(const struct jr_run_folder *dir, const struct making *making,
+                     struct jr_error *err)
 {
     struct stat st;
     if (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0 && errno != EEXIST)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
-                            dir->id);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->id);
     int fd = openat(dir->log_fd, dir->id, RUN_FLAGS);
     if (fd < 0 && errno == ENOENT) {
         errno = EAGAIN;
         return -1;
     }
     if (fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
-                            dir->id);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->id);
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
         ((st.st_mode & S_IWOTH) == 0 || (dir->dir_mode & S_IWOTH) != 0) &&
         jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
@@ -175,8 +162,7 @@ static int enter_run(const struct jr_run_folder *dir,
                         dir->id, making->log_dir);
 }
 
-static int make_part(struct jr_run_folder *dir, const struct making *making,
-                     struct jr_error *err)
+static int make_part(struct jr_run_folder *dir, const struct making *making, struct jr_error *err)
 {
     char part[16];
     (void)snprintf(part, sizeof part, JR_NODE_DIR, *making->node);
@@ -190,40 +176,34 @@ static int make_part(struct jr_run_folder *dir, const struct making *making,
             return 0;
         if (run >= 0 && errno == EEXIST)
             return jr_error_set(err, JR_STATUS_LAUNCH,
-                                "node %u of the run '%s' has already started, "
-                                "in %s/%s: give each node its own --node-rank, "
-                                "and each new run a new --run-id",
-                                *making->node, dir->id, making->log_dir,
-                                dir->path);
+                                "node %u of the run '%s' has already started, in %s/%s: give each "
+                                "node its own --node-rank, and each new run a new --run-id",
+                                *making->node, dir->id, making->log_dir, dir->path);
         if (run >= 0 && errno != ENOENT)
             break;
     }
-    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
-                        dir->path);
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->path);
 }
 
 static int make_run_dir(struct jr_run_folder *dir, const struct making *making,
                         struct jr_error *err)
 {
-    int failed = making->node != NULL ? make_part(dir, making, err)
-                                      : make_whole_run_dir(dir, making, err);
+    int failed =
+        making->node != NULL ? make_part(dir, making, err) : make_whole_run_dir(dir, making, err);
     if (failed != 0)
         return -1;
     dir->fd = openat(dir->log_fd, dir->path, RUN_FLAGS);
     if (dir->fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
-                            dir->path);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->path);
     return 0;
 }
 
 /* Whether `id` is one; it is kept. */
-static int take_run_id(struct jr_run_folder *dir, const char *id,
-                       struct jr_error *err)
+static int take_run_id(struct jr_run_folder *dir, const char *id, struct jr_error *err)
 {
     if (strcmp(id, "latest") == 0)
-        return jr_error_set(
-            err, JR_STATUS_USAGE,
-            "'latest' always means the newest run, so no run can have this id");
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "'latest' always means the newest run, so no run can have this id");
     if (!jr_run_folder_is_id(id))
         return jr_error_set(err, JR_STATUS_USAGE,
                             "a run id is 1 to 127 of A-Z a-z 0-9 . _ - and "
@@ -233,19 +213,18 @@ static int take_run_id(struct jr_run_folder *dir, const char *id,
     return 0;
 }
 
-static int create_rundir(struct jr_run_folder *ret, const char *id,
-                         const struct making *making, enum jr_log_mode mode,
-                         struct jr_error *err)
+static int create_rundir(struct jr_run_folder *ret, const char *id, const struct making *making,
+                         enum jr_log_mode mode, struct jr_error *err)
 {
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     if (take_run_id(&dir, id, err) != 0)
         return -1;
-    /* A folder gets its mode at once: under a umask of 0777 it would shut us
-     * out before it could be changed. */
+    /* A folder gets its mode at once: under a umask of 0777 it would shut us out before it could be
+     * changed. */
     mode_t mask = umask(0);
     set_modes(&dir, mode, mask);
-    int failed = enter_log_dir(&dir, making->log_dir, err) != 0 ||
-                 make_run_dir(&dir, making, err) != 0;
+    int failed =
+        enter_log_dir(&dir, making->log_dir, err) != 0 || make_run_dir(&dir, making, err) != 0;
     (void)umask(mask);
     if (failed) {
         jr_run_folder_close(&dir);
@@ -256,17 +235,15 @@ static int create_rundir(struct jr_run_folder *ret, const char *id,
     return 0;
 }
 
-int jr_run_folder_create(struct jr_run_folder *ret, const char *log_dir,
-                         const char *id, bool given, enum jr_log_mode mode,
-                         struct jr_error *err)
+int jr_run_folder_create(struct jr_run_folder *ret, const char *log_dir, const char *id, bool given,
+                         enum jr_log_mode mode, struct jr_error *err)
 {
     const struct making making = {log_dir, given, NULL};
     return create_rundir(ret, id, &making, mode, err);
 }
 
-int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
-                              const char *id, uint32_t node,
-                              enum jr_log_mode mode, struct jr_error *err)
+int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                              uint32_t node, enum jr_log_mode mode, struct jr_error *err)
 {
     const struct making making = {.log_dir = log_dir, .node = &node};
     return create_rundir(ret, id, &making, mode, err);
@@ -291,8 +268,7 @@ void jr_run_folder_discard(const struct jr_run_folder *dir)
 }
 
 /* The folder that `dir->path` names. */
-static int join_folder(struct jr_run_folder *dir, const char *log_dir,
-                       struct jr_error *err)
+static int join_folder(struct jr_run_folder *dir, const char *log_dir, struct jr_error *err)
 {
     struct stat st;
     dir->log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -304,28 +280,24 @@ static int join_folder(struct jr_run_folder *dir, const char *log_dir,
                             "be where all nodes see it)",
                             log_dir, dir->path);
     if (fstat(dir->fd, &st) != 0 || st.st_uid != geteuid())
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the run folder %s/%s belongs to another user",
+        return jr_error_set(err, JR_STATUS_LAUNCH, "the run folder %s/%s belongs to another user",
                             log_dir, dir->path);
     return 0;
 }
 
 /* `node` NULL: that of the whole run. */
-static int join_rundir(struct jr_run_folder *ret, const char *log_dir,
-                       const char *id, const uint32_t *node,
-                       enum jr_log_mode mode, struct jr_error *err)
+static int join_rundir(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                       const uint32_t *node, enum jr_log_mode mode, struct jr_error *err)
 {
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     mode_t mask = umask(0);
     (void)umask(mask);
     if (!jr_run_folder_is_id(id))
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "there is no run with this id");
+        return jr_error_set(err, JR_STATUS_LAUNCH, "there is no run with this id");
     (void)stpcpy(dir.id, id);
     (void)stpcpy(dir.path, dir.id);
     if (node != NULL)
-        (void)snprintf(dir.path, sizeof dir.path, "%s/" JR_NODE_DIR, dir.id,
-                       *node);
+        (void)snprintf(dir.path, sizeof dir.path, "%s/" JR_NODE_DIR, dir.id, *node);
     set_modes(&dir, mode, mask);
     if (join_folder(&dir, log_dir, err) != 0) {
         jr_run_folder_close(&dir);
@@ -335,16 +307,14 @@ static int join_rundir(struct jr_run_folder *ret, const char *log_dir,
     return 0;
 }
 
-int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
-                       const char *id, enum jr_log_mode mode,
-                       struct jr_error *err)
+int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                       enum jr_log_mode mode, struct jr_error *err)
 {
     return join_rundir(ret, log_dir, id, NULL, mode, err);
 }
 
-int jr_run_folder_join_part(struct jr_run_folder *ret, const char *log_dir,
-                            const char *id, uint32_t node,
-                            enum jr_log_mode mode, struct jr_error *err)
+int jr_run_folder_join_part(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                            uint32_t node, enum jr_log_mode mode, struct jr_error *err)
 {
     return join_rundir(ret, log_dir, id, &node, mode, err);
 }
@@ -358,9 +328,8 @@ static int check_continued(const struct jr_run_folder *dir, const char *log_dir,
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir->id);
     if (st.st_uid != geteuid())
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the run %s/%s belongs to user %ju, not to you: it "
-                            "is not continued (move it away, or give another "
-                            "--run-id)",
+                            "the run %s/%s belongs to user %ju, not to you: it is not continued "
+                            "(move it away, or give another --run-id)",
                             log_dir, dir->id, (uintmax_t)st.st_uid);
     if ((st.st_mode & S_IWOTH) != 0 && (dir->dir_mode & S_IWOTH) == 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
@@ -370,9 +339,8 @@ static int check_continued(const struct jr_run_folder *dir, const char *log_dir,
     return 0;
 }
 
-int jr_run_folder_continue(struct jr_run_folder *ret, const char *log_dir,
-                           const char *id, enum jr_log_mode mode,
-                           struct jr_error *err)
+int jr_run_folder_continue(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                           enum jr_log_mode mode, struct jr_error *err)
 {
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     mode_t mask = umask(0);
@@ -408,13 +376,10 @@ int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err)
 {
     struct stat st;
     char link[64];
-    if (fstatat(dir->log_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !S_ISLNK(st.st_mode))
-        return jr_error_set(
-            err, JR_STATUS_LAUNCH,
-            "'latest' in the log_dir is not a link; it was left as it is");
-    (void)snprintf(link, sizeof link, ".latest-%d-%04x", getpid(),
-                   random_suffix());
+    if (fstatat(dir->log_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode))
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "'latest' in the log_dir is not a link; it was left as it is");
+    (void)snprintf(link, sizeof link, ".latest-%d-%04x", getpid(), random_suffix());
     if (symlinkat(dir->id, dir->log_fd, link) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "latest");
     if (renameat(dir->log_fd, link, dir->log_fd, "latest") == 0)
@@ -430,8 +395,8 @@ int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
 {
     if (bytes->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s: out of memory", name);
-    int (*put)(int, const char *, const void *, size_t, mode_t,
-               struct jr_error *) = dir->unread ? jr_io_make : jr_io_replace;
+    int (*put)(int, const char *, const void *, size_t, mode_t, struct jr_error *) =
+        dir->unread ? jr_io_make : jr_io_replace;
     return put(dir->fd, name, bytes->data, bytes->len, dir->file_mode, err);
 }
 

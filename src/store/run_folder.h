@@ -1,6 +1,6 @@
 /*
- * The run folder: LOG_DIR/RUN_ID, made safely, written atomically, beneath one
- * descriptor, following no link.
+ * The run folder: LOG_DIR/RUN_ID, made safely, written atomically, beneath one descriptor,
+ * following no link.
  */
 #ifndef JR_RUN_FOLDER_H
 #define JR_RUN_FOLDER_H
@@ -14,8 +14,8 @@
 #include <jobrun/error.h>
 #include <jobrun/types.h>
 
-/* Files of an attempt's folder, beside the ranks' folders: all that the setup
- * prints, and all that the helper does. */
+/* Files of an attempt's folder, beside the ranks' folders: all that the setup prints, and all that
+ * the helper does. */
 #define JR_SETUP_LOG  "setup.log"
 #define JR_HELPER_LOG "helper.log"
 
@@ -37,62 +37,54 @@ struct jr_run_folder {
     char path[160]; /* below LOG_DIR: ID, or ID/node_N */
 };
 
-#define JR_RUN_FOLDER_INIT                                                     \
-    {                                                                          \
-        .fd = -1, .log_fd = -1                                                 \
+#define JR_RUN_FOLDER_INIT                                                                         \
+    {                                                                                              \
+        .fd = -1, .log_fd = -1                                                                     \
     }
 
 /* A fresh id: 20261121-063012-NAME-3f9c (UTC). */
 void jr_run_folder_id(char out[static 128], const char *name);
 
-/* Whether `id` can be a run's: 1 to 127 of A-Z a-z 0-9 . _ - with no dot at the
- * front, and not "latest". */
+/* Whether `id` can be a run's: 1 to 127 of A-Z a-z 0-9 . _ - with no dot at the front, and not
+ * "latest". */
 bool jr_run_folder_is_id(const char *id);
 
-/* Make LOG_DIR as needed (with a .gitignore when new) and the folder `id` in
- * it. A generated id that exists gets another suffix; a given one is refused.
- * A LOG_DIR of another owner, or world-writable without the sticky bit, is
- * refused. */
-int jr_run_folder_create(struct jr_run_folder *ret, const char *log_dir,
-                         const char *id, bool given, enum jr_log_mode mode,
-                         struct jr_error *err);
+/* Make LOG_DIR as needed (with a .gitignore when new) and the folder `id` in it. A generated id
+ * that exists gets another suffix; a given one is refused. A LOG_DIR of another owner, or
+ * world-writable without the sticky bit, is refused. */
+int jr_run_folder_create(struct jr_run_folder *ret, const char *log_dir, const char *id, bool given,
+                         enum jr_log_mode mode, struct jr_error *err);
 
-/* The same where each of several nodes has a jobrun of its own, and they have
- * nothing in common but `id`: this node's part is LOG_DIR/ID/node_N, a run
- * folder of its own, and LOG_DIR may be one that the nodes share. Whoever comes
- * first makes ID; mkdir(2) decides who is `node`, and the second is refused, as
- * is a part of a run that is one jobrun's. */
-int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
-                              const char *id, uint32_t node,
-                              enum jr_log_mode mode, struct jr_error *err);
+/* The same where each of several nodes has a jobrun of its own, and they have nothing in common but
+ * `id`: this node's part is LOG_DIR/ID/node_N, a run folder of its own, and LOG_DIR may be one that
+ * the nodes share. Whoever comes first makes ID; mkdir(2) decides who is `node`, and the second is
+ * refused, as is a part of a run that is one jobrun's. */
+int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                              uint32_t node, enum jr_log_mode mode, struct jr_error *err);
 
-/* Remove what was made, with its files, where no rank has a folder in it yet,
- * and what other nodes have nothing in. The descriptors stay. */
+/* Remove what was made, with its files, where no rank has a folder in it yet, and what other nodes
+ * have nothing in. The descriptors stay. */
 void jr_run_folder_discard(const struct jr_run_folder *dir);
 
-/* Open the folder of the run `id`, which is to go on in this process. It has to
- * be ours, and no link. 0; 1 where there is none; or -1 with `err`. */
-int jr_run_folder_continue(struct jr_run_folder *ret, const char *log_dir,
-                           const char *id, enum jr_log_mode mode,
-                           struct jr_error *err);
+/* Open the folder of the run `id`, which is to go on in this process. It has to be ours, and no
+ * link. 0; 1 where there is none; or -1 with `err`. */
+int jr_run_folder_continue(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                           enum jr_log_mode mode, struct jr_error *err);
 
-/* Open the folder that another node has made for the run `id`. No link is
- * followed. 0, or -1 with `err`. */
-int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
-                       const char *id, enum jr_log_mode mode,
-                       struct jr_error *err);
+/* Open the folder that another node has made for the run `id`. No link is followed. 0, or -1 with
+ * `err`. */
+int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                       enum jr_log_mode mode, struct jr_error *err);
 
-/* Open the folder of a node's own that jr_run_folder_create_part has made, in
- * another process. 0, or -1 with `err`. */
-int jr_run_folder_join_part(struct jr_run_folder *ret, const char *log_dir,
-                            const char *id, uint32_t node,
-                            enum jr_log_mode mode, struct jr_error *err);
+/* Open the folder of a node's own that jr_run_folder_create_part has made, in another process. 0,
+ * or -1 with `err`. */
+int jr_run_folder_join_part(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                            uint32_t node, enum jr_log_mode mode, struct jr_error *err);
 
 /* Point LOG_DIR/latest at this run, atomically. */
 int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err);
 
-/* Replace a file of the run folder atomically, or make it, where nobody reads
- * the folder yet. */
+/* Replace a file of the run folder atomically, or make it, where nobody reads the folder yet. */
 int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
                         const struct jr_buf *bytes, struct jr_error *err);
 

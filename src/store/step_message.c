@@ -8,8 +8,7 @@
 
 #include "base/banned.h"
 
-void jr_step_message_put(struct jr_buf *out,
-                         const struct jr_step_tracker *tracker, uint32_t i)
+void jr_step_message_put(struct jr_buf *out, const struct jr_step_tracker *tracker, uint32_t i)
 {
     const struct jr_steps *steps = &tracker->progress->ranks[i];
     json_t *object = jr_progress_rank_json(tracker->progress, steps);
@@ -20,8 +19,7 @@ void jr_step_message_put(struct jr_buf *out,
     json_decref(object);
 }
 
-void jr_step_message_put_warning(struct jr_buf *out,
-                                 const struct jr_step_warning *warning)
+void jr_step_message_put_warning(struct jr_buf *out, const struct jr_step_warning *warning)
 {
     json_t *object = json_object();
     jr_json_set_int(object, "warning_of", warning->rank);
@@ -34,16 +32,14 @@ void jr_step_message_put_warning(struct jr_buf *out,
 }
 
 /* The rank that a line is about; false: it is none of the node's. */
-static bool read_rank(const json_t *object, const char *key,
-                      const uint32_t ranks[2], uint32_t *ret)
+static bool read_rank(const json_t *object, const char *key, const uint32_t ranks[2], uint32_t *ret)
 {
     *ret = jr_json_get_u32(object, key);
-    return json_is_integer(json_object_get(object, key)) && *ret >= ranks[0] &&
-           *ret < ranks[1];
+    return json_is_integer(json_object_get(object, key)) && *ret >= ranks[0] && *ret < ranks[1];
 }
 
-static void take_steps(struct jr_step_tracker *tracker, uint32_t rank,
-                       const json_t *object, int64_t offset_ns)
+static void take_steps(struct jr_step_tracker *tracker, uint32_t rank, const json_t *object,
+                       int64_t offset_ns)
 {
     struct jr_step_report report = {
         .i = rank - tracker->plan->first,
@@ -57,8 +53,7 @@ static void take_steps(struct jr_step_tracker *tracker, uint32_t rank,
         if (report.count == JR_METRICS_MOST)
             break;
         report.metrics[report.count++] = (struct jr_told_metric){
-            name, strlen(name),
-            json_is_null(value) ? (double)NAN : json_number_value(value)};
+            name, strlen(name), json_is_null(value) ? (double)NAN : json_number_value(value)};
     }
     uint64_t now = jr_clock_ns(), wall = jr_clock_wall_ns();
     uint64_t ns = (uint64_t)jr_json_get_int(object, "ns") - (uint64_t)offset_ns;
@@ -73,13 +68,11 @@ static void take_steps(struct jr_step_tracker *tracker, uint32_t rank,
     }
 }
 
-static void take_warning(struct jr_step_tracker *tracker, uint32_t rank,
-                         const json_t *object)
+static void take_warning(struct jr_step_tracker *tracker, uint32_t rank, const json_t *object)
 {
     const char *text = jr_json_get_str(object, "text");
     uint32_t problem = jr_json_get_u32(object, "problem");
-    struct jr_step_warning warning = {
-        .rank = rank, .count = jr_json_get_u32(object, "count")};
+    struct jr_step_warning warning = {.rank = rank, .count = jr_json_get_u32(object, "count")};
     if (text == NULL || problem > JR_STEP_PROBLEM_STRAGGLER)
         return;
     warning.problem = (enum jr_step_problem)problem;
@@ -87,9 +80,8 @@ static void take_warning(struct jr_step_tracker *tracker, uint32_t rank,
     jr_step_tracker_relay(tracker, &warning);
 }
 
-bool jr_step_message_take(struct jr_step_tracker *tracker, const char *line,
-                          size_t len, const uint32_t ranks[2],
-                          int64_t offset_ns)
+bool jr_step_message_take(struct jr_step_tracker *tracker, const char *line, size_t len,
+                          const uint32_t ranks[2], int64_t offset_ns)
 {
     json_t *object = jr_json_parse(line, len, NULL);
     uint32_t rank;

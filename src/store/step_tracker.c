@@ -42,22 +42,20 @@ static int read_watched(struct jr_step_tracker *tracker)
     return read ? 0 : -1;
 }
 
-int jr_step_tracker_open(struct jr_step_tracker *tracker,
-                         const struct jr_plan *plan,
+int jr_step_tracker_open(struct jr_step_tracker *tracker, const struct jr_plan *plan,
                          struct jr_progress *progress, int dir_fd, mode_t mode)
 {
     size_t count = (size_t)plan->count + 1;
-    *tracker = (struct jr_step_tracker){
-        .progress = progress,
-        .plan = plan,
-        .windows = calloc(count, sizeof *tracker->windows),
-        .watched = calloc(count, 1),
-        .rates = calloc(count, sizeof *tracker->rates),
-        .metrics = {.dir_fd = -1, .fd = -1},
-        .dir_fd = dir_fd,
-        .mode = mode};
-    if (tracker->windows == NULL || tracker->watched == NULL ||
-        tracker->rates == NULL || read_watched(tracker) != 0)
+    *tracker = (struct jr_step_tracker){.progress = progress,
+                                        .plan = plan,
+                                        .windows = calloc(count, sizeof *tracker->windows),
+                                        .watched = calloc(count, 1),
+                                        .rates = calloc(count, sizeof *tracker->rates),
+                                        .metrics = {.dir_fd = -1, .fd = -1},
+                                        .dir_fd = dir_fd,
+                                        .mode = mode};
+    if (tracker->windows == NULL || tracker->watched == NULL || tracker->rates == NULL ||
+        read_watched(tracker) != 0)
         return -1;
     return 0;
 }
@@ -78,24 +76,22 @@ static struct jr_step_warning *find_warning(struct jr_progress *progress,
     return NULL;
 }
 
-struct jr_step_warning *jr_step_tracker_add_warning(
-    struct jr_step_tracker *tracker, enum jr_step_problem problem, uint32_t i)
+struct jr_step_warning *jr_step_tracker_add_warning(struct jr_step_tracker *tracker,
+                                                    enum jr_step_problem problem, uint32_t i)
 {
     struct jr_progress *progress = tracker->progress;
     if (progress->warnings_count == JR_STEP_WARNINGS)
         return NULL;
-    struct jr_step_warning *warning =
-        &progress->warnings[progress->warnings_count++];
-    *warning = (struct jr_step_warning){
-        .problem = problem, .rank = tracker->plan->first + i, .count = 1};
+    struct jr_step_warning *warning = &progress->warnings[progress->warnings_count++];
+    *warning =
+        (struct jr_step_warning){.problem = problem, .rank = tracker->plan->first + i, .count = 1};
     tracker->changed = true;
     if (tracker->warned != NULL)
         tracker->warned(tracker->owner, warning);
     return warning;
 }
 
-bool jr_step_tracker_warn(struct jr_step_tracker *tracker,
-                          enum jr_step_problem problem, uint32_t i,
+bool jr_step_tracker_warn(struct jr_step_tracker *tracker, enum jr_step_problem problem, uint32_t i,
                           const char *format, ...)
 {
     struct jr_step_warning *warning = find_warning(tracker->progress, problem);
@@ -110,16 +106,13 @@ bool jr_step_tracker_warn(struct jr_step_tracker *tracker,
         return false;
     va_list args;
     va_start(args, format);
-    int len = snprintf(warning->text, sizeof warning->text, "rank %u ",
-                       warning->rank);
-    (void)vsnprintf(warning->text + len, sizeof warning->text - (size_t)len,
-                    format, args);
+    int len = snprintf(warning->text, sizeof warning->text, "rank %u ", warning->rank);
+    (void)vsnprintf(warning->text + len, sizeof warning->text - (size_t)len, format, args);
     va_end(args);
     return true;
 }
 
-void jr_step_tracker_relay(struct jr_step_tracker *tracker,
-                           const struct jr_step_warning *warning)
+void jr_step_tracker_relay(struct jr_step_tracker *tracker, const struct jr_step_warning *warning)
 {
     struct jr_progress *progress = tracker->progress;
     struct jr_step_warning *known = find_warning(progress, warning->problem);
@@ -132,10 +125,10 @@ void jr_step_tracker_relay(struct jr_step_tracker *tracker,
 
 /* The job's. */
 
-/* Of the ranks that go on, or of all where none does; *ret_best is the least of
- * their furthest steps. */
-static const struct jr_steps *find_slowest(struct jr_step_tracker *tracker,
-                                           bool ended, int64_t *ret_best)
+/* Of the ranks that go on, or of all where none does; *ret_best is the least of their furthest
+ * steps. */
+static const struct jr_steps *find_slowest(struct jr_step_tracker *tracker, bool ended,
+                                           int64_t *ret_best)
 {
     struct jr_progress *progress = tracker->progress;
     const struct jr_steps *slowest = NULL;
@@ -173,10 +166,9 @@ static void take_values(struct jr_step_tracker *tracker)
     }
 }
 
-/* Where one rank's steps are the job's, there is nothing to compute from the
- * others, of which there may be thousands for each step. */
-static void take_only_rank(struct jr_step_tracker *tracker, uint32_t i,
-                           uint64_t now_ns)
+/* Where one rank's steps are the job's, there is nothing to compute from the others, of which there
+ * may be thousands for each step. */
+static void take_only_rank(struct jr_step_tracker *tracker, uint32_t i, uint64_t now_ns)
 {
     const struct jr_steps *steps = &tracker->progress->ranks[i];
     tracker->progress->slowest = tracker->plan->first + i;
@@ -200,8 +192,7 @@ void jr_step_tracker_sum(struct jr_step_tracker *tracker, uint64_t now_ns)
     bool further = first || best > job->best || lacks || tracker->lacked;
     tracker->lacked = lacks;
     job->first_ns = first ? slowest->first_ns : job->first_ns;
-    /* Later than it was, where ranks passed each other since the last look, and
-     * never earlier. */
+    /* Later than it was, where ranks passed each other since the last look, and never earlier. */
     if (further)
         job->best_ns = tracker->watched_count == 1 ? slowest->best_ns : now_ns;
     job->best = further ? best : job->best;
@@ -233,15 +224,13 @@ bool jr_step_tracker_goes_on(const struct jr_step_tracker *tracker)
 
 /* What was told. */
 
-static void note_metrics(struct jr_step_tracker *tracker,
-                         const struct jr_step_report *report,
+static void note_metrics(struct jr_step_tracker *tracker, const struct jr_step_report *report,
                          struct jr_metrics_point *ret)
 {
     struct jr_steps *steps = &tracker->progress->ranks[report->i];
     for (uint32_t k = 0; k < report->count; k++) {
         const struct jr_told_metric *metric = &report->metrics[k];
-        uint32_t at =
-            jr_progress_metric(tracker->progress, metric->name, metric->len);
+        uint32_t at = jr_progress_metric(tracker->progress, metric->name, metric->len);
         if (at == JR_METRICS_MOST) {
             (void)jr_step_tracker_warn(
                 tracker, JR_STEP_PROBLEM_METRICS, report->i,
@@ -257,8 +246,7 @@ static void note_metrics(struct jr_step_tracker *tracker,
     ret->values = steps->values;
 }
 
-static void note_of(struct jr_step_tracker *tracker,
-                    const struct jr_step_report *report)
+static void note_of(struct jr_step_tracker *tracker, const struct jr_step_report *report)
 {
     struct jr_steps *steps = &tracker->progress->ranks[report->i];
     int64_t of = report->of;
@@ -267,25 +255,22 @@ static void note_of(struct jr_step_tracker *tracker,
     if (of == 0)
         return;
     if (steps->of != 0 && steps->of != of)
-        (void)jr_step_tracker_warn(
-            tracker, JR_STEP_PROBLEM_OF, report->i,
-            "told another last step than before: %" PRId64 ", not %" PRId64, of,
-            steps->of);
+        (void)jr_step_tracker_warn(tracker, JR_STEP_PROBLEM_OF, report->i,
+                                   "told another last step than before: %" PRId64 ", not %" PRId64,
+                                   of, steps->of);
     steps->of = of;
 }
 
-static void note_step(struct jr_step_tracker *tracker,
-                      const struct jr_step_report *report, uint64_t now_ns,
-                      uint64_t wall_ns)
+static void note_step(struct jr_step_tracker *tracker, const struct jr_step_report *report,
+                      uint64_t now_ns, uint64_t wall_ns)
 {
     struct jr_steps *steps = &tracker->progress->ranks[report->i];
     struct jr_step_window *window = &tracker->windows[report->i];
     bool whole, first = !steps->any;
     if (!first && report->step < steps->step)
-        (void)jr_step_tracker_warn(
-            tracker, JR_STEP_PROBLEM_BACKWARDS, report->i,
-            "went back from step %" PRId64 " to step %" PRId64, steps->step,
-            report->step);
+        (void)jr_step_tracker_warn(tracker, JR_STEP_PROBLEM_BACKWARDS, report->i,
+                                   "went back from step %" PRId64 " to step %" PRId64, steps->step,
+                                   report->step);
     if (first)
         steps->first_ns = now_ns;
     if (first || report->step > steps->best) {
@@ -300,20 +285,17 @@ static void note_step(struct jr_step_tracker *tracker,
     jr_step_window_add(window, now_ns, report->step);
 }
 
-void jr_step_tracker_tell(struct jr_step_tracker *tracker,
-                          const struct jr_step_report *report, uint64_t now_ns,
-                          uint64_t wall_ns)
+void jr_step_tracker_tell(struct jr_step_tracker *tracker, const struct jr_step_report *report,
+                          uint64_t now_ns, uint64_t wall_ns)
 {
     struct jr_steps *steps = &tracker->progress->ranks[report->i];
-    struct jr_metrics_point point = {.ns = now_ns,
-                                     .wall_ns = wall_ns,
-                                     .rank = tracker->plan->first + report->i};
+    struct jr_metrics_point point = {
+        .ns = now_ns, .wall_ns = wall_ns, .rank = tracker->plan->first + report->i};
     if (!tracker->watched[report->i] || (!report->has_step && !steps->any))
         return;
-    if (tracker->metrics.series == NULL && tracker->dir_fd >= 0 &&
-        tracker->metrics.error == 0)
-        jr_metrics_open(&tracker->metrics, tracker->dir_fd, tracker->mode,
-                        tracker->plan->attempt, tracker->progress);
+    if (tracker->metrics.series == NULL && tracker->dir_fd >= 0 && tracker->metrics.error == 0)
+        jr_metrics_open(&tracker->metrics, tracker->dir_fd, tracker->mode, tracker->plan->attempt,
+                        tracker->progress);
     note_of(tracker, report);
     if (report->has_step)
         note_step(tracker, report, now_ns, wall_ns);
@@ -325,37 +307,32 @@ void jr_step_tracker_tell(struct jr_step_tracker *tracker,
         take_only_rank(tracker, report->i, now_ns);
     else if (now_ns >= tracker->summed_ns + SUM_NS)
         jr_step_tracker_sum(tracker, now_ns);
-    if (tracker->progress->all && !tracker->relays &&
-        now_ns >= tracker->checked_ns + SECOND_NS)
+    if (tracker->progress->all && !tracker->relays && now_ns >= tracker->checked_ns + SECOND_NS)
         jr_stragglers_find(tracker, now_ns);
     if (tracker->told != NULL)
         tracker->told(tracker->owner);
 }
 
-void jr_step_tracker_end(struct jr_step_tracker *tracker, uint32_t i,
-                         uint64_t now_ns)
+void jr_step_tracker_end(struct jr_step_tracker *tracker, uint32_t i, uint64_t now_ns)
 {
     if (!tracker->watched[i])
         return;
     tracker->progress->ranks[i].ended = true;
-    if (tracker->progress->ranks[i].any &&
-        now_ns >= tracker->summed_ns + SUM_NS)
+    if (tracker->progress->ranks[i].any && now_ns >= tracker->summed_ns + SUM_NS)
         jr_step_tracker_sum(tracker, now_ns);
 }
 
 /* The files. */
 
-static void note_unwritten(struct jr_step_tracker *tracker, const char *name,
-                           int error)
+static void note_unwritten(struct jr_step_tracker *tracker, const char *name, int error)
 {
-    struct jr_step_warning *warning =
-        find_warning(tracker->progress, JR_STEP_PROBLEM_RECORD);
+    struct jr_step_warning *warning = find_warning(tracker->progress, JR_STEP_PROBLEM_RECORD);
     if (warning != NULL)
         return;
     warning = jr_step_tracker_add_warning(tracker, JR_STEP_PROBLEM_RECORD, 0);
     if (warning != NULL)
-        (void)snprintf(warning->text, sizeof warning->text,
-                       "%s is incomplete: %s", name, strerror(error));
+        (void)snprintf(warning->text, sizeof warning->text, "%s is incomplete: %s", name,
+                       strerror(error));
 }
 
 /* For `top`: every rank that is watched. */
@@ -385,9 +362,8 @@ static void write_progress(struct jr_step_tracker *tracker)
     jr_json_print(&text, object, 0);
     jr_buf_char(&text, '\n');
     json_decref(object);
-    if (!text.failed &&
-        jr_io_replace(tracker->dir_fd, "progress.json", text.data, text.len,
-                      tracker->mode, &err) != 0)
+    if (!text.failed && jr_io_replace(tracker->dir_fd, "progress.json", text.data, text.len,
+                                      tracker->mode, &err) != 0)
         note_unwritten(tracker, "progress.json", err.sys);
 }
 
@@ -422,15 +398,13 @@ void jr_step_tracker_close(struct jr_step_tracker *tracker, uint64_t now_ns)
 #define MS UINT64_C(1000000)
 
 /* When a limit is met that is counted from `from_ns`. */
-static uint64_t limit_due(const struct jr_step_limit *limit, uint64_t from_ns,
-                          uint64_t limit_ms)
+static uint64_t limit_due(const struct jr_step_limit *limit, uint64_t from_ns, uint64_t limit_ms)
 {
     uint64_t from = from_ns > limit->since_ns ? from_ns : limit->since_ns;
     return limit_ms == 0 ? UINT64_MAX : from + limit_ms * MS;
 }
 
-uint64_t jr_step_limit_told(struct jr_step_limit *limit,
-                            const struct jr_step_tracker *tracker,
+uint64_t jr_step_limit_told(struct jr_step_limit *limit, const struct jr_step_tracker *tracker,
                             uint64_t at_ns, uint64_t now_ns)
 {
     uint64_t ms = tracker->plan->policy->timeouts.progress_ms;
@@ -442,9 +416,8 @@ uint64_t jr_step_limit_told(struct jr_step_limit *limit,
 }
 
 enum jr_step_overrun jr_step_limit_look(const struct jr_step_limit *limit,
-                                        struct jr_step_tracker *tracker,
-                                        uint64_t started_ns, uint64_t now_ns,
-                                        uint64_t *ret_at)
+                                        struct jr_step_tracker *tracker, uint64_t started_ns,
+                                        uint64_t now_ns, uint64_t *ret_at)
 {
     const struct jr_timeouts *limits = &tracker->plan->policy->timeouts;
     const struct jr_steps *job = &tracker->progress->job;
@@ -452,8 +425,7 @@ enum jr_step_overrun jr_step_limit_look(const struct jr_step_limit *limit,
     *ret_at = 0;
     jr_step_tracker_sum(tracker, now_ns);
     if (jr_step_tracker_lacks_first(tracker))
-        first = limit_due(limit, started_ns == 0 ? now_ns : started_ns,
-                          limits->first_step_ms);
+        first = limit_due(limit, started_ns == 0 ? now_ns : started_ns, limits->first_step_ms);
     if (job->any && jr_step_tracker_goes_on(tracker))
         next = limit_due(limit, job->best_ns, limits->progress_ms);
     if (first <= now_ns)
@@ -465,8 +437,7 @@ enum jr_step_overrun jr_step_limit_look(const struct jr_step_limit *limit,
     return JR_STEP_OVERRUN_NONE;
 }
 
-void jr_step_limit_pause(struct jr_step_limit *limit,
-                         const struct jr_step_tracker *tracker,
+void jr_step_limit_pause(struct jr_step_limit *limit, const struct jr_step_tracker *tracker,
                          uint64_t started_ns, uint64_t paused_ns)
 {
     const struct jr_steps *job = &tracker->progress->job;

@@ -1,11 +1,11 @@
 /*
- * From what ranks tell of their steps to the progress of the job: how far each
- * is and how fast, who is the slowest, and who is slower than the others by
- * half. It writes progress.json, at most once a second, and metrics.jsonl.
+ * From what ranks tell of their steps to the progress of the job: how far each is and how fast, who
+ * is the slowest, and who is slower than the others by half. It writes progress.json, at most once
+ * a second, and metrics.jsonl.
  *
- * The rate is that of the last 10 steps and 5 seconds, whichever is longer, and
- * of all there were where they were fewer. A straggler is a rank whose rate
- * over so long is less than half of the median rate of those that are watched.
+ * The rate is that of the last 10 steps and 5 seconds, whichever is longer, and of all there were
+ * where they were fewer. A straggler is a rank whose rate over so long is less than half of the
+ * median rate of those that are watched.
  */
 #ifndef JR_STEP_TRACKER_H
 #define JR_STEP_TRACKER_H
@@ -58,40 +58,33 @@ struct jr_step_tracker {
     void *owner;
 };
 
-/* Begin an attempt of the plan. `dir_fd` is borrowed; -1: no files are written.
- * Returns 0, or -1 with errno. */
-int jr_step_tracker_open(struct jr_step_tracker *tracker,
-                         const struct jr_plan *plan,
+/* Begin an attempt of the plan. `dir_fd` is borrowed; -1: no files are written. Returns 0, or -1
+ * with errno. */
+int jr_step_tracker_open(struct jr_step_tracker *tracker, const struct jr_plan *plan,
                          struct jr_progress *progress, int dir_fd, mode_t mode);
 
 /* Whether the rank at a place is one whose steps count. */
 bool jr_step_tracker_watches(const struct jr_step_tracker *tracker, uint32_t i);
 
 /* A rank told of a step at `now_ns`, by the monotonic clock. */
-void jr_step_tracker_tell(struct jr_step_tracker *tracker,
-                          const struct jr_step_report *report, uint64_t now_ns,
-                          uint64_t wall_ns);
+void jr_step_tracker_tell(struct jr_step_tracker *tracker, const struct jr_step_report *report,
+                          uint64_t now_ns, uint64_t wall_ns);
 
-/* Note what is wrong with how the rank at place `i` tells its steps: the first
- * time in words, which follow the rank's, then by number. Returns whether it
- * was the first time. */
-bool jr_step_tracker_warn(struct jr_step_tracker *tracker,
-                          enum jr_step_problem problem, uint32_t i,
-                          const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Note what is wrong with how the rank at place `i` tells its steps: the first time in words, which
+ * follow the rank's, then by number. Returns whether it was the first time. */
+bool jr_step_tracker_warn(struct jr_step_tracker *tracker, enum jr_step_problem problem, uint32_t i,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The same without words, which the caller adds: a new warning, or NULL where
- * there are too many. */
-struct jr_step_warning *jr_step_tracker_add_warning(
-    struct jr_step_tracker *tracker, enum jr_step_problem problem, uint32_t i);
+/* The same without words, which the caller adds: a new warning, or NULL where there are too
+ * many. */
+struct jr_step_warning *jr_step_tracker_add_warning(struct jr_step_tracker *tracker,
+                                                    enum jr_step_problem problem, uint32_t i);
 
 /* Take over a warning of a node. */
-void jr_step_tracker_relay(struct jr_step_tracker *tracker,
-                           const struct jr_step_warning *warning);
+void jr_step_tracker_relay(struct jr_step_tracker *tracker, const struct jr_step_warning *warning);
 
 /* The rank at a place has ended. */
-void jr_step_tracker_end(struct jr_step_tracker *tracker, uint32_t i,
-                         uint64_t now_ns);
+void jr_step_tracker_end(struct jr_step_tracker *tracker, uint32_t i, uint64_t now_ns);
 
 /* Compute the job's progress from that of its ranks. */
 void jr_step_tracker_sum(struct jr_step_tracker *tracker, uint64_t now_ns);
@@ -110,9 +103,8 @@ void jr_step_tracker_flush(struct jr_step_tracker *tracker, uint64_t now_ns);
 void jr_step_tracker_close(struct jr_step_tracker *tracker, uint64_t now_ns);
 
 /*
- * timeouts.first_step and timeouts.progress: whether a job has made its first
- * step, and then the next one forward, in time. For the runner, and for the
- * controller of several nodes.
+ * timeouts.first_step and timeouts.progress: whether a job has made its first step, and then the
+ * next one forward, in time. For the runner, and for the controller of several nodes.
  */
 
 enum jr_step_overrun {
@@ -128,20 +120,17 @@ struct jr_step_limit {
 
 /* A step was told: when to look first, or `at_ns` if that is to stay (0:
  * never). */
-uint64_t jr_step_limit_told(struct jr_step_limit *limit,
-                            const struct jr_step_tracker *tracker,
+uint64_t jr_step_limit_told(struct jr_step_limit *limit, const struct jr_step_tracker *tracker,
                             uint64_t at_ns, uint64_t now_ns);
 
 /* Which of the limits is met at `now_ns`. Else *ret_at is when one may be, 0:
  * never. All ranks had started at `started_ns`; 0: not yet. */
 enum jr_step_overrun jr_step_limit_look(const struct jr_step_limit *limit,
-                                        struct jr_step_tracker *tracker,
-                                        uint64_t started_ns, uint64_t now_ns,
-                                        uint64_t *ret_at);
+                                        struct jr_step_tracker *tracker, uint64_t started_ns,
+                                        uint64_t now_ns, uint64_t *ret_at);
 
 /* The ranks stood still for so long. */
-void jr_step_limit_pause(struct jr_step_limit *limit,
-                         const struct jr_step_tracker *tracker,
+void jr_step_limit_pause(struct jr_step_limit *limit, const struct jr_step_tracker *tracker,
                          uint64_t started_ns, uint64_t paused_ns);
 
 #endif

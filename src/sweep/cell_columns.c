@@ -16,15 +16,13 @@ const char *jr_cell_column_name(const char *path)
 }
 
 /* How wide a text is; without memory for it the arena has failed. */
-static size_t text_width(struct jr_cell_columns *columns,
-                         const struct jr_buf *text)
+static size_t text_width(struct jr_cell_columns *columns, const struct jr_buf *text)
 {
     columns->arena.failed |= text->failed;
     return jr_utf8_columns(text->data, text->len);
 }
 
-static size_t value_width(struct jr_cell_columns *columns,
-                          const struct jr_node *value)
+static size_t value_width(struct jr_cell_columns *columns, const struct jr_node *value)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_cell_value_text(&text, value);
@@ -40,14 +38,13 @@ static size_t heading_width(struct jr_cell_columns *columns, const char *path)
 
 /* The column of a field, which is added if there is none; NULL without memory.
  */
-static struct jr_cell_column *find_column(struct jr_cell_columns *columns,
-                                          const char *path)
+static struct jr_cell_column *find_column(struct jr_cell_columns *columns, const char *path)
 {
     for (size_t i = 0; i < columns->count; i++)
         if (strcmp(columns->items[i].path, path) == 0)
             return &columns->items[i];
-    struct jr_cell_column *column = jr_arena_push(
-        &columns->arena, &columns->items, &columns->count, sizeof *column);
+    struct jr_cell_column *column =
+        jr_arena_push(&columns->arena, &columns->items, &columns->count, sizeof *column);
     if (column != NULL)
         *column = (struct jr_cell_column){path, heading_width(columns, path)};
     return column;
@@ -62,23 +59,19 @@ static void fit_column(struct jr_cell_columns *columns, const char *path,
         column->width = width;
 }
 
-void jr_cell_columns_init(struct jr_cell_columns *ret,
-                          const struct jr_cells *cells)
+void jr_cell_columns_init(struct jr_cell_columns *ret, const struct jr_cells *cells)
 {
     const struct jr_sweep_axes *axes = cells->axes;
     *ret = (struct jr_cell_columns){.cells = cells};
-    ret->values =
-        jr_arena_array(&ret->arena, cells->most_values, sizeof *ret->values);
+    ret->values = jr_arena_array(&ret->arena, cells->most_values, sizeof *ret->values);
     for (size_t i = 0; i < axes->count; i++) {
         const struct jr_sweep_axis *axis = &axes->axes[i];
         for (size_t j = 0; j < axis->count * axis->fields_count; j++)
-            fit_column(ret, axis->fields[j % axis->fields_count].path,
-                       axis->values[j]);
+            fit_column(ret, axis->fields[j % axis->fields_count].path, axis->values[j]);
     }
     for (size_t i = 0; i < axes->includes_count; i++)
         for (size_t j = 0; j < axes->includes[i].count; j++)
-            fit_column(ret, axes->includes[i].fields[j].path,
-                       axes->includes[i].values[j]);
+            fit_column(ret, axes->includes[i].fields[j].path, axes->includes[i].values[j]);
 }
 
 void jr_cell_columns_release(struct jr_cell_columns *columns)
@@ -87,8 +80,7 @@ void jr_cell_columns_release(struct jr_cell_columns *columns)
 }
 
 /* Append a text that is safe to show, and blanks to the end of its column. */
-static void add_padded(struct jr_buf *out, const struct jr_buf *text,
-                       size_t width)
+static void add_padded(struct jr_buf *out, const struct jr_buf *text, size_t width)
 {
     out->failed |= text->failed;
     if (text->failed)
@@ -97,8 +89,7 @@ static void add_padded(struct jr_buf *out, const struct jr_buf *text,
     jr_buf_fill(out, ' ', width - jr_utf8_columns(text->data, text->len) + 2);
 }
 
-void jr_cell_columns_head(struct jr_buf *out,
-                          const struct jr_cell_columns *columns)
+void jr_cell_columns_head(struct jr_buf *out, const struct jr_cell_columns *columns)
 {
     out->failed |= columns->arena.failed;
     for (size_t i = 0; i < columns->count; i++) {
@@ -108,8 +99,7 @@ void jr_cell_columns_head(struct jr_buf *out,
     }
 }
 
-void jr_cell_columns_row(struct jr_buf *out,
-                         const struct jr_cell_columns *columns, size_t i)
+void jr_cell_columns_row(struct jr_buf *out, const struct jr_cell_columns *columns, size_t i)
 {
     out->failed |= columns->arena.failed;
     if (out->failed)

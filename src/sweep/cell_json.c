@@ -7,8 +7,7 @@
 
 #include "base/banned.h"
 
-/* One key of a cell's object: what is written for cell `i`, and what the schema
- * says of it. */
+/* One key of a cell's object: what is written for cell `i`, and what the schema says of it. */
 struct row {
     const char *key;
     json_t *(*make)(const struct jr_sweep_record *record, size_t i);
@@ -85,8 +84,7 @@ static const char *const statuses[] = {JR_CELL_STATUSES(WORD)};
 const char *jr_cell_json_status(const json_t *cell)
 {
     const char *word = jr_json_get_str(cell, "status");
-    for (size_t i = 0; word != NULL && i < sizeof statuses / sizeof *statuses;
-         i++)
+    for (size_t i = 0; word != NULL && i < sizeof statuses / sizeof *statuses; i++)
         if (strcmp(statuses[i], word) == 0)
             return statuses[i];
     return NULL;
@@ -164,8 +162,7 @@ json_t *jr_cell_json_schema(void)
     json_t *schema = json_object();
     json_t *properties = json_object(), *required = json_array();
     for (size_t i = 0; i < ROWS; i++)
-        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
-                          rows[i].key,
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required, rows[i].key,
                           jr_json_shape_schema(&rows[i].shape, rows[i].help));
     jr_json_set_str(schema, "description", "One cell.");
     jr_json_set_str(schema, "type", "object");

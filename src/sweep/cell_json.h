@@ -1,5 +1,5 @@
-/* A cell as an object of sweep.json: one table says what is written, and what
- * the schema says of it. */
+/* A cell as an object of sweep.json: one table says what is written, and what the schema says of
+ * it. */
 #ifndef JR_CELL_JSON_H
 #define JR_CELL_JSON_H
 
@@ -8,8 +8,7 @@
 /* The object of cell `i`. The caller's. */
 json_t *jr_cell_json(const struct jr_sweep_record *record, size_t i);
 
-/* That of a cell that has not begun, with copies of its number and values. The
- * caller's. */
+/* That of a cell that has not begun, with copies of its number and values. The caller's. */
 json_t *jr_cell_json_unbegun(const json_t *number, const json_t *values);
 
 /* The status of such an object that was read; NULL: none that a cell has. */

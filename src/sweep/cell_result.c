@@ -25,8 +25,7 @@ static void add_rank_value(struct field *field, const json_t *value)
 {
     double number = json_number_value(value);
     if (field->count++ == 0) {
-        *field = (struct field){
-            value, true, json_is_number(value), number, number, number, 1};
+        *field = (struct field){value, true, json_is_number(value), number, number, number, 1};
         return;
     }
     field->common &= json_equal(field->first, value) != 0;
@@ -87,8 +86,7 @@ json_t *jr_cell_result(const json_t *results)
     return NULL;
 }
 
-bool jr_cell_result_number(const json_t *result,
-                           const struct jr_sweep_best *best, double *ret)
+bool jr_cell_result_number(const json_t *result, const struct jr_sweep_best *best, double *ret)
 {
     static const char *const keys[] = {"mean", "min", "max", "first"};
     const json_t *value = json_object_get(result, best->field);
@@ -110,8 +108,7 @@ static void add_result_number(struct jr_buf *out, const json_t *value)
 
 void jr_cell_result_text(struct jr_buf *out, const json_t *value)
 {
-    const json_t *min = json_object_get(value, "min"),
-                 *max = json_object_get(value, "max");
+    const json_t *min = json_object_get(value, "min"), *max = json_object_get(value, "max");
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (json_is_number(value)) {
         add_result_number(out, value);

@@ -12,8 +12,7 @@
 json_t *jr_cell_result(const json_t *results);
 
 /* The number by which a cell is compared; false: its result has none. */
-bool jr_cell_result_number(const json_t *result,
-                           const struct jr_sweep_best *best, double *ret);
+bool jr_cell_result_number(const json_t *result, const struct jr_sweep_best *best, double *ret);
 
 /* Append a value for people: "0.962", or "0.91 .. 0.97". */
 void jr_cell_result_text(struct jr_buf *out, const json_t *value);

@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* A value of a field of an axis, in an order in which equal ones are
- * neighbours, the earlier first. */
+/* A value of a field of an axis, in an order in which equal ones are neighbours, the earlier
+ * first. */
 struct sorted_value {
     const struct jr_node *value;
     size_t index; /* in the axis */
@@ -19,9 +19,9 @@ struct sorted_value {
 /* What is known of an axis while cells are made. */
 struct axis_values {
     struct sorted_value **sorted; /* of each field; NULL: not looked at yet */
-    size_t *matches; /* the values that an entry is about; NULL: all of them */
-    size_t count;    /* of these */
-    size_t *room;    /* for as many as the axis has */
+    size_t *matches;              /* the values that an entry is about; NULL: all of them */
+    size_t count;                 /* of these */
+    size_t *room;                 /* for as many as the axis has */
 };
 
 /* The making of cells. */
@@ -41,30 +41,26 @@ static int compare_sorted(const void *left, const void *right)
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* The values of a field, sorted, which is done once, so that an entry finds its
- * own among them without a look at all. NULL: there is no memory. */
-static const struct sorted_value *sort_field(struct expansion *expansion,
-                                             size_t at, size_t field)
+/* The values of a field, sorted, which is done once, so that an entry finds its own among them
+ * without a look at all. NULL: there is no memory. */
+static const struct sorted_value *sort_field(struct expansion *expansion, size_t at, size_t field)
 {
     const struct jr_sweep_axis *axis = &expansion->axes->axes[at];
     struct axis_values *known = &expansion->values[at];
     if (known->sorted == NULL)
-        known->sorted = jr_arena_array(&expansion->arena, axis->fields_count,
-                                       sizeof *known->sorted);
+        known->sorted =
+            jr_arena_array(&expansion->arena, axis->fields_count, sizeof *known->sorted);
     if (known->sorted == NULL || known->sorted[field] != NULL)
         return known->sorted == NULL ? NULL : known->sorted[field];
-    struct sorted_value *list =
-        jr_arena_array(&expansion->arena, axis->count, sizeof *list);
+    struct sorted_value *list = jr_arena_array(&expansion->arena, axis->count, sizeof *list);
     for (size_t i = 0; list != NULL && i < axis->count; i++)
-        list[i] = (struct sorted_value){
-            axis->values[i * axis->fields_count + field], i};
+        list[i] = (struct sorted_value){axis->values[i * axis->fields_count + field], i};
     if (list != NULL)
         qsort(list, axis->count, sizeof *list, compare_sorted);
     return known->sorted[field] = list;
 }
 
-/* How many of the sorted values are less than a value; or, with `through`, not
- * more than it. */
+/* How many of the sorted values are less than a value; or, with `through`, not more than it. */
 static size_t count_below(const struct sorted_value *list, size_t count,
                           const struct jr_node *value, bool through)
 {
@@ -92,11 +88,9 @@ static bool does_value_match(const struct jr_sweep_axis *axis, size_t index,
     return true;
 }
 
-/* Find the values of axis number `at` that an entry is about: among those of
- * the field of which fewest have what it says. Whether there are any; none
- * without memory. */
-static bool match_axis(struct expansion *expansion, size_t at,
-                       const struct jr_sweep_choice *choice)
+/* Find the values of axis number `at` that an entry is about: among those of the field of which
+ * fewest have what it says. Whether there are any; none without memory. */
+static bool match_axis(struct expansion *expansion, size_t at, const struct jr_sweep_choice *choice)
 {
     const struct jr_sweep_axis *axis = &expansion->axes->axes[at];
     struct axis_values *known = &expansion->values[at];
@@ -111,10 +105,8 @@ static bool match_axis(struct expansion *expansion, size_t at,
             const struct sorted_value *list = sort_field(expansion, at, j);
             if (list == NULL)
                 return false;
-            size_t first =
-                count_below(list, axis->count, choice->values[i], false);
-            size_t end =
-                count_below(list, axis->count, choice->values[i], true);
+            size_t first = count_below(list, axis->count, choice->values[i], false);
+            size_t end = count_below(list, axis->count, choice->values[i], true);
             if (fewest == NULL || end - first < count) {
                 fewest = list + first;
                 count = end - first;
@@ -123,8 +115,7 @@ static bool match_axis(struct expansion *expansion, size_t at,
     if (fewest == NULL)
         return true;
     if (known->room == NULL)
-        known->room =
-            jr_arena_array(&expansion->arena, axis->count, sizeof *known->room);
+        known->room = jr_arena_array(&expansion->arena, axis->count, sizeof *known->room);
     known->matches = known->room;
     known->count = 0;
     for (size_t i = 0; known->room != NULL && i < count; i++)
@@ -134,8 +125,7 @@ static bool match_axis(struct expansion *expansion, size_t at,
 }
 
 /* Whether each axis has a value that an entry is about. */
-static bool match_axes(struct expansion *expansion,
-                       const struct jr_sweep_choice *choice)
+static bool match_axes(struct expansion *expansion, const struct jr_sweep_choice *choice)
 {
     for (size_t i = 0; i < expansion->axes->count; i++)
         if (!match_axis(expansion, i, choice))
@@ -143,10 +133,9 @@ static bool match_axes(struct expansion *expansion,
     return expansion->axes->count > 0;
 }
 
-/* Exclude what matches among the places from `first` on that differ in the axes
- * from number `axis` on. */
-static void exclude_below(struct expansion *expansion, size_t axis,
-                          size_t first)
+/* Exclude what matches among the places from `first` on that differ in the axes from number `axis`
+ * on. */
+static void exclude_below(struct expansion *expansion, size_t axis, size_t first)
 {
     if (axis == expansion->axes->count) {
         expansion->excluded[first] = true;
@@ -159,17 +148,16 @@ static void exclude_below(struct expansion *expansion, size_t axis,
                           (known->matches == NULL ? i : known->matches[i]));
 }
 
-static int refuse_cells(struct expansion *expansion, struct jr_span at,
-                        enum jr_diag_code code, const char *text)
+static int refuse_cells(struct expansion *expansion, struct jr_span at, enum jr_diag_code code,
+                        const char *text)
 {
     (void)jr_diags_error(expansion->diags, code, at, "sweep", "%s", text);
     return -1;
 }
 
-/* The place in the product of the cell that an entry of `include` is, which has
- * a value of each axis and nothing else; -1: it is none. */
-static long find_cell_place(struct expansion *expansion,
-                            const struct jr_sweep_choice *choice)
+/* The place in the product of the cell that an entry of `include` is, which has a value of each
+ * axis and nothing else; -1: it is none. */
+static long find_cell_place(struct expansion *expansion, const struct jr_sweep_choice *choice)
 {
     const struct jr_sweep_axes *axes = expansion->axes;
     size_t place = 0, fields = 0;
@@ -177,8 +165,7 @@ static long find_cell_place(struct expansion *expansion,
         fields += axes->axes[i].fields_count;
     bool whole = fields == choice->count && match_axes(expansion, choice);
     for (size_t i = 0, field; whole && i < choice->count; i++)
-        whole =
-            jr_sweep_axes_find(axes, choice->fields[i].path, &field) != NULL;
+        whole = jr_sweep_axes_find(axes, choice->fields[i].path, &field) != NULL;
     for (size_t i = 0; whole && i < axes->count; i++)
         place = place * axes->axes[i].count + expansion->values[i].matches[0];
     return whole ? (long)place : -1;
@@ -216,13 +203,12 @@ static json_t *choice_json(const struct jr_sweep_choice *choice)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < choice->count; i++)
-        jr_json_set(object, choice->fields[i].path,
-                    jr_cell_value_json(choice->values[i]));
+        jr_json_set(object, choice->fields[i].path, jr_cell_value_json(choice->values[i]));
     return object;
 }
 
-/* Note what an entry says, whatever the order of its fields, as said. Whether
- * none before it says the same; without memory the arena has failed. */
+/* Note what an entry says, whatever the order of its fields, as said. Whether none before it says
+ * the same; without memory the arena has failed. */
 static bool note_entry(struct expansion *expansion, json_t *said,
                        const struct jr_sweep_choice *choice)
 {
@@ -247,11 +233,10 @@ static void exclude_cells(struct expansion *expansion)
                 exclude_below(expansion, 0, 0);
             continue;
         }
-        struct jr_diag *diag = jr_diags_warning(
-            expansion->diags, JR_CODE_EXCLUDES_NOTHING, choice->node->span,
-            "sweep.exclude", "no combination of the axes has these values");
-        jr_diag_help(expansion->diags, diag,
-                     "values are compared by type: 1 is not 1.0");
+        struct jr_diag *diag =
+            jr_diags_warning(expansion->diags, JR_CODE_EXCLUDES_NOTHING, choice->node->span,
+                             "sweep.exclude", "no combination of the axes has these values");
+        jr_diag_help(expansion->diags, diag, "values are compared by type: 1 is not 1.0");
     }
     json_decref(said);
 }
@@ -264,9 +249,8 @@ static int check_entries(struct expansion *expansion)
     int status = 0;
     for (size_t i = 0; i < axes->includes_count; i++)
         if (!note_entry(expansion, said, &axes->includes[i]))
-            status =
-                refuse_cells(expansion, axes->includes[i].node->span,
-                             JR_CODE_CELL_TWICE, "this cell is included twice");
+            status = refuse_cells(expansion, axes->includes[i].node->span, JR_CODE_CELL_TWICE,
+                                  "this cell is included twice");
     json_decref(said);
     return status;
 }
@@ -278,8 +262,7 @@ static int check_includes(struct expansion *expansion)
     for (size_t i = 0; i < axes->includes_count; i++) {
         long place = find_cell_place(expansion, &axes->includes[i]);
         if (place >= 0 && !expansion->excluded[place])
-            status = refuse_cells(expansion, axes->includes[i].node->span,
-                                  JR_CODE_CELL_TWICE,
+            status = refuse_cells(expansion, axes->includes[i].node->span, JR_CODE_CELL_TWICE,
                                   "the axes make this cell already");
     }
     return status;
@@ -303,18 +286,15 @@ static void number_cells(struct expansion *expansion, size_t product)
     }
 }
 
-int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes,
-                    struct jr_diags *diags)
+int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes, struct jr_diags *diags)
 {
     size_t product = axes->count == 0 ? 0 : (size_t)axes->product;
     size_t most = product + axes->includes_count;
     struct expansion expansion = {.cells = ret, .axes = axes, .diags = diags};
     *ret = (struct jr_cells){.axes = axes};
     ret->places = jr_arena_array(&ret->arena, most, sizeof *ret->places);
-    expansion.excluded =
-        jr_arena_array(&expansion.arena, product + 1, sizeof(bool));
-    expansion.values = jr_arena_array(&expansion.arena, axes->count + 1,
-                                      sizeof *expansion.values);
+    expansion.excluded = jr_arena_array(&expansion.arena, product + 1, sizeof(bool));
+    expansion.values = jr_arena_array(&expansion.arena, axes->count + 1, sizeof *expansion.values);
     ret->arena.failed |= expansion.arena.failed;
     int status = ret->arena.failed ? -1 : 0;
     if (status == 0) {
@@ -326,12 +306,10 @@ int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes,
         number_cells(&expansion, product);
     jr_arena_release(&expansion.arena);
     if (ret->arena.failed)
-        status = refuse_cells(&expansion, axes->at, JR_CODE_INTERNAL,
-                              "out of memory");
+        status = refuse_cells(&expansion, axes->at, JR_CODE_INTERNAL, "out of memory");
     else if (status == 0 && ret->count > JR_SWEEP_CELLS_MAX)
         status = refuse_cells(&expansion, axes->at, JR_CODE_TOO_MANY_CELLS,
-                              "the axes and `include` make more than 100000 "
-                              "cells");
+                              "the axes and `include` make more than 100000 cells");
     else if (status == 0 && ret->count == 0)
         status = refuse_cells(&expansion, axes->at, JR_CODE_SWEEP_INCOMPLETE,
                               "`exclude` leaves no cell");
@@ -354,8 +332,7 @@ long jr_cells_value_index(const struct jr_cells *cells, size_t i, size_t axis)
     return (long)(place % axes->axes[axis].count);
 }
 
-size_t jr_cells_values(const struct jr_cells *cells, size_t i,
-                       struct jr_stated_value *ret)
+size_t jr_cells_values(const struct jr_cells *cells, size_t i, struct jr_stated_value *ret)
 {
     const struct jr_sweep_axes *axes = cells->axes;
     size_t count = 0;
@@ -363,34 +340,31 @@ size_t jr_cells_values(const struct jr_cells *cells, size_t i,
         size_t entry = cells->places[i] - (size_t)axes->product;
         const struct jr_sweep_choice *choice = &axes->includes[entry];
         for (; count < choice->count; count++)
-            ret[count] =
-                (struct jr_stated_value){.path = choice->fields[count].path,
-                                         .key = choice->fields[count].key,
-                                         .value = choice->values[count]};
+            ret[count] = (struct jr_stated_value){.path = choice->fields[count].path,
+                                                  .key = choice->fields[count].key,
+                                                  .value = choice->values[count]};
         return count;
     }
     for (size_t at = 0; at < axes->count; at++) {
         const struct jr_sweep_axis *axis = &axes->axes[at];
         size_t value = (size_t)jr_cells_value_index(cells, i, at);
         for (size_t j = 0; j < axis->fields_count; j++)
-            ret[count++] = (struct jr_stated_value){
-                .path = axis->fields[j].path,
-                .key = axis->fields[j].key,
-                .at = axis->fields[j].at,
-                .value = axis->values[value * axis->fields_count + j]};
+            ret[count++] =
+                (struct jr_stated_value){.path = axis->fields[j].path,
+                                         .key = axis->fields[j].key,
+                                         .at = axis->fields[j].at,
+                                         .value = axis->values[value * axis->fields_count + j]};
     }
     return count;
 }
 
 json_t *jr_cells_json(const struct jr_cells *cells, size_t i)
 {
-    struct jr_stated_value *values =
-        calloc(cells->most_values + 1, sizeof *values);
+    struct jr_stated_value *values = calloc(cells->most_values + 1, sizeof *values);
     json_t *object = values == NULL ? NULL : json_object();
     size_t count = object == NULL ? 0 : jr_cells_values(cells, i, values);
     for (size_t j = 0; j < count; j++)
-        jr_json_set(object, values[j].path,
-                    jr_cell_value_json(values[j].value));
+        jr_json_set(object, values[j].path, jr_cell_value_json(values[j].value));
     free(values);
     return object;
 }
@@ -406,8 +380,7 @@ void jr_cell_value_text(struct jr_buf *out, const struct jr_node *value)
 
 void jr_cells_text(struct jr_buf *out, const struct jr_cells *cells, size_t i)
 {
-    struct jr_stated_value *values =
-        calloc(cells->most_values + 1, sizeof *values);
+    struct jr_stated_value *values = calloc(cells->most_values + 1, sizeof *values);
     size_t count = values == NULL ? 0 : jr_cells_values(cells, i, values);
     out->failed |= values == NULL;
     for (size_t j = 0; j < count; j++) {
@@ -422,8 +395,7 @@ void jr_cells_text(struct jr_buf *out, const struct jr_cells *cells, size_t i)
 /* Which cell --cell and SWEEP/CELL mean. */
 
 /* The value of a text, by type; NULL where it is none. */
-static struct jr_node *read_wanted(struct jr_doc *doc, const char *text,
-                                   size_t len)
+static struct jr_node *read_wanted(struct jr_doc *doc, const char *text, size_t len)
 {
     struct jr_diags silent = JR_DIAGS_INIT;
     struct jr_buf value JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -465,27 +437,24 @@ static const char *list_sign(size_t i, size_t count)
 {
     bool cut = count > MOST_TOLD;
     size_t last = (cut ? MOST_TOLD : count) - 1;
-    return i == last               ? (cut ? ", ..." : "")
-           : i + 1 == last && !cut ? " or "
-                                   : ", ";
+    return i == last ? (cut ? ", ..." : "") : i + 1 == last && !cut ? " or " : ", ";
 }
 
-static int refuse_value(const char *pair, size_t len, size_t path,
-                        const struct value_list *list, struct jr_error *err)
+static int refuse_value(const char *pair, size_t len, size_t path, const struct value_list *list,
+                        struct jr_error *err)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < list->count && i < MOST_TOLD; i++) {
         jr_cell_value_text(&text, list->values[i]);
         jr_buf_str(&text, list_sign(i, list->count));
     }
-    return jr_error_set(err, JR_STATUS_USAGE, "no cell has %.*s: %.*s is %s",
-                        (int)len, pair, (int)path, pair,
-                        text.failed ? "another" : text.data);
+    return jr_error_set(err, JR_STATUS_USAGE, "no cell has %.*s: %.*s is %s", (int)len, pair,
+                        (int)path, pair, text.failed ? "another" : text.data);
 }
 
 /* The fields that the axes vary. */
-static int refuse_axis(const struct jr_cells *cells, const char *path,
-                       size_t len, struct jr_error *err)
+static int refuse_axis(const struct jr_cells *cells, const char *path, size_t len,
+                       struct jr_error *err)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_sweep_axes *axes = cells->axes;
@@ -493,32 +462,27 @@ static int refuse_axis(const struct jr_cells *cells, const char *path,
     for (size_t i = 0; i < axes->count; i++)
         for (size_t j = 0; j < axes->axes[i].fields_count; j++)
             if (count++ < MOST_TOLD)
-                jr_buf_printf(&text, "%s%s",
-                              count == 1 ? "; the axes are " : ", ",
+                jr_buf_printf(&text, "%s%s", count == 1 ? "; the axes are " : ", ",
                               axes->axes[i].fields[j].path);
     jr_buf_str(&text, count > MOST_TOLD ? ", ..." : "");
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "'%.*s' is not an axis of the sweep%s", (int)len, path,
-                        text.failed ? "" : text.data);
+    return jr_error_set(err, JR_STATUS_USAGE, "'%.*s' is not an axis of the sweep%s", (int)len,
+                        path, text.failed ? "" : text.data);
 }
 
 /* Neither a number nor a pair. */
-static int refuse_word(const struct jr_cells *cells, const char *text,
-                       size_t len, struct jr_error *err)
+static int refuse_word(const struct jr_cells *cells, const char *text, size_t len,
+                       struct jr_error *err)
 {
     struct jr_buf first JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_cells_text(&first, cells, 0);
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "'%.*s' is neither the number of a cell (0 to %zu) nor "
-                        "its values (%s)",
+                        "'%.*s' is neither the number of a cell (0 to %zu) nor its values (%s)",
                         (int)len, text, cells->count - 1,
-                        first.failed || first.len == 0 ? "PATH=VALUE"
-                                                       : first.data);
+                        first.failed || first.len == 0 ? "PATH=VALUE" : first.data);
 }
 
 /* Whether cell `i` has the value, one of `list` from now on. */
-static bool has_value(const struct jr_cells *cells, size_t i,
-                      const struct wanted_value *wanted,
+static bool has_value(const struct jr_cells *cells, size_t i, const struct wanted_value *wanted,
                       struct jr_stated_value *values, struct value_list *list)
 {
     bool same = false;
@@ -527,16 +491,15 @@ static bool has_value(const struct jr_cells *cells, size_t i,
             values[j].path[wanted->len] != '\0')
             continue;
         note_value(list, values[j].value);
-        same = wanted->value != NULL &&
-               jr_sweep_values_compare(values[j].value, wanted->value) == 0;
+        same =
+            wanted->value != NULL && jr_sweep_values_compare(values[j].value, wanted->value) == 0;
     }
     return same;
 }
 
 /* Narrow `left` to the cells that have the pair from `text` to `end`. */
-static int narrow_by_pair(const struct jr_cells *cells, bool *left,
-                          const char *text, const char *end,
-                          struct jr_stated_value *values, struct jr_error *err)
+static int narrow_by_pair(const struct jr_cells *cells, bool *left, const char *text,
+                          const char *end, struct jr_stated_value *values, struct jr_error *err)
 {
     const char *equals = memchr(text, '=', (size_t)(end - text));
     size_t len = equals == NULL ? 0 : (size_t)(equals - text), found = 0;
@@ -544,8 +507,8 @@ static int narrow_by_pair(const struct jr_cells *cells, bool *left,
     struct value_list list = {.count = 0};
     if (len == 0)
         return refuse_word(cells, text, (size_t)(end - text), err);
-    const struct wanted_value wanted = {
-        text, len, read_wanted(&doc, equals + 1, (size_t)(end - equals - 1))};
+    const struct wanted_value wanted = {text, len,
+                                        read_wanted(&doc, equals + 1, (size_t)(end - equals - 1))};
     for (size_t i = 0; i < cells->count; i++) {
         left[i] = left[i] && has_value(cells, i, &wanted, values, &list);
         found += left[i];
@@ -553,14 +516,12 @@ static int narrow_by_pair(const struct jr_cells *cells, bool *left,
     jr_doc_release(&doc);
     if (list.count == 0)
         return refuse_axis(cells, text, len, err);
-    return found > 0
-               ? 0
-               : refuse_value(text, (size_t)(end - text), len, &list, err);
+    return found > 0 ? 0 : refuse_value(text, (size_t)(end - text), len, &list, err);
 }
 
 /* The only cell that is left, or why there is none. */
-static int pick_cell(size_t *ret, const struct jr_cells *cells,
-                     const bool *left, const char *text, struct jr_error *err)
+static int pick_cell(size_t *ret, const struct jr_cells *cells, const bool *left, const char *text,
+                     struct jr_error *err)
 {
     struct jr_buf list JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t found = 0, first = 0;
@@ -577,19 +538,16 @@ static int pick_cell(size_t *ret, const struct jr_cells *cells,
         return 0;
     }
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "%s is true of %zu cells (%s%s): state more values, or "
-                        "a number",
-                        text, found, list.failed ? "" : list.data,
-                        found > 4 ? ", ..." : "");
+                        "%s is true of %zu cells (%s%s): state more values, or a number", text,
+                        found, list.failed ? "" : list.data, found > 4 ? ", ..." : "");
 }
 
-static int choose_by_values(size_t *ret, const struct jr_cells *cells,
-                            const char *text, struct jr_error *err)
+static int choose_by_values(size_t *ret, const struct jr_cells *cells, const char *text,
+                            struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     bool *left = jr_arena_array(&arena, cells->count, sizeof *left);
-    struct jr_stated_value *values =
-        jr_arena_array(&arena, cells->most_values, sizeof *values);
+    struct jr_stated_value *values = jr_arena_array(&arena, cells->most_values, sizeof *values);
     int status = 0;
     if (left == NULL || values == NULL)
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -621,7 +579,6 @@ int jr_cells_choose(size_t *ret, const struct jr_cells *cells, const char *text,
         *ret = (size_t)number;
         return 0;
     }
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "there is no cell %s: the sweep has cells 0 to %zu",
+    return jr_error_set(err, JR_STATUS_USAGE, "there is no cell %s: the sweep has cells 0 to %zu",
                         text, cells->count - 1);
 }

@@ -1,10 +1,9 @@
 /*
  * The cells of a sweep: each is a mapping of fields to values, and its number.
  *
- * They are the product of the axes in their order, the last one fastest,
- * without what `exclude` names; and after these the entries of `include`. A
- * cell is kept as one number, so that 100,000 of them take 400 kB: its values
- * are those of the axes, and are found when they are asked for.
+ * They are the product of the axes in their order, the last one fastest, without what `exclude`
+ * names; and after these the entries of `include`. A cell is kept as one number, so that 100,000 of
+ * them take 400 kB: its values are those of the axes, and are found when they are asked for.
  */
 #ifndef JR_CELLS_H
 #define JR_CELLS_H
@@ -21,19 +20,16 @@ struct jr_cells {
     size_t most_values; /* that a cell has */
 };
 
-/* Make the cells of axes that were read; they are borrowed. 0, or -1 with
- * findings: a cell that is there twice, or too many of them. What excludes
- * nothing is a warning. */
-int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes,
-                    struct jr_diags *diags);
+/* Make the cells of axes that were read; they are borrowed. 0, or -1 with findings: a cell that is
+ * there twice, or too many of them. What excludes nothing is a warning. */
+int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes, struct jr_diags *diags);
 
 /* Free what was expanded. */
 void jr_cells_release(struct jr_cells *cells);
 
-/* Write the values of cell `i` to `ret`, which has room for most_values, in the
- * order of the axes or of the entry; returns how many they are. */
-size_t jr_cells_values(const struct jr_cells *cells, size_t i,
-                       struct jr_stated_value *ret);
+/* Write the values of cell `i` to `ret`, which has room for most_values, in the order of the axes
+ * or of the entry; returns how many they are. */
+size_t jr_cells_values(const struct jr_cells *cells, size_t i, struct jr_stated_value *ret);
 
 /* Which value of axis `axis` cell `i` has; -1: it is none of the product. */
 long jr_cells_value_index(const struct jr_cells *cells, size_t i, size_t axis);
@@ -41,8 +37,7 @@ long jr_cells_value_index(const struct jr_cells *cells, size_t i, size_t axis);
 /* The values of a cell as an object; NULL if memory runs out. The caller's. */
 json_t *jr_cells_json(const struct jr_cells *cells, size_t i);
 
-/* A value as JSON; NULL if memory runs out. Numbers that JSON cannot hold are
- * strings. */
+/* A value as JSON; NULL if memory runs out. Numbers that JSON cannot hold are strings. */
 json_t *jr_cell_value_json(const struct jr_node *value);
 
 /* Append the values as a command line takes them: "vars.lr=0.1,vars.seed=2". */

@@ -30,9 +30,8 @@ static struct flock whole_file(void)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* Which other process has it locked; 0: none, or nobody knows. The kernel has
- * no number for whom we cannot see (fcntl(2)), and a file system of other
- * machines may have one of theirs, negated. */
+/* Which other process has it locked; 0: none, or nobody knows. The kernel has no number for whom we
+ * cannot see (fcntl(2)), and a file system of other machines may have one of theirs, negated. */
 static pid_t find_lock_holder(int fd)
 {
     struct flock lock = whole_file();
@@ -43,13 +42,13 @@ static pid_t find_lock_holder(int fd)
 
 pid_t jr_journal_holder(int dir_fd)
 {
-    JR_CLOSE int fd = openat(dir_fd, JR_JOURNAL_FILE,
-                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    JR_CLOSE int fd =
+        openat(dir_fd, JR_JOURNAL_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     return fd < 0 ? 0 : find_lock_holder(fd);
 }
 
-/* A journal that does not end with a line break was torn: what follows is to be
- * a line of its own. */
+/* A journal that does not end with a line break was torn: what follows is to be a line of its
+ * own. */
 static void end_torn_line(int fd)
 {
     char last;
@@ -58,12 +57,11 @@ static void end_torn_line(int fd)
         (void)jr_io_write_all(fd, "\n", 1);
 }
 
-int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
-                    pid_t *ret_holder, struct jr_error *err)
+int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode, pid_t *ret_holder,
+                    struct jr_error *err)
 {
     struct flock lock = whole_file();
-    const int flags =
-        O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     struct stat st;
     int fd = openat(dir_fd, JR_JOURNAL_FILE, flags, mode);
     *ret = (struct jr_journal){.fd = -1};
@@ -72,25 +70,22 @@ int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
         return jr_error_sys(err, JR_STATUS_LAUNCH, JR_JOURNAL_FILE);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         (void)close(fd);
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            JR_JOURNAL_FILE " is not a regular file");
+        return jr_error_set(err, JR_STATUS_LAUNCH, JR_JOURNAL_FILE " is not a regular file");
     }
     if (fcntl(fd, F_SETLK, &lock) != 0) {
         int why = errno;
         *ret_holder = find_lock_holder(fd);
         (void)close(fd);
         errno = why;
-        return jr_error_sys(
-            err, *ret_holder != 0 ? JR_STATUS_USAGE : JR_STATUS_LAUNCH,
-            JR_JOURNAL_FILE);
+        return jr_error_sys(err, *ret_holder != 0 ? JR_STATUS_USAGE : JR_STATUS_LAUNCH,
+                            JR_JOURNAL_FILE);
     }
     end_torn_line(fd);
     ret->fd = fd;
     return 0;
 }
 
-void jr_journal_add(struct jr_journal *journal,
-                    const struct jr_journal_line *line)
+void jr_journal_add(struct jr_journal *journal, const struct jr_journal_line *line)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     json_t *object = json_object();
@@ -118,8 +113,7 @@ void jr_journal_add(struct jr_journal *journal,
     jr_json_print(&text, object, 0);
     json_decref(object);
     jr_buf_char(&text, '\n');
-    journal->torn =
-        text.failed || jr_io_write_all(journal->fd, text.data, text.len) != 0;
+    journal->torn = text.failed || jr_io_write_all(journal->fd, text.data, text.len) != 0;
     journal->failed |= journal->torn;
     if (journal->dirty_ns == 0)
         journal->dirty_ns = jr_clock_ns();
@@ -151,12 +145,10 @@ struct line_taker {
     void *data;
 };
 
-static void take_line(const struct line_taker *taker, const char *text,
-                      size_t len)
+static void take_line(const struct line_taker *taker, const char *text, size_t len)
 {
     json_t *line = jr_json_parse(text, len, NULL);
-    const char *word =
-        json_is_object(line) ? jr_json_get_str(line, "event") : NULL;
+    const char *word = json_is_object(line) ? jr_json_get_str(line, "event") : NULL;
     for (unsigned i = 0; word != NULL && words[i] != NULL; i++)
         if (strcmp(words[i], word) == 0)
             taker->take(taker->data, (enum jr_journal_event)i, line);
@@ -171,9 +163,8 @@ struct begun_line {
 };
 
 /* Take the lines that end in a piece, and keep the beginning of the last. */
-static void take_journal_piece(const struct line_taker *taker,
-                               struct begun_line *begun, const char *at,
-                               const char *end)
+static void take_journal_piece(const struct line_taker *taker, struct begun_line *begun,
+                               const char *at, const char *end)
 {
     while (true) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -213,20 +204,18 @@ static bool take_journal_lines(int fd, const struct line_taker *taker)
 }
 
 bool jr_journal_read(int dir_fd,
-                     void (*take)(void *data, enum jr_journal_event event,
-                                  const json_t *line),
+                     void (*take)(void *data, enum jr_journal_event event, const json_t *line),
                      void *data)
 {
     struct stat st;
-    JR_CLOSE int fd = openat(dir_fd, JR_JOURNAL_FILE,
-                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    JR_CLOSE int fd =
+        openat(dir_fd, JR_JOURNAL_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
            take_journal_lines(fd, &(struct line_taker){take, data});
 }
 
 bool jr_journal_read_own(const struct jr_journal *journal,
-                         void (*take)(void *data, enum jr_journal_event event,
-                                      const json_t *line),
+                         void (*take)(void *data, enum jr_journal_event event, const json_t *line),
                          void *data)
 {
     return take_journal_lines(journal->fd, &(struct line_taker){take, data});

@@ -20,21 +20,20 @@ void jr_sampler_ask(struct jr_buf *out, uint32_t cell)
     end_message(out, object);
 }
 
-void jr_sampler_tell(struct jr_buf *out, uint32_t cell, const json_t *values,
-                     const char *status, const json_t *result)
+void jr_sampler_tell(struct jr_buf *out, uint32_t cell, const json_t *values, const char *status,
+                     const json_t *result)
 {
     json_t *object = json_object();
     jr_json_set_int(object, "tell", cell);
     jr_json_set(object, "values", json_deep_copy(values));
     jr_json_set_str(object, "status", status);
-    jr_json_set(object, "result",
-                result == NULL ? json_null() : json_deep_copy(result));
+    jr_json_set(object, "result", result == NULL ? json_null() : json_deep_copy(result));
     end_message(out, object);
 }
 
 /* What it said, as far as a message has room for it. */
-static enum jr_sampler_answer refuse_line(const char *line, size_t len,
-                                          const char *why, struct jr_error *err)
+static enum jr_sampler_answer refuse_line(const char *line, size_t len, const char *why,
+                                          struct jr_error *err)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     bool cut = len > SHOWN_MOST;
@@ -47,19 +46,16 @@ static enum jr_sampler_answer refuse_line(const char *line, size_t len,
     return JR_SAMPLER_WRONG;
 }
 
-enum jr_sampler_answer jr_sampler_read(const char *line, size_t len,
-                                       json_t **ret_values,
+enum jr_sampler_answer jr_sampler_read(const char *line, size_t len, json_t **ret_values,
                                        struct jr_error *err)
 {
     json_t *answer = jr_json_parse(line, len, NULL);
-    json_t *values = json_object_get(answer, "values"),
-           *done = json_object_get(answer, "done");
+    json_t *values = json_object_get(answer, "values"), *done = json_object_get(answer, "done");
     enum jr_sampler_answer kind = JR_SAMPLER_WRONG;
     if (!json_is_object(answer))
         (void)refuse_line(line, len, "it printed what is no JSON object", err);
     else if (json_object_size(answer) != 1 || (values == NULL && done == NULL))
-        (void)refuse_line(line, len, "it printed an object with other keys",
-                          err);
+        (void)refuse_line(line, len, "it printed an object with other keys", err);
     else if (json_is_true(done))
         kind = JR_SAMPLER_DONE;
     else if (json_object_size(values) == 0)

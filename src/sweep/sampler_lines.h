@@ -21,8 +21,8 @@
 void jr_sampler_ask(struct jr_buf *out, uint32_t cell);
 
 /* Append what became of a cell. `result` NULL: there is none. */
-void jr_sampler_tell(struct jr_buf *out, uint32_t cell, const json_t *values,
-                     const char *status, const json_t *result);
+void jr_sampler_tell(struct jr_buf *out, uint32_t cell, const json_t *values, const char *status,
+                     const json_t *result);
 
 enum jr_sampler_answer {
     JR_SAMPLER_VALUES,
@@ -30,10 +30,9 @@ enum jr_sampler_answer {
     JR_SAMPLER_WRONG /* see the error */
 };
 
-/* Read a line without its end. With VALUES, *ret_values is an object that is
- * not empty; the caller's. */
-enum jr_sampler_answer jr_sampler_read(const char *line, size_t len,
-                                       json_t **ret_values,
+/* Read a line without its end. With VALUES, *ret_values is an object that is not empty; the
+ * caller's. */
+enum jr_sampler_answer jr_sampler_read(const char *line, size_t len, json_t **ret_values,
                                        struct jr_error *err);
 
 #endif

@@ -64,8 +64,8 @@ struct sweep_writer {
     const struct jr_drain *drain;
 };
 
-/* One key of the sweep's object. `make` is NULL for what is written piece by
- * piece; that it returns NULL says that there was no memory. */
+/* One key of the sweep's object. `make` is NULL for what is written piece by piece; that it returns
+ * NULL says that there was no memory. */
 struct sweep_row {
     const char *key;
     json_t *(*make)(const struct jr_sweep_record *record);
@@ -115,8 +115,7 @@ static json_t *make_sampler(const struct jr_sweep_record *record)
 
 static json_t *make_exit_code(const struct jr_sweep_record *record)
 {
-    return record->exit_code == NULL ? json_null()
-                                     : json_integer(*record->exit_code);
+    return record->exit_code == NULL ? json_null() : json_integer(*record->exit_code);
 }
 
 /* Whether who runs the cells is no jobrun that leads the sweep. */
@@ -156,8 +155,7 @@ static int write_cells(const struct sweep_writer *writer)
         jr_buf_str(writer->out, i == 0 ? "\n    " : ",\n    ");
         jr_json_print(writer->out, cell, 0);
         json_decref(cell);
-        if (writer->out->len > PIECE && drain != NULL &&
-            drain->take(drain->data, writer->out) != 0)
+        if (writer->out->len > PIECE && drain != NULL && drain->take(drain->data, writer->out) != 0)
             return -1;
     }
     jr_buf_str(writer->out, "\n  ]");
@@ -224,8 +222,7 @@ static json_t *make_best(const struct jr_sweep_record *record)
     jr_json_set_str(object, "goal", goals[best->goal]);
     jr_json_set_str(object, "of", ofs[best->of]);
     jr_json_set(object, "cell",
-                found < 0 ? json_null()
-                          : json_integer(record->states[found].number));
+                found < 0 ? json_null() : json_integer(record->states[found].number));
     return object;
 }
 
@@ -236,17 +233,14 @@ static json_t *best_schema(void)
         const char *key;
         struct jr_json_shape shape;
         const char *help;
-    } rows[] = {
-        {"field", {.text = JR_SHAPE_TEXT}, "The field of results."},
-        {"goal",
-         {.words = goals, .words_count = sizeof goals / sizeof *goals},
-         NULL},
-        {"of",
-         {.words = ofs, .words_count = sizeof ofs / sizeof *ofs},
-         "Which of its ranks' values counts, where they differ."},
-        {"cell",
-         {.text = JR_SHAPE_COUNT, .null = true},
-         "The number of the best cell; null: none delivered the field."}};
+    } rows[] = {{"field", {.text = JR_SHAPE_TEXT}, "The field of results."},
+                {"goal", {.words = goals, .words_count = sizeof goals / sizeof *goals}, NULL},
+                {"of",
+                 {.words = ofs, .words_count = sizeof ofs / sizeof *ofs},
+                 "Which of its ranks' values counts, where they differ."},
+                {"cell",
+                 {.text = JR_SHAPE_COUNT, .null = true},
+                 "The number of the best cell; null: none delivered the field."}};
     json_t *schema = json_object();
     json_t *properties = json_object(), *required = json_array();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -258,46 +252,34 @@ static json_t *best_schema(void)
     return schema;
 }
 
-#define SHAPE_AXES                                                             \
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
-    " \"required\": [\"path\", \"values\"], \"properties\": {"                 \
-    " \"path\": {\"type\": \"string\","                                        \
-    " \"description\": \"Of fields that go together: all, with commas.\"},"    \
-    " \"values\": {\"type\": \"array\", \"description\":"                      \
+#define SHAPE_AXES                                                                                 \
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                                      \
+    " \"required\": [\"path\", \"values\"], \"properties\": {"                                     \
+    " \"path\": {\"type\": \"string\","                                                            \
+    " \"description\": \"Of fields that go together: all, with commas.\"},"                        \
+    " \"values\": {\"type\": \"array\", \"description\":"                                          \
     " \"Of fields that go together, each is a list.\"}}}}"
-#define SHAPE_CELLS                                                            \
-    "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/cell\"}}"
-#define SHAPE_SUBMITTED                                                        \
-    "{\"type\": \"object\", \"required\": [\"engine\", \"job\"],"              \
-    " \"properties\": {\"engine\": {\"const\": \"slurm\"},"                    \
-    " \"job\": {\"type\": [\"string\", \"null\"], \"description\":"            \
+#define SHAPE_CELLS "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/cell\"}}"
+#define SHAPE_SUBMITTED                                                                            \
+    "{\"type\": \"object\", \"required\": [\"engine\", \"job\"],"                                  \
+    " \"properties\": {\"engine\": {\"const\": \"slurm\"},"                                        \
+    " \"job\": {\"type\": [\"string\", \"null\"], \"description\":"                                \
     " \"As sbatch prints it; null: not known yet.\"}}}"
-#define SHAPE_FORMER                                                           \
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
-    " \"required\": [\"cell\", \"values\"], \"properties\": {"                 \
+#define SHAPE_FORMER                                                                               \
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                                      \
+    " \"required\": [\"cell\", \"values\"], \"properties\": {"                                     \
     " \"cell\": " JR_SHAPE_COUNT ", \"values\": {\"type\": \"object\"}}}}"
-#define SHAPE_COUNTS                                                           \
-    "{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\"," \
-    " \"minimum\": 1}, \"propertyNames\":"                                     \
+#define SHAPE_COUNTS                                                                               \
+    "{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\","                     \
+    " \"minimum\": 1}, \"propertyNames\":"                                                         \
     " {\"$ref\": \"#/$defs/cell/properties/status\"}}"
-#define SHAPE_BEST                                                             \
-    "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/$defs/best\"}]}"
+#define SHAPE_BEST "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/$defs/best\"}]}"
 
 /* The keys of the file, in the order in which they are written. */
 static const struct sweep_row rows[] = {
-    {"format_version",
-     make_version,
-     NULL,
-     NULL,
-     {.text = "{\"const\": 1}"},
-     NULL},
+    {"format_version", make_version, NULL, NULL, {.text = "{\"const\": 1}"}, NULL},
     {"sweep_id", make_id, NULL, NULL, {.text = JR_SHAPE_TEXT}, NULL},
-    {"name",
-     make_name,
-     NULL,
-     NULL,
-     {.text = JR_SHAPE_TEXT, .null = true},
-     NULL},
+    {"name", make_name, NULL, NULL, {.text = JR_SHAPE_TEXT, .null = true}, NULL},
     {"spec",
      make_spec,
      NULL,
@@ -315,9 +297,8 @@ static const struct sweep_row rows[] = {
      NULL,
      NULL,
      {.text = JR_SHAPE_CODE, .null = true, .optional = true},
-     "With which the sweep ended; null: it has not ended, was killed, or is a "
-     "job array, whose exit status is that of its cells. Sweeps of earlier "
-     "builds have none."},
+     "With which the sweep ended; null: it has not ended, was killed, or is a job array, whose "
+     "exit status is that of its cells. Sweeps of earlier builds have none."},
     {"sampler",
      make_sampler,
      NULL,
@@ -342,14 +323,8 @@ static const struct sweep_row rows[] = {
      NULL,
      has_former,
      {.text = SHAPE_FORMER, .optional = true},
-     "Cells that the axes do not have any more. Nobody else gets their "
-     "numbers."},
-    {"counts",
-     make_counts,
-     NULL,
-     NULL,
-     {.text = SHAPE_COUNTS},
-     "How many cells have each status."},
+     "Cells that the axes do not have any more. Nobody else gets their numbers."},
+    {"counts", make_counts, NULL, NULL, {.text = SHAPE_COUNTS}, "How many cells have each status."},
     {"best",
      make_best,
      NULL,
@@ -361,8 +336,7 @@ static const struct sweep_row rows[] = {
 #define ROWS (sizeof rows / sizeof *rows)
 
 /* Returns whether all of it could be written. */
-static bool write_row(const struct sweep_writer *writer,
-                      const struct sweep_row *row)
+static bool write_row(const struct sweep_writer *writer, const struct sweep_row *row)
 {
     if (row->has != NULL && !row->has(writer->record))
         return true;
@@ -377,8 +351,7 @@ static bool write_row(const struct sweep_writer *writer,
     return true;
 }
 
-void jr_sweep_record_json(struct jr_buf *out,
-                          const struct jr_sweep_record *record,
+void jr_sweep_record_json(struct jr_buf *out, const struct jr_sweep_record *record,
                           const struct jr_drain *drain)
 {
     const struct sweep_writer writer = {out, record, drain};
@@ -393,17 +366,14 @@ void jr_sweep_record_schema(struct jr_buf *out)
     json_t *schema = json_object(), *parts = json_object();
     json_t *properties = json_object(), *required = json_array();
     for (size_t i = 0; i < ROWS; i++)
-        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
-                          rows[i].key,
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required, rows[i].key,
                           jr_json_shape_schema(&rows[i].shape, rows[i].help));
-    jr_json_set_str(schema, "$schema",
-                    "https://json-schema.org/draft/2020-12/schema");
+    jr_json_set_str(schema, "$schema", "https://json-schema.org/draft/2020-12/schema");
     jr_json_set_str(schema, "$id", "sweep-v1.schema.json");
     jr_json_set_str(schema, "title", "A sweep of jobrun, version 1");
     jr_json_set_str(schema, "description",
-                    "sweep.json of a sweep's folder, and what `jobrun show "
-                    "SWEEP --format json` prints. A reader ignores keys that "
-                    "it does not know.");
+                    "sweep.json of a sweep's folder, and what `jobrun show SWEEP --format json` "
+                    "prints. A reader ignores keys that it does not know.");
     jr_json_set_str(schema, "type", "object");
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);

@@ -7,28 +7,28 @@
 #define JR_SWEEP_FILE  "sweep.json"
 #define JR_SWEEP_CELLS "cells" /* the folder with those of the cells */
 
-/* What may be said of a cell, and the class of that: an exit status, 0 where it
- * delivered or has none yet. X(word, class) */
-#define JR_CELL_STATUSES(X)                                                    \
-    X("succeeded", 0)                                                          \
-    X("failed", JR_STATUS_FAILED)                                              \
-    X("incomplete", JR_STATUS_INCOMPLETE)                                      \
-    X("timed_out", JR_STATUS_TIMEOUT)                                          \
-    X("hung", JR_STATUS_TIMEOUT)                                               \
-    X("stopped", JR_STATUS_FAILED)                                             \
-    X("launch_failed", JR_STATUS_LAUNCH)                                       \
-    X("yielded", JR_STATUS_YIELDED)                                            \
-    X("not_started", 0)                                                        \
-    X("running", 0)                                                            \
+/* What may be said of a cell, and the class of that: an exit status, 0 where it delivered or has
+ * none yet. X(word, class) */
+#define JR_CELL_STATUSES(X)                                                                        \
+    X("succeeded", 0)                                                                              \
+    X("failed", JR_STATUS_FAILED)                                                                  \
+    X("incomplete", JR_STATUS_INCOMPLETE)                                                          \
+    X("timed_out", JR_STATUS_TIMEOUT)                                                              \
+    X("hung", JR_STATUS_TIMEOUT)                                                                   \
+    X("stopped", JR_STATUS_FAILED)                                                                 \
+    X("launch_failed", JR_STATUS_LAUNCH)                                                           \
+    X("yielded", JR_STATUS_YIELDED)                                                                \
+    X("not_started", 0)                                                                            \
+    X("running", 0)                                                                                \
     X("lost", JR_STATUS_LAUNCH)
 
 /* What became of a cell. */
 struct jr_cell_state {
-    uint32_t number;    /* by which it is known, whatever becomes of the axes */
-    const char *status; /* a word of JR_CELL_STATUSES */
+    uint32_t number;      /* by which it is known, whatever becomes of the axes */
+    const char *status;   /* a word of JR_CELL_STATUSES */
     char fingerprint[65]; /* of what ran; "": it did not */
-    char code[72];    /* the name of the tree that it ran in; "": not known */
-    const char *host; /* that it runs or ran on; NULL: not known; borrowed */
+    char code[72];        /* the name of the tree that it ran in; "": not known */
+    const char *host;     /* that it runs or ran on; NULL: not known; borrowed */
     double seconds;
     json_t *result; /* jr_cell_result; NULL: none; owned */
 };
@@ -40,8 +40,8 @@ struct jr_sweep_record {
     const char *code; /* the name of the tree as it is now; "": not known */
     const struct jr_cells *cells;
     const struct jr_cell_state *states;
-    bool submitted;  /* its cells are the tasks of a job array of Slurm's */
-    const char *job; /* the array, as sbatch prints it; NULL: not known yet */
+    bool submitted;       /* its cells are the tasks of a job array of Slurm's */
+    const char *job;      /* the array, as sbatch prints it; NULL: not known yet */
     const int *exit_code; /* of the sweep; NULL: it has not ended, or nobody
                              leads it */
     const json_t *former; /* cells that the axes do not have any more, whose
@@ -55,8 +55,7 @@ void jr_cell_folder(char ret[static 16], uint32_t number);
 int jr_cell_status_class(const char *status);
 
 /* Append sweep.json; `drain` as elsewhere. */
-void jr_sweep_record_json(struct jr_buf *out,
-                          const struct jr_sweep_record *record,
+void jr_sweep_record_json(struct jr_buf *out, const struct jr_sweep_record *record,
                           const struct jr_drain *drain);
 
 /* Append schemas/sweep-v1.schema.json, from the tables of the writer. */

@@ -5,8 +5,8 @@
 
 #include "base/banned.h"
 
-/* A reader: what was read once is not read again, so that all cells are of the
- * same parents. What could not be read is tried again. */
+/* A reader: what was read once is not read again, so that all cells are of the same parents. What
+ * could not be read is tried again. */
 
 struct read_file {
     const char *path, *folder, *name; /* as they were asked for */
@@ -28,8 +28,7 @@ static const struct read_file *find_read_file(const struct jr_swept_spec *swept,
 }
 
 /* Remember what was read; without memory it is read again. */
-static void keep_read_file(struct jr_swept_spec *swept,
-                           const struct jr_reading *reading)
+static void keep_read_file(struct jr_swept_spec *swept, const struct jr_reading *reading)
 {
     struct jr_arena *arena = &swept->arena;
     struct read_file *file = jr_arena_alloc(arena, sizeof *file);
@@ -42,9 +41,8 @@ static void keep_read_file(struct jr_swept_spec *swept,
         .file = {.id = jr_arena_strdup(arena, reading->file.id),
                  .name = jr_arena_strdup(arena, reading->file.name),
                  .folder = jr_arena_strdup(arena, reading->file.folder)},
-        .text = jr_arena_strndup(
-            arena, reading->text.data == NULL ? "" : reading->text.data,
-            reading->text.len),
+        .text = jr_arena_strndup(arena, reading->text.data == NULL ? "" : reading->text.data,
+                                 reading->text.len),
         .len = reading->text.len,
         .next = swept->read};
     if (!arena->failed)
@@ -67,10 +65,9 @@ static int read_once(const struct jr_reader *reader, struct jr_reading *reading,
         return status;
     }
     struct jr_arena *arena = reading->arena;
-    reading->file =
-        (struct jr_file){.id = jr_arena_strdup(arena, file->file.id),
-                         .name = jr_arena_strdup(arena, file->file.name),
-                         .folder = jr_arena_strdup(arena, file->file.folder)};
+    reading->file = (struct jr_file){.id = jr_arena_strdup(arena, file->file.id),
+                                     .name = jr_arena_strdup(arena, file->file.name),
+                                     .folder = jr_arena_strdup(arena, file->file.folder)};
     jr_buf_add(&reading->text, file->text, file->len);
     if (!arena->failed && !reading->text.failed)
         return 0;
@@ -83,16 +80,15 @@ void jr_cached_reader_init(struct jr_swept_spec *swept)
     swept->reader = (struct jr_reader){read_once, swept};
 }
 
-/* Compose the text once for all cells, without what makes it several, so that
- * the time of a cell does not depend on how much the sweep says. What is wrong
- * in it was told when it was first read. */
+/* Compose the text once for all cells, without what makes it several, so that the time of a cell
+ * does not depend on how much the sweep says. What is wrong in it was told when it was first
+ * read. */
 static void compose_once(struct jr_swept_spec *swept)
 {
     const struct jr_spec_source *source = &swept->source;
     struct jr_diags silent = JR_DIAGS_INIT;
     struct jr_node *root = NULL;
-    if (jr_doc_load(&swept->composed, source->name, source->text, source->len,
-                    &silent) == 0)
+    if (jr_doc_load(&swept->composed, source->name, source->text, source->len, &silent) == 0)
         root = swept->composed.root;
     jr_diags_release(&silent);
     swept->arena.failed |= root == NULL;
@@ -106,8 +102,7 @@ static void compose_once(struct jr_swept_spec *swept)
 }
 
 /* What each cell is loaded from, as its text was read. */
-static void keep_source(struct jr_swept_spec *swept,
-                        const struct jr_swept_words *words)
+static void keep_source(struct jr_swept_spec *swept, const struct jr_swept_words *words)
 {
     const struct jr_source *source = jr_spec_doc(swept->file)->source;
     const char *folder = jr_spec_folder_of(swept->file);
@@ -125,10 +120,8 @@ static void keep_source(struct jr_swept_spec *swept,
         swept->arena.failed |= here == NULL;
         free(here);
     }
-    swept->source = (struct jr_spec_source){.name = source->name,
-                                            .folder = folder,
-                                            .text = source->text,
-                                            .len = source->len};
+    swept->source = (struct jr_spec_source){
+        .name = source->name, .folder = folder, .text = source->text, .len = source->len};
     compose_once(swept);
     if (swept->options.reader != NULL)
         return;
@@ -139,17 +132,14 @@ static void keep_source(struct jr_swept_spec *swept,
     swept->options.reader = &swept->reader;
 }
 
-static int refuse_no_memory(const struct jr_swept_spec *swept,
-                            struct jr_diags *diags)
+static int refuse_no_memory(const struct jr_swept_spec *swept, struct jr_diags *diags)
 {
-    (void)jr_diags_error(diags, JR_CODE_INTERNAL, swept->axes.at, NULL,
-                         "out of memory");
+    (void)jr_diags_error(diags, JR_CODE_INTERNAL, swept->axes.at, NULL, "out of memory");
     return -1;
 }
 
 int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
-                       const struct jr_swept_words *words,
-                       struct jr_diags *diags)
+                       const struct jr_swept_words *words, struct jr_diags *diags)
 {
     const struct jr_sweep_words axes = {words->sweeps, words->options->sets};
     *ret = (struct jr_swept_spec){.file = file};
@@ -159,8 +149,7 @@ int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
     if (jr_sweep_axes_read(&ret->axes, file, &axes, diags) != 0 ||
         jr_cells_expand(&ret->cells, &ret->axes, diags) != 0)
         return -1;
-    ret->values = jr_arena_array(&ret->arena, ret->cells.most_values,
-                                 sizeof *ret->values);
+    ret->values = jr_arena_array(&ret->arena, ret->cells.most_values, sizeof *ret->values);
     return ret->arena.failed ? refuse_no_memory(ret, diags) : 0;
 }
 
@@ -175,8 +164,8 @@ void jr_swept_spec_close(struct jr_swept_spec *swept)
     jr_arena_release(&swept->arena);
 }
 
-int jr_swept_spec_load(struct jr_spec_file **ret, struct jr_swept_spec *swept,
-                       size_t i, struct jr_diags *diags)
+int jr_swept_spec_load(struct jr_spec_file **ret, struct jr_swept_spec *swept, size_t i,
+                       struct jr_diags *diags)
 {
     struct jr_spec_options options = swept->options;
     options.values = swept->values;

@@ -1,8 +1,8 @@
 /*
  * A spec that is several: what it varies, its cells, and the spec of each.
  *
- * The spec and its parents are read once: cells that are loaded an hour later
- * are of the same texts, whatever became of the files.
+ * The spec and its parents are read once: cells that are loaded an hour later are of the same
+ * texts, whatever became of the files.
  */
 #ifndef JR_SWEPT_SPEC_H
 #define JR_SWEPT_SPEC_H
@@ -33,29 +33,27 @@ struct jr_swept_words {
     char *const *sweeps; /* of --sweep, NULL-terminated, or NULL */
 };
 
-/* Make *ret of a file for which jr_spec_sweeps is true, and which is taken over
- * in any case. The words are borrowed. 0, or -1 with findings; close it in any
- * case, after the findings. */
+/* Make *ret of a file for which jr_spec_sweeps is true, and which is taken over in any case. The
+ * words are borrowed. 0, or -1 with findings; close it in any case, after the findings. */
 int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
-                       const struct jr_swept_words *words,
-                       struct jr_diags *diags);
+                       const struct jr_swept_words *words, struct jr_diags *diags);
 
 /* Free it. */
 void jr_swept_spec_close(struct jr_swept_spec *swept);
 
-/* Forget the cell that stands for what a sampler will propose, and make room
- * for these. -1 without memory. */
+/* Forget the cell that stands for what a sampler will propose, and make room for these. -1 without
+ * memory. */
 int jr_swept_spec_begin_proposals(struct jr_swept_spec *swept);
 
-/* Add a cell with these values, an object, as the last one. 0, or -1 with
- * findings; too many cells are one. proposals.c */
+/* Add a cell with these values, an object, as the last one. 0, or -1 with findings; too many cells
+ * are one. proposals.c */
 int jr_swept_spec_propose(struct jr_swept_spec *swept, const json_t *values,
                           struct jr_diags *diags);
 
-/* Load cell `i` as jr_spec_load does. Its positions are those of the file, and
- * of its values in the sweep. */
-int jr_swept_spec_load(struct jr_spec_file **ret, struct jr_swept_spec *swept,
-                       size_t i, struct jr_diags *diags);
+/* Load cell `i` as jr_spec_load does. Its positions are those of the file, and of its values in the
+ * sweep. */
+int jr_swept_spec_load(struct jr_spec_file **ret, struct jr_swept_spec *swept, size_t i,
+                       struct jr_diags *diags);
 
 /* Make `swept->reader`, which reads each file once. */
 void jr_cached_reader_init(struct jr_swept_spec *swept);

@@ -30,11 +30,10 @@ const char *jr_left_out_help(enum jr_left_out_why why)
     return helps[why];
 }
 
-void jr_code_patch_leave(struct jr_code_patch *patch, const char *path,
-                         enum jr_left_out_why why)
+void jr_code_patch_leave(struct jr_code_patch *patch, const char *path, enum jr_left_out_why why)
 {
-    struct jr_left_out *one = jr_arena_push(
-        patch->arena, &patch->left_out, &patch->left_out_count, sizeof *one);
+    struct jr_left_out *one =
+        jr_arena_push(patch->arena, &patch->left_out, &patch->left_out_count, sizeof *one);
     patch->differs |= why != JR_LEFT_OUT_LINK;
     if (one == NULL)
         patch->failed = true;
@@ -42,8 +41,8 @@ void jr_code_patch_leave(struct jr_code_patch *patch, const char *path,
         *one = (struct jr_left_out){jr_arena_strdup(patch->arena, path), why};
 }
 
-/* The largest of the pieces goes, as long as all of them are too much. What is
- * left is what would be left if all were there first. */
+/* The largest of the pieces goes, as long as all of them are too much. What is left is what would
+ * be left if all were there first. */
 static void drop_largest(struct jr_code_patch *patch)
 {
     while (patch->bytes > JR_PATCH_MOST) {
@@ -56,8 +55,7 @@ static void drop_largest(struct jr_code_patch *patch)
         jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_SIZE);
         jr_buf_release(&piece->text);
         patch->count--;
-        memmove(piece, piece + 1,
-                (patch->count - largest) * sizeof *patch->pieces);
+        memmove(piece, piece + 1, (patch->count - largest) * sizeof *patch->pieces);
     }
 }
 
@@ -88,8 +86,7 @@ static void close_piece(struct jr_code_reader *reader)
     } else if (reader->large) {
         jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_SIZE);
     } else {
-        if (!reader->encoded &&
-            jr_secret_lines_redact(patch->secrets, &piece->text))
+        if (!reader->encoded && jr_secret_lines_redact(patch->secrets, &piece->text))
             jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_REDACTED);
         patch->failed |= piece->text.failed;
         if (!piece->text.failed)
@@ -110,18 +107,15 @@ static void open_piece(struct jr_code_reader *reader)
     reader->open = true;
 }
 
-/* What is no text is in the patch as it is now, and then, for who takes the
- * patch back, as it was; an empty line ends each. What it was stays where it
- * is, in the commit. */
+/* What is no text is in the patch as it is now, and then, for who takes the patch back, as it was;
+ * an empty line ends each. What it was stays where it is, in the commit. */
 static void begin_bytes(struct jr_code_reader *reader)
 {
-    reader->encoded = reader->shows != NULL &&
-                      reader->shows(reader->data, reader->piece.path);
+    reader->encoded = reader->shows != NULL && reader->shows(reader->data, reader->piece.path);
     reader->binary = !reader->encoded;
 }
 
-static void take_diff_line(struct jr_code_reader *reader,
-                           const struct jr_buf *line)
+static void take_diff_line(struct jr_code_reader *reader, const struct jr_buf *line)
 {
     bool begins = !reader->cut;
     if (begins && strncmp(line->data, HEAD, sizeof HEAD - 1) == 0)
@@ -144,8 +138,8 @@ static void take_diff_line(struct jr_code_reader *reader,
 
 static void push_text(struct jr_code_reader *reader, const char *path)
 {
-    const char **slot = jr_arena_push(reader->patch->arena, &reader->paths,
-                                      &reader->paths_count, sizeof *slot);
+    const char **slot =
+        jr_arena_push(reader->patch->arena, &reader->paths, &reader->paths_count, sizeof *slot);
     if (slot != NULL)
         *slot = path;
 }
@@ -154,10 +148,9 @@ static void push_text(struct jr_code_reader *reader, const char *path)
 static void take_path(struct jr_code_reader *reader, const char *path)
 {
     struct jr_arena *arena = reader->patch->arena;
-    const char *whole =
-        reader->passes != NULL && reader->passes(reader->data, path)
-            ? NULL
-            : jr_arena_printf(arena, "%s%s", reader->prefix, path);
+    const char *whole = reader->passes != NULL && reader->passes(reader->data, path)
+                            ? NULL
+                            : jr_arena_printf(arena, "%s%s", reader->prefix, path);
     reader->patch->differs |= whole != NULL;
     push_text(reader, whole);
     if (reader->state == 'T')
@@ -231,34 +224,29 @@ void jr_code_patch_release(struct jr_code_patch *patch)
 }
 
 /* The commit's files, changed by the patch, as an index. */
-static int make_index(const struct jr_snapshot *snapshot,
-                      const struct jr_rebuild_request *request,
+static int make_index(const struct jr_snapshot *snapshot, const struct jr_rebuild_request *request,
                       struct jr_error *err)
 {
     const char *const read[] = {"read-tree", request->commit, NULL};
     static const char *const empty[] = {"read-tree", "--empty", NULL};
-    static const char *const apply[] = {"apply", "--cached",
-                                        "--whitespace=nowarn", "-", NULL};
-    if (jr_snapshot_run(snapshot, request->commit == NULL ? empty : read, NULL,
-                        NULL, err) != 0)
+    static const char *const apply[] = {"apply", "--cached", "--whitespace=nowarn", "-", NULL};
+    if (jr_snapshot_run(snapshot, request->commit == NULL ? empty : read, NULL, NULL, err) != 0)
         return jr_error_wrap(err, "the commit of the run");
-    if (request->patch->len > 0 &&
-        jr_snapshot_run(snapshot, apply, request->patch, NULL, err) != 0)
+    if (request->patch->len > 0 && jr_snapshot_run(snapshot, apply, request->patch, NULL, err) != 0)
         return jr_error_wrap(err, "the patch of the run");
     return 0;
 }
 
 /* All files of the index, and their paths. */
 static int check_out(const struct jr_snapshot *snapshot, struct jr_arena *arena,
-                     const struct jr_rebuild_request *request,
-                     struct jr_buf *ret_files, struct jr_error *err)
+                     const struct jr_rebuild_request *request, struct jr_buf *ret_files,
+                     struct jr_error *err)
 {
     static const char *const list[] = {"ls-files", "-z", NULL};
     const struct jr_git_sink sink = {jr_git_keep, ret_files};
     const char *folder = jr_arena_printf(arena, "%s/tree", request->scratch);
     const char *prefix = jr_arena_printf(arena, "--prefix=%s/", folder);
-    const char *const words[] = {"checkout-index", "-a", "-f", "-q",
-                                 prefix,           NULL};
+    const char *const words[] = {"checkout-index", "-a", "-f", "-q", prefix, NULL};
     if (folder == NULL || prefix == NULL)
         return jr_git_report_memory(err);
     if (mkdir(folder, 0700) != 0)
@@ -269,8 +257,7 @@ static int check_out(const struct jr_snapshot *snapshot, struct jr_arena *arena,
 }
 
 /* Take out what did not count, as when the tree was recorded. */
-static int drop_others(const struct jr_snapshot *snapshot,
-                       const struct jr_buf *paths,
+static int drop_others(const struct jr_snapshot *snapshot, const struct jr_buf *paths,
                        const struct jr_work_look *look, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf drop = JR_BUF_INIT, none = JR_BUF_INIT;
@@ -281,8 +268,8 @@ static int drop_others(const struct jr_snapshot *snapshot,
 }
 
 static int rebuild(const struct jr_snapshot *snapshot, struct jr_arena *arena,
-                   const struct jr_rebuild_request *request,
-                   struct jr_buf *ret_files, struct jr_error *err)
+                   const struct jr_rebuild_request *request, struct jr_buf *ret_files,
+                   struct jr_error *err)
 {
     char name[JR_GIT_HASH];
     if (make_index(snapshot, request, err) != 0 ||
@@ -293,14 +280,13 @@ static int rebuild(const struct jr_snapshot *snapshot, struct jr_arena *arena,
     if (strcmp(name, request->tree) == 0)
         return 0;
     return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the commit and the patch of the run make another "
-                        "tree, %.12s, than the one that was recorded, %.12s "
-                        "(submodules, for example, are in neither)",
+                        "the commit and the patch of the run make another tree, %.12s, than the "
+                        "one that was recorded, %.12s (submodules, for example, are in neither)",
                         name, request->tree);
 }
 
-int jr_tree_rebuild(const struct jr_rebuild_request *request,
-                    struct jr_buf *ret_files, struct jr_error *err)
+int jr_tree_rebuild(const struct jr_rebuild_request *request, struct jr_buf *ret_files,
+                    struct jr_error *err)
 {
     const struct jr_work_look look = {.log_dir = request->log_dir,
                                       .files = request->files,
@@ -315,9 +301,8 @@ int jr_tree_rebuild(const struct jr_rebuild_request *request,
         failed = jr_error_sys(err, JR_STATUS_LAUNCH, "%s", request->scratch);
     tree.index = jr_arena_printf(&arena, "%s/none", request->scratch);
     if (failed == 0)
-        failed = folder == NULL
-                     ? jr_git_report_memory(err)
-                     : jr_snapshot_open(&snapshot, &tree, &look, folder, err);
+        failed = folder == NULL ? jr_git_report_memory(err)
+                                : jr_snapshot_open(&snapshot, &tree, &look, folder, err);
     if (failed == 0)
         failed = rebuild(&snapshot, &arena, request, ret_files, err);
     jr_snapshot_release(&snapshot);

@@ -1,7 +1,7 @@
 /*
- * The difference of a work tree to its commit as a patch of bounded size,
- * without secrets: whole files are left out, the largest first, and which they
- * are is said. And the tree once more, out of both.
+ * The difference of a work tree to its commit as a patch of bounded size, without secrets: whole
+ * files are left out, the largest first, and which they are is said. And the tree once more, out of
+ * both.
  */
 #ifndef JR_CODE_PATCH_H
 #define JR_CODE_PATCH_H
@@ -19,13 +19,13 @@
 enum { JR_PATCH_MOST = 1 << 20 }; /* bytes of all of it */
 
 /* Why a file is not in the patch as it is. `word` is how the record says it. */
-#define JR_LEFT_OUTS(X)                                                        \
-    X(SIZE, "size", "the patch would be too large")                            \
-    X(BINARY, "binary", "it is no text, and may have a secret in it")          \
-    X(SECRET, "secret", "it is not tracked, and has a secret in it")           \
-    X(REDACTED, "redacted", "the secrets in it are replaced")                  \
-    X(CONVERTED, "converted", "git converts its line ends or its encoding")    \
-    X(LINK, "link", "what this link leads to is not in the work tree")         \
+#define JR_LEFT_OUTS(X)                                                                            \
+    X(SIZE, "size", "the patch would be too large")                                                \
+    X(BINARY, "binary", "it is no text, and may have a secret in it")                              \
+    X(SECRET, "secret", "it is not tracked, and has a secret in it")                               \
+    X(REDACTED, "redacted", "the secrets in it are replaced")                                      \
+    X(CONVERTED, "converted", "git converts its line ends or its encoding")                        \
+    X(LINK, "link", "what this link leads to is not in the work tree")                             \
     X(REPOSITORY, "repository", "it is a repository that is not tracked")
 
 #define JR_LEFT_OUT_ENUM(name, word, help) JR_LEFT_OUT_##name,
@@ -61,8 +61,7 @@ struct jr_code_patch {
 };
 
 /* Add that a file is left out. The path is copied. */
-void jr_code_patch_leave(struct jr_code_patch *patch, const char *path,
-                         enum jr_left_out_why why);
+void jr_code_patch_leave(struct jr_code_patch *patch, const char *path, enum jr_left_out_why why);
 
 /* Take a difference, as jr_snapshot_diff prints it, piece by piece. */
 struct jr_code_reader {
@@ -70,8 +69,8 @@ struct jr_code_reader {
     const char *prefix; /* before every path */
     /* Whether the file of that path is not to be in it, and does not differ. */
     bool (*passes)(void *data, const char *path);
-    /* Whether the file of that path, with the prefix, may be in it though it is
-     * no text, in which secrets cannot be replaced. NULL: none may. */
+    /* Whether the file of that path, with the prefix, may be in it though it is no text, in which
+     * secrets cannot be replaced. NULL: none may. */
     bool (*shows)(void *data, const char *path);
     void *data;
 
@@ -102,8 +101,8 @@ void jr_code_patch_print(struct jr_buf *out, const struct jr_code_patch *patch);
 void jr_code_patch_release(struct jr_code_patch *patch);
 
 /*
- * The tree of a run once more, out of its commit and its patch: as files beside
- * the repository, which is not written to, and proved by its name.
+ * The tree of a run once more, out of its commit and its patch: as files beside the repository,
+ * which is not written to, and proved by its name.
  */
 
 /* What was recorded. Paths are absolute. */
@@ -114,16 +113,16 @@ struct jr_rebuild_request {
     const struct jr_buf *patch; /* may be empty */
     char *const *files;         /* did not count; NULL-terminated, or NULL */
     const char *log_dir;        /* did not count; NULL: none */
-    const char *scratch; /* is made, and removed by who called; its parent is
-                            there */
+    const char *scratch;        /* is made, and removed by who called; its parent is
+                                   there */
     char *const *envp;
     struct jr_git_limit limit;
 };
 
-/* Make the files in the folder `tree` of the scratch folder, and append their
- * paths to `ret_files`, each with a NUL. -1 with `err` where the commit is not
- * there, the patch does not fit it, or both make another tree. */
-int jr_tree_rebuild(const struct jr_rebuild_request *request,
-                    struct jr_buf *ret_files, struct jr_error *err);
+/* Make the files in the folder `tree` of the scratch folder, and append their paths to `ret_files`,
+ * each with a NUL. -1 with `err` where the commit is not there, the patch does not fit it, or both
+ * make another tree. */
+int jr_tree_rebuild(const struct jr_rebuild_request *request, struct jr_buf *ret_files,
+                    struct jr_error *err);
 
 #endif

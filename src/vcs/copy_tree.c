@@ -36,27 +36,25 @@ static uint64_t nanoseconds(struct timespec time)
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-static int report_copy(const struct copy *copy, const char *path,
-                       struct jr_error *err)
+static int report_copy(const struct copy *copy, const char *path, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
     int error = errno;
     jr_buf_safe(&shown, path);
     errno = error;
-    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s could not be copied",
-                        copy->request->top, shown.failed ? "" : shown.data);
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s could not be copied", copy->request->top,
+                        shown.failed ? "" : shown.data);
 }
 
 /* Whether there is a folder, and no link to one. */
 static bool is_folder(int at, const char *name)
 {
     struct stat st;
-    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(st.st_mode);
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Make one folder, unless it is there. Through a link it would be made, and
- * files would be put, where the link leads. */
+/* Make one folder, unless it is there. Through a link it would be made, and files would be put,
+ * where the link leads. */
 static int make_folder(const struct copy *copy)
 {
     if (mkdirat(copy->to, copy->folder, 0777) == 0)
@@ -69,8 +67,8 @@ static int make_folder(const struct copy *copy)
     return -1;
 }
 
-/* Make the folders of a path, of which the last are likely to be there. A
- * folder that is none in the tree, such as a link by now, has no files. */
+/* Make the folders of a path, of which the last are likely to be there. A folder that is none in
+ * the tree, such as a link by now, has no files. */
 static int make_folders(struct copy *copy, const char *path, bool of_tree)
 {
     const char *slash = strrchr(path, '/');
@@ -79,8 +77,7 @@ static int make_folders(struct copy *copy, const char *path, bool of_tree)
         errno = ENAMETOOLONG;
         return -1;
     }
-    if (copy->there && strncmp(copy->folder, path, len) == 0 &&
-        copy->folder[len] == '\0')
+    if (copy->there && strncmp(copy->folder, path, len) == 0 && copy->folder[len] == '\0')
         return 0;
     copy->there = true;
     for (size_t at = 0; at <= len && len > 0; at++) {
@@ -99,8 +96,7 @@ static int make_folders(struct copy *copy, const char *path, bool of_tree)
     return 0;
 }
 
-/* As the file system can: a clone shares its blocks until one of both is
- * written to. */
+/* As the file system can: a clone shares its blocks until one of both is written to. */
 static int copy_bytes(struct copy *copy, int from, int to)
 {
     if (copy->clones && ioctl(to, FICLONE, from) == 0)
@@ -122,12 +118,10 @@ static int copy_bytes(struct copy *copy, int from, int to)
     }
 }
 
-static void list_entry(struct copy *copy, const struct stat *st,
-                       const char *path)
+static void list_entry(struct copy *copy, const struct stat *st, const char *path)
 {
     struct jr_buf *list = &copy->copied->list;
-    jr_buf_printf(list, "f %o %lld %llu ", (unsigned)st->st_mode,
-                  (long long)st->st_size,
+    jr_buf_printf(list, "f %o %lld %llu ", (unsigned)st->st_mode, (long long)st->st_size,
                   (unsigned long long)nanoseconds(st->st_mtim));
     jr_buf_add(list, path, strlen(path) + 1);
 }
@@ -136,26 +130,22 @@ static void list_entry(struct copy *copy, const struct stat *st,
 static bool is_changing(const struct copy *copy, int fd, const struct stat *st)
 {
     struct stat now;
-    return nanoseconds(st->st_ctim) >= copy->request->since_ns ||
-           fstat(fd, &now) != 0 || now.st_size != st->st_size ||
-           nanoseconds(now.st_ctim) != nanoseconds(st->st_ctim);
+    return nanoseconds(st->st_ctim) >= copy->request->since_ns || fstat(fd, &now) != 0 ||
+           now.st_size != st->st_size || nanoseconds(now.st_ctim) != nanoseconds(st->st_ctim);
 }
 
-static int copy_file(struct copy *copy, const char *path,
-                     const struct stat *about)
+static int copy_file(struct copy *copy, const char *path, const struct stat *about)
 {
     struct stat st = *about;
     JR_CLOSE int from =
-        openat(copy->from, path,
-               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        openat(copy->from, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (from < 0 || fstat(from, &st) != 0)
         return -1;
     if (!S_ISREG(st.st_mode))
         return 0;
     mode_t mode = st.st_mode & 0777;
     JR_CLOSE int to =
-        openat(copy->to, path,
-               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(copy->to, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     const struct timespec times[2] = {st.st_mtim, st.st_mtim};
     if (to < 0 || copy_bytes(copy, from, to) != 0 || fchmod(to, mode) != 0 ||
         futimens(to, times) != 0)
@@ -167,8 +157,7 @@ static int copy_file(struct copy *copy, const char *path,
     return 0;
 }
 
-/* Whether a relative link, in the folder of `path`, leads out of the tree by
- * its text. */
+/* Whether a relative link, in the folder of `path`, leads out of the tree by its text. */
 static bool leaves_tree(const char *path, const char *target)
 {
     int depth = 0;
@@ -191,14 +180,12 @@ static bool leaves_tree(const char *path, const char *target)
 static const char *below_top(const struct copy *copy, const char *path)
 {
     size_t len = strlen(copy->request->top);
-    return strncmp(path, copy->request->top, len) == 0 &&
-                   (path[len] == '/' || path[len] == '\0')
+    return strncmp(path, copy->request->top, len) == 0 && (path[len] == '/' || path[len] == '\0')
                ? path + len + (path[len] == '/')
                : NULL;
 }
 
-/* Where an absolute link leads, as far as its folder goes: below the top, or
- * NULL. */
+/* Where an absolute link leads, as far as its folder goes: below the top, or NULL. */
 static char *place_below_top(const struct copy *copy, const char *target)
 {
     JR_FREE char *folder = strdup(target);
@@ -214,12 +201,11 @@ static char *place_below_top(const struct copy *copy, const char *target)
 }
 
 /* The text that a link of the tree has in the copy. */
-static void print_target(struct jr_buf *out, const struct copy *copy,
-                         const char *path, const char *target)
+static void print_target(struct jr_buf *out, const struct copy *copy, const char *path,
+                         const char *target)
 {
     const char *slash = strrchr(path, '/');
-    JR_FREE char *below =
-        target[0] == '/' ? place_below_top(copy, target) : NULL;
+    JR_FREE char *below = target[0] == '/' ? place_below_top(copy, target) : NULL;
     if (copy->request->again) {
         jr_buf_str(out, target);
     } else if (below != NULL) {
@@ -277,8 +263,8 @@ static int place_link(struct copy *copy, const char *path)
 {
     char target[PATH_MAX], name[PATH_MAX];
     size_t len = strlen(path);
-    int size = snprintf(name, sizeof name, "%.*s",
-                        (int)(len - (len > 0 && path[len - 1] == '/')), path);
+    int size =
+        snprintf(name, sizeof name, "%.*s", (int)(len - (len > 0 && path[len - 1] == '/')), path);
     errno = ENAMETOOLONG;
     if (size < 0 || (size_t)size >= sizeof name)
         return -1;
@@ -288,13 +274,11 @@ static int place_link(struct copy *copy, const char *path)
             return -1;
         target[got] = '\0';
     } else {
-        size =
-            snprintf(target, sizeof target, "%s/%s", copy->request->top, name);
+        size = snprintf(target, sizeof target, "%s/%s", copy->request->top, name);
         if (size < 0 || (size_t)size >= sizeof target)
             return -1;
     }
-    if (make_folders(copy, name, false) != 0 ||
-        symlinkat(target, copy->to, name) != 0)
+    if (make_folders(copy, name, false) != 0 || symlinkat(target, copy->to, name) != 0)
         return -1;
     copy->copied->links++;
     jr_buf_str(&copy->copied->list, "l ");
@@ -309,12 +293,10 @@ static bool is_stopped(const struct copy *copy)
 }
 
 static int copy_list(struct copy *copy, const struct jr_buf *paths,
-                     int (*take)(struct copy *, const char *),
-                     struct jr_error *err)
+                     int (*take)(struct copy *, const char *), struct jr_error *err)
 {
     size_t count = 0;
-    for (size_t at = 0; at < paths->len;
-         at += strlen(paths->data + at) + 1, count++) {
+    for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1, count++) {
         if (count % LOOK_EVERY == 0 && is_stopped(copy)) {
             errno = EINTR;
             return report_copy(copy, paths->data + at, err);
@@ -325,27 +307,19 @@ static int copy_list(struct copy *copy, const struct jr_buf *paths,
     return 0;
 }
 
-int jr_copy_tree(struct jr_copied_tree *ret,
-                 const struct jr_copy_tree_request *request,
+int jr_copy_tree(struct jr_copied_tree *ret, const struct jr_copy_tree_request *request,
                  struct jr_error *err)
 {
     *ret = JR_COPIED_TREE_INIT;
     if (mkdir(request->to, 0777) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", request->to);
     const char *source = request->from != NULL ? request->from : request->top;
-    JR_CLOSE int from =
-        open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    JR_CLOSE int to =
-        open(request->to, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int from = open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int to = open(request->to, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (from < 0 || to < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s",
-                            from < 0 ? source : request->to);
-    struct copy copy = {.request = request,
-                        .copied = ret,
-                        .from = from,
-                        .to = to,
-                        .clones = true,
-                        .there = true};
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", from < 0 ? source : request->to);
+    struct copy copy = {
+        .request = request, .copied = ret, .from = from, .to = to, .clones = true, .there = true};
     int failed = copy_list(&copy, request->files, copy_entry, err);
     copy.folder[0] = '\0';
     copy.there = true;
@@ -388,19 +362,16 @@ bool jr_copied_tree_read(const struct jr_buf *list, struct jr_buf *ret_files,
         const char *path = entry_path(entry);
         if (path == NULL || at + len >= list->len || goes_up(path))
             return false;
-        jr_buf_add(entry[0] == 'f' ? ret_files : ret_links, path,
-                   strlen(path) + 1);
+        jr_buf_add(entry[0] == 'f' ? ret_files : ret_links, path, strlen(path) + 1);
         at += len + 1;
     }
     return !ret_files->failed && !ret_links->failed;
 }
 
-const char *jr_copied_tree_differ(const struct jr_buf *a,
-                                  const struct jr_buf *b)
+const char *jr_copied_tree_differ(const struct jr_buf *a, const struct jr_buf *b)
 {
     size_t at = 0;
-    while (at < a->len && at < b->len &&
-           strcmp(a->data + at, b->data + at) == 0)
+    while (at < a->len && at < b->len && strcmp(a->data + at, b->data + at) == 0)
         at += strlen(a->data + at) + 1;
     if (at >= a->len && at >= b->len)
         return NULL;

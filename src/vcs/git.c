@@ -23,8 +23,7 @@
 static const size_t MOST_REFS = (size_t)64 << 20; /* of packed-refs */
 
 /* A small file of a git folder without its last newline. NULL: not there. */
-static char *read_line(struct jr_arena *arena, const char *dir,
-                       const char *name)
+static char *read_line(struct jr_arena *arena, const char *dir, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *path = jr_arena_printf(arena, "%s/%s", dir, name);
@@ -35,8 +34,7 @@ static char *read_line(struct jr_arena *arena, const char *dir,
 }
 
 /* `path`, which may be relative to `base`. */
-static char *resolve_git_path(struct jr_arena *arena, const char *base,
-                              const char *path)
+static char *resolve_git_path(struct jr_arena *arena, const char *base, const char *path)
 {
     if (path[0] == '/')
         return jr_arena_strdup(arena, path);
@@ -67,13 +65,11 @@ static bool is_hash(const char *text)
 }
 
 /* Look `ref` up in packed-refs, whose lines are "HASH REF". */
-static char *find_packed(struct jr_arena *arena, const char *dir,
-                         const char *ref)
+static char *find_packed(struct jr_arena *arena, const char *dir, const char *ref)
 {
     JR_BUF_CLEANUP struct jr_buf refs = JR_BUF_INIT;
     const char *path = jr_arena_printf(arena, "%s/packed-refs", dir);
-    if (path == NULL ||
-        jr_io_read_file(&refs, AT_FDCWD, path, MOST_REFS, NULL) != 0 ||
+    if (path == NULL || jr_io_read_file(&refs, AT_FDCWD, path, MOST_REFS, NULL) != 0 ||
         refs.len == 0)
         return NULL;
     const char *wanted = jr_arena_printf(arena, " %s\n", ref);
@@ -81,8 +77,7 @@ static char *find_packed(struct jr_arena *arena, const char *dir,
     const char *line = found;
     while (line != NULL && line > refs.data && line[-1] != '\n')
         line--;
-    return line == NULL ? NULL
-                        : jr_arena_strndup(arena, line, (size_t)(found - line));
+    return line == NULL ? NULL : jr_arena_strndup(arena, line, (size_t)(found - line));
 }
 
 static const char *read_commit(struct jr_arena *arena, const char *git_dir)
@@ -92,8 +87,7 @@ static const char *read_commit(struct jr_arena *arena, const char *git_dir)
         return head;
     const char *ref = head + 5;
     const char *common = read_line(arena, git_dir, "commondir");
-    const char *dir =
-        common == NULL ? git_dir : resolve_git_path(arena, git_dir, common);
+    const char *dir = common == NULL ? git_dir : resolve_git_path(arena, git_dir, common);
     if (dir == NULL)
         return NULL;
     const char *commit = read_line(arena, dir, ref);
@@ -121,21 +115,19 @@ bool jr_git_commit(char ret[static JR_GIT_HASH], const char *folder)
 static bool is_program(const char *folder, const char *path)
 {
     struct stat st;
-    return stat(folder, &st) == 0 && (st.st_mode & S_IWOTH) == 0 &&
-           stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           access(path, X_OK) == 0;
+    return stat(folder, &st) == 0 && (st.st_mode & S_IWOTH) == 0 && stat(path, &st) == 0 &&
+           S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The git of the PATH's absolute folders. A relative one is wherever the
- * repository is that is looked at: what lies there is not to be executed. */
+/* The git of the PATH's absolute folders. A relative one is wherever the repository is that is
+ * looked at: what lies there is not to be executed. */
 static const char *find_program(struct jr_arena *arena, char *const *envp)
 {
     const char *at = jr_env_get(envp, "PATH");
     for (size_t len; at != NULL; at = at[len] == '\0' ? NULL : at + len + 1) {
         len = strcspn(at, ":");
         const char *folder = jr_arena_strndup(arena, at, len);
-        const char *path =
-            folder == NULL ? NULL : jr_arena_printf(arena, "%s/git", folder);
+        const char *path = folder == NULL ? NULL : jr_arena_printf(arena, "%s/git", folder);
         if (path != NULL && folder[0] == '/' && is_program(folder, path))
             return path;
     }
@@ -143,22 +135,20 @@ static const char *find_program(struct jr_arena *arena, char *const *envp)
 }
 
 /* git leads a group of its own, so that what it starts can be ended with it. */
-static pid_t spawn_git(const char *path, char *const *argv,
-                       const int fds[static 3], char *const *env)
+static pid_t spawn_git(const char *path, char *const *argv, const int fds[static 3],
+                       char *const *env)
 {
     const struct jr_subprocess git = {
         .path = path, .argv = argv, .envp = env, .fds = fds, .group = true};
     return jr_subprocess_start(&git);
 }
 
-static void push_word(struct jr_strv *argv, struct jr_arena *arena,
-                      const char *word)
+static void push_word(struct jr_strv *argv, struct jr_arena *arena, const char *word)
 {
     jr_strv_push(argv, arena, jr_arena_strdup(arena, word));
 }
 
-static void push_words(struct jr_strv *argv, struct jr_arena *arena,
-                       const char *const *words)
+static void push_words(struct jr_strv *argv, struct jr_arena *arena, const char *const *words)
 {
     for (size_t i = 0; words != NULL && words[i] != NULL; i++)
         push_word(argv, arena, words[i]);
@@ -182,21 +172,19 @@ static void make_argv(struct jr_strv *argv, struct jr_arena *arena,
     push_words(argv, arena, before);
     push_word(argv, arena, command->folder);
     push_words(argv, arena, behind);
-    for (size_t i = 0;
-         command->settings != NULL && command->settings[i] != NULL; i++) {
+    for (size_t i = 0; command->settings != NULL && command->settings[i] != NULL; i++) {
         push_word(argv, arena, "-c");
         push_word(argv, arena, command->settings[i]);
     }
     push_words(argv, arena, command->words);
 }
 
-/* Nothing is asked of anybody, nothing is fetched whatever the repository
- * allows, and what git says is said in English. */
+/* Nothing is asked of anybody, nothing is fetched whatever the repository allows, and what git says
+ * is said in English. */
 static void make_environment(struct jr_strv *env, struct jr_arena *arena,
                              const struct jr_git_command *command)
 {
-    static const char *const own[] = {"GIT_TERMINAL_PROMPT=0",
-                                      "GIT_ALLOW_PROTOCOL=none",
+    static const char *const own[] = {"GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none",
                                       "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", NULL};
     jr_strv_copy(env, arena, command->envp);
     jr_env_unset(env, "GIT_*");
@@ -206,8 +194,7 @@ static void make_environment(struct jr_strv *env, struct jr_arena *arena,
     push_words(env, arena, command->variables);
 }
 
-pid_t jr_git_spawn_command(const struct jr_git_command *command,
-                           const int fds[static 3])
+pid_t jr_git_spawn_command(const struct jr_git_command *command, const int fds[static 3])
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv argv = {0}, env = {0};
@@ -215,20 +202,17 @@ pid_t jr_git_spawn_command(const struct jr_git_command *command,
     make_environment(&env, &arena, command);
     const char *path = find_program(&arena, command->envp);
     errno = arena.failed ? ENOMEM : ENOENT;
-    pid_t pid = arena.failed || path == NULL
-                    ? -1
-                    : spawn_git(path, argv.items, fds, env.items);
+    pid_t pid = arena.failed || path == NULL ? -1 : spawn_git(path, argv.items, fds, env.items);
     int error = errno;
     jr_arena_release(&arena);
     errno = error;
     return pid;
 }
 
-pid_t jr_git_spawn(const char *folder, const char *const *words,
-                   const int fds[static 3], char *const *envp)
+pid_t jr_git_spawn(const char *folder, const char *const *words, const int fds[static 3],
+                   char *const *envp)
 {
-    const struct jr_git_command command = {
-        .folder = folder, .words = words, .envp = envp};
+    const struct jr_git_command command = {.folder = folder, .words = words, .envp = envp};
     return jr_git_spawn_command(&command, fds);
 }
 
@@ -250,8 +234,8 @@ void jr_git_kill(pid_t pid)
 
 enum { LIMIT_MS = 10000, MOST_BYTES = 64 << 20 };
 
-/* Append all that comes out of `fd`, as long as there is time and room; false
- * where that was too little. */
+/* Append all that comes out of `fd`, as long as there is time and room; false where that was too
+ * little. */
 static bool read_ignored_list(struct jr_buf *out, int fd)
 {
     const uint64_t end = jr_clock_ns() + LIMIT_MS * UINT64_C(1000000);
@@ -273,8 +257,7 @@ static bool read_ignored_list(struct jr_buf *out, int fd)
 }
 
 /* Ask git; false where it does not answer. */
-static bool list_ignored(struct jr_buf *out, const char *folder,
-                         char *const *envp)
+static bool list_ignored(struct jr_buf *out, const char *folder, char *const *envp)
 {
     static const char *const words[] = {
         "ls-files",    "-z", "--others", "--ignored", "--exclude-standard",
@@ -298,8 +281,7 @@ static int compare_texts_at(const void *a, const void *b)
     return strcmp(*left, *right);
 }
 
-struct jr_strv jr_git_ignored(struct jr_arena *arena, const char *folder,
-                              char *const *envp)
+struct jr_strv jr_git_ignored(struct jr_arena *arena, const char *folder, char *const *envp)
 {
     JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
     struct jr_strv ret = {0};
@@ -318,7 +300,6 @@ struct jr_strv jr_git_ignored(struct jr_arena *arena, const char *folder,
 
 bool jr_git_is_ignored(const struct jr_strv *ignored, const char *path)
 {
-    return ignored->count > 0 &&
-           bsearch(&path, ignored->items, ignored->count,
-                   sizeof *ignored->items, compare_texts_at) != NULL;
+    return ignored->count > 0 && bsearch(&path, ignored->items, ignored->count,
+                                         sizeof *ignored->items, compare_texts_at) != NULL;
 }

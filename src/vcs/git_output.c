@@ -56,8 +56,7 @@ static int await_fd(int fd, const struct jr_git_limit *limit)
 }
 
 /* Hand on all that comes out: 0 at its end, else an errno. */
-static int take_output(int fd, const struct jr_git_sink *sink,
-                       const struct jr_git_limit *limit)
+static int take_output(int fd, const struct jr_git_sink *sink, const struct jr_git_limit *limit)
 {
     char piece[64 * 1024];
     int failed;
@@ -67,20 +66,19 @@ static int take_output(int fd, const struct jr_git_sink *sink,
             continue;
         if (got <= 0)
             return got == 0 ? 0 : errno;
-        if (sink->take != NULL &&
-            sink->take(sink->data, piece, (size_t)got) != 0)
+        if (sink->take != NULL && sink->take(sink->data, piece, (size_t)got) != 0)
             return ECANCELED;
     }
     return failed;
 }
 
-/* What it reads: all of it is there when it starts, so that it never waits for
- * us while we wait for it. */
+/* What it reads: all of it is there when it starts, so that it never waits for us while we wait for
+ * it. */
 static int open_input(const struct jr_buf *input)
 {
     int fd = jr_memory_file("git");
-    if (fd >= 0 && (jr_io_write_all(fd, input->data, input->len) != 0 ||
-                    lseek(fd, 0, SEEK_SET) != 0))
+    if (fd >= 0 &&
+        (jr_io_write_all(fd, input->data, input->len) != 0 || lseek(fd, 0, SEEK_SET) != 0))
         (void)close(jr_steal_fd(&fd));
     return fd;
 }
@@ -119,8 +117,7 @@ static int end_process(pid_t pid, const struct jr_git_limit *limit)
     return status == 0 ? 0 : -1;
 }
 
-int jr_git_begin(struct jr_git_process *ret,
-                 const struct jr_git_command *command,
+int jr_git_begin(struct jr_git_process *ret, const struct jr_git_command *command,
                  const struct jr_buf *input, struct jr_error *err)
 {
     int ends[2];
@@ -139,9 +136,8 @@ int jr_git_begin(struct jr_git_process *ret,
     errno = error;
     if (pid < 0 && errno == ENOENT)
         return fail_git(err, ENOENT,
-                        "no git program was found (jobrun looks only in "
-                        "absolute folders of the PATH that not everybody may "
-                        "write to)");
+                        "no git program was found (jobrun looks only in absolute folders of the "
+                        "PATH that not everybody may write to)");
     if (pid < 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "git");
     *ret = (struct jr_git_process){pid, jr_steal_fd(&from), jr_steal_fd(&said)};
@@ -162,8 +158,7 @@ void jr_git_cancel(struct jr_git_process *process)
 }
 
 /* Its output, and then its end: 0, -1 where it failed, or an errno. */
-static int await_end(struct jr_git_process *process,
-                     const struct jr_git_sink *sink,
+static int await_end(struct jr_git_process *process, const struct jr_git_sink *sink,
                      const struct jr_git_limit *limit)
 {
     int failed = take_output(process->from, sink, limit);
@@ -184,8 +179,7 @@ int jr_git_end(struct jr_git_process *process, const struct jr_git_sink *sink,
         (void)fail_git(err, EINTR, "git was stopped by a signal");
     else if (failed > 0)
         (void)fail_git(err, failed,
-                       failed == ECANCELED ? "git printed too much"
-                                           : strerror(failed));
+                       failed == ECANCELED ? "git printed too much" : strerror(failed));
     else if (failed < 0)
         (void)report_complaint(process->said, err);
     jr_git_cancel(process);

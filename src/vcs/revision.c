@@ -18,7 +18,7 @@
 #include "base/banned.h"
 
 static const size_t MOST_LIST = (size_t)256 << 20; /* bytes of the list */
-enum { PATIENCE = 60 }; /* seconds that git may be silent */
+enum { PATIENCE = 60 };                            /* seconds that git may be silent */
 
 struct entry {
     const char *path, *object;
@@ -36,8 +36,8 @@ struct jr_revision {
     struct jr_buf ahead; /* read from it and not used yet */
 };
 
-/* Append what git writes next. Returns how much, 0 at the end; -1 when it is
- * silent for too long, or there is no memory. */
+/* Append what git writes next. Returns how much, 0 at the end; -1 when it is silent for too long,
+ * or there is no memory. */
 static ssize_t read_git_output(int fd, struct jr_buf *to)
 {
     char text[16 * 1024];
@@ -56,8 +56,8 @@ static ssize_t read_git_output(int fd, struct jr_buf *to)
 static const char *git_complaint(int fd, struct jr_buf *text)
 {
     struct jr_error err;
-    if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0 ||
-        jr_io_read_fd(text, fd, 4096, &err) != 0 || text->len == 0)
+    if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0 || jr_io_read_fd(text, fd, 4096, &err) != 0 ||
+        text->len == 0)
         return "git gave no reason";
     text->data[strcspn(text->data, "\n")] = '\0';
     const char *colon = strstr(text->data, ": ");
@@ -65,11 +65,9 @@ static const char *git_complaint(int fd, struct jr_buf *text)
 }
 
 /* Run `git ls-tree` to its end. */
-static int run_list(struct jr_revision *rev, const char *commit,
-                    struct jr_error *err)
+static int run_list(struct jr_revision *rev, const char *commit, struct jr_error *err)
 {
-    const char *const words[] = {"ls-tree",     "-r",   "-z",
-                                 "--full-tree", commit, NULL};
+    const char *const words[] = {"ls-tree", "-r", "-z", "--full-tree", commit, NULL};
     JR_BUF_CLEANUP struct jr_buf said = JR_BUF_INIT;
     JR_CLOSE int told = jr_memory_file("git");
     int ends[2];
@@ -92,8 +90,8 @@ static int run_list(struct jr_revision *rev, const char *commit,
     if (got != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "git ls-tree takes too long, or prints too much");
-    return jr_error_set(err, JR_STATUS_USAGE, "no commit '%s' in %s: %s",
-                        rev->name, rev->top, git_complaint(told, &said));
+    return jr_error_set(err, JR_STATUS_USAGE, "no commit '%s' in %s: %s", rev->name, rev->top,
+                        git_complaint(told, &said));
 }
 
 /* "MODE TYPE OBJECT<tab>PATH": regular files only. */
@@ -104,8 +102,7 @@ static bool take_entry(struct jr_revision *rev, char *line)
         return true;
     *tab = '\0';
     char *object = strrchr(line, ' ');
-    struct entry *entry =
-        jr_arena_push(&rev->arena, &rev->entries, &rev->count, sizeof *entry);
+    struct entry *entry = jr_arena_push(&rev->arena, &rev->entries, &rev->count, sizeof *entry);
     if (entry == NULL || object == NULL)
         return false;
     *entry = (struct entry){tab + 1, object + 1};
@@ -114,8 +111,7 @@ static bool take_entry(struct jr_revision *rev, char *line)
 
 static int compare_entry_paths(const void *a, const void *b)
 {
-    return strcmp(((const struct entry *)a)->path,
-                  ((const struct entry *)b)->path);
+    return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
 static int read_tree_list(struct jr_revision *rev, struct jr_error *err)
@@ -131,13 +127,11 @@ static int read_tree_list(struct jr_revision *rev, struct jr_error *err)
             return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
     if (rev->count > 0)
-        qsort(rev->entries, rev->count, sizeof *rev->entries,
-              compare_entry_paths);
+        qsort(rev->entries, rev->count, sizeof *rev->entries, compare_entry_paths);
     return 0;
 }
 
-static struct jr_revision *new_revision(const char *top, const char *name,
-                                        char *const *envp)
+static struct jr_revision *new_revision(const char *top, const char *name, char *const *envp)
 {
     struct jr_revision *rev = calloc(1, sizeof *rev);
     if (rev == NULL)
@@ -152,13 +146,12 @@ static struct jr_revision *new_revision(const char *top, const char *name,
     return NULL;
 }
 
-int jr_revision_open(struct jr_revision **ret, const char *folder,
-                     const char *name, char *const *envp, struct jr_error *err)
+int jr_revision_open(struct jr_revision **ret, const char *folder, const char *name,
+                     char *const *envp, struct jr_error *err)
 {
     JR_FREE char *top = jr_io_find_above(folder, ".git");
     if (top == NULL)
-        return jr_error_set(err, JR_STATUS_USAGE, "no git repository at %s",
-                            folder);
+        return jr_error_set(err, JR_STATUS_USAGE, "no git repository at %s", folder);
     if (name[0] == '\0' || name[0] == '-')
         return jr_error_set(err, JR_STATUS_USAGE, "'%s' is not a commit", name);
     struct jr_revision *rev = new_revision(top, name, envp);
@@ -216,13 +209,12 @@ const char *jr_revision_path(const struct jr_revision *revision, size_t i)
     return revision->entries[i].path;
 }
 
-static const struct entry *find_tree_entry(const struct jr_revision *rev,
-                                           const char *path)
+static const struct entry *find_tree_entry(const struct jr_revision *rev, const char *path)
 {
     const struct entry wanted = {.path = path};
     return rev->count == 0 ? NULL
-                           : bsearch(&wanted, rev->entries, rev->count,
-                                     sizeof *rev->entries, compare_entry_paths);
+                           : bsearch(&wanted, rev->entries, rev->count, sizeof *rev->entries,
+                                     compare_entry_paths);
 }
 
 bool jr_revision_has(const struct jr_revision *revision, const char *path)
@@ -272,33 +264,28 @@ static void drop_ahead(struct jr_revision *rev, size_t len)
 static bool read_head(struct jr_revision *rev, uint64_t *ret_size)
 {
     const char *end = NULL;
-    for (size_t len = 1; end == NULL && fill_ahead(rev, len);
-         len = rev->ahead.len + 1)
+    for (size_t len = 1; end == NULL && fill_ahead(rev, len); len = rev->ahead.len + 1)
         end = memchr(rev->ahead.data, '\n', rev->ahead.len);
     if (end == NULL)
         return false;
     size_t len = (size_t)(end - rev->ahead.data);
     rev->ahead.data[len] = '\0';
     const char *space = strrchr(rev->ahead.data, ' ');
-    bool good = strstr(rev->ahead.data, " blob ") != NULL &&
-                jr_num_u64(space + 1, ret_size);
+    bool good = strstr(rev->ahead.data, " blob ") != NULL && jr_num_u64(space + 1, ret_size);
     drop_ahead(rev, len + 1);
     return good;
 }
 
-static int read_object(struct jr_revision *rev, const char *object,
-                       size_t limit, struct jr_buf *out, struct jr_error *err)
+static int read_object(struct jr_revision *rev, const char *object, size_t limit,
+                       struct jr_buf *out, struct jr_error *err)
 {
     char line[80];
     uint64_t size = 0;
     int len = snprintf(line, sizeof line, "%s\n", object);
-    if (jr_io_write_all(rev->to, line, (size_t)len) != 0 ||
-        !read_head(rev, &size))
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "git cat-file gave no answer");
+    if (jr_io_write_all(rev->to, line, (size_t)len) != 0 || !read_head(rev, &size))
+        return jr_error_set(err, JR_STATUS_LAUNCH, "git cat-file gave no answer");
     if (size > limit)
-        return jr_error_set(err, JR_STATUS_INVALID,
-                            "the file is larger than %zu bytes", limit);
+        return jr_error_set(err, JR_STATUS_INVALID, "the file is larger than %zu bytes", limit);
     if (!fill_ahead(rev, (size_t)size + 1))
         return jr_error_set(err, JR_STATUS_LAUNCH, "git cat-file broke off");
     jr_buf_add(out, rev->ahead.data, (size_t)size);
@@ -306,14 +293,13 @@ static int read_object(struct jr_revision *rev, const char *object,
     return 0;
 }
 
-int jr_revision_read(struct jr_revision *revision, const char *path,
-                     size_t limit, struct jr_buf *out, struct jr_error *err)
+int jr_revision_read(struct jr_revision *revision, const char *path, size_t limit,
+                     struct jr_buf *out, struct jr_error *err)
 {
     const struct entry *entry = find_tree_entry(revision, path);
     if (entry == NULL) {
         errno = ENOENT;
-        return jr_error_sys(err, JR_STATUS_INVALID, "%s:%s", revision->name,
-                            path);
+        return jr_error_sys(err, JR_STATUS_INVALID, "%s:%s", revision->name, path);
     }
     if (start_cat_file(revision, err) == 0 &&
         read_object(revision, entry->object, limit, out, err) == 0)

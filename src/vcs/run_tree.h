@@ -1,17 +1,16 @@
 /*
- * The code of a run: the work tree around a folder as it stands, as the name of
- * a tree of git's and the difference to the commit.
+ * The code of a run: the work tree around a folder as it stands, as the name of a tree of git's and
+ * the difference to the commit.
  *
  *   git status, git ls-files   which files are not as the commit has them
  *   git update-index           these, into a copy of the index
  *   git diff-index             the patch
  *   git write-tree             the name
  *
- * A tree that differs from the commit and the same tree committed have the same
- * name. A submodule counts by the tree of its own files; ignored files, and
- * what a sparse checkout leaves out, do not count. The repository, its index
- * and its objects are not written to, and nothing that it configures is
- * executed.
+ * A tree that differs from the commit and the same tree committed have the same name. A submodule
+ * counts by the tree of its own files; ignored files, and what a sparse checkout leaves out, do not
+ * count. The repository, its index and its objects are not written to, and nothing that it
+ * configures is executed.
  */
 #ifndef JR_RUN_TREE_H
 #define JR_RUN_TREE_H
@@ -58,11 +57,9 @@ struct jr_run_tree {
 
 #define JR_RUN_TREE_INIT ((struct jr_run_tree){0})
 
-/* Record it. 0, also where there is no work tree; -1 with `err` where there is
- * one that cannot be recorded: then `ret` has its commit, if that is known.
- * Release in any case. */
-int jr_run_tree_record(struct jr_run_tree *ret,
-                       const struct jr_run_tree_request *request,
+/* Record it. 0, also where there is no work tree; -1 with `err` where there is one that cannot be
+ * recorded: then `ret` has its commit, if that is known. Release in any case. */
+int jr_run_tree_record(struct jr_run_tree *ret, const struct jr_run_tree_request *request,
                        struct jr_error *err);
 
 /* Free it. */

@@ -14,8 +14,8 @@
 
 #include "base/banned.h"
 
-/* A file that is not tracked and larger than the patch is left out at once; a
- * tracked one may have a small difference. */
+/* A file that is not tracked and larger than the patch is left out at once; a tracked one may have
+ * a small difference. */
 static const uint64_t MOST_TRACKED = 16 << 20;
 enum { HEAD_BYTES = 128, MOST_NAMED = 5, MOST_TRIES = 3 };
 
@@ -33,56 +33,47 @@ static int compare_sizes(const void *a, const void *b)
 }
 
 /* Too much to read before each run, so that it is no code. */
-static int refuse_size(const struct repository *repository,
-                       struct jr_error *err)
+static int refuse_size(const struct repository *repository, struct jr_error *err)
 {
     const struct jr_work_tree *tree = &repository->tree;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     size_t named = 0;
-    for (size_t i = tree->files_count; i > 0 && named < MOST_NAMED;
-         i--, named++) {
+    for (size_t i = tree->files_count; i > 0 && named < MOST_NAMED; i--, named++) {
         const struct jr_work_file *file = &tree->files[i - 1];
-        jr_buf_printf(&text, "%s%s", named == 0 ? "" : ", ",
-                      repository->prefix);
+        jr_buf_printf(&text, "%s%s", named == 0 ? "" : ", ", repository->prefix);
         jr_buf_safe(&text, file->path);
         jr_buf_printf(&text, " (%.1f MiB)", (double)file->bytes / (1 << 20));
     }
     if (tree->files_count > named)
         jr_buf_printf(&text, " and %zu more", tree->files_count - named);
-    return jr_error_set(
-        err, JR_STATUS_LAUNCH,
-        "%.1f MiB of files are changed or not tracked, more than %.0f MiB: %s; "
-        "name what is no code in .gitignore",
-        (double)repository->recording->bytes / (1 << 20),
-        (double)JR_RUN_TREE_MOST / (1 << 20), text.failed ? "" : text.data);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "%.1f MiB of files are changed or not tracked, more than %.0f MiB: %s; "
+                        "name what is no code in .gitignore",
+                        (double)repository->recording->bytes / (1 << 20),
+                        (double)JR_RUN_TREE_MOST / (1 << 20), text.failed ? "" : text.data);
 }
 
-/* Whether the file has a secret assigned in it. One that cannot be read is not
- * shown, either. */
+/* Whether the file has a secret assigned in it. One that cannot be read is not shown, either. */
 static bool has_secret(const struct repository *repository, const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
-    const char *whole =
-        jr_arena_printf(&arena, "%s/%s", repository->tree.top, path);
+    const char *whole = jr_arena_printf(&arena, "%s/%s", repository->tree.top, path);
     char link[8];
     bool secret = true;
     if (whole != NULL && readlink(whole, link, sizeof link) >= 0)
         secret = false;
-    else if (whole != NULL &&
-             jr_io_read_file(&text, AT_FDCWD, whole, JR_PATCH_MOST, NULL) == 0)
-        secret = jr_secret_lines_assign(repository->recording->request->secrets,
-                                        text.data, text.len);
+    else if (whole != NULL && jr_io_read_file(&text, AT_FDCWD, whole, JR_PATCH_MOST, NULL) == 0)
+        secret =
+            jr_secret_lines_assign(repository->recording->request->secrets, text.data, text.len);
     jr_arena_release(&arena);
     return secret;
 }
 
-static void leave_out(struct repository *repository, const char *path,
-                      enum jr_left_out_why why)
+static void leave_out(struct repository *repository, const char *path, enum jr_left_out_why why)
 {
     struct jr_code_patch *patch = &repository->recording->patch;
-    const char *whole =
-        jr_arena_printf(patch->arena, "%s%s", repository->prefix, path);
+    const char *whole = jr_arena_printf(patch->arena, "%s%s", repository->prefix, path);
     if (whole == NULL)
         patch->failed = true;
     else
@@ -90,8 +81,7 @@ static void leave_out(struct repository *repository, const char *path,
 }
 
 /* Add the path to what a copy is made of, where there is to be one. */
-static void copy_path(const struct repository *repository, struct jr_buf *to,
-                      const char *path)
+static void copy_path(const struct repository *repository, struct jr_buf *to, const char *path)
 {
     if (!repository->recording->request->whole)
         return;
@@ -104,8 +94,7 @@ static void copy_rest(const struct repository *repository)
 {
     const struct jr_work_tree *tree = &repository->tree;
     struct jr_run_tree *code = repository->recording->code;
-    for (size_t at = 0; at < tree->tracked.len;
-         at += strlen(tree->tracked.data + at) + 1)
+    for (size_t at = 0; at < tree->tracked.len; at += strlen(tree->tracked.data + at) + 1)
         copy_path(repository, &code->files, tree->tracked.data + at);
     for (size_t i = 0; i < tree->specs.count; i++)
         if (!has_secret(repository, tree->specs.items[i]))
@@ -114,25 +103,24 @@ static void copy_rest(const struct repository *repository)
         copy_path(repository, &code->links, tree->ignored.items[i]);
 }
 
-/* What is to be done with the path in the index. Nothing is looked for where a
- * file is gone: a link to elsewhere may lie in its way. */
-static struct jr_buf *place_of(struct repository *repository,
-                               const struct jr_work_file *file, bool shown)
+/* What is to be done with the path in the index. Nothing is looked for where a file is gone: a link
+ * to elsewhere may lie in its way. */
+static struct jr_buf *place_of(struct repository *repository, const struct jr_work_file *file,
+                               bool shown)
 {
     if (file->gone)
         return &repository->drop;
     return shown ? &repository->take : &repository->hash;
 }
 
-/* Which files the patch can have: a new file is in it with all its bytes, so
- * of these the smallest, as far as there is room. */
+/* Which files the patch can have: a new file is in it with all its bytes, so of these the smallest,
+ * as far as there is room. */
 static void sort_files(struct repository *repository)
 {
     struct jr_work_tree *tree = &repository->tree;
     uint64_t room = JR_PATCH_MOST;
     if (tree->files_count > 1)
-        qsort(tree->files, tree->files_count, sizeof *tree->files,
-              compare_sizes);
+        qsort(tree->files, tree->files_count, sizeof *tree->files, compare_sizes);
     for (size_t i = 0; i < tree->files_count; i++) {
         const struct jr_work_file *file = &tree->files[i];
         bool fits = file->bytes <= MOST_TRACKED;
@@ -140,42 +128,36 @@ static void sort_files(struct repository *repository)
             fits = file->bytes + HEAD_BYTES <= room;
             room -= fits ? file->bytes + HEAD_BYTES : 0;
         }
-        bool looked = fits || (repository->recording->request->whole &&
-                               file->bytes <= JR_PATCH_MOST);
-        bool secret =
-            looked && file->untracked && has_secret(repository, file->path);
+        bool looked =
+            fits || (repository->recording->request->whole && file->bytes <= JR_PATCH_MOST);
+        bool secret = looked && file->untracked && has_secret(repository, file->path);
         if (file->untracked && !secret)
-            copy_path(repository, &repository->recording->code->files,
-                      file->path);
+            copy_path(repository, &repository->recording->code->files, file->path);
         if (!fits || secret)
-            leave_out(repository, file->path,
-                      secret ? JR_LEFT_OUT_SECRET : JR_LEFT_OUT_SIZE);
-        jr_repository_add_path(place_of(repository, file, fits && !secret),
-                               file->path);
+            leave_out(repository, file->path, secret ? JR_LEFT_OUT_SECRET : JR_LEFT_OUT_SIZE);
+        jr_repository_add_path(place_of(repository, file, fits && !secret), file->path);
         repository->recording->bytes += file->bytes;
     }
 }
 
-/* Whether a file that is no text has no secret, as far as that can be read in
- * it. The path has the prefix of the repository. */
+/* Whether a file that is no text has no secret, as far as that can be read in it. The path has the
+ * prefix of the repository. */
 bool jr_repository_shows(void *data, const char *path)
 {
     const struct repository *repository = data;
     JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
-    const char *whole = jr_arena_printf(&arena, "%s/%s", repository->tree.top,
-                                        path + strlen(repository->prefix));
+    const char *whole =
+        jr_arena_printf(&arena, "%s/%s", repository->tree.top, path + strlen(repository->prefix));
     struct jr_error why = {0};
-    bool shows = whole != NULL && jr_io_read_file(&bytes, AT_FDCWD, whole,
-                                                  MOST_TRACKED, &why) == 0;
+    bool shows = whole != NULL && jr_io_read_file(&bytes, AT_FDCWD, whole, MOST_TRACKED, &why) == 0;
     jr_arena_release(&arena);
     if (!shows)
         return why.sys == ENOENT;
     for (size_t i = 0; i < bytes.len; i++)
         if (bytes.data[i] == '\0')
             bytes.data[i] = '\n';
-    return !jr_secret_lines_redact(repository->recording->request->secrets,
-                                   &bytes) &&
+    return !jr_secret_lines_redact(repository->recording->request->secrets, &bytes) &&
            !bytes.failed;
 }
 
@@ -191,8 +173,7 @@ static void take_nested(struct repository *repository)
 }
 
 /* What is known of the work tree, whether or not it can be recorded. */
-static void note_top(struct recording *recording,
-                     const struct jr_work_tree *tree)
+static void note_top(struct recording *recording, const struct jr_work_tree *tree)
 {
     struct jr_run_tree *code = recording->code;
     memcpy(code->commit, tree->commit, JR_GIT_HASH);
@@ -221,16 +202,14 @@ int jr_repository_list(struct repository *repository, struct jr_error *err)
 }
 
 /* The files that differ, less links and folders, each with a NUL. */
-static void list_regular_files(const struct repository *repository,
-                               struct jr_buf *ret)
+static void list_regular_files(const struct repository *repository, struct jr_buf *ret)
 {
     const struct jr_work_tree *tree = &repository->tree;
     struct stat st;
     JR_CLOSE int top = open(tree->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < tree->files_count; i++)
         if (!tree->files[i].gone &&
-            fstatat(top, tree->files[i].path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode))
+            fstatat(top, tree->files[i].path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
             jr_repository_add_path(ret, tree->files[i].path);
 }
 
@@ -244,26 +223,23 @@ static const char *take_name(const struct jr_buf *names, size_t *at, size_t len)
     return name;
 }
 
-static void state_converted(struct repository *repository, const char *path,
-                            const char *name, size_t len)
+static void state_converted(struct repository *repository, const char *path, const char *name,
+                            size_t len)
 {
     struct stat st;
-    JR_CLOSE int top =
-        open(repository->tree.top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int top = open(repository->tree.top, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fstatat(top, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     jr_buf_printf(&repository->state, "%s %.*s 0\t",
-                  (st.st_mode & S_IXUSR) != 0 ? "100755" : "100644", (int)len,
-                  name);
+                  (st.st_mode & S_IXUSR) != 0 ? "100755" : "100644", (int)len, name);
     jr_repository_add_path(&repository->state, path);
     leave_out(repository, path, JR_LEFT_OUT_CONVERTED);
 }
 
-/* Their names as git converts them and as they lie. A file that goes away
- * meanwhile ends git, and then those that are left are named. */
-static int name_regular_files(const struct repository *repository,
-                              struct jr_buf *ret_paths, struct jr_buf *ret_made,
-                              struct jr_buf *ret_own, struct jr_error *err)
+/* Their names as git converts them and as they lie. A file that goes away meanwhile ends git, and
+ * then those that are left are named. */
+static int name_regular_files(const struct repository *repository, struct jr_buf *ret_paths,
+                              struct jr_buf *ret_made, struct jr_buf *ret_own, struct jr_error *err)
 {
     const struct jr_snapshot *snapshot = &repository->snapshot;
     for (int i = 0; i < MOST_TRIES; i++) {
@@ -272,8 +248,7 @@ static int name_regular_files(const struct repository *repository,
         jr_buf_clear(ret_own);
         list_regular_files(repository, ret_paths);
         if (ret_paths->len == 0 ||
-            (jr_snapshot_names(snapshot, ret_paths, false, ret_made, err) ==
-                 0 &&
+            (jr_snapshot_names(snapshot, ret_paths, false, ret_made, err) == 0 &&
              jr_snapshot_names(snapshot, ret_paths, true, ret_own, err) == 0))
             return 0;
         if (err->sys != 0)
@@ -282,21 +257,17 @@ static int name_regular_files(const struct repository *repository,
     return -1;
 }
 
-int jr_repository_count_converted(struct repository *repository,
-                                  struct jr_error *err)
+int jr_repository_count_converted(struct repository *repository, struct jr_error *err)
 {
-    JR_BUF_CLEANUP struct jr_buf paths = JR_BUF_INIT, made = JR_BUF_INIT,
-                                 own = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf paths = JR_BUF_INIT, made = JR_BUF_INIT, own = JR_BUF_INIT;
     const size_t len = repository->tree.sha256 ? 64 : 40;
     if (name_regular_files(repository, &paths, &made, &own, err) != 0)
         return -1;
-    for (size_t at = 0, a = 0, b = 0; at < paths.len;
-         at += strlen(paths.data + at) + 1) {
+    for (size_t at = 0, a = 0, b = 0; at < paths.len; at += strlen(paths.data + at) + 1) {
         const char *name = take_name(&own, &b, len);
         const char *other = take_name(&made, &a, len);
         if (name == NULL || other == NULL)
-            return jr_error_set(err, JR_STATUS_LAUNCH,
-                                "git hash-object printed no name of a file");
+            return jr_error_set(err, JR_STATUS_LAUNCH, "git hash-object printed no name of a file");
         if (memcmp(name, other, len) != 0)
             state_converted(repository, paths.data + at, name, len);
     }

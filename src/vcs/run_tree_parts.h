@@ -1,6 +1,5 @@
-/* The recording of a run's code in the making: what the files of run_tree.h
- * share. run_tree.c leads through it, run_tree_files.h decides what becomes of
- * each file. */
+/* The recording of a run's code in the making: what the files of run_tree.h share. run_tree.c leads
+ * through it, run_tree_files.h decides what becomes of each file. */
 #ifndef JR_RUN_TREE_PARTS_H
 #define JR_RUN_TREE_PARTS_H
 

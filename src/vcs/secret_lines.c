@@ -17,8 +17,8 @@ struct span {
     const char *at, *end;
 };
 
-/* A line, and what all of its names have to know of it: looked for once, since
- * a line can be as long as a file. */
+/* A line, and what all of its names have to know of it: looked for once, since a line can be as
+ * long as a file. */
 struct line {
     const char *at, *end;
     const char *first; /* behind what diffs, lists and shells put before */
@@ -52,15 +52,13 @@ static const char *skip_blanks(const char *at, const char *end)
 static const char *skip_type(const char *at, const char *end)
 {
     const char *from = at;
-    while (at < end &&
-           (isalnum((unsigned char)*at) || strchr("_. []|,", *at) != NULL))
+    while (at < end && (isalnum((unsigned char)*at) || strchr("_. []|,", *at) != NULL))
         at++;
     return at < end && *at == '=' && at > from ? at + 1 : from;
 }
 
 /* Read "=", ":=", "=>" or ":"; NULL where nothing is assigned. */
-static const char *read_operator(struct assignment *to, const char *at,
-                                 const char *end)
+static const char *read_operator(struct assignment *to, const char *at, const char *end)
 {
     const char *begin = at;
     if (at < end && (*at == '"' || *at == '\''))
@@ -87,12 +85,10 @@ static const char *read_operator(struct assignment *to, const char *at,
 }
 
 /* What is between quotes, or else what is left of the line. */
-static void read_value(struct assignment *to, const char *at,
-                       const struct line *line)
+static void read_value(struct assignment *to, const char *at, const struct line *line)
 {
     const char *end = line->end;
-    if (end - at > 1 && strchr("rbfuRBFU", *at) != NULL &&
-        (at[1] == '"' || at[1] == '\''))
+    if (end - at > 1 && strchr("rbfuRBFU", *at) != NULL && (at[1] == '"' || at[1] == '\''))
         at++;
     to->quoted = at < end && (*at == '"' || *at == '\'' || *at == '`');
     if (!to->quoted) {
@@ -106,8 +102,8 @@ static void read_value(struct assignment *to, const char *at,
     to->value = (struct span){from, at};
 }
 
-/* Whether a value that stands without quotes is one, and not a word of a
- * program: a type, a call, or another variable. */
+/* Whether a value that stands without quotes is one, and not a word of a program: a type, a call,
+ * or another variable. */
 static bool is_plain_value(const struct assignment *found)
 {
     const char *value = found->value.at;
@@ -126,12 +122,11 @@ static bool is_plain_value(const struct assignment *found)
     }
     if (found->equals)
         return digit || sign;
-    return found->capitals || digit || sign ||
-           !(isupper((unsigned char)value[0]) && lower);
+    return found->capitals || digit || sign || !(isupper((unsigned char)value[0]) && lower);
 }
 
-/* Values that are too short or too common only count where the name can be
- * nothing but a variable's. */
+/* Values that are too short or too common only count where the name can be nothing but a
+ * variable's. */
 static bool is_secret_value(const struct assignment *found)
 {
     char copy[MOST_VALUE + 1];
@@ -170,8 +165,7 @@ static bool leads_line(const struct line *line, const char *name)
 }
 
 /* The next secret that the line assigns, from `at` on. */
-static bool find_assignment(struct assignment *ret,
-                            const struct jr_secrets *secrets,
+static bool find_assignment(struct assignment *ret, const struct jr_secrets *secrets,
                             const struct line *line, const char *at)
 {
     while (at < line->end) {
@@ -212,8 +206,7 @@ static struct line next_line(const char *at, const char *end)
     return line;
 }
 
-bool jr_secret_lines_assign(const struct jr_secrets *secrets, const char *text,
-                            size_t len)
+bool jr_secret_lines_assign(const struct jr_secrets *secrets, const char *text, size_t len)
 {
     struct assignment found;
     const char *end = text + len;
@@ -221,8 +214,7 @@ bool jr_secret_lines_assign(const struct jr_secrets *secrets, const char *text,
         return false;
     if (memmem(text, len, PRIVATE_KEY, strlen(PRIVATE_KEY)) != NULL)
         return true;
-    for (struct line line = {.at = text}; line.at < end;
-         line.at = line.end + 1) {
+    for (struct line line = {.at = text}; line.at < end; line.at = line.end + 1) {
         line = next_line(line.at, end);
         if (find_assignment(&found, secrets, &line, line.at))
             return true;
@@ -247,8 +239,7 @@ static bool redact_line(struct jr_buf *out, const struct jr_secrets *secrets,
     return any;
 }
 
-bool jr_secret_lines_redact(const struct jr_secrets *secrets,
-                            struct jr_buf *text)
+bool jr_secret_lines_redact(const struct jr_secrets *secrets, struct jr_buf *text)
 {
     struct jr_buf out = JR_BUF_INIT;
     bool any = false;
@@ -256,19 +247,16 @@ bool jr_secret_lines_redact(const struct jr_secrets *secrets,
         return false;
     const char *end = text->data + text->len;
     jr_buf_reserve(&out, text->len);
-    for (struct line line = {.at = text->data}; line.at < end;
-         line.at = line.end + 1) {
+    for (struct line line = {.at = text->data}; line.at < end; line.at = line.end + 1) {
         line = next_line(line.at, end);
         any |= redact_line(&out, secrets, &line);
         if (line.end < end)
             jr_buf_char(&out, '\n');
     }
     size_t before = out.len;
-    for (size_t i = 0; secrets->values != NULL && secrets->values[i] != NULL &&
-                       out.data != NULL;
+    for (size_t i = 0; secrets->values != NULL && secrets->values[i] != NULL && out.data != NULL;
          i++)
-        any |= memmem(out.data, before, secrets->values[i],
-                      strlen(secrets->values[i])) != NULL;
+        any |= memmem(out.data, before, secrets->values[i], strlen(secrets->values[i])) != NULL;
     jr_redact(&out, 0, secrets->values, false);
     out.failed |= text->failed;
     jr_buf_release(text);

@@ -15,9 +15,8 @@
 enum { MOST_DEPTH = 200, PIECE = 256 << 10, MOST_WORDS = 16 << 10 };
 
 /* The tree of no files, which git knows without having it. */
-#define NO_FILES_SHA1 "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-#define NO_FILES_SHA256                                                        \
-    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+#define NO_FILES_SHA1   "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+#define NO_FILES_SHA256 "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 
 static int copy_bytes(int from, int to)
 {
@@ -30,27 +29,26 @@ static int copy_bytes(int from, int to)
     return got == 0 ? 0 : -1;
 }
 
-/* The copy is as old as the index: entries that are younger may have changed
- * without that it shows in their times, and git reads those. */
+/* The copy is as old as the index: entries that are younger may have changed without that it shows
+ * in their times, and git reads those. */
 static int copy_index(const char *from, const char *to, struct jr_error *err)
 {
     struct stat st;
     JR_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (in < 0 && errno == ENOENT)
         return 0;
-    JR_CLOSE int out =
-        in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    JR_CLOSE int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (out < 0 || fstat(in, &st) != 0 || copy_bytes(in, out) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH,
-                            "the index of git could not be copied to %s", to);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the index of git could not be copied to %s",
+                            to);
     const struct timespec times[2] = {st.st_mtim, st.st_mtim};
     if (futimens(out, times) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", to);
     return 0;
 }
 
-/* A path in quotes, as in C, so that any byte may be in it (gitrepository-
- * layout(5): objects/info/alternates). */
+/* A path in quotes, as in C, so that any byte may be in it (gitrepository- layout(5):
+ * objects/info/alternates). */
 static void add_quoted_path(struct jr_buf *out, const char *path)
 {
     jr_buf_char(out, '"');
@@ -65,11 +63,9 @@ static void add_quoted_path(struct jr_buf *out, const char *path)
     jr_buf_char(out, '"');
 }
 
-static int make_folders(struct jr_snapshot *snapshot, const char *folder,
-                        struct jr_error *err)
+static int make_folders(struct jr_snapshot *snapshot, const char *folder, struct jr_error *err)
 {
-    const char *objects =
-        jr_arena_printf(&snapshot->arena, "%s/objects", folder);
+    const char *objects = jr_arena_printf(&snapshot->arena, "%s/objects", folder);
     if (objects == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (mkdir(folder, 0700) != 0 || mkdir(objects, 0700) != 0)
@@ -77,20 +73,15 @@ static int make_folders(struct jr_snapshot *snapshot, const char *folder,
     JR_BUF_CLEANUP struct jr_buf alternate = JR_BUF_INIT;
     add_quoted_path(&alternate, snapshot->tree->objects);
     struct jr_arena *arena = &snapshot->arena;
-    snapshot->variables[0] =
-        jr_arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects);
-    snapshot->variables[1] =
-        jr_arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
-                        jr_buf_keep(&alternate, arena));
-    snapshot->variables[2] =
-        jr_arena_printf(arena, "GIT_INDEX_FILE=%s/index", folder);
-    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                         : 0;
+    snapshot->variables[0] = jr_arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects);
+    snapshot->variables[1] = jr_arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
+                                             jr_buf_keep(&alternate, arena));
+    snapshot->variables[2] = jr_arena_printf(arena, "GIT_INDEX_FILE=%s/index", folder);
+    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
-                     const struct jr_work_look *look, const char *folder,
-                     struct jr_error *err)
+                     const struct jr_work_look *look, const char *folder, struct jr_error *err)
 {
     *ret = (struct jr_snapshot){.tree = tree, .look = look};
     if (make_folders(ret, folder, err) != 0)
@@ -101,12 +92,11 @@ int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
     return copy_index(tree->index, index, err);
 }
 
-int jr_snapshot_run(const struct jr_snapshot *snapshot,
-                    const char *const *words, const struct jr_buf *input,
-                    const struct jr_git_sink *sink, struct jr_error *err)
+int jr_snapshot_run(const struct jr_snapshot *snapshot, const char *const *words,
+                    const struct jr_buf *input, const struct jr_git_sink *sink,
+                    struct jr_error *err)
 {
-    const char *const variables[] = {snapshot->variables[0],
-                                     snapshot->variables[1],
+    const char *const variables[] = {snapshot->variables[0], snapshot->variables[1],
                                      snapshot->variables[2], NULL};
     const struct jr_git_command command = {
         .folder = snapshot->tree->top,
@@ -116,23 +106,19 @@ int jr_snapshot_run(const struct jr_snapshot *snapshot,
         .envp = snapshot->look->envp,
     };
     static const struct jr_git_sink none = {NULL, NULL};
-    return jr_git_run(&command, input, sink == NULL ? &none : sink,
-                      &snapshot->look->limit, err);
+    return jr_git_run(&command, input, sink == NULL ? &none : sink, &snapshot->look->limit, err);
 }
 
-int jr_snapshot_state(const struct jr_snapshot *snapshot,
-                      const struct jr_buf *entries, struct jr_error *err)
+int jr_snapshot_state(const struct jr_snapshot *snapshot, const struct jr_buf *entries,
+                      struct jr_error *err)
 {
-    static const char *const words[] = {"update-index", "-z", "--index-info",
-                                        NULL};
-    return entries->len == 0
-               ? 0
-               : jr_snapshot_run(snapshot, words, entries, NULL, err);
+    static const char *const words[] = {"update-index", "-z", "--index-info", NULL};
+    return entries->len == 0 ? 0 : jr_snapshot_run(snapshot, words, entries, NULL, err);
 }
 
 /* An entry without a mode is none. */
-static int drop_all(const struct jr_snapshot *snapshot,
-                    const struct jr_buf *paths, struct jr_error *err)
+static int drop_all(const struct jr_snapshot *snapshot, const struct jr_buf *paths,
+                    struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf entries = JR_BUF_INIT;
     size_t zeros = snapshot->tree->sha256 ? 64 : 40;
@@ -146,63 +132,52 @@ static int drop_all(const struct jr_snapshot *snapshot,
     return jr_snapshot_state(snapshot, &entries, err);
 }
 
-/* Each git process that changes an index reads and writes all of it, so that
- * one does both. The paths to drop are words, which no option begins like. */
-static int update_at_once(const struct jr_snapshot *snapshot,
-                          const struct jr_buf *drop, const struct jr_buf *take,
-                          struct jr_error *err)
+/* Each git process that changes an index reads and writes all of it, so that one does both. The
+ * paths to drop are words, which no option begins like. */
+static int update_at_once(const struct jr_snapshot *snapshot, const struct jr_buf *drop,
+                          const struct jr_buf *take, struct jr_error *err)
 {
-    static const char *const before[] = {
-        "update-index",   "-z", "--add", "--remove", "--replace",
-        "--force-remove", NULL};
+    static const char *const before[] = {"update-index",   "-z", "--add", "--remove", "--replace",
+                                         "--force-remove", NULL};
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv words = {0};
     for (size_t i = 0; before[i] != NULL; i++)
         jr_strv_push(&words, &arena, jr_arena_strdup(&arena, before[i]));
     for (size_t at = 0; at < drop->len; at += strlen(drop->data + at) + 1)
-        jr_strv_push(&words, &arena,
-                     jr_arena_printf(&arena, "./%s", drop->data + at));
+        jr_strv_push(&words, &arena, jr_arena_printf(&arena, "./%s", drop->data + at));
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--no-force-remove"));
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--stdin"));
-    int failed =
-        arena.failed
-            ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-            : jr_snapshot_run(snapshot, (const char *const *)words.items, take,
-                              NULL, err);
+    int failed = arena.failed
+                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                     : jr_snapshot_run(snapshot, (const char *const *)words.items, take, NULL, err);
     jr_arena_release(&arena);
     return failed;
 }
 
-int jr_snapshot_update(const struct jr_snapshot *snapshot,
-                       const struct jr_buf *drop, const struct jr_buf *take,
-                       struct jr_error *err)
+int jr_snapshot_update(const struct jr_snapshot *snapshot, const struct jr_buf *drop,
+                       const struct jr_buf *take, struct jr_error *err)
 {
-    static const char *const words[] = {
-        "update-index", "-z",      "--add", "--remove",
-        "--replace",    "--stdin", NULL};
+    static const char *const words[] = {"update-index", "-z",      "--add", "--remove",
+                                        "--replace",    "--stdin", NULL};
     if (drop->failed || take->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (drop->len > 0 && take->len > 0 && drop->len < MOST_WORDS)
         return update_at_once(snapshot, drop, take, err);
     if (drop_all(snapshot, drop, err) != 0)
         return -1;
-    return take->len == 0 ? 0
-                          : jr_snapshot_run(snapshot, words, take, NULL, err);
+    return take->len == 0 ? 0 : jr_snapshot_run(snapshot, words, take, NULL, err);
 }
 
-int jr_snapshot_hash(const struct jr_snapshot *snapshot,
-                     const struct jr_buf *paths, struct jr_error *err)
+int jr_snapshot_hash(const struct jr_snapshot *snapshot, const struct jr_buf *paths,
+                     struct jr_error *err)
 {
-    static const char *const words[] = {
-        "update-index", "-z",          "--add",   "--remove",
-        "--replace",    "--info-only", "--stdin", NULL};
-    return paths->len == 0 ? 0
-                           : jr_snapshot_run(snapshot, words, paths, NULL, err);
+    static const char *const words[] = {"update-index", "-z",          "--add",   "--remove",
+                                        "--replace",    "--info-only", "--stdin", NULL};
+    return paths->len == 0 ? 0 : jr_snapshot_run(snapshot, words, paths, NULL, err);
 }
 
-int jr_snapshot_names(const struct jr_snapshot *snapshot,
-                      const struct jr_buf *paths, bool as_they_lie,
-                      struct jr_buf *ret, struct jr_error *err)
+int jr_snapshot_names(const struct jr_snapshot *snapshot, const struct jr_buf *paths,
+                      bool as_they_lie, struct jr_buf *ret, struct jr_error *err)
 {
     const char *const words[] = {"hash-object", "--stdin-paths",
                                  as_they_lie ? "--no-filters" : NULL, NULL};
@@ -251,8 +226,8 @@ int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
     return jr_snapshot_run(snapshot, words, NULL, sink, err);
 }
 
-int jr_snapshot_tree(const struct jr_snapshot *snapshot,
-                     char ret[static JR_GIT_HASH], struct jr_error *err)
+int jr_snapshot_tree(const struct jr_snapshot *snapshot, char ret[static JR_GIT_HASH],
+                     struct jr_error *err)
 {
     static const char *const words[] = {"write-tree", "--missing-ok", NULL};
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
@@ -261,8 +236,7 @@ int jr_snapshot_tree(const struct jr_snapshot *snapshot,
         return -1;
     size_t len = strspn(name.data == NULL ? "" : name.data, "0123456789abcdef");
     if ((len != 40 && len != 64) || name.data[len] != '\n')
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "git write-tree printed no name of a tree");
+        return jr_error_set(err, JR_STATUS_LAUNCH, "git write-tree printed no name of a tree");
     memcpy(ret, name.data, len);
     ret[len] = '\0';
     return 0;

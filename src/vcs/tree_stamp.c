@@ -63,10 +63,9 @@ static void add_path(struct stamping *stamping, const char *path)
         stamping->newest_ns = changed;
 }
 
-/* The folders above a path that are not above the one before it: a file that is
- * made in one, or removed, changes its time. */
-static void add_folders(struct stamping *stamping, const char *path,
-                        const char *before)
+/* The folders above a path that are not above the one before it: a file that is made in one, or
+ * removed, changes its time. */
+static void add_folders(struct stamping *stamping, const char *path, const char *before)
 {
     char folder[PATH_MOST];
     size_t len = strlen(path);
@@ -85,8 +84,7 @@ static void add_folders(struct stamping *stamping, const char *path,
 }
 
 /* Paths that each end with a NUL. */
-static void add_list(struct stamping *stamping, const struct jr_buf *list,
-                     bool files)
+static void add_list(struct stamping *stamping, const struct jr_buf *list, bool files)
 {
     const char *before = "";
     for (size_t at = 0; at < list->len && !stamping->failed;) {
@@ -118,12 +116,10 @@ static bool read_stamp(struct stamping *ret, const struct jr_run_tree *code)
     return !ret->failed;
 }
 
-bool jr_tree_stamp_make(uint64_t *ret, const struct jr_run_tree *code,
-                        uint64_t recorded_ns)
+bool jr_tree_stamp_make(uint64_t *ret, const struct jr_run_tree *code, uint64_t recorded_ns)
 {
     struct stamping stamping;
-    if (!read_stamp(&stamping, code) ||
-        stamping.newest_ns + CLOCK_NS >= recorded_ns)
+    if (!read_stamp(&stamping, code) || stamping.newest_ns + CLOCK_NS >= recorded_ns)
         return false;
     *ret = stamping.hash;
     return true;

@@ -14,28 +14,25 @@
 
 enum { MOST_LINKS = 64 };
 
-bool jr_work_tree_is_log(const struct jr_work_tree *tree,
-                         const struct jr_work_look *look, const char *path)
+bool jr_work_tree_is_log(const struct jr_work_tree *tree, const struct jr_work_look *look,
+                         const char *path)
 {
     size_t top = strlen(tree->top);
     const char *log_dir = look->log_dir;
-    if (log_dir == NULL || strncmp(log_dir, tree->top, top) != 0 ||
-        log_dir[top] != '/')
+    if (log_dir == NULL || strncmp(log_dir, tree->top, top) != 0 || log_dir[top] != '/')
         return false;
     size_t len = strlen(log_dir + top + 1);
-    return strncmp(path, log_dir + top + 1, len) == 0 &&
-           (path[len] == '/' || path[len] == '\0');
+    return strncmp(path, log_dir + top + 1, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-bool jr_work_tree_is_aside(const struct jr_work_tree *tree,
-                           const struct jr_work_look *look, const char *path)
+bool jr_work_tree_is_aside(const struct jr_work_tree *tree, const struct jr_work_look *look,
+                           const char *path)
 {
     size_t top = strlen(tree->top);
     if (jr_work_tree_is_log(tree, look, path))
         return true;
     for (size_t i = 0; look->files != NULL && look->files[i] != NULL; i++)
-        if (strncmp(look->files[i], tree->top, top) == 0 &&
-            look->files[i][top] == '/' &&
+        if (strncmp(look->files[i], tree->top, top) == 0 && look->files[i][top] == '/' &&
             strcmp(look->files[i] + top + 1, path) == 0)
             return true;
     return false;
@@ -75,8 +72,7 @@ static char *skip_fields(char *record, int count)
     return record;
 }
 
-static void push_path(struct jr_strv *to, struct jr_work_tree *tree,
-                      const char *path, size_t len)
+static void push_path(struct jr_strv *to, struct jr_work_tree *tree, const char *path, size_t len)
 {
     jr_strv_push(to, &tree->arena, jr_arena_strndup(&tree->arena, path, len));
 }
@@ -84,15 +80,14 @@ static void push_path(struct jr_strv *to, struct jr_work_tree *tree,
 /* How a file differs. */
 enum difference { CHANGED, UNTRACKED, GONE };
 
-static void add_file(struct records *records, const char *path,
-                     enum difference how)
+static void add_file(struct records *records, const char *path, enum difference how)
 {
     struct jr_work_tree *tree = records->tree;
     struct stat st;
     if (jr_work_tree_is_aside(tree, records->look, path))
         return;
-    struct jr_work_file *file = jr_arena_push(&tree->arena, &tree->files,
-                                              &tree->files_count, sizeof *file);
+    struct jr_work_file *file =
+        jr_arena_push(&tree->arena, &tree->files, &tree->files_count, sizeof *file);
     if (file == NULL)
         return;
     *file = (struct jr_work_file){
@@ -100,8 +95,7 @@ static void add_file(struct records *records, const char *path,
         .untracked = how == UNTRACKED,
         .gone = how == GONE,
     };
-    if (how == GONE ||
-        fstatat(records->top_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (how == GONE || fstatat(records->top_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     if (S_ISREG(st.st_mode))
         file->bytes = (uint64_t)st.st_size;
@@ -135,8 +129,8 @@ static void take_status(struct records *records, char *record)
     static const char oid[] = "# branch.oid ";
     struct jr_work_tree *tree = records->tree;
     size_t len = strlen(record);
-    if (strncmp(record, oid, sizeof oid - 1) == 0 &&
-        record[sizeof oid - 1] != '(' && len - sizeof oid + 1 < JR_GIT_HASH)
+    if (strncmp(record, oid, sizeof oid - 1) == 0 && record[sizeof oid - 1] != '(' &&
+        len - sizeof oid + 1 < JR_GIT_HASH)
         memcpy(tree->commit, record + sizeof oid - 1, len - sizeof oid + 2);
     if (record[0] == '?' && len > 3 && record[len - 1] == '/') {
         push_path(&tree->nested, tree, record + 2, len - 3);
@@ -160,8 +154,7 @@ static void take_status(struct records *records, char *record)
     if (record[0] == '?')
         add_file(records, path, UNTRACKED);
     else
-        add_file(records, path,
-                 record[0] == '1' && record[3] == 'D' ? GONE : CHANGED);
+        add_file(records, path, record[0] == '1' && record[3] == 'D' ? GONE : CHANGED);
     tree->changed |= record[0] != '?';
 }
 
@@ -173,8 +166,7 @@ static void check_link(struct jr_work_tree *tree, const char *path)
     JR_FREE char *real = whole == NULL ? NULL : realpath(whole, NULL);
     if (real == NULL || tree->leaving.count >= MOST_LINKS)
         return;
-    if (strncmp(real, tree->top, len) != 0 ||
-        (real[len] != '/' && real[len] != '\0'))
+    if (strncmp(real, tree->top, len) != 0 || (real[len] != '/' && real[len] != '\0'))
         push_path(&tree->leaving, tree, path, strlen(path));
 }
 
@@ -197,17 +189,15 @@ static void keep_tracked(struct records *records, const char *path)
     struct jr_buf *tracked = &records->tree->tracked;
     size_t size = strlen(path) + 1;
     if (jr_work_tree_is_log(records->tree, records->look, path) ||
-        (tracked->len >= size &&
-         memcmp(tracked->data + tracked->len - size, path, size) == 0 &&
-         (tracked->len == size ||
-          tracked->data[tracked->len - size - 1] == '\0')))
+        (tracked->len >= size && memcmp(tracked->data + tracked->len - size, path, size) == 0 &&
+         (tracked->len == size || tracked->data[tracked->len - size - 1] == '\0')))
         return;
     jr_buf_add(tracked, path, size);
 }
 
-/* "H 100644 OBJECT 0<tab>PATH" of `git ls-files -v -s`. A small letter: git was
- * told to take the file as unchanged. S: not to look at it, as where a sparse
- * checkout leaves it out; where it lies there all the same, it counts. */
+/* "H 100644 OBJECT 0<tab>PATH" of `git ls-files -v -s`. A small letter: git was told to take the
+ * file as unchanged. S: not to look at it, as where a sparse checkout leaves it out; where it lies
+ * there all the same, it counts. */
 static void take_entry(struct records *records, char *record)
 {
     struct jr_work_tree *tree = records->tree;
@@ -227,8 +217,7 @@ static void take_entry(struct records *records, char *record)
             return;
         push_path(&tree->nested, tree, path, strlen(path));
         push_path(&tree->submodules, tree, path, strlen(path));
-    } else if ((tag >= 'a' && tag <= 'z' && !unseen) ||
-               (unseen && lies_there(records, path))) {
+    } else if ((tag >= 'a' && tag <= 'z' && !unseen) || (unseen && lies_there(records, path))) {
         push_path(&tree->hidden, tree, path, strlen(path));
         add_file(records, path, CHANGED);
     }
@@ -252,18 +241,16 @@ static const char *const whole_words[] = {"status",
                                           NULL};
 static const char *const entry_words[] = {"ls-files", "-z", "-v", "-s", NULL};
 
-static int begin_list(struct jr_git_process *ret,
-                      const struct jr_work_tree *tree, const char *const *words,
-                      const struct jr_work_look *look, struct jr_error *err)
+static int begin_list(struct jr_git_process *ret, const struct jr_work_tree *tree,
+                      const char *const *words, const struct jr_work_look *look,
+                      struct jr_error *err)
 {
-    const struct jr_git_command command =
-        jr_work_tree_command(tree, tree->top, words, look);
+    const struct jr_git_command command = jr_work_tree_command(tree, tree->top, words, look);
     return jr_git_begin(ret, &command, NULL, err);
 }
 
 /* Take what a process lists. */
-static int end_list(struct jr_git_process *process, struct records *records,
-                    struct jr_error *err)
+static int end_list(struct jr_git_process *process, struct records *records, struct jr_error *err)
 {
     struct jr_work_tree *tree = records->tree;
     JR_CLOSE int top_fd = open(tree->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -271,20 +258,16 @@ static int end_list(struct jr_git_process *process, struct records *records,
     records->top_fd = top_fd;
     int failed = jr_git_end(process, &sink, &records->look->limit, err);
     jr_buf_release(&records->partial);
-    return tree->arena.failed || tree->tracked.failed
-               ? jr_git_report_memory(err)
-               : failed;
+    return tree->arena.failed || tree->tracked.failed ? jr_git_report_memory(err) : failed;
 }
 
-/* Both read the whole index, which takes as long as the tree is large: so at
- * the same time. */
-int jr_work_tree_look(struct jr_work_tree *tree,
-                      const struct jr_work_look *look, struct jr_error *err)
+/* Both read the whole index, which takes as long as the tree is large: so at the same time. */
+int jr_work_tree_look(struct jr_work_tree *tree, const struct jr_work_look *look,
+                      struct jr_error *err)
 {
     struct records records = {.tree = tree, .look = look, .take = take_entry};
     struct jr_git_process entries;
-    if (begin_list(&tree->status, tree,
-                   look->whole ? whole_words : status_words, look, err) != 0 ||
+    if (begin_list(&tree->status, tree, look->whole ? whole_words : status_words, look, err) != 0 ||
         begin_list(&entries, tree, entry_words, look, err) != 0)
         return -1;
     return end_list(&entries, &records, err);
@@ -296,8 +279,8 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*left, *right);
 }
 
-int jr_work_tree_list(struct jr_work_tree *tree,
-                      const struct jr_work_look *look, struct jr_error *err)
+int jr_work_tree_list(struct jr_work_tree *tree, const struct jr_work_look *look,
+                      struct jr_error *err)
 {
     struct records records = {.tree = tree, .look = look, .take = take_status};
     if (end_list(&tree->status, &records, err) != 0)
@@ -306,13 +289,11 @@ int jr_work_tree_list(struct jr_work_tree *tree,
         if (tree->files[i].untracked)
             check_untracked_link(tree, tree->files[i].path);
     if (tree->nested.count > 1)
-        qsort(tree->nested.items, tree->nested.count,
-              sizeof *tree->nested.items, compare_texts);
+        qsort(tree->nested.items, tree->nested.count, sizeof *tree->nested.items, compare_texts);
     return 0;
 }
 
-bool jr_work_tree_is_submodule(const struct jr_work_tree *tree,
-                               const char *path)
+bool jr_work_tree_is_submodule(const struct jr_work_tree *tree, const char *path)
 {
     for (size_t i = 0; i < tree->submodules.count; i++)
         if (strcmp(tree->submodules.items[i], path) == 0)

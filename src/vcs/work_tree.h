@@ -1,7 +1,7 @@
 /*
- * A git work tree as it stands: where it is, and which of its files are not as
- * its index and its commit have them. Nothing of it is written, and no filter,
- * monitor or hook of its configuration is executed.
+ * A git work tree as it stands: where it is, and which of its files are not as its index and its
+ * commit have them. Nothing of it is written, and no filter, monitor or hook of its configuration
+ * is executed.
  */
 #ifndef JR_WORK_TREE_H
 #define JR_WORK_TREE_H
@@ -37,9 +37,9 @@ struct jr_work_tree {
     bool changed;                 /* tracked files differ from the commit */
     struct jr_work_file *files;   /* that differ from the commit */
     size_t files_count;
-    struct jr_strv aside;  /* tracked files that are not to count */
-    struct jr_strv hidden; /* tracked files that git was told not to look at */
-    struct jr_strv nested; /* folders that are repositories themselves */
+    struct jr_strv aside;      /* tracked files that are not to count */
+    struct jr_strv hidden;     /* tracked files that git was told not to look at */
+    struct jr_strv nested;     /* folders that are repositories themselves */
     struct jr_strv submodules; /* those of them that the index knows */
     struct jr_strv leaving;    /* links whose targets are not in the tree */
     /* Where the whole is asked for: */
@@ -58,16 +58,14 @@ struct jr_work_look {
     struct jr_git_limit limit; /* of all that git does */
 };
 
-/* Find the work tree around the absolute path `folder`, which a `.git` lies in
- * or above. 0, or -1 with `err`: git refuses it, its configuration says that
- * its files are elsewhere, or it asks for what jobrun will not do. Release in
- * any case. */
-int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
-                      const struct jr_work_look *look, struct jr_error *err);
+/* Find the work tree around the absolute path `folder`, which a `.git` lies in or above. 0, or -1
+ * with `err`: git refuses it, its configuration says that its files are elsewhere, or it asks for
+ * what jobrun will not do. Release in any case. */
+int jr_work_tree_open(struct jr_work_tree *ret, const char *folder, const struct jr_work_look *look,
+                      struct jr_error *err);
 
 /* A git command about the tree, with its settings; all is borrowed. */
-struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree,
-                                           const char *folder,
+struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree, const char *folder,
                                            const char *const *words,
                                            const struct jr_work_look *look);
 

@@ -25,19 +25,16 @@ struct elf_file {
 
 static bool read_at(int fd, void *ret, size_t size, uint64_t offset)
 {
-    return offset <= INT64_MAX &&
-           pread(fd, ret, size, (off_t)offset) == (ssize_t)size;
+    return offset <= INT64_MAX && pread(fd, ret, size, (off_t)offset) == (ssize_t)size;
 }
 
 static bool is_native(const ElfW(Ehdr) * header)
 {
     const unsigned char *ident = header->e_ident;
     unsigned char class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-    unsigned char data =
-        __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    unsigned char data = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
     return memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == class &&
-           ident[EI_DATA] == data &&
-           (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
+           ident[EI_DATA] == data && (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
            header->e_phentsize == sizeof(ElfW(Phdr));
 }
 
@@ -48,8 +45,7 @@ static bool read_segments(struct elf_file *file)
         header.e_phnum > SEGMENTS_MAX)
         return false;
     file->count = header.e_phnum;
-    return read_at(file->fd, file->segments,
-                   file->count * sizeof *file->segments, header.e_phoff);
+    return read_at(file->fd, file->segments, file->count * sizeof *file->segments, header.e_phoff);
 }
 
 static const ElfW(Phdr) * find_dynamic(const struct elf_file *file)
@@ -61,14 +57,12 @@ static const ElfW(Phdr) * find_dynamic(const struct elf_file *file)
 }
 
 /* Where in the file an address of the loaded program is. */
-static bool find_offset(const struct elf_file *file, uint64_t address,
-                        uint64_t *ret)
+static bool find_offset(const struct elf_file *file, uint64_t address, uint64_t *ret)
 {
     for (size_t i = 0; i < file->count; i++) {
         const ElfW(Phdr) *segment = &file->segments[i];
         uint64_t from = segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || address < from ||
-            address - from >= segment->p_filesz)
+        if (segment->p_type != PT_LOAD || address < from || address - from >= segment->p_filesz)
             continue;
         *ret = segment->p_offset + (address - from);
         return true;
@@ -88,12 +82,10 @@ static char *read_text(const struct elf_file *file, uint64_t offset)
     return jr_arena_strdup(file->arena, text);
 }
 
-static void take_dynamic_entry(const struct elf_file *file,
-                               const ElfW(Dyn) * entry, uint64_t texts,
+static void take_dynamic_entry(const struct elf_file *file, const ElfW(Dyn) * entry, uint64_t texts,
                                struct jr_elf_needed *ret)
 {
-    if (entry->d_tag != DT_NEEDED && entry->d_tag != DT_RUNPATH &&
-        entry->d_tag != DT_RPATH)
+    if (entry->d_tag != DT_NEEDED && entry->d_tag != DT_RUNPATH && entry->d_tag != DT_RPATH)
         return;
     uint64_t at = entry->d_un.d_val;
     char *text = at > INT64_MAX - texts ? NULL : read_text(file, texts + at);
@@ -107,15 +99,14 @@ static void take_dynamic_entry(const struct elf_file *file,
         ret->rpath = text;
 }
 
-static bool take_dynamic(const struct elf_file *file,
-                         const ElfW(Phdr) * segment, struct jr_elf_needed *ret)
+static bool take_dynamic(const struct elf_file *file, const ElfW(Phdr) * segment,
+                         struct jr_elf_needed *ret)
 {
     size_t count = segment->p_filesz / sizeof(ElfW(Dyn));
     if (count > ENTRIES_MAX)
         return false;
     ElfW(Dyn) *entries = jr_arena_array(file->arena, count, sizeof *entries);
-    if (entries == NULL ||
-        !read_at(file->fd, entries, count * sizeof *entries, segment->p_offset))
+    if (entries == NULL || !read_at(file->fd, entries, count * sizeof *entries, segment->p_offset))
         return false;
     uint64_t texts = 0;
     bool found = false;
@@ -127,15 +118,13 @@ static bool take_dynamic(const struct elf_file *file,
     return found;
 }
 
-bool jr_elf_needed(struct jr_elf_needed *ret, struct jr_arena *arena,
-                   const char *path)
+bool jr_elf_needed(struct jr_elf_needed *ret, struct jr_arena *arena, const char *path)
 {
     struct stat st;
     *ret = (struct jr_elf_needed){0};
     JR_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct elf_file file = {.fd = fd, .arena = arena};
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-        !read_segments(&file))
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !read_segments(&file))
         return false;
     const ElfW(Phdr) *dynamic = find_dynamic(&file);
     return dynamic == NULL || take_dynamic(&file, dynamic, ret);

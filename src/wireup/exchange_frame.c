@@ -8,8 +8,8 @@
 /* Bytes of a group or of data; nothing that is right comes near it. */
 #define PART_MOST (UINT32_C(1) << 28)
 
-/* What a frame begins with: numbers in network order. The group follows, with
- * its NUL, and then the data. */
+/* What a frame begins with: numbers in network order. The group follows, with its NUL, and then the
+ * data. */
 enum {
     HEAD_KIND,
     HEAD_NODE,
@@ -50,8 +50,7 @@ static enum jr_exchange_result take_whole_frame(struct jr_inlet *inlet,
 {
     size_t group_len = head[HEAD_GROUP], len = head[HEAD_DATA];
     size_t whole = sizeof *head * HEAD_COUNT + group_len + len;
-    const char *group =
-        inlet->bytes.data + inlet->at + sizeof *head * HEAD_COUNT;
+    const char *group = inlet->bytes.data + inlet->at + sizeof *head * HEAD_COUNT;
     if (inlet->bytes.len - inlet->at < whole)
         return JR_EXCHANGE_NONE;
     if (memchr(group, '\0', group_len) != group + group_len - 1)
@@ -70,8 +69,7 @@ static enum jr_exchange_result take_whole_frame(struct jr_inlet *inlet,
     return JR_EXCHANGE_TAKEN;
 }
 
-enum jr_exchange_result jr_exchange_next(struct jr_inlet *inlet,
-                                         struct jr_exchange_frame *ret)
+enum jr_exchange_result jr_exchange_next(struct jr_inlet *inlet, struct jr_exchange_frame *ret)
 {
     uint32_t head[HEAD_COUNT];
     if (inlet->bytes.failed)
@@ -81,9 +79,8 @@ enum jr_exchange_result jr_exchange_next(struct jr_inlet *inlet,
     memcpy(head, inlet->bytes.data + inlet->at, sizeof head);
     for (int i = 0; i < HEAD_COUNT; i++)
         head[i] = ntohl(head[i]);
-    if (head[HEAD_KIND] < JR_EXCHANGE_FENCE ||
-        head[HEAD_KIND] >= JR_EXCHANGE_KINDS || head[HEAD_GROUP] == 0 ||
-        head[HEAD_GROUP] > PART_MOST || head[HEAD_DATA] > PART_MOST)
+    if (head[HEAD_KIND] < JR_EXCHANGE_FENCE || head[HEAD_KIND] >= JR_EXCHANGE_KINDS ||
+        head[HEAD_GROUP] == 0 || head[HEAD_GROUP] > PART_MOST || head[HEAD_DATA] > PART_MOST)
         return JR_EXCHANGE_BROKEN;
     return take_whole_frame(inlet, head, ret);
 }

@@ -1,8 +1,7 @@
 /*
- * Frames of the exchange between the process managers of a world's nodes: each
- * manager (pmi_server.h, or the process of pmix_server.h) has one stream to the
- * hub (exchange_hub.h), on which frames go both ways. The stream is carried by
- * others, in pieces of any size.
+ * Frames of the exchange between the process managers of a world's nodes: each manager
+ * (pmi_server.h, or the process of pmix_server.h) has one stream to the hub (exchange_hub.h), on
+ * which frames go both ways. The stream is carried by others, in pieces of any size.
  *
  * FENCE   what a node has for a group of ranks, once all of the group there are
  *         in the fence; and from the hub, what all nodes of it had, in order.
@@ -45,7 +44,6 @@ enum jr_exchange_result {
 };
 
 /* Take the next frame of what has come in pieces. */
-enum jr_exchange_result jr_exchange_next(struct jr_inlet *inlet,
-                                         struct jr_exchange_frame *ret);
+enum jr_exchange_result jr_exchange_next(struct jr_inlet *inlet, struct jr_exchange_frame *ret);
 
 #endif

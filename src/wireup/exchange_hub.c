@@ -78,8 +78,7 @@ static void await_fence_part(struct exchange_fence *fence, uint32_t node)
 }
 
 /* Mark the nodes of a group's ranks. False: it names a rank that is none. */
-static bool await_fence_parts(const struct jr_exchange_hub *hub,
-                              struct exchange_fence *fence,
+static bool await_fence_parts(const struct jr_exchange_hub *hub, struct exchange_fence *fence,
                               const struct jr_set *set)
 {
     uint32_t size = hub->first[hub->nodes];
@@ -89,37 +88,32 @@ static bool await_fence_parts(const struct jr_exchange_hub *hub,
         const struct jr_range *range = &set->ranges[i];
         if (range->last >= size)
             return false;
-        for (uint64_t rank = range->first; rank <= range->last;
-             rank += range->step)
+        for (uint64_t rank = range->first; rank <= range->last; rank += range->step)
             await_fence_part(fence, find_rank_node(hub, (uint32_t)rank));
     }
     return true;
 }
 
-static bool read_fence_group(const struct jr_exchange_hub *hub,
-                             struct exchange_fence *fence)
+static bool read_fence_group(const struct jr_exchange_hub *hub, struct exchange_fence *fence)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_set set;
     const char *bad;
-    bool read = jr_set_parse(&set, &arena, fence->group, &bad) &&
-                await_fence_parts(hub, fence, &set);
+    bool read =
+        jr_set_parse(&set, &arena, fence->group, &bad) && await_fence_parts(hub, fence, &set);
     jr_arena_release(&arena);
     return read && fence->awaited > 0;
 }
 
-/* The fence of a group, which begins with the first part; NULL: there is none
- * of that name, or no memory. */
-static struct exchange_fence *find_fence(struct jr_exchange_hub *hub,
-                                         const char *group)
+/* The fence of a group, which begins with the first part; NULL: there is none of that name, or no
+ * memory. */
+static struct exchange_fence *find_fence(struct jr_exchange_hub *hub, const char *group)
 {
     struct exchange_fence wanted = {.group = (char *)(uintptr_t)group};
-    struct exchange_fence *const *slot =
-        tfind(&wanted, &hub->fences, compare_fences);
+    struct exchange_fence *const *slot = tfind(&wanted, &hub->fences, compare_fences);
     if (slot != NULL)
         return *slot;
-    struct exchange_fence *fence =
-        calloc(1, sizeof *fence + hub->nodes * sizeof *fence->parts);
+    struct exchange_fence *fence = calloc(1, sizeof *fence + hub->nodes * sizeof *fence->parts);
     if (fence == NULL)
         return NULL;
     fence->nodes = hub->nodes;
@@ -133,23 +127,20 @@ static struct exchange_fence *find_fence(struct jr_exchange_hub *hub,
 }
 
 /* All parts are there. */
-static bool finish_fence(struct jr_exchange_hub *hub,
-                         struct exchange_fence *fence)
+static bool finish_fence(struct jr_exchange_hub *hub, struct exchange_fence *fence)
 {
     struct jr_buf data JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     for (uint32_t i = 0; i < hub->nodes; i++)
         if (fence->parts[i].data.len > 0)
-            jr_buf_add(&data, fence->parts[i].data.data,
-                       fence->parts[i].data.len);
+            jr_buf_add(&data, fence->parts[i].data.data, fence->parts[i].data.len);
     jr_exchange_put(&out, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
                                                       .group = fence->group,
                                                       .data = data.data,
                                                       .len = data.len});
     (void)tdelete(fence, &hub->fences, compare_fences);
     free_fence(fence);
-    return !data.failed && !out.failed &&
-           hub->send(hub->owner, JR_EXCHANGE_ALL, out.data, out.len);
+    return !data.failed && !out.failed && hub->send(hub->owner, JR_EXCHANGE_ALL, out.data, out.len);
 }
 
 static bool take_fence_part(struct jr_exchange_hub *hub, uint32_t node,
@@ -166,30 +157,26 @@ static bool take_fence_part(struct jr_exchange_hub *hub, uint32_t node,
     return --fence->awaited > 0 || finish_fence(hub, fence);
 }
 
-/* Note a question, so that its answer is known. False: the asker waits for the
- * answer to another of the same token, or there is no memory. */
-static bool add_question(struct jr_exchange_hub *hub,
-                         const struct exchange_question *question)
+/* Note a question, so that its answer is known. False: the asker waits for the answer to another of
+ * the same token, or there is no memory. */
+static bool add_question(struct jr_exchange_hub *hub, const struct exchange_question *question)
 {
     struct exchange_question *copy = malloc(sizeof *copy);
     if (copy == NULL)
         return false;
     *copy = *question;
-    struct exchange_question *const *slot =
-        tsearch(copy, &hub->questions, compare_questions);
+    struct exchange_question *const *slot = tsearch(copy, &hub->questions, compare_questions);
     if (slot != NULL && *slot == copy)
         return true;
     free(copy);
     return false;
 }
 
-/* Forget what was asked, which has its answer. False: nothing like that was
- * asked of the node that answers. */
-static bool take_question(struct jr_exchange_hub *hub,
-                          const struct exchange_question *answered)
+/* Forget what was asked, which has its answer. False: nothing like that was asked of the node that
+ * answers. */
+static bool take_question(struct jr_exchange_hub *hub, const struct exchange_question *answered)
 {
-    struct exchange_question *const *slot =
-        tfind(answered, &hub->questions, compare_questions);
+    struct exchange_question *const *slot = tfind(answered, &hub->questions, compare_questions);
     if (slot == NULL || (*slot)->asked != answered->asked)
         return false;
     struct exchange_question *question = *slot;
@@ -207,18 +194,14 @@ static bool send_frame_to(struct jr_exchange_hub *hub, uint32_t node,
 }
 
 /* A question goes to the node of its rank. */
-static bool take_ask(struct jr_exchange_hub *hub, uint32_t node,
-                     struct jr_exchange_frame *frame)
+static bool take_ask(struct jr_exchange_hub *hub, uint32_t node, struct jr_exchange_frame *frame)
 {
     if (frame->rank >= hub->first[hub->nodes])
         return false;
     const struct exchange_question question = {
-        .asker = node,
-        .token = frame->token,
-        .asked = find_rank_node(hub, frame->rank)};
+        .asker = node, .token = frame->token, .asked = find_rank_node(hub, frame->rank)};
     frame->node = node;
-    return add_question(hub, &question) &&
-           send_frame_to(hub, question.asked, frame);
+    return add_question(hub, &question) && send_frame_to(hub, question.asked, frame);
 }
 
 /* An answer goes to who asked. */
@@ -227,8 +210,7 @@ static bool take_answer(struct jr_exchange_hub *hub, uint32_t node,
 {
     const struct exchange_question answered = {
         .asker = frame->node, .token = frame->token, .asked = node};
-    return take_question(hub, &answered) &&
-           send_frame_to(hub, frame->node, frame);
+    return take_question(hub, &answered) && send_frame_to(hub, frame->node, frame);
 }
 
 static bool take_hub_frame(struct jr_exchange_hub *hub, uint32_t node,
@@ -247,8 +229,7 @@ static bool take_hub_frame(struct jr_exchange_hub *hub, uint32_t node,
     return false;
 }
 
-bool jr_exchange_hub_take(struct jr_exchange_hub *hub, uint32_t node,
-                          const char *bytes, size_t len)
+bool jr_exchange_hub_take(struct jr_exchange_hub *hub, uint32_t node, const char *bytes, size_t len)
 {
     struct jr_inlet *inlet = &hub->inlets[node];
     struct jr_exchange_frame frame;

@@ -20,8 +20,7 @@ bool jr_mpi4py_is_python(const char *name)
     const char *slash = strrchr(name, '/');
     const char *last = slash == NULL ? name : slash + 1;
     size_t len = sizeof python - 1;
-    return strncmp(last, python, len) == 0 &&
-           last[len + strspn(last + len, "0123456789.")] == '\0';
+    return strncmp(last, python, len) == 0 && last[len + strspn(last + len, "0123456789.")] == '\0';
 }
 
 const char *jr_mpi4py_interpreter(struct jr_arena *arena, const char *file)
@@ -43,9 +42,7 @@ const char *jr_mpi4py_interpreter(struct jr_arena *arena, const char *file)
     bool looks_up = slash != NULL && strcmp(slash + 1, env) == 0;
     if (looks_up)
         word = strtok_r(rest, " \t", &rest);
-    return word != NULL && jr_mpi4py_is_python(word)
-               ? jr_arena_strdup(arena, word)
-               : NULL;
+    return word != NULL && jr_mpi4py_is_python(word) ? jr_arena_strdup(arena, word) : NULL;
 }
 
 /* Whether a file of the package is its module for that variable's value. */
@@ -57,8 +54,8 @@ static bool is_module(const char *name, const char *abi)
         strcmp(name + len - (sizeof end - 1), end) != 0)
         return false;
     size_t abi_len = abi == NULL ? 0 : strlen(abi);
-    return abi_len == 0 || (strncmp(name + first, abi, abi_len) == 0 &&
-                            name[first + abi_len] == '.');
+    return abi_len == 0 ||
+           (strncmp(name + first, abi, abi_len) == 0 && name[first + abi_len] == '.');
 }
 
 /* The search in progress. */
@@ -69,24 +66,21 @@ struct mpi4py_walk {
     bool several; /* modules for libraries of different kinds */
 };
 
-static void take_module(struct mpi4py_walk *walk, const char *folder,
-                        const char *name)
+static void take_module(struct mpi4py_walk *walk, const char *folder, const char *name)
 {
     struct jr_mpi_library library;
     const char *path = jr_arena_printf(walk->arena, "%s/%s", folder, name);
-    if (path == NULL ||
-        !jr_mpi_library_find(&library, walk->arena, path, walk->how->libraries))
+    if (path == NULL || !jr_mpi_library_find(&library, walk->arena, path, walk->how->libraries))
         return;
-    walk->several = walk->several || (walk->found.kind != JR_MPI_KIND_NONE &&
-                                      walk->found.kind != library.kind);
+    walk->several =
+        walk->several || (walk->found.kind != JR_MPI_KIND_NONE && walk->found.kind != library.kind);
     walk->found = library;
 }
 
 /* Whether `site`, of `len` bytes, has the package: then it is the one. */
 static bool search_site(struct mpi4py_walk *walk, const char *site, size_t len)
 {
-    const char *folder =
-        jr_arena_printf(walk->arena, "%.*s/mpi4py", (int)len, site);
+    const char *folder = jr_arena_printf(walk->arena, "%.*s/mpi4py", (int)len, site);
     DIR *dir = folder == NULL || len == 0 ? NULL : opendir(folder);
     const struct dirent *entry;
     if (dir == NULL)
@@ -113,19 +107,14 @@ static bool search_python_path(struct mpi4py_walk *walk)
 static char *find_prefix(struct mpi4py_walk *walk, const char *program)
 {
     const char *slash = strrchr(program, '/');
-    const char *above =
-        slash == NULL ? NULL : memrchr(program, '/', (size_t)(slash - program));
-    return above == NULL ? NULL
-                         : jr_arena_strndup(walk->arena, program,
-                                            (size_t)(above - program));
+    const char *above = slash == NULL ? NULL : memrchr(program, '/', (size_t)(slash - program));
+    return above == NULL ? NULL : jr_arena_strndup(walk->arena, program, (size_t)(above - program));
 }
 
-static bool search_below(struct mpi4py_walk *walk, const char *prefix,
-                         const char *name)
+static bool search_below(struct mpi4py_walk *walk, const char *prefix, const char *name)
 {
-    static const char *const sites[] = {
-        "local/lib/%s/dist-packages", "lib/%s/site-packages",
-        "lib/%s/dist-packages", "lib/python3/dist-packages"};
+    static const char *const sites[] = {"local/lib/%s/dist-packages", "lib/%s/site-packages",
+                                        "lib/%s/dist-packages", "lib/python3/dist-packages"};
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
         struct jr_buf site JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&site, "%s/", prefix);
@@ -142,21 +131,17 @@ static bool hides_others(const char *prefix, bool *ret_is)
     struct jr_buf config JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&path, "%s/pyvenv.cfg", prefix);
-    *ret_is = !path.failed && jr_io_read_file(&config, AT_FDCWD, path.data,
-                                              CONFIG_MOST, NULL) == 0;
+    *ret_is = !path.failed && jr_io_read_file(&config, AT_FDCWD, path.data, CONFIG_MOST, NULL) == 0;
     return *ret_is &&
-           (config.len == 0 ||
-            strstr(config.data, "include-system-site-packages = true") == NULL);
+           (config.len == 0 || strstr(config.data, "include-system-site-packages = true") == NULL);
 }
 
 static bool search_home(struct mpi4py_walk *walk, const char *name)
 {
     const char *home = walk->how->home;
     const char *site =
-        home == NULL
-            ? NULL
-            : jr_arena_printf(walk->arena, "%s/.local/lib/%s/site-packages",
-                              home, name);
+        home == NULL ? NULL
+                     : jr_arena_printf(walk->arena, "%s/.local/lib/%s/site-packages", home, name);
     return site != NULL && search_site(walk, site, strlen(site));
 }
 
@@ -165,8 +150,7 @@ static void search_all_sites(struct mpi4py_walk *walk, const char *python)
     char real[PATH_MAX];
     bool virtual = false;
     const char *own = find_prefix(walk, python);
-    if (own == NULL || realpath(python, real) == NULL ||
-        search_python_path(walk))
+    if (own == NULL || realpath(python, real) == NULL || search_python_path(walk))
         return;
     const char *name = strrchr(real, '/') + 1; /* "python3.11" */
     const char *prefix = find_prefix(walk, real);
@@ -177,8 +161,8 @@ static void search_all_sites(struct mpi4py_walk *walk, const char *python)
         (void)search_below(walk, prefix, name);
 }
 
-bool jr_mpi4py_find(struct jr_mpi_library *ret, struct jr_arena *arena,
-                    const char *python, const struct jr_mpi4py_search *how)
+bool jr_mpi4py_find(struct jr_mpi_library *ret, struct jr_arena *arena, const char *python,
+                    const struct jr_mpi4py_search *how)
 {
     struct mpi4py_walk walk = {.arena = arena, .how = how};
     search_all_sites(&walk, python);

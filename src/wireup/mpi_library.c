@@ -41,8 +41,7 @@ enum jr_mpi_kind jr_mpi_kind_of(const char *name)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t len = strlen(names[i].prefix);
-        if (strncmp(name, names[i].prefix, len) == 0 &&
-            (name[len] == '\0' || name[len] == '.'))
+        if (strncmp(name, names[i].prefix, len) == 0 && (name[len] == '\0' || name[len] == '.'))
             return names[i].kind;
     }
     return JR_MPI_KIND_NONE;
@@ -82,8 +81,7 @@ static const char *find_in_cache(struct walk *walk, const char *name)
     struct cache_head head;
     struct cache_entry entry;
     if (!walk->cache_read)
-        (void)jr_io_read_file(&walk->cache, AT_FDCWD, walk->search->cache,
-                              CACHE_MAX, NULL);
+        (void)jr_io_read_file(&walk->cache, AT_FDCWD, walk->search->cache, CACHE_MAX, NULL);
     walk->cache_read = true;
     if (walk->cache.failed || walk->cache.len < sizeof head)
         return NULL;
@@ -101,11 +99,10 @@ static const char *find_in_cache(struct walk *walk, const char *name)
     return NULL;
 }
 
-/* One folder of a path, of `len` bytes, with $ORIGIN as the folder of `from`.
- * NULL: the library is not there. */
-static const char *find_in_folder(struct walk *walk, const char *folder,
-                                  size_t len, const char *from,
-                                  const char *name)
+/* One folder of a path, of `len` bytes, with $ORIGIN as the folder of `from`. NULL: the library is
+ * not there. */
+static const char *find_in_folder(struct walk *walk, const char *folder, size_t len,
+                                  const char *from, const char *name)
 {
     static const char *const origins[] = {"$ORIGIN", "${ORIGIN}"};
     const char *slash = strrchr(from, '/');
@@ -114,16 +111,16 @@ static const char *find_in_folder(struct walk *walk, const char *folder,
     for (size_t i = 0; i < 2 && path == NULL; i++) {
         size_t word = strlen(origins[i]);
         if (len >= word && memcmp(folder, origins[i], word) == 0)
-            path = jr_arena_printf(walk->arena, "%.*s%.*s/%s", dir, from,
-                                   (int)(len - word), folder + word, name);
+            path = jr_arena_printf(walk->arena, "%.*s%.*s/%s", dir, from, (int)(len - word),
+                                   folder + word, name);
     }
     if (path == NULL && len > 0 && folder[0] == '/')
         path = jr_arena_printf(walk->arena, "%.*s/%s", (int)len, folder, name);
     return path != NULL && access(path, R_OK) == 0 ? path : NULL;
 }
 
-static const char *find_in_path(struct walk *walk, const char *folders,
-                                const char *from, const char *name)
+static const char *find_in_path(struct walk *walk, const char *folders, const char *from,
+                                const char *name)
 {
     const char *found = NULL;
     for (const char *at = folders; at != NULL && found == NULL;) {
@@ -136,8 +133,7 @@ static const char *find_in_path(struct walk *walk, const char *folders,
 
 /* Where the loader would find what the file `from` needs; NULL: nowhere. */
 static const char *find_library(struct walk *walk, const char *from,
-                                const struct jr_elf_needed *needed,
-                                const char *name)
+                                const struct jr_elf_needed *needed, const char *name)
 {
     static const char usual[] = "/lib64:/usr/lib64:/lib:/usr/lib";
     if (strchr(name, '/') != NULL)
@@ -161,26 +157,24 @@ static bool was_seen(const struct walk *walk, const char *name)
     return false;
 }
 
-/* What belongs to the C library and the compiler needs nothing but itself. Most
- * programs need nothing else, and where that is cannot be known without reading
- * the whole of the loader's cache. */
+/* What belongs to the C library and the compiler needs nothing but itself. Most programs need
+ * nothing else, and where that is cannot be known without reading the whole of the loader's
+ * cache. */
 static bool is_of_c_library(const char *name)
 {
     static const char *const c_library_parts[] = {
         "libc.so.",    "libm.so.",     "libpthread.so.", "libdl.so.",
         "librt.so.",   "libgcc_s.so.", "libstdc++.so.",  "libresolv.so.",
         "libutil.so.", "ld-linux",     "ld64.so."};
-    for (size_t i = 0; i < sizeof c_library_parts / sizeof *c_library_parts;
-         i++)
+    for (size_t i = 0; i < sizeof c_library_parts / sizeof *c_library_parts; i++)
         if (strncmp(name, c_library_parts[i], strlen(c_library_parts[i])) == 0)
             return true;
     return false;
 }
 
-/* What one file needs: an MPI library among it ends the search, the rest is
- * looked at later. */
-static bool take_needed(struct walk *walk, struct jr_strv *files,
-                        const char *from, struct jr_mpi_library *ret)
+/* What one file needs: an MPI library among it ends the search, the rest is looked at later. */
+static bool take_needed(struct walk *walk, struct jr_strv *files, const char *from,
+                        struct jr_mpi_library *ret)
 {
     struct jr_elf_needed needed;
     if (!jr_elf_needed(&needed, walk->arena, from))
@@ -194,20 +188,17 @@ static bool take_needed(struct walk *walk, struct jr_strv *files,
     }
     for (size_t i = 0; i < needed.names.count; i++) {
         char *name = needed.names.items[i];
-        if (is_of_c_library(name) || was_seen(walk, name) ||
-            walk->seen.count >= LIBRARIES_MAX)
+        if (is_of_c_library(name) || was_seen(walk, name) || walk->seen.count >= LIBRARIES_MAX)
             continue;
         jr_strv_push(&walk->seen, walk->arena, name);
         const char *file = find_library(walk, from, &needed, name);
         if (file != NULL)
-            jr_strv_push(files, walk->arena,
-                         jr_arena_strdup(walk->arena, file));
+            jr_strv_push(files, walk->arena, jr_arena_strdup(walk->arena, file));
     }
     return false;
 }
 
-bool jr_mpi_library_find(struct jr_mpi_library *ret, struct jr_arena *arena,
-                         const char *program,
+bool jr_mpi_library_find(struct jr_mpi_library *ret, struct jr_arena *arena, const char *program,
                          const struct jr_mpi_search *search)
 {
     struct walk walk = {.arena = arena, .search = search};
@@ -221,12 +212,11 @@ bool jr_mpi_library_find(struct jr_mpi_library *ret, struct jr_arena *arena,
     return found;
 }
 
-size_t jr_mpi_library_list(struct jr_mpi_library ret[JR_MPI_KINDS],
-                           struct jr_arena *arena,
+size_t jr_mpi_library_list(struct jr_mpi_library ret[JR_MPI_KINDS], struct jr_arena *arena,
                            const struct jr_mpi_search *search)
 {
-    static const char *const usual[] = {"libmpi.so.40", "libmpi.so.20",
-                                        "libmpich.so.12", "libmpi.so.12"};
+    static const char *const usual[] = {"libmpi.so.40", "libmpi.so.20", "libmpich.so.12",
+                                        "libmpi.so.12"};
     struct walk walk = {.arena = arena, .search = search};
     const struct jr_elf_needed nothing = {0};
     size_t count = 0;

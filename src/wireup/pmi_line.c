@@ -17,8 +17,7 @@ bool jr_pmi_line_is_one(const char *line)
     return key > 0 && line[key] == '=';
 }
 
-bool jr_pmi_line_rest(const char *line, const char *key,
-                      struct jr_pmi_text *ret)
+bool jr_pmi_line_rest(const char *line, const char *key, struct jr_pmi_text *ret)
 {
     size_t len = strlen(key);
     *ret = (struct jr_pmi_text){"", 0};
@@ -33,8 +32,7 @@ bool jr_pmi_line_rest(const char *line, const char *key,
     return false;
 }
 
-bool jr_pmi_line_word(const char *line, const char *key,
-                      struct jr_pmi_text *ret)
+bool jr_pmi_line_word(const char *line, const char *key, struct jr_pmi_text *ret)
 {
     bool found = jr_pmi_line_rest(line, key, ret);
     ret->len = strcspn(ret->at, " ");
@@ -54,8 +52,8 @@ bool jr_pmi_line_number(const char *line, const char *key, int64_t *ret)
 {
     struct jr_pmi_text text;
     char *end;
-    if (!jr_pmi_line_word(line, key, &text) || text.len == 0 ||
-        text.len > DIGITS || strchr("-0123456789", text.at[0]) == NULL)
+    if (!jr_pmi_line_word(line, key, &text) || text.len == 0 || text.len > DIGITS ||
+        strchr("-0123456789", text.at[0]) == NULL)
         return false;
     errno = 0;
     long long number = strtoll(text.at, &end, 10);

@@ -10,8 +10,8 @@
 
 #define STRANGE_LINE "it sent a line that is none of PMI-1"
 
-/* The codes of MPICH's own errors have more than their class, which is in the
- * lowest bits. What programs give to MPI_Abort is a small number. */
+/* The codes of MPICH's own errors have more than their class, which is in the lowest bits. What
+ * programs give to MPI_Abort is a small number. */
 enum { LARGEST_USER_CODE = 0xffff };
 
 bool jr_pmi_is_internal(int code)
@@ -19,14 +19,12 @@ bool jr_pmi_is_internal(int code)
     return code > LARGEST_USER_CODE || code < -LARGEST_USER_CODE;
 }
 
-static uint32_t client_number(const struct jr_pmi *pmi,
-                              const struct jr_pmi_client *client)
+static uint32_t client_number(const struct jr_pmi *pmi, const struct jr_pmi_client *client)
 {
     return (uint32_t)(client - pmi->clients);
 }
 
-static void break_client(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                         const char *why)
+static void break_client(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *why)
 {
     client->state = JR_PMI_BROKEN;
     pmi->waiting -= client->waiting;
@@ -34,21 +32,18 @@ static void break_client(struct jr_pmi *pmi, struct jr_pmi_client *client,
     pmi->hooks.broken(pmi->hooks.owner, client_number(pmi, client), why);
 }
 
-/* Requests: each is one line of the client, and has one reply, but for
- * barrier_in, whose reply comes later, and abort, which has none. */
+/* Requests: each is one line of the client, and has one reply, but for barrier_in, whose reply
+ * comes later, and abort, which has none. */
 
-static void reply_init(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                       const char *line)
+static void reply_init(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     int64_t version = 0;
     if (client->state == JR_PMI_INSIDE) {
         break_client(pmi, client, "it initialized twice");
         return;
     }
-    bool known =
-        jr_pmi_line_number(line, "pmi_version", &version) && version == 1;
-    jr_buf_printf(&client->out,
-                  "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n",
+    bool known = jr_pmi_line_number(line, "pmi_version", &version) && version == 1;
+    jr_buf_printf(&client->out, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n",
                   known ? 0 : -1);
     if (!known)
         return;
@@ -57,34 +52,27 @@ static void reply_init(struct jr_pmi *pmi, struct jr_pmi_client *client,
     pmi->hooks.initialized(pmi->hooks.owner, client_number(pmi, client));
 }
 
-static void reply_maxes(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                        const char *line)
+static void reply_maxes(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     (void)pmi;
     (void)line;
-    jr_buf_printf(&client->out,
-                  "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d "
-                  "rc=0\n",
+    jr_buf_printf(&client->out, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d rc=0\n",
                   JR_PMI_NAME_MAX, JR_PMI_KEY_MAX, JR_PMI_VALUE_MAX);
 }
 
-static void reply_universe(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                           const char *line)
+static void reply_universe(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     (void)line;
-    jr_buf_printf(&client->out, "cmd=universe_size size=%u rc=0\n",
-                  pmi->world_size);
+    jr_buf_printf(&client->out, "cmd=universe_size size=%u rc=0\n", pmi->world_size);
 }
 
-static void reply_name(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                       const char *line)
+static void reply_name(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     (void)line;
     jr_buf_printf(&client->out, "cmd=my_kvsname kvsname=%s rc=0\n", pmi->name);
 }
 
-/* Why the store is not what the line names, or its key is none; NULL: they
- * are. */
+/* Why the store is not what the line names, or its key is none; NULL: they are. */
 static const char *find_fault(const struct jr_pmi *pmi, const char *line,
                               struct jr_pmi_text *ret_key)
 {
@@ -94,14 +82,12 @@ static const char *find_fault(const struct jr_pmi *pmi, const char *line,
         return "no_key";
     if (ret_key->len >= JR_PMI_KEY_MAX)
         return "key_too_long";
-    if (name.len != strlen(pmi->name) ||
-        memcmp(name.at, pmi->name, name.len) != 0)
+    if (name.len != strlen(pmi->name) || memcmp(name.at, pmi->name, name.len) != 0)
         return "unknown_kvsname";
     return NULL;
 }
 
-static void reply_put(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                      const char *line)
+static void reply_put(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     struct jr_pmi_text key, value;
     size_t grown = 0;
@@ -110,8 +96,7 @@ static void reply_put(struct jr_pmi *pmi, struct jr_pmi_client *client,
         fault = "no_value";
     if (fault == NULL && value.len >= JR_PMI_VALUE_MAX)
         fault = "value_too_long";
-    if (fault == NULL &&
-        client->stored + key.len + value.len > JR_PMI_CLIENT_BYTES)
+    if (fault == NULL && client->stored + key.len + value.len > JR_PMI_CLIENT_BYTES)
         fault = "too_many_values";
     if (fault == NULL && !jr_pmi_store_put(&pmi->store, key, value, &grown))
         fault = "no_memory";
@@ -122,8 +107,7 @@ static void reply_put(struct jr_pmi *pmi, struct jr_pmi_client *client,
         jr_buf_printf(&client->out, "cmd=put_result rc=-1 msg=%s\n", fault);
 }
 
-static void reply_get(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                      const char *line)
+static void reply_get(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     struct jr_pmi_text key;
     const char *fault = find_fault(pmi, line, &key);
@@ -137,24 +121,19 @@ static void reply_get(struct jr_pmi *pmi, struct jr_pmi_client *client,
                       fault == NULL ? "key_not_found" : fault);
 }
 
-static void reply_by_index(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                           const char *line)
+static void reply_by_index(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     int64_t i = 0;
-    if (!jr_pmi_line_number(line, "idx", &i) || i < 0 ||
-        i >= (int64_t)pmi->store.count) {
-        jr_buf_str(&client->out,
-                   "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n");
+    if (!jr_pmi_line_number(line, "idx", &i) || i < 0 || i >= (int64_t)pmi->store.count) {
+        jr_buf_str(&client->out, "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n");
         return;
     }
     const struct jr_pmi_entry *entry = pmi->store.entries[i];
-    jr_buf_printf(&client->out,
-                  "cmd=getbyidx_results rc=0 nextidx=%lld key=%s val=%s\n",
+    jr_buf_printf(&client->out, "cmd=getbyidx_results rc=0 nextidx=%lld key=%s val=%s\n",
                   (long long)i + 1, entry->key, entry->value);
 }
 
-static void enter_barrier(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                          const char *line)
+static void enter_barrier(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     (void)line;
     client->waiting = true;
@@ -173,8 +152,7 @@ void jr_pmi_open_barrier(struct jr_pmi *pmi)
     }
 }
 
-static void reply_finalize(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                           const char *line)
+static void reply_finalize(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     (void)line;
     jr_buf_str(&client->out, "cmd=finalize_ack rc=0\n");
@@ -183,8 +161,7 @@ static void reply_finalize(struct jr_pmi *pmi, struct jr_pmi_client *client,
     pmi->hooks.finalized(pmi->hooks.owner, client_number(pmi, client));
 }
 
-static void take_abort(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                       const char *line)
+static void take_abort(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     int64_t code = 1;
     (void)jr_pmi_line_number(line, "exitcode", &code);
@@ -198,16 +175,14 @@ static void take_abort(struct jr_pmi *pmi, struct jr_pmi_client *client,
 
 struct request {
     const char *name;
-    void (*serve)(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                  const char *line);
+    void (*serve)(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line);
     const char *reply; /* the same to everyone, where nothing else is to be
                           done */
 };
 
 static const struct request init_request = {"init", reply_init, NULL};
 
-/* Names could only be published where more than this job reads them, and there
- * is one store. */
+/* Names could only be published where more than this job reads them, and there is one store. */
 static const struct request requests[] = {
     {"get_maxes", reply_maxes, NULL},
     {"get_appnum", NULL, "cmd=appnum appnum=0 rc=0\n"},
@@ -236,10 +211,9 @@ static const struct request *find_request(const char *line)
     return NULL;
 }
 
-/* MPI_Comm_spawn: as many requests of many lines as it has programs, and one
- * reply behind the last. Its lines are read for these two numbers alone. */
-static void take_spawn_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                            const char *line)
+/* MPI_Comm_spawn: as many requests of many lines as it has programs, and one reply behind the last.
+ * Its lines are read for these two numbers alone. */
+static void take_spawn_line(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     int64_t number = 0;
     client->spawning = true;
@@ -257,10 +231,10 @@ static void take_spawn_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
     pmi->hooks.spawned(pmi->hooks.owner, client_number(pmi, client));
 }
 
-/* A line of a client that has not initialized, or has finalized: nothing that
- * it may be is wrong, and `init` is all that counts. */
-static void take_outside_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                              const char *line, pid_t from)
+/* A line of a client that has not initialized, or has finalized: nothing that it may be is wrong,
+ * and `init` is all that counts. */
+static void take_outside_line(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line,
+                              pid_t from)
 {
     const struct request *request = find_request(line);
     if (request == &init_request) {
@@ -273,8 +247,8 @@ static void take_outside_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
         client->owner = 0;
 }
 
-static void take_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                             const char *line, pid_t from)
+static void take_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line,
+                             pid_t from)
 {
     const struct request *request;
     if (client->state != JR_PMI_INSIDE) {
@@ -295,8 +269,7 @@ static void take_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
 }
 
 /* A line has come to its end, or is longer than any may be. */
-static void end_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                            pid_t from)
+static void end_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client, pid_t from)
 {
     if (client->line.failed) {
         jr_buf_release(&client->line);
@@ -304,14 +277,12 @@ static void end_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
         return;
     }
     if (!client->skipping)
-        take_client_line(pmi, client,
-                         client->line.len == 0 ? "" : client->line.data, from);
+        take_client_line(pmi, client, client->line.len == 0 ? "" : client->line.data, from);
     client->skipping = false;
     jr_buf_clear(&client->line);
 }
 
-static void skip_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                             const char *why)
+static void skip_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *why)
 {
     client->skipping = true;
     jr_buf_clear(&client->line);
@@ -320,8 +291,8 @@ static void skip_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
 }
 
 /* Add to the line that has not ended yet. */
-static void add_to_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
-                        const char *bytes, size_t len)
+static void add_to_line(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *bytes,
+                        size_t len)
 {
     if (client->skipping)
         return;
@@ -333,8 +304,8 @@ static void add_to_line(struct jr_pmi *pmi, struct jr_pmi_client *client,
         jr_buf_add(&client->line, bytes, len);
 }
 
-/* Whether the bytes of this process count. One that writes in the middle of
- * another's line, before anyone has initialized, begins anew. */
+/* Whether the bytes of this process count. One that writes in the middle of another's line, before
+ * anyone has initialized, begins anew. */
 static bool is_heard(struct jr_pmi_client *client, pid_t from)
 {
     if (client->state == JR_PMI_BROKEN || client->state == JR_PMI_ABORTED)
@@ -349,10 +320,8 @@ static bool is_heard(struct jr_pmi_client *client, pid_t from)
     return true;
 }
 
-/* Whether a process that is not heard has begun to say `init`, however its
- * bytes are cut. */
-static bool has_said_init(struct jr_pmi_client *client, pid_t from,
-                          const char *bytes, size_t len)
+/* Whether a process that is not heard has begun to say `init`, however its bytes are cut. */
+static bool has_said_init(struct jr_pmi_client *client, pid_t from, const char *bytes, size_t len)
 {
     static const char init[] = "cmd=init ";
     if (client->stranger != from)
@@ -371,15 +340,13 @@ static bool has_said_init(struct jr_pmi_client *client, pid_t from,
     return false;
 }
 
-void jr_pmi_take(struct jr_pmi *pmi, uint32_t number, pid_t from,
-                 const char *bytes, size_t len)
+void jr_pmi_take(struct jr_pmi *pmi, uint32_t number, pid_t from, const char *bytes, size_t len)
 {
     struct jr_pmi_client *client = &pmi->clients[number];
     bool stranger = client->state == JR_PMI_INSIDE && client->owner != from;
     if (stranger && has_said_init(client, from, bytes, len))
         break_client(pmi, client,
-                     "a second process of it initialized MPI before the first "
-                     "had finalized");
+                     "a second process of it initialized MPI before the first had finalized");
     while (len > 0 && is_heard(client, from)) {
         const char *end = memchr(bytes, '\n', len);
         size_t part = end == NULL ? len : (size_t)(end - bytes);
@@ -394,11 +361,10 @@ void jr_pmi_take(struct jr_pmi *pmi, uint32_t number, pid_t from,
     }
 }
 
-int jr_pmi_open(struct jr_pmi *ret, const struct jr_pmi_hooks *hooks,
-                uint32_t count, uint32_t world_size, const char *name)
+int jr_pmi_open(struct jr_pmi *ret, const struct jr_pmi_hooks *hooks, uint32_t count,
+                uint32_t world_size, const char *name)
 {
-    struct jr_pmi pmi = {
-        .hooks = *hooks, .world_size = world_size, .count = count};
+    struct jr_pmi pmi = {.hooks = *hooks, .world_size = world_size, .count = count};
     (void)snprintf(pmi.name, sizeof pmi.name, "%s", name);
     pmi.clients = calloc((size_t)count + 1, sizeof *pmi.clients);
     if (pmi.clients == NULL)
@@ -415,8 +381,7 @@ int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, const uint32_t *first)
     for (uint32_t node = 0, same; node < nodes; node += same) {
         uint32_t size = first[node + 1] - first[node];
         same = 1;
-        while (node + same < nodes &&
-               first[node + same + 1] - first[node + same] == size)
+        while (node + same < nodes && first[node + same + 1] - first[node + same] == size)
             same++;
         jr_buf_printf(&line, ",(%u,%u,%u)", node, same, size);
     }
@@ -424,10 +389,7 @@ int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, const uint32_t *first)
     errno = ENOMEM;
     if (line.len >= sizeof key - 1 + JR_PMI_VALUE_MAX)
         return 0;
-    return !line.failed &&
-                   jr_pmi_store_put_lines(&pmi->store, line.data, line.len)
-               ? 0
-               : -1;
+    return !line.failed && jr_pmi_store_put_lines(&pmi->store, line.data, line.len) ? 0 : -1;
 }
 
 void jr_pmi_take_fresh(struct jr_pmi *pmi, struct jr_buf *out)

@@ -1,7 +1,7 @@
 /*
- * The process manager's side of PMI-1, for the ranks of one node. Where there
- * are more nodes, each has a server, whose barriers are fences of the exchange
- * (exchange_frame.h): at each of them, all get what was put on any of them.
+ * The process manager's side of PMI-1, for the ranks of one node. Where there are more nodes, each
+ * has a server, whose barriers are fences of the exchange (exchange_frame.h): at each of them, all
+ * get what was put on any of them.
  *
  * PMI-1 is lines of text on a stream that each client has to its manager
  * (MPICH's src/pmi documents it): one request, one reply, at most. The server
@@ -10,11 +10,10 @@
  * `out`. A client that does not read has to be left alone until it does, which
  * bounds that buffer.
  *
- * Whatever a rank starts has its stream too. The process that says `init` has
- * it until it says `finalize`: what others write meanwhile is dropped, byte by
- * byte; one that says `init` itself would wait for a reply, and ends the
- * client. Lines before `init` that are no requests are dropped as well, for the
- * program may be none of MPI's. After it, what is no line of PMI-1, or comes at
+ * Whatever a rank starts has its stream too. The process that says `init` has it until it says
+ * `finalize`: what others write meanwhile is dropped, byte by byte; one that says `init` itself
+ * would wait for a reply, and ends the client. Lines before `init` that are no requests are dropped
+ * as well, for the program may be none of MPI's. After it, what is no line of PMI-1, or comes at
  * the wrong time, ends the client: it is heard no more.
  */
 #ifndef JR_PMI_SERVER_H
@@ -48,12 +47,12 @@ enum jr_pmi_state {
 
 struct jr_pmi_client {
     enum jr_pmi_state state;
-    pid_t owner;    /* the process that speaks; 0: whoever does next */
-    pid_t stranger; /* another process, which has written last */
-    int said;       /* so many bytes of its line are those of `init`; -1: it is
-                       another line */
-    bool waiting;   /* it is in the barrier */
-    bool spawning;  /* a request of many lines has begun */
+    pid_t owner;             /* the process that speaks; 0: whoever does next */
+    pid_t stranger;          /* another process, which has written last */
+    int said;                /* so many bytes of its line are those of `init`; -1: it is
+                                another line */
+    bool waiting;            /* it is in the barrier */
+    bool spawning;           /* a request of many lines has begun */
     int64_t spawns, spawned; /* programs that it names, and that it has named */
     bool skipping;           /* the rest of a line is dropped */
     size_t stored;           /* bytes of the store that are its own */
@@ -86,11 +85,11 @@ struct jr_pmi {
     uint32_t count; /* of clients */
 };
 
-/* A server for `count` clients, in a world of `world_size` ranks, whose store
- * is called `name`, without blanks. The hooks are copied; all of them have to
- * be there. Returns 0, or -1 with ENOMEM. */
-int jr_pmi_open(struct jr_pmi *ret, const struct jr_pmi_hooks *hooks,
-                uint32_t count, uint32_t world_size, const char *name);
+/* A server for `count` clients, in a world of `world_size` ranks, whose store is called `name`,
+ * without blanks. The hooks are copied; all of them have to be there. Returns 0, or -1 with
+ * ENOMEM. */
+int jr_pmi_open(struct jr_pmi *ret, const struct jr_pmi_hooks *hooks, uint32_t count,
+                uint32_t world_size, const char *name);
 
 /* Say on which node each rank is: `first` has the first rank of each of
  * `nodes`, and one more (PMI_process_mapping). A text that is longer than a
@@ -101,19 +100,18 @@ int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, const uint32_t *first);
 /* Append what clients here have put since the last call, for other nodes. */
 void jr_pmi_take_fresh(struct jr_pmi *pmi, struct jr_buf *out);
 
-/* Take what was put on any node, in the order of the nodes. False: it is none
- * of that, or there is no memory for it. */
+/* Take what was put on any node, in the order of the nodes. False: it is none of that, or there is
+ * no memory for it. */
 bool jr_pmi_take_all(struct jr_pmi *pmi, const char *lines, size_t len);
 
 /* Take bytes that the process `from` wrote to the stream of a client. */
-void jr_pmi_take(struct jr_pmi *pmi, uint32_t client, pid_t from,
-                 const char *bytes, size_t len);
+void jr_pmi_take(struct jr_pmi *pmi, uint32_t client, pid_t from, const char *bytes, size_t len);
 
 /* Let all who wait in the barrier go on. */
 void jr_pmi_open_barrier(struct jr_pmi *pmi);
 
-/* Whether the code of an abort is one that MPICH made of an error of its own,
- * such as 739859215, and not what a program gave to MPI_Abort. */
+/* Whether the code of an abort is one that MPICH made of an error of its own, such as 739859215,
+ * and not what a program gave to MPI_Abort. */
 bool jr_pmi_is_internal(int code);
 
 /* Free what it holds. */

@@ -27,19 +27,16 @@ static bool fill_wanted(struct wanted *wanted, struct jr_pmi_text key)
     return true;
 }
 
-static struct jr_pmi_entry *find_entry(const struct jr_pmi_store *store,
-                                       struct jr_pmi_text key)
+static struct jr_pmi_entry *find_entry(const struct jr_pmi_store *store, struct jr_pmi_text key)
 {
     struct wanted wanted;
     if (!fill_wanted(&wanted, key))
         return NULL;
-    struct jr_pmi_entry *const *slot =
-        tfind(&wanted.entry, &store->places, compare_entries);
+    struct jr_pmi_entry *const *slot = tfind(&wanted.entry, &store->places, compare_entries);
     return slot == NULL ? NULL : *slot;
 }
 
-const char *jr_pmi_store_get(const struct jr_pmi_store *store,
-                             struct jr_pmi_text key)
+const char *jr_pmi_store_get(const struct jr_pmi_store *store, struct jr_pmi_text key)
 {
     const struct jr_pmi_entry *entry = find_entry(store, key);
     return entry == NULL ? NULL : entry->value;
@@ -55,8 +52,7 @@ static void free_entry(struct jr_pmi_entry *entry)
 }
 
 /* Room for one more in a list of entries. */
-static bool make_entry_room(struct jr_pmi_entry ***entries, size_t count,
-                            size_t *room)
+static bool make_entry_room(struct jr_pmi_entry ***entries, size_t count, size_t *room)
 {
     size_t more = *room == 0 ? 64 : *room * 2;
     if (count < *room)
@@ -69,18 +65,16 @@ static bool make_entry_room(struct jr_pmi_entry ***entries, size_t count,
     return true;
 }
 
-static struct jr_pmi_entry *add_entry(struct jr_pmi_store *store,
-                                      struct jr_pmi_text key, char *value)
+static struct jr_pmi_entry *add_entry(struct jr_pmi_store *store, struct jr_pmi_text key,
+                                      char *value)
 {
     struct jr_pmi_entry *entry = calloc(1, sizeof *entry);
-    if (entry == NULL ||
-        !make_entry_room(&store->entries, store->count, &store->room)) {
+    if (entry == NULL || !make_entry_room(&store->entries, store->count, &store->room)) {
         free(entry);
         return NULL;
     }
     entry->key = strndup(key.at, key.len);
-    if (entry->key == NULL ||
-        tsearch(entry, &store->places, compare_entries) == NULL) {
+    if (entry->key == NULL || tsearch(entry, &store->places, compare_entries) == NULL) {
         free_entry(entry);
         return NULL;
     }
@@ -90,10 +84,8 @@ static struct jr_pmi_entry *add_entry(struct jr_pmi_store *store,
 }
 
 /* The entry that has the value now; NULL without memory. */
-static struct jr_pmi_entry *set_value(struct jr_pmi_store *store,
-                                      struct jr_pmi_text key,
-                                      struct jr_pmi_text value,
-                                      size_t *ret_grown)
+static struct jr_pmi_entry *set_value(struct jr_pmi_store *store, struct jr_pmi_text key,
+                                      struct jr_pmi_text value, size_t *ret_grown)
 {
     struct jr_pmi_entry *entry = find_entry(store, key);
     char *copy = strndup(value.at, value.len);
@@ -115,8 +107,8 @@ static struct jr_pmi_entry *set_value(struct jr_pmi_store *store,
     return entry;
 }
 
-bool jr_pmi_store_put(struct jr_pmi_store *store, struct jr_pmi_text key,
-                      struct jr_pmi_text value, size_t *ret_grown)
+bool jr_pmi_store_put(struct jr_pmi_store *store, struct jr_pmi_text key, struct jr_pmi_text value,
+                      size_t *ret_grown)
 {
     *ret_grown = 0;
     if (!make_entry_room(&store->fresh, store->fresh_count, &store->fresh_room))
@@ -140,19 +132,16 @@ void jr_pmi_store_take_fresh(struct jr_pmi_store *store, struct jr_buf *out)
     store->fresh_count = 0;
 }
 
-bool jr_pmi_store_put_lines(struct jr_pmi_store *store, const char *lines,
-                            size_t len)
+bool jr_pmi_store_put_lines(struct jr_pmi_store *store, const char *lines, size_t len)
 {
     while (len > 0) {
         const char *stop = memchr(lines, '\n', len);
-        const char *blank =
-            stop == NULL ? NULL : memchr(lines, ' ', (size_t)(stop - lines));
+        const char *blank = stop == NULL ? NULL : memchr(lines, ' ', (size_t)(stop - lines));
         size_t grown;
         if (blank == NULL)
             return false;
         const struct jr_pmi_text key = {lines, (size_t)(blank - lines)};
-        const struct jr_pmi_text value = {blank + 1,
-                                          (size_t)(stop - blank - 1)};
+        const struct jr_pmi_text value = {blank + 1, (size_t)(stop - blank - 1)};
         if (set_value(store, key, value, &grown) == NULL)
             return false;
         len -= (size_t)(stop + 1 - lines);

@@ -38,9 +38,8 @@ static void free_request(struct jr_pmix_request *request)
 /* Hand it to the thread that exchanges: an address fits into a pipe whole. */
 static int post_request(struct jr_pmix_request *request)
 {
-    return jr_io_write_all(JR_PMIX_REQUESTS_FD, &request, sizeof request) == 0
-               ? JR_PMIX_SUCCESS
-               : JR_PMIX_NO_MEMORY;
+    return jr_io_write_all(JR_PMIX_REQUESTS_FD, &request, sizeof request) == 0 ? JR_PMIX_SUCCESS
+                                                                               : JR_PMIX_NO_MEMORY;
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -71,8 +70,7 @@ static char *name_group(const struct jr_pmix_proc *procs, size_t count)
 }
 
 /* The one with the highest number; where all take part, that is their name. */
-static struct jr_pmix_proc find_last_proc(const struct jr_pmix_proc *procs,
-                                          size_t count)
+static struct jr_pmix_proc find_last_proc(const struct jr_pmix_proc *procs, size_t count)
 {
     size_t last = 0;
     for (size_t i = 1; i < count; i++)
@@ -83,9 +81,8 @@ static struct jr_pmix_proc find_last_proc(const struct jr_pmix_proc *procs,
 
 /* PMIx_Fence: the bytes are what the ranks here have, and ours. */
 static int on_fence(const struct jr_pmix_proc *procs, size_t count,
-                    const struct jr_pmix_info *infos, size_t infos_count,
-                    char *bytes, size_t len, jr_pmix_exchanged *done,
-                    void *data)
+                    const struct jr_pmix_info *infos, size_t infos_count, char *bytes, size_t len,
+                    jr_pmix_exchanged *done, void *data)
 {
     struct jr_pmix_request *request = calloc(1, sizeof *request);
     char *group = name_group(procs, count);
@@ -104,16 +101,14 @@ static int on_fence(const struct jr_pmix_proc *procs, size_t count,
 }
 
 /* PMIx_Get of what a rank of another node has put since, or by itself. */
-static int on_direct_modex(const struct jr_pmix_proc *proc,
-                           const struct jr_pmix_info *infos, size_t infos_count,
-                           jr_pmix_exchanged *done, void *data)
+static int on_direct_modex(const struct jr_pmix_proc *proc, const struct jr_pmix_info *infos,
+                           size_t infos_count, jr_pmix_exchanged *done, void *data)
 {
     struct jr_pmix_request *request = calloc(1, sizeof *request);
     (void)infos, (void)infos_count;
     if (request == NULL)
         return JR_PMIX_NO_MEMORY;
-    request->frame =
-        (struct jr_exchange_frame){.kind = JR_EXCHANGE_ASK, .rank = proc->rank};
+    request->frame = (struct jr_exchange_frame){.kind = JR_EXCHANGE_ASK, .rank = proc->rank};
     request->proc = *proc;
     request->done = done;
     request->data = data;
@@ -127,8 +122,7 @@ static void on_found(int status, char *bytes, size_t len, void *data)
     char *copy = len == 0 ? NULL : malloc(len);
     if (copy != NULL)
         memcpy(copy, bytes, len);
-    request->frame.status =
-        len > 0 && copy == NULL ? JR_PMIX_NO_MEMORY : status;
+    request->frame.status = len > 0 && copy == NULL ? JR_PMIX_NO_MEMORY : status;
     request->frame.data = copy;
     request->frame.len = copy == NULL ? 0 : len;
     (void)post_request(request);
@@ -144,31 +138,28 @@ static void send_frame(const struct jr_exchange_frame *frame)
     if (out.failed)
         _exit(1);
     for (size_t at = 0; at < out.len;) {
-        ssize_t len = send(JR_PMIX_EXCHANGE_FD, out.data + at, out.len - at,
-                           MSG_NOSIGNAL);
+        ssize_t len = send(JR_PMIX_EXCHANGE_FD, out.data + at, out.len - at, MSG_NOSIGNAL);
         if (len < 0 && errno != EINTR)
             return; /* who reads it is gone */
         at += len < 0 ? 0 : (size_t)len;
     }
 }
 
-/* Whether what a rank wants is of ranks that there are: PMIx_Get may be for any
- * rank (PMIX_RANK_UNDEF), and a program may name one that is none. */
+/* Whether what a rank wants is of ranks that there are: PMIx_Get may be for any rank
+ * (PMIX_RANK_UNDEF), and a program may name one that is none. */
 static bool is_of_world(const struct jr_pmix_exchange *exchange,
                         const struct jr_pmix_request *request)
 {
     const struct jr_pmix_proc *proc = &request->proc;
     return strcmp(proc->nspace, exchange->name) == 0 &&
            (proc->rank < exchange->size ||
-            (request->frame.kind == JR_EXCHANGE_FENCE &&
-             proc->rank == JR_PMIX_ALL_RANKS));
+            (request->frame.kind == JR_EXCHANGE_FENCE && proc->rank == JR_PMIX_ALL_RANKS));
 }
 
 static void take_request(struct jr_pmix_exchange *exchange)
 {
     struct jr_pmix_request *request;
-    if (read(exchange->requests_fd, &request, sizeof request) !=
-        (ssize_t)sizeof request)
+    if (read(exchange->requests_fd, &request, sizeof request) != (ssize_t)sizeof request)
         return;
     if (request->done != NULL && !is_of_world(exchange, request)) {
         request->done(JR_PMIX_NOT_FOUND, NULL, 0, request->data, free, NULL);
@@ -195,13 +186,11 @@ static bool is_reply_to(const struct jr_exchange_frame *frame,
     if (frame->kind == JR_EXCHANGE_FENCE)
         return request->frame.kind == JR_EXCHANGE_FENCE &&
                strcmp(frame->group, request->frame.group) == 0;
-    return request->frame.kind == JR_EXCHANGE_ASK &&
-           frame->token == request->frame.token;
+    return request->frame.kind == JR_EXCHANGE_ASK && frame->token == request->frame.token;
 }
 
 /* The library goes on, with a copy that it frees. */
-static void take_reply(struct jr_pmix_exchange *exchange,
-                       const struct jr_exchange_frame *frame)
+static void take_reply(struct jr_pmix_exchange *exchange, const struct jr_exchange_frame *frame)
 {
     struct jr_pmix_request **at = &exchange->waiting;
     while (*at != NULL && !is_reply_to(frame, *at))
@@ -230,22 +219,18 @@ static void answer_question(const struct jr_pmix_exchange *exchange,
     (void)stpncpy(proc.nspace, exchange->name, sizeof proc.nspace - 1);
     request->frame = (struct jr_exchange_frame){
         .kind = JR_EXCHANGE_ANSWER, .node = frame->node, .token = frame->token};
-    int status =
-        exchange->library->PMIx_server_dmodex_request(&proc, on_found, request);
+    int status = exchange->library->PMIx_server_dmodex_request(&proc, on_found, request);
     if (status != JR_PMIX_SUCCESS)
         on_found(status, NULL, 0, request);
 }
 
-static void take_frame(struct jr_pmix_exchange *exchange,
-                       const struct jr_exchange_frame *frame)
+static void take_frame(struct jr_pmix_exchange *exchange, const struct jr_exchange_frame *frame)
 {
-    bool here = frame->rank >= exchange->first &&
-                frame->rank - exchange->first < exchange->count;
+    bool here = frame->rank >= exchange->first && frame->rank - exchange->first < exchange->count;
     if (frame->kind == JR_EXCHANGE_ASK && here)
         answer_question(exchange, frame);
     else if (frame->kind == JR_EXCHANGE_FENCE ||
-             (frame->kind == JR_EXCHANGE_ANSWER &&
-              frame->node == exchange->node))
+             (frame->kind == JR_EXCHANGE_ANSWER && frame->node == exchange->node))
         take_reply(exchange, frame);
 }
 
@@ -260,8 +245,7 @@ static void read_exchange(struct jr_pmix_exchange *exchange)
     if (len <= 0) /* the agent's end is open as long as it takes part */
         _exit(1);
     jr_inlet_add(&exchange->inlet, bytes, (size_t)len);
-    while ((result = jr_exchange_next(&exchange->inlet, &frame)) ==
-           JR_EXCHANGE_TAKEN)
+    while ((result = jr_exchange_next(&exchange->inlet, &frame)) == JR_EXCHANGE_TAKEN)
         take_frame(exchange, &frame);
     if (result == JR_EXCHANGE_BROKEN)
         _exit(1);
@@ -276,8 +260,7 @@ int jr_pmix_exchange_open(struct jr_pmix_exchange *exchange)
     int copied = fcntl(ends[1], F_DUPFD_CLOEXEC, JR_PMIX_FREE_FD);
     (void)close(ends[0]);
     (void)close(ends[1]);
-    if (exchange->requests_fd < 0 || copied < 0 ||
-        dup2(copied, JR_PMIX_REQUESTS_FD) < 0)
+    if (exchange->requests_fd < 0 || copied < 0 || dup2(copied, JR_PMIX_REQUESTS_FD) < 0)
         return -1;
     (void)close(copied);
     return 0;
@@ -304,8 +287,7 @@ void jr_pmix_exchange_serve(struct jr_pmix_exchange *exchange)
         struct pollfd items[] = {
             {.fd = JR_PMIX_RUNNER_FD, .events = POLLIN},
             {.fd = exchange->requests_fd, .events = POLLIN},
-            {.fd = exchange->ended ? -1 : JR_PMIX_EXCHANGE_FD,
-             .events = POLLIN}};
+            {.fd = exchange->ended ? -1 : JR_PMIX_EXCHANGE_FD, .events = POLLIN}};
         if (poll(items, 3, -1) < 0)
             continue;
         if (items[1].revents != 0)

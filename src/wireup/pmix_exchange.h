@@ -1,5 +1,5 @@
-/* The part of the PMIx server's process (pmix_server.c) that exchanges data of
- * ranks with the servers of other nodes. Not for other layers. */
+/* The part of the PMIx server's process (pmix_server.c) that exchanges data of ranks with the
+ * servers of other nodes. Not for other layers. */
 #ifndef JR_PMIX_EXCHANGE_H
 #define JR_PMIX_EXCHANGE_H
 
@@ -8,8 +8,8 @@
 #include "wireup/exchange_frame.h"
 #include "wireup/pmix_abi.h"
 
-/* The descriptors of the server's process. What the library calls for a fence
- * has no parameter for the server, so that a number has to be it. */
+/* The descriptors of the server's process. What the library calls for a fence has no parameter for
+ * the server, so that a number has to be it. */
 enum {
     JR_PMIX_RUNNER_FD = 3,
     JR_PMIX_EXCHANGE_FD, /* the stream of the exchange, which blocks */

@@ -22,8 +22,8 @@
 
 enum { END_MS = 1000, KEYS = 6 };
 
-/* The server's process. What its library calls has no parameter for it but the
- * object that a client was registered with. */
+/* The server's process. What its library calls has no parameter for it but the object that a client
+ * was registered with. */
 struct server {
     const struct jr_pmix_setup *setup;
     struct jr_pmix_library library;
@@ -33,21 +33,17 @@ struct server {
     int waits[2];          /* a pipe: a byte for each operation that is done */
 };
 
-static void send_event(int fd, enum jr_pmix_event_kind kind, uint32_t rank,
-                       int code)
+static void send_event(int fd, enum jr_pmix_event_kind kind, uint32_t rank, int code)
 {
-    const struct jr_pmix_event event = {
-        .kind = kind, .rank = rank, .code = code};
+    const struct jr_pmix_event event = {.kind = kind, .rank = rank, .code = code};
     (void)send(fd, &event, sizeof event, MSG_NOSIGNAL);
 }
 
-static void send_text(int fd, enum jr_pmix_event_kind kind,
-                      const struct jr_buf *text)
+static void send_text(int fd, enum jr_pmix_event_kind kind, const struct jr_buf *text)
 {
     struct jr_pmix_event event = {.kind = kind, .len = (uint32_t)text->len};
     struct iovec parts[] = {{&event, sizeof event}, {text->data, text->len}};
-    const struct msghdr message = {.msg_iov = parts,
-                                   .msg_iovlen = text->len == 0 ? 1 : 2};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = text->len == 0 ? 1 : 2};
     (void)sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
@@ -59,12 +55,11 @@ _Noreturn static void refuse_to_serve(int fd, const char *what, const char *why)
     _exit(1);
 }
 
-/* What the library calls, on a thread of its own: the object is our server. The
- * event is on its way before the rank hears that it is through, so that it
- * comes before the end of the rank. */
+/* What the library calls, on a thread of its own: the object is our server. The event is on its way
+ * before the rank hears that it is through, so that it comes before the end of the rank. */
 
-static int on_client_connected(const struct jr_pmix_proc *proc, void *object,
-                               jr_pmix_done *done, void *data)
+static int on_client_connected(const struct jr_pmix_proc *proc, void *object, jr_pmix_done *done,
+                               void *data)
 {
     const struct server *server = object;
     send_event(server->fd, JR_PMIX_CONNECTED, proc->rank, 0);
@@ -73,8 +68,8 @@ static int on_client_connected(const struct jr_pmix_proc *proc, void *object,
     return JR_PMIX_SUCCESS;
 }
 
-static int on_client_finalized(const struct jr_pmix_proc *proc, void *object,
-                               jr_pmix_done *done, void *data)
+static int on_client_finalized(const struct jr_pmix_proc *proc, void *object, jr_pmix_done *done,
+                               void *data)
 {
     const struct server *server = object;
     send_event(server->fd, JR_PMIX_FINISHED, proc->rank, 0);
@@ -83,9 +78,8 @@ static int on_client_finalized(const struct jr_pmix_proc *proc, void *object,
     return JR_PMIX_SUCCESS;
 }
 
-static int on_client_abort(const struct jr_pmix_proc *proc, void *object,
-                           int status, const char *message,
-                           struct jr_pmix_proc *procs, size_t count,
+static int on_client_abort(const struct jr_pmix_proc *proc, void *object, int status,
+                           const char *message, struct jr_pmix_proc *procs, size_t count,
                            jr_pmix_done *done, void *data)
 {
     const struct server *server = object;
@@ -96,9 +90,8 @@ static int on_client_abort(const struct jr_pmix_proc *proc, void *object,
     return JR_PMIX_SUCCESS;
 }
 
-static int on_client_spawn(const struct jr_pmix_proc *proc,
-                           const struct jr_pmix_info *infos, size_t infos_count,
-                           const void *apps, size_t apps_count,
+static int on_client_spawn(const struct jr_pmix_proc *proc, const struct jr_pmix_info *infos,
+                           size_t infos_count, const void *apps, size_t apps_count,
                            void (*done)(void), void *data)
 {
     (void)infos, (void)infos_count, (void)apps, (void)apps_count;
@@ -115,16 +108,13 @@ static void on_operation_done(int status, void *data)
 }
 
 /* Wait for what an operation that was begun with `status` comes to. */
-static void await_operation(const struct server *server, int status,
-                            const char *what)
+static void await_operation(const struct server *server, int status, const char *what)
 {
     if (status == JR_PMIX_SUCCESS &&
-        read(server->waits[0], &status, sizeof status) !=
-            (ssize_t)sizeof status)
+        read(server->waits[0], &status, sizeof status) != (ssize_t)sizeof status)
         status = -1;
     if (status != JR_PMIX_SUCCESS)
-        refuse_to_serve(server->fd, what,
-                        server->library.PMIx_Error_string(status));
+        refuse_to_serve(server->fd, what, server->library.PMIx_Error_string(status));
 }
 
 static void load_library(struct server *server)
@@ -132,12 +122,12 @@ static void load_library(struct server *server)
     void *handle = dlopen(server->setup->library, RTLD_NOW | RTLD_GLOBAL);
     if (handle == NULL)
         refuse_to_serve(server->fd, "could not load the library", dlerror());
-#define LOAD(name, type, parameters)                                           \
-    {                                                                          \
-        void *symbol = dlsym(handle, #name);                                   \
-        if (symbol == NULL)                                                    \
-            refuse_to_serve(server->fd, "the library lacks", #name);           \
-        memcpy(&server->library.name, &symbol, sizeof symbol);                 \
+#define LOAD(name, type, parameters)                                                               \
+    {                                                                                              \
+        void *symbol = dlsym(handle, #name);                                                       \
+        if (symbol == NULL)                                                                        \
+            refuse_to_serve(server->fd, "the library lacks", #name);                               \
+        memcpy(&server->library.name, &symbol, sizeof symbol);                                     \
     }
     JR_PMIX_FUNCTIONS(LOAD)
 #undef LOAD
@@ -155,8 +145,7 @@ static void set_text(struct jr_pmix_info *info, const char *key, char *text)
     info->value.data.string = text;
 }
 
-static void set_number(struct jr_pmix_info *info, const char *key,
-                       uint32_t number)
+static void set_number(struct jr_pmix_info *info, const char *key, uint32_t number)
 {
     set_key(info, key, JR_PMIX_UINT32);
     info->value.data.uint32 = number;
@@ -183,26 +172,22 @@ static void begin_to_serve(struct server *server)
         jr_pmix_exchange_fill(&own);
     int status = server->library.PMIx_server_init(&own, infos, 3);
     if (status != JR_PMIX_SUCCESS)
-        refuse_to_serve(server->fd, "PMIx_server_init",
-                        server->library.PMIx_Error_string(status));
+        refuse_to_serve(server->fd, "PMIx_server_init", server->library.PMIx_Error_string(status));
 }
 
-static void add_ranks(struct jr_buf *out, const struct jr_pmix_setup *setup,
-                      uint32_t node)
+static void add_ranks(struct jr_buf *out, const struct jr_pmix_setup *setup, uint32_t node)
 {
-    for (uint32_t rank = setup->first[node]; rank < setup->first[node + 1];
-         rank++)
+    for (uint32_t rank = setup->first[node]; rank < setup->first[node + 1]; rank++)
         jr_buf_printf(out, rank == setup->first[node] ? "%u" : ",%u", rank);
 }
 
-/* What a process of the world may ask of it. The maps are what the library
- * would make of its own short forms of them. */
+/* What a process of the world may ask of it. The maps are what the library would make of its own
+ * short forms of them. */
 static void register_world(const struct server *server)
 {
     const struct jr_pmix_setup *setup = server->setup;
     struct jr_pmix_info infos[KEYS] = {0};
-    struct jr_buf nodes = JR_BUF_INIT, places = JR_BUF_INIT,
-                  peers = JR_BUF_INIT;
+    struct jr_buf nodes = JR_BUF_INIT, places = JR_BUF_INIT, peers = JR_BUF_INIT;
     uint32_t size = setup->first[setup->nodes];
     for (uint32_t node = 0; node < setup->nodes; node++) {
         jr_buf_printf(&nodes, node == 0 ? "%s" : ",%s", setup->hosts[node]);
@@ -211,8 +196,7 @@ static void register_world(const struct server *server)
     }
     add_ranks(&peers, setup, setup->node);
     if (nodes.failed || places.failed || peers.failed)
-        refuse_to_serve(server->fd, "could not describe the world",
-                        strerror(ENOMEM));
+        refuse_to_serve(server->fd, "could not describe the world", strerror(ENOMEM));
     set_text(&infos[0], "pmix.nmap", nodes.data);
     set_text(&infos[1], "pmix.pmap", places.data);
     set_number(&infos[2], "pmix.job.size", size);
@@ -220,9 +204,9 @@ static void register_world(const struct server *server)
     set_number(&infos[4], "pmix.local.size", server->count);
     set_text(&infos[5], "pmix.lpeers", peers.data);
     await_operation(server,
-                    server->library.PMIx_server_register_nspace(
-                        setup->name, (int)server->count, infos, KEYS,
-                        on_operation_done, (void *)(uintptr_t)server),
+                    server->library.PMIx_server_register_nspace(setup->name, (int)server->count,
+                                                                infos, KEYS, on_operation_done,
+                                                                (void *)(uintptr_t)server),
                     "PMIx_server_register_nspace");
 }
 
@@ -237,11 +221,10 @@ static void register_ranks(struct server *server)
 {
     for (uint32_t i = 0; i < server->count; i++) {
         struct jr_pmix_proc proc = make_proc(server, server->first + i);
-        await_operation(
-            server,
-            server->library.PMIx_server_register_client(
-                &proc, geteuid(), getegid(), server, on_operation_done, server),
-            "PMIx_server_register_client");
+        await_operation(server,
+                        server->library.PMIx_server_register_client(
+                            &proc, geteuid(), getegid(), server, on_operation_done, server),
+                        "PMIx_server_register_client");
     }
 }
 
@@ -286,18 +269,16 @@ _Noreturn static void serve(const struct jr_pmix_setup *setup, int fd)
                             .fd = JR_PMIX_RUNNER_FD,
                             .first = first,
                             .count = setup->first[setup->node + 1] - first};
-    server.exchange =
-        (struct jr_pmix_exchange){.library = &server.library,
-                                  .name = setup->name,
-                                  .node = setup->node,
-                                  .first = first,
-                                  .count = server.count,
-                                  .size = setup->first[setup->nodes],
-                                  .ended = setup->exchange_fd < 0};
+    server.exchange = (struct jr_pmix_exchange){.library = &server.library,
+                                                .name = setup->name,
+                                                .node = setup->node,
+                                                .first = first,
+                                                .count = server.count,
+                                                .size = setup->first[setup->nodes],
+                                                .ended = setup->exchange_fd < 0};
     leave_runner(fd, setup->exchange_fd);
     environ = (char **)(uintptr_t)setup->env;
-    if (jr_pmix_exchange_open(&server.exchange) != 0 ||
-        pipe2(server.waits, O_CLOEXEC) != 0)
+    if (jr_pmix_exchange_open(&server.exchange) != 0 || pipe2(server.waits, O_CLOEXEC) != 0)
         refuse_to_serve(server.fd, "could not begin", strerror(errno));
     load_library(&server);
     begin_to_serve(&server);
@@ -312,8 +293,7 @@ _Noreturn static void serve(const struct jr_pmix_setup *setup, int fd)
 /* The runner's side. */
 
 /* Take one message; the length of its text, or -1. */
-static ssize_t receive_event(int fd, struct jr_pmix_event *ret, char *text,
-                             size_t room)
+static ssize_t receive_event(int fd, struct jr_pmix_event *ret, char *text, size_t room)
 {
     struct iovec parts[] = {{ret, sizeof *ret}, {text, room}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = room == 0 ? 1 : 2};
@@ -325,8 +305,7 @@ static ssize_t receive_event(int fd, struct jr_pmix_event *ret, char *text,
 }
 
 /* `why` may be the server's own text, which ends with it. */
-static int refuse_start(struct jr_pmix *pmix, const char *why,
-                        struct jr_error *err)
+static int refuse_start(struct jr_pmix *pmix, const char *why, struct jr_error *err)
 {
     (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s", why);
     jr_pmix_end(pmix);
@@ -342,8 +321,7 @@ int jr_pmix_take_start(struct jr_pmix *pmix, struct jr_error *err)
     ssize_t len = receive_event(pmix->fd, &event, text, JR_PMIX_TEXT_MAX);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return 1;
-    if (len < 0 ||
-        (event.kind != JR_PMIX_READY && event.kind != JR_PMIX_REFUSED))
+    if (len < 0 || (event.kind != JR_PMIX_READY && event.kind != JR_PMIX_REFUSED))
         return refuse_start(pmix, "its process died", err);
     text[len] = '\0';
     if (event.kind == JR_PMIX_REFUSED)
@@ -356,8 +334,7 @@ int jr_pmix_take_start(struct jr_pmix *pmix, struct jr_error *err)
     return 0;
 }
 
-int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
-                  struct jr_error *err)
+int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup, struct jr_error *err)
 {
     int ends[2];
     *ret = (struct jr_pmix){.fd = -1};
@@ -367,8 +344,7 @@ int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
     if (ret->pid == 0)
         serve(setup, ends[1]);
     if (ret->pid < 0)
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
-                           "no process for the PMIx server");
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "no process for the PMIx server");
     ret->fd = ends[0];
     (void)close(ends[1]);
     if (ret->pid > 0)
@@ -377,8 +353,7 @@ int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
     return -1;
 }
 
-bool jr_pmix_next(struct jr_pmix *pmix, struct jr_pmix_event *ret,
-                  bool *ret_ended)
+bool jr_pmix_next(struct jr_pmix *pmix, struct jr_pmix_event *ret, bool *ret_ended)
 {
     bool there = receive_event(pmix->fd, ret, NULL, 0) >= 0;
     *ret_ended = !there && errno != EAGAIN && errno != EINTR;

@@ -1,14 +1,13 @@
 /*
- * The process manager's side of PMIx (Open MPI), for the ranks of one node: the
- * reference library's server, in a process of its own. Where there are more
- * nodes, the servers exchange what their ranks have put (exchange_frame.h).
+ * The process manager's side of PMIx (Open MPI), for the ranks of one node: the reference library's
+ * server, in a process of its own. Where there are more nodes, the servers exchange what their
+ * ranks have put (exchange_frame.h).
  *
- * The library makes threads, allocates, logs and may crash. A runner that had
- * it could not fork safely any more, and would die with it. So the runner forks
- * one process before it starts a rank; that one loads the library, says by
- * which variables ranks find it, and from then on tells what ranks do, a
- * message each. It ends with the runner, or when it is told to. Ranks reach it
- * by the library's own socket, on 127.0.0.1.
+ * The library makes threads, allocates, logs and may crash. A runner that had it could not fork
+ * safely any more, and would die with it. So the runner forks one process before it starts a rank;
+ * that one loads the library, says by which variables ranks find it, and from then on tells what
+ * ranks do, a message each. It ends with the runner, or when it is told to. Ranks reach it by the
+ * library's own socket, on 127.0.0.1.
  */
 #ifndef JR_PMIX_SERVER_H
 #define JR_PMIX_SERVER_H
@@ -48,7 +47,7 @@ struct jr_pmix_setup {
     char *const *hosts;  /* the name of each node, unlike any other's */
     uint32_t nodes, node;
     const uint32_t *first; /* rank of each node, and one more */
-    int exchange_fd; /* a socket, for the exchange; -1: there is one node */
+    int exchange_fd;       /* a socket, for the exchange; -1: there is one node */
 };
 
 struct jr_pmix {
@@ -59,10 +58,9 @@ struct jr_pmix {
     struct jr_strv env; /* variables that every rank has to have */
 };
 
-/* Start its process, which may take a while until it serves: see
- * jr_pmix_take_start. Returns 0, or -1 with `err` (JR_STATUS_LAUNCH). */
-int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
-                  struct jr_error *err);
+/* Start its process, which may take a while until it serves: see jr_pmix_take_start. Returns 0, or
+ * -1 with `err` (JR_STATUS_LAUNCH). */
+int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup, struct jr_error *err);
 
 /* What `fd` tells first, once it can be read: whether it serves. Returns 0 when
  * `env` is there, 1 as long as it has not said so, and -1 with `err`
@@ -71,11 +69,10 @@ int jr_pmix_take_start(struct jr_pmix *pmix, struct jr_error *err);
 
 /* The next event, which has no text. False if there is none at the moment;
  * *ret_ended is whether the server is gone. */
-bool jr_pmix_next(struct jr_pmix *pmix, struct jr_pmix_event *ret,
-                  bool *ret_ended);
+bool jr_pmix_next(struct jr_pmix *pmix, struct jr_pmix_event *ret, bool *ret_ended);
 
-/* Tell it to end, wait for that (SIGKILL follows after a second, and comes at
- * once to one that does not serve yet), and free what is known of it. */
+/* Tell it to end, wait for that (SIGKILL follows after a second, and comes at once to one that does
+ * not serve yet), and free what is known of it. */
 void jr_pmix_end(struct jr_pmix *pmix);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * parse_yaml FILE...: the bare lower bound for reading specs. Pulls libyaml's
- * events of each file, and does nothing with them.
+ * parse_yaml FILE...: the bare lower bound for reading specs. Pulls libyaml's events of each file,
+ * and does nothing with them.
  */
 #include <stdio.h>
 #include <yaml.h>

@@ -20,8 +20,7 @@ static int start(char **argv, int *ret_pipe)
     posix_spawn_file_actions_t actions;
     int ends[2];
     pid_t pid;
-    if (pipe2(ends, O_CLOEXEC) != 0 ||
-        posix_spawn_file_actions_init(&actions) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0 || posix_spawn_file_actions_init(&actions) != 0)
         return -1;
     (void)fcntl(ends[1], F_SETPIPE_SZ, SIZE);
     (void)posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
@@ -46,8 +45,7 @@ static bool move(int from, int raw)
     ssize_t len = read(from, bytes, sizeof bytes);
     if (len <= 0)
         return false;
-    if (write(raw, bytes, (size_t)len) != len ||
-        write(1, bytes, (size_t)len) != len)
+    if (write(raw, bytes, (size_t)len) != len || write(1, bytes, (size_t)len) != len)
         exit(1);
     return true;
 }

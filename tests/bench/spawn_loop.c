@@ -1,7 +1,7 @@
 /*
- * spawn_loop N PROGRAM [ARG...]: the bare lower bound for a launcher. Starts N
- * processes by posix_spawn, each with its RANK, then waits for all of them. When
- * one fails, the others are told to stop.
+ * spawn_loop N PROGRAM [ARG...]: the bare lower bound for a launcher. Starts N processes by
+ * posix_spawn, each with its RANK, then waits for all of them. When one fails, the others are told
+ * to stop.
  */
 #include <signal.h>
 #include <spawn.h>

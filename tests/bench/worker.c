@@ -20,8 +20,7 @@ enum { LINE = 100, LINES = 640, FAILING = 3, STEP = 5, DIGITS = 8 };
 
 static long rank_of_any_launcher(void)
 {
-    static const char *const names[] = {"RANK", "PMI_RANK",
-                                        "OMPI_COMM_WORLD_RANK"};
+    static const char *const names[] = {"RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *value = getenv(names[i]);
         if (value != NULL)

@@ -1,7 +1,6 @@
 /*
- * What the fuzz targets share. A target is one function of any bytes, which
- * aborts where a promise does not hold. libFuzzer calls it, and so does
- * replay.c, over the seeds and mutations of them.
+ * What the fuzz targets share. A target is one function of any bytes, which aborts where a promise
+ * does not hold. libFuzzer calls it, and so does replay.c, over the seeds and mutations of them.
  */
 #ifndef JR_FUZZ_H
 #define JR_FUZZ_H
@@ -20,16 +19,13 @@ static inline void require(bool holds)
         abort();
 }
 
-/* Cut the input at the first `mark` into at most `count` texts, NUL-terminated
- * copies that end at their first NUL; those that are not there are "". Free
- * them with fuzz_free. */
-static inline void fuzz_split(char **ret, size_t count, char mark,
-                              const uint8_t *data, size_t size)
+/* Cut the input at the first `mark` into at most `count` texts, NUL-terminated copies that end at
+ * their first NUL; those that are not there are "". Free them with fuzz_free. */
+static inline void fuzz_split(char **ret, size_t count, char mark, const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < count; i++) {
-        const uint8_t *end = i + 1 < count && size > 0
-                                 ? memchr(data, (unsigned char)mark, size)
-                                 : NULL;
+        const uint8_t *end =
+            i + 1 < count && size > 0 ? memchr(data, (unsigned char)mark, size) : NULL;
         size_t len = end == NULL ? size : (size_t)(end - data);
         ret[i] = strndup((const char *)data, len);
         require(ret[i] != NULL);
@@ -44,8 +40,7 @@ static inline void fuzz_free(char **texts, size_t count)
         free(texts[i]);
 }
 
-/* Whether one of the ranges of a well-formed rank set names `rank`, read
- * naively. */
+/* Whether one of the ranges of a well-formed rank set names `rank`, read naively. */
 static inline bool fuzz_names(const char *text, uint32_t rank)
 {
     for (; text != NULL; text = strchr(text, ',')) {

@@ -1,8 +1,7 @@
 /*
- * A spec, two parents that it may build on (a.yaml, b.yaml), and lines of
- * PATH=VALUE as --set, separated by a byte 0x1e: either there are findings, or
- * a spec that is written as one without any of that, and for the same values.
- * A secret of the environment stands in nothing that is written.
+ * A spec, two parents that it may build on (a.yaml, b.yaml), and lines of PATH=VALUE as --set,
+ * separated by a byte 0x1e: either there are findings, or a spec that is written as one without any
+ * of that, and for the same values. A secret of the environment stands in nothing that is written.
  */
 #include "fuzz.h"
 
@@ -48,8 +47,7 @@ static void cut(char *text, char **ret)
     ret[count] = NULL;
 }
 
-static struct loaded load(const char *text,
-                          const struct jr_spec_options *options)
+static struct loaded load(const char *text, const struct jr_spec_options *options)
 {
     const struct jr_spec_source source = {
         .name = "f.yaml", .folder = "/fuzz", .text = text, .len = strlen(text)};
@@ -79,10 +77,9 @@ static void check_hidden(const struct loaded *loaded)
     require(text.len == 0 || strstr(text.data, SECRET) == NULL);
 }
 
-/* Alone, with no more than the environment. Where validating left something
- * open, that is what the normal form refers to, and not a spec alone. */
-static void check_again(const struct loaded *first,
-                        const struct jr_spec_options *options)
+/* Alone, with no more than the environment. Where validating left something open, that is what the
+ * normal form refers to, and not a spec alone. */
+static void check_again(const struct loaded *first, const struct jr_spec_options *options)
 {
     const struct jr_spec_options alone = {.environ = options->environ};
     if (first->normal.len > JR_DOC_MAX_BYTES)
@@ -93,19 +90,17 @@ static void check_again(const struct loaded *first,
     unload(&again);
 }
 
-/* Whether a secret may be written: when it is none by the spec's own word, or
- * stands there literally. */
+/* Whether a secret may be written: when it is none by the spec's own word, or stands there
+ * literally. */
 static bool is_open(char *const *parts)
 {
     for (size_t i = 0; i < PARTS; i++)
-        if (strstr(parts[i], "secrets") != NULL ||
-            strstr(parts[i], SECRET) != NULL)
+        if (strstr(parts[i], "secrets") != NULL || strstr(parts[i], SECRET) != NULL)
             return true;
     return false;
 }
 
-static void check(char *const *parts, const struct jr_spec_options *options,
-                  bool hidden)
+static void check(char *const *parts, const struct jr_spec_options *options, bool hidden)
 {
     struct loaded loaded = load(parts[0], options);
     if (hidden)
@@ -118,17 +113,14 @@ static void check(char *const *parts, const struct jr_spec_options *options,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char *const environment[] = {(char *)"NAME=value", (char *)"N=8",
-                                        (char *)"A_TOKEN=" SECRET,
-                                        (char *)"EMPTY=", NULL};
+                                        (char *)"A_TOKEN=" SECRET, (char *)"EMPTY=", NULL};
     char *parts[PARTS], *sets[MOST_SETS + 1];
     fuzz_split(parts, PARTS, '\x1e', data, size);
     bool hidden = !is_open(parts);
     cut(parts[PARTS - 1], sets);
     const struct jr_reader reader = {read_part, parts};
-    struct jr_spec_options options = {.sets = sets,
-                                      .root = "/fuzz",
-                                      .reader = &reader,
-                                      .environ = environment};
+    struct jr_spec_options options = {
+        .sets = sets, .root = "/fuzz", .reader = &reader, .environ = environment};
     check(parts, &options, hidden);
     options.validate = true;
     check(parts, &options, hidden);

@@ -1,7 +1,6 @@
 /*
- * Any bytes: loading ends, and what it finds can be rendered. What loads and
- * is emitted loads again, without findings, to an equal tree, and is emitted
- * to the same text from then on.
+ * Any bytes: loading ends, and what it finds can be rendered. What loads and is emitted loads
+ * again, without findings, to an equal tree, and is emitted to the same text from then on.
  */
 #include "fuzz.h"
 
@@ -37,8 +36,7 @@ static void emit_and_load(const struct jr_node *root, struct jr_buf *ret)
     require(same_tree(root, again.doc.root));
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_doc_emit(&text, again.doc.root);
-    require(text.len == ret->len &&
-            memcmp(text.data, ret->data, text.len) == 0);
+    require(text.len == ret->len && memcmp(text.data, ret->data, text.len) == 0);
     unload(&again);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Any bytes as a spec whose mistakes are mended: a fix that moves a field or
- * leaves it out is an edit of the text that leaves YAML with no more findings
- * of its own than there were, and it is no other launcher's field any more.
+ * Any bytes as a spec whose mistakes are mended: a fix that moves a field or leaves it out is an
+ * edit of the text that leaves YAML with no more findings of its own than there were, and it is no
+ * other launcher's field any more.
  */
 #include "fuzz.h"
 
@@ -30,8 +30,7 @@ static size_t count_foreign(const struct jr_diags *diags)
     return count;
 }
 
-static void check_text(const struct jr_diags *before, const char *text,
-                       size_t len)
+static void check_text(const struct jr_diags *before, const char *text, size_t len)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
@@ -52,8 +51,7 @@ static void check_fix(struct jr_diags *diags, size_t index)
     require(memcmp(&span, &fix->span, sizeof span) == 0);
     jr_fix_apply(&out, source, &edit, 1);
     require(!out.failed);
-    require(read_yaml(out.data, out.len) <=
-            read_yaml(source->text, source->len));
+    require(read_yaml(out.data, out.len) <= read_yaml(source->text, source->len));
     check_text(diags, out.data, out.len);
     jr_buf_release(&out);
 }
@@ -62,8 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
-    (void)jr_spec_load_text(&file, "fuzz.yaml", "/fuzz", (const char *)data,
-                            size, &diags);
+    (void)jr_spec_load_text(&file, "fuzz.yaml", "/fuzz", (const char *)data, size, &diags);
     for (size_t i = 0; i < diags.count && diags.count < 1000; i++)
         if (diags.items[i].fix != NULL && diags.items[i].fix->field != NULL)
             check_fix(&diags, i);

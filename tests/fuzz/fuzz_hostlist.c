@@ -15,12 +15,11 @@ enum { COMPARED = 256 };
 static bool is_name(const char *host)
 {
     return *host != '\0' &&
-           host[strspn(host, "0123456789abcdefghijklmnopqrstuvwxyz"
-                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-")] == '\0';
+           host[strspn(
+               host, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-")] == '\0';
 }
 
-static bool expand(struct jr_strv *ret, struct jr_arena *arena,
-                   const char *text)
+static bool expand(struct jr_strv *ret, struct jr_arena *arena, const char *text)
 {
     const char *bad = NULL;
     struct jr_strv untouched = *ret;

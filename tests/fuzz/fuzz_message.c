@@ -34,8 +34,7 @@ static void begin(struct side *side, bool runs)
 {
     *side = (struct side){.first = {0, 2, 4, RANKS}};
     side->policy.timeouts.silence_ms = 1000;
-    side->plan = (struct jr_plan){
-        .policy = &side->policy, .nodes = NODES, .world_size = RANKS};
+    side->plan = (struct jr_plan){.policy = &side->policy, .nodes = NODES, .world_size = RANKS};
     side->outcome = (struct jr_outcome){.count = RANKS, .ranks = side->ranks};
     side->run = (struct jr_controller_run){.controller = &side->controller,
                                            .plan = &side->plan,
@@ -87,8 +86,7 @@ static void check_side(const struct side *side)
                 (unsigned)side->ranks[i].injection <= JR_INJECT_OOM);
     for (uint32_t i = 0; i < NODES; i++)
         require(side->nodes[i].state <= JR_NODE_LOST);
-    require(side->controller.refused ==
-            (side->controller.refusal.text[0] != '\0'));
+    require(side->controller.refused == (side->controller.refusal.text[0] != '\0'));
 }
 
 /* What is understood of a message is understood of it written anew. */
@@ -104,8 +102,7 @@ static void check_message(const json_t *frame)
     json_t *same = jr_message_read(line.data, line.len - 1);
     require(same != NULL && jr_message_of_node(&message, same));
     jr_message_put(&again, &message);
-    require(again.len == line.len &&
-            memcmp(again.data, line.data, line.len) == 0);
+    require(again.len == line.len && memcmp(again.data, line.data, line.len) == 0);
     json_decref(same);
 }
 
@@ -119,8 +116,7 @@ static void check_frame(const json_t *frame)
         require(bytes.len == 0);
         return;
     }
-    jr_channel_put(&frames, &(struct jr_sender){.node = 7}, JR_CHANNEL_OUT,
-                   bytes.data, bytes.len);
+    jr_channel_put(&frames, &(struct jr_sender){.node = 7}, JR_CHANNEL_OUT, bytes.data, bytes.len);
     for (size_t at = 0, len; at < frames.len; at += len + 1) {
         const char *text = frames.data + at;
         len = (size_t)((char *)memchr(text, '\n', frames.len - at) - text);
@@ -142,8 +138,7 @@ static void hear_line(struct side *side, const char *line, size_t len)
         json_decref(frame);
         return;
     }
-    (void)snprintf(side->link.last_line, sizeof side->link.last_line, "%.*s",
-                   (int)len, line);
+    (void)snprintf(side->link.last_line, sizeof side->link.last_line, "%.*s", (int)len, line);
     jr_controller_handle_errors(&side->controller, &side->link);
 }
 
@@ -156,8 +151,7 @@ static void hear(struct side *side, const char *bytes, size_t size)
     for (size_t at = 0; at < size; at += PIECE) {
         jr_inlet_add(&inlet, bytes + at, size - at < PIECE ? size - at : PIECE);
         while ((heard = jr_inlet_line(&inlet, &len)) != NULL) {
-            require(done + len < size && line[len] == '\n' &&
-                    memcmp(line, heard, len) == 0 &&
+            require(done + len < size && line[len] == '\n' && memcmp(line, heard, len) == 0 &&
                     memchr(line, '\n', len) == NULL);
             hear_line(side, heard, len);
             done += len + 1;
@@ -183,11 +177,9 @@ static void check_tally(const char *text, size_t size)
         }
         require(outcome.count == count);
         jr_outcome_message_add(&one, &outcome);
-        require(jr_outcome_message_read(&same, count, one.data, one.len,
-                                        &err) == 0);
+        require(jr_outcome_message_read(&same, count, one.data, one.len, &err) == 0);
         jr_outcome_message_add(&other, &same);
-        require(one.len == other.len &&
-                memcmp(one.data, other.data, one.len) == 0);
+        require(one.len == other.len && memcmp(one.data, other.data, one.len) == 0);
     }
 }
 

@@ -1,7 +1,6 @@
 /*
- * Two lines as numbers, durations, sizes and misspelt words: what is taken is
- * what other means make of the text, and every value that there is is taken
- * when it is written out.
+ * Two lines as numbers, durations, sizes and misspelt words: what is taken is what other means make
+ * of the text, and every value that there is is taken when it is written out.
  */
 #include "fuzz.h"
 
@@ -54,8 +53,8 @@ static void check_double(const char *text)
     require(jr_num_double(again, &same) && same == value);
 }
 
-/* Units by their own arithmetic, in floating point: near enough to tell a
- * factor or a part that is lost. */
+/* Units by their own arithmetic, in floating point: near enough to tell a factor or a part that is
+ * lost. */
 static double milliseconds(const char *text)
 {
     double total = 0;

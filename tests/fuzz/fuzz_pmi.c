@@ -1,9 +1,8 @@
 /*
- * Any bytes as what the ranks of an MPI program say to their process manager.
- * A line is a rank, a process and what it writes, and how that is cut on the
- * way is no matter; a line that begins with '+' has no end. What waits for a
- * rank is bounded by what it asked, replies are lines, no client is in the
- * barrier twice, and what is stored stays within its bounds.
+ * Any bytes as what the ranks of an MPI program say to their process manager. A line is a rank, a
+ * process and what it writes, and how that is cut on the way is no matter; a line that begins with
+ * '+' has no end. What waits for a rank is bounded by what it asked, replies are lines, no client
+ * is in the barrier twice, and what is stored stays within its bounds.
  */
 #include "fuzz.h"
 
@@ -54,8 +53,7 @@ static void check_client(const struct jr_pmi *pmi, uint32_t i)
     const struct jr_buf *out = &pmi->clients[i].out;
     require(out->len == 0 || out->data[out->len - 1] == '\n');
     require(pmi->clients[i].line.len < JR_PMI_LINE_MAX);
-    require(pmi->clients[i].stored <=
-            JR_PMI_CLIENT_BYTES + sizeof(struct jr_pmi_entry));
+    require(pmi->clients[i].stored <= JR_PMI_CLIENT_BYTES + sizeof(struct jr_pmi_entry));
 }
 
 static void check(const struct side *side)
@@ -70,8 +68,8 @@ static void check(const struct side *side)
     require(waiting == side->pmi.waiting);
 }
 
-static void take(struct side *side, uint32_t i, pid_t pid, const uint8_t *bytes,
-                 size_t len, size_t piece)
+static void take(struct side *side, uint32_t i, pid_t pid, const uint8_t *bytes, size_t len,
+                 size_t piece)
 {
     for (size_t at = 0; at < len; at += piece)
         jr_pmi_take(&side->pmi, i, pid, (const char *)bytes + at,
@@ -79,8 +77,7 @@ static void take(struct side *side, uint32_t i, pid_t pid, const uint8_t *bytes,
 }
 
 /* Returns the number of replies that there were to all of it. */
-static size_t feed(struct side *side, const uint8_t *data, size_t size,
-                   size_t piece)
+static size_t feed(struct side *side, const uint8_t *data, size_t size, size_t piece)
 {
     size_t replies = 0;
     while (size > 2) {
@@ -105,9 +102,8 @@ static size_t feed(struct side *side, const uint8_t *data, size_t size,
 static size_t lead(const uint8_t *data, size_t size, size_t piece)
 {
     struct side side = {.ends = {0}};
-    const struct jr_pmi_hooks hooks = {&side,      on_nothing, on_nothing,
-                                       on_aborted, on_broken,  on_nothing,
-                                       on_barrier};
+    const struct jr_pmi_hooks hooks = {&side,     on_nothing, on_nothing, on_aborted,
+                                       on_broken, on_nothing, on_barrier};
     require(jr_pmi_open(&side.pmi, &hooks, CLIENTS, CLIENTS, "kvs") == 0);
     require(jr_pmi_map(&side.pmi, 1, one_node) == 0);
     size_t replies = feed(&side, data, size, piece);

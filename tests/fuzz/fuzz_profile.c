@@ -1,7 +1,6 @@
 /*
- * Any bytes as facts of a machine, a shorthand where they begin like one and
- * else a facts file: what is taken is written as a facts file that is taken
- * again, for the same facts.
+ * Any bytes as facts of a machine, a shorthand where they begin like one and else a facts file:
+ * what is taken is written as a facts file that is taken again, for the same facts.
  */
 #include "fuzz.h"
 
@@ -59,8 +58,7 @@ static void check_again(const struct facts *facts)
     struct facts again = load_bytes(text.data, text.len);
     require(again.taken);
     jr_profile_emit(&same, &again.hw);
-    require(strcmp(same.data, text.data) == 0 ||
-            strstr(text.data, "\xef\xbf\xbd") != NULL);
+    require(strcmp(same.data, text.data) == 0 || strstr(text.data, "\xef\xbf\xbd") != NULL);
     unload(&again);
 }
 
@@ -74,8 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text;
     fuzz_split(&text, 1, '\0', data, size);
-    struct facts facts =
-        is_shorthand(text) ? load(text) : load_bytes(data, size);
+    struct facts facts = is_shorthand(text) ? load(text) : load_bytes(data, size);
     if (facts.taken)
         check_again(&facts);
     unload(&facts);

@@ -1,14 +1,13 @@
 /*
- * Any text as a word of a shell's command line: a shell that reads it back has
- * the same text, and one word.
+ * Any text as a word of a shell's command line: a shell that reads it back has the same text, and
+ * one word.
  */
 #include "fuzz.h"
 
 #include "render/render.h"
 
-/* XCU 2.2: what stands in single quotes is taken as it is, and so is what has a
- * backslash before it, but for a newline; anything else that is not plain would
- * mean something. */
+/* XCU 2.2: what stands in single quotes is taken as it is, and so is what has a backslash before
+ * it, but for a newline; anything else that is not plain would mean something. */
 static void unquote(struct jr_buf *out, const char *word)
 {
     static const char special[] = " \t\n|&;<>()$`\"*?[]#~!{}^";

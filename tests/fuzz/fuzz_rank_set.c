@@ -1,7 +1,6 @@
 /*
- * Two lines as rank sets: what is taken is sorted, free of repetition, and has
- * exactly the members that the text names; both together are a set where they
- * have no member in common.
+ * Two lines as rank sets: what is taken is sorted, free of repetition, and has exactly the members
+ * that the text names; both together are a set where they have no member in common.
  */
 #include "fuzz.h"
 
@@ -29,8 +28,7 @@ static void check_members(const struct jr_set *set, const char *text)
     bool all = strcmp(text, "all") == 0, none = strcmp(text, "none") == 0;
     require((set->count == 0) == (all || none) && set->all == all);
     for (uint32_t rank = 0; rank < COUNTED; rank++)
-        require(jr_set_has(set, rank) ==
-                (all || (!none && fuzz_names(text, rank))));
+        require(jr_set_has(set, rank) == (all || (!none && fuzz_names(text, rank))));
 }
 
 /* No rank stands twice. */
@@ -69,8 +67,7 @@ static bool is_set(struct jr_arena *arena, const char *a, const char *b)
 }
 
 /* Two sets are one where they have no rank in common, whichever comes first. */
-static void check_overlap(struct jr_arena *arena, const struct jr_set *sets,
-                          char *const *lines)
+static void check_overlap(struct jr_arena *arena, const struct jr_set *sets, char *const *lines)
 {
     bool joined = is_set(arena, lines[0], lines[1]);
     require(joined == is_set(arena, lines[1], lines[0]));

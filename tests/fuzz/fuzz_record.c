@@ -1,8 +1,7 @@
 /*
- * Any bytes as the files of a run folder, separated by a byte 0x1e: results,
- * run.json, error.json; or, where the first is "parts", results and run.json of
- * each of two nodes. Whoever lists, shows or follows old runs reads them, and
- * they may be of another version, or another program.
+ * Any bytes as the files of a run folder, separated by a byte 0x1e: results, run.json, error.json;
+ * or, where the first is "parts", results and run.json of each of two nodes. Whoever lists, shows
+ * or follows old runs reads them, and they may be of another version, or another program.
  */
 #include "fuzz.h"
 
@@ -14,11 +13,9 @@
 #include "report/show.h"
 
 enum { FILES = 5 };
-static const char *const whole[FILES] = {"results.json", "run.json",
-                                         "error.json"};
-static const char *const parts[FILES] = {
-    NULL, "node_0/results.json", "node_0/run.json", "node_1/results.json",
-    "node_1/run.json"};
+static const char *const whole[FILES] = {"results.json", "run.json", "error.json"};
+static const char *const parts[FILES] = {NULL, "node_0/results.json", "node_0/run.json",
+                                         "node_1/results.json", "node_1/run.json"};
 static const char *const folders[] = {"node_0", "node_1"};
 
 /* A LOG_DIR of its own, with a run in it. */
@@ -44,8 +41,7 @@ static void make(struct folder *folder)
 static void take_away(const struct folder *folder)
 {
     for (size_t i = 0; i < FILES; i++)
-        require(folder->names[i] == NULL ||
-                unlinkat(folder->run, folder->names[i], 0) == 0);
+        require(folder->names[i] == NULL || unlinkat(folder->run, folder->names[i], 0) == 0);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         require(unlinkat(folder->run, folders[i], AT_REMOVEDIR) == 0);
     (void)close(folder->run);
@@ -75,8 +71,7 @@ static void show(const char *log_dir)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    int got = jr_record_show(&text, log_dir, "run",
-                             &(struct jr_record_view){.color = true}, &err);
+    int got = jr_record_show(&text, log_dir, "run", &(struct jr_record_view){.color = true}, &err);
     require(got == 0 ? text.len > 0 : err.text[0] != '\0');
 }
 

@@ -1,7 +1,6 @@
 /*
- * RANKS:STREAMS items, separated by ';', as `redirects` of a spec, both as a
- * string and as a mapping: the two agree, and every local rank gets the sinks
- * that its item states.
+ * RANKS:STREAMS items, separated by ';', as `redirects` of a spec, both as a string and as a
+ * mapping: the two agree, and every local rank gets the sinks that its item states.
  */
 #include "fuzz.h"
 
@@ -16,8 +15,8 @@ struct item {
     const char *ranks, *streams;
 };
 
-/* Items as the input has them, cut in place. False when one has no colon, or
- * two have the same ranks, which no mapping can hold. */
+/* Items as the input has them, cut in place. False when one has no colon, or two have the same
+ * ranks, which no mapping can hold. */
 static bool cut(char *text, struct item *ret, size_t *ret_count)
 {
     size_t count = 0;
@@ -35,33 +34,27 @@ static bool cut(char *text, struct item *ret, size_t *ret_count)
     return true;
 }
 
-static struct jr_node *as_string(struct jr_arena *arena,
-                                 const struct item *items, size_t count)
+static struct jr_node *as_string(struct jr_arena *arena, const struct item *items, size_t count)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < count; i++) {
-        if (strchr(items[i].ranks, ',') != NULL ||
-            strchr(items[i].streams, ',') != NULL)
+        if (strchr(items[i].ranks, ',') != NULL || strchr(items[i].streams, ',') != NULL)
             return NULL;
-        jr_buf_printf(&text, "%s%s:%s", i == 0 ? "" : ",", items[i].ranks,
-                      items[i].streams);
+        jr_buf_printf(&text, "%s%s:%s", i == 0 ? "" : ",", items[i].ranks, items[i].streams);
     }
     return jr_node_scalar(arena, jr_arena_strdup(arena, text.data), false);
 }
 
-static struct jr_node *as_mapping(struct jr_arena *arena,
-                                  const struct item *items, size_t count)
+static struct jr_node *as_mapping(struct jr_arena *arena, const struct item *items, size_t count)
 {
     struct jr_node *mapping = jr_node_mapping(arena);
     for (size_t i = 0; i < count; i++)
-        jr_node_set(arena, mapping, items[i].ranks,
-                    jr_node_scalar(arena, items[i].streams, false));
+        jr_node_set(arena, mapping, items[i].ranks, jr_node_scalar(arena, items[i].streams, false));
     return mapping;
 }
 
 /* A spec with these redirects, or NULL when it is refused. */
-static struct jr_spec_file *load(struct jr_arena *arena,
-                                 struct jr_node *redirects)
+static struct jr_spec_file *load(struct jr_arena *arena, struct jr_node *redirects)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -83,8 +76,7 @@ static struct jr_spec_file *load(struct jr_arena *arena,
 }
 
 /* Bits of enum jr_streams. */
-static unsigned streams_of(const struct item *items, size_t count,
-                           uint32_t rank)
+static unsigned streams_of(const struct item *items, size_t count, uint32_t rank)
 {
     static const char *const values[] = {"none", "out", "err", "all"};
     for (size_t i = 0; i < count; i++) {
@@ -101,9 +93,8 @@ static unsigned streams_of(const struct item *items, size_t count,
 static void check_sinks(struct jr_arena *arena, const struct jr_spec *spec,
                         const struct item *items, size_t count)
 {
-    const struct jr_job job = {.redirects = spec->redirects,
-                               .redirects_count = spec->redirects_count,
-                               .tee_stated = true};
+    const struct jr_job job = {
+        .redirects = spec->redirects, .redirects_count = spec->redirects_count, .tee_stated = true};
     struct jr_error err = {0};
     struct jr_sinks *sinks = jr_sinks_build(arena, &job, RANKS, &err);
     require(sinks != NULL);
@@ -114,8 +105,7 @@ static void check_sinks(struct jr_arena *arena, const struct jr_spec *spec,
     }
 }
 
-static void check(struct jr_arena *arena, const struct item *items,
-                  size_t count)
+static void check(struct jr_arena *arena, const struct item *items, size_t count)
 {
     struct jr_node *string = as_string(arena, items, count);
     struct jr_spec_file *mapped = load(arena, as_mapping(arena, items, count));
@@ -136,8 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct item items[MOST_ITEMS];
     size_t count;
     fuzz_split(&text, 1, '\0', data, size);
-    struct jr_node *whole =
-        jr_node_scalar(&arena, jr_arena_strdup(&arena, text), false);
+    struct jr_node *whole = jr_node_scalar(&arena, jr_arena_strdup(&arena, text), false);
     jr_spec_free(load(&arena, whole));
     if (cut(text, items, &count))
         check(&arena, items, count);

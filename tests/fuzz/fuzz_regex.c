@@ -1,6 +1,6 @@
 /*
- * The first line as a pattern, the rest as what is searched: it compiles or
- * says where not, and what is found lies within the subject.
+ * The first line as a pattern, the rest as what is searched: it compiles or says where not, and
+ * what is found lies within the subject.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 /*
- * A spec on a machine with 2 nodes of 4 devices: what is resolved is written
- * as a spec that resolves to itself, and can be planned and printed.
+ * A spec on a machine with 2 nodes of 4 devices: what is resolved is written as a spec that
+ * resolves to itself, and can be planned and printed.
  */
 #include "fuzz.h"
 
@@ -23,16 +23,14 @@ struct stages {
     bool resolved;
 };
 
-static struct stages resolve(const struct jr_host *hw, const char *text,
-                             size_t len)
+static struct stages resolve(const struct jr_host *hw, const char *text, size_t len)
 {
     static const struct jr_resolve_options options = {.local = true};
     struct stages stages = {.resolution = JR_RESOLUTION_INIT};
-    if (jr_spec_load_text(&stages.file, "f.yaml", "/f", text, len,
-                          &stages.diags) != 0)
+    if (jr_spec_load_text(&stages.file, "f.yaml", "/f", text, len, &stages.diags) != 0)
         return stages;
-    enum jr_status status = jr_resolve(&stages.resolution, stages.file, hw,
-                                       &options, &stages.diags);
+    enum jr_status status =
+        jr_resolve(&stages.resolution, stages.file, hw, &options, &stages.diags);
     stages.resolved = status == JR_STATUS_OK;
     require(status == JR_STATUS_OK || status == JR_STATUS_INVALID ||
             status == JR_STATUS_UNRESOLVED);
@@ -47,8 +45,8 @@ static void release(struct stages *stages)
     jr_spec_free(stages->file);
 }
 
-/* Secrets are written as ???: such a spec cannot be read for the same values,
- * but is a spec all the same. */
+/* Secrets are written as ???: such a spec cannot be read for the same values, but is a spec all the
+ * same. */
 static void check_again(const struct jr_host *hw, const struct stages *stages)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, same = JR_BUF_INIT;
@@ -59,10 +57,8 @@ static void check_again(const struct jr_host *hw, const struct stages *stages)
     struct stages again = resolve(hw, text.data, text.len);
     require(again.resolved);
     jr_resolution_emit(&same, &again.resolution, again.file);
-    require(same.len == text.len &&
-            memcmp(same.data, text.data, text.len) == 0);
-    require(strcmp(again.resolution.job.fingerprint,
-                   stages->resolution.job.fingerprint) == 0);
+    require(same.len == text.len && memcmp(same.data, text.data, text.len) == 0);
+    require(strcmp(again.resolution.job.fingerprint, stages->resolution.job.fingerprint) == 0);
     release(&again);
 }
 
@@ -82,16 +78,13 @@ static void check_explanation(const struct stages *stages)
 static void check_plan(struct stages *stages)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    static char *const environ[] = {(char *)"PATH=/bin", (char *)"A=%{rank}",
-                                    NULL};
-    const struct jr_plan_options options = {.run_id = "run",
-                                            .environ = environ,
-                                            .support = "/s"};
+    static char *const environ[] = {(char *)"PATH=/bin", (char *)"A=%{rank}", NULL};
+    const struct jr_plan_options options = {.run_id = "run", .environ = environ, .support = "/s"};
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_plan plan = {0};
     struct jr_error err = {0};
-    if (jr_plan_build(&plan, &arena, &stages->resolution.job, &options,
-                      &stages->diags) == JR_STATUS_OK) {
+    if (jr_plan_build(&plan, &arena, &stages->resolution.job, &options, &stages->diags) ==
+        JR_STATUS_OK) {
         require(plan.world_size == stages->resolution.job.world_size);
         jr_plan_print(&text, &plan, true, NULL);
         jr_buf_clear(&text);

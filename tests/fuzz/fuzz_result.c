@@ -1,7 +1,7 @@
 /*
- * What two ranks leave behind, separated by a byte 0x1e: their results, and
- * what the first one wrote to standard output. Judging it ends in a verdict
- * that can be told to people, and to programs as JSON.
+ * What two ranks leave behind, separated by a byte 0x1e: their results, and what the first one
+ * wrote to standard output. Judging it ends in a verdict that can be told to people, and to
+ * programs as JSON.
  */
 #include "fuzz.h"
 
@@ -37,23 +37,13 @@ static struct jr_results wanted(enum jr_result_from from)
     static char *equal[] = {(char *)"text"}, *distinct[] = {(char *)"count"};
     static char *enums[] = {(char *)"\"a\"", (char *)"1", (char *)"null"};
     static struct jr_result_field fields[] = {
-        {.name = (char *)"count",
-         .type = JR_JSON_INTEGER,
-         .max = (char *)"100"},
-        {.name = (char *)"loss",
-         .type = JR_JSON_NUMBER,
-         .min = (char *)"-1",
-         .required = true},
-        {.name = (char *)"text",
-         .type = JR_JSON_STRING,
-         .pattern = (char *)"^(\\w+)*$"},
+        {.name = (char *)"count", .type = JR_JSON_INTEGER, .max = (char *)"100"},
+        {.name = (char *)"loss", .type = JR_JSON_NUMBER, .min = (char *)"-1", .required = true},
+        {.name = (char *)"text", .type = JR_JSON_STRING, .pattern = (char *)"^(\\w+)*$"},
         {.name = (char *)"flag", .type = JR_JSON_BOOLEAN},
         {.name = (char *)"list", .type = JR_JSON_ARRAY},
         {.name = (char *)"map", .type = JR_JSON_OBJECT},
-        {.name = (char *)"word",
-         .type = JR_JSON_STRING,
-         .enums = enums,
-         .enums_count = 3},
+        {.name = (char *)"word", .type = JR_JSON_STRING, .enums = enums, .enums_count = 3},
     };
     return (struct jr_results){
         .stated = true,
@@ -102,13 +92,12 @@ static void judge(struct jr_plan_rank *ranks, enum jr_result_from from)
                                  .ranks = ranks,
                                  .count = RANKS,
                                  .policy = &policy};
-    const struct jr_outcome outcome = {
-        .ended_ns = 2000000000, .count = RANKS, .ranks = ends};
+    const struct jr_outcome outcome = {.ended_ns = 2000000000, .count = RANKS, .ranks = ends};
     struct jr_judgement report = {0};
     struct jr_error err = {0};
     int run_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    require(jr_judgement_make(&report, &plan, &outcome,
-                              &(struct jr_left){.run_fd = run_fd}, &err) == 0);
+    require(jr_judgement_make(&report, &plan, &outcome, &(struct jr_left){.run_fd = run_fd},
+                              &err) == 0);
     bool good = report.status == JR_RUN_SUCCEEDED;
     for (size_t i = 0; i < RANKS; i++)
         require(!good || report.ranks[i].result_error == JR_RESULT_NONE);

@@ -1,8 +1,8 @@
 /*
- * Any bytes as a spec: either there are findings, which can be rendered, or
- * there is a struct; and then the normal form is a spec of the same normal
- * form, without findings but for warnings that were there already: some are
- * about a text that means what it says, such as $LR in a word of a command.
+ * Any bytes as a spec: either there are findings, which can be rendered, or there is a struct; and
+ * then the normal form is a spec of the same normal form, without findings but for warnings that
+ * were there already: some are about a text that means what it says, such as $LR in a word of a
+ * command.
  */
 #include "fuzz.h"
 
@@ -18,8 +18,7 @@ struct loaded {
 static struct loaded load(const char *text, size_t len)
 {
     struct loaded loaded = {0};
-    int result = jr_spec_load_text(&loaded.file, "fuzz.yaml", "/fuzz", text,
-                                   len, &loaded.diags);
+    int result = jr_spec_load_text(&loaded.file, "fuzz.yaml", "/fuzz", text, len, &loaded.diags);
     require((result == 0) == (loaded.diags.errors == 0));
     require((result == 0) == (jr_spec_get(loaded.file) != NULL));
     for (size_t i = 0; i < loaded.diags.count; i++)
@@ -45,11 +44,9 @@ static bool has_warning(const struct jr_diags *diags, const char *code)
     return false;
 }
 
-static void check_findings(const struct loaded *again,
-                           const struct loaded *first)
+static void check_findings(const struct loaded *again, const struct loaded *first)
 {
-    require(again->diags.errors == 0 &&
-            again->diags.count <= first->diags.count);
+    require(again->diags.errors == 0 && again->diags.count <= first->diags.count);
     for (size_t i = 0; i < again->diags.count; i++)
         require(has_warning(&first->diags, again->diags.items[i].code));
 }
@@ -64,8 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct loaded again = load(first.normal.data, first.normal.len);
         check_findings(&again, &first);
         require(again.normal.len == first.normal.len &&
-                memcmp(again.normal.data, first.normal.data,
-                       first.normal.len) == 0);
+                memcmp(again.normal.data, first.normal.data, first.normal.len) == 0);
         unload(&again);
     }
     unload(&first);

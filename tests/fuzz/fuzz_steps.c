@@ -1,9 +1,8 @@
 /*
- * Any bytes as what a rank tells of its steps: a pattern in the first line and
- * the text of a stream behind it; lines of a progress file; lines of a node; a
- * progress.json. However the text is cut into pieces, the same steps are found
- * in it and the same is warned of, and what is understood is understood of it
- * written anew.
+ * Any bytes as what a rank tells of its steps: a pattern in the first line and the text of a stream
+ * behind it; lines of a progress file; lines of a node; a progress.json. However the text is cut
+ * into pieces, the same steps are found in it and the same is warned of, and what is understood is
+ * understood of it written anew.
  */
 #include "fuzz.h"
 
@@ -38,17 +37,13 @@ static void note_step(void *owner)
 
 static void begin(struct job *job)
 {
-    *job = (struct job){.progress = jr_progress_new(RANKS),
-                        .ranks = {{.rank = 0}, {.rank = 1}}};
+    *job = (struct job){.progress = jr_progress_new(RANKS), .ranks = {{.rank = 0}, {.rank = 1}}};
     require(job->progress != NULL);
     static char ranks[] = "0-1";
     job->policy.progress.ranks = ranks;
-    job->plan = (struct jr_plan){.policy = &job->policy,
-                                 .ranks = job->ranks,
-                                 .world_size = RANKS,
-                                 .count = RANKS};
-    require(jr_step_tracker_open(&job->tracker, &job->plan, job->progress, -1,
-                                 0600) == 0);
+    job->plan = (struct jr_plan){
+        .policy = &job->policy, .ranks = job->ranks, .world_size = RANKS, .count = RANKS};
+    require(jr_step_tracker_open(&job->tracker, &job->plan, job->progress, -1, 0600) == 0);
     job->tracker.told = note_step;
     job->tracker.owner = job;
 }
@@ -59,17 +54,15 @@ static void end(struct job *job)
     jr_progress_free(job->progress);
 }
 
-/* Read the text in pieces of so many bytes. Returns whether the pattern never
- * took too long. */
-static bool read_text(struct job *job, const char *pattern, const char *text,
-                      size_t len, size_t piece)
+/* Read the text in pieces of so many bytes. Returns whether the pattern never took too long. */
+static bool read_text(struct job *job, const char *pattern, const char *text, size_t len,
+                      size_t piece)
 {
     struct jr_step_lines lines;
     struct jr_step_text stream = {.i = 0};
     require(jr_step_lines_open(&lines, &job->tracker, pattern) == 0);
     for (size_t at = 0; at < len; at += piece)
-        jr_step_lines_add(&lines, &stream, text + at,
-                          len - at < piece ? len - at : piece);
+        jr_step_lines_add(&lines, &stream, text + at, len - at < piece ? len - at : piece);
     jr_step_lines_end(&lines, &stream);
     bool good = lines.limited == 0;
     jr_step_lines_close(&lines);
@@ -137,8 +130,8 @@ static void check_text(const char *pattern, const char *text, size_t len)
     free(stretched);
 }
 
-/* Apart from the time of day: two clocks are read for it, one after the other,
- * and how long that takes is not the same each time. */
+/* Apart from the time of day: two clocks are read for it, one after the other, and how long that
+ * takes is not the same each time. */
 static bool says_the_same(const struct jr_buf *one, const struct jr_buf *other)
 {
     json_t *said = jr_json_parse(one->data, one->len, NULL);
@@ -164,8 +157,7 @@ static void check_message(const char *line, size_t len)
             if (job.progress->ranks[i].any) {
                 jr_step_message_put(&text, &job.tracker, i);
                 require(text.len > 0 && text.data[text.len - 1] == '\n');
-                require(jr_step_message_take(&same.tracker, text.data,
-                                             text.len - 1, ranks, 0));
+                require(jr_step_message_take(&same.tracker, text.data, text.len - 1, ranks, 0));
                 jr_step_message_put(&again, &same.tracker, i);
                 require(says_the_same(&text, &again));
                 jr_buf_clear(&text);
@@ -178,8 +170,7 @@ static void check_message(const char *line, size_t len)
 
 static void check_lines(const char *text, size_t len)
 {
-    for (const char *at = text, *stop = text + len, *next; at < stop;
-         at = next + 1) {
+    for (const char *at = text, *stop = text + len, *next; at < stop; at = next + 1) {
         next = memchr(at, '\n', (size_t)(stop - at));
         next = next == NULL ? stop : next;
         check_message(at, (size_t)(next - at));

@@ -1,6 +1,6 @@
 /*
- * Any text as a per-rank template: the spec and the plan agree on whether it is
- * one, and its expansion is what a naive reader makes of it.
+ * Any text as a per-rank template: the spec and the plan agree on whether it is one, and its
+ * expansion is what a naive reader makes of it.
  */
 #include "fuzz.h"
 
@@ -10,8 +10,7 @@
 #include "spec/lint_template.h"
 
 #define WORD(name, word, help) word,
-static const char *const words[] = {JR_TEMPLATE_NAMES(WORD)
-                                        JR_TEMPLATE_INTERNALS(WORD)};
+static const char *const words[] = {JR_TEMPLATE_NAMES(WORD) JR_TEMPLATE_INTERNALS(WORD)};
 
 /* Every word stands for its own name in angle brackets. */
 static const char *value(struct jr_arena *arena, const char *word, size_t len)
@@ -35,8 +34,8 @@ static void naive(struct jr_buf *out, struct jr_arena *arena, const char *text)
     }
 }
 
-static void check_expansion(const struct jr_compiled_template *template,
-                            struct jr_arena *arena, const char *text)
+static void check_expansion(const struct jr_compiled_template *template, struct jr_arena *arena,
+                            const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
     struct jr_scope scope = {0};
@@ -46,8 +45,7 @@ static void check_expansion(const struct jr_compiled_template *template,
     char *got = jr_compiled_template_expand(template, arena, &scope);
     require(strcmp(got, expected.data == NULL ? "" : expected.data) == 0);
     bool shared = template->domain != JR_DOMAIN_RANK;
-    require((jr_compiled_template_expand(template, arena, &scope) == got) ==
-            shared);
+    require((jr_compiled_template_expand(template, arena, &scope) == got) == shared);
 }
 
 static bool compile(struct jr_arena *arena, const char *text, bool internals)
@@ -68,8 +66,7 @@ static bool compile(struct jr_arena *arena, const char *text, bool internals)
 static bool spec_takes(struct jr_arena *arena, const char *text)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_lint lint = {
-        .arena = arena, .diags = &diags, .folder = "/", .cell = true};
+    struct jr_lint lint = {.arena = arena, .diags = &diags, .folder = "/", .cell = true};
     struct jr_node *node = jr_node_scalar(arena, text, false);
     bool taken = jr_read_template(&lint, node, NULL);
     require(taken == (diags.errors == 0));

@@ -20,8 +20,7 @@ static int read_back(const char *root, const struct jr_buf *facts)
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = {0};
     struct jr_host hw;
-    int failed = jr_profile_read(&hw, &arena, "facts.yaml", facts->data,
-                                 facts->len, &diags);
+    int failed = jr_profile_read(&hw, &arena, "facts.yaml", facts->data, facts->len, &diags);
     if (failed != 0)
         (void)fprintf(stderr, "%s: %s\n", root,
                       diags.count > 0 ? diags.items[0].message : "no memory");

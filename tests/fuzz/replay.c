@@ -1,8 +1,7 @@
 /*
- * replay SEEDS COUNT: runs a fuzz target over every file of the
- * folder SEEDS, and then over COUNT mutations of them, the same ones each time.
- * Stops early, and well, after MOST_SECONDS. The input that is being tried is
- * in the file NAME.input, so that it is there after a crash.
+ * replay SEEDS COUNT: runs a fuzz target over every file of the folder SEEDS, and then over COUNT
+ * mutations of them, the same ones each time. Stops early, and well, after MOST_SECONDS. The input
+ * that is being tried is in the file NAME.input, so that it is there after a crash.
  */
 #include "fuzz.h"
 
@@ -49,8 +48,7 @@ static struct bytes read_seed(const char *folder, const char *name)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     require(fd >= 0 && fstat(fd, &st) == 0);
     struct bytes seed = {malloc((size_t)st.st_size + 1), (size_t)st.st_size};
-    require(seed.data != NULL &&
-            read(fd, seed.data, seed.len) == (ssize_t)seed.len);
+    require(seed.data != NULL && read(fd, seed.data, seed.len) == (ssize_t)seed.len);
     (void)close(fd);
     return seed;
 }
@@ -84,8 +82,7 @@ static void put(struct bytes *text, size_t at, size_t cut, struct bytes piece)
 {
     if (text->len - cut + piece.len > MOST_BYTES)
         return;
-    memmove(text->data + at + piece.len, text->data + at + cut,
-            text->len - at - cut);
+    memmove(text->data + at + piece.len, text->data + at + cut, text->len - at - cut);
     memcpy(text->data + at, piece.data, piece.len);
     text->len += piece.len - cut;
 }
@@ -104,8 +101,7 @@ static void change_byte(struct replay *replay, struct bytes *text)
 }
 
 /* A piece of at most `most` bytes from anywhere in a text. */
-static struct bytes piece_of(struct replay *replay, const struct bytes *text,
-                             size_t most)
+static struct bytes piece_of(struct replay *replay, const struct bytes *text, size_t most)
 {
     size_t from = below(replay, text->len + 1);
     size_t rest = text->len - from;

@@ -35,8 +35,7 @@ struct words {
 
 static int show(struct jr_buf *out, int status)
 {
-    bool good = !out->failed &&
-                (out->len == 0 || fwrite(out->data, out->len, 1, stdout) == 1);
+    bool good = !out->failed && (out->len == 0 || fwrite(out->data, out->len, 1, stdout) == 1);
     jr_buf_release(out);
     return good && fflush(stdout) == 0 ? status : 1;
 }
@@ -56,8 +55,7 @@ static int tell(struct jr_spec_file *file, struct jr_diags *diags, bool normal)
 }
 
 /* The cells of a sweep, whose file is taken over. */
-static int tell_cells(struct jr_spec_file *file,
-                      const struct jr_swept_words *words,
+static int tell_cells(struct jr_spec_file *file, const struct jr_swept_words *words,
                       struct jr_diags *diags)
 {
     struct jr_swept_spec swept;
@@ -90,8 +88,7 @@ static void add(struct words *words, char *word)
 static int read_file(int argc, char **argv, bool normal)
 {
     struct words sets = {0}, environ_ = {0}, allowed = {0}, sweeps = {0};
-    struct jr_spec_options options = {.environ = environ_.items,
-                                      .sweeps = true};
+    struct jr_spec_options options = {.environ = environ_.items, .sweeps = true};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     int option;
@@ -120,8 +117,7 @@ static int read_file(int argc, char **argv, bool normal)
     const struct jr_spec_source source = {.path = argv[optind]};
     options.swept = sweeps.count > 0;
     const struct jr_swept_words words = {&source, &options, sweeps.items};
-    if (jr_spec_load(&file, &source, &options, &diags) == 0 &&
-        jr_spec_sweeps(file))
+    if (jr_spec_load(&file, &source, &options, &diags) == 0 && jr_spec_sweeps(file))
         return tell_cells(file, &words, &diags);
     return tell(file, &diags, normal);
 }
@@ -133,8 +129,8 @@ static int read_command(int argc, char **argv)
     if (argc < 3)
         return 2;
     const struct jr_spec_options options = {0};
-    const struct jr_spec_source source = {
-        .argv = argv + 2, .ranks = (uint32_t)strtoul(argv[1], NULL, 10)};
+    const struct jr_spec_source source = {.argv = argv + 2,
+                                          .ranks = (uint32_t)strtoul(argv[1], NULL, 10)};
     (void)jr_spec_load(&file, &source, &options, &diags);
     return tell(file, &diags, true);
 }

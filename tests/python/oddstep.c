@@ -10,8 +10,8 @@
 
 #include <jobrun/rank.h>
 
-#define STEP(name)                                                             \
-    int name(const struct jr_rank *rank, struct jr_result *result);            \
+#define STEP(name)                                                                                 \
+    int name(const struct jr_rank *rank, struct jr_result *result);                                \
     int name(const struct jr_rank *rank, struct jr_result *result)
 
 static pid_t born; /* the process that loaded this */
@@ -52,10 +52,9 @@ STEP(where)
     if (dir != NULL)
         (void)closedir(dir);
     char *folder = getcwd(NULL, 0);
-    printf("[%u, %d, %d, %d, %d, %d]\n", rank->rank, born != getpid(),
-           getsid(0) == getpid(), death, fds, (int)getppid());
-    int length = snprintf(text, sizeof text, "\"%s\"",
-                          strrchr(folder, '/') + 1);
+    printf("[%u, %d, %d, %d, %d, %d]\n", rank->rank, born != getpid(), getsid(0) == getpid(), death,
+           fds, (int)getppid());
+    int length = snprintf(text, sizeof text, "\"%s\"", strrchr(folder, '/') + 1);
     free(folder);
     return jr_result_set_json(result, text, (size_t)length);
 }
@@ -108,8 +107,8 @@ STEP(die)
     return raise(SIGKILL);
 }
 
-/* As C++ calls a lost(const struct jr_rank *, struct jr_result *) that is not
- * declared extern "C". */
+/* As C++ calls a lost(const struct jr_rank *, struct jr_result *) that is not declared extern
+ * "C". */
 STEP(_Z4lostPK7jr_rankP9jr_result)
 {
     (void)rank;

@@ -55,16 +55,14 @@ static void arrange_signals(unsigned how)
 }
 
 /* Everything that happens between fork and exec of the driver. */
-static void become_driver(const struct jr_drive *drive, unsigned how, int out,
-                          const char *words)
+static void become_driver(const struct jr_drive *drive, unsigned how, int out, const char *words)
 {
     char *argv[1100] = {(char *)TEST_RUNDRIVER, (char *)"outcome=outcome"};
     int argc = 2;
     char *copy = strdup(words), *rest = copy;
     for (char *word; (word = strsep(&rest, " ")) != NULL && argc < 1099;)
         if (word[0] != '\0')
-            argv[argc++] =
-                strcmp(word, "%F") == 0 ? (char *)TEST_FAKERANK : word;
+            argv[argc++] = strcmp(word, "%F") == 0 ? (char *)TEST_FAKERANK : word;
     if (chdir(drive->folder) != 0 || setenv("JR_MARK", drive->mark, 1) != 0)
         _exit(98);
     arrange_descriptors(how, out);
@@ -84,8 +82,7 @@ static void make_fifo(const struct jr_drive *drive, const char *name)
 void jr_drive_start(struct jr_drive *drive, unsigned how, const char *words)
 {
     int ends[2] = {-1, -1};
-    *drive = (struct jr_drive){
-        .folder = "/tmp/jobrun-test-XXXXXX", .terminal = -1, .from = -1};
+    *drive = (struct jr_drive){.folder = "/tmp/jobrun-test-XXXXXX", .terminal = -1, .from = -1};
     if (mkdtemp(drive->folder) == NULL)
         abort();
     (void)snprintf(drive->mark, sizeof drive->mark, "%s", drive->folder);
@@ -93,10 +90,10 @@ void jr_drive_start(struct jr_drive *drive, unsigned how, const char *words)
     make_fifo(drive, "go");
     if ((how & JR_DRIVE_PIPE) != 0 && pipe2(ends, O_CLOEXEC) != 0)
         abort();
-    drive->pid = (how & JR_DRIVE_TERMINAL) != 0
-                     ? forkpty(&drive->terminal, NULL, NULL,
-                               &(struct winsize){.ws_col = 40, .ws_row = 10})
-                     : fork();
+    drive->pid =
+        (how & JR_DRIVE_TERMINAL) != 0
+            ? forkpty(&drive->terminal, NULL, NULL, &(struct winsize){.ws_col = 40, .ws_row = 10})
+            : fork();
     if (drive->pid == 0)
         become_driver(drive, how, ends[1], words);
     if (ends[1] >= 0)
@@ -149,8 +146,7 @@ bool jr_drive_ends(const struct jr_drive *drive, int limit_ms)
     /* Under a filter that denies pidfds (tests/system/deny.c). */
     for (int ms = 0; ms < limit_ms && info.si_pid == 0; ms++) {
         (void)usleep(1000);
-        (void)waitid(P_PID, (id_t)drive->pid, &info,
-                     WEXITED | WNOHANG | WNOWAIT);
+        (void)waitid(P_PID, (id_t)drive->pid, &info, WEXITED | WNOHANG | WNOWAIT);
     }
     return info.si_pid != 0;
 }
@@ -173,8 +169,7 @@ bool jr_drive_run(struct jr_drive *drive, const char *words)
     return jr_drive_end(drive);
 }
 
-char *jr_drive_read(const struct jr_drive *drive, const char *name,
-                    size_t *ret_len)
+char *jr_drive_read(const struct jr_drive *drive, const char *name, size_t *ret_len)
 {
     char path[256];
     char *text = NULL;
@@ -183,8 +178,7 @@ char *jr_drive_read(const struct jr_drive *drive, const char *name,
     FILE *file = fopen(path, "re");
     FILE *memory = open_memstream(&text, &len);
     char bytes[65536];
-    for (size_t got;
-         file != NULL && (got = fread(bytes, 1, sizeof bytes, file)) > 0;)
+    for (size_t got; file != NULL && (got = fread(bytes, 1, sizeof bytes, file)) > 0;)
         (void)fwrite(bytes, 1, got, memory);
     if (file != NULL)
         (void)fclose(file);
@@ -194,8 +188,7 @@ char *jr_drive_read(const struct jr_drive *drive, const char *name,
     return text;
 }
 
-bool jr_drive_has(const struct jr_drive *drive, const char *name,
-                  const char *text)
+bool jr_drive_has(const struct jr_drive *drive, const char *name, const char *text)
 {
     char *held = jr_drive_read(drive, name, NULL);
     bool found = strstr(held, text) != NULL;
@@ -240,8 +233,7 @@ unsigned jr_drive_survivors(const struct jr_drive *drive, unsigned ms)
     return count;
 }
 
-bool jr_drive_await(const struct jr_drive *drive, const char *name,
-                    const char *text)
+bool jr_drive_await(const struct jr_drive *drive, const char *name, const char *text)
 {
     long until = now_ms() + JR_DRIVE_WAIT_MS;
     bool found = false;
@@ -260,8 +252,7 @@ bool jr_drive_holds(const struct jr_drive *drive, const char *name, size_t size)
     struct stat st = {0};
     char path[256];
     (void)snprintf(path, sizeof path, "%s/%s", drive->folder, name);
-    while ((stat(path, &st) != 0 || (size_t)st.st_size < size) &&
-           now_ms() < until)
+    while ((stat(path, &st) != 0 || (size_t)st.st_size < size) && now_ms() < until)
         nap();
     return (size_t)st.st_size >= size;
 }
@@ -326,8 +317,7 @@ void jr_drive_kill(pid_t pid, int sig)
         (void)printf("\n    no process %d to send %d to\n", pid, sig);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st;
     (void)type;

@@ -1,6 +1,5 @@
 /*
- * Driving rundriver from a test: a folder of its own, its output in files, and
- * every wait bounded.
+ * Driving rundriver from a test: a folder of its own, its output in files, and every wait bounded.
  */
 #ifndef JR_DRIVE_H
 #define JR_DRIVE_H
@@ -33,9 +32,8 @@ enum jr_drive_how {
 };
 #define JR_DRIVE_CROWD(count) (JR_DRIVE_CROWDED | (count) << 8)
 
-/* Start rundriver with these words, split at blanks; %F is fakerank. Two FIFOs
- * stand in the folder: "ready" for ranks that tell, "go" for ranks that await
- * jr_drive_go. */
+/* Start rundriver with these words, split at blanks; %F is fakerank. Two FIFOs stand in the folder:
+ * "ready" for ranks that tell, "go" for ranks that await jr_drive_go. */
 void jr_drive_start(struct jr_drive *drive, unsigned how, const char *words);
 
 /* Wait for `count` bytes in "ready". */
@@ -56,31 +54,26 @@ bool jr_drive_end(struct jr_drive *drive);
 /* Start and end. */
 bool jr_drive_run(struct jr_drive *drive, const char *words);
 
-/* A file of the folder ("out", "err", "outcome", or a path below it), NUL
- * behind it; malloc'ed, "" when there is none. *ret_len may be NULL. */
-char *jr_drive_read(const struct jr_drive *drive, const char *name,
-                    size_t *ret_len);
+/* A file of the folder ("out", "err", "outcome", or a path below it), NUL behind it; malloc'ed, ""
+ * when there is none. *ret_len may be NULL. */
+char *jr_drive_read(const struct jr_drive *drive, const char *name, size_t *ret_len);
 
 /* Whether such a file holds this text; tells what it holds when not. */
-bool jr_drive_has(const struct jr_drive *drive, const char *name,
-                  const char *text);
+bool jr_drive_has(const struct jr_drive *drive, const char *name, const char *text);
 
 /* How many processes bear the mark; waits up to `ms` for there to be none. */
 unsigned jr_drive_survivors(const struct jr_drive *drive, unsigned ms);
 
 /* Wait until such a file holds this text, or so many bytes. */
-bool jr_drive_await(const struct jr_drive *drive, const char *name,
-                    const char *text);
-bool jr_drive_holds(const struct jr_drive *drive, const char *name,
-                    size_t size);
+bool jr_drive_await(const struct jr_drive *drive, const char *name, const char *text);
+bool jr_drive_holds(const struct jr_drive *drive, const char *name, size_t size);
 
-/* The guard's one child, and the runner's i-th, waited for; 0 when there is
- * none. */
+/* The guard's one child, and the runner's i-th, waited for; 0 when there is none. */
 pid_t jr_drive_runner(const struct jr_drive *drive);
 pid_t jr_drive_rank(const struct jr_drive *drive, unsigned i);
 
-/* The state letter of a process by /proc/PID/stat; waits for it to be `wanted`
- * and returns whether it came to that. */
+/* The state letter of a process by /proc/PID/stat; waits for it to be `wanted` and returns whether
+ * it came to that. */
 bool jr_drive_state(pid_t pid, char wanted);
 
 /* kill(2), never with a number that means more than one process. */

@@ -3,8 +3,8 @@
  *
  * usage: fakerank [RANKS:]ACT...
  *
- * The acts happen in order; one with a rank number and a colon before it
- * happens in that rank only. An act is a word, or word=value.
+ * The acts happen in order; one with a rank number and a colon before it happens in that rank only.
+ * An act is a word, or word=value.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -139,8 +139,8 @@ static void act_daemonise(const char *value)
         continue;
 }
 
-/* Daemonise, then fork and leave, for ever: always one process, never the same
- * for long, and each in a session of its own. */
+/* Daemonise, then fork and leave, for ever: always one process, never the same for long, and each
+ * in a session of its own. */
 static void act_hop(const char *value)
 {
     (void)value;
@@ -255,30 +255,14 @@ struct act {
 };
 
 static const struct act acts[] = {
-    {"exit", act_exit},
-    {"signal", act_signal},
-    {"print", act_print},
-    {"say", act_say},
-    {"error", act_error},
-    {"flood", act_flood},
-    {"wide", act_wide},
-    {"bytes", act_bytes},
-    {"hang", act_hang},
-    {"spin", act_spin},
-    {"ignore", act_ignore},
-    {"obey", act_obey},
-    {"fork", act_fork},
-    {"daemonise", act_daemonise},
-    {"hop", act_hop},
-    {"chatter", act_chatter},
-    {"stop", act_stop},
-    {"await", act_await},
-    {"babble", act_babble},
-    {"tell", act_tell},
-    {"env", act_env},
-    {"fds", act_fds},
-    {"signals", act_signals},
-    {"place", act_place},
+    {"exit", act_exit},       {"signal", act_signal},       {"print", act_print},
+    {"say", act_say},         {"error", act_error},         {"flood", act_flood},
+    {"wide", act_wide},       {"bytes", act_bytes},         {"hang", act_hang},
+    {"spin", act_spin},       {"ignore", act_ignore},       {"obey", act_obey},
+    {"fork", act_fork},       {"daemonise", act_daemonise}, {"hop", act_hop},
+    {"chatter", act_chatter}, {"stop", act_stop},           {"await", act_await},
+    {"babble", act_babble},   {"tell", act_tell},           {"env", act_env},
+    {"fds", act_fds},         {"signals", act_signals},     {"place", act_place},
 };
 
 static int perform(const char *text)
@@ -303,8 +287,7 @@ static int perform_all(int argc, char *const *argv)
         size_t digits = strspn(argv[i], "0123456789");
         if (argv[i][digits] != ':')
             status = perform(argv[i]);
-        else if (rank != NULL && strlen(rank) == digits &&
-                 memcmp(rank, argv[i], digits) == 0)
+        else if (rank != NULL && strlen(rank) == digits && memcmp(rank, argv[i], digits) == 0)
             status = perform(argv[i] + digits + 1);
     }
     return status;

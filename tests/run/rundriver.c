@@ -41,8 +41,7 @@
 #include "store/run_folder.h"
 
 struct setup {
-    uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns,
-        barrier;
+    uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns, barrier;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
     const char *show, *hide, *limit;
     const char *out, *err, *on_failure, *target, *helper, *ask, *command;
@@ -153,19 +152,15 @@ static int read_options(struct setup *setup, int argc, char **argv)
     policy->console.hide = (char *)setup->hide;
     policy->console.timestamps = setup->timestamps != 0;
     policy->exit_barrier = setup->barrier != 0;
-    policy->isolation =
-        setup->isolate != 0 ? JR_ISOLATION_PID : JR_ISOLATION_NONE;
-    policy->on_failure = strcmp(setup->on_failure, "continue") == 0
-                             ? JR_ON_FAILURE_CONTINUE
-                             : JR_ON_FAILURE_STOP;
-    policy->stop_target =
-        strcmp(setup->target, "group") == 0 ? JR_STOP_GROUP : JR_STOP_LEADER;
+    policy->isolation = setup->isolate != 0 ? JR_ISOLATION_PID : JR_ISOLATION_NONE;
+    policy->on_failure =
+        strcmp(setup->on_failure, "continue") == 0 ? JR_ON_FAILURE_CONTINUE : JR_ON_FAILURE_STOP;
+    policy->stop_target = strcmp(setup->target, "group") == 0 ? JR_STOP_GROUP : JR_STOP_LEADER;
     return i + 1;
 }
 
-static void make_rank(struct jr_plan_rank *rank, uint32_t i,
-                      struct jr_arena *arena, const struct setup *setup,
-                      char **command)
+static void make_rank(struct jr_plan_rank *rank, uint32_t i, struct jr_arena *arena,
+                      const struct setup *setup, char **command)
 {
     char **nowhere = jr_arena_array(arena, 2, sizeof *nowhere);
     if (nowhere != NULL)
@@ -176,25 +171,23 @@ static void make_rank(struct jr_plan_rank *rank, uint32_t i,
     jr_strv_push(&env, arena, jr_arena_printf(arena, "RANK=%u", i));
     if (setup->path != NULL) {
         jr_env_unset(&env, "PATH");
-        jr_strv_push(&env, arena,
-                     jr_arena_printf(arena, "PATH=%s", setup->path));
+        jr_strv_push(&env, arena, jr_arena_printf(arena, "PATH=%s", setup->path));
     }
-    *rank = (struct jr_plan_rank){
-        .rank = i,
-        .local_rank = i,
-        .argv = i == setup->missing ? nowhere : command,
-        .env = env.items,
-        .workdir = setup->workdir,
-        .cpus = setup->cpus,
-        .prefix = jr_arena_printf(arena, "[%u] ", i),
-        .limited = setup->limit != NULL,
-        .around = {"[", "] "},
-        .on_console = i != setup->quiet,
-        .out = sink_of(setup->out),
-        .err = sink_of(setup->err),
-        .dir = jr_arena_printf(arena, "attempt_0/%u", i),
-        .out_path = jr_arena_printf(arena, "attempt_0/%u/stdout.log", i),
-        .err_path = jr_arena_printf(arena, "attempt_0/%u/stderr.log", i)};
+    *rank = (struct jr_plan_rank){.rank = i,
+                                  .local_rank = i,
+                                  .argv = i == setup->missing ? nowhere : command,
+                                  .env = env.items,
+                                  .workdir = setup->workdir,
+                                  .cpus = setup->cpus,
+                                  .prefix = jr_arena_printf(arena, "[%u] ", i),
+                                  .limited = setup->limit != NULL,
+                                  .around = {"[", "] "},
+                                  .on_console = i != setup->quiet,
+                                  .out = sink_of(setup->out),
+                                  .err = sink_of(setup->err),
+                                  .dir = jr_arena_printf(arena, "attempt_0/%u", i),
+                                  .out_path = jr_arena_printf(arena, "attempt_0/%u/stdout.log", i),
+                                  .err_path = jr_arena_printf(arena, "attempt_0/%u/stderr.log", i)};
 }
 
 /* The words of `text` between commas. */
@@ -218,35 +211,29 @@ static const char *end_word(enum jr_end end)
 static void print_outcome(FILE *to, const struct jr_outcome *outcome)
 {
     (void)fprintf(to,
-                  "run stop_signal=%d runner_signal=%d timed_out=%d "
-                  "console_failed=%d left=%u hung=%d straggled=%d limits=%u "
-                  "text=%s\n",
+                  "run stop_signal=%d runner_signal=%d timed_out=%d console_failed=%d left=%u "
+                  "hung=%d straggled=%d limits=%u text=%s\n",
                   outcome->stop_signal, outcome->runner_signal,
-                  outcome->timed_out_by == JR_TIMEOUT_RUN,
-                  outcome->console_failed, outcome->left,
+                  outcome->timed_out_by == JR_TIMEOUT_RUN, outcome->console_failed, outcome->left,
                   outcome->timed_out_by == JR_TIMEOUT_SILENCE,
-                  outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT,
-                  outcome->pattern_limits, outcome->start_text);
+                  outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT, outcome->pattern_limits,
+                  outcome->start_text);
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
         static const char *const stages[] = {
 #define STAGE_WORD(name, word, text) word,
             JR_STAGES(STAGE_WORD)};
-        (void)fprintf(
-            to,
-            "rank %u end=%s code=%d signal=%d stage=%s errno=%s "
-            "stopped_with=%d killed=%d order=%u log=%d:%d "
-            "dropped=%" PRIu64 ",%" PRIu64 " "
-            "started=%d ended=%d rss=%d returned=%d lingered=%d core=%d "
-            "heard=%d\n",
-            i, end_word(rank->end), rank->exit_code, rank->signal,
-            stages[rank->stage],
-            rank->start_errno == 0 ? "0" : strerrorname_np(rank->start_errno),
-            rank->stopped_with, rank->killed, rank->order, rank->log_errno != 0,
-            rank->log_errno, rank->dropped[0], rank->dropped[1], rank->pid > 0,
-            rank->ended_ns >= rank->started_ns, rank->max_rss_bytes > 0,
-            rank->returned, rank->lingered, rank->core_dumped,
-            rank->heard_ns >= rank->started_ns);
+        (void)fprintf(to,
+                      "rank %u end=%s code=%d signal=%d stage=%s errno=%s "
+                      "stopped_with=%d killed=%d order=%u log=%d:%d "
+                      "dropped=%" PRIu64 ",%" PRIu64 " started=%d ended=%d rss=%d returned=%d "
+                      "lingered=%d core=%d heard=%d\n",
+                      i, end_word(rank->end), rank->exit_code, rank->signal, stages[rank->stage],
+                      rank->start_errno == 0 ? "0" : strerrorname_np(rank->start_errno),
+                      rank->stopped_with, rank->killed, rank->order, rank->log_errno != 0,
+                      rank->log_errno, rank->dropped[0], rank->dropped[1], rank->pid > 0,
+                      rank->ended_ns >= rank->started_ns, rank->max_rss_bytes > 0, rank->returned,
+                      rank->lingered, rank->core_dumped, rank->heard_ns >= rank->started_ns);
     }
 }
 
@@ -255,8 +242,7 @@ static int run_once(const struct setup *setup, const struct jr_plan *plan)
     struct jr_error err = {0};
     struct jr_outcome outcome;
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
-    if (jr_run_folder_create(&dir, setup->dir, setup->id, false, JR_LOG_PRIVATE,
-                             &err) != 0) {
+    if (jr_run_folder_create(&dir, setup->dir, setup->id, false, JR_LOG_PRIVATE, &err) != 0) {
         (void)fprintf(stderr, "rundriver: %s\n", err.text);
         return 7;
     }
@@ -286,8 +272,7 @@ static int run_once(const struct setup *setup, const struct jr_plan *plan)
     return result == 0 ? 0 : 7;
 }
 
-static void set_limit(__rlimit_resource_t resource, uint32_t soft,
-                      uint32_t hard)
+static void set_limit(__rlimit_resource_t resource, uint32_t soft, uint32_t hard)
 {
     struct rlimit limit;
     (void)getrlimit(resource, &limit);
@@ -319,22 +304,18 @@ int main(int argc, char **argv)
     if (command >= argc)
         return 2;
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_plan plan = {.world_size = setup.ranks,
-                           .nodes = 1,
-                           .count = setup.ranks,
-                           .policy = &setup.policy};
+    struct jr_plan plan = {
+        .world_size = setup.ranks, .nodes = 1, .count = setup.ranks, .policy = &setup.policy};
     plan.returns = setup.returns != 0;
     plan.form = setup.python != 0 ? JR_FORM_PYTHON : JR_FORM_COMMAND;
     setup.policy.on_hang.signal = (char *)(uintptr_t)setup.ask;
     setup.policy.on_hang.command = split(&arena, setup.command);
     while (setup.command != NULL &&
-           setup.policy.on_hang.command[setup.policy.on_hang.command_count] !=
-               NULL)
+           setup.policy.on_hang.command[setup.policy.on_hang.command_count] != NULL)
         setup.policy.on_hang.command_count++;
     plan.helper.argv = split(&arena, setup.helper);
     plan.helper.env = environ;
-    plan.ranks =
-        jr_arena_array(&arena, setup.ranks, sizeof(struct jr_plan_rank));
+    plan.ranks = jr_arena_array(&arena, setup.ranks, sizeof(struct jr_plan_rank));
     for (uint32_t i = 0; plan.ranks != NULL && i < setup.ranks; i++)
         make_rank(&plan.ranks[i], i, &arena, &setup, argv + command);
     set_limit(RLIMIT_NOFILE, setup.nofile, setup.hard);

@@ -15,8 +15,8 @@
 /* How long it was quiet: the text before the number, which may be "null". */
 #define SILENT "\"silent_seconds\": "
 
-/* A run to its end, and texts of its files. In one that babbles nobody is silent
- * before rank 1 has told that it is ready. */
+/* A run to its end, and texts of its files. In one that babbles nobody is silent before rank 1 has
+ * told that it is ready. */
 struct vector {
     const char *words;
     const char *want[MOST]; /* of the outcome */
@@ -24,8 +24,8 @@ struct vector {
     const char *evidence[MOST]; /* of rank 1 */
 };
 
-static void expect(const struct jr_drive *drive, const char *file,
-                   const char *const *texts, size_t most)
+static void expect(const struct jr_drive *drive, const char *file, const char *const *texts,
+                   size_t most)
 {
     for (size_t i = 0; i < most && texts[i] != NULL; i++)
         CU_ASSERT_TRUE(jr_drive_has(drive, file, texts[i]));
@@ -79,29 +79,21 @@ static void check(const struct vector *vectors, size_t count)
 static void silence_is_found(void)
 {
     static const struct vector vectors[] = {
-        {"ranks=2 out=tee err=tee silence=400 -- "
-         "%F 1:print=x 1:tell=ready 0:babble=go hang",
+        {"ranks=2 out=tee err=tee silence=400 -- %F 1:print=x 1:tell=ready 0:babble=go hang",
          {HUNG, "rank 0 " STOPPED, "rank 1 " STOPPED},
          {SILENCE, "\"event\":\"evidence\",\"signalled\":0", "\"SIGTERM\""},
-         {"\"format_version\": 1", "\"rank\": 1", "\"state\": \"S\"",
-          "\"name\": \"fakerank\"", SILENT,
-          "\"cpu_seconds\": 0.0"}},
-        {"ranks=2 out=file err=file silence=400 -- "
-         "%F 1:print=x 1:tell=ready 0:babble=go hang",
+         {"\"format_version\": 1", "\"rank\": 1", "\"state\": \"S\"", "\"name\": \"fakerank\"",
+          SILENT, "\"cpu_seconds\": 0.0"}},
+        {"ranks=2 out=file err=file silence=400 -- %F 1:print=x 1:tell=ready 0:babble=go hang",
          {HUNG, "rank 0 " STOPPED},
          {SILENCE},
          {SILENT}},
-        {"ranks=2 out=file err=tee silence=400 -- %F hang",
-         {HUNG},
-         {SILENCE},
-         {SILENT "null"}},
-        {"ranks=2 out=tee err=tee silence=400 -- "
-         "%F 1:tell=ready 1:stop 0:babble=go spin",
+        {"ranks=2 out=file err=tee silence=400 -- %F hang", {HUNG}, {SILENCE}, {SILENT "null"}},
+        {"ranks=2 out=tee err=tee silence=400 -- %F 1:tell=ready 1:stop 0:babble=go spin",
          {HUNG},
          {SILENCE},
          {"\"state\": \"T\""}},
-        {"ranks=2 out=tee err=tee silence=400 -- "
-         "%F 1:tell=ready 1:spin 0:babble=go hang",
+        {"ranks=2 out=tee err=tee silence=400 -- %F 1:tell=ready 1:spin 0:babble=go hang",
          {HUNG},
          {SILENCE},
          {"\"state\": \"R\""}},
@@ -117,8 +109,7 @@ static void silence_is_found(void)
         /* A rank that is gone is no reason to wait; nor is one that failed. */
         {"ranks=3 out=tee err=tee silence=400 policy=continue -- "
          "%F 0:exit=0 1:tell=ready 2:babble=go 2:exit=3 hang",
-         {HUNG, "rank 0 end=exited code=0", "rank 1 " STOPPED,
-          "rank 2 end=exited code=3"},
+         {HUNG, "rank 0 end=exited code=0", "rank 1 " STOPPED, "rank 2 end=exited code=3"},
          {SILENCE},
          {"\"rank\": 1"}},
     };
@@ -130,8 +121,7 @@ static void what_speaks_does_not_hang(void)
     static const struct vector vectors[] = {
         {"silence=60000 out=tee err=tee -- %F print=x", {GOOD}, {0}, {0}},
         {"silence=60000 out=file err=file -- %F print=x", {GOOD}, {0}, {0}},
-        /* Seen through a pipe, and in a file; what ends them is another
-         * limit. */
+        /* Seen through a pipe, and in a file; what ends them is another limit. */
         {"silence=3000 run=5000 out=tee err=tee -- %F chatter=x hang",
          {"timed_out=1 console_failed=0 left=0 hung=0"},
          {0},
@@ -152,18 +142,15 @@ static void what_speaks_does_not_hang(void)
 static void stragglers_are_found(void)
 {
     static const struct vector vectors[] = {
-        {"ranks=3 out=tee err=tee after=300 -- "
-         "%F 1:tell=ready 0:await=go 0:exit=0 hang",
-         {STRAGGLE, "rank 0 end=exited code=0", "rank 1 " STOPPED,
-          "rank 2 " STOPPED},
+        {"ranks=3 out=tee err=tee after=300 -- %F 1:tell=ready 0:await=go 0:exit=0 hang",
+         {STRAGGLE, "rank 0 end=exited code=0", "rank 1 " STOPPED, "rank 2 " STOPPED},
          {"\"timeout\":\"after_first_exit\""},
          {"\"state\": \"S\""}},
         {"ranks=3 out=tee err=tee after=60000 -- %F 0:exit=0 1:exit=3 hang",
          {GOOD, "rank 1 end=exited code=3"},
          {0},
          {0}},
-        {"ranks=2 out=tee err=tee after=100 policy=continue run=1500 -- "
-         "%F 0:exit=3 hang",
+        {"ranks=2 out=tee err=tee after=100 policy=continue run=1500 -- %F 0:exit=3 hang",
          {"timed_out=1 console_failed=0 left=0 hung=0 straggled=0"},
          {0},
          {0}},
@@ -212,8 +199,7 @@ static void probing_leaves_no_core(void)
     (void)getrlimit(RLIMIT_CORE, &found);
     all = (struct rlimit){found.rlim_max, found.rlim_max};
     (void)setrlimit(RLIMIT_CORE, &all);
-    CU_ASSERT_TRUE(jr_drive_run(
-        &drive, "out=tee err=tee silence=400 ask=ABRT -- %F hang"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "out=tee err=tee silence=400 ask=ABRT -- %F hang"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "core=0"));
     jr_drive_close(&drive);
     (void)setrlimit(RLIMIT_CORE, &found);
@@ -222,10 +208,9 @@ static void probing_leaves_no_core(void)
 static void commands_are_run(void)
 {
     struct jr_drive drive;
-    CU_ASSERT_TRUE(jr_drive_run(
-        &drive, "ranks=20 out=tee err=tee silence=400 "
-                "command=/bin/cat,/proc/%{pid}/comm,/proc/%{pid}/environ "
-                "ask=ABRT -- %F hang"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=20 out=tee err=tee silence=400 "
+                                        "command=/bin/cat,/proc/%{pid}/comm,/proc/%{pid}/environ "
+                                        "ask=ABRT -- %F hang"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, OUTPUT, "fakerank"));
     size_t len;
     char *text = jr_drive_read(&drive, OUTPUT, &len);
@@ -244,8 +229,7 @@ static void commands_are_bounded(void)
          {HUNG, "rank 0 " STOPPED},
          {0},
          {0}},
-        {"ranks=2 out=tee err=tee silence=400 wait=5000 "
-         "command=/no/such/program -- %F hang",
+        {"ranks=2 out=tee err=tee silence=400 wait=5000 command=/no/such/program -- %F hang",
          {HUNG, "rank 0 " STOPPED},
          {"\"event\":\"evidence_failed\",\"rank\":1,\"errno\":2"},
          {"\"state\": \"S\""}},
@@ -270,6 +254,5 @@ static void a_stop_ends_the_asking(void)
 }
 
 JR_UNIT_MAIN("hang", CASE(silence_is_found), CASE(what_speaks_does_not_hang),
-             CASE(stragglers_are_found), CASE(ranks_are_asked),
-             CASE(probing_leaves_no_core), CASE(commands_are_run),
-             CASE(commands_are_bounded), CASE(a_stop_ends_the_asking))
+             CASE(stragglers_are_found), CASE(ranks_are_asked), CASE(probing_leaves_no_core),
+             CASE(commands_are_run), CASE(commands_are_bounded), CASE(a_stop_ends_the_asking))

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /* Ranks that are as hard to end as they can be. */
-#define STUBBORN                                                               \
-    "ranks=4 out=tee err=tee -- %F ignore=15 ignore=1 fork daemonise "         \
+#define STUBBORN                                                                                   \
+    "ranks=4 out=tee err=tee -- %F ignore=15 ignore=1 fork daemonise "                             \
     "tell=ready hang"
 
 static void survives_the_runner(void)
@@ -40,12 +40,10 @@ static void keeps_what_was_known(void)
                    "ranks=2 policy=continue -- %F 0:exit=3 tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     pid_t runner = jr_drive_runner(&drive);
-    CU_ASSERT_TRUE(
-        jr_drive_await(&drive, "runs/run-0000/events.jsonl", "rank_ended"));
+    CU_ASSERT_TRUE(jr_drive_await(&drive, "runs/run-0000/events.jsonl", "rank_ended"));
     jr_drive_kill(runner, SIGKILL);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(
-        jr_drive_has(&drive, "outcome", "rank 0 end=exited code=3 signal=0"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=3 signal=0"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 1 end=none"));
     jr_drive_close(&drive);
 }
@@ -55,8 +53,7 @@ static void leaves_no_half_logs(void)
 {
     static const char next[] = "runs/run-0000/attempt_0/0/stdout.log.next";
     struct jr_drive drive;
-    jr_drive_start(&drive, JR_DRIVE_FILES,
-                   "limit=64KiB out=tee -- %F flood=50000 tell=ready hang");
+    jr_drive_start(&drive, JR_DRIVE_FILES, "limit=64KiB out=tee -- %F flood=50000 tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     CU_ASSERT_TRUE(jr_drive_await(&drive, next, "00000000000"));
     jr_drive_kill(jr_drive_runner(&drive), SIGKILL);
@@ -64,8 +61,7 @@ static void leaves_no_half_logs(void)
     char *held = jr_drive_read(&drive, next, NULL);
     JR_ASSERT_TEXT(held, "");
     free(held);
-    CU_ASSERT_TRUE(
-        jr_drive_has(&drive, "runs/run-0000/attempt_0/0/stdout.log", "00000"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/attempt_0/0/stdout.log", "00000"));
     jr_drive_close(&drive);
 }
 
@@ -77,8 +73,7 @@ static void survives_the_guard(void)
     jr_drive_kill(drive.pid, SIGKILL);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, JR_DRIVE_WAIT_MS), 0);
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl",
-                                "\"event\":\"guard_lost\"}"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl", "\"event\":\"guard_lost\"}"));
     jr_drive_close(&drive);
 }
 
@@ -89,8 +84,7 @@ static void survives_any_signal(void)
                                   SIGPROF, SIGPWR,  SIGSYS,  SIGTRAP, 40};
     for (size_t i = 0; i < 2 * sizeof signals / sizeof signals[0]; i++) {
         struct jr_drive drive;
-        jr_drive_start(&drive, JR_DRIVE_FILES,
-                       "ranks=2 -- %F ignore=15 daemonise tell=ready hang");
+        jr_drive_start(&drive, JR_DRIVE_FILES, "ranks=2 -- %F ignore=15 daemonise tell=ready hang");
         CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
         pid_t victim = i % 2 == 0 ? drive.pid : jr_drive_runner(&drive);
         jr_drive_kill(victim, signals[i / 2]);
@@ -128,6 +122,5 @@ static void tells_a_killed_rank(void)
 }
 
 JR_UNIT_MAIN("loss", CASE(survives_the_runner), CASE(keeps_what_was_known),
-             CASE(survives_the_guard), CASE(survives_any_signal),
-             CASE(leaves_no_half_logs),
+             CASE(survives_the_guard), CASE(survives_any_signal), CASE(leaves_no_half_logs),
              CASE(wakes_a_stopped_runner), CASE(tells_a_killed_rank))

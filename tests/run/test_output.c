@@ -57,13 +57,10 @@ static void keeps_lines_whole(void)
         {"out=tee partial=0 -- %F say=last", LOG(0, "stdout"), "last"},
         {"out=tee partial=0 -- %F print=", "out", "[0] \n"},
         {"out=tee partial=0 -- %F print=10%\r20%\r30%", "out", "[0] 30%\n"},
-        {"out=tee partial=0 -- %F print=10%\r20%\r30%", LOG(0, "stdout"),
-         "10%\r20%\r30%\n"},
+        {"out=tee partial=0 -- %F print=10%\r20%\r30%", LOG(0, "stdout"), "10%\r20%\r30%\n"},
         {"out=tee partial=0 -- %F print=dos\r", "out", "[0] dos\n"},
-        {"out=tee partial=0 -- %F say=\r1% say=\r2% say=\r3% print=", "out",
-         "[0] 3%\n"},
-        {"out=tee partial=0 -- %F print=\033[2Jpipe", "out",
-         "[0] \033[2Jpipe\n"},
+        {"out=tee partial=0 -- %F say=\r1% say=\r2% say=\r3% print=", "out", "[0] 3%\n"},
+        {"out=tee partial=0 -- %F print=\033[2Jpipe", "out", "[0] \033[2Jpipe\n"},
     };
     CHECK(vectors);
 }
@@ -72,8 +69,7 @@ static void shows_an_unfinished_line_in_time(void)
 {
     struct jr_drive drive;
     char shown[256];
-    jr_drive_start(&drive, JR_DRIVE_PIPE,
-                   "out=tee partial=30 -- %F say=half await=go print=whole");
+    jr_drive_start(&drive, JR_DRIVE_PIPE, "out=tee partial=30 -- %F say=half await=go print=whole");
     ssize_t len = read(drive.from, shown, sizeof shown - 1);
     shown[len > 0 ? len : 0] = '\0';
     JR_ASSERT_TEXT(shown, "[0] half\\\n");
@@ -98,8 +94,8 @@ static void keeps_every_byte_in_the_file(void)
     jr_drive_close(&drive);
 }
 
-/* One read may take in all that there is, so that the second half is written
- * once the first is seen. */
+/* One read may take in all that there is, so that the second half is written once the first is
+ * seen. */
 static void shows_a_line_without_end_in_pieces(void)
 {
     struct jr_drive drive;
@@ -124,18 +120,15 @@ static void shows_a_line_without_end_in_pieces(void)
 }
 
 /* Every line of every rank, whole and in order, among the others'. */
-static void check_flood(const char *held, size_t len, unsigned ranks,
-                        unsigned long each)
+static void check_flood(const char *held, size_t len, unsigned ranks, unsigned long each)
 {
     unsigned long next[8] = {0};
     size_t wrong = 0;
     for (const char *line = held; line < held + len; line += 104) {
         unsigned rank = (unsigned)(line[1] - '0');
-        bool whole = line[0] == '[' && line[2] == ']' && line[103] == '\n' &&
-                     rank < ranks &&
-                     strtoul((char[]){line[4], line[5], line[6], line[7],
-                                      line[8], line[9], line[10], line[11],
-                                      line[12], line[13], '\0'},
+        bool whole = line[0] == '[' && line[2] == ']' && line[103] == '\n' && rank < ranks &&
+                     strtoul((char[]){line[4], line[5], line[6], line[7], line[8], line[9],
+                                      line[10], line[11], line[12], line[13], '\0'},
                              NULL, 10) == next[rank];
         wrong += !whole;
         if (whole)
@@ -150,16 +143,15 @@ static void never_tears_lines(void)
 {
     struct jr_drive drive;
     size_t len = 0;
-    CU_ASSERT_TRUE(
-        jr_drive_run(&drive, "ranks=4 out=tee partial=0 -- %F flood=3000000"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=4 out=tee partial=0 -- %F flood=3000000"));
     char *held = jr_drive_read(&drive, "out", &len);
     check_flood(held, len, 4, 30000);
     free(held);
     jr_drive_close(&drive);
 }
 
-/* A log of so many bytes has more than a pipe can take for the console, where
- * they go before the runner does anything else. */
+/* A log of so many bytes has more than a pipe can take for the console, where they go before the
+ * runner does anything else. */
 #define MORE 500000
 
 /* Nobody reads until the console is blocked; then nothing is missing. */
@@ -204,15 +196,13 @@ static void goes_on_when_the_reader_leaves(void)
 static void stops_in_front_of_a_dead_reader(void)
 {
     struct jr_drive drive;
-    jr_drive_start(&drive, JR_DRIVE_PIPE,
-                   "out=tee grace=200 -- %F flood=9000000 hang");
+    jr_drive_start(&drive, JR_DRIVE_PIPE, "out=tee grace=200 -- %F flood=9000000 hang");
     CU_ASSERT_TRUE(jr_drive_holds(&drive, LOG(0, "stdout"), MORE));
     jr_drive_kill(drive.pid, SIGTERM);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(
-        jr_drive_has(&drive, "outcome",
-                     "run stop_signal=15 runner_signal=0 timed_out=0 "
-                     "console_failed=1 left=0"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome",
+                                "run stop_signal=15 runner_signal=0 timed_out=0 "
+                                "console_failed=1 left=0"));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
     jr_drive_close(&drive);
 }
@@ -220,25 +210,22 @@ static void stops_in_front_of_a_dead_reader(void)
 static void survives_a_full_log(void)
 {
     struct jr_drive drive;
-    CU_ASSERT_TRUE(
-        jr_drive_run(&drive, "out=tee err=tee fsize=100000 -- %F flood=90000 "
-                             "flood=30000 error=fine"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "out=tee err=tee fsize=100000 -- %F flood=90000 "
+                                        "flood=30000 error=fine"));
     /* EFBIG stands for ENOSPC: the same path. */
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "log=1:27"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, LOG(0, "stderr"), "fine"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl",
-                                "\"event\":\"log_failed\",\"rank\":0,"
-                                "\"stream\":1,\"errno\":27"));
+                                "\"event\":\"log_failed\",\"rank\":0,\"stream\":1,\"errno\":27"));
     jr_drive_close(&drive);
 }
 
 static void is_not_held_by_a_daemon(void)
 {
-    static const char *const words[] = {
-        "out=tee err=tee -- %F daemonise print=done",
-        "out=tee -- %F chatter=boo print=done",
-        "ranks=2 out=tee -- %F fork print=done"};
+    static const char *const words[] = {"out=tee err=tee -- %F daemonise print=done",
+                                        "out=tee -- %F chatter=boo print=done",
+                                        "ranks=2 out=tee -- %F fork print=done"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         struct jr_drive drive;
         CU_ASSERT_TRUE(jr_drive_run(&drive, words[i]));
@@ -252,21 +239,18 @@ static void is_not_held_by_a_daemon(void)
 static void puts_the_time_before_lines(void)
 {
     struct jr_drive drive;
-    CU_ASSERT_TRUE(
-        jr_drive_run(&drive, "out=tee timestamps=1 -- %F print=a print=b"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "out=tee timestamps=1 -- %F print=a print=b"));
     char *held = jr_drive_read(&drive, "out", NULL);
-    CU_ASSERT_EQUAL(strlen(held),
-                    2 * strlen("2026-01-01T00:00:00.000Z [0] a\n"));
+    CU_ASSERT_EQUAL(strlen(held), 2 * strlen("2026-01-01T00:00:00.000Z [0] a\n"));
     CU_ASSERT_EQUAL(held[10], 'T');
     CU_ASSERT_PTR_NOT_NULL(strstr(held, "Z [0] b\n"));
     free(held);
     jr_drive_close(&drive);
 }
 
-/* Add what a terminal shows to the text `shown`, until it holds `text`, or,
- * where that is NULL, until the run ends. Returns whether it came to that. */
-static bool read_terminal(const struct jr_drive *drive, char *shown,
-                          size_t size, const char *text)
+/* Add what a terminal shows to the text `shown`, until it holds `text`, or, where that is NULL,
+ * until the run ends. Returns whether it came to that. */
+static bool read_terminal(const struct jr_drive *drive, char *shown, size_t size, const char *text)
 {
     size_t len = strlen(shown);
     struct pollfd wait = {.fd = drive->terminal, .events = POLLIN};
@@ -287,15 +271,12 @@ static void keeps_a_terminal_safe(void)
     static const struct {
         const char *words, *want;
     } vectors[] = {
-        {"out=tee partial=0 -- %F print=\033]0;title\aa\033[2Jb\033[1;1Hc",
-         "[0] abc\r\n"},
-        {"out=tee color=1 -- %F print=\033[31mred",
-         "[0] \033[31mred\033[0m\r\n"},
+        {"out=tee partial=0 -- %F print=\033]0;title\aa\033[2Jb\033[1;1Hc", "[0] abc\r\n"},
+        {"out=tee color=1 -- %F print=\033[31mred", "[0] \033[31mred\033[0m\r\n"},
         {"out=tee color=0 -- %F print=\033[31mred", "[0] red\r\n"},
         {"out=tee partial=0 -- %F print=a\ab", "[0] a\\x07b\r\n"},
         {"err=tee -- %F error=\xff\xc3\xa4", "[0] \\xff\xc3\xa4\r\n"},
-        {"out=tee err=tee -- %F say=1%\r await=go print=2%",
-         "[0] 1%\r\033[K[0] 2%\r\n"},
+        {"out=tee err=tee -- %F say=1%\r await=go print=2%", "[0] 1%\r\033[K[0] 2%\r\n"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_drive drive;
@@ -315,8 +296,8 @@ static void keeps_a_terminal_safe(void)
     }
 }
 
-/* Every temporary line is short enough for 40 columns, one that tells of a stop
- * was cut for them, and the last one was erased. */
+/* Every temporary line is short enough for 40 columns, one that tells of a stop was cut for them,
+ * and the last one was erased. */
 static void check_status(const char *shown)
 {
     size_t len = 0;
@@ -330,17 +311,15 @@ static void check_status(const char *shown)
     CU_ASSERT_EQUAL(len, 0);
 }
 
-/* The status is there, tells of a stop before any rank can obey, is cut to the
- * width, and is gone at the end. */
+/* The status is there, tells of a stop before any rank can obey, is cut to the width, and is gone
+ * at the end. */
 static void draws_and_erases_the_status(void)
 {
     struct jr_drive drive;
     char shown[4096] = "";
-    jr_drive_start(&drive, JR_DRIVE_TERMINAL,
-                   "live=1 ranks=2 out=tee -- %F obey tell=ready hang");
+    jr_drive_start(&drive, JR_DRIVE_TERMINAL, "live=1 ranks=2 out=tee -- %F obey tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
-    CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown,
-                                 "\r\033[Kjobrun: 2 running, "));
+    CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, "\r\033[Kjobrun: 2 running, "));
     jr_drive_kill(drive.pid, SIGTERM);
     CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, NULL));
     CU_ASSERT_TRUE(jr_drive_end(&drive));
@@ -356,8 +335,7 @@ static void draws_and_erases_the_status(void)
 static void shows_and_hides_lines(void)
 {
     static const struct vector vectors[] = {
-        {"out=tee hide=b -- %F print=a print=b print=c", "out",
-         "[0] a\n[0] c\n"},
+        {"out=tee hide=b -- %F print=a print=b print=c", "out", "[0] a\n[0] c\n"},
         {"out=tee show=b -- %F print=a print=b print=c", "out", "[0] b\n"},
         {"out=tee show=[ab] hide=b -- %F print=a print=b", "out", "[0] a\n"},
         {"out=tee show=b -- %F print=a print=b", LOG(0, "stdout"), "a\nb\n"},
@@ -367,8 +345,7 @@ static void shows_and_hides_lines(void)
         {"out=tee hide=30 -- %F print=10%\r20%\r30%", "out", ""},
         {"out=tee show=^a$ -- %F print=a\r", "out", "[0] a\n"},
         {"out=tee show=x hide=w -- %F wide=200000", "out", ""},
-        {"err=tee hide=\xc3\xa4 -- %F error=\xc3\xa4 error=\xff", "err",
-         "[0] \xff\n"},
+        {"err=tee hide=\xc3\xa4 -- %F error=\xc3\xa4 error=\xff", "err", "[0] \xff\n"},
     };
     CHECK(vectors);
 }
@@ -411,21 +388,15 @@ static void gives_hard_patterns_up(void)
 static void folds_what_ranks_have_in_common(void)
 {
     static const struct vector vectors[] = {
-        {"ranks=4 out=tee collapse=1 -- %F print=a print=b", "out",
-         "[0-3] a\n[0-3] b\n"},
-        {"ranks=4 out=tee collapse=1 -- %F print=a print=b", LOG(2, "stdout"),
-         "a\nb\n"},
-        {"ranks=1 out=tee collapse=1 -- %F print=a print=a", "out",
-         "[0] a\n[0] a\n"},
-        {"ranks=2 out=tee collapse=1 -- %F print=a print=a", "out",
-         "[0-1] a\n[0-1] a\n"},
-        {"ranks=3 quiet=1 out=tee collapse=1 -- %F print=a", "out",
-         "[0,2] a\n"},
-        {"ranks=2 out=tee collapse=1 hide=b -- %F print=a print=b", "out",
-         "[0-1] a\n"},
+        {"ranks=4 out=tee collapse=1 -- %F print=a print=b", "out", "[0-3] a\n[0-3] b\n"},
+        {"ranks=4 out=tee collapse=1 -- %F print=a print=b", LOG(2, "stdout"), "a\nb\n"},
+        {"ranks=1 out=tee collapse=1 -- %F print=a print=a", "out", "[0] a\n[0] a\n"},
+        {"ranks=2 out=tee collapse=1 -- %F print=a print=a", "out", "[0-1] a\n[0-1] a\n"},
+        {"ranks=3 quiet=1 out=tee collapse=1 -- %F print=a", "out", "[0,2] a\n"},
+        {"ranks=2 out=tee collapse=1 hide=b -- %F print=a print=b", "out", "[0-1] a\n"},
     };
-    /* Whether lines meet in time is a matter of the machine's load: what is
-     * held to is what every outcome of that has in common. */
+    /* Whether lines meet in time is a matter of the machine's load: what is held to is what every
+     * outcome of that has in common. */
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_drive drive;
         CU_ASSERT_TRUE(jr_drive_run(&drive, vectors[i].words));
@@ -443,12 +414,11 @@ static void folds_floods_without_tearing_them(void)
 {
     struct jr_drive drive;
     size_t len = 0;
-    CU_ASSERT_TRUE(jr_drive_run(
-        &drive, "ranks=4 out=tee collapse=1 partial=0 -- %F flood=2000000"));
+    CU_ASSERT_TRUE(
+        jr_drive_run(&drive, "ranks=4 out=tee collapse=1 partial=0 -- %F flood=2000000"));
     char *held = jr_drive_read(&drive, "out", &len);
     unsigned long next[4] = {0}, wrong = 0;
-    for (char *line = strtok(held, "\n"); line != NULL;
-         line = strtok(NULL, "\n")) {
+    for (char *line = strtok(held, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         const char *text = strchr(line, ' ');
         unsigned long number = 0;
         wrong += line[0] != '[' || text == NULL || strlen(text) != 100 ||
@@ -469,8 +439,7 @@ static void folds_floods_without_tearing_them(void)
     jr_drive_close(&drive);
 }
 
-/* Teed or redirected, a log stays within its limit, and ends with the stream's
- * end. */
+/* Teed or redirected, a log stays within its limit, and ends with the stream's end. */
 static void limits_logs(void)
 {
     static const char *const words[] = {
@@ -488,8 +457,7 @@ static void limits_logs(void)
         char *mark = strstr(held, "\n[jobrun: log_limit: ");
         CU_ASSERT_PTR_NOT_NULL_FATAL(mark);
         char wanted[64];
-        (void)snprintf(wanted, sizeof wanted, "dropped=%lu,0",
-                       strtoul(mark + 21, NULL, 10));
+        (void)snprintf(wanted, sizeof wanted, "dropped=%lu,0", strtoul(mark + 21, NULL, 10));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", wanted));
         free(held);
         held = jr_drive_read(&drive, LOG(0, "stdout.log.next"), NULL);
@@ -506,17 +474,15 @@ static void limits_logs(void)
 static void captures_more_than_it_can_hold_open(void)
 {
     struct jr_drive drive;
-    CU_ASSERT_TRUE(jr_drive_run(
-        &drive, "ranks=100 out=tee err=tee nofile=472 hard=472 -- %F "
-                "print=a error=b print=c"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=100 out=tee err=tee nofile=472 hard=472 -- %F "
+                                        "print=a error=b print=c"));
     char *held = jr_drive_read(&drive, "outcome", NULL);
     CU_ASSERT_PTR_NULL(strstr(held, "error"));
     CU_ASSERT_PTR_NULL(strstr(held, "log=1"));
     free(held);
     for (int i = 0; i < 100; i++) {
         char name[64];
-        (void)snprintf(name, sizeof name, "runs/run-0000/attempt_0/%d/%s", i,
-                       "stdout.log");
+        (void)snprintf(name, sizeof name, "runs/run-0000/attempt_0/%d/%s", i, "stdout.log");
         held = jr_drive_read(&drive, name, NULL);
         JR_ASSERT_TEXT(held, "a\nc\n");
         free(held);
@@ -525,16 +491,13 @@ static void captures_more_than_it_can_hold_open(void)
 }
 
 JR_UNIT_MAIN("output", CASE(goes_where_it_should), CASE(keeps_lines_whole),
-             CASE(shows_an_unfinished_line_in_time),
-             CASE(keeps_every_byte_in_the_file),
+             CASE(shows_an_unfinished_line_in_time), CASE(keeps_every_byte_in_the_file),
              CASE(shows_a_line_without_end_in_pieces), CASE(never_tears_lines),
-             CASE(waits_for_a_slow_reader),
-             CASE(goes_on_when_the_reader_leaves),
+             CASE(waits_for_a_slow_reader), CASE(goes_on_when_the_reader_leaves),
              CASE(stops_in_front_of_a_dead_reader), CASE(survives_a_full_log),
              CASE(is_not_held_by_a_daemon), CASE(puts_the_time_before_lines),
              CASE(keeps_a_terminal_safe), CASE(draws_and_erases_the_status),
              CASE(shows_and_hides_lines), CASE(filters_whole_lines_only),
-             CASE(gives_hard_patterns_up),
-             CASE(folds_what_ranks_have_in_common),
+             CASE(gives_hard_patterns_up), CASE(folds_what_ranks_have_in_common),
              CASE(folds_floods_without_tearing_them), CASE(limits_logs),
              CASE(captures_more_than_it_can_hold_open))

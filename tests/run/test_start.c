@@ -20,8 +20,7 @@ static void check(const struct vector *vectors, size_t count)
         struct jr_drive drive;
         CU_ASSERT_TRUE(jr_drive_run(&drive, vectors[i].words));
         for (int j = 0; j < 4 && vectors[i].want[j] != NULL; j++)
-            CU_ASSERT_TRUE(
-                jr_drive_has(&drive, vectors[i].file, vectors[i].want[j]));
+            CU_ASSERT_TRUE(jr_drive_has(&drive, vectors[i].file, vectors[i].want[j]));
         CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
         jr_drive_close(&drive);
     }
@@ -33,8 +32,8 @@ static void tells_why_not(void)
     static const struct vector vectors[] = {
         {"ranks=3 path=/bin -- no-such-program",
          "outcome",
-         {"rank 0 end=start code=0 signal=0 stage=exec errno=ENOENT",
-          "rank 1 end=none", "rank 2 end=none"}},
+         {"rank 0 end=start code=0 signal=0 stage=exec errno=ENOENT", "rank 1 end=none",
+          "rank 2 end=none"}},
         {"-- /no/such/program", "outcome", {"stage=exec errno=ENOENT"}},
         {"-- /etc", "outcome", {"stage=exec errno=EISDIR"}},
         {"-- ./runs", "outcome", {"stage=exec errno=EISDIR"}},
@@ -42,12 +41,8 @@ static void tells_why_not(void)
         {"path=/etc -- passwd", "outcome", {"stage=exec errno=EACCES"}},
         {"path=/ -- etc", "outcome", {"stage=exec errno=EISDIR"}},
         {"path= -- sh", "outcome", {"stage=exec errno=ENOENT"}},
-        {"workdir=/no/such -- /bin/true",
-         "outcome",
-         {"stage=workdir errno=ENOENT"}},
-        {"workdir=/etc/passwd -- /bin/true",
-         "outcome",
-         {"stage=workdir errno=ENOTDIR"}},
+        {"workdir=/no/such -- /bin/true", "outcome", {"stage=workdir errno=ENOENT"}},
+        {"workdir=/etc/passwd -- /bin/true", "outcome", {"stage=workdir errno=ENOTDIR"}},
     };
     CHECK(vectors);
 }
@@ -81,11 +76,9 @@ static void stops_what_runs(void)
     static const struct vector vectors[] = {
         {"ranks=3 missing=1 policy=continue -- %F hang",
          "outcome",
-         {"rank 0 end=signaled code=0 signal=15 stage=none errno=0 "
-          "stopped_with=15",
+         {"rank 0 end=signaled code=0 signal=15 stage=none errno=0 stopped_with=15",
           "rank 1 end=start code=0 signal=0 stage=exec errno=ENOENT",
-          "rank 2 end=none code=0 signal=0 stage=none errno=0 "
-          "stopped_with=0"}},
+          "rank 2 end=none code=0 signal=0 stage=none errno=0 stopped_with=0"}},
     };
     CHECK(vectors);
 }
@@ -100,9 +93,7 @@ static void gives_a_clean_start(void)
          {"fds 0 1 2 1000\n"}},
         {"-- %F signals", "out", {"signals\n"}},
         {"out=tee -- %F signals", "out", {"[0] signals\n"}},
-        {"workdir=/usr -- %F place",
-         "out",
-         {"cwd /usr umask 022", "leader 1", "stdin 0"}},
+        {"workdir=/usr -- %F place", "out", {"cwd /usr umask 022", "leader 1", "stdin 0"}},
         {"path=/bin -- echo found", "out", {"found"}},
         {"path=:/bin -- echo found", "out", {"found"}},
         {"workdir=/ path=bin -- echo found", "out", {"found"}},
@@ -114,9 +105,7 @@ static void gives_a_clean_start(void)
 static void gives_back_its_limits(void)
 {
     static const struct vector vectors[] = {
-        {"ranks=40 nofile=100 out=tee err=tee -- %F place",
-         "out",
-         {"[39] cwd", "nofile 100 "}},
+        {"ranks=40 nofile=100 out=tee err=tee -- %F place", "out", {"[39] cwd", "nofile 100 "}},
         {"ranks=2 nofile=200 -- %F place", "out", {"nofile 200 "}},
     };
     CHECK(vectors);
@@ -125,9 +114,7 @@ static void gives_back_its_limits(void)
 static void binds_to_cpus(void)
 {
     static const struct vector vectors[] = {
-        {"cpus=0 -- grep Cpus_allowed_list /proc/self/status",
-         "out",
-         {"Cpus_allowed_list:\t0\n"}},
+        {"cpus=0 -- grep Cpus_allowed_list /proc/self/status", "out", {"Cpus_allowed_list:\t0\n"}},
         {"cpus=8000 -- /bin/true", "outcome", {"stage=cpus errno=EINVAL"}},
         {"cpus=9000 -- /bin/true", "outcome", {"stage=cpus errno=EINVAL"}},
         {"cpus=x -- /bin/true", "outcome", {"stage=cpus errno=EINVAL"}},
@@ -140,14 +127,9 @@ static void counts_before_it_starts(void)
     static const struct vector vectors[] = {
         {"ranks=40 hard=100 out=tee -- /bin/true",
          "outcome",
-         {"error 40 ranks need 216 file descriptors, and the hard limit is "
-          "100"}},
-        {"ranks=40 hard=150 out=file -- /bin/true",
-         "outcome",
-         {"rank 39 end=exited"}},
-        {"ranks=40000 hard=1000000 -- /bin/true",
-         "outcome",
-         {"error 40000 ranks need"}},
+         {"error 40 ranks need 216 file descriptors, and the hard limit is 100"}},
+        {"ranks=40 hard=150 out=file -- /bin/true", "outcome", {"rank 39 end=exited"}},
+        {"ranks=40000 hard=1000000 -- /bin/true", "outcome", {"error 40000 ranks need"}},
     };
     CHECK(vectors);
 }
@@ -157,8 +139,7 @@ static void keeps_what_nohup_ignored(void)
     struct jr_drive drive;
     jr_drive_start(&drive, JR_DRIVE_NOHUP, "-- %F signals");
     CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(
-        jr_drive_has(&drive, "out", "signals ignored 1 ignored 2\n"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "signals ignored 1 ignored 2\n"));
     jr_drive_close(&drive);
 }
 
@@ -175,18 +156,16 @@ static void waits_where_ends_were_ignored(void)
 
 static void runs_with_closed_descriptors(void)
 {
-    static const char *const words[] = {
-        "-- %F fds print=x error=y", "out=tee err=tee -- %F fds print=x",
-        "out=file err=file -- %F fds print=x error=y"};
+    static const char *const words[] = {"-- %F fds print=x error=y",
+                                        "out=tee err=tee -- %F fds print=x",
+                                        "out=file err=file -- %F fds print=x error=y"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         struct jr_drive drive;
         jr_drive_start(&drive, JR_DRIVE_CLOSED, words[i]);
         CU_ASSERT_TRUE(jr_drive_end(&drive));
-        CU_ASSERT_TRUE(
-            jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
         if (i > 0)
-            CU_ASSERT_TRUE(jr_drive_has(&drive,
-                                        "runs/run-0000/attempt_0/0/stdout.log",
+            CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/attempt_0/0/stdout.log",
                                         "fds 0 1 2 1000\nx\n"));
         jr_drive_close(&drive);
     }
@@ -197,12 +176,10 @@ static void runs_among_many_descriptors(void)
 {
     for (unsigned count = 0; count < 24; count++) {
         struct jr_drive drive;
-        jr_drive_start(&drive, JR_DRIVE_CROWD(count),
-                       "ranks=2 out=tee err=file -- %F fds error=y");
+        jr_drive_start(&drive, JR_DRIVE_CROWD(count), "ranks=2 out=tee err=file -- %F fds error=y");
         CU_ASSERT_TRUE(jr_drive_end(&drive));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "[1] fds 0 1 2 1000\n"));
-        CU_ASSERT_TRUE(jr_drive_has(
-            &drive, "runs/run-0000/attempt_0/1/stderr.log", "y\n"));
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/attempt_0/1/stderr.log", "y\n"));
         jr_drive_close(&drive);
     }
 }
@@ -213,14 +190,12 @@ static void reports_every_exit_code(void)
     struct jr_drive drive;
     size_t len = strlen(words);
     for (int i = 0; i < 256; i++)
-        len += (size_t)snprintf(words + len, sizeof words - len, " %d:exit=%d",
-                                i, i);
+        len += (size_t)snprintf(words + len, sizeof words - len, " %d:exit=%d", i, i);
     CU_ASSERT_TRUE(jr_drive_run(&drive, words));
     char *outcome = jr_drive_read(&drive, "outcome", NULL);
     for (int i = 0; i < 256; i++) {
         char want[64];
-        (void)snprintf(want, sizeof want, "rank %d end=exited code=%d signal=0",
-                       i, i);
+        (void)snprintf(want, sizeof want, "rank %d end=exited code=%d signal=0", i, i);
         CU_ASSERT_PTR_NOT_NULL(strstr(outcome, want));
     }
     free(outcome);
@@ -234,8 +209,7 @@ static void reports_signals(void)
         char words[64], want[64];
         struct jr_drive drive;
         (void)snprintf(words, sizeof words, "-- %%F signal=%d", signals[i]);
-        (void)snprintf(want, sizeof want,
-                       "rank 0 end=signaled code=0 signal=%d ", signals[i]);
+        (void)snprintf(want, sizeof want, "rank 0 end=signaled code=0 signal=%d ", signals[i]);
         CU_ASSERT_TRUE(jr_drive_run(&drive, words));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", want));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rss=1"));
@@ -247,18 +221,14 @@ static void reports_signals(void)
 static void runs_again_and_again(void)
 {
     struct jr_drive drive;
-    CU_ASSERT_TRUE(jr_drive_run(&drive, "repeat=50 hard=150 ranks=4 out=tee "
-                                        "-- %F fds"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "repeat=50 hard=150 ranks=4 out=tee -- %F fds"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 3 end=exited code=0"));
     jr_drive_close(&drive);
 }
 
-JR_UNIT_MAIN("start", CASE(tells_why_not),
-             CASE(tells_a_script_without_interpreter), CASE(stops_what_runs),
-             CASE(gives_a_clean_start), CASE(gives_back_its_limits),
-             CASE(counts_before_it_starts), CASE(binds_to_cpus),
-             CASE(keeps_what_nohup_ignored),
-             CASE(waits_where_ends_were_ignored),
-             CASE(runs_with_closed_descriptors),
+JR_UNIT_MAIN("start", CASE(tells_why_not), CASE(tells_a_script_without_interpreter),
+             CASE(stops_what_runs), CASE(gives_a_clean_start), CASE(gives_back_its_limits),
+             CASE(counts_before_it_starts), CASE(binds_to_cpus), CASE(keeps_what_nohup_ignored),
+             CASE(waits_where_ends_were_ignored), CASE(runs_with_closed_descriptors),
              CASE(runs_among_many_descriptors), CASE(reports_every_exit_code),
              CASE(reports_signals), CASE(runs_again_and_again))

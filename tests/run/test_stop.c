@@ -15,21 +15,19 @@ struct vector {
     const char *want[5]; /* texts of the outcome */
 };
 
-/* Send a second signal until the run ends: on a busy machine the first two can
- * reach the runner within the tenth of a second in which they are one. */
+/* Send a second signal until the run ends: on a busy machine the first two can reach the runner
+ * within the tenth of a second in which they are one. */
 static void insist(const struct jr_drive *drive, int sig)
 {
-    for (int i = 0; i < JR_DRIVE_WAIT_MS / 150 && !jr_drive_ends(drive, 150);
-         i++)
+    for (int i = 0; i < JR_DRIVE_WAIT_MS / 150 && !jr_drive_ends(drive, 150); i++)
         jr_drive_kill(drive->pid, sig);
 }
 
-/* The driver exits with a status of its own, unless one more of the signals
- * that insist() sends comes when its run is over and its handlers are gone. */
+/* The driver exits with a status of its own, unless one more of the signals that insist() sends
+ * comes when its run is over and its handlers are gone. */
 static bool has_exited(const struct vector *vector, int status)
 {
-    return WIFEXITED(status) ||
-           (vector->signals[1] != 0 && WTERMSIG(status) == vector->signals[1]);
+    return WIFEXITED(status) || (vector->signals[1] != 0 && WTERMSIG(status) == vector->signals[1]);
 }
 
 static void check(const struct vector *vectors, size_t count)
@@ -57,13 +55,11 @@ static void check(const struct vector *vectors, size_t count)
 #define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
 
 #define EVENTS "runs/run-0000/events.jsonl"
-#define STOPPED                                                                \
-    "end=signaled code=0 signal=15 stage=none errno=0 stopped_with=15 "        \
+#define STOPPED                                                                                    \
+    "end=signaled code=0 signal=15 stage=none errno=0 stopped_with=15 "                            \
     "killed=0"
-#define KILLED                                                                 \
-    "end=signaled code=0 signal=9 stage=none errno=0 stopped_with=15 killed=1"
-#define FAILED3                                                                \
-    "end=exited code=3 signal=0 stage=none errno=0 stopped_with=0 killed=0"
+#define KILLED  "end=signaled code=0 signal=9 stage=none errno=0 stopped_with=15 killed=1"
+#define FAILED3 "end=exited code=3 signal=0 stage=none errno=0 stopped_with=0 killed=0"
 
 static void stops_the_others_when_one_fails(void)
 {
@@ -72,8 +68,7 @@ static void stops_the_others_when_one_fails(void)
         {"ranks=3 -- %F 1:signal=11 hang",
          0,
          {0},
-         {"rank 1 end=signaled code=0 signal=11 stage=none errno=0 "
-          "stopped_with=0"}},
+         {"rank 1 end=signaled code=0 signal=11 stage=none errno=0 stopped_with=0"}},
         {"ranks=2 grace=50 -- %F ignore=15 tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
@@ -90,12 +85,8 @@ static void stops_the_others_when_one_fails(void)
         {"ranks=2 -- %F obey tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
-         {"rank 0 end=exited code=0 signal=0 stage=none errno=0 "
-          "stopped_with=15 killed=0"}},
-        {"ranks=2 -- %F tell=ready 1:await=go 1:exit=3 stop",
-         2,
-         {0},
-         {"rank 0 " STOPPED}},
+         {"rank 0 end=exited code=0 signal=0 stage=none errno=0 stopped_with=15 killed=0"}},
+        {"ranks=2 -- %F tell=ready 1:await=go 1:exit=3 stop", 2, {0}, {"rank 0 " STOPPED}},
         {"ranks=2 target=group -- %F fork tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
@@ -110,8 +101,7 @@ static void lets_the_others_run_on(void)
         {"ranks=3 policy=continue -- %F 1:exit=3 print=x",
          0,
          {0},
-         {"rank 0 end=exited code=0", "rank 1 " FAILED3,
-          "rank 2 end=exited code=0"}},
+         {"rank 0 end=exited code=0", "rank 1 " FAILED3, "rank 2 end=exited code=0"}},
         {"ranks=3 policy=continue -- %F 1:signal=9 0:exit=3 print=x",
          0,
          {0},
@@ -145,8 +135,7 @@ static void keeps_to_its_time(void)
         {"run=3600000 -- %F print=x", 0, {0}, {"timed_out=0"}},
     };
     check_time("ranks=2 -- %F say=x hang", 2, "rank 0 " STOPPED);
-    check_time("ranks=2 grace=50 -- %F ignore=15 say=x hang", 2,
-               "rank 0 " KILLED);
+    check_time("ranks=2 grace=50 -- %F ignore=15 say=x hang", 2, "rank 0 " KILLED);
     CHECK(vectors);
 }
 
@@ -157,20 +146,14 @@ static void obeys_signals(void)
          2,
          {SIGTERM},
          {"stop_signal=15", "rank 0 " STOPPED, "rank 1 " STOPPED}},
-        {"-- %F tell=ready hang",
-         1,
-         {SIGINT},
-         {"stop_signal=2", "rank 0 " STOPPED}},
+        {"-- %F tell=ready hang", 1, {SIGINT}, {"stop_signal=2", "rank 0 " STOPPED}},
         {"-- %F tell=ready hang", 1, {SIGHUP}, {"stop_signal=1"}},
         {"-- %F tell=ready hang", 1, {SIGQUIT}, {"stop_signal=3"}},
         {"-- %F ignore=15 daemonise tell=ready hang",
          1,
          {SIGTERM, SIGINT},
          {"stop_signal=15", "rank 0 " KILLED}},
-        {"-- %F obey tell=ready hang",
-         1,
-         {SIGUSR1},
-         {"stop_signal=0", "rank 0 end=exited code=9"}},
+        {"-- %F obey tell=ready hang", 1, {SIGUSR1}, {"stop_signal=0", "rank 0 end=exited code=9"}},
         {"-- %F tell=ready hang",
          1,
          {SIGUSR2},
@@ -186,8 +169,7 @@ static void obeys_signals(void)
 static bool try_double_signal(void)
 {
     struct jr_drive drive;
-    jr_drive_start(&drive, JR_DRIVE_FILES,
-                   "-- %F ignore=15 tell=ready await=go");
+    jr_drive_start(&drive, JR_DRIVE_FILES, "-- %F ignore=15 tell=ready await=go");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     pid_t runner = jr_drive_runner(&drive);
     jr_drive_kill(runner, SIGSTOP);
@@ -256,15 +238,14 @@ static void suspends_and_resumes(void)
     jr_drive_close(&drive);
 }
 
-/* Ends that the kernel saw one after the other are told in that order, however
- * late the runner looks. */
+/* Ends that the kernel saw one after the other are told in that order, however late the runner
+ * looks. */
 static void keeps_the_order_of_ends(void)
 {
     static const unsigned ends[] = {2, 0, 1};
     struct jr_drive drive;
     pid_t pids[3];
-    jr_drive_start(&drive, JR_DRIVE_FILES,
-                   "ranks=3 policy=continue -- %F hang");
+    jr_drive_start(&drive, JR_DRIVE_FILES, "ranks=3 policy=continue -- %F hang");
     /* Told once the runner waits for all of them. */
     CU_ASSERT_TRUE(jr_drive_await(&drive, EVENTS, "\"rank\":2"));
     pid_t runner = jr_drive_runner(&drive);
@@ -295,15 +276,13 @@ static void keeps_the_order_of_ends(void)
 static void takes_many_ranks(void)
 {
     struct jr_drive drive;
-    CU_ASSERT_TRUE(jr_drive_run(
-        &drive, "ranks=512 out=tee err=tee -- %F print=x 300:exit=3"));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=512 out=tee err=tee -- %F print=x 300:exit=3"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 300 " FAILED3));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
     jr_drive_close(&drive);
 }
 
-JR_UNIT_MAIN("stop", CASE(stops_the_others_when_one_fails),
-             CASE(lets_the_others_run_on), CASE(keeps_to_its_time),
-             CASE(obeys_signals), CASE(takes_a_double_signal_for_one),
+JR_UNIT_MAIN("stop", CASE(stops_the_others_when_one_fails), CASE(lets_the_others_run_on),
+             CASE(keeps_to_its_time), CASE(obeys_signals), CASE(takes_a_double_signal_for_one),
              CASE(ignores_hangup_under_nohup), CASE(suspends_and_resumes),
              CASE(keeps_the_order_of_ends), CASE(takes_many_ranks))

@@ -1,17 +1,15 @@
 /*
- * Have the n-th allocation fail, for n = 1, 2, ... until none does: a spec's
- * way from its text to its plan ends with an error that says so, or with what
- * it ends with where there is memory enough; nothing crashes, and nothing of
- * ours is left behind.
+ * Have the n-th allocation fail, for n = 1, 2, ... until none does: a spec's way from its text to
+ * its plan ends with an error that says so, or with what it ends with where there is memory enough;
+ * nothing crashes, and nothing of ours is left behind.
  *
  * usage: starve STRIDE [--facts PROFILE] SPEC...
  *
- * STRIDE 1 tries every n, 7 each seventh. Each n is tried twice: this one fails
- * alone, or all from there on. Trials are made by a child, so that a crash is
- * told with its n, and those behind it are tried as well. In a build with a sanitizer, which has an
- * allocator of its own, it is what our own files ask for that fails, and the
- * sanitizer looks for leaks; else also what the libraries under them ask for,
- * and the blocks are counted.
+ * STRIDE 1 tries every n, 7 each seventh. Each n is tried twice: this one fails alone, or all from
+ * there on. Trials are made by a child, so that a crash is told with its n, and those behind it are
+ * tried as well. In a build with a sanitizer, which has an allocator of its own, it is what our own
+ * files ask for that fails, and the sanitizer looks for leaks; else also what the libraries under
+ * them ask for, and the blocks are counted.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -35,8 +33,7 @@ static struct {
 static bool refuses(void)
 {
     heap.count++;
-    if (heap.fails == 0 || heap.count < heap.fails ||
-        (heap.count > heap.fails && !heap.on))
+    if (heap.fails == 0 || heap.count < heap.fails || (heap.count > heap.fails && !heap.on))
         return false;
     errno = ENOMEM;
     return true;
@@ -140,14 +137,13 @@ static enum jr_status go(struct jr_session *session, const struct trial *trial,
 
 static void tell(const struct jr_session *session, struct told *ret)
 {
-    static const enum jr_text texts[TEXTS] = {
-        JR_TEXT_RESOLVED, JR_TEXT_EXPLAIN,  JR_TEXT_EXPLAIN_JSON,
-        JR_TEXT_PLAN_ENV, JR_TEXT_PLAN_JSON, JR_TEXT_HEADLINE};
+    static const enum jr_text texts[TEXTS] = {JR_TEXT_RESOLVED,     JR_TEXT_EXPLAIN,
+                                              JR_TEXT_EXPLAIN_JSON, JR_TEXT_PLAN_ENV,
+                                              JR_TEXT_PLAN_JSON,    JR_TEXT_HEADLINE};
     for (size_t i = 0; i < TEXTS; i++)
         ret->texts[i] = jr_session_text(session, texts[i]);
     for (size_t i = 0; i < FORMATS; i++)
-        ret->texts[TEXTS + i] =
-            jr_session_diags_text(session, (enum jr_diag_format)i, true);
+        ret->texts[TEXTS + i] = jr_session_diags_text(session, (enum jr_diag_format)i, true);
 }
 
 static void run(const struct trial *trial, struct told *ret)
@@ -175,19 +171,17 @@ static void forget(struct told *told)
         free(told->texts[i]);
 }
 
-/* What is wrong with what was told where one allocation failed; "": nothing. A
- * text is missing, or it is as it should be. Where the spec is wrong anyway,
- * findings may lack what there was no memory for. */
-static void judge(const struct trial *trial, const struct told *told,
-                  char ret[static 64])
+/* What is wrong with what was told where one allocation failed; "": nothing. A text is missing, or
+ * it is as it should be. Where the spec is wrong anyway, findings may lack what there was no memory
+ * for. */
+static void judge(const struct trial *trial, const struct told *told, char ret[static 64])
 {
     const struct told *reference = &trial->reference;
     ret[0] = '\0';
     if (told->status != JR_STATUS_OK) {
         bool says = strstr(told->error, "out of memory") != NULL ||
                     strstr(told->error, "Cannot allocate memory") != NULL;
-        if (reference->status == JR_STATUS_OK &&
-            (told->status != JR_STATUS_LAUNCH || !says))
+        if (reference->status == JR_STATUS_OK && (told->status != JR_STATUS_LAUNCH || !says))
             (void)stpcpy(ret, "it does not say that there was no memory");
         return;
     }
@@ -195,8 +189,7 @@ static void judge(const struct trial *trial, const struct told *told,
         (void)stpcpy(ret, "what is wrong with the spec is not told");
     for (size_t i = 0; i < TEXTS + FORMATS; i++)
         if (told->texts[i] != NULL &&
-            (reference->texts[i] == NULL ||
-             strcmp(told->texts[i], reference->texts[i]) != 0))
+            (reference->texts[i] == NULL || strcmp(told->texts[i], reference->texts[i]) != 0))
             (void)snprintf(ret, 64, "text %zu is not as with memory", i);
 }
 
@@ -226,18 +219,14 @@ static bool try(const struct trial *trial, unsigned long n, bool on)
         (void)stpcpy(why, "blocks are left");
     if (why[0] != '\0') {
         trial->progress->wrong++;
-        (void)fprintf(stderr,
-                      "%s: allocation %lu%s failed: %s (status %d, '%s', %ld "
-                      "blocks)\n",
-                      trial->spec, n, what_failed(on), why, told.status,
-                      told.error, left);
+        (void)fprintf(stderr, "%s: allocation %lu%s failed: %s (status %d, '%s', %ld blocks)\n",
+                      trial->spec, n, what_failed(on), why, told.status, told.error, left);
     }
     return failed;
 }
 
 /* Both trials of n and of each one behind it; `on` says which is the first. */
-static void try_all(const struct trial *trial, unsigned long n, bool on,
-                    unsigned long stride)
+static void try_all(const struct trial *trial, unsigned long n, bool on, unsigned long stride)
 {
     bool failed = true;
     for (; failed; on = false, n += stride) {
@@ -246,10 +235,9 @@ static void try_all(const struct trial *trial, unsigned long n, bool on,
     }
 }
 
-/* Let a child go on with the trials from n on. Returns whether it came to their
- * end; it crashed else, which is told. */
-static bool try_in_child(const struct trial *trial, unsigned long n, bool on,
-                         unsigned long stride)
+/* Let a child go on with the trials from n on. Returns whether it came to their end; it crashed
+ * else, which is told. */
+static bool try_in_child(const struct trial *trial, unsigned long n, bool on, unsigned long stride)
 {
     struct progress *progress = trial->progress;
     int status = 0;
@@ -262,9 +250,8 @@ static bool try_in_child(const struct trial *trial, unsigned long n, bool on,
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
         progress->wrong++;
-        (void)fprintf(stderr, "%s: allocation %lu%s failed: ended with %#x\n",
-                      trial->spec, progress->n, what_failed(progress->on),
-                      (unsigned)status);
+        (void)fprintf(stderr, "%s: allocation %lu%s failed: ended with %#x\n", trial->spec,
+                      progress->n, what_failed(progress->on), (unsigned)status);
     }
     return child < 0 || progress->done;
 }
@@ -280,14 +267,13 @@ static unsigned step(const char *spec, const char *facts, unsigned long stride)
     run(&trial, &trial.reference);
     unsigned long n = 1;
     bool on = false;
-    for (int i = 0; i < MOST_CRASHES && !try_in_child(&trial, n, on, stride);
-         i++) {
+    for (int i = 0; i < MOST_CRASHES && !try_in_child(&trial, n, on, stride); i++) {
         n = trial.progress->n + (trial.progress->on ? stride : 0);
         on = !trial.progress->on;
     }
     unsigned wrong = trial.progress->wrong;
-    (void)printf("%s: %lu allocations, status %d, %u wrong\n", spec,
-                 trial.progress->n - 1, trial.reference.status, wrong);
+    (void)printf("%s: %lu allocations, status %d, %u wrong\n", spec, trial.progress->n - 1,
+                 trial.reference.status, wrong);
     forget(&trial.reference);
     (void)munmap(trial.progress, sizeof *trial.progress);
     return wrong;

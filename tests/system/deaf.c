@@ -1,6 +1,6 @@
 /*
- * To be preloaded: inotify(7) as it is on a file system that another machine
- * writes to. All is well, and nothing is ever told.
+ * To be preloaded: inotify(7) as it is on a file system that another machine writes to. All is
+ * well, and nothing is ever told.
  */
 #include <stdint.h>
 #include <sys/inotify.h>

@@ -1,12 +1,10 @@
 /*
- * A kernel without some system calls, or a sandbox that refuses them, by a
- * seccomp filter.
+ * A kernel without some system calls, or a sandbox that refuses them, by a seccomp filter.
  *
  * usage: deny CALL=ERROR[,CALL=ERROR...] PROGRAM [ARGUMENT...]
  *
- * CALL is a name of the table below, or `all`; ERROR is ENOSYS, EPERM or
- * EINVAL. A later pair for the same call counts. The program and all that it
- * starts get the error for the call.
+ * CALL is a name of the table below, or `all`; ERROR is ENOSYS, EPERM or EINVAL. A later pair for
+ * the same call counts. The program and all that it starts get the error for the call.
  */
 #include "deny.h"
 
@@ -17,22 +15,15 @@
 #include <unistd.h>
 
 /* Of waitid, what waits for a pidfd alone. */
-static const char *const names[] = {
-    "memfd_create", "pidfd_send_signal", "pidfd_open",
-    "clone3",       "close_range",       "openat2",
-    "faccessat2",   "epoll_pwait2",      "waitid"};
+static const char *const names[] = {"memfd_create", "pidfd_send_signal", "pidfd_open",
+                                    "clone3",       "close_range",       "openat2",
+                                    "faccessat2",   "epoll_pwait2",      "waitid"};
 
 enum { CALLS = sizeof names / sizeof *names };
 
-static struct deny_call calls[CALLS] = {{SYS_memfd_create, 0},
-                                        {424, 0},
-                                        {434, 0},
-                                        {435, 0},
-                                        {436, 0},
-                                        {437, 0},
-                                        {439, 0},
-                                        {441, 0},
-                                        {SYS_waitid, 0}};
+static struct deny_call calls[CALLS] = {
+    {SYS_memfd_create, 0}, {424, 0}, {434, 0}, {435, 0}, {436, 0}, {437, 0}, {439, 0}, {441, 0},
+    {SYS_waitid, 0}};
 
 static unsigned read_error(const char *name)
 {

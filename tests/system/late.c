@@ -1,7 +1,6 @@
 /*
- * To be preloaded: a signal that comes at the very end. jobrun sends itself the
- * signal number LATE when it puts results.json in its place, before and after,
- * and again when it exits.
+ * To be preloaded: a signal that comes at the very end. jobrun sends itself the signal number LATE
+ * when it puts results.json in its place, before and after, and again when it exits.
  */
 #include <dlfcn.h>
 #include <errno.h>

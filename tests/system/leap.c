@@ -1,6 +1,6 @@
 /*
- * To be preloaded: a wall clock that is set an hour forward and back while
- * somebody looks at it, at every third look.
+ * To be preloaded: a wall clock that is set an hour forward and back while somebody looks at it, at
+ * every third look.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -20,8 +20,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
     int result = real(clock, ret);
-    if (result == 0 && (clock == CLOCK_REALTIME ||
-                        clock == CLOCK_REALTIME_COARSE))
+    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
         ret->tv_sec += leap();
     return result;
 }

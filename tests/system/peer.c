@@ -155,8 +155,8 @@ static void die_leave(int fd)
     _exit(0);
 }
 
-/* The last of its files that is closed takes its time: by then its sockets are
- * closed, and it cannot be reaped. The kernel may begin at either end. */
+/* The last of its files that is closed takes its time: by then its sockets are closed, and it
+ * cannot be reaped. The kernel may begin at either end. */
 static void die_slowly(int fd)
 {
     enum { LOW = 3, HIGH = 200 };
@@ -248,22 +248,18 @@ static void react_never(int fd)
     react_not(fd);
 }
 
-static const struct word deaths[] = {
-    {"segv", die_segv},           {"kill", die_kill},
-    {"term", die_term},           {"abort", die_abort},
-    {"terminate", die_terminate}, {"exit", die_exit},
-    {"said", die_exit_said},      {"leave", die_leave},
-    {"slow", die_slowly},         {"other", die_by_another}};
+static const struct word deaths[] = {{"segv", die_segv},           {"kill", die_kill},
+                                     {"term", die_term},           {"abort", die_abort},
+                                     {"terminate", die_terminate}, {"exit", die_exit},
+                                     {"said", die_exit_said},      {"leave", die_leave},
+                                     {"slow", die_slowly},         {"other", die_by_another}};
 static const struct word reactions[] = {
-    {"abort", die_abort},     {"segv", die_segv},
-    {"told", react_told},     {"pipe", react_pipe},
-    {"exit", react_exit},     {"said", react_exit_said},
-    {"exit7", react_exit_7},  {"well", react_well},
-    {"wait", react_not},      {"stopped", react_to_stop},
-    {"stubborn", react_never}};
+    {"abort", die_abort},       {"segv", die_segv},       {"told", react_told},
+    {"pipe", react_pipe},       {"exit", react_exit},     {"said", react_exit_said},
+    {"exit7", react_exit_7},    {"well", react_well},     {"wait", react_not},
+    {"stopped", react_to_stop}, {"stubborn", react_never}};
 
-static void act(const struct word *known, size_t count, const char *name,
-                int fd)
+static void act(const struct word *known, size_t count, const char *name, int fd)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -293,8 +289,7 @@ static int is_meant(const char *name)
     const char *who = find_word(name);
     if (!who)
         return 0;
-    return strcmp(who, "all") == 0 ||
-           place == (strcmp(who, "hub") == 0 ? 0 : 1);
+    return strcmp(who, "all") == 0 || place == (strcmp(who, "hub") == 0 ? 0 : 1);
 }
 
 static void hold_or_close(void)
@@ -311,8 +306,7 @@ static void hold_or_close(void)
     }
 }
 
-static int make_socket(const char *path, struct sockaddr_storage *ret,
-                       socklen_t *ret_size)
+static int make_socket(const char *path, struct sockaddr_storage *ret, socklen_t *ret_size)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     (void)strncpy(at.sun_path, path, sizeof at.sun_path - 1);
@@ -325,8 +319,7 @@ static int make_tcp_socket(struct sockaddr_storage *ret, socklen_t *ret_size)
 {
     struct addrinfo *found, hints = {.ai_socktype = SOCK_STREAM};
     int one = 1, fd;
-    if (getaddrinfo(getenv("MASTER_ADDR"), getenv("MASTER_PORT"), &hints,
-                    &found) != 0)
+    if (getaddrinfo(getenv("MASTER_ADDR"), getenv("MASTER_PORT"), &hints, &found) != 0)
         exit(93);
     memcpy(ret, found->ai_addr, found->ai_addrlen);
     *ret_size = found->ai_addrlen;
@@ -336,11 +329,9 @@ static int make_tcp_socket(struct sockaddr_storage *ret, socklen_t *ret_size)
     return fd;
 }
 
-static int open_socket(const char *path, struct sockaddr_storage *ret,
-                       socklen_t *ret_size)
+static int open_socket(const char *path, struct sockaddr_storage *ret, socklen_t *ret_size)
 {
-    return path ? make_socket(path, ret, ret_size)
-                : make_tcp_socket(ret, ret_size);
+    return path ? make_socket(path, ret, ret_size) : make_tcp_socket(ret, ret_size);
 }
 
 static int listen_at(const char *path)
@@ -393,8 +384,7 @@ static pthread_mutex_t *map_mutex(int is_new)
     int fd = open("lock", O_RDWR | O_CREAT, 0600);
     if (fd < 0 || ftruncate(fd, sizeof *mutex) != 0)
         exit(92);
-    mutex =
-        mmap(NULL, sizeof *mutex, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    mutex = mmap(NULL, sizeof *mutex, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (is_new) {
         (void)pthread_mutexattr_init(&how);
         (void)pthread_mutexattr_setpshared(&how, PTHREAD_PROCESS_SHARED);
@@ -450,8 +440,7 @@ static void wait_for_end(const char *link, int fd, int before, pid_t hub)
 {
     char byte;
     if (strcmp(link, "pidfd") == 0) {
-        struct pollfd hub_end = {.fd = (int)syscall(SYS_pidfd_open, hub, 0),
-                                 .events = POLLIN};
+        struct pollfd hub_end = {.fd = (int)syscall(SYS_pidfd_open, hub, 0), .events = POLLIN};
         while (hub_end.fd >= 0 && poll(&hub_end, 1, -1) < 1)
             continue;
     } else if (strcmp(link, "chain") == 0) {
@@ -468,8 +457,7 @@ static const char *choose_reaction(char *all)
 {
     char *one[8], *rest = NULL;
     int count = 0;
-    for (char *at = strtok_r(all, "+", &rest); at && count < 8;
-         at = strtok_r(NULL, "+", &rest))
+    for (char *at = strtok_r(all, "+", &rest); at && count < 8; at = strtok_r(NULL, "+", &rest))
         one[count++] = at;
     return count ? one[place % count] : "";
 }

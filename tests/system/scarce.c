@@ -1,7 +1,6 @@
 /*
- * To be preloaded: memory that runs out. From allocation number SCARCE on, of
- * those that malloc(3) and its kin are asked for, there is none; without the
- * variable there is enough.
+ * To be preloaded: memory that runs out. From allocation number SCARCE on, of those that malloc(3)
+ * and its kin are asked for, there is none; without the variable there is enough.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,10 +48,9 @@ void *realloc(void *old, size_t size)
     return is_out() ? NULL : __libc_realloc(old, size);
 }
 
-/* As one allocation: its first call in a process crashes without memory in
- * glibc 2.36 (nss_database_check_reload_and_get has no state to look at). */
-int getpwuid_r(uid_t user, struct passwd *entry, char *text, size_t size,
-               struct passwd **found)
+/* As one allocation: its first call in a process crashes without memory in glibc 2.36
+ * (nss_database_check_reload_and_get has no state to look at). */
+int getpwuid_r(uid_t user, struct passwd *entry, char *text, size_t size, struct passwd **found)
 {
     int (*real)(uid_t, struct passwd *, char *, size_t, struct passwd **);
     if (is_out())

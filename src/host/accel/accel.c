@@ -28,8 +28,8 @@ bool jr_host_reader_exists(struct jr_host_reader *probe, const char *path)
     return full != NULL && access(full, F_OK) == 0;
 }
 
-__attribute__((format(printf, 2, 0))) static int node_error(
-    struct jr_host_reader *probe, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static int node_error(struct jr_host_reader *probe,
+                                                            const char *format, va_list args)
 {
     const char *path = jr_arena_vprintf(&probe->scratch, format, args);
     const char *full = path == NULL ? NULL : below_root(probe, path);
@@ -45,8 +45,8 @@ int jr_node_error(struct jr_host_reader *probe, const char *format, ...)
     return error;
 }
 
-bool jr_accel_list_usable(struct jr_host_reader *probe,
-                          struct jr_accel_list *found, const char *format, ...)
+bool jr_accel_list_usable(struct jr_host_reader *probe, struct jr_accel_list *found,
+                          const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -59,20 +59,16 @@ bool jr_accel_list_usable(struct jr_host_reader *probe,
 
 static int numa_node(struct jr_host_reader *probe, const char *bus)
 {
-    const char *text =
-        jr_host_reader_text(probe, "/sys/bus/pci/devices/%s/numa_node", bus);
+    const char *text = jr_host_reader_text(probe, "/sys/bus/pci/devices/%s/numa_node", bus);
     uint32_t node;
-    return text != NULL && jr_num_u32(text, &node) && node < 1u << 16
-               ? (int)node
-               : -1;
+    return text != NULL && jr_num_u32(text, &node) && node < 1u << 16 ? (int)node : -1;
 }
 
-struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe,
-                                         struct jr_accel_list *found,
+struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe, struct jr_accel_list *found,
                                          enum jr_device kind, const char *bus)
 {
-    struct jr_host_device *device = jr_arena_push(
-        &probe->scratch, &found->devices, &found->count, sizeof *device);
+    struct jr_host_device *device =
+        jr_arena_push(&probe->scratch, &found->devices, &found->count, sizeof *device);
     if (device == NULL)
         return NULL;
     *device = (struct jr_host_device){
@@ -84,11 +80,10 @@ struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe,
     return device;
 }
 
-/* By the number at the end where the rest is the same; else by length and then
- * by letters, which is right for DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal
- * digits of fixed width, except for a domain beyond four. */
-static int compare_device_names(const struct dirent **a,
-                                const struct dirent **b)
+/* By the number at the end where the rest is the same; else by length and then by letters, which is
+ * right for DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal digits of fixed width, except for a domain
+ * beyond four. */
+static int compare_device_names(const struct dirent **a, const struct dirent **b)
 {
     size_t a_len = strlen((*a)->d_name), b_len = strlen((*b)->d_name);
     if (a_len != b_len)
@@ -96,14 +91,12 @@ static int compare_device_names(const struct dirent **a,
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-struct jr_strv jr_names_list(struct jr_host_reader *probe, const char *folder,
-                             const char *part)
+struct jr_strv jr_names_list(struct jr_host_reader *probe, const char *folder, const char *part)
 {
     struct jr_strv names = {0};
     struct dirent **entries = NULL;
     const char *path = below_root(probe, folder);
-    int count =
-        path == NULL ? 0 : scandir(path, &entries, NULL, compare_device_names);
+    int count = path == NULL ? 0 : scandir(path, &entries, NULL, compare_device_names);
     for (int i = 0; i < count; i++) {
         if (strstr(entries[i]->d_name, part) != NULL)
             jr_strv_push(&names, &probe->scratch,
@@ -120,15 +113,13 @@ bool jr_name_number(uint32_t *ret, const char *name, const char *prefix)
     return strncmp(name, prefix, len) == 0 && jr_num_u32(name + len, ret);
 }
 
-uint64_t jr_host_reader_hex(struct jr_host_reader *probe, const char *format,
-                            ...)
+uint64_t jr_host_reader_hex(struct jr_host_reader *probe, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     const char *path = jr_arena_vprintf(&probe->scratch, format, args);
     va_end(args);
-    const char *text =
-        path == NULL ? NULL : jr_host_reader_text(probe, "%s", path);
+    const char *text = path == NULL ? NULL : jr_host_reader_text(probe, "%s", path);
     return text == NULL ? 0 : strtoull(text, NULL, 16);
 }
 
@@ -144,8 +135,7 @@ static void keep_devices(struct jr_host_reader *probe, enum jr_device kind,
         return;
     uint32_t visible =
         kind == JR_DEVICE_CUSTOM
-            ? jr_visible_custom(order, found->devices, count,
-                                hw->environment.visible[kind])
+            ? jr_visible_custom(order, found->devices, count, hw->environment.visible[kind])
             : jr_visible(order, found->devices, count, kind, probe->envp);
     for (uint32_t i = 0; i < visible; i++)
         found->devices[order[i]].visible = true;
@@ -179,13 +169,11 @@ void jr_host_reader_accelerators(struct jr_host_reader *probe)
     }
 }
 
-void jr_host_add_custom(struct jr_host *hw, struct jr_arena *arena,
-                        const struct jr_host *from, char *const *envp)
+void jr_host_add_custom(struct jr_host *hw, struct jr_arena *arena, const struct jr_host *from,
+                        char *const *envp)
 {
-    struct jr_host_reader probe = {
-        .hw = hw, .arena = arena, .root = "", .envp = envp};
-    struct jr_accel_list found = {.devices = from->devices,
-                                  .count = from->devices_count};
+    struct jr_host_reader probe = {.hw = hw, .arena = arena, .root = "", .envp = envp};
+    struct jr_accel_list found = {.devices = from->devices, .count = from->devices_count};
     hw->custom_counted = true;
     hw->custom_variable = from->custom_variable;
     if (from->custom_variable != NULL)
@@ -201,15 +189,13 @@ void jr_host_add_custom(struct jr_host *hw, struct jr_arena *arena,
 }
 
 /*
- * Ascend and Cambricon: by their device nodes, which is all that is there
- * without their libraries.
+ * Ascend and Cambricon: by their device nodes, which is all that is there without their libraries.
  */
 
-/* Devices by nodes PREFIX0, PREFIX1, ... of /dev; their numbers are the
- * indices, also where some are missing. */
-static void read_nodes(struct jr_host_reader *probe,
-                       struct jr_accel_list *found, enum jr_device kind,
-                       const char *prefix)
+/* Devices by nodes PREFIX0, PREFIX1, ... of /dev; their numbers are the indices, also where some
+ * are missing. */
+static void read_nodes(struct jr_host_reader *probe, struct jr_accel_list *found,
+                       enum jr_device kind, const char *prefix)
 {
     struct jr_strv names = jr_names_list(probe, "/dev", prefix);
     for (size_t i = 0; i < names.count; i++) {
@@ -217,8 +203,7 @@ static void read_nodes(struct jr_host_reader *probe,
         if (!jr_name_number(&number, names.items[i], prefix) ||
             !jr_accel_list_usable(probe, found, "/dev/%s", names.items[i]))
             continue;
-        struct jr_host_device *added =
-            jr_accel_list_add(probe, found, kind, NULL);
+        struct jr_host_device *added = jr_accel_list_add(probe, found, kind, NULL);
         if (added != NULL)
             added->index = number;
     }
@@ -228,21 +213,18 @@ void jr_ascend_read(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     read_nodes(probe, found, JR_DEVICE_NPU, "davinci");
     if (found->count > 0 && jr_node_error(probe, "/dev/davinci_manager") != 0)
-        jr_host_reader_problem(
-            probe, JR_DEVICE_NPU,
-            "there are Ascend NPUs, but /dev/davinci_manager cannot be opened, "
-            "so none can be used",
-            "pass it to the container too, or run as a member of HwHiAiUser");
+        jr_host_reader_problem(probe, JR_DEVICE_NPU,
+                               "there are Ascend NPUs, but /dev/davinci_manager cannot be opened, "
+                               "so none can be used",
+                               "pass it to the container too, or run as a member of HwHiAiUser");
 }
 
-void jr_cambricon_read(struct jr_host_reader *probe,
-                       struct jr_accel_list *found)
+void jr_cambricon_read(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     read_nodes(probe, found, JR_DEVICE_MLU, "cambricon_dev");
     if (found->count > 0 && jr_node_error(probe, "/dev/cambricon_ctl") != 0)
-        jr_host_reader_problem(
-            probe, JR_DEVICE_MLU,
-            "there are Cambricon MLUs, but /dev/cambricon_ctl "
-            "cannot be opened, so none can be used",
-            "pass it to the container too");
+        jr_host_reader_problem(probe, JR_DEVICE_MLU,
+                               "there are Cambricon MLUs, but /dev/cambricon_ctl "
+                               "cannot be opened, so none can be used",
+                               "pass it to the container too");
 }

@@ -20,11 +20,9 @@ static const char *known_uuid(const char *uuid)
 }
 
 /* One GPU by the driver's description of it. */
-static void read_gpu(struct jr_host_reader *probe, struct jr_accel_list *found,
-                     const char *bus)
+static void read_gpu(struct jr_host_reader *probe, struct jr_accel_list *found, const char *bus)
 {
-    const char *text =
-        jr_host_reader_text(probe, DRIVER "/gpus/%s/information", bus);
+    const char *text = jr_host_reader_text(probe, DRIVER "/gpus/%s/information", bus);
     const char *minor = jr_host_reader_field(probe, text, "Device Minor");
     const char *excluded = jr_host_reader_field(probe, text, "GPU Excluded");
     uint32_t number;
@@ -32,112 +30,94 @@ static void read_gpu(struct jr_host_reader *probe, struct jr_accel_list *found,
         (excluded != NULL && strcmp(excluded, "Yes") == 0) ||
         !jr_accel_list_usable(probe, found, "/dev/nvidia%u", number))
         return;
-    struct jr_host_device *device =
-        jr_accel_list_add(probe, found, JR_DEVICE_CUDA, bus);
+    struct jr_host_device *device = jr_accel_list_add(probe, found, JR_DEVICE_CUDA, bus);
     if (device == NULL)
         return;
-    device->model = jr_arena_strdup(probe->arena,
-                                    jr_host_reader_field(probe, text, "Model"));
-    device->uuid = jr_arena_strdup(
-        probe->arena,
-        known_uuid(jr_host_reader_field(probe, text, "GPU UUID")));
+    device->model = jr_arena_strdup(probe->arena, jr_host_reader_field(probe, text, "Model"));
+    device->uuid =
+        jr_arena_strdup(probe->arena, known_uuid(jr_host_reader_field(probe, text, "GPU UUID")));
 }
 
-static void report_missing_gpus(struct jr_host_reader *probe,
-                                const struct jr_accel_list *found)
+static void report_missing_gpus(struct jr_host_reader *probe, const struct jr_accel_list *found)
 {
     if (found->count + found->missing + found->denied == 0)
-        jr_host_reader_problem(
-            probe, JR_DEVICE_CUDA,
-            "the NVIDIA driver is loaded, but lists no GPU in " DRIVER "/gpus",
-            "look at the output of `nvidia-smi` and at the kernel's log");
+        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
+                               "the NVIDIA driver is loaded, but lists no GPU in " DRIVER "/gpus",
+                               "look at the output of `nvidia-smi` and at the kernel's log");
     else if (found->count == 0 && found->denied == 0)
-        jr_host_reader_problem(
-            probe, JR_DEVICE_CUDA,
-            jr_arena_printf(probe->arena,
-                            "the NVIDIA driver lists %zu GPU%s, but there is "
-                            "no device node for %s in /dev",
-                            found->missing, found->missing == 1 ? "" : "s",
-                            found->missing == 1 ? "it" : "any of them"),
-            "run `nvidia-modprobe -u -c 0` as root, or start the container "
-            "with its GPUs, for example with `docker run --gpus all`");
+        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
+                               jr_arena_printf(probe->arena,
+                                               "the NVIDIA driver lists %zu GPU%s, but there is "
+                                               "no device node for %s in /dev",
+                                               found->missing, found->missing == 1 ? "" : "s",
+                                               found->missing == 1 ? "it" : "any of them"),
+                               "run `nvidia-modprobe -u -c 0` as root, or start the container "
+                               "with its GPUs, for example with `docker run --gpus all`");
     else if (found->count > 0 && jr_node_error(probe, "/dev/nvidiactl") != 0)
-        jr_host_reader_problem(
-            probe, JR_DEVICE_CUDA,
-            "there are NVIDIA GPUs, but /dev/nvidiactl cannot be opened, so "
-            "none can be used",
-            "pass it to the container too, or run `nvidia-modprobe` as root");
+        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
+                               "there are NVIDIA GPUs, but /dev/nvidiactl cannot be opened, so "
+                               "none can be used",
+                               "pass it to the container too, or run `nvidia-modprobe` as root");
 }
 
 /* A value that cannot be judged is told, and leaves nothing. */
-static void report_unreadable_uuids(struct jr_host_reader *probe,
-                                    const char *value,
+static void report_unreadable_uuids(struct jr_host_reader *probe, const char *value,
                                     const struct jr_accel_list *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         if (strncmp(value, "GPU-", 4) != 0 || found->devices[i].uuid != NULL)
             continue;
-        jr_host_reader_problem(
-            probe, JR_DEVICE_CUDA,
-            JR_CUDA_VISIBLE
-            " names UUIDs, which the driver does not list before its first use",
-            "run `nvidia-smi` once, or name GPUs by index");
+        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
+                               JR_CUDA_VISIBLE
+                               " names UUIDs, which the driver does not list before its first use",
+                               "run `nvidia-smi` once, or name GPUs by index");
         return;
     }
 }
 
-/* A process uses the MIG instances that the variable names, and no GPU then;
- * without the library nobody knows them. */
-static void read_instances(struct jr_host_reader *probe,
-                           struct jr_accel_list *found)
+/* A process uses the MIG instances that the variable names, and no GPU then; without the library
+ * nobody knows them. */
+static void read_instances(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     struct jr_accel_list instances = {0};
-    const char *why =
-        jr_nvml_read(probe, &instances, JR_NVML_INSTANCES, JR_NVML_LIMIT_MS);
+    const char *why = jr_nvml_read(probe, &instances, JR_NVML_INSTANCES, JR_NVML_LIMIT_MS);
     if (why != NULL)
-        jr_host_reader_problem(
-            probe, JR_DEVICE_CUDA,
-            jr_arena_printf(probe->arena,
-                            JR_CUDA_VISIBLE
-                            " names MIG instances, which only "
-                            "libnvidia-ml.so.1 knows, and it %s",
-                            why),
-            "install the driver's libraries, or pass them to the "
-            "container, or name whole GPUs");
+        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
+                               jr_arena_printf(probe->arena,
+                                               JR_CUDA_VISIBLE " names MIG instances, which only "
+                                                               "libnvidia-ml.so.1 knows, and it %s",
+                                               why),
+                               "install the driver's libraries, or pass them to the "
+                               "container, or name whole GPUs");
     else
         *found = instances;
 }
 
-/* Something of NVIDIA's can be opened, but /proc does not tell what. Under WSL
- * the node may be another vendor's. */
-static void read_hidden(struct jr_host_reader *probe,
-                        struct jr_accel_list *found)
+/* Something of NVIDIA's can be opened, but /proc does not tell what. Under WSL the node may be
+ * another vendor's. */
+static void read_hidden(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     const char *node = "/dev/nvidiactl";
     bool own = jr_host_reader_exists(probe, node);
     if (!own && !jr_host_reader_exists(probe, "/dev/dxg"))
         return;
-    const char *why =
-        jr_nvml_read(probe, found, JR_NVML_GPUS, JR_NVML_LIMIT_MS);
+    const char *why = jr_nvml_read(probe, found, JR_NVML_GPUS, JR_NVML_LIMIT_MS);
     if (why != NULL && own)
-        jr_host_reader_problem(
-            probe, JR_DEVICE_CUDA,
-            jr_arena_printf(probe->arena,
-                            "there is %s, but no " DRIVER
-                            " that lists the GPUs, and libnvidia-ml.so.1 %s",
-                            node, why),
-            "look at the output of `nvidia-smi`, and start the container with "
-            "the driver's libraries too");
+        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
+                               jr_arena_printf(probe->arena,
+                                               "there is %s, but no " DRIVER
+                                               " that lists the GPUs, and libnvidia-ml.so.1 %s",
+                                               node, why),
+                               "look at the output of `nvidia-smi`, and start the container with "
+                               "the driver's libraries too");
 }
 
 /* By the place on the bus. */
-static void complete_device(struct jr_host_device *device,
-                            const struct jr_accel_list *found)
+static void complete_device(struct jr_host_device *device, const struct jr_accel_list *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         const struct jr_host_device *told = &found->devices[i];
-        if (device->bus == NULL || told->bus == NULL ||
-            strcmp(device->bus, told->bus) != 0)
+        if (device->bus == NULL || told->bus == NULL || strcmp(device->bus, told->bus) != 0)
             continue;
         device->memory = told->memory;
         if (device->uuid == NULL)
@@ -152,10 +132,8 @@ void jr_nvidia_complete(struct jr_host_reader *probe)
     struct jr_accel_list found = {0};
     bool wanted = false;
     for (uint32_t i = 0; i < hw->devices_count; i++)
-        wanted |=
-            hw->devices[i].kind == JR_DEVICE_CUDA && hw->devices[i].memory == 0;
-    if (!wanted ||
-        jr_nvml_read(probe, &found, JR_NVML_GPUS, JR_NVML_LIMIT_MS) != NULL)
+        wanted |= hw->devices[i].kind == JR_DEVICE_CUDA && hw->devices[i].memory == 0;
+    if (!wanted || jr_nvml_read(probe, &found, JR_NVML_GPUS, JR_NVML_LIMIT_MS) != NULL)
         return;
     for (uint32_t i = 0; i < hw->devices_count; i++)
         if (hw->devices[i].kind == JR_DEVICE_CUDA)
@@ -185,9 +163,9 @@ void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found)
 /*
  * NVIDIA's management library, for what /proc does not tell.
  *
- * It is loaded when that is wanted, and not otherwise: to initialise it takes
- * longer than all the other facts together. And it is loaded in a child: a
- * driver that hangs or crashes it takes nobody along.
+ * It is loaded when that is wanted, and not otherwise: to initialise it takes longer than all the
+ * other facts together. And it is loaded in a child: a driver that hangs or crashes it takes nobody
+ * along.
  */
 
 #define LIBRARY "libnvidia-ml.so.1"
@@ -237,10 +215,8 @@ struct nvml {
     int (*memory)(void *device, struct memory *ret);
 };
 
-/* dlsym gives an object pointer for what is a function: POSIX asks for the two
- * to be alike. */
-static bool find_nvml_function(const struct nvml *nvml, void *function,
-                               const char *name)
+/* dlsym gives an object pointer for what is a function: POSIX asks for the two to be alike. */
+static bool find_nvml_function(const struct nvml *nvml, void *function, const char *name)
 {
     void *symbol = dlsym(nvml->library, name);
     memcpy(function, &symbol, sizeof symbol);
@@ -252,14 +228,11 @@ static bool find_nvml_functions(struct nvml *nvml)
     return find_nvml_function(nvml, &nvml->init, "nvmlInit_v2") &&
            find_nvml_function(nvml, &nvml->shutdown, "nvmlShutdown") &&
            find_nvml_function(nvml, &nvml->count, "nvmlDeviceGetCount_v2") &&
-           find_nvml_function(nvml, &nvml->device,
-                              "nvmlDeviceGetHandleByIndex_v2") &&
+           find_nvml_function(nvml, &nvml->device, "nvmlDeviceGetHandleByIndex_v2") &&
            find_nvml_function(nvml, &nvml->pci, "nvmlDeviceGetPciInfo_v3") &&
            find_nvml_function(nvml, &nvml->mig_mode, "nvmlDeviceGetMigMode") &&
-           find_nvml_function(nvml, &nvml->mig_most,
-                              "nvmlDeviceGetMaxMigDeviceCount") &&
-           find_nvml_function(nvml, &nvml->mig_device,
-                              "nvmlDeviceGetMigDeviceHandleByIndex") &&
+           find_nvml_function(nvml, &nvml->mig_most, "nvmlDeviceGetMaxMigDeviceCount") &&
+           find_nvml_function(nvml, &nvml->mig_device, "nvmlDeviceGetMigDeviceHandleByIndex") &&
            find_nvml_function(nvml, &nvml->uuid, "nvmlDeviceGetUUID") &&
            find_nvml_function(nvml, &nvml->name, "nvmlDeviceGetName") &&
            find_nvml_function(nvml, &nvml->memory, "nvmlDeviceGetMemoryInfo");
@@ -280,8 +253,7 @@ static void find_gpu_bus(const struct nvml *nvml, void *gpu, struct record *to)
 }
 
 /* A GPU or an instance of one, whose bus is there. False: nobody listens. */
-static bool send_gpu_record(const struct question *question,
-                            const struct nvml *nvml, void *thing,
+static bool send_gpu_record(const struct question *question, const struct nvml *nvml, void *thing,
                             struct record *record)
 {
     struct memory memory = {0};
@@ -295,8 +267,7 @@ static bool send_gpu_record(const struct question *question,
     return write(question->fd, record, sizeof *record) == sizeof *record;
 }
 
-static bool send_gpu_instances(const struct question *question,
-                               const struct nvml *nvml, void *gpu,
+static bool send_gpu_instances(const struct question *question, const struct nvml *nvml, void *gpu,
                                const struct record *whole)
 {
     unsigned now = 0, next = 0, most = 0;
@@ -313,8 +284,7 @@ static bool send_gpu_instances(const struct question *question,
     return true;
 }
 
-static int send_all_gpus(const struct question *question,
-                         const struct nvml *nvml)
+static int send_all_gpus(const struct question *question, const struct nvml *nvml)
 {
     unsigned count = 0;
     if (nvml->count(&count) != SUCCESS)
@@ -340,8 +310,7 @@ static int send_all_gpus(const struct question *question,
 static int answer_nvml_question(void *data, int fd)
 {
     struct question *question = data;
-    struct nvml nvml = {.library =
-                            dlopen(question->path, RTLD_NOW | RTLD_LOCAL)};
+    struct nvml nvml = {.library = dlopen(question->path, RTLD_NOW | RTLD_LOCAL)};
     question->fd = fd;
     if (nvml.library == NULL)
         return NO_LIBRARY;
@@ -354,14 +323,13 @@ static int answer_nvml_question(void *data, int fd)
     return status;
 }
 
-static void add_nvml_device(struct jr_host_reader *probe,
-                            struct jr_accel_list *found, struct record *record)
+static void add_nvml_device(struct jr_host_reader *probe, struct jr_accel_list *found,
+                            struct record *record)
 {
     record->uuid[NAME_SIZE - 1] = record->name[NAME_SIZE - 1] = '\0';
     record->bus[sizeof record->bus - 1] = '\0';
-    struct jr_host_device *device =
-        jr_accel_list_add(probe, found, JR_DEVICE_CUDA,
-                          record->bus[0] == '\0' ? NULL : record->bus);
+    struct jr_host_device *device = jr_accel_list_add(probe, found, JR_DEVICE_CUDA,
+                                                      record->bus[0] == '\0' ? NULL : record->bus);
     if (device == NULL)
         return;
     device->uuid = jr_arena_strdup(probe->arena, record->uuid);
@@ -387,25 +355,20 @@ static const char *explain_nvml_failure(struct jr_arena *arena, const char *why)
     return why;
 }
 
-const char *jr_nvml_read(struct jr_host_reader *probe,
-                         struct jr_accel_list *found, enum jr_nvml_what what,
-                         unsigned limit_ms)
+const char *jr_nvml_read(struct jr_host_reader *probe, struct jr_accel_list *found,
+                         enum jr_nvml_what what, unsigned limit_ms)
 {
     struct question question = {
-        .path =
-            probe->root[0] == '\0'
-                ? LIBRARY
-                : jr_arena_printf(&probe->scratch, "%s/" LIBRARY, probe->root),
+        .path = probe->root[0] == '\0'
+                    ? LIBRARY
+                    : jr_arena_printf(&probe->scratch, "%s/" LIBRARY, probe->root),
         .what = what};
-    const struct jr_ask ask = {answer_nvml_question, &question, limit_ms,
-                               ANSWER_MOST};
+    const struct jr_ask ask = {answer_nvml_question, &question, limit_ms, ANSWER_MOST};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    const char *why = question.path == NULL
-                          ? "cannot be found, because memory ran out"
-                          : jr_ask(&out, probe->arena, &ask);
+    const char *why = question.path == NULL ? "cannot be found, because memory ran out"
+                                            : jr_ask(&out, probe->arena, &ask);
     struct record record;
-    for (size_t at = 0; why == NULL && at + sizeof record <= out.len;
-         at += sizeof record) {
+    for (size_t at = 0; why == NULL && at + sizeof record <= out.len; at += sizeof record) {
         memcpy(&record, out.data + at, sizeof record);
         add_nvml_device(probe, found, &record);
     }

@@ -28,8 +28,8 @@ bool jr_visible_is_mig(const char *value)
     return begins_with(value, MIG);
 }
 
-/* The number at the start of an element. False for a negative one and if there
- * is none. A number too large for any machine stays too large. */
+/* The number at the start of an element. False for a negative one and if there is none. A number
+ * too large for any machine stays too large. */
 static bool read_ordinal(struct element *element)
 {
     const char *at = element->text + strspn(element->text, BLANKS);
@@ -46,8 +46,7 @@ static bool read_ordinal(struct element *element)
     return digits > 0 && !(negative && value > 0);
 }
 
-static bool is_same_element(const struct element *a, const struct element *b,
-                            bool by_uuid)
+static bool is_same_element(const struct element *a, const struct element *b, bool by_uuid)
 {
     if (!by_uuid)
         return a->ordinal == b->ordinal;
@@ -56,8 +55,7 @@ static bool is_same_element(const struct element *a, const struct element *b,
 
 /* Read the elements up to the first bad one. A repeated one empties the list.
  */
-static size_t split_elements(struct element *elements, const char *value,
-                             bool by_uuid)
+static size_t split_elements(struct element *elements, const char *value, bool by_uuid)
 {
     const char *kind = begins_with(value, MIG) ? MIG : UUID;
     size_t count = 0;
@@ -74,10 +72,9 @@ static size_t split_elements(struct element *elements, const char *value,
     return count;
 }
 
-/* The only device whose UUID begins with the text; `count` if there is none or
- * more than one. */
-static uint32_t find_uuid(const struct element *element,
-                          const struct jr_host_device *devices, uint32_t count)
+/* The only device whose UUID begins with the text; `count` if there is none or more than one. */
+static uint32_t find_uuid(const struct element *element, const struct jr_host_device *devices,
+                          uint32_t count)
 {
     uint32_t found = count;
     for (uint32_t i = 0; i < count; i++) {
@@ -91,20 +88,17 @@ static uint32_t find_uuid(const struct element *element,
     return found;
 }
 
-uint32_t jr_visible_cuda(uint32_t *order, const struct jr_host_device *devices,
-                         uint32_t count, const char *value)
+uint32_t jr_visible_cuda(uint32_t *order, const struct jr_host_device *devices, uint32_t count,
+                         const char *value)
 {
     struct element elements[ELEMENTS_MAX];
-    bool by_uuid =
-        value != NULL && (begins_with(value, UUID) || begins_with(value, MIG));
-    size_t elements_count =
-        value == NULL ? 0 : split_elements(elements, value, by_uuid);
+    bool by_uuid = value != NULL && (begins_with(value, UUID) || begins_with(value, MIG));
+    size_t elements_count = value == NULL ? 0 : split_elements(elements, value, by_uuid);
     uint32_t found = 0;
     for (; value == NULL && found < count; found++)
         order[found] = found;
     for (size_t i = 0; i < elements_count; i++) {
-        uint32_t device = by_uuid ? find_uuid(&elements[i], devices, count)
-                                  : elements[i].ordinal;
+        uint32_t device = by_uuid ? find_uuid(&elements[i], devices, count) : elements[i].ordinal;
         if (device >= count)
             break;
         for (uint32_t j = 0; j < found; j++)
@@ -115,9 +109,8 @@ uint32_t jr_visible_cuda(uint32_t *order, const struct jr_host_device *devices,
     return found;
 }
 
-/* What the other vendors read: indices or, where it says so, UUIDs, between
- * commas. Whatever cannot be used ends the list, and what was read up to there
- * counts. */
+/* What the other vendors read: indices or, where it says so, UUIDs, between commas. Whatever cannot
+ * be used ends the list, and what was read up to there counts. */
 struct grammar {
     enum jr_device kind;
     const char *variable;
@@ -141,15 +134,14 @@ static const struct grammar grammars[] = {
 };
 
 /* The position of the device with an index; `count` if there is none. */
-static uint32_t find_index(const struct element *element,
-                           const struct jr_host_device *devices, uint32_t count)
+static uint32_t find_index(const struct element *element, const struct jr_host_device *devices,
+                           uint32_t count)
 {
     uint32_t index = 0;
     for (size_t i = 0; i < element->len; i++)
         if (element->text[i] < '0' || element->text[i] > '9' ||
             __builtin_mul_overflow(index, 10, &index) ||
-            __builtin_add_overflow(index, (uint32_t)(element->text[i] - '0'),
-                                   &index))
+            __builtin_add_overflow(index, (uint32_t)(element->text[i] - '0'), &index))
             return count;
     for (uint32_t i = 0; i < count && element->len > 0; i++)
         if (devices[i].index == index)
@@ -165,10 +157,8 @@ static bool is_in_order(const uint32_t *order, uint32_t found, uint32_t device)
     return false;
 }
 
-static uint32_t read_visible_list(uint32_t *order,
-                                  const struct jr_host_device *devices,
-                                  uint32_t count, const struct grammar *grammar,
-                                  const char *value)
+static uint32_t read_visible_list(uint32_t *order, const struct jr_host_device *devices,
+                                  uint32_t count, const struct grammar *grammar, const char *value)
 {
     uint32_t found = 0;
     bool all = grammar->all != NULL && strcmp(value, grammar->all) == 0;
@@ -177,11 +167,10 @@ static uint32_t read_visible_list(uint32_t *order,
     for (const char *at = all ? NULL : value; at != NULL;) {
         struct element element = {.text = at, .len = strcspn(at, ",")};
         bool number = strspn(at, "0123456789") == element.len;
-        bool by_uuid =
-            grammar->uuids && (begins_with(at, UUID) ||
-                               (grammar->kind == JR_DEVICE_CUSTOM && !number));
-        uint32_t device = by_uuid ? find_uuid(&element, devices, count)
-                                  : find_index(&element, devices, count);
+        bool by_uuid = grammar->uuids &&
+                       (begins_with(at, UUID) || (grammar->kind == JR_DEVICE_CUSTOM && !number));
+        uint32_t device =
+            by_uuid ? find_uuid(&element, devices, count) : find_index(&element, devices, count);
         if (device >= count || is_in_order(order, found, device) ||
             (grammar->ascending && found > 0 && device < order[found - 1]))
             break;
@@ -192,8 +181,8 @@ static uint32_t read_visible_list(uint32_t *order,
 }
 
 /* Apply a list to what is left: its indices count that from 0. */
-static uint32_t narrow_visible(uint32_t *order, uint32_t left,
-                               const char *value, const struct grammar *grammar)
+static uint32_t narrow_visible(uint32_t *order, uint32_t left, const char *value,
+                               const struct grammar *grammar)
 {
     struct jr_host_device slots[ELEMENTS_MAX];
     uint32_t picked[ELEMENTS_MAX], kept[ELEMENTS_MAX];
@@ -207,14 +196,13 @@ static uint32_t narrow_visible(uint32_t *order, uint32_t left,
     return found;
 }
 
-uint32_t jr_visible(uint32_t *order, const struct jr_host_device *devices,
-                    uint32_t count, enum jr_device kind, char *const *envp)
+uint32_t jr_visible(uint32_t *order, const struct jr_host_device *devices, uint32_t count,
+                    enum jr_device kind, char *const *envp)
 {
     uint32_t left = count;
     bool set = false;
     if (kind == JR_DEVICE_CUDA)
-        return jr_visible_cuda(order, devices, count,
-                               jr_env_get(envp, JR_CUDA_VISIBLE));
+        return jr_visible_cuda(order, devices, count, jr_env_get(envp, JR_CUDA_VISIBLE));
     if (count > ELEMENTS_MAX)
         return 0;
     for (uint32_t i = 0; i < count; i++)
@@ -224,20 +212,17 @@ uint32_t jr_visible(uint32_t *order, const struct jr_host_device *devices,
         const char *value = jr_env_get(envp, grammar->variable);
         if (grammar->kind != kind || value == NULL || (set && !grammar->always))
             continue;
-        left = set || grammar->always
-                   ? narrow_visible(order, left, value, grammar)
-                   : read_visible_list(order, devices, count, grammar, value);
+        left = set || grammar->always ? narrow_visible(order, left, value, grammar)
+                                      : read_visible_list(order, devices, count, grammar, value);
         set = true;
     }
     return left;
 }
 
-uint32_t jr_visible_custom(uint32_t *order,
-                           const struct jr_host_device *devices, uint32_t count,
+uint32_t jr_visible_custom(uint32_t *order, const struct jr_host_device *devices, uint32_t count,
                            const char *value)
 {
-    static const struct grammar grammar = {.kind = JR_DEVICE_CUSTOM,
-                                           .uuids = true};
+    static const struct grammar grammar = {.kind = JR_DEVICE_CUSTOM, .uuids = true};
     if (value != NULL)
         return read_visible_list(order, devices, count, &grammar, value);
     for (uint32_t i = 0; i < count; i++)

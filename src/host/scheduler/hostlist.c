@@ -35,8 +35,7 @@ struct reader {
 /* What a host's name may consist of (slurm.conf(5), RFC 1123). */
 static size_t name_span(const char *text)
 {
-    return strspn(text, DIGITS "abcdefghijklmnopqrstuvwxyz"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-");
+    return strspn(text, DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-");
 }
 
 /* A number of a range, and how wide it is written: zeros in front count. */
@@ -66,8 +65,7 @@ static bool read_host_range(struct reader *r, struct range *ret)
     r->at++;
     if (!read_end(r, &ret->last, &width))
         return false;
-    if (ret->last >= ret->first && width >= ret->width &&
-        ret->last - ret->first < JR_HOSTLIST_MAX)
+    if (ret->last >= ret->first && width >= ret->width && ret->last - ret->first < JR_HOSTLIST_MAX)
         return true;
     r->at = start;
     return false;
@@ -81,8 +79,7 @@ static bool read_bracket(struct reader *r, struct piece *piece)
         if (!read_host_range(r, &range))
             return false;
         piece->values += range.last - range.first + 1;
-        struct range *slot = jr_arena_push(r->arena, &piece->ranges,
-                                           &piece->count, sizeof *slot);
+        struct range *slot = jr_arena_push(r->arena, &piece->ranges, &piece->count, sizeof *slot);
         if (slot == NULL)
             return false;
         *slot = range;
@@ -100,12 +97,11 @@ static bool read_host_item(struct reader *r)
         if (r->pieces_count == JR_HOSTLIST_BRACKETS)
             return false;
         struct piece *piece = &r->pieces[r->pieces_count];
-        *piece = (struct piece){
-            .text = r->at, .len = (int)name_span(r->at), .values = 1};
+        *piece = (struct piece){.text = r->at, .len = (int)name_span(r->at), .values = 1};
         r->at += piece->len;
         bool bracket = *r->at == '[';
-        /* A name, or the prefix of one; nothing stands behind the last
-         * bracket, in keeping with Slurm. */
+        /* A name, or the prefix of one; nothing stands behind the last bracket, in keeping with
+         * Slurm. */
         if ((!bracket && (piece->len == 0 || r->pieces_count > 0)) ||
             (bracket && piece->len == 0 && r->pieces_count == 0)) {
             r->at = bracket ? r->at : piece->text + piece->len;
@@ -121,24 +117,22 @@ static bool read_host_item(struct reader *r)
     return r->pieces_count > 0 && (*r->at == ',' || *r->at == '\0');
 }
 
-static void add_bracket_value(struct jr_buf *name, const struct piece *piece,
-                              uint64_t number)
+static void add_bracket_value(struct jr_buf *name, const struct piece *piece, uint64_t number)
 {
     for (size_t i = 0; i < piece->count; i++) {
         const struct range *range = &piece->ranges[i];
         uint64_t size = range->last - range->first + 1;
         if (number < size) {
-            jr_buf_printf(name, "%0*" PRIu64, range->width,
-                          range->first + number);
+            jr_buf_printf(name, "%0*" PRIu64, range->width, range->first + number);
             return;
         }
         number -= size;
     }
 }
 
-/* The bracket that turns `step`-th fastest of `count`: the last one, then the
- * first, the second and so on. It is Slurm's order, and with three brackets
- * not the one of reading; and a node's place in it is its rank. */
+/* The bracket that turns `step`-th fastest of `count`: the last one, then the first, the second and
+ * so on. It is Slurm's order, and with three brackets not the one of reading; and a node's place in
+ * it is its rank. */
 static size_t turning_bracket(size_t count, size_t step)
 {
     return step == 0 ? count - 1 : step - 1;
@@ -179,8 +173,8 @@ static bool expand_host_item(struct reader *r)
     return true;
 }
 
-bool jr_hostlist_expand(struct jr_strv *ret, struct jr_arena *arena,
-                        const char *text, const char **ret_bad)
+bool jr_hostlist_expand(struct jr_strv *ret, struct jr_arena *arena, const char *text,
+                        const char **ret_bad)
 {
     struct jr_strv hosts = {0};
     struct reader r = {.at = text, .arena = arena, .hosts = &hosts};
@@ -207,8 +201,7 @@ static bool read_task_count(const char **at, uint32_t *ret)
 }
 
 /* `COUNT` or `COUNT(xTIMES)`. */
-static bool read_task_counts(const char **at, uint32_t *ret_count,
-                             uint32_t *ret_times)
+static bool read_task_counts(const char **at, uint32_t *ret_count, uint32_t *ret_times)
 {
     *ret_times = 1;
     if (!read_task_count(at, ret_count))
@@ -221,15 +214,13 @@ static bool read_task_counts(const char **at, uint32_t *ret_count,
     return read_task_count(at, ret_times) && *(*at)++ == ')';
 }
 
-bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena,
-                      const char *text)
+bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena, const char *text)
 {
     uint32_t *items = NULL;
     size_t size = 0;
     for (bool more = true; more; text += more) {
         uint32_t count, times;
-        if (!read_task_counts(&text, &count, &times) ||
-            times > JR_HOSTLIST_MAX - size)
+        if (!read_task_counts(&text, &count, &times) || times > JR_HOSTLIST_MAX - size)
             return false;
         for (uint32_t i = 0; i < times; i++) {
             uint32_t *slot = jr_arena_push(arena, &items, &size, sizeof *slot);
@@ -252,8 +243,7 @@ char *jr_counts_print(const struct jr_counts *counts, struct jr_arena *arena)
         return NULL;
     for (uint32_t i = 0, times; i < counts->count; i += times) {
         times = 1;
-        while (i + times < counts->count &&
-               counts->items[i + times] == counts->items[i])
+        while (i + times < counts->count && counts->items[i + times] == counts->items[i])
             times++;
         jr_buf_printf(&text, "%s%u", i == 0 ? "" : ",", counts->items[i]);
         if (times > 1)

@@ -26,8 +26,8 @@
  * cannot be read: blanks, empty items and ranges, brackets within brackets or
  * unclosed, text behind the last bracket, a range that goes down, and whatever
  * is beyond the limits. */
-bool jr_hostlist_expand(struct jr_strv *ret, struct jr_arena *arena,
-                        const char *text, const char **ret_bad);
+bool jr_hostlist_expand(struct jr_strv *ret, struct jr_arena *arena, const char *text,
+                        const char **ret_bad);
 
 /* Counts per node. */
 struct jr_counts {
@@ -35,10 +35,9 @@ struct jr_counts {
     uint32_t count;
 };
 
-/* Expand `COUNT[(xTIMES)],...` (SLURM_TASKS_PER_NODE), each count at least 1;
- * false, and *ret untouched, for anything else. */
-bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena,
-                      const char *text);
+/* Expand `COUNT[(xTIMES)],...` (SLURM_TASKS_PER_NODE), each count at least 1; false, and *ret
+ * untouched, for anything else. */
+bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena, const char *text);
 
 /* The same in its short form: "2(x3),1". NULL if there are none. */
 char *jr_counts_print(const struct jr_counts *counts, struct jr_arena *arena);

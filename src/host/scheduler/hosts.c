@@ -25,8 +25,8 @@ struct listing {
 static bool is_host(const char *text)
 {
     return text[0] != '\0' &&
-           text[strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"
-                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ._:-")] == '\0';
+           text[strspn(
+               text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._:-")] == '\0';
 }
 
 /* Count `slots` for a host. */
@@ -43,13 +43,11 @@ static bool add_host_slots(struct listing *to, const char *host, uint32_t slots)
     if (!is_host(host) || slots == 0 || slots > JR_HOSTLIST_MAX ||
         to->hosts.count == JR_HOSTLIST_MAX)
         return false;
-    uint32_t *slot =
-        jr_arena_push(arena, &to->slots, &to->slots_count, sizeof *slot);
+    uint32_t *slot = jr_arena_push(arena, &to->slots, &to->slots_count, sizeof *slot);
     if (slot == NULL)
         return false;
     *slot = slots;
-    if (json_object_set_new(to->places, host,
-                            json_integer((json_int_t)to->hosts.count)) != 0)
+    if (json_object_set_new(to->places, host, json_integer((json_int_t)to->hosts.count)) != 0)
         arena->failed = true;
     jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, host));
     return true;
@@ -60,8 +58,7 @@ static struct listing begin_listing(struct jr_host_reader *probe)
     return (struct listing){.probe = probe, .places = json_object()};
 }
 
-/* Into the facts, if all of it could be read, and unless they have hosts from a
- * better variable. */
+/* Into the facts, if all of it could be read, and unless they have hosts from a better variable. */
 static bool end_listing(const struct listing *from, bool whole)
 {
     struct jr_host_scheduler *to = &from->probe->hw->scheduler;
@@ -88,8 +85,7 @@ bool jr_hosts_list(struct jr_host_reader *probe, const char *value)
     return true;
 }
 
-static bool add_host_words(struct listing *to, const char *value,
-                           const char *separators)
+static bool add_host_words(struct listing *to, const char *value, const char *separators)
 {
     char *text = jr_arena_strdup(&to->probe->scratch, value);
     bool whole = true;
@@ -110,8 +106,7 @@ bool jr_hosts_lines(struct jr_host_reader *probe, const char *path)
 {
     const char *text = jr_host_reader_text(probe, "%s", path);
     struct listing listing = begin_listing(probe);
-    return end_listing(&listing,
-                       text != NULL && add_host_words(&listing, text, "\n"));
+    return end_listing(&listing, text != NULL && add_host_words(&listing, text, "\n"));
 }
 
 /* The next two words of a text, HOST SLOTS; false when that is not what comes.
@@ -121,8 +116,7 @@ static bool add_pair(struct listing *to, char **text)
     char *host = strsep(text, " \t");
     char *number = strsep(text, " \t");
     uint32_t slots;
-    return number != NULL && jr_num_u32(number, &slots) &&
-           add_host_slots(to, host, slots);
+    return number != NULL && jr_num_u32(number, &slots) && add_host_slots(to, host, slots);
 }
 
 bool jr_hosts_pairs(struct jr_host_reader *probe, const char *value)
@@ -182,12 +176,11 @@ int jr_hosts_find(const struct jr_host_scheduler *scheduler, const char *name)
     return found;
 }
 
-/* Volcano: a list per task group, VC_<TASK>_HOSTS. Ranks go through the
- * master's first, if there is one, and its workers. */
+/* Volcano: a list per task group, VC_<TASK>_HOSTS. Ranks go through the master's first, if there is
+ * one, and its workers. */
 
 /* The hosts of one group, appended. */
-static void add_group_hosts(struct jr_host_reader *probe, struct jr_strv *to,
-                            const char *hosts)
+static void add_group_hosts(struct jr_host_reader *probe, struct jr_strv *to, const char *hosts)
 {
     char *text = jr_arena_strdup(probe->arena, hosts);
     for (char *host; (host = strsep(&text, ",")) != NULL;)
@@ -195,17 +188,16 @@ static void add_group_hosts(struct jr_host_reader *probe, struct jr_strv *to,
             jr_strv_push(to, probe->arena, host);
 }
 
-/* The value of `VC_<TASK>_HOSTS=VALUE`, of a master's or of another task; NULL
- * for other variables. */
+/* The value of `VC_<TASK>_HOSTS=VALUE`, of a master's or of another task; NULL for other
+ * variables. */
 static const char *volcano_group_hosts(const char *variable, bool master)
 {
     const char *value = strchr(variable, '=');
-    if (value == NULL || strncmp(variable, "VC_", 3) != 0 ||
-        value - variable < 9 || strncmp(value - 6, "_HOSTS", 6) != 0)
+    if (value == NULL || strncmp(variable, "VC_", 3) != 0 || value - variable < 9 ||
+        strncmp(value - 6, "_HOSTS", 6) != 0)
         return NULL;
     size_t len = (size_t)(value - 6 - variable);
-    bool is_master =
-        len == strlen("VC_MASTER") && strncmp(variable, "VC_MASTER", len) == 0;
+    bool is_master = len == strlen("VC_MASTER") && strncmp(variable, "VC_MASTER", len) == 0;
     return is_master == master ? value + 1 : NULL;
 }
 
@@ -227,24 +219,22 @@ void jr_volcano_settle(struct jr_host_reader *probe)
                              "state nodes, node_rank and hosts");
 }
 
-/* AWS Batch: rank 0 is the main node's, whatever its index, and the main node
- * is the only one that is not told its address. */
+/* AWS Batch: rank 0 is the main node's, whatever its index, and the main node is the only one that
+ * is not told its address. */
 void jr_aws_batch_settle(struct jr_host_reader *probe)
 {
     struct jr_host_scheduler *to = &probe->hw->scheduler;
     const char *text = jr_env_get(probe->envp, "AWS_BATCH_JOB_MAIN_NODE_INDEX");
     uint32_t main_node = 0;
-    if (text != NULL && (!jr_num_u32(text, &main_node) || to->nodes == 0 ||
-                         main_node >= to->nodes)) {
-        jr_scheduler_problem(
-            probe, "AWS_BATCH_JOB_MAIN_NODE_INDEX is not one of the nodes",
-            "state node_rank and master_addr");
+    if (text != NULL &&
+        (!jr_num_u32(text, &main_node) || to->nodes == 0 || main_node >= to->nodes)) {
+        jr_scheduler_problem(probe, "AWS_BATCH_JOB_MAIN_NODE_INDEX is not one of the nodes",
+                             "state node_rank and master_addr");
         return;
     }
     if (to->node_rank >= 0 && to->nodes > 0)
-        to->node_rank = (int)(((uint32_t)to->node_rank % to->nodes + to->nodes -
-                               main_node) %
-                              to->nodes);
+        to->node_rank =
+            (int)(((uint32_t)to->node_rank % to->nodes + to->nodes - main_node) % to->nodes);
     if (to->master_addr == NULL && to->node_rank == 0)
         to->master_addr = probe->hw->hostname;
 }
@@ -261,8 +251,8 @@ void jr_sagemaker_settle(struct jr_host_reader *probe)
                              "state nodes, node_rank and hosts");
 }
 
-/* Slurm waits KillWait seconds between SIGTERM and SIGKILL, 30 unless
- * slurm.conf(5) says otherwise. */
+/* Slurm waits KillWait seconds between SIGTERM and SIGKILL, 30 unless slurm.conf(5) says
+ * otherwise. */
 static uint32_t kill_wait(struct jr_host_reader *probe, const char *path)
 {
     char *text = path == NULL ? NULL : jr_host_reader_text(probe, "%s", path);
@@ -303,8 +293,8 @@ static bool is_own_name(const char *host, const char *own)
     return strcspn(host, ".") == len && strncasecmp(host, own, len) == 0;
 }
 
-/* An address in binary, so that it does not matter how it is written. Returns
- * its size; 0: it is none. */
+/* An address in binary, so that it does not matter how it is written. Returns its size; 0: it is
+ * none. */
 static size_t parse_address(unsigned char ret[static 16], const char *text)
 {
     if (inet_pton(AF_INET, text, ret) == 1)
@@ -312,8 +302,7 @@ static size_t parse_address(unsigned char ret[static 16], const char *text)
     return inet_pton(AF_INET6, text, ret) == 1 ? 16 : 0;
 }
 
-static bool has_own_address(const struct ifaddrs *own,
-                            const unsigned char *address, size_t size)
+static bool has_own_address(const struct ifaddrs *own, const unsigned char *address, size_t size)
 {
     for (; own != NULL; own = own->ifa_next) {
         const struct sockaddr *at = own->ifa_addr;
@@ -330,8 +319,7 @@ static bool has_own_address(const struct ifaddrs *own,
     return false;
 }
 
-int jr_host_find_self(const struct jr_host *hw, char *const *hosts,
-                      size_t count)
+int jr_host_find_self(const struct jr_host *hw, char *const *hosts, size_t count)
 {
     struct ifaddrs *own = NULL;
     unsigned char address[16];
@@ -341,8 +329,7 @@ int jr_host_find_self(const struct jr_host *hw, char *const *hosts,
     for (size_t i = 0; i < count; i++) {
         size_t size = parse_address(address, hosts[i]);
         bool same = size > 0 ? has_own_address(own, address, size)
-                             : hw->hostname != NULL &&
-                                   is_own_name(hosts[i], hw->hostname);
+                             : hw->hostname != NULL && is_own_name(hosts[i], hw->hostname);
         if (same && found >= 0) {
             found = -1;
             break;

@@ -1,6 +1,6 @@
 /*
- * Schedulers and launchers: one row per system, one row per variable. What is
- * read from them is jr_host_scheduler; `doctor` prints the rows that are set.
+ * Schedulers and launchers: one row per system, one row per variable. What is read from them is
+ * jr_host_scheduler; `doctor` prints the rows that are set.
  *
  * An ALLOCATION says which nodes a job has. A LAUNCHER has started this very
  * process, one of several, and is believed about which. SELF systems do both:
@@ -8,57 +8,46 @@
  * that is there counts: what starts processes inside of something else comes
  * before it.
  *
- * scheduler.c finds the systems, variables.h has the table of variables and
- * uses their values, and hosts.h reads hosts and what some systems say in ways
- * of their own.
+ * scheduler.c finds the systems, variables.h has the table of variables and uses their values, and
+ * hosts.h reads hosts and what some systems say in ways of their own.
  */
 #ifndef JR_SCHEDULER_H
 #define JR_SCHEDULER_H
 
 #include "host/reader.h"
 
-/* Identifier, name, kind, and up to three variables that are set together only
- * there (NULL: the ones before are enough). Of a LAUNCHER one of them says
- * which process this is: a size without a rank is what a shell has kept.
- * Markers are never RANK or WORLD_SIZE: they are left behind in shells, and
- * count pods here and processes there. */
-#define JR_SYSTEMS(X)                                                          \
-    X(TORCHRUN, "torchrun", LAUNCHER, "TORCHELASTIC_RUN_ID",                   \
-      "GROUP_WORLD_SIZE", "GROUP_RANK")                                        \
-    X(OPENMPI, "Open MPI", LAUNCHER, "OMPI_COMM_WORLD_SIZE",                   \
-      "OMPI_COMM_WORLD_RANK", NULL)                                            \
-    X(HYDRA, "MPICH", LAUNCHER, "MPI_LOCALNRANKS", "PMI_SIZE", "PMI_RANK")     \
-    X(PALS, "PALS", LAUNCHER, "PALS_RANKID", "PMI_SIZE", NULL)                 \
-    X(JSM, "jsrun", LAUNCHER, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE",      \
-      NULL)                                                                    \
-    X(FLUX, "Flux", LAUNCHER, "FLUX_JOB_ID", "FLUX_TASK_RANK", NULL)           \
-    X(SLURM_STEP, "srun", LAUNCHER, "SLURM_JOB_ID", "SLURM_STEP_ID",           \
-      "SLURM_NODEID")                                                          \
-    X(PBS_TASK, "pbsdsh", LAUNCHER, "PBS_JOBID", "PBS_TASKNUM", NULL)          \
-    X(LSF_TASK, "blaunch", LAUNCHER, "LSB_JOBID", "LSF_PM_TASKID", NULL)       \
-    X(SGE_TASK, "qrsh", LAUNCHER, "JOB_ID", "PE_TASK_ID", NULL)                \
-    X(KUBEFLOW, "Kubeflow", SELF, "PET_NNODES", "PET_NODE_RANK", NULL)         \
-    X(VOLCANO, "Volcano", SELF, "VC_TASK_INDEX", NULL, NULL)                   \
-    X(AWS_BATCH, "AWS Batch", SELF, "AWS_BATCH_JOB_NUM_NODES",                 \
-      "AWS_BATCH_JOB_NODE_INDEX", NULL)                                        \
-    X(SAGEMAKER, "SageMaker", SELF, "SM_CURRENT_HOST", "SM_HOSTS", NULL)       \
-    X(KUBERNETES, "Kubernetes", SELF, "JOB_COMPLETION_INDEX", NULL, NULL)      \
-    X(SLURM, "Slurm", ALLOCATION, "SLURM_JOB_ID", NULL, NULL)                  \
-    X(PBS, "PBS", ALLOCATION, "PBS_JOBID", NULL, NULL)                         \
-    X(LSF, "LSF", ALLOCATION, "LSB_JOBID", NULL, NULL)                         \
+/* Identifier, name, kind, and up to three variables that are set together only there (NULL: the
+ * ones before are enough). Of a LAUNCHER one of them says which process this is: a size without a
+ * rank is what a shell has kept. Markers are never RANK or WORLD_SIZE: they are left behind in
+ * shells, and count pods here and processes there. */
+#define JR_SYSTEMS(X)                                                                              \
+    X(TORCHRUN, "torchrun", LAUNCHER, "TORCHELASTIC_RUN_ID", "GROUP_WORLD_SIZE", "GROUP_RANK")     \
+    X(OPENMPI, "Open MPI", LAUNCHER, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL)         \
+    X(HYDRA, "MPICH", LAUNCHER, "MPI_LOCALNRANKS", "PMI_SIZE", "PMI_RANK")                         \
+    X(PALS, "PALS", LAUNCHER, "PALS_RANKID", "PMI_SIZE", NULL)                                     \
+    X(JSM, "jsrun", LAUNCHER, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", NULL)                    \
+    X(FLUX, "Flux", LAUNCHER, "FLUX_JOB_ID", "FLUX_TASK_RANK", NULL)                               \
+    X(SLURM_STEP, "srun", LAUNCHER, "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_NODEID")               \
+    X(PBS_TASK, "pbsdsh", LAUNCHER, "PBS_JOBID", "PBS_TASKNUM", NULL)                              \
+    X(LSF_TASK, "blaunch", LAUNCHER, "LSB_JOBID", "LSF_PM_TASKID", NULL)                           \
+    X(SGE_TASK, "qrsh", LAUNCHER, "JOB_ID", "PE_TASK_ID", NULL)                                    \
+    X(KUBEFLOW, "Kubeflow", SELF, "PET_NNODES", "PET_NODE_RANK", NULL)                             \
+    X(VOLCANO, "Volcano", SELF, "VC_TASK_INDEX", NULL, NULL)                                       \
+    X(AWS_BATCH, "AWS Batch", SELF, "AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX", NULL)   \
+    X(SAGEMAKER, "SageMaker", SELF, "SM_CURRENT_HOST", "SM_HOSTS", NULL)                           \
+    X(KUBERNETES, "Kubernetes", SELF, "JOB_COMPLETION_INDEX", NULL, NULL)                          \
+    X(SLURM, "Slurm", ALLOCATION, "SLURM_JOB_ID", NULL, NULL)                                      \
+    X(PBS, "PBS", ALLOCATION, "PBS_JOBID", NULL, NULL)                                             \
+    X(LSF, "LSF", ALLOCATION, "LSB_JOBID", NULL, NULL)                                             \
     X(SGE, "Grid Engine", ALLOCATION, "JOB_ID", "SGE_TASK_ID", NULL)
 
-enum jr_system_kind {
-    JR_SYSTEM_LAUNCHER,
-    JR_SYSTEM_SELF,
-    JR_SYSTEM_ALLOCATION
-};
+enum jr_system_kind { JR_SYSTEM_LAUNCHER, JR_SYSTEM_SELF, JR_SYSTEM_ALLOCATION };
 
 #define JR_SYSTEM_ENUM(id, name, kind, first, second, third) JR_SYSTEM_##id,
 enum jr_system { JR_SYSTEMS(JR_SYSTEM_ENUM) JR_SYSTEM_COUNT };
 
-/* What is done with a variable. Where two rows of a system fill the same
- * member, the first one that is set does. */
+/* What is done with a variable. Where two rows of a system fill the same member, the first one that
+ * is set does. */
 enum jr_use {
     JR_USE_NOTHING,  /* told by doctor, and not read */
     JR_USE_JOB,      /* text: job_id */
@@ -91,9 +80,7 @@ struct jr_variable {
     const char *trap;    /* what it does not mean; NULL: no trap */
 };
 
-/* Record what is wrong with the scheduler's word, both texts borrowed; the
- * first problem counts. */
-void jr_scheduler_problem(struct jr_host_reader *probe, const char *message,
-                          const char *help);
+/* Record what is wrong with the scheduler's word, both texts borrowed; the first problem counts. */
+void jr_scheduler_problem(struct jr_host_reader *probe, const char *message, const char *help);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "base/banned.h"
 
-#define ROW(system, name, use, meaning, trap)                                  \
-    {                                                                          \
-        JR_SYSTEM_##system, name, JR_USE_##use, meaning, trap                  \
+#define ROW(system, name, use, meaning, trap)                                                      \
+    {                                                                                              \
+        JR_SYSTEM_##system, name, JR_USE_##use, meaning, trap                                      \
     }
 
 #define ONE_EACH "with one task per node this is the node's rank"
@@ -26,10 +26,9 @@ static const struct jr_variable rows[] = {
 
     ROW(OPENMPI, "OMPI_COMM_WORLD_SIZE", SIZE, "all tasks", NULL),
     ROW(OPENMPI, "OMPI_COMM_WORLD_RANK", RANK, "this task", ONE_EACH),
-    ROW(OPENMPI, "OMPI_COMM_WORLD_LOCAL_SIZE", HERE, "tasks on this node",
-        NULL),
-    ROW(OPENMPI, "OMPI_COMM_WORLD_NODE_RANK", NOTHING,
-        "this task among those of its node", "not the rank of the node"),
+    ROW(OPENMPI, "OMPI_COMM_WORLD_LOCAL_SIZE", HERE, "tasks on this node", NULL),
+    ROW(OPENMPI, "OMPI_COMM_WORLD_NODE_RANK", NOTHING, "this task among those of its node",
+        "not the rank of the node"),
 
     ROW(HYDRA, "PMI_SIZE", SIZE, "all tasks", NULL),
     ROW(HYDRA, "PMI_RANK", RANK, "this task", ONE_EACH),
@@ -52,19 +51,16 @@ static const struct jr_variable rows[] = {
 
     ROW(SLURM_STEP, "SLURM_STEP_NUM_NODES", NODES, "nodes of the step", NULL),
     ROW(SLURM_STEP, "SLURM_STEP_NODELIST", LIST, "nodes of the step", NULL),
-    ROW(SLURM_STEP, "SLURM_NODEID", INDEX, "this node in the step",
-        "0 in a batch script, too"),
-    ROW(SLURM_STEP, "SLURM_STEP_TASKS_PER_NODE", STARTED,
-        "tasks that srun started on each node", NULL),
+    ROW(SLURM_STEP, "SLURM_NODEID", INDEX, "this node in the step", "0 in a batch script, too"),
+    ROW(SLURM_STEP, "SLURM_STEP_TASKS_PER_NODE", STARTED, "tasks that srun started on each node",
+        NULL),
     ROW(SLURM_STEP, "SLURM_STEP_ID", NOTHING, "the step",
         "above 4294967000 it is the batch or interactive shell, not a step"),
-    ROW(SLURM_STEP, "SLURM_PROCID", NOTHING, "this task",
-        "0 in a batch script, too"),
+    ROW(SLURM_STEP, "SLURM_PROCID", NOTHING, "this task", "0 in a batch script, too"),
 
     ROW(PBS_TASK, "PBS_NODENUM", INDEX, "this node", "0 in a job script, too"),
     ROW(PBS_TASK, "PBS_TASKNUM", NOTHING, "this task", "1 is the job script"),
-    ROW(LSF_TASK, "LSF_PM_TASKID", NOTHING, "this task",
-        "counts slots, not nodes"),
+    ROW(LSF_TASK, "LSF_PM_TASKID", NOTHING, "this task", "counts slots, not nodes"),
     ROW(SGE_TASK, "PE_TASK_ID", NOTHING, "this task", NULL),
 
     ROW(KUBEFLOW, "PET_NNODES", NODES, "pods, one per node",
@@ -75,8 +71,7 @@ static const struct jr_variable rows[] = {
     ROW(KUBEFLOW, "PET_MASTER_ADDR", ADDR, "where rank 0 listens", NULL),
     ROW(KUBEFLOW, "PET_MASTER_PORT", PORT, "and on which port", NULL),
     ROW(KUBEFLOW, "RANK", NOTHING, "this pod", "counts pods, not processes"),
-    ROW(KUBEFLOW, "WORLD_SIZE", NOTHING, "the pods",
-        "counts pods, not processes"),
+    ROW(KUBEFLOW, "WORLD_SIZE", NOTHING, "the pods", "counts pods, not processes"),
 
     ROW(VOLCANO, "VC_TASK_INDEX", NOTHING, "this pod in its task",
         "counts within one task (master, worker), not over the job"),
@@ -85,23 +80,20 @@ static const struct jr_variable rows[] = {
     ROW(AWS_BATCH, "AWS_BATCH_JOB_NUM_NODES", NODES, "nodes of the job", NULL),
     ROW(AWS_BATCH, "AWS_BATCH_JOB_NODE_INDEX", INDEX, "this node",
         "the main node need not be node 0"),
-    ROW(AWS_BATCH, "AWS_BATCH_JOB_MAIN_NODE_INDEX", NOTHING, "the main node",
-        NULL),
-    ROW(AWS_BATCH, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", ADDR,
-        "the main node's address", "not set on the main node itself"),
+    ROW(AWS_BATCH, "AWS_BATCH_JOB_MAIN_NODE_INDEX", NOTHING, "the main node", NULL),
+    ROW(AWS_BATCH, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", ADDR, "the main node's address",
+        "not set on the main node itself"),
 
     ROW(SAGEMAKER, "TRAINING_JOB_NAME", JOB, "the job", NULL),
     ROW(SAGEMAKER, "SM_HOSTS", JSON, "all hosts", NULL),
     ROW(SAGEMAKER, "SM_CURRENT_HOST", NOTHING, "this host", NULL),
-    ROW(SAGEMAKER, "SM_NUM_GPUS", NOTHING, "GPUs of this host",
-        "the hardware is asked instead"),
+    ROW(SAGEMAKER, "SM_NUM_GPUS", NOTHING, "GPUs of this host", "the hardware is asked instead"),
 
     ROW(KUBERNETES, "JOB_COMPLETION_INDEX", INDEX, "this pod",
         "their number is not given: state nodes; in a JobSet it counts within "
         "one replicated job: state node_rank"),
 
-    ROW(SLURM, "SLURM_JOB_ID", JOB, "the job",
-        "a shell that outlives the job keeps it"),
+    ROW(SLURM, "SLURM_JOB_ID", JOB, "the job", "a shell that outlives the job keeps it"),
     ROW(SLURM, "SLURM_JOB_NUM_NODES", NODES, "nodes of the job", NULL),
     ROW(SLURM, "SLURM_NNODES", NODES, "nodes of the job", NULL),
     ROW(SLURM, "SLURM_JOB_NODELIST", LIST, "nodes of the job", NULL),
@@ -109,10 +101,8 @@ static const struct jr_variable rows[] = {
     ROW(SLURM, "SLURM_TASKS_PER_NODE", TASKS, "tasks on each node",
         "always set; meant only where SLURM_NTASKS is"),
     ROW(SLURM, "SLURM_NTASKS", NOTHING, "tasks that were asked for", NULL),
-    ROW(SLURM, "SLURM_NTASKS_PER_NODE", NOTHING, "tasks that were asked for",
-        NULL),
-    ROW(SLURM, "SLURM_RESTART_COUNT", RESTARTS,
-        "how often the job was started again", NULL),
+    ROW(SLURM, "SLURM_NTASKS_PER_NODE", NOTHING, "tasks that were asked for", NULL),
+    ROW(SLURM, "SLURM_RESTART_COUNT", RESTARTS, "how often the job was started again", NULL),
     ROW(SLURM, "SLURM_JOB_END_TIME", END, "when the job's time is up", NULL),
     ROW(SLURM, "SLURM_CPUS_PER_TASK", NOTHING, "CPUs of a task",
         "the affinity of this process is asked instead"),
@@ -162,8 +152,7 @@ static bool use_nothing(struct jr_host_reader *probe, const char *value)
     return true;
 }
 
-static bool fill_text(struct jr_host_reader *probe, const char **to,
-                      const char *value)
+static bool fill_text(struct jr_host_reader *probe, const char **to, const char *value)
 {
     if (*to == NULL && value[0] != '\0')
         *to = jr_arena_strdup(probe->arena, value);
@@ -177,8 +166,7 @@ static bool use_job(struct jr_host_reader *probe, const char *value)
 
 static bool use_nodes(struct jr_host_reader *probe, const char *value)
 {
-    return fill_blank_number(&probe->hw->scheduler.nodes, value,
-                             JR_HOSTLIST_MAX);
+    return fill_blank_number(&probe->hw->scheduler.nodes, value, JR_HOSTLIST_MAX);
 }
 
 static bool use_restarts(struct jr_host_reader *probe, const char *value)
@@ -244,8 +232,7 @@ static bool use_tasks_per_node(struct jr_host_reader *probe, const char *value)
     uint32_t each;
     if (!jr_num_u32(value, &each) || each == 0 || to->nodes == 0)
         return true;
-    const char *counts =
-        jr_arena_printf(&probe->scratch, "%u(x%u)", each, to->nodes);
+    const char *counts = jr_arena_printf(&probe->scratch, "%u(x%u)", each, to->nodes);
     return counts == NULL || jr_counts_expand(&to->tasks, probe->arena, counts);
 }
 
@@ -256,8 +243,7 @@ static bool use_addr(struct jr_host_reader *probe, const char *value)
 
 static bool use_port(struct jr_host_reader *probe, const char *value)
 {
-    return fill_blank_number(&probe->hw->scheduler.master_port, value,
-                             UINT16_MAX);
+    return fill_blank_number(&probe->hw->scheduler.master_port, value, UINT16_MAX);
 }
 
 static bool use_end(struct jr_host_reader *probe, const char *value)
@@ -265,8 +251,7 @@ static bool use_end(struct jr_host_reader *probe, const char *value)
     return jr_num_u64(value, &probe->hw->scheduler.end);
 }
 
-bool jr_variable_use(struct jr_host_reader *probe,
-                     const struct jr_variable *row, const char *value)
+bool jr_variable_use(struct jr_host_reader *probe, const struct jr_variable *row, const char *value)
 {
     static bool (*const uses[])(struct jr_host_reader *, const char *) = {
         [JR_USE_NOTHING] = use_nothing,   [JR_USE_JOB] = use_job,

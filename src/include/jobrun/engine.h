@@ -1,9 +1,9 @@
 /*
- * What jobrun hands a job to, or reaches hosts by: Slurm, Kubernetes, launchers
- * of MPI and ssh, each with options of its own.
+ * What jobrun hands a job to, or reaches hosts by: Slurm, Kubernetes, launchers of MPI and ssh,
+ * each with options of its own.
  *
- * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage
- * that made them, which must outlive the reader.
+ * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage that made them,
+ * which must outlive the reader.
  */
 #ifndef JOBRUN_ENGINE_H
 #define JOBRUN_ENGINE_H
@@ -11,8 +11,8 @@
 #include <jobrun/entrypoint.h>
 
 /* Whose options an MPI launcher takes. */
-#define JR_MPI_DIALECTS(X)                                                     \
-    X(OPENMPI, "openmpi", "Open MPI, PRRTE")                                   \
+#define JR_MPI_DIALECTS(X)                                                                         \
+    X(OPENMPI, "openmpi", "Open MPI, PRRTE")                                                       \
     X(HYDRA, "hydra", "MPICH, Intel MPI, MVAPICH")
 
 #define JR_ENUM_DIALECT(name, word, help) JR_MPI_##name,
@@ -32,8 +32,8 @@ struct jr_mpi {
 };
 
 /* What comes back whole from hosts that do not see the run folder. */
-#define JR_COLLECTS(X)                                                         \
-    X(RESULTS, "results", "the files of results")                              \
+#define JR_COLLECTS(X)                                                                             \
+    X(RESULTS, "results", "the files of results")                                                  \
     X(LOGS, "logs", "whole logs, however large")
 
 /* How hosts are reached by ssh. */
@@ -49,8 +49,8 @@ struct jr_ssh {
     uint32_t env_count;
 };
 
-/* Each engine's own options. Those of sbatch are long ones without dashes; a
- * value of "false" takes one away that jobrun would give. */
+/* Each engine's own options. Those of sbatch are long ones without dashes; a value of "false" takes
+ * one away that jobrun would give. */
 struct jr_engine {
     struct jr_env_entry *slurm;
     uint32_t slurm_count;

@@ -1,9 +1,9 @@
 /*
- * What the ranks run: a command, a text of the shell, Python or a function of a
- * library; and the variables and arguments that they get.
+ * What the ranks run: a command, a text of the shell, Python or a function of a library; and the
+ * variables and arguments that they get.
  *
- * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage
- * that made them, which must outlive the reader.
+ * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage that made them,
+ * which must outlive the reader.
  */
 #ifndef JOBRUN_ENTRYPOINT_H
 #define JOBRUN_ENTRYPOINT_H
@@ -15,21 +15,21 @@
 #include <jobrun/types.h>
 
 /* The form of an entrypoint. */
-#define JR_FORMS(X)                                                            \
-    X(COMMAND, "command", "an argv; no shell")                                 \
-    X(SHELL, "shell", "text run by /bin/sh -c")                                \
-    X(PYTHON, "python", "a Python script, module or function")                 \
+#define JR_FORMS(X)                                                                                \
+    X(COMMAND, "command", "an argv; no shell")                                                     \
+    X(SHELL, "shell", "text run by /bin/sh -c")                                                    \
+    X(PYTHON, "python", "a Python script, module or function")                                     \
     X(LIBRARY, "library", "a function of a shared library")
 
 /* What of Python an entrypoint names. */
-#define JR_PYTHON_FORMS(X)                                                     \
-    X(SCRIPT, "script", "a file, run as `python FILE` would")                  \
-    X(MODULE, "module", "a module, run as `python -m` would")                  \
+#define JR_PYTHON_FORMS(X)                                                                         \
+    X(SCRIPT, "script", "a file, run as `python FILE` would")                                      \
+    X(MODULE, "module", "a module, run as `python -m` would")                                      \
     X(FUNCTION, "function", "a function of a module, which is called")
 
 /* What sets up a function's rank before the call. */
-#define JR_PYTHON_INITS(X)                                                     \
-    X(NONE, "none", "nothing")                                                 \
+#define JR_PYTHON_INITS(X)                                                                         \
+    X(NONE, "none", "nothing")                                                                     \
     X(TORCH, "torch", "process group, device, one group per mesh axis")
 
 #define JR_ENUM_FORM(name, word, help)   JR_FORM_##name,
@@ -62,9 +62,9 @@ struct jr_kwarg {
     char *value; /* JSON text, whose strings are per-rank templates */
 };
 
-/* What every rank runs. For `shell`, argv[0] is the text, and the rest are its
- * positional parameters $1...; for `python` and `library` argv is what is
- * passed to them: strings, or for a function the JSON text of each argument. */
+/* What every rank runs. For `shell`, argv[0] is the text, and the rest are its positional
+ * parameters $1...; for `python` and `library` argv is what is passed to them: strings, or for a
+ * function the JSON text of each argument. */
 struct jr_entrypoint {
     enum jr_form form;
     char **argv;
@@ -81,8 +81,8 @@ static inline bool jr_entrypoint_is_function(const struct jr_entrypoint *entry)
     return entry->python != NULL && entry->python->what == JR_PYTHON_FUNCTION;
 }
 
-/* One entry of `env`. A NULL value unsets the variable; `required` means that
- * the value must stand in the environment of jobrun itself. */
+/* One entry of `env`. A NULL value unsets the variable; `required` means that the value must stand
+ * in the environment of jobrun itself. */
 struct jr_env_entry {
     char *name;
     char *value;

@@ -1,9 +1,9 @@
 /*
- * The plan: everything that a run does, decided before it starts. `jobrun plan`
- * prints this very value; run executes it and sees nothing before it.
+ * The plan: everything that a run does, decided before it starts. `jobrun plan` prints this very
+ * value; run executes it and sees nothing before it.
  *
- * Everything lives in the plan's own memory, except what it borrows from the
- * job (policy, names), which must outlive it.
+ * Everything lives in the plan's own memory, except what it borrows from the job (policy, names),
+ * which must outlive it.
  */
 #ifndef JOBRUN_PLAN_H
 #define JOBRUN_PLAN_H
@@ -11,8 +11,8 @@
 #include <jobrun/error.h>
 #include <jobrun/policy.h>
 
-/* Where one output stream of a rank goes; a bit set. Neither: the stream is
- * inherited from jobrun as it is. */
+/* Where one output stream of a rank goes; a bit set. Neither: the stream is inherited from jobrun
+ * as it is. */
 enum jr_sink { JR_SINK_INHERIT = 0, JR_SINK_FILE = 1, JR_SINK_CONSOLE = 2 };
 
 /* What a rank has as its standard input. */
@@ -40,10 +40,9 @@ struct jr_plan_rank {
                                       NULL-terminated; NULL: none */
     const char *workdir;           /* absolute */
     const char *prefix;            /* console prefix, expanded */
-    const char
-        *around[2];  /* console.collapse: the text before and after the ranks of
-                        a line that several of them wrote, never NULL */
-    bool on_console; /* its lines are shown */
+    const char *around[2];         /* console.collapse: the text before and after the ranks of
+                                      a line that several of them wrote, never NULL */
+    bool on_console;               /* its lines are shown */
     enum jr_sink out, err;
     enum jr_input input;
     const char *dir;      /* attempt_0/3 */
@@ -62,14 +61,13 @@ struct jr_plan_rank {
     uint32_t threads;
 };
 
-/* What is run once on a node before its ranks, by /bin/sh -c. What it exports
- * takes the place of what ranks inherit: their env is then the first env_own
- * entries of it, and what was exported, less those names, less `drop`, less the
- * rank's own `drop`. */
+/* What is run once on a node before its ranks, by /bin/sh -c. What it exports takes the place of
+ * what ranks inherit: their env is then the first env_own entries of it, and what was exported,
+ * less those names, less `drop`, less the rank's own `drop`. */
 struct jr_plan_setup {
-    const char *text; /* NULL: there is none, and nothing else is set */
-    char **env;       /* what it is run with */
-    char **drop; /* names and globs of what no rank gets; NULL-terminated */
+    const char *text;    /* NULL: there is none, and nothing else is set */
+    char **env;          /* what it is run with */
+    char **drop;         /* names and globs of what no rank gets; NULL-terminated */
     const char *package; /* what PYTHONPATH then ends with; NULL: nothing */
 };
 
@@ -91,10 +89,10 @@ struct jr_injection {
 /* How the ranks find each other in MPI_Init. */
 struct jr_plan_mpi {
     enum jr_mpi_protocol protocol; /* that jobrun serves; NONE: none */
-    bool stated;         /* by the spec; else the program decided it */
-    const char *server;  /* of PMIX: the file of the library that serves it */
-    const char *library; /* that the program needs: "libmpich.so.12"; NULL: not
-                            looked at, or none */
+    bool stated;                   /* by the spec; else the program decided it */
+    const char *server;            /* of PMIX: the file of the library that serves it */
+    const char *library;           /* that the program needs: "libmpich.so.12"; NULL: not
+                                      looked at, or none */
 };
 
 struct jr_plan {
@@ -120,17 +118,16 @@ struct jr_plan {
     struct jr_plan_mpi mpi;
     struct jr_plan_setup setup;
     struct jr_plan_helper helper;
-    char *const *hosts; /* one per node, and then one per spare; entries may be
-                           NULL */
-    struct jr_plan_rank
-        *ranks;             /* all of the world, by rank; NULL in a lazy plan,
-                               which is told by jr_session_tell only */
-    struct jr_build *build; /* what the ranks of a lazy plan are made from, one
-                               by one; else NULL */
-    bool same_argv;         /* all ranks have the arguments of rank 0 */
-    uint32_t first, count;  /* those that this jobrun starts */
-    uint32_t attempt;       /* the number of it: folders are named so */
-    const char *inject;     /* what --inject says; NULL: it is no rehearsal */
+    char *const *hosts;              /* one per node, and then one per spare; entries may be
+                                        NULL */
+    struct jr_plan_rank *ranks;      /* all of the world, by rank; NULL in a lazy plan,
+                                        which is told by jr_session_tell only */
+    struct jr_build *build;          /* what the ranks of a lazy plan are made from, one
+                                        by one; else NULL */
+    bool same_argv;                  /* all ranks have the arguments of rank 0 */
+    uint32_t first, count;           /* those that this jobrun starts */
+    uint32_t attempt;                /* the number of it: folders are named so */
+    const char *inject;              /* what --inject says; NULL: it is no rehearsal */
     struct jr_injection *injections; /* of it what is for this attempt */
     uint32_t injections_count;
     const struct jr_policy *policy;

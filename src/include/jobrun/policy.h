@@ -1,9 +1,9 @@
 /*
- * The policies that a spec states, and that travel unchanged from the spec to
- * the run and the report.
+ * The policies that a spec states, and that travel unchanged from the spec to the run and the
+ * report.
  *
- * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage
- * that made them, which must outlive the reader.
+ * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage that made them,
+ * which must outlive the reader.
  */
 #ifndef JOBRUN_POLICY_H
 #define JOBRUN_POLICY_H
@@ -13,23 +13,23 @@
 #include <jobrun/result_spec.h>
 
 /* Failures that can be ordered, to rehearse what follows them. */
-#define JR_INJECTS(X)                                                          \
-    X(KILL, "kill", "SIGKILL")                                                 \
-    X(EXIT, "exit", "it ends with an exit code")                               \
-    X(HANG, "hang", "it is frozen until jobrun stops it")                      \
-    X(STOP, "stop", "SIGSTOP")                                                 \
-    X(SLOW, "slow", "it is frozen for four fifths of the time")                \
-    X(NORESULT, "noresult", "what it delivers does not count")                 \
-    X(OOM, "oom", "it is killed as if memory had run out")                     \
-    X(DEADLINE, "deadline", "the deadline comes, for the whole job")           \
-    X(PREEMPT, "preempt", "the job is preempted")                              \
+#define JR_INJECTS(X)                                                                              \
+    X(KILL, "kill", "SIGKILL")                                                                     \
+    X(EXIT, "exit", "it ends with an exit code")                                                   \
+    X(HANG, "hang", "it is frozen until jobrun stops it")                                          \
+    X(STOP, "stop", "SIGSTOP")                                                                     \
+    X(SLOW, "slow", "it is frozen for four fifths of the time")                                    \
+    X(NORESULT, "noresult", "what it delivers does not count")                                     \
+    X(OOM, "oom", "it is killed as if memory had run out")                                         \
+    X(DEADLINE, "deadline", "the deadline comes, for the whole job")                               \
+    X(PREEMPT, "preempt", "the job is preempted")                                                  \
     X(LOST_NODE, "lost_node", "its node is lost, of which there is a number")
 
 #define JR_ENUM_INJECT(name, word, help) JR_INJECT_##name,
 enum jr_inject { JR_INJECTS(JR_ENUM_INJECT) };
 
-/* One rule of `redirects` or `tee`: which local ranks (a rank set in its
- * canonical text, see jr_set_parse), which streams. */
+/* One rule of `redirects` or `tee`: which local ranks (a rank set in its canonical text, see
+ * jr_set_parse), which streams. */
 struct jr_stream_rule {
     char *ranks;
     enum jr_streams streams;
@@ -58,8 +58,8 @@ struct jr_timeouts {
     uint64_t stop_grace_ms;
 };
 
-/* How the job tells how far it is; beside it, what ranks append to their
- * progress files always counts. */
+/* How the job tells how far it is; beside it, what ranks append to their progress files always
+ * counts. */
 struct jr_progress_source {
     enum jr_progress_from from;
     char *pattern;  /* PCRE2 with a group `step`; NULL: no stream is read */
@@ -76,16 +76,13 @@ struct jr_deadline {
 };
 
 /* Why a job is to be continued: it is not over, and has not failed. */
-#define JR_REQUEUE_CAUSES(X)                                                   \
-    X(DEADLINE, "deadline", "the ranks stopped for the deadline")              \
-    X(PREEMPTED, "preempted", "the scheduler needs the job's nodes")           \
+#define JR_REQUEUE_CAUSES(X)                                                                       \
+    X(DEADLINE, "deadline", "the ranks stopped for the deadline")                                  \
+    X(PREEMPTED, "preempted", "the scheduler needs the job's nodes")                               \
     X(LOST_NODE, "lost_node", "a node was lost")
 
 #define JR_REQUEUE_CAUSE_ENUM(name, word, help) JR_REQUEUE_##name,
-enum jr_requeue_cause {
-    JR_REQUEUE_NONE,
-    JR_REQUEUE_CAUSES(JR_REQUEUE_CAUSE_ENUM) JR_REQUEUE_END
-};
+enum jr_requeue_cause { JR_REQUEUE_NONE, JR_REQUEUE_CAUSES(JR_REQUEUE_CAUSE_ENUM) JR_REQUEUE_END };
 
 /* When a job is continued: in the queue of its scheduler, or in place. */
 struct jr_requeue {
@@ -108,8 +105,7 @@ struct jr_signal_rule {
     enum jr_on_signal use;
 };
 
-/* Resource limits of the ranks, each a number, a size or `unlimited`; NULL: as
- * they are. */
+/* Resource limits of the ranks, each a number, a size or `unlimited`; NULL: as they are. */
 struct jr_limits {
     char *nofile, *core, *memlock, *stack, *as, *nproc;
 };
@@ -119,7 +115,7 @@ struct jr_restart {
     uint32_t max;        /* restarts, within the window */
     uint64_t backoff_ms; /* before the first; twice as long before each next */
     uint64_t window_ms;  /* 0: the whole run */
-    char **on; /* causes, as base/restart_trigger.h reads them; none: any */
+    char **on;           /* causes, as base/restart_trigger.h reads them; none: any */
     uint32_t on_count;
     char **never; /* wins over `on` */
     uint32_t never_count;

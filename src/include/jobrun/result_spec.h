@@ -1,9 +1,8 @@
 /*
- * The contract of a job's results: where each rank's comes from, and what it
- * has to satisfy.
+ * The contract of a job's results: where each rank's comes from, and what it has to satisfy.
  *
- * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage
- * that made them, which must outlive the reader.
+ * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage that made them,
+ * which must outlive the reader.
  */
 #ifndef JOBRUN_RESULT_SPEC_H
 #define JOBRUN_RESULT_SPEC_H
@@ -12,19 +11,19 @@
 #include <stdint.h>
 
 /* Where a rank's result comes from. */
-#define JR_RESULT_FROMS(X)                                                     \
-    X(FILE, "file", "JSON that the rank writes to $JOBRUN_RESULT_FILE")        \
-    X(STDOUT, "stdout", "the last match of `pattern` on standard output")      \
-    X(STDERR, "stderr", "the last match of `pattern` on standard error")       \
+#define JR_RESULT_FROMS(X)                                                                         \
+    X(FILE, "file", "JSON that the rank writes to $JOBRUN_RESULT_FILE")                            \
+    X(STDOUT, "stdout", "the last match of `pattern` on standard output")                          \
+    X(STDERR, "stderr", "the last match of `pattern` on standard error")                           \
     X(RETURN, "return", "what the function returned")
 
 /* The type of a result field. */
-#define JR_JSON_TYPES(X)                                                       \
-    X(INTEGER, "integer", "a whole number")                                    \
-    X(NUMBER, "number", "any finite number")                                   \
-    X(STRING, "string", "a string")                                            \
-    X(BOOLEAN, "boolean", "true or false")                                     \
-    X(ARRAY, "array", "a JSON array")                                          \
+#define JR_JSON_TYPES(X)                                                                           \
+    X(INTEGER, "integer", "a whole number")                                                        \
+    X(NUMBER, "number", "any finite number")                                                       \
+    X(STRING, "string", "a string")                                                                \
+    X(BOOLEAN, "boolean", "true or false")                                                         \
+    X(ARRAY, "array", "a JSON array")                                                              \
     X(OBJECT, "object", "a JSON object")
 
 #define JR_ENUM_RESULT_FROM(name, word, help) JR_FROM_##name,

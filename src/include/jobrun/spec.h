@@ -1,7 +1,7 @@
 /*
- * A checked spec: plain data, bound from the text. A resolvable field that the
- * spec left out is a NULL pointer (MISSING); everything else has its default.
- * Field by field it follows the contract's table; fields.h has a row for each.
+ * A checked spec: plain data, bound from the text. A resolvable field that the spec left out is a
+ * NULL pointer (MISSING); everything else has its default. Field by field it follows the contract's
+ * table; fields.h has a row for each.
  */
 #ifndef JOBRUN_SPEC_H
 #define JOBRUN_SPEC_H

@@ -1,7 +1,6 @@
 /*
- * The vocabulary that every stage shares: enums, each one X-macro of value,
- * spelling and help. What one part of a spec alone is about stands with that
- * part.
+ * The vocabulary that every stage shares: enums, each one X-macro of value, spelling and help. What
+ * one part of a spec alone is about stands with that part.
  */
 #ifndef JOBRUN_TYPES_H
 #define JOBRUN_TYPES_H
@@ -10,131 +9,131 @@
 #define JR_RANKS_MAX (1u << 20)
 
 /* A mesh axis, fastest first: ranks are laid out [data][pipeline][model]. */
-#define JR_AXES(X)                                                             \
-    X(MODEL, "model", "tensor parallelism: the fastest axis")                  \
-    X(PIPELINE, "pipeline", "pipeline stages")                                 \
+#define JR_AXES(X)                                                                                 \
+    X(MODEL, "model", "tensor parallelism: the fastest axis")                                      \
+    X(PIPELINE, "pipeline", "pipeline stages")                                                     \
     X(DATA, "data", "data parallelism: the slowest axis")
 
 /* The kind of accelerator that the ranks drive. */
-#define JR_DEVICES(X)                                                          \
-    X(CPU, "cpu", "no accelerator")                                            \
-    X(CUDA, "cuda", "NVIDIA")                                                  \
-    X(ROCM, "rocm", "AMD")                                                     \
-    X(XPU, "xpu", "Intel; Kunlun under the paddle profile")                    \
-    X(HPU, "hpu", "Intel Gaudi")                                               \
-    X(NPU, "npu", "Huawei Ascend")                                             \
-    X(MLU, "mlu", "Cambricon")                                                 \
+#define JR_DEVICES(X)                                                                              \
+    X(CPU, "cpu", "no accelerator")                                                                \
+    X(CUDA, "cuda", "NVIDIA")                                                                      \
+    X(ROCM, "rocm", "AMD")                                                                         \
+    X(XPU, "xpu", "Intel; Kunlun under the paddle profile")                                        \
+    X(HPU, "hpu", "Intel Gaudi")                                                                   \
+    X(NPU, "npu", "Huawei Ascend")                                                                 \
+    X(MLU, "mlu", "Cambricon")                                                                     \
     X(CUSTOM, "custom", "custom:NAME, a device type of your own")
 
-/* What there is to know of each kind of device: the vendor, the variable that
- * narrows which ones a process sees, and the usual backend. NULL: none. */
+/* What there is to know of each kind of device: the vendor, the variable that narrows which ones a
+ * process sees, and the usual backend. NULL: none. */
 #define JR_CUDA_VISIBLE "CUDA_VISIBLE_DEVICES"
-#define JR_DEVICE_TRAITS(X)                                                    \
-    X(CPU, NULL, NULL, "gloo")                                                 \
-    X(CUDA, "NVIDIA", JR_CUDA_VISIBLE, "nccl")                                 \
-    X(ROCM, "AMD", "ROCR_VISIBLE_DEVICES", "rccl")                             \
-    X(XPU, "Intel", "ZE_AFFINITY_MASK", "xccl")                                \
-    X(HPU, "Gaudi", "HABANA_VISIBLE_DEVICES", "hccl")                          \
-    X(NPU, "Ascend", "ASCEND_RT_VISIBLE_DEVICES", "hccl")                      \
-    X(MLU, "Cambricon", "MLU_VISIBLE_DEVICES", "cncl")                         \
+#define JR_DEVICE_TRAITS(X)                                                                        \
+    X(CPU, NULL, NULL, "gloo")                                                                     \
+    X(CUDA, "NVIDIA", JR_CUDA_VISIBLE, "nccl")                                                     \
+    X(ROCM, "AMD", "ROCR_VISIBLE_DEVICES", "rccl")                                                 \
+    X(XPU, "Intel", "ZE_AFFINITY_MASK", "xccl")                                                    \
+    X(HPU, "Gaudi", "HABANA_VISIBLE_DEVICES", "hccl")                                              \
+    X(NPU, "Ascend", "ASCEND_RT_VISIBLE_DEVICES", "hccl")                                          \
+    X(MLU, "Cambricon", "MLU_VISIBLE_DEVICES", "cncl")                                             \
     X(CUSTOM, NULL, NULL, NULL)
 
 /* A communication backend; what each can drive is in contract.h. */
-#define JR_BACKENDS(X)                                                         \
-    X(NCCL, "nccl", "NVIDIA GPUs")                                             \
-    X(GLOO, "gloo", "CPUs")                                                    \
-    X(MPI, "mpi", "whatever the MPI library drives")                           \
-    X(UCC, "ucc", "CPUs, NVIDIA and AMD GPUs")                                 \
-    X(RCCL, "rccl", "AMD GPUs")                                                \
-    X(BKCL, "bkcl", "Kunlun XPUs")                                             \
-    X(XCCL, "xccl", "Intel XPUs; Paddle's for custom:NAME")                    \
-    X(HCCL, "hccl", "Ascend NPUs and Gaudi HPUs")                              \
-    X(CNCL, "cncl", "Cambricon MLUs")                                          \
+#define JR_BACKENDS(X)                                                                             \
+    X(NCCL, "nccl", "NVIDIA GPUs")                                                                 \
+    X(GLOO, "gloo", "CPUs")                                                                        \
+    X(MPI, "mpi", "whatever the MPI library drives")                                               \
+    X(UCC, "ucc", "CPUs, NVIDIA and AMD GPUs")                                                     \
+    X(RCCL, "rccl", "AMD GPUs")                                                                    \
+    X(BKCL, "bkcl", "Kunlun XPUs")                                                                 \
+    X(XCCL, "xccl", "Intel XPUs; Paddle's for custom:NAME")                                        \
+    X(HCCL, "hccl", "Ascend NPUs and Gaudi HPUs")                                                  \
+    X(CNCL, "cncl", "Cambricon MLUs")                                                              \
     X(CUSTOM, "custom", "custom:NAME, a backend of your own")
 
 /* How a rank comes to life. */
-#define JR_START_METHODS(X)                                                    \
-    X(SPAWN, "spawn", "a fresh process image for every rank")                  \
-    X(FORK, "fork", "forks of a helper that imported the entry module")        \
+#define JR_START_METHODS(X)                                                                        \
+    X(SPAWN, "spawn", "a fresh process image for every rank")                                      \
+    X(FORK, "fork", "forks of a helper that imported the entry module")                            \
     X(FORKSERVER, "forkserver", "forks of a helper that imported `preload`")
 
 /* Which devices a rank sees. */
-#define JR_VISIBILITIES(X)                                                     \
-    X(ALL, "all", "every rank sees all and picks by LOCAL_RANK")               \
-    X(ONE, "one", "each rank sees its own device only")                        \
+#define JR_VISIBILITIES(X)                                                                         \
+    X(ALL, "all", "every rank sees all and picks by LOCAL_RANK")                                   \
+    X(ONE, "one", "each rank sees its own device only")                                            \
     X(INHERIT, "inherit", "the environment's variables are not changed")
 
 /* What the CPUs of a rank are. */
-#define JR_BINDS(X)                                                            \
-    X(NONE, "none", "all that jobrun may use")                                 \
-    X(CORE, "core", "physical cores of its own, side by side")                 \
-    X(NUMA, "numa", "a NUMA node, shared by the ranks on it")                  \
+#define JR_BINDS(X)                                                                                \
+    X(NONE, "none", "all that jobrun may use")                                                     \
+    X(CORE, "core", "physical cores of its own, side by side")                                     \
+    X(NUMA, "numa", "a NUMA node, shared by the ranks on it")                                      \
     X(DEVICE, "device", "its share of the NUMA node of its device")
 
 /* Which output streams of a rank are meant; values are a bit set. */
-#define JR_STREAMS(X)                                                          \
-    X(NONE, "none", "neither stream")                                          \
-    X(OUT, "out", "standard output")                                           \
-    X(ERR, "err", "standard error")                                            \
+#define JR_STREAMS(X)                                                                              \
+    X(NONE, "none", "neither stream")                                                              \
+    X(OUT, "out", "standard output")                                                               \
+    X(ERR, "err", "standard error")                                                                \
     X(ALL, "all", "both streams")
 
 /* What the first failure does to the other ranks. */
-#define JR_ON_FAILURES(X)                                                      \
-    X(STOP, "stop",                                                            \
-      "the other ranks are stopped, once it is known that the failure is not " \
-      "that of a lost peer, or half a second later")                           \
+#define JR_ON_FAILURES(X)                                                                          \
+    X(STOP, "stop",                                                                                \
+      "the other ranks are stopped, once it is known that the failure is not "                     \
+      "that of a lost peer, or half a second later")                                               \
     X(CONTINUE, "continue", "the other ranks continue; the job still fails")
 
 /* Who gets the stop signal. */
-#define JR_STOP_TARGETS(X)                                                     \
-    X(LEADER, "leader", "the rank's own process")                              \
+#define JR_STOP_TARGETS(X)                                                                         \
+    X(LEADER, "leader", "the rank's own process")                                                  \
     X(GROUP, "group", "the rank's whole process group")
 
 /* What exit code 1 becomes. */
-#define JR_EXIT_STATUSES(X)                                                    \
-    X(CLASS, "class", "the table of exit codes")                               \
+#define JR_EXIT_STATUSES(X)                                                                        \
+    X(CLASS, "class", "the table of exit codes")                                                   \
     X(RANK, "rank", "the root-cause rank's own code, 128+N for a signal")
 
 /* What is done where the helper of fork and forkserver has threads. */
-#define JR_FORK_THREADS(X)                                                     \
-    X(WARN, "warn", "jobrun warns once, and forks the ranks")                  \
+#define JR_FORK_THREADS(X)                                                                         \
+    X(WARN, "warn", "jobrun warns once, and forks the ranks")                                      \
     X(REFUSE, "refuse", "no rank is started")
 
 /* What the processes of a run share with the rest of the machine. */
-#define JR_ISOLATIONS(X)                                                       \
-    X(NONE, "none", "they run like any other process")                         \
+#define JR_ISOLATIONS(X)                                                                           \
+    X(NONE, "none", "they run like any other process")                                             \
     X(PID, "pid", "they run in their own PID namespace, and end with it")
 
 /* How the ranks of an MPI program find each other. */
-#define JR_MPI_PROTOCOLS(X)                                                    \
-    X(AUTO, "auto", "by the MPI library that the program needs, if any")       \
-    X(NONE, "none", "jobrun offers nothing: other launchers do, or no one")    \
-    X(PMI1, "pmi1", "PMI-1: MPICH, MVAPICH, Intel MPI")                        \
+#define JR_MPI_PROTOCOLS(X)                                                                        \
+    X(AUTO, "auto", "by the MPI library that the program needs, if any")                           \
+    X(NONE, "none", "jobrun offers nothing: other launchers do, or no one")                        \
+    X(PMI1, "pmi1", "PMI-1: MPICH, MVAPICH, Intel MPI")                                            \
     X(PMIX, "pmix", "PMIx: Open MPI 4 and 5")
 
 /* What jobrun does with a signal that it gets. */
-#define JR_ON_SIGNALS(X)                                                       \
-    X(FORWARD, "forward", "every rank gets it")                                \
-    X(STOP, "stop", "the run is stopped")                                      \
+#define JR_ON_SIGNALS(X)                                                                           \
+    X(FORWARD, "forward", "every rank gets it")                                                    \
+    X(STOP, "stop", "the run is stopped")                                                          \
     X(IGNORE, "ignore", "nothing")
 
 /* Permissions of what a run writes. */
-#define JR_LOG_MODES(X)                                                        \
-    X(PRIVATE, "private", "folders 0700, files 0600")                          \
-    X(GROUP, "group", "folders 0750, files 0640")                              \
+#define JR_LOG_MODES(X)                                                                            \
+    X(PRIVATE, "private", "folders 0700, files 0600")                                              \
+    X(GROUP, "group", "folders 0750, files 0640")                                                  \
     X(UMASK, "umask", "0777 and 0666 less the umask")
 
 /* What the ranks of a run execute. */
-#define JR_CODE_MODES(X)                                                       \
-    X(RECORD, "record", "the work tree itself; its state is recorded")         \
+#define JR_CODE_MODES(X)                                                                           \
+    X(RECORD, "record", "the work tree itself; its state is recorded")                             \
     X(FREEZE, "freeze", "a copy of the work tree that is the run's own")
 
 /* Where a rank tells its steps. */
-#define JR_PROGRESS_FROMS(X)                                                   \
-    X(STDOUT, "stdout", "lines of standard output that match `pattern`")       \
-    X(STDERR, "stderr", "lines of standard error that match `pattern`")        \
-    X(FILE, "file",                                                            \
-      "JSON lines that the rank appends to "                                   \
+#define JR_PROGRESS_FROMS(X)                                                                       \
+    X(STDOUT, "stdout", "lines of standard output that match `pattern`")                           \
+    X(STDERR, "stderr", "lines of standard error that match `pattern`")                            \
+    X(FILE, "file",                                                                                \
+      "JSON lines that the rank appends to "                                                       \
       "$JOBRUN_PROGRESS_FILE")
 
 #define JR_ENUM_AXIS(name, word, help)         JR_AXIS_##name,

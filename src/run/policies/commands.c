@@ -9,8 +9,7 @@
 
 #include "base/banned.h"
 
-/* Another node stops. Where this one hangs, it stops by itself, once it has
- * its evidence. */
+/* Another node stops. Where this one hangs, it stops by itself, once it has its evidence. */
 static void stop_by_command(struct jr_runner *runner)
 {
     if (!jr_hang_has_begun(runner))
@@ -63,20 +62,17 @@ int jr_commands_keep(struct jr_runner *runner)
 {
     const struct jr_run_link *link = runner->options->link;
     struct jr_commands *commands = &runner->commands;
-    *commands = (struct jr_commands){
-        .watch = {.fd = -1, .ready = on_commands, .owner = runner},
-        .reports_fd = -1,
-        .exchange_fd = -1};
+    *commands = (struct jr_commands){.watch = {.fd = -1, .ready = on_commands, .owner = runner},
+                                     .reports_fd = -1,
+                                     .exchange_fd = -1};
     if (link == NULL)
         return 0;
     jr_events_open_fd(&runner->events, link->events_fd, JR_SLOT_END);
     commands->watch.fd = fcntl(link->commands_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    commands->reports_fd =
-        fcntl(link->reports_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    commands->exchange_fd =
-        fcntl(link->exchange_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    return runner->events.fd < 0 || commands->watch.fd < 0 ||
-                   commands->reports_fd < 0 || commands->exchange_fd < 0
+    commands->reports_fd = fcntl(link->reports_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    commands->exchange_fd = fcntl(link->exchange_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    return runner->events.fd < 0 || commands->watch.fd < 0 || commands->reports_fd < 0 ||
+                   commands->exchange_fd < 0
                ? -1
                : 0;
 }
@@ -88,8 +84,7 @@ int jr_commands_take_exchange(struct jr_runner *runner)
     return fd;
 }
 
-void jr_commands_report(struct jr_runner *runner,
-                        const struct jr_report *report)
+void jr_commands_report(struct jr_runner *runner, const struct jr_report *report)
 {
     int fd = runner->commands.reports_fd;
     if (fd < 0)

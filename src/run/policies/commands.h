@@ -1,5 +1,4 @@
-/* Commands from the other nodes of a job, and reports to them, by the link of
- * jr_run_options. */
+/* Commands from the other nodes of a job, and reports to them, by the link of jr_run_options. */
 #ifndef JR_COMMANDS_H
 #define JR_COMMANDS_H
 
@@ -14,16 +13,14 @@ struct jr_commands {
     int exchange_fd;       /* -1: the same, or it was taken */
 };
 
-/* Before descriptors move into their slots: take copies of the link's. Returns
- * 0, or -1 with errno; without a link nothing is done. */
+/* Before descriptors move into their slots: take copies of the link's. Returns 0, or -1 with errno;
+ * without a link nothing is done. */
 int jr_commands_keep(struct jr_runner *runner);
 
 /* Tell the other nodes; without a link nothing is done. */
-void jr_commands_report(struct jr_runner *runner,
-                        const struct jr_report *report);
+void jr_commands_report(struct jr_runner *runner, const struct jr_report *report);
 
-/* The descriptor of the exchange, which is the caller's from now on; -1: there
- * is no link. */
+/* The descriptor of the exchange, which is the caller's from now on; -1: there is no link. */
 int jr_commands_take_exchange(struct jr_runner *runner);
 
 extern const struct jr_runner_policy jr_commands_policy;

@@ -1,12 +1,11 @@
 /*
  * The warning before the end of the time: `deadline`.
  *
- * The end is that of `timeouts.run`, which is what is left of the allocation
- * where that is less (resolve/rules.c). `before` it each rank gets `signal`, by
- * which it writes a checkpoint and ends; a rank that has returned by then does
- * not get it, for it waits for the others only (exit_barrier.c). From then on
- * neither exit code 75 nor death by that signal stops the others: whether a
- * rank has yielded is for the judge to say, who knows the steps of all nodes.
+ * The end is that of `timeouts.run`, which is what is left of the allocation where that is less
+ * (resolve/rules.c). `before` it each rank gets `signal`, by which it writes a checkpoint and ends;
+ * a rank that has returned by then does not get it, for it waits for the others only
+ * (exit_barrier.c). From then on neither exit code 75 nor death by that signal stops the others:
+ * whether a rank has yielded is for the judge to say, who knows the steps of all nodes.
  *
  * A scheduler can say when the end is near, by a signal to jobrun, as sbatch's
  * --signal=B:USR1@600 does: that starts the deadline, and is not forwarded.
@@ -37,11 +36,10 @@ void jr_deadline_begin(struct jr_runner *runner)
     if (runner->deadline.begun || jr_stop_has_begun(runner))
         return;
     runner->deadline.begun = true;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_DEADLINE,
-                                     .signal = jr_signals_number(
-                                         runner->plan->policy->deadline.signal),
-                                     .running = runner->running});
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_DEADLINE,
+                                                      .signal = jr_signals_number(
+                                                          runner->plan->policy->deadline.signal),
+                                                      .running = runner->running});
     for (uint32_t i = 0; i < runner->next; i++)
         warn_rank(&runner->ranks[i]);
 }
@@ -83,8 +81,8 @@ static bool find_deadline(const struct jr_plan *plan, uint64_t *ret_ms)
 static int open_deadline(struct jr_runner *runner)
 {
     uint64_t ms = 0;
-    runner->deadline = (struct jr_deadline_watch){
-        .timer = {.due = on_deadline, .owner = runner, .pauses = true}};
+    runner->deadline =
+        (struct jr_deadline_watch){.timer = {.due = on_deadline, .owner = runner, .pauses = true}};
     if (!find_deadline(runner->plan, &ms))
         return 0;
     runner->deadline.timer.at = jr_clock_ns() + ms * MS;

@@ -14,8 +14,8 @@ struct jr_deadline_watch {
 /* Warn the ranks now; a second time nothing happens. */
 void jr_deadline_begin(struct jr_runner *runner);
 
-/* jobrun was sent a signal that it forwards. True: it is the word of the
- * scheduler that the end is near, and is not. */
+/* jobrun was sent a signal that it forwards. True: it is the word of the scheduler that the end is
+ * near, and is not. */
 bool jr_deadline_takes(struct jr_runner *runner, int sig);
 
 extern const struct jr_runner_policy jr_deadline_policy;

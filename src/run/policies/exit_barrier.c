@@ -1,21 +1,17 @@
 /*
- * The ends of Python and library ranks, as they tell them, and which of them
- * wait for the others.
+ * The ends of Python and library ranks, as they tell them, and which of them wait for the others.
  *
- * Such a rank has a control socket (its descriptor 3 at first, which the worker
- * keeps to itself). It writes `b` before it runs what is the user's; `r` once
- * that has returned and its result is written, `t` where a script has come to
- * its end and its threads go on, `f` once its exception is written, or `x` and
- * a code that is not 0 when it is going to exit with that, and then waits for a
- * byte, or for the end of the socket, before it continues to its end
- * (first_failure.c). `x 0` says that it exits
- * without having returned, and waits for nothing. Whatever the rank forks has
- * the socket too, and is not the rank: only what the process wrote that jobrun
- * started counts (control.h).
+ * Such a rank has a control socket (its descriptor 3 at first, which the worker keeps to itself).
+ * It writes `b` before it runs what is the user's; `r` once that has returned and its result is
+ * written, `t` where a script has come to its end and its threads go on, `f` once its exception is
+ * written, or `x` and a code that is not 0 when it is going to exit with that, and then waits for a
+ * byte, or for the end of the socket, before it continues to its end (first_failure.c). `x 0` says
+ * that it exits without having returned, and waits for nothing. Whatever the rank forks has the
+ * socket too, and is not the rank: only what the process wrote that jobrun started counts
+ * (control.h).
  *
- * Functions and library steps have to return, with `exit_barrier` scripts and
- * modules too. Others are answered at once, and that is all: when such a rank
- * is done is for it to say, by ending.
+ * Functions and library steps have to return, with `exit_barrier` scripts and modules too. Others
+ * are answered at once, and that is all: when such a rank is done is for it to say, by ending.
  *
  * With `exit_barrier` it gets that byte when every rank has returned, those of
  * the job's other nodes too (run_options.h: the link), or one has ended in
@@ -82,12 +78,10 @@ static void have_all_returned(struct jr_runner *runner)
     if (runner->options->link == NULL)
         jr_exit_barrier_release(runner);
     else
-        jr_commands_report(runner,
-                           &(struct jr_report){JR_REPORT_ALL_RETURNED, 0});
+        jr_commands_report(runner, &(struct jr_report){JR_REPORT_ALL_RETURNED, 0});
 }
 
-static void note_function_end(struct jr_rank_run *rank,
-                              enum jr_function_end end)
+static void note_function_end(struct jr_rank_run *rank, enum jr_function_end end)
 {
     struct jr_runner *runner = rank->runner;
     rank->function_end = end;
@@ -96,11 +90,9 @@ static void note_function_end(struct jr_rank_run *rank,
         return;
     }
     rank->outcome->returned = end == JR_FUNCTION_END_RETURNED;
-    jr_events_add(
-        &runner->events,
-        &(struct jr_event){.name = JR_EVENT_RANK_DONE,
-                           .rank = rank->plan->rank,
-                           .returned = end == JR_FUNCTION_END_RETURNED});
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_RANK_DONE,
+                                                      .rank = rank->plan->rank,
+                                                      .returned = end == JR_FUNCTION_END_RETURNED});
     if (end == JR_FUNCTION_END_FAILED) {
         let_rank_exit(rank);
         jr_exit_barrier_release(runner);
@@ -112,8 +104,8 @@ static void note_function_end(struct jr_rank_run *rank,
         let_rank_exit(rank);
 }
 
-/* Whether the process is the rank. A fork's pid comes from the helper, which
- * sends it before the rank can write anything. */
+/* Whether the process is the rank. A fork's pid comes from the helper, which sends it before the
+ * rank can write anything. */
 static bool is_rank_itself(struct jr_rank_run *rank, pid_t pid)
 {
     if (rank->pid == 0)
@@ -121,10 +113,9 @@ static bool is_rank_itself(struct jr_rank_run *rank, pid_t pid)
     return rank->pid != 0 && rank->pid == pid;
 }
 
-/* Another process than the rank is done: what a wrapper started, most of the
- * time, and that waits for a byte as the rank would. */
-static void let_other_process_exit(struct jr_rank_run *rank, pid_t other,
-                                   bool returned)
+/* Another process than the rank is done: what a wrapper started, most of the time, and that waits
+ * for a byte as the rank would. */
+static void let_other_process_exit(struct jr_rank_run *rank, pid_t other, bool returned)
 {
     if (returned && rank->outcome->returned_by == 0)
         rank->outcome->returned_by = other;
@@ -140,8 +131,7 @@ static int read_exit_code(const char *text)
     return sscanf(text, "x %d", &code) == 1 ? code : 0;
 }
 
-static void handle_control_status(struct jr_rank_run *rank,
-                                  const struct jr_control_status *status)
+static void handle_control_status(struct jr_rank_run *rank, const struct jr_control_status *status)
 {
     const char *text = status->text;
     if (*text == 'b' && is_rank_itself(rank, status->from)) {
@@ -167,8 +157,7 @@ static void handle_control_status(struct jr_rank_run *rank,
         jr_pin_returned(rank, text + 1);
     else
         jr_first_failure_announced(rank, read_exit_code(text));
-    note_function_end(rank, returned ? JR_FUNCTION_END_RETURNED
-                                     : JR_FUNCTION_END_FAILED);
+    note_function_end(rank, returned ? JR_FUNCTION_END_RETURNED : JR_FUNCTION_END_FAILED);
 }
 
 /* Returns how many bytes there were. */
@@ -205,11 +194,10 @@ static void on_exit_time(void *owner)
         }
         rank->leave_by = 0;
         rank->outcome->lingered = true;
-        jr_events_add(&runner->events,
-                      &(struct jr_event){.name = JR_EVENT_TIMEOUT,
-                                         .says = JR_SAYS(RANK),
-                                         .timeout = JR_TIMEOUT_EXIT,
-                                         .rank = rank->plan->rank});
+        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_TIMEOUT,
+                                                          .says = JR_SAYS(RANK),
+                                                          .timeout = JR_TIMEOUT_EXIT,
+                                                          .rank = rank->plan->rank});
         (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
     }
     runner->exit_barrier.timer.at = next;
@@ -217,9 +205,9 @@ static void on_exit_time(void *owner)
 
 static int open_exit_barrier(struct jr_runner *runner)
 {
-    runner->exit_barrier = (struct jr_exit_barrier){
-        .timer = {.due = on_exit_time, .owner = runner, .pauses = true},
-        .open = !runner->plan->policy->exit_barrier};
+    runner->exit_barrier =
+        (struct jr_exit_barrier){.timer = {.due = on_exit_time, .owner = runner, .pauses = true},
+                                 .open = !runner->plan->policy->exit_barrier};
     jr_loop_timer(&runner->loop, &runner->exit_barrier.timer);
     return 0;
 }
@@ -235,19 +223,15 @@ int jr_exit_barrier_add(struct jr_rank_run *rank, int fd)
 {
     if (fd < 0)
         return 0;
-    rank->control = (struct jr_watch){
-        .fd = fd, .ready = on_control_readable, .owner = rank};
+    rank->control = (struct jr_watch){.fd = fd, .ready = on_control_readable, .owner = rank};
     return jr_loop_add(&rank->runner->loop, &rank->control, EPOLLIN);
 }
 
 static void end_control(struct jr_rank_run *rank)
 {
-    /* Its last word may not have been read yet; what others add from now on is
-     * not waited for. */
-    size_t left =
-        rank->control.fd < 0 ? 0 : jr_control_waiting(rank->control.fd);
-    while (rank->control.fd >= 0 &&
-           rank->function_end == JR_FUNCTION_END_NONE && left > 0) {
+    /* Its last word may not have been read yet; what others add from now on is not waited for. */
+    size_t left = rank->control.fd < 0 ? 0 : jr_control_waiting(rank->control.fd);
+    while (rank->control.fd >= 0 && rank->function_end == JR_FUNCTION_END_NONE && left > 0) {
         size_t len = read_control_status(rank);
         left = len == 0 || len > left ? 0 : left - len;
     }

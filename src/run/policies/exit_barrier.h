@@ -10,11 +10,7 @@
 #include "run/policies/policies.h"
 
 /* How a rank's function ended, by its control socket. */
-enum jr_function_end {
-    JR_FUNCTION_END_NONE,
-    JR_FUNCTION_END_RETURNED,
-    JR_FUNCTION_END_FAILED
-};
+enum jr_function_end { JR_FUNCTION_END_NONE, JR_FUNCTION_END_RETURNED, JR_FUNCTION_END_FAILED };
 
 /* What the policy remembers. */
 struct jr_exit_barrier {

@@ -13,15 +13,13 @@
 #define STILL (400 * MS) /* of a slow rank's half second */
 #define MOVES (100 * MS)
 
-static bool injection_hits_rank(const struct jr_injection *injection,
-                                uint32_t rank)
+static bool injection_hits_rank(const struct jr_injection *injection, uint32_t rank)
 {
     return rank >= injection->first && rank <= injection->last &&
            (rank - injection->first) % injection->step == 0;
 }
 
-static void send_injected_signal(const struct jr_rank_run *rank, int sig,
-                                 bool group)
+static void send_injected_signal(const struct jr_rank_run *rank, int sig, bool group)
 {
     (void)jr_child_signal(rank->watch.fd, rank->pid, sig);
     if (group)
@@ -30,15 +28,14 @@ static void send_injected_signal(const struct jr_rank_run *rank, int sig,
 
 static bool injection_kills(enum jr_inject what)
 {
-    return what == JR_INJECT_KILL || what == JR_INJECT_OOM ||
-           what == JR_INJECT_EXIT || what == JR_INJECT_LOST_NODE;
+    return what == JR_INJECT_KILL || what == JR_INJECT_OOM || what == JR_INJECT_EXIT ||
+           what == JR_INJECT_LOST_NODE;
 }
 
-/* A rank that was killed is on its way to its end, which a later item of the
- * same moment (exit:1=75, slow:0-2) must not rename. */
+/* A rank that was killed is on its way to its end, which a later item of the same moment
+ * (exit:1=75, slow:0-2) must not rename. */
 static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
-                            const struct jr_injection *injection,
-                            struct jr_inject_cell *cell)
+                            const struct jr_injection *injection, struct jr_inject_cell *cell)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     bool again = injection->what == JR_INJECT_SLOW;
@@ -53,25 +50,24 @@ static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
         cell->still = !cell->still;
     cell->at = again ? jr_clock_ns() + (cell->still ? STILL : MOVES) : 0;
     if (!outcome->injected)
-        jr_events_add(&runner->events,
-                      &(struct jr_event){.name = JR_EVENT_INJECTED,
-                                         .rank = rank->plan->rank,
-                                         .injection = injection->what});
+        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_INJECTED,
+                                                          .rank = rank->plan->rank,
+                                                          .injection = injection->what});
     outcome->injected = true;
     outcome->injection = injection->what;
     outcome->injected_code = injection->code;
     send_injected_signal(rank, sig, injection->what != JR_INJECT_STOP);
 }
 
-/* A node is lost at one moment: with the first of its ranks whose time has
- * come, the others are due, however long after it they were started. */
-static void lose_whole_node(const struct jr_runner *runner,
-                            struct jr_inject_cell *cells, uint64_t now)
+/* A node is lost at one moment: with the first of its ranks whose time has come, the others are
+ * due, however long after it they were started. */
+static void lose_whole_node(const struct jr_runner *runner, struct jr_inject_cell *cells,
+                            uint64_t now)
 {
     bool due = false;
     for (uint32_t i = 0; i < runner->plan->count; i++)
-        due = due || (cells[i].at != 0 && cells[i].at <= now &&
-                      runner->ranks[i].state == JR_LIFE_RUNNING);
+        due = due ||
+              (cells[i].at != 0 && cells[i].at <= now && runner->ranks[i].state == JR_LIFE_RUNNING);
     for (uint32_t i = 0; due && i < runner->plan->count; i++)
         if (cells[i].at > now)
             cells[i].at = now;
@@ -89,14 +85,11 @@ static void on_injection_due(void *owner)
             lose_whole_node(runner, cell, now);
         for (uint32_t i = 0; i < plan->count; i++, cell++) {
             struct jr_rank_run *rank = &runner->ranks[i];
-            if (cell->at != 0 && cell->at <= now &&
-                rank->state == JR_LIFE_RUNNING)
+            if (cell->at != 0 && cell->at <= now && rank->state == JR_LIFE_RUNNING)
                 apply_injection(runner, rank, &plan->injections[k], cell);
-            if (rank->state == JR_LIFE_SUSPENDED && cell->at <= now &&
-                cell->at != 0)
+            if (rank->state == JR_LIFE_SUSPENDED && cell->at <= now && cell->at != 0)
                 cell->at = now + MOVES;
-            if (rank->state != JR_LIFE_RUNNING &&
-                rank->state != JR_LIFE_SUSPENDED)
+            if (rank->state != JR_LIFE_RUNNING && rank->state != JR_LIFE_SUSPENDED)
                 continue;
             if (cell->at != 0 && (next == 0 || cell->at < next))
                 next = cell->at;
@@ -109,13 +102,12 @@ static int open_injections(struct jr_runner *runner)
 {
     const struct jr_plan *plan = runner->plan;
     struct jr_fault_injection *injector = &runner->fault_injection;
-    injector->timer =
-        (struct jr_timer){.due = on_injection_due, .owner = runner};
+    injector->timer = (struct jr_timer){.due = on_injection_due, .owner = runner};
     if (plan->injections_count == 0)
         return 0;
     jr_loop_timer(&runner->loop, &injector->timer);
-    injector->cells = calloc((size_t)plan->injections_count * plan->count + 1,
-                             sizeof *injector->cells);
+    injector->cells =
+        calloc((size_t)plan->injections_count * plan->count + 1, sizeof *injector->cells);
     return injector->cells == NULL ? -1 : 0;
 }
 
@@ -126,15 +118,13 @@ static void schedule_injections(struct jr_rank_run *rank)
     size_t i = (size_t)(rank - runner->ranks);
     for (uint32_t k = 0; k < plan->injections_count; k++) {
         const struct jr_injection *injection = &plan->injections[k];
-        if (injection->what == JR_INJECT_NORESULT ||
-            injection->what == JR_INJECT_DEADLINE ||
+        if (injection->what == JR_INJECT_NORESULT || injection->what == JR_INJECT_DEADLINE ||
             injection->what == JR_INJECT_PREEMPT ||
             !injection_hits_rank(injection, rank->plan->rank))
             continue;
         uint64_t at = rank->outcome->started_ns + injection->after_ms * MS;
         runner->fault_injection.cells[k * (size_t)plan->count + i].at = at;
-        if (runner->fault_injection.timer.at == 0 ||
-            at < runner->fault_injection.timer.at)
+        if (runner->fault_injection.timer.at == 0 || at < runner->fault_injection.timer.at)
             runner->fault_injection.timer.at = at;
     }
 }

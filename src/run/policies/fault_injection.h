@@ -7,8 +7,8 @@
  * - hang: SIGSTOP to its whole group, which does not continue;
  * - slow: its group is stopped for four fifths of each half second.
  *
- * None of them happens to a rank that has ended, or is being stopped. A plan
- * without injections costs nothing, one with them a timer.
+ * None of them happens to a rank that has ended, or is being stopped. A plan without injections
+ * costs nothing, one with them a timer.
  */
 #ifndef JR_FAULT_INJECTION_H
 #define JR_FAULT_INJECTION_H

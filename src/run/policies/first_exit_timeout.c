@@ -1,10 +1,9 @@
 /*
  * Ranks that run on when others are done: `timeouts.after_first_exit`.
  *
- * From the moment at which the first rank has ended well, on whichever node,
- * the others have so long to end, too. A rank that waits for one that has left,
- * as in a collective of which it is the last, would wait for ever. What is done
- * to those that are left is in hang.c.
+ * From the moment at which the first rank has ended well, on whichever node, the others have so
+ * long to end, too. A rank that waits for one that has left, as in a collective of which it is the
+ * last, would wait for ever. What is done to those that are left is in hang.c.
  */
 #include "run/policies/first_exit_timeout.h"
 
@@ -23,8 +22,7 @@ static void on_first_exit_timeout(void *owner)
 static int open_first_exit(struct jr_runner *runner)
 {
     runner->first_exit_timeout = (struct jr_first_exit_timeout){
-        .timer = {
-            .due = on_first_exit_timeout, .owner = runner, .pauses = true}};
+        .timer = {.due = on_first_exit_timeout, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->first_exit_timeout.timer);
     return 0;
 }

@@ -1,11 +1,10 @@
 /*
  * Who failed first.
  *
- * A rank that dies closes its connections long before it can be reaped: the
- * kernel closes its files while it exits, an interpreter closes them while it
- * finalizes. Peers that notice may fail, and even be reaped, before it. So the
- * order is not that of reaping but of these, each noted with its time as the
- * loop hears of it, which is in the kernel's order:
+ * A rank that dies closes its connections long before it can be reaped: the kernel closes its files
+ * while it exits, an interpreter closes them while it finalizes. Peers that notice may fail, and
+ * even be reaped, before it. So the order is not that of reaping but of these, each noted with its
+ * time as the loop hears of it, which is in the kernel's order:
  *
  * - The life line of a rank hangs up (spawn/start.h): it has begun to die. One
  *   that hangs up because the rank closes all its files is taken back where the
@@ -19,20 +18,17 @@
  *   first failure is known and again just before the stop signal is sent: what
  *   begins to end after that is never the cause.
  *
- * What tells more about a rank that failed by itself is noted with it: whether
- * it failed as only who lost a peer does, and a hash of its last words
- * (failure_words.c).
+ * What tells more about a rank that failed by itself is noted with it: whether it failed as only
+ * who lost a peer does, and a hash of its last words (failure_words.c).
  *
- * A rank may have let go of its peers before its failure can be seen at all: it
- * closed its connections and cleans up, or its program runs under a shell. So
- * the stop that follows a failure is held for HOLD_NS, and for as much again
- * whenever another rank fails by itself; where several have failed and one
- * alone is left, until that ends; and as long as one that announced its failure
- * is still exiting, so that it is seen how it ends. HOLD_MOST_NS is the most. A
- * death by a signal that the rank did not raise by failing itself (SIGABRT and
- * SIGPIPE are what is left of an assertion and of a lost peer) holds nothing,
- * and ends a hold. On several nodes each holds its own stop: the others do not
- * know of it before (run_options.h: the link).
+ * A rank may have let go of its peers before its failure can be seen at all: it closed its
+ * connections and cleans up, or its program runs under a shell. So the stop that follows a failure
+ * is held for HOLD_NS, and for as much again whenever another rank fails by itself; where several
+ * have failed and one alone is left, until that ends; and as long as one that announced its failure
+ * is still exiting, so that it is seen how it ends. HOLD_MOST_NS is the most. A death by a signal
+ * that the rank did not raise by failing itself (SIGABRT and SIGPIPE are what is left of an
+ * assertion and of a lost peer) holds nothing, and ends a hold. On several nodes each holds its own
+ * stop: the others do not know of it before (run_options.h: the link).
  */
 #include "run/policies/first_failure.h"
 
@@ -72,13 +68,12 @@ static void on_line_end(void *owner, uint32_t events)
 
 void jr_first_failure_watch(struct jr_rank_run *rank, int line)
 {
-    rank->line =
-        (struct jr_watch){.fd = line, .ready = on_line_end, .owner = rank};
+    rank->line = (struct jr_watch){.fd = line, .ready = on_line_end, .owner = rank};
     if (line < 0)
         return;
     struct pollfd end = {.fd = line};
-    /* While the start was under way we had the other end, too: what has hung up
-     * by now did so when we let go of it. */
+    /* While the start was under way we had the other end, too: what has hung up by now did so when
+     * we let go of it. */
     if (jr_loop_add(&rank->runner->first_failure.lines, &rank->line, 0) != 0 ||
         poll(&end, 1, 0) != 0)
         jr_loop_close(&rank->line);
@@ -90,15 +85,14 @@ void jr_first_failure_hear_lines(struct jr_runner *runner)
         continue;
 }
 
-/* Look whether the rank exits already; false where that cannot be seen. A /proc
- * of another PID namespace would tell of somebody else: the parent must be us.
- * A main thread that ended alone is a zombie, too, while the others live. */
+/* Look whether the rank exits already; false where that cannot be seen. A /proc of another PID
+ * namespace would tell of somebody else: the parent must be us. A main thread that ended alone is a
+ * zombie, too, while the others live. */
 static bool look_at_rank(const struct jr_rank_run *rank, bool *ret_exiting)
 {
     struct jr_proc proc;
     bool seen = jr_proc_of(&proc, rank->pid) && proc.parent == getpid();
-    *ret_exiting = seen && jr_proc_is_exiting(&proc) &&
-                   (proc.state != 'Z' || proc.threads <= 1);
+    *ret_exiting = seen && jr_proc_is_exiting(&proc) && (proc.state != 'Z' || proc.threads <= 1);
     return seen;
 }
 
@@ -135,31 +129,26 @@ static void note_first(struct jr_runner *runner)
         note_exiting_ranks(runner);
 }
 
-/* Fill `ret`, which has room for JR_FAILURE_TAIL bytes, with the end of the
- * file; returns how many there are. */
+/* Fill `ret`, which has room for JR_FAILURE_TAIL bytes, with the end of the file; returns how many
+ * there are. */
 static size_t read_tail(const char *path, char *ret)
 {
     struct stat st;
     JR_CLOSE int fd =
-        openat(JR_SLOT_DIR, path,
-               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        openat(JR_SLOT_DIR, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
-    off_t from = st.st_size > (off_t)JR_FAILURE_TAIL
-                     ? st.st_size - (off_t)JR_FAILURE_TAIL
-                     : 0;
+    off_t from = st.st_size > (off_t)JR_FAILURE_TAIL ? st.st_size - (off_t)JR_FAILURE_TAIL : 0;
     ssize_t len = pread(fd, ret, JR_FAILURE_TAIL, from);
     return len > 0 ? (size_t)len : 0;
 }
 
 /* What its error.json says; false where it has none of its own. */
-static bool read_error_words(const struct jr_rank_run *rank,
-                             struct jr_failure_words *ret)
+static bool read_error_words(const struct jr_rank_run *rank, struct jr_failure_words *ret)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *path = rank->plan->error_path;
-    if (path == NULL ||
-        jr_io_read_file(&text, JR_SLOT_DIR, path, MAX_ERROR_FILE, NULL) != 0 ||
+    if (path == NULL || jr_io_read_file(&text, JR_SLOT_DIR, path, MAX_ERROR_FILE, NULL) != 0 ||
         text.len == 0)
         return false;
     json_t *error = jr_json_parse(text.data, text.len, NULL);
@@ -178,8 +167,7 @@ static void note_words(struct jr_rank_run *rank)
     struct jr_failure_words words = {0};
     char tail[JR_FAILURE_TAIL];
     bool died = outcome->end == JR_END_SIGNALED;
-    if (outcome->end == JR_END_START ||
-        (outcome->stopped_with != 0 && outcome->told_ns == 0))
+    if (outcome->end == JR_END_START || (outcome->stopped_with != 0 && outcome->told_ns == 0))
         return;
     /* Of an exit that was told, no error.json tells. */
     if ((outcome->told_code != 0 || !read_error_words(rank, &words)) &&
@@ -249,22 +237,21 @@ bool jr_first_failure_holds(struct jr_rank_run *rank)
     struct jr_first_failure *first = &runner->first_failure;
     note_first(runner);
     note_words(rank);
-    if (!jr_stop_follows(rank) || jr_stop_has_begun(runner) ||
-        was_killed(rank->outcome) || !has_other_ranks(runner))
+    if (!jr_stop_follows(rank) || jr_stop_has_begun(runner) || was_killed(rank->outcome) ||
+        !has_other_ranks(runner))
         return false;
     first->failed++;
     hold_stop(runner);
     return true;
 }
 
-/* Its line tells nothing where it is held by what the rank started, or where it
- * hung up too long ago to have been its end. */
+/* Its line tells nothing where it is held by what the rank started, or where it hung up too long
+ * ago to have been its end. */
 static void settle_line(struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     struct jr_first_failure *first = &rank->runner->first_failure;
-    uint64_t dying_ns =
-        outcome->exiting_ns != 0 ? outcome->exiting_ns : outcome->ended_ns;
+    uint64_t dying_ns = outcome->exiting_ns != 0 ? outcome->exiting_ns : outcome->ended_ns;
     jr_loop_close(&rank->line);
     if (dying_ns > outcome->line_ns + DYING_NS)
         outcome->line_ns = 0;
@@ -296,8 +283,7 @@ static void on_first_failure_time(void *owner)
 static int open_first_failure(struct jr_runner *runner)
 {
     runner->first_failure = (struct jr_first_failure){
-        .timer = {
-            .due = on_first_failure_time, .owner = runner, .pauses = true}};
+        .timer = {.due = on_first_failure_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->first_failure.timer);
     return jr_loop_open(&runner->first_failure.lines);
 }

@@ -1,6 +1,6 @@
 /*
- * What is noted of the first failure while it can still be told apart from what
- * follows from it, and the stop that waits for that; see first_failure.c.
+ * What is noted of the first failure while it can still be told apart from what follows from it,
+ * and the stop that waits for that; see first_failure.c.
  */
 #ifndef JR_FIRST_FAILURE_H
 #define JR_FIRST_FAILURE_H
@@ -27,12 +27,12 @@ void jr_first_failure_watch(struct jr_rank_run *rank, int line);
 /* Note which life lines have hung up by now, in their order. */
 void jr_first_failure_hear_lines(struct jr_runner *runner);
 
-/* A rank announces that it fails, before it closes anything: by an exception,
- * or to exit with `code`, which is not 0 then. It waits for the answer. */
+/* A rank announces that it fails, before it closes anything: by an exception, or to exit with
+ * `code`, which is not 0 then. It waits for the answer. */
 void jr_first_failure_announced(struct jr_rank_run *rank, int code);
 
-/* A rank has failed, by being reaped. Returns whether the stop that follows
- * waits for more to be known. */
+/* A rank has failed, by being reaped. Returns whether the stop that follows waits for more to be
+ * known. */
 bool jr_first_failure_holds(struct jr_rank_run *rank);
 
 /* A rank has ended well, or badly after all. */

@@ -1,14 +1,12 @@
 /*
  * Forks of a helper that has threads.
  *
- * A fork has the forking thread alone. A lock that another thread held at that
- * moment stays locked for ever in the rank, and a rank that waits for one of
- * the helper's threads waits for ever. Most libraries are ready for that,
- * and some are not; so jobrun warns of the threads once, and a rank of such a
- * helper that has not reached its function after 30 s is killed. Its start has
- * failed then, and the report names the threads. Without threads in the helper
- * nothing is watched. What a rank does before it calls its function besides
- * (imports, `setup`, `init`) counts.
+ * A fork has the forking thread alone. A lock that another thread held at that moment stays locked
+ * for ever in the rank, and a rank that waits for one of the helper's threads waits for ever. Most
+ * libraries are ready for that, and some are not; so jobrun warns of the threads once, and a rank
+ * of such a helper that has not reached its function after 30 s is killed. Its start has failed
+ * then, and the report names the threads. Without threads in the helper nothing is watched. What a
+ * rank does before it calls its function besides (imports, `setup`, `init`) counts.
  */
 #include "run/policies/fork_stall.h"
 
@@ -27,12 +25,11 @@ static void kill_stalled(struct jr_rank_run *rank)
     struct jr_runner *runner = rank->runner;
     rank->reach_by = 0;
     rank->outcome->stage = JR_STAGE_STALL;
-    (void)snprintf(
-        runner->outcome->start_text, sizeof runner->outcome->start_text,
-        "not within 30 s; the helper that it was forked from has %s, which a "
-        "fork does not have, and a fork that waits for one of them hangs: do "
-        "not preload what starts them, or use start_method: spawn",
-        runner->fork_stall.threads);
+    (void)snprintf(runner->outcome->start_text, sizeof runner->outcome->start_text,
+                   "not within 30 s; the helper that it was forked from has %s, which a "
+                   "fork does not have, and a fork that waits for one of them hangs: do "
+                   "not preload what starts them, or use start_method: spawn",
+                   runner->fork_stall.threads);
     (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
 }
 
@@ -54,8 +51,8 @@ static void on_stall_time(void *owner)
 
 static int open_fork_stall(struct jr_runner *runner)
 {
-    runner->fork_stall = (struct jr_fork_stall){
-        .timer = {.due = on_stall_time, .owner = runner, .pauses = true}};
+    runner->fork_stall =
+        (struct jr_fork_stall){.timer = {.due = on_stall_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->fork_stall.timer);
     return 0;
 }
@@ -65,8 +62,7 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
     struct jr_fork_stall *stall = &runner->fork_stall;
     struct jr_buf text = JR_BUF_INIT;
     (void)snprintf(stall->threads, sizeof stall->threads, "%s", threads);
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_HELPER_THREADS});
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_HELPER_THREADS});
     jr_buf_printf(&text,
                   "jobrun: warning: the imports of the helper left %s; ranks "
                   "are forked without them, and a rank that waits for them "
@@ -93,8 +89,7 @@ void jr_fork_stall_reached(struct jr_rank_run *rank)
     rank->reach_by = 0;
 }
 
-/* Where a rank was killed for never having reached its function, its start has
- * failed. */
+/* Where a rank was killed for never having reached its function, its start has failed. */
 static void settle_stalled_end(struct jr_rank_run *rank)
 {
     if (rank->outcome->stage != JR_STAGE_STALL)

@@ -1,11 +1,10 @@
 /*
  * A run that hangs: evidence first, then the stop.
  *
- * It begins when output_timeout.c, first_exit_timeout.c or steps.c finds that
- * there is no more to wait for. Each rank that lives is looked at twice, half a
- * second apart: its processes and threads, what each waits for, and the
- * processor time that it took in between (process_probe.h). What was seen goes
- * into hang.json in the rank's folder. Then:
+ * It begins when output_timeout.c, first_exit_timeout.c or steps.c finds that there is no more to
+ * wait for. Each rank that lives is looked at twice, half a second apart: its processes and
+ * threads, what each waits for, and the processor time that it took in between (process_probe.h).
+ * What was seen goes into hang.json in the rank's folder. Then:
  *
  * - `on_hang.command` is run for each rank, eight at a time, in the rank's
  *   environment, with its output in the rank's hang.txt. %{pid} in its words is
@@ -16,9 +15,8 @@
  *   signal that dumps core does not: the limit is lowered to 0 before, unless
  *   `limits.core` is stated.
  *
- * All of it takes at most `on_hang.wait`. A rank that ends meanwhile ended
- * because of the hang, and is not a failure; nor does it begin the stop, which
- * would keep the others from telling.
+ * All of it takes at most `on_hang.wait`. A rank that ends meanwhile ended because of the hang, and
+ * is not a failure; nor does it begin the stop, which would keep the others from telling.
  */
 #include "run/policies/hang.h"
 
@@ -62,8 +60,7 @@ static bool is_hung_rank_alive(const struct jr_rank_run *rank)
 
 /* The evidence. */
 
-static json_t *make_evidence(const struct jr_hang_rank *hung,
-                             const struct jr_process_probe *now)
+static json_t *make_evidence(const struct jr_hang_rank *hung, const struct jr_process_probe *now)
 {
     const struct jr_runner *runner = hung->runner;
     const struct jr_rank_run *rank = &runner->ranks[hung->i];
@@ -80,24 +77,20 @@ static json_t *make_evidence(const struct jr_hang_rank *hung,
         jr_json_set_null(object, "silent_seconds");
     else
         jr_json_set_real(object, "silent_seconds", (double)(silent / MS) / 1e3);
-    jr_json_set_real(object, "interval_seconds",
-                     (double)((jr_clock_ns() - since) / MS) / 1e3);
+    jr_json_set_real(object, "interval_seconds", (double)((jr_clock_ns() - since) / MS) / 1e3);
     jr_json_set_real(object, "cpu_seconds",
-                     (double)(jr_process_probe_used(now, &hung->first) / MS) /
-                         1e3);
+                     (double)(jr_process_probe_used(now, &hung->first) / MS) / 1e3);
     jr_json_set(object, "processes", jr_process_probe_json(now, &hung->first));
     return object;
 }
 
-static void write_evidence(const struct jr_hang_rank *hung,
-                           const struct jr_process_probe *now)
+static void write_evidence(const struct jr_hang_rank *hung, const struct jr_process_probe *now)
 {
     const struct jr_rank_run *rank = &hung->runner->ranks[hung->i];
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err;
     const char *path = rank->plan->dir == NULL ? "." : rank->plan->dir;
-    JR_CLOSE int folder = jr_open_beneath(
-        JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    JR_CLOSE int folder = jr_open_beneath(JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     json_t *object = make_evidence(hung, now);
     jr_json_print(&text, object, 2);
     jr_buf_char(&text, '\n');
@@ -105,9 +98,8 @@ static void write_evidence(const struct jr_hang_rank *hung,
     if (text.failed || folder < 0 ||
         jr_io_replace(folder, "hang.json", text.data, text.len,
                       hung->runner->options->dir->file_mode, &err) != 0)
-        jr_events_add(&hung->runner->events,
-                      &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
-                                         .rank = rank->plan->rank});
+        jr_events_add(&hung->runner->events, &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
+                                                                .rank = rank->plan->rank});
 }
 
 /* Both looks, by what is done with each rank that lives. */
@@ -142,8 +134,7 @@ static void on_command_end(void *owner, uint32_t events)
     struct jr_runner *runner = hung->runner;
     siginfo_t info = {0};
     struct rusage usage;
-    if (jr_child_wait(hung->command.fd, hung->pid, &info, &usage) == 0 &&
-        info.si_pid == 0)
+    if (jr_child_wait(hung->command.fd, hung->pid, &info, &usage) == 0 && info.si_pid == 0)
         return;
     jr_loop_close(&hung->command);
     runner->hang.running--;
@@ -160,8 +151,7 @@ static char **make_command(struct jr_hang_rank *hung)
     for (uint32_t i = 0; i < on_hang->command_count; i++) {
         JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
         jr_buf_replaced(&word, on_hang->command[i], "%{pid}", pid);
-        jr_strv_push(&argv, &hung->first.arena,
-                     jr_buf_keep(&word, &hung->first.arena));
+        jr_strv_push(&argv, &hung->first.arena, jr_buf_keep(&word, &hung->first.arena));
     }
     return hung->first.arena.failed ? NULL : argv.items;
 }
@@ -177,22 +167,18 @@ static void start_command(struct jr_hang_rank *hung)
     child.argv = make_command(hung);
     child.env = rank->env;
     child.workdir = rank->workdir;
-    (void)snprintf(log, sizeof log, "%s/hang.txt",
-                   rank->dir == NULL ? "." : rank->dir);
+    (void)snprintf(log, sizeof log, "%s/hang.txt", rank->dir == NULL ? "." : rank->dir);
     child.streams[0].path = child.streams[1].path = log;
     child.streams[0].shared = child.streams[1].shared = true;
-    if (child.argv == NULL ||
-        jr_start_program(&runner->starter, &child, &started) != 0) {
-        jr_events_add(&runner->events,
-                      &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
-                                         .says = JR_SAYS(ERRNO),
-                                         .rank = rank->rank,
-                                         .error = errno});
+    if (child.argv == NULL || jr_start_program(&runner->starter, &child, &started) != 0) {
+        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
+                                                          .says = JR_SAYS(ERRNO),
+                                                          .rank = rank->rank,
+                                                          .error = errno});
         return;
     }
     hung->pid = started.pid;
-    hung->command = (struct jr_watch){
-        .fd = started.pidfd, .ready = on_command_end, .owner = hung};
+    hung->command = (struct jr_watch){.fd = started.pidfd, .ready = on_command_end, .owner = hung};
     runner->hang.running++;
     (void)jr_loop_add(&runner->loop, &hung->command, EPOLLIN);
 }
@@ -210,15 +196,13 @@ static bool dumps_core(int sig)
 }
 
 /* What the rank is to be sent; 0: nothing. */
-static int evidence_signal(const struct jr_runner *runner,
-                           const struct jr_plan_rank *rank)
+static int evidence_signal(const struct jr_runner *runner, const struct jr_plan_rank *rank)
 {
     const char *name = runner->plan->policy->on_hang.signal;
     const char *handler = jr_env_get(rank->env, "PYTHONFAULTHANDLER");
     if (name != NULL)
         return jr_signals_number(name);
-    bool handled = runner->plan->form == JR_FORM_PYTHON && handler != NULL &&
-                   *handler != '\0';
+    bool handled = runner->plan->form == JR_FORM_PYTHON && handler != NULL && *handler != '\0';
     return handled ? SIGABRT : 0;
 }
 
@@ -234,8 +218,7 @@ static uint32_t signal_hung_ranks(struct jr_runner *runner)
         if (sig == 0 || !is_hung_rank_alive(rank))
             continue;
         /* Its leader is not reaped: the number is its own. */
-        if (dumps_core(sig) && core == NULL &&
-            prlimit(rank->pid, RLIMIT_CORE, NULL, &limit) == 0) {
+        if (dumps_core(sig) && core == NULL && prlimit(rank->pid, RLIMIT_CORE, NULL, &limit) == 0) {
             limit.rlim_cur = 0;
             (void)prlimit(rank->pid, RLIMIT_CORE, &limit, NULL);
         }
@@ -261,8 +244,8 @@ static void start_more_commands(struct jr_runner *runner)
     if (hang->running > 0)
         return;
     uint32_t asked = signal_hung_ranks(runner);
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_EVIDENCE,
-                                                      .signalled = asked});
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_EVIDENCE, .signalled = asked});
     if (asked == 0)
         jr_stop_begin(runner);
 }
@@ -283,8 +266,8 @@ static void on_hang_time(void *owner)
 
 static int open_hang(struct jr_runner *runner)
 {
-    runner->hang = (struct jr_hang){
-        .timer = {.due = on_hang_time, .owner = runner, .pauses = true}};
+    runner->hang =
+        (struct jr_hang){.timer = {.due = on_hang_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->hang.timer);
     return 0;
 }
@@ -308,11 +291,9 @@ void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
         return;
     }
     for (uint32_t i = 0; i < runner->plan->count; i++)
-        hang->ranks[i] = (struct jr_hang_rank){
-            .runner = runner, .i = i, .command = {.fd = -1}};
+        hang->ranks[i] = (struct jr_hang_rank){.runner = runner, .i = i, .command = {.fd = -1}};
     hang->first_ns = jr_clock_ns();
-    hang->until_ns =
-        hang->first_ns + runner->plan->policy->on_hang.wait_ms * MS;
+    hang->until_ns = hang->first_ns + runner->plan->policy->on_hang.wait_ms * MS;
     probe_live_ranks(runner, false);
     uint64_t next = hang->first_ns + INTERVAL_NS;
     hang->timer.at = next < hang->until_ns ? next : hang->until_ns;

@@ -26,22 +26,20 @@ struct jr_hang {
     uint64_t until_ns;          /* then it is enough */
     uint64_t first_ns;          /* when the ranks were first looked at */
     struct jr_hang_rank *ranks; /* one per rank; see hang.c */
-    uint32_t next;    /* the first rank whose command was not started */
-    uint32_t running; /* commands */
+    uint32_t next;              /* the first rank whose command was not started */
+    uint32_t running;           /* commands */
 };
 
 extern const struct jr_runner_policy jr_hang_policy;
 
-/* Gather evidence from the ranks that live, and then stop the run. Once; not
- * in a run that is being stopped. */
+/* Gather evidence from the ranks that live, and then stop the run. Once; not in a run that is being
+ * stopped. */
 void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why);
 
-/* Whether evidence is, or was, gathered: from then on no end of a rank begins
- * the stop. */
+/* Whether evidence is, or was, gathered: from then on no end of a rank begins the stop. */
 bool jr_hang_has_begun(const struct jr_runner *runner);
 
-/* The watch of the process, if it is one of the commands that gather evidence;
- * NULL. */
+/* The watch of the process, if it is one of the commands that gather evidence; NULL. */
 struct jr_watch *jr_hang_watch(struct jr_runner *runner, pid_t pid);
 
 #endif

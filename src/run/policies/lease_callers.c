@@ -1,12 +1,11 @@
 /*
- * Who asks whose a port or a device is connects to the socket that is its
- * lease, and so does who waits for its end. The session, its guard and the
- * runner hold the leases together; the runner is the one that is always there
- * to accept such connections, and the last to have them in hand when the guard
- * is killed.
+ * Who asks whose a port or a device is connects to the socket that is its lease, and so does who
+ * waits for its end. The session, its guard and the runner hold the leases together; the runner is
+ * the one that is always there to accept such connections, and the last to have them in hand when
+ * the guard is killed.
  *
- * A lease holds without it, too: where there is no descriptor left, the
- * connections stay in the kernel.
+ * A lease holds without it, too: where there is no descriptor left, the connections stay in the
+ * kernel.
  */
 #include "run/policies/lease_callers.h"
 
@@ -23,8 +22,7 @@ int jr_lease_callers_keep(struct jr_runner *runner)
 {
     const struct jr_run_options *options = runner->options;
     struct jr_lease_callers *callers = &runner->lease_callers;
-    *callers = (struct jr_lease_callers){.watch = {.fd = -1},
-                                         .backlog = JR_BACKLOG_NONE};
+    *callers = (struct jr_lease_callers){.watch = {.fd = -1}, .backlog = JR_BACKLOG_NONE};
     if (options->leases_count == 0)
         return 0;
     callers->leases = calloc(options->leases_count, sizeof *callers->leases);
@@ -48,13 +46,11 @@ static void on_lease_callers(void *owner, uint32_t events)
 static int open_lease_callers(struct jr_runner *runner)
 {
     struct jr_lease_callers *callers = &runner->lease_callers;
-    if (jr_backlog_open(&callers->backlog, callers->leases, callers->count) !=
-            0 ||
+    if (jr_backlog_open(&callers->backlog, callers->leases, callers->count) != 0 ||
         callers->backlog.epoll_fd < 0)
         return 0;
-    callers->watch = (struct jr_watch){.fd = callers->backlog.epoll_fd,
-                                       .ready = on_lease_callers,
-                                       .owner = &callers->backlog};
+    callers->watch = (struct jr_watch){
+        .fd = callers->backlog.epoll_fd, .ready = on_lease_callers, .owner = &callers->backlog};
     if (jr_loop_add(&runner->loop, &callers->watch, EPOLLIN) != 0)
         callers->watch.fd = -1;
     return 0;
@@ -66,8 +62,7 @@ static void close_lease_callers(struct jr_runner *runner)
     callers->watch.fd = -1;
     jr_backlog_close(&callers->backlog);
     for (uint32_t i = 0; i < callers->count; i++)
-        if (callers->leases[i] >= 0 &&
-            callers->leases[i] != runner->options->leases[i])
+        if (callers->leases[i] >= 0 && callers->leases[i] != runner->options->leases[i])
             (void)close(callers->leases[i]);
     free(callers->leases);
     callers->leases = NULL;

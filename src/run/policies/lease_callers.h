@@ -1,5 +1,4 @@
-/* Those who ask for the holder of a lease of the run, or wait for its end: see
- * base/backlog.h. */
+/* Those who ask for the holder of a lease of the run, or wait for its end: see base/backlog.h. */
 #ifndef JR_LEASE_CALLERS_H
 #define JR_LEASE_CALLERS_H
 
@@ -17,8 +16,8 @@ struct jr_lease_callers {
     uint32_t count;
 };
 
-/* Before descriptors move into their slots: take copies of those leases that
- * would have to move. Returns 0, or -1 with errno. */
+/* Before descriptors move into their slots: take copies of those leases that would have to move.
+ * Returns 0, or -1 with errno. */
 int jr_lease_callers_keep(struct jr_runner *runner);
 
 extern const struct jr_runner_policy jr_lease_callers_policy;

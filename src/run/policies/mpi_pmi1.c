@@ -16,8 +16,8 @@
 #define BARRIER "all" /* the group of ranks */
 
 /* The ranks would wait for ever. */
-#define EXCHANGE_LOST                                                          \
-    "what the process managers of the ranks exchange between nodes could not " \
+#define EXCHANGE_LOST                                                                              \
+    "what the process managers of the ranks exchange between nodes could not "                     \
     "be read, or there was no memory for it"
 
 void jr_mpi_pmi1_barrier(struct jr_mpi_world *world)
@@ -32,23 +32,21 @@ void jr_mpi_pmi1_barrier(struct jr_mpi_world *world)
     if (fresh.failed)
         jr_mpi_world_break(world->runner, EXCHANGE_LOST);
     else
-        jr_mpi_exchange_send(&world->exchange, &(struct jr_exchange_frame){
-                                                   .kind = JR_EXCHANGE_FENCE,
-                                                   .group = BARRIER,
-                                                   .data = fresh.data,
-                                                   .len = fresh.len});
+        jr_mpi_exchange_send(
+            &world->exchange,
+            &(struct jr_exchange_frame){
+                .kind = JR_EXCHANGE_FENCE, .group = BARRIER, .data = fresh.data, .len = fresh.len});
 }
 
-/* Streams: what is to be sent goes first, and a rank that does not read is not
- * read from. */
+/* Streams: what is to be sent goes first, and a rank that does not read is not read from. */
 
 static void watch_stream_for(struct jr_mpi_stream *stream, bool full)
 {
     if (stream->full == full)
         return;
     stream->full = full;
-    if (jr_loop_change(&stream->world->runner->loop, &stream->watch,
-                       full ? EPOLLOUT : EPOLLIN) != 0)
+    if (jr_loop_change(&stream->world->runner->loop, &stream->watch, full ? EPOLLOUT : EPOLLIN) !=
+        0)
         jr_loop_close(&stream->watch);
 }
 
@@ -63,8 +61,7 @@ static void send_replies(struct jr_mpi_world *world, uint32_t i)
     }
     if (out->len == 0)
         return;
-    ssize_t sent = send(stream->watch.fd, out->data, out->len,
-                        MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t sent = send(stream->watch.fd, out->data, out->len, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         jr_loop_close(&stream->watch);
         jr_buf_clear(out);
@@ -77,16 +74,14 @@ static void send_replies(struct jr_mpi_world *world, uint32_t i)
     watch_stream_for(stream, left > 0);
 }
 
-/* All ranks of all nodes are in the barrier; there is no other fence in PMI-1,
- * and what is of another kind is for others. */
+/* All ranks of all nodes are in the barrier; there is no other fence in PMI-1, and what is of
+ * another kind is for others. */
 static void on_exchanged(void *owner, const struct jr_exchange_frame *frame)
 {
     struct jr_mpi_world *world = owner;
-    if (frame != NULL && (frame->kind != JR_EXCHANGE_FENCE ||
-                          strcmp(frame->group, BARRIER) != 0))
+    if (frame != NULL && (frame->kind != JR_EXCHANGE_FENCE || strcmp(frame->group, BARRIER) != 0))
         return;
-    if (frame == NULL ||
-        !jr_pmi_take_all(&world->pmi, frame->data, frame->len)) {
+    if (frame == NULL || !jr_pmi_take_all(&world->pmi, frame->data, frame->len)) {
         jr_mpi_world_break(world->runner, EXCHANGE_LOST);
         return;
     }
@@ -141,8 +136,7 @@ static void on_stream_ready(void *owner, uint32_t events)
 int jr_mpi_pmi1_add(struct jr_mpi_world *world, uint32_t i, int fd)
 {
     struct jr_mpi_stream *stream = &world->streams[i];
-    stream->watch =
-        (struct jr_watch){.fd = fd, .ready = on_stream_ready, .owner = stream};
+    stream->watch = (struct jr_watch){.fd = fd, .ready = on_stream_ready, .owner = stream};
     return jr_loop_add(&world->runner->loop, &stream->watch, EPOLLIN);
 }
 
@@ -185,22 +179,19 @@ int jr_mpi_pmi1_open(struct jr_mpi_world *world)
     jr_mpi_world_name(name, plan);
     world->streams = calloc((size_t)plan->count + 1, sizeof *world->streams);
     if (world->streams == NULL ||
-        jr_pmi_open(&world->pmi, &own, plan->count, plan->world_size, name) !=
-            0 ||
+        jr_pmi_open(&world->pmi, &own, plan->count, plan->world_size, name) != 0 ||
         map_ranks(world) != 0)
         return -1;
     for (uint32_t i = 0; i < plan->count; i++)
-        world->streams[i] =
-            (struct jr_mpi_stream){.watch = {.fd = -1}, .world = world};
+        world->streams[i] = (struct jr_mpi_stream){.watch = {.fd = -1}, .world = world};
     return open_exchange(world);
 }
 
-/* Its last words may not have been read yet; what processes that it left behind
- * add from now on is not waited for. */
+/* Its last words may not have been read yet; what processes that it left behind add from now on is
+ * not waited for. */
 static void end_stream(struct jr_mpi_stream *stream)
 {
-    size_t left =
-        stream->watch.fd < 0 ? 0 : jr_control_waiting(stream->watch.fd);
+    size_t left = stream->watch.fd < 0 ? 0 : jr_control_waiting(stream->watch.fd);
     while (stream->watch.fd >= 0 && left > 0) {
         size_t len = read_requests(stream);
         left = len == 0 || len > left ? 0 : left - len;
@@ -208,23 +199,20 @@ static void end_stream(struct jr_mpi_stream *stream)
     jr_loop_close(&stream->watch);
 }
 
-/* MPICH shuts its stream down as it finalizes, for all that have it: another
- * MPI program of the same rank dies when it writes to it. */
-static void explain_second_program(struct jr_mpi_world *world,
-                                   struct jr_rank_run *rank)
+/* MPICH shuts its stream down as it finalizes, for all that have it: another MPI program of the
+ * same rank dies when it writes to it. */
+static void explain_second_program(struct jr_mpi_world *world, struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool pipe = outcome->end == JR_END_SIGNALED
                     ? outcome->signal == SIGPIPE
-                    : outcome->end == JR_END_EXITED &&
-                          outcome->exit_code == 128 + SIGPIPE;
+                    : outcome->end == JR_END_EXITED && outcome->exit_code == 128 + SIGPIPE;
     if (!pipe || outcome->mpi != JR_MPI_PART_FINALIZED || world->explained)
         return;
     world->explained = true;
-    jr_mpi_world_warn(
-        rank, "was ended by SIGPIPE after MPI_Finalize: a second program of "
-              "MPICH in the same rank finds no world, for the first has "
-              "closed the way to it; run each by a jobrun of its own");
+    jr_mpi_world_warn(rank, "was ended by SIGPIPE after MPI_Finalize: a second program of "
+                            "MPICH in the same rank finds no world, for the first has "
+                            "closed the way to it; run each by a jobrun of its own");
 }
 
 void jr_mpi_pmi1_end(struct jr_mpi_world *world, uint32_t i)

@@ -1,5 +1,5 @@
-/* The part of the policy mpi_world (mpi_world.c) that has PMIx's server, a
- * process beside the runner, which tells what ranks do. */
+/* The part of the policy mpi_world (mpi_world.c) that has PMIx's server, a process beside the
+ * runner, which tells what ranks do. */
 #ifndef JR_MPI_PMIX_H
 #define JR_MPI_PMIX_H
 

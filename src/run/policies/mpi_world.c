@@ -1,17 +1,16 @@
 /*
  * The ranks of an MPI program as one world, without a launcher of MPI's.
  *
- * Each rank has a stream to the runner (its descriptor JR_PMI_FD, which PMI_FD
- * names), over which MPI_Init asks for its world and exchanges addresses: see
- * wireup/pmi_server.h for what is said, and for who may say it. What a rank has
- * sent when it ends is still read.
+ * Each rank has a stream to the runner (its descriptor JR_PMI_FD, which PMI_FD names), over which
+ * MPI_Init asks for its world and exchanges addresses: see wireup/pmi_server.h for what is said,
+ * and for who may say it. What a rank has sent when it ends is still read.
  *
- * With PMIx a process beside the runner is the manager (wireup/pmix_server.h),
- * and tells what ranks do. If it dies, the run ends with it.
+ * With PMIx a process beside the runner is the manager (wireup/pmix_server.h), and tells what ranks
+ * do. If it dies, the run ends with it.
  *
- * On several nodes each has a manager, and these exchange what their ranks have
- * told (wireup/exchange_frame.h) through the controller: by PMI-1 at each
- * barrier, which opens once all ranks of all nodes are in it.
+ * On several nodes each has a manager, and these exchange what their ranks have told
+ * (wireup/exchange_frame.h) through the controller: by PMI-1 at each barrier, which opens once all
+ * ranks of all nodes are in it.
  *
  * What is learned by it:
  *
@@ -55,8 +54,7 @@ void jr_mpi_world_warn(struct jr_rank_run *rank, const char *what)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_buf text = JR_BUF_INIT;
-    jr_buf_printf(&text, "jobrun: warning: rank %u %s\n", rank->plan->rank,
-                  what);
+    jr_buf_printf(&text, "jobrun: warning: rank %u %s\n", rank->plan->rank, what);
     if (!text.failed)
         jr_console_writer_write(&runner->console, 1, text.data, text.len);
     jr_buf_release(&text);
@@ -70,8 +68,7 @@ static bool has_world_begun(const struct jr_mpi_world *world)
 
 bool jr_mpi_world_needs(const struct jr_rank_run *rank)
 {
-    return has_world_begun(&rank->runner->mpi_world) &&
-           rank->outcome->mpi != JR_MPI_PART_FINALIZED;
+    return has_world_begun(&rank->runner->mpi_world) && rank->outcome->mpi != JR_MPI_PART_FINALIZED;
 }
 
 void jr_mpi_world_tell_end(struct jr_rank_run *rank)
@@ -81,15 +78,12 @@ void jr_mpi_world_tell_end(struct jr_rank_run *rank)
         jr_stop_has_begun(rank->runner) || world->told)
         return;
     world->told = true;
-    jr_mpi_world_warn(rank,
-                      "failed in an MPI world, which cannot go on without it: "
-                      "the other ranks are stopped, although `on_failure` is "
-                      "`continue`");
+    jr_mpi_world_warn(rank, "failed in an MPI world, which cannot go on without it: the other "
+                            "ranks are stopped, although `on_failure` is `continue`");
 }
 
-/* Ranks that ended before any other had initialized: now they have left the
- * others alone. Of those that failed, the others know unless the spec lets them
- * continue. */
+/* Ranks that ended before any other had initialized: now they have left the others alone. Of those
+ * that failed, the others know unless the spec lets them continue. */
 static void fail_absent_ranks(struct jr_runner *runner)
 {
     bool stops = runner->plan->policy->on_failure == JR_ON_FAILURE_STOP;
@@ -97,8 +91,7 @@ static void fail_absent_ranks(struct jr_runner *runner)
         struct jr_rank_run *rank = &runner->ranks[i];
         struct jr_rank_outcome *outcome = rank->outcome;
         bool well = outcome->end == JR_END_EXITED && outcome->exit_code == 0;
-        if (outcome->mpi != JR_MPI_PART_ABSENT || outcome->end == JR_END_NONE ||
-            (stops && !well))
+        if (outcome->mpi != JR_MPI_PART_ABSENT || outcome->end == JR_END_NONE || (stops && !well))
             continue;
         if (well)
             outcome->mpi = JR_MPI_PART_LEFT;
@@ -119,13 +112,11 @@ void jr_mpi_world_initialized(void *owner, uint32_t i)
     struct jr_runner *runner = owner;
     find_world_rank(runner, i)->outcome->mpi = JR_MPI_PART_INITIALIZED;
     if (runner->mpi_world.initialized++ == 0) {
-        jr_commands_report(runner,
-                           &(struct jr_report){.name = JR_REPORT_INITIALIZED});
+        jr_commands_report(runner, &(struct jr_report){.name = JR_REPORT_INITIALIZED});
         fail_absent_ranks(runner);
     }
     if (runner->mpi_world.initialized == runner->plan->count)
-        jr_events_add(&runner->events,
-                      &(struct jr_event){.name = JR_EVENT_MPI_INITIALIZED});
+        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_MPI_INITIALIZED});
 }
 
 void jr_mpi_world_finalized(void *owner, uint32_t i)
@@ -133,8 +124,8 @@ void jr_mpi_world_finalized(void *owner, uint32_t i)
     find_world_rank(owner, i)->outcome->mpi = JR_MPI_PART_FINALIZED;
 }
 
-/* A rank fails that may not end by itself: MPICH waits for its process manager
- * to end it. Of one that has been reaped, the end tells what follows. */
+/* A rank fails that may not end by itself: MPICH waits for its process manager to end it. Of one
+ * that has been reaped, the end tells what follows. */
 static void fail_rank(struct jr_rank_run *rank, int code)
 {
     struct jr_runner *runner = rank->runner;
@@ -154,8 +145,7 @@ void jr_mpi_world_aborted(void *owner, uint32_t i, int code)
     outcome->mpi = internal ? JR_MPI_PART_FAILED : JR_MPI_PART_ABORTED;
     outcome->mpi_code = code;
     jr_events_add(&rank->runner->events,
-                  &(struct jr_event){.name = internal ? JR_EVENT_MPI_FAILED
-                                                      : JR_EVENT_MPI_ABORT,
+                  &(struct jr_event){.name = internal ? JR_EVENT_MPI_FAILED : JR_EVENT_MPI_ABORT,
                                      .rank = rank->plan->rank,
                                      .exit_code = exit_code});
     fail_rank(rank, exit_code);
@@ -165,13 +155,11 @@ void jr_mpi_world_broken(void *owner, uint32_t i, const char *why)
 {
     struct jr_rank_run *rank = find_world_rank(owner, i);
     char text[128];
-    (void)snprintf(text, sizeof text,
-                   "broke the protocol of MPI's process manager: %s", why);
+    (void)snprintf(text, sizeof text, "broke the protocol of MPI's process manager: %s", why);
     jr_mpi_world_warn(rank, text);
     rank->outcome->mpi = JR_MPI_PART_BROKEN;
     jr_events_add(&rank->runner->events,
-                  &(struct jr_event){.name = JR_EVENT_MPI_BROKEN,
-                                     .rank = rank->plan->rank});
+                  &(struct jr_event){.name = JR_EVENT_MPI_BROKEN, .rank = rank->plan->rank});
     fail_rank(rank, 1);
 }
 
@@ -179,8 +167,7 @@ void jr_mpi_world_break(struct jr_runner *runner, const char *why)
 {
     struct jr_outcome *outcome = runner->outcome;
     if (outcome->start_text[0] == '\0')
-        (void)snprintf(outcome->start_text, sizeof outcome->start_text, "%s",
-                       why);
+        (void)snprintf(outcome->start_text, sizeof outcome->start_text, "%s", why);
     jr_stop_begin(runner);
 }
 
@@ -194,14 +181,12 @@ void jr_mpi_world_spawned(void *owner, uint32_t i)
 {
     struct jr_rank_run *rank = find_world_rank(owner, i);
     if (!rank->outcome->mpi_spawned)
-        jr_mpi_world_warn(
-            rank, "asked MPI for more processes (MPI_Comm_spawn), which "
-                  "jobrun does not start: begin with as many ranks as the "
-                  "program will need, or start it with mpiexec");
+        jr_mpi_world_warn(rank, "asked MPI for more processes (MPI_Comm_spawn), which "
+                                "jobrun does not start: begin with as many ranks as the "
+                                "program will need, or start it with mpiexec");
     rank->outcome->mpi_spawned = true;
     jr_events_add(&rank->runner->events,
-                  &(struct jr_event){.name = JR_EVENT_MPI_SPAWN_REFUSED,
-                                     .rank = rank->plan->rank});
+                  &(struct jr_event){.name = JR_EVENT_MPI_SPAWN_REFUSED, .rank = rank->plan->rank});
 }
 
 int jr_mpi_world_add(struct jr_rank_run *rank, int fd)
@@ -226,11 +211,10 @@ static void mark_absent(struct jr_runner *runner)
 void jr_mpi_world_name(char ret[JR_MPI_NAME], const struct jr_plan *plan)
 {
     if (plan->count == plan->world_size)
-        (void)snprintf(ret, JR_MPI_NAME, "jobrun-%d-%u", (int)getpid(),
-                       plan->attempt);
+        (void)snprintf(ret, JR_MPI_NAME, "jobrun-%d-%u", (int)getpid(), plan->attempt);
     else
-        (void)snprintf(ret, JR_MPI_NAME, "jobrun-%u-%u-%.64s",
-                       plan->master_port, plan->attempt, plan->run_id);
+        (void)snprintf(ret, JR_MPI_NAME, "jobrun-%u-%u-%.64s", plan->master_port, plan->attempt,
+                       plan->run_id);
 }
 
 uint32_t *jr_mpi_world_first(const struct jr_plan *plan, uint32_t *ret_nodes)

@@ -1,5 +1,4 @@
-/* The world of an MPI program, whose process manager the runner is; see
- * mpi_world.c. */
+/* The world of an MPI program, whose process manager the runner is; see mpi_world.c. */
 #ifndef JR_MPI_WORLD_H
 #define JR_MPI_WORLD_H
 
@@ -26,12 +25,12 @@ struct jr_mpi_stream {
 struct jr_mpi_world {
     struct jr_runner *runner;
     struct jr_pmi pmi;
-    struct jr_mpi_stream *streams; /* of all ranks; NULL: none is served */
-    uint32_t initialized;          /* inits so far */
-    bool others;                   /* a rank of another node has */
-    bool opened;                   /* the barrier, a moment ago */
-    bool told;      /* that a failure ends it in spite of the spec */
-    bool explained; /* why a second program has failed */
+    struct jr_mpi_stream *streams;   /* of all ranks; NULL: none is served */
+    uint32_t initialized;            /* inits so far */
+    bool others;                     /* a rank of another node has */
+    bool opened;                     /* the barrier, a moment ago */
+    bool told;                       /* that a failure ends it in spite of the spec */
+    bool explained;                  /* why a second program has failed */
     struct jr_mpi_exchange exchange; /* with other nodes, by PMI-1 */
     struct jr_pmix pmix;             /* the server of PMIx; in its place */
     struct jr_watch events;          /* what that tells */
@@ -53,12 +52,11 @@ bool jr_mpi_world_is_ready(const struct jr_runner *runner);
  * `on_failure` says. */
 bool jr_mpi_world_needs(const struct jr_rank_run *rank);
 
-/* Tell of a rank whose failure ends the run where `on_failure` is `continue`.
- * Once. */
+/* Tell of a rank whose failure ends the run where `on_failure` is `continue`. Once. */
 void jr_mpi_world_tell_end(struct jr_rank_run *rank);
 
-/* What a rank does in MPI, as its process manager tells: `i` is its place among
- * those of the runner `owner`. */
+/* What a rank does in MPI, as its process manager tells: `i` is its place among those of the runner
+ * `owner`. */
 void jr_mpi_world_initialized(void *owner, uint32_t i);
 /* The same: MPI_Finalize. */
 void jr_mpi_world_finalized(void *owner, uint32_t i);
@@ -71,8 +69,8 @@ void jr_mpi_world_synchronized(void *owner);
 /* The same: it asked for more processes, and was refused. */
 void jr_mpi_world_spawned(void *owner, uint32_t i);
 
-/* The first rank of each of *ret_nodes nodes, and one more. Where one jobrun
- * has all ranks they are as of one node. To be freed; NULL without memory. */
+/* The first rank of each of *ret_nodes nodes, and one more. Where one jobrun has all ranks they are
+ * as of one node. To be freed; NULL without memory. */
 uint32_t *jr_mpi_world_first(const struct jr_plan *plan, uint32_t *ret_nodes);
 
 enum { JR_MPI_NAME = 128 }; /* bytes */

@@ -19,8 +19,7 @@
 static const char machine_path[] = "/proc/vmstat";
 
 /* The number behind "oom_kill " at the start of a line of the file. */
-static bool read_oom_count(const struct jr_oom *oom, const char *path,
-                           uint64_t *ret)
+static bool read_oom_count(const struct jr_oom *oom, const char *path, uint64_t *ret)
 {
     static const char word[] = "\noom_kill ";
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -42,14 +41,13 @@ static bool find_own_group_file(struct jr_oom *oom)
     if (!jr_io_fact(&groups, oom->root, "/proc/self/cgroup") ||
         !jr_io_fact(&mounts, oom->root, "/proc/self/mountinfo"))
         return false;
-    struct jr_cgroup_hierarchy place =
-        jr_cgroup_hierarchy_find(groups.data, mounts.data, "memory");
+    struct jr_cgroup_hierarchy place = jr_cgroup_hierarchy_find(groups.data, mounts.data, "memory");
     const char *name = place.v2 ? "memory.events" : "memory.oom_control";
     if (place.point == NULL)
         return false;
     for (size_t len = strlen(place.leaf);;) {
-        int size = snprintf(oom->path, sizeof oom->path, "%s%.*s/%s",
-                            place.point, (int)len, place.leaf, name);
+        int size = snprintf(oom->path, sizeof oom->path, "%s%.*s/%s", place.point, (int)len,
+                            place.leaf, name);
         if (size > 0 && (size_t)size < sizeof oom->path &&
             read_oom_count(oom, oom->path, &oom->counted))
             return true;
@@ -93,8 +91,8 @@ static void take_kill_record(struct jr_oom *oom, const char *record)
         oom->named[oom->named_count++ % JR_OOM_NAMED] = (pid_t)pid;
 }
 
-/* A read takes one record, and none twice; so those of others are kept, who may
- * be asked about next. EPIPE: some were overwritten before they were read. */
+/* A read takes one record, and none twice; so those of others are kept, who may be asked about
+ * next. EPIPE: some were overwritten before they were read. */
 static void read_log(struct jr_oom *oom)
 {
     char record[1024];
@@ -120,8 +118,7 @@ static bool log_names(struct jr_oom *oom, pid_t pid)
 static bool group_counts(struct jr_oom *oom)
 {
     uint64_t count = 0;
-    if (!oom->own || !read_oom_count(oom, oom->path, &count) ||
-        count <= oom->counted)
+    if (!oom->own || !read_oom_count(oom, oom->path, &count) || count <= oom->counted)
         return false;
     oom->counted++;
     return true;
@@ -132,8 +129,7 @@ bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
     uint64_t count = 0;
     if (group_counts(oom))
         return true;
-    return read_oom_count(oom, machine_path, &count) && count > oom->machine &&
-           log_names(oom, pid);
+    return read_oom_count(oom, machine_path, &count) && count > oom->machine && log_names(oom, pid);
 }
 
 static int open_oom(struct jr_runner *runner)
@@ -146,8 +142,7 @@ static int open_oom(struct jr_runner *runner)
 static void explain_kill(struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
-    if (outcome->signal == SIGKILL && outcome->stopped_with == 0 &&
-        !outcome->killed)
+    if (outcome->signal == SIGKILL && outcome->stopped_with == 0 && !outcome->killed)
         outcome->oom = jr_oom_explains(&rank->runner->oom, outcome->pid);
 }
 

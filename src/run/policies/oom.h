@@ -1,10 +1,9 @@
 /*
- * Whether the kernel killed a rank for want of memory, by its own account: the
- * count of our control group (oom_kill in memory.events, or in version 1's
- * memory.oom_control), which rises before the rank ends; and for a rank in a
- * group of its own, which ours does not count, or where we are in none, the
- * machine's count (/proc/vmstat) and the kernel's log, which names the process
- * but is not for everybody to read.
+ * Whether the kernel killed a rank for want of memory, by its own account: the count of our control
+ * group (oom_kill in memory.events, or in version 1's memory.oom_control), which rises before the
+ * rank ends; and for a rank in a group of its own, which ours does not count, or where we are in
+ * none, the machine's count (/proc/vmstat) and the kernel's log, which names the process but is not
+ * for everybody to read.
  */
 #ifndef JR_OOM_H
 #define JR_OOM_H
@@ -34,8 +33,8 @@ struct jr_oom {
  * `at_least`. */
 void jr_oom_open(struct jr_oom *oom, const char *root, int at_least);
 
-/* Whether the SIGKILL that process `pid`, as the machine numbers it, died of
- * came from there. Each kill that was counted explains one process. */
+/* Whether the SIGKILL that process `pid`, as the machine numbers it, died of came from there. Each
+ * kill that was counted explains one process. */
 bool jr_oom_explains(struct jr_oom *oom, pid_t pid);
 
 extern const struct jr_runner_policy jr_oom_policy;

@@ -1,20 +1,18 @@
 /*
  * When no rank writes anything any more: `timeouts.silence`.
  *
- * A run in which no rank has written a byte for so long hangs. Bytes that come
- * through a pipe are seen as they come; a file that a rank writes by itself is
- * looked at by its size, four times within the limit, so that such a hang is
- * found after at most a quarter more of it. There is one timer, which is set to
- * the earliest moment at which it could be too long; nothing is done for each
- * byte but to note the time.
+ * A run in which no rank has written a byte for so long hangs. Bytes that come through a pipe are
+ * seen as they come; a file that a rank writes by itself is looked at by its size, four times
+ * within the limit, so that such a hang is found after at most a quarter more of it. There is one
+ * timer, which is set to the earliest moment at which it could be too long; nothing is done for
+ * each byte but to note the time.
  *
- * The silence begins at the earliest when the last rank is executing. What a
- * rank writes to a stream that it inherited, jobrun cannot see: where there is
- * such a rank, nothing is found. `validate` says so.
+ * The silence begins at the earliest when the last rank is executing. What a rank writes to a
+ * stream that it inherited, jobrun cannot see: where there is such a rank, nothing is found.
+ * `validate` says so.
  *
- * Of a job on several nodes (run_options.h: the link) all must be silent: a
- * node reports that its ranks are, and again after as long. Then each is asked
- * for how long that has been.
+ * Of a job on several nodes (run_options.h: the link) all must be silent: a node reports that its
+ * ranks are, and again after as long. Then each is asked for how long that has been.
  *
  * What happens then is up to hang.c.
  */
@@ -61,8 +59,7 @@ static uint64_t last_output_ns(const struct jr_runner *runner)
     uint64_t last = runner->output_timeout.since_ns;
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_outcome *rank = runner->ranks[i].outcome;
-        uint64_t sign = rank->heard_ns > rank->started_ns ? rank->heard_ns
-                                                          : rank->started_ns;
+        uint64_t sign = rank->heard_ns > rank->started_ns ? rank->heard_ns : rank->started_ns;
         last = sign > last ? sign : last;
     }
     return last;
@@ -80,9 +77,8 @@ void jr_output_timeout_report(struct jr_runner *runner)
     note_all_grown_files(runner);
     uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
     bool silent = runner->output_timeout.open && !jr_launch_is_due(runner);
-    jr_commands_report(
-        runner, &(struct jr_report){JR_REPORT_QUIET,
-                                    silent && last < now ? now - last : 0});
+    jr_commands_report(runner,
+                       &(struct jr_report){JR_REPORT_QUIET, silent && last < now ? now - last : 0});
 }
 
 static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
@@ -113,14 +109,12 @@ static void on_output_timeout(void *owner)
 }
 
 /* How many streams of the plan take a way. */
-static uint32_t count_routes(const struct jr_runner *runner,
-                             enum jr_route route)
+static uint32_t count_routes(const struct jr_runner *runner, enum jr_route route)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < runner->plan->count; i++)
         for (int stream = 0; stream < 2; stream++)
-            count += jr_start_route(runner->ranks[i].plan, stream,
-                                    runner->options) == route;
+            count += jr_start_route(runner->ranks[i].plan, stream, runner->options) == route;
     return count;
 }
 
@@ -129,13 +123,11 @@ static int open_output_timeout(struct jr_runner *runner)
     struct jr_output_timeout *silence = &runner->output_timeout;
     uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
     *silence = (struct jr_output_timeout){
-        .timer = {.due = on_output_timeout, .owner = runner, .pauses = true},
-        .since_ns = now};
+        .timer = {.due = on_output_timeout, .owner = runner, .pauses = true}, .since_ns = now};
     if (limit == 0 || count_routes(runner, JR_ROUTE_INHERIT) > 0)
         return 0;
     if (count_routes(runner, JR_ROUTE_FILE) > 0) {
-        silence->sizes =
-            calloc((size_t)runner->plan->count + 1, sizeof *silence->sizes);
+        silence->sizes = calloc((size_t)runner->plan->count + 1, sizeof *silence->sizes);
         if (silence->sizes == NULL)
             return -1;
     }
@@ -155,8 +147,8 @@ static void end_output_limit(struct jr_runner *runner)
     runner->output_timeout.timer.at = 0;
 }
 
-/* Other nodes may still run, and be asked how long all have been silent: what
- * was written since the last look counts. */
+/* Other nodes may still run, and be asked how long all have been silent: what was written since the
+ * last look counts. */
 static void close_output_timeout(struct jr_runner *runner)
 {
     note_all_grown_files(runner);

@@ -32,11 +32,9 @@ void jr_pin_fill(struct jr_pin *ret, const struct stat *st)
 }
 
 /* Whatever has become of its status. */
-static bool is_pinned_file(const struct jr_pin *pin, const struct jr_pin *now,
-                           bool far)
+static bool is_pinned_file(const struct jr_pin *pin, const struct jr_pin *now, bool far)
 {
-    return pin->there && pin->size == now->size &&
-           pin->mtime_ns == now->mtime_ns &&
+    return pin->there && pin->size == now->size && pin->mtime_ns == now->mtime_ns &&
            (far || (pin->dev == now->dev && pin->ino == now->ino));
 }
 
@@ -44,8 +42,7 @@ bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far)
 {
     struct jr_pin now;
     jr_pin_fill(&now, st);
-    return is_pinned_file(pin, &now, far) &&
-           (pin->digest != 0 || pin->ctime_ns == now.ctime_ns);
+    return is_pinned_file(pin, &now, far) && (pin->digest != 0 || pin->ctime_ns == now.ctime_ns);
 }
 
 static uint64_t digest_of_bytes(const void *bytes, size_t len)
@@ -57,8 +54,8 @@ static uint64_t digest_of_bytes(const void *bytes, size_t len)
     return digest == 0 ? 1 : digest;
 }
 
-/* Of a file that is too long to be digested whole: its head, its tail, and
- * samples between them, JR_PIN_DIGESTED in all. */
+/* Of a file that is too long to be digested whole: its head, its tail, and samples between them,
+ * JR_PIN_DIGESTED in all. */
 enum { EDGE = 256 << 10, SAMPLE = 4 << 10, SAMPLES = 128 };
 
 _Static_assert(2 * EDGE + SAMPLES * SAMPLE == JR_PIN_DIGESTED,
@@ -97,8 +94,7 @@ uint64_t jr_pin_digest_fd(int fd, uint64_t size)
         return 0;
     for (unsigned k = 0; (piece = find_piece(size, k, &at)) > 0; k++)
         for (size_t end = len + piece; len < end;) {
-            ssize_t got = pread(fd, pieces + len, end - len,
-                                (off_t)(at + piece - (end - len)));
+            ssize_t got = pread(fd, pieces + len, end - len, (off_t)(at + piece - (end - len)));
             if (got == 0 || (got < 0 && errno != EINTR))
                 return 0;
             len += got < 0 ? 0 : (size_t)got;
@@ -106,14 +102,12 @@ uint64_t jr_pin_digest_fd(int fd, uint64_t size)
     return digest_of_bytes(pieces, len);
 }
 
-/* Of a plain file that is there, its path absolute or in the run folder; 0: it
- * cannot be read. */
+/* Of a plain file that is there, its path absolute or in the run folder; 0: it cannot be read. */
 static uint64_t digest_of_file(const char *path, uint64_t size)
 {
     struct stat st;
     JR_CLOSE int fd =
-        openat(JR_SLOT_DIR, path,
-               O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
+        openat(JR_SLOT_DIR, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
     return jr_pin_digest_fd(fd, size);
@@ -128,11 +122,10 @@ static uint64_t mix_digest(uint64_t sum, uint64_t value)
     return sum ^ sum >> 31;
 }
 
-/* Of what the file is and of its bytes; never 0, which stands for none. Where
- * they cannot be read, nothing else than its status tells of a change that is
- * hidden. */
-static uint64_t digest_of_artifact(const char *path, const struct stat *st,
-                                   bool far, uint64_t *ret_bytes)
+/* Of what the file is and of its bytes; never 0, which stands for none. Where they cannot be read,
+ * nothing else than its status tells of a change that is hidden. */
+static uint64_t digest_of_artifact(const char *path, const struct stat *st, bool far,
+                                   uint64_t *ret_bytes)
 {
     uint64_t sum = mix_digest(0, far ? 0 : st->st_dev);
     sum = mix_digest(sum, far ? 0 : st->st_ino);
@@ -153,8 +146,7 @@ static bool is_artifact_common(const struct jr_plan *plan, uint32_t n)
     for (uint32_t i = 1; i < plan->world_size; i++) {
         const struct jr_plan_rank *rank = &plan->ranks[i];
         if (strcmp(rank->artifacts[n], first->artifacts[n]) != 0 ||
-            (rank->artifacts[n][0] != '/' &&
-             strcmp(rank->workdir, first->workdir) != 0))
+            (rank->artifacts[n][0] != '/' && strcmp(rank->workdir, first->workdir) != 0))
             return false;
     }
     return plan->world_size > 1;
@@ -169,8 +161,7 @@ bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan)
     return common;
 }
 
-void jr_pin_artifacts(uint64_t ret[static JR_PINNED_ARTIFACTS],
-                      const struct jr_plan_rank *rank,
+void jr_pin_artifacts(uint64_t ret[static JR_PINNED_ARTIFACTS], const struct jr_plan_rank *rank,
                       const struct jr_pin_scope *scope)
 {
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
@@ -183,9 +174,7 @@ void jr_pin_artifacts(uint64_t ret[static JR_PINNED_ARTIFACTS],
             digest = digest_of_artifact(path, &st, scope->far, &bytes);
         if (scope->bytes != NULL)
             scope->bytes[n] = bytes;
-        *pin = n < JR_PINNED_ARTIFACTS
-                   ? digest
-                   : mix_digest(mix_digest(*pin, n), digest);
+        *pin = n < JR_PINNED_ARTIFACTS ? digest : mix_digest(mix_digest(*pin, n), digest);
     }
 }
 
@@ -196,12 +185,10 @@ static int open_pinning(struct jr_runner *runner)
     const char *required = wants->required == NULL ? "all" : wants->required;
     const char *bad;
     *pinning = (struct jr_pin_results){.stream = -1};
-    if (!wants->stated ||
-        !jr_set_parse(&pinning->required, &pinning->arena, required, &bad))
+    if (!wants->stated || !jr_set_parse(&pinning->required, &pinning->arena, required, &bad))
         return 0;
     pinning->everyone = !pinning->required.all && pinning->required.count == 0;
-    pinning->file =
-        wants->from == JR_FROM_FILE || wants->from == JR_FROM_RETURN;
+    pinning->file = wants->from == JR_FROM_FILE || wants->from == JR_FROM_RETURN;
     pinning->common = jr_pin_common(&pinning->arena, runner->plan);
     pinning->artifacts = wants->artifacts_count > 0 && pinning->common != NULL;
     if (!pinning->file)
@@ -228,8 +215,7 @@ static void pin_file(struct jr_rank_run *rank)
     jr_pin_fill(&now, &st);
     if (!pin->there)
         *pin = now;
-    if (pin->digest == 0 && S_ISREG(st.st_mode) &&
-        is_pinned_file(pin, &now, false))
+    if (pin->digest == 0 && S_ISREG(st.st_mode) && is_pinned_file(pin, &now, false))
         pin->digest = digest_of_file(path, pin->size);
 }
 
@@ -239,8 +225,7 @@ void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
     unsigned long long dev, ino, size;
     long long changed, touched;
     if (!must_deliver(rank) || !rank->runner->plan->returns ||
-        sscanf(identity, " %llu %llu %llu %lld %lld", &dev, &ino, &size,
-               &changed, &touched) != 5)
+        sscanf(identity, " %llu %llu %llu %lld %lld", &dev, &ino, &size, &changed, &touched) != 5)
         return;
     *pin = (struct jr_pin){.there = true,
                            .dev = dev,
@@ -255,30 +240,27 @@ void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
 static uint64_t count_bytes(const struct jr_rank_run *rank, int stream)
 {
     const struct jr_runner *runner = rank->runner;
-    const char *path =
-        stream == 0 ? rank->plan->out_path : rank->plan->err_path;
+    const char *path = stream == 0 ? rank->plan->out_path : rank->plan->err_path;
     struct stat st = {0};
     if (jr_start_route(rank->plan, stream, runner->options) == JR_ROUTE_PIPE)
-        return jr_tee_bytes(&runner->tee, (uint32_t)(rank - runner->ranks),
-                            stream);
+        return jr_tee_bytes(&runner->tee, (uint32_t)(rank - runner->ranks), stream);
     if (path != NULL)
         (void)fstatat(JR_SLOT_DIR, path, &st, AT_SYMLINK_NOFOLLOW);
     return (uint64_t)st.st_size;
 }
 
-/* What must be there of the rank itself; and once no rank is left, what any of
- * them may have made. */
+/* What must be there of the rank itself; and once no rank is left, what any of them may have
+ * made. */
 static void pin_artifacts(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     const struct jr_pin_results *pinning = &runner->pin_results;
     bool last = runner->running == 0 && !jr_launch_is_due(runner);
-    const struct jr_pin_scope scope = {
-        .common = pinning->common,
-        .own = pinning->everyone ||
-               jr_set_has(&pinning->required, rank->plan->rank),
-        .jobs = last,
-        .far = rank->outcome->far};
+    const struct jr_pin_scope scope = {.common = pinning->common,
+                                       .own = pinning->everyone ||
+                                              jr_set_has(&pinning->required, rank->plan->rank),
+                                       .jobs = last,
+                                       .far = rank->outcome->far};
     if (!pinning->artifacts || (!scope.own && !scope.jobs))
         return;
     jr_pin_artifacts(rank->outcome->artifacts, rank->plan, &scope);
@@ -296,21 +278,19 @@ uint64_t jr_pin_log(int fd, uint64_t end)
     return digest_of_bytes(bytes, len);
 }
 
-/* What is in its pipe comes into the file first. Of a log that log_limit cuts,
- * places move: its bytes are not noted. */
+/* What is in its pipe comes into the file first. Of a log that log_limit cuts, places move: its
+ * bytes are not noted. */
 static void pin_stream(struct jr_rank_run *rank, int stream)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_rank_outcome *outcome = rank->outcome;
-    const char *path =
-        stream == 0 ? rank->plan->out_path : rank->plan->err_path;
+    const char *path = stream == 0 ? rank->plan->out_path : rank->plan->err_path;
     outcome->captured = count_bytes(rank, stream);
     if (path == NULL || rank->plan->limited)
         return;
     if (jr_start_route(rank->plan, stream, runner->options) == JR_ROUTE_PIPE)
         jr_tee_pull(&runner->tee, (uint32_t)(rank - runner->ranks), stream);
-    JR_CLOSE int fd = openat(JR_SLOT_DIR, path,
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    JR_CLOSE int fd = openat(JR_SLOT_DIR, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0)
         outcome->result.digest = jr_pin_log(fd, outcome->captured);
 }

@@ -10,8 +10,7 @@
 #include "base/banned.h"
 
 /*
- * The order of the rows is the order of the calls. It matters when a rank has
- * ended:
+ * The order of the rows is the order of the calls. It matters when a rank has ended:
  *
  * - `oom`, `fork_stall` and `fault_injection` settle how it ended: whom a
  *   SIGKILL came from, and what an end stands for that jobrun brought about.
@@ -23,8 +22,7 @@
  * - `first_exit_timeout` sees that a rank ended well before `stop` decides what
  *   the end means to the others, and asks `first_failure` for that.
  *
- * At a stop, `exit_barrier` lets go of those that have returned before `stop`
- * sends its signal.
+ * At a stop, `exit_barrier` lets go of those that have returned before `stop` sends its signal.
  */
 static const struct jr_runner_policy *const policies[] = {
     &jr_commands_policy,
@@ -103,7 +101,7 @@ void jr_policies_print(struct jr_buf *out)
 {
     for (size_t i = 0; i < COUNT; i++) {
         jr_buf_printf(out, "%-18s |", policies[i]->name);
-#define WORD(hook, parameters, type)                                           \
+#define WORD(hook, parameters, type)                                                               \
     jr_buf_printf(out, " %-12s", policies[i]->hook != NULL ? #hook : "-");
         JR_POLICY_HOOKS(WORD)
 #undef WORD

@@ -1,7 +1,6 @@
 /*
- * The runner's policies: what each of them does at the turns of a run. The
- * runner knows the array alone; which policies there are, and in which order
- * they are called, is in policies.c.
+ * The runner's policies: what each of them does at the turns of a run. The runner knows the array
+ * alone; which policies there are, and in which order they are called, is in policies.c.
  */
 #ifndef JR_POLICIES_H
 #define JR_POLICIES_H
@@ -15,22 +14,22 @@ struct jr_rank_run;
 struct jr_runner;
 
 /* The turns of a run. X(hook, its parameters, what it returns) */
-#define JR_POLICY_HOOKS(X)                                                     \
-    /* The loop is there, and no rank yet: -1 with errno fails the run. */     \
-    X(open, (struct jr_runner * runner), int)                                  \
-    /* A rank has a process. */                                                \
-    X(rank_started, (struct jr_rank_run * rank), void)                         \
-    /* A rank was reaped, or could not be started: its outcome says which. */  \
-    X(rank_ended, (struct jr_rank_run * rank), void)                           \
-    /* The run is being stopped: no limit of time counts any more. Once more   \
-     * when SIGKILL follows. */                                                \
-    X(stopping, (struct jr_runner * runner), void)                             \
-    /* jobrun is suspended: the ranks are about to be. */                      \
-    X(suspended, (struct jr_runner * runner), void)                            \
-    /* The ranks go on, after `paused_ns`; 0 where they had not been told to   \
-     * stand still. */                                                         \
-    X(resumed, (struct jr_runner * runner, uint64_t paused_ns), void)          \
-    /* No rank is left: what the policy started ends. */                       \
+#define JR_POLICY_HOOKS(X)                                                                         \
+    /* The loop is there, and no rank yet: -1 with errno fails the run. */                         \
+    X(open, (struct jr_runner * runner), int)                                                      \
+    /* A rank has a process. */                                                                    \
+    X(rank_started, (struct jr_rank_run * rank), void)                                             \
+    /* A rank was reaped, or could not be started: its outcome says which. */                      \
+    X(rank_ended, (struct jr_rank_run * rank), void)                                               \
+    /* The run is being stopped: no limit of time counts any more. Once more                       \
+     * when SIGKILL follows. */                                                                    \
+    X(stopping, (struct jr_runner * runner), void)                                                 \
+    /* jobrun is suspended: the ranks are about to be. */                                          \
+    X(suspended, (struct jr_runner * runner), void)                                                \
+    /* The ranks go on, after `paused_ns`; 0 where they had not been told to                       \
+     * stand still. */                                                                             \
+    X(resumed, (struct jr_runner * runner, uint64_t paused_ns), void)                              \
+    /* No rank is left: what the policy started ends. */                                           \
     X(close, (struct jr_runner * runner), void)
 
 /* One policy. A hook is NULL where the policy has nothing to do. */
@@ -41,8 +40,8 @@ struct jr_runner_policy {
 #undef JR_POLICY_FIELD
 };
 
-/* Call `open` of every policy that has it, in order. -1 with errno at the first
- * that cannot be opened. */
+/* Call `open` of every policy that has it, in order. -1 with errno at the first that cannot be
+ * opened. */
 int jr_policies_open(struct jr_runner *runner);
 
 /* Call `rank_started` of every policy that has it, in order. */

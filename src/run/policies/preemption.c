@@ -1,6 +1,5 @@
 /*
- * A preemption: the scheduler takes the job's nodes away, so that the job is to
- * be continued later.
+ * A preemption: the scheduler takes the job's nodes away, so that the job is to be continued later.
  *
  * Slurm tells of it by SIGTERM, which it sends for other reasons, too, and to
  * jobrun and the ranks alike. So where `deadline` or `requeue` make a
@@ -10,16 +9,15 @@
  * Without an answer within two seconds it is a stop like any other. Until then
  * no rank is told anything, and its death of SIGTERM is no failure.
  *
- * The ranks would die of that SIGTERM before they are sent the deadline's
- * signal, so under Slurm those of a spec with `deadline` begin with SIGTERM
- * ignored (the option `shields`), unless it is the deadline's own.
+ * The ranks would die of that SIGTERM before they are sent the deadline's signal, so under Slurm
+ * those of a spec with `deadline` begin with SIGTERM ignored (the option `shields`), unless it is
+ * the deadline's own.
  *
- * Under `deadline` the ranks of a preempted job get its signal at once,
- * whatever is left of their time, and have `timeouts.stop_grace` to write a
- * checkpoint and end, or until the end that the scheduler states; then they are
- * killed. Without it they are stopped in the usual way (stop.c). A rank that
- * has died of SIGTERM has yielded as one that died of the deadline's signal. A
- * further SIGTERM stops them, and the next one kills them.
+ * Under `deadline` the ranks of a preempted job get its signal at once, whatever is left of their
+ * time, and have `timeouts.stop_grace` to write a checkpoint and end, or until the end that the
+ * scheduler states; then they are killed. Without it they are stopped in the usual way (stop.c). A
+ * rank that has died of SIGTERM has yielded as one that died of the deadline's signal. A further
+ * SIGTERM stops them, and the next one kills them.
  */
 #include "run/policies/preemption.h"
 
@@ -37,8 +35,7 @@
 /* Longer than the controller asks. */
 #define PATIENCE_MS (JR_SLURM_QUICK_MS + 3000)
 
-/* What is left for the record and the requeue, of the time that the scheduler
- * leaves. */
+/* What is left for the record and the requeue, of the time that the scheduler leaves. */
 #define SPARE_MS 5000
 
 bool jr_preemption_is_open(const struct jr_runner *runner)
@@ -54,8 +51,7 @@ void jr_preemption_begin(struct jr_runner *runner, uint64_t left_ms)
         return;
     runner->outcome->preempted = true;
     jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_PREEMPTED,
-                                     .running = runner->running});
+                  &(struct jr_event){.name = JR_EVENT_PREEMPTED, .running = runner->running});
     if (policy->deadline.before_ms == 0) {
         jr_stop_begin(runner);
         return;
@@ -68,8 +64,7 @@ void jr_preemption_begin(struct jr_runner *runner, uint64_t left_ms)
     jr_deadline_begin(runner);
 }
 
-static void settle_question(struct jr_runner *runner, bool preempted,
-                            uint64_t left_ms)
+static void settle_question(struct jr_runner *runner, bool preempted, uint64_t left_ms)
 {
     struct jr_preemption *preemption = &runner->preemption;
     if (!preemption->open)
@@ -100,11 +95,10 @@ static void call_scheduler(struct jr_runner *runner)
 {
     struct jr_preemption *preemption = &runner->preemption;
     preemption->tries++;
-    if (jr_slurm_call_start(&preemption->call, runner->options->slurm, "show",
-                            JR_SLURM_QUICK_MS) != 0)
+    if (jr_slurm_call_start(&preemption->call, runner->options->slurm, "show", JR_SLURM_QUICK_MS) !=
+        0)
         return;
-    preemption->answer = (struct jr_watch){preemption->call.keeper.fd,
-                                           on_scheduler_answer, runner};
+    preemption->answer = (struct jr_watch){preemption->call.keeper.fd, on_scheduler_answer, runner};
     (void)jr_loop_add(&runner->loop, &preemption->answer, EPOLLIN);
 }
 
@@ -123,11 +117,9 @@ static void on_scheduler_answer(void *owner, uint32_t events)
         call_scheduler(runner);
         return;
     }
-    bool known =
-        why == NULL && jr_slurm_job_read(&job, text.data, text.len, self->job);
+    bool known = why == NULL && jr_slurm_job_read(&job, text.data, text.len, self->job);
     bool preempted = known && jr_slurm_job_is_preempted(&job, self);
-    settle_question(runner, preempted,
-                    preempted ? jr_slurm_job_left_ms(&job, SPARE_MS) : 0);
+    settle_question(runner, preempted, preempted ? jr_slurm_job_left_ms(&job, SPARE_MS) : 0);
 }
 
 static void on_impatience(void *owner)
@@ -145,14 +137,12 @@ static bool is_job_watched(const struct jr_runner *runner)
 void jr_preemption_ask(struct jr_runner *runner)
 {
     struct jr_preemption *preemption = &runner->preemption;
-    if (preemption->open || runner->outcome->preempted ||
-        !is_job_watched(runner))
+    if (preemption->open || runner->outcome->preempted || !is_job_watched(runner))
         return;
     preemption->open = true;
     preemption->patience.at = jr_clock_ns() + PATIENCE_MS * MS;
     if (runner->options->link != NULL) {
-        jr_commands_report(runner,
-                           &(struct jr_report){JR_REPORT_TERMINATED, 0});
+        jr_commands_report(runner, &(struct jr_report){JR_REPORT_TERMINATED, 0});
         return;
     }
     preemption->tries = 0;
@@ -183,8 +173,8 @@ bool jr_preemption_takes(struct jr_runner *runner, int sig)
     return true;
 }
 
-/* What a rank does that Slurm has sent SIGTERM: it dies of it, or says that it
- * is to be continued. */
+/* What a rank does that Slurm has sent SIGTERM: it dies of it, or says that it is to be
+ * continued. */
 static bool is_end_suspicious(const struct jr_rank_outcome *rank)
 {
     if (rank->stopped_with != 0 || rank->injected)
@@ -220,17 +210,14 @@ static int open_preemption(struct jr_runner *runner)
     const struct jr_plan *plan = runner->plan;
     struct jr_preemption *preemption = &runner->preemption;
     *preemption = (struct jr_preemption){
-        .injected = {.due = on_injected_preemption,
-                     .owner = runner,
-                     .pauses = true},
+        .injected = {.due = on_injected_preemption, .owner = runner, .pauses = true},
         .limit = {.due = on_preemption_limit, .owner = runner},
         .patience = {.due = on_impatience, .owner = runner},
         .answer = {.fd = -1},
     };
     for (uint32_t k = 0; k < plan->injections_count; k++)
         if (plan->injections[k].what == JR_INJECT_PREEMPT)
-            preemption->injected.at =
-                jr_clock_ns() + plan->injections[k].after_ms * MS;
+            preemption->injected.at = jr_clock_ns() + plan->injections[k].after_ms * MS;
     jr_loop_timer(&runner->loop, &preemption->injected);
     jr_loop_timer(&runner->loop, &preemption->limit);
     jr_loop_timer(&runner->loop, &preemption->patience);

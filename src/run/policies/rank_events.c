@@ -1,8 +1,7 @@
 /*
- * What events.jsonl has of each rank: that it has started, that it has ended,
- * or that it could not be started. An end is written once it is settled, and
- * before what other policies make of it, so that the events stand in the order
- * of cause and effect.
+ * What events.jsonl has of each rank: that it has started, that it has ended, or that it could not
+ * be started. An end is written once it is settled, and before what other policies make of it, so
+ * that the events stand in the order of cause and effect.
  */
 #include "run/policies/rank_events.h"
 
@@ -12,19 +11,17 @@
 
 static void record_rank_start(struct jr_rank_run *rank)
 {
-    jr_events_add(&rank->runner->events,
-                  &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
-                                     .rank = rank->plan->rank,
-                                     .pid = rank->outcome->pid});
+    jr_events_add(&rank->runner->events, &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
+                                                            .rank = rank->plan->rank,
+                                                            .pid = rank->outcome->pid});
 }
 
 static void record_failed_start(struct jr_rank_run *rank)
 {
-    jr_events_add(&rank->runner->events,
-                  &(struct jr_event){.name = JR_EVENT_START_FAILED,
-                                     .rank = rank->plan->rank,
-                                     .stage = rank->outcome->stage,
-                                     .error = rank->outcome->start_errno});
+    jr_events_add(&rank->runner->events, &(struct jr_event){.name = JR_EVENT_START_FAILED,
+                                                            .rank = rank->plan->rank,
+                                                            .stage = rank->outcome->stage,
+                                                            .error = rank->outcome->start_errno});
 }
 
 static void record_rank_end(struct jr_rank_run *rank)
@@ -35,14 +32,13 @@ static void record_rank_end(struct jr_rank_run *rank)
         record_failed_start(rank);
         return;
     }
-    jr_events_add(&rank->runner->events,
-                  &(struct jr_event){
-                      .name = JR_EVENT_RANK_ENDED,
-                      .rank = rank->plan->rank,
-                      .pid = outcome->pid,
-                      .exit_code = exited ? outcome->exit_code : -1,
-                      .signal = outcome->signal,
-                  });
+    jr_events_add(&rank->runner->events, &(struct jr_event){
+                                             .name = JR_EVENT_RANK_ENDED,
+                                             .rank = rank->plan->rank,
+                                             .pid = outcome->pid,
+                                             .exit_code = exited ? outcome->exit_code : -1,
+                                             .signal = outcome->signal,
+                                         });
 }
 
 const struct jr_runner_policy jr_rank_events_policy = {

@@ -1,5 +1,4 @@
-/* The lines of events.jsonl about ranks that start and end; see
- * rank_events.c. */
+/* The lines of events.jsonl about ranks that start and end; see rank_events.c. */
 #ifndef JR_RANK_EVENTS_H
 #define JR_RANK_EVENTS_H
 

@@ -1,16 +1,14 @@
 /*
  * The spec's `setup`.
  *
- * The text runs in /bin/sh, in the working directory of the first rank, with a
- * session, limits and streams like a rank's: its output goes to setup.log of
- * the attempt and, behind a prefix of its own, to the console. It is stopped
- * and suspended as ranks are, and `timeouts.start` bounds it.
+ * The text runs in /bin/sh, in the working directory of the first rank, with a session, limits and
+ * streams like a rank's: its output goes to setup.log of the attempt and, behind a prefix of its
+ * own, to the console. It is stopped and suspended as ranks are, and `timeouts.start` bounds it.
  *
- * It has succeeded if its last command has (or, under `set -e`, all of them).
- * Then the same shell becomes env(1), which writes what it exported into a file
- * in memory, its descriptor 3; see exported.h for what becomes of that. The
- * text is the argument of eval, so that whatever it leaves open, a quote or a
- * here-document, ends with it, and it sees no arguments.
+ * It has succeeded if its last command has (or, under `set -e`, all of them). Then the same shell
+ * becomes env(1), which writes what it exported into a file in memory, its descriptor 3; see
+ * exported.h for what becomes of that. The text is the argument of eval, so that whatever it leaves
+ * open, a quote or a here-document, ends with it, and it sees no arguments.
  */
 #include "base/syscalls.h"
 #include "run/policies/setup.h"
@@ -28,8 +26,7 @@
 
 #include "base/banned.h"
 
-#define AFTERWARDS                                                             \
-    "\nset -- \"$?\"\n[ \"$1\" = 0 ] || exit \"$1\"\nexec /usr/bin/env -0 >&3"
+#define AFTERWARDS "\nset -- \"$?\"\n[ \"$1\" = 0 ] || exit \"$1\"\nexec /usr/bin/env -0 >&3"
 
 static void fail_setup(struct jr_runner *runner, const char *text)
 {
@@ -49,11 +46,10 @@ static void judge_setup_end(struct jr_runner *runner)
         (void)snprintf(text, sizeof text, "it was killed by %s", name);
         fail_setup(runner, text);
     } else if (outcome->exit_code != 0) {
-        (void)snprintf(text, sizeof text, "it exited with code %d",
-                       outcome->exit_code);
+        (void)snprintf(text, sizeof text, "it exited with code %d", outcome->exit_code);
         fail_setup(runner, text);
-    } else if (jr_exported_read(&runner->starter.exported, setup->exported,
-                                &runner->plan->setup, &err) != 0) {
+    } else if (jr_exported_read(&runner->starter.exported, setup->exported, &runner->plan->setup,
+                                &err) != 0) {
         fail_setup(runner, err.text);
     } else {
         setup->done = true;
@@ -72,13 +68,11 @@ static void on_setup_end(void *owner, uint32_t events)
     jr_loop_close(&setup->run.watch);
     runner->running--;
     (void)jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
-    jr_events_add(
-        &runner->events,
-        &(struct jr_event){
-            .name = JR_EVENT_SETUP_ENDED,
-            .exit_code = outcome->signal == 0 ? outcome->exit_code : -1,
-            .signal = outcome->signal,
-        });
+    jr_events_add(&runner->events, &(struct jr_event){
+                                       .name = JR_EVENT_SETUP_ENDED,
+                                       .exit_code = outcome->signal == 0 ? outcome->exit_code : -1,
+                                       .signal = outcome->signal,
+                                   });
     judge_setup_end(runner);
     (void)close(setup->exported);
     setup->exported = -1;
@@ -93,8 +87,7 @@ static void add_shell_quoted(struct jr_buf *out, const char *text)
 }
 
 /* Its streams, and the file as descriptor 3. */
-static int start_setup(struct jr_runner *runner, const char *script,
-                       struct jr_started *ret)
+static int start_setup(struct jr_runner *runner, const char *script, struct jr_started *ret)
 {
     struct jr_setup *setup = &runner->setup;
     struct jr_starter *starter = &runner->starter;
@@ -107,8 +100,7 @@ static int start_setup(struct jr_runner *runner, const char *script,
     child.workdir = setup->plan.workdir;
     child.extra = true;
     setup->exported = jr_memory_file("jobrun-setup");
-    if (setup->exported < 0 ||
-        dup3(setup->exported, JR_SLOT_EXTRA, O_CLOEXEC) < 0)
+    if (setup->exported < 0 || dup3(setup->exported, JR_SLOT_EXTRA, O_CLOEXEC) < 0)
         ret->stage = JR_STAGE_CLONE;
     else if (jr_start_folder(starter, setup->plan.dir) != 0)
         ret->stage = JR_STAGE_FOLDER;
@@ -135,13 +127,12 @@ static void begin_setup(struct jr_runner *runner)
         return;
     }
     setup->run.pid = started.pid;
-    setup->run.watch = (struct jr_watch){
-        .fd = started.pidfd, .ready = on_setup_end, .owner = runner};
+    setup->run.watch =
+        (struct jr_watch){.fd = started.pidfd, .ready = on_setup_end, .owner = runner};
     (void)jr_rank_handle(&setup->run, JR_RANK_ON_STARTED, 0);
     runner->running++;
-    jr_events_add(
-        &runner->events,
-        &(struct jr_event){.name = JR_EVENT_SETUP_STARTED, .pid = started.pid});
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_SETUP_STARTED, .pid = started.pid});
     if (jr_loop_add(&runner->loop, &setup->run.watch, EPOLLIN) != 0 ||
         jr_tee_add(&runner->tee, runner->plan->count, &started, &setup->plan,
                    &runner->outcome->ranks[0]) != 0)
@@ -178,8 +169,7 @@ void jr_setup_open(struct jr_runner *runner)
         jr_launch_begin(runner);
         return;
     }
-    jr_start_beside(&runner->starter, first, JR_SETUP_LOG, setup->log,
-                    sizeof setup->log);
+    jr_start_beside(&runner->starter, first, JR_SETUP_LOG, setup->log, sizeof setup->log);
     setup->plan = (struct jr_plan_rank){.rank = first->rank,
                                         .workdir = first->workdir,
                                         .prefix = "[setup] ",

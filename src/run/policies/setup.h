@@ -7,7 +7,7 @@
 #include "run/rank_state.h"
 
 struct jr_setup {
-    bool done; /* ranks may start: it went well, or there is none */
+    bool done;                /* ranks may start: it went well, or there is none */
     struct jr_rank_run run;   /* its process, which ends as those of ranks do */
     struct jr_plan_rank plan; /* its streams and folder, as if it were one */
     struct jr_rank_outcome outcome;

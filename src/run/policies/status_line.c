@@ -10,8 +10,7 @@
 #define TICK_NS UINT64_C(1000000000)
 
 /* ", stopping: SIGKILL in 27s (Ctrl-C: now)" */
-static void add_stopping(struct jr_buf *text, const struct jr_runner *runner,
-                         uint64_t now)
+static void add_stopping(struct jr_buf *text, const struct jr_runner *runner, uint64_t now)
 {
     uint64_t kills_at = jr_stop_kills_at(runner);
     if (kills_at <= now)
@@ -23,13 +22,12 @@ static void add_stopping(struct jr_buf *text, const struct jr_runner *runner,
         jr_buf_str(text, " (Ctrl-C: now)");
 }
 
-/* How far the job is, as the last line of the terminal: from its first step to
- * a stop. False where it is not that. */
+/* How far the job is, as the last line of the terminal: from its first step to a stop. False where
+ * it is not that. */
 static bool draw_bar(struct jr_runner *runner, uint64_t now)
 {
     return jr_stop_kills_at(runner) <= now &&
-           jr_progress_bar_stand(&runner->console, runner->plan->name,
-                                 runner->outcome->progress,
+           jr_progress_bar_stand(&runner->console, runner->plan->name, runner->outcome->progress,
                                  runner->options->utf8);
 }
 
@@ -65,10 +63,8 @@ static int open_progress(struct jr_runner *runner)
     struct jr_progress_line *line = &runner->progress;
     if (!runner->options->live)
         return 0;
-    *line =
-        (struct jr_progress_line){.tick = {.due = draw_status, .owner = runner},
-                                  .open = true,
-                                  .started_ns = jr_clock_ns()};
+    *line = (struct jr_progress_line){
+        .tick = {.due = draw_status, .owner = runner}, .open = true, .started_ns = jr_clock_ns()};
     line->tick.at = line->started_ns + TICK_NS;
     jr_loop_timer(&runner->loop, &line->tick);
     return 0;
@@ -77,8 +73,7 @@ static int open_progress(struct jr_runner *runner)
 /* The line shows at once that the ranks are being stopped. */
 static void hurry_progress(struct jr_runner *runner)
 {
-    if (runner->progress.tick.at != 0 && runner->running > 0 &&
-        !jr_stop_is_forced(runner))
+    if (runner->progress.tick.at != 0 && runner->running > 0 && !jr_stop_is_forced(runner))
         runner->progress.tick.at = jr_clock_ns();
 }
 

@@ -1,5 +1,5 @@
-/* The live status, once a second, and when a stop begins: the bar of a job that
- * tells its steps, as the last line of a terminal; else a temporary line. */
+/* The live status, once a second, and when a stop begins: the bar of a job that tells its steps, as
+ * the last line of a terminal; else a temporary line. */
 #ifndef JR_STATUS_LINE_H
 #define JR_STATUS_LINE_H
 

@@ -1,18 +1,17 @@
 /*
  * How far the job is: the steps that ranks tell.
  *
- * They come from a stream, line by line as it passes through the tee
- * (step_lines.h), and from progress files: JSON lines that ranks append to
- * attempt_N/progress/RANK.jsonl, by jobrun.progress() or by themselves. That
- * folder is watched (inotify(7)), so that nothing is done while nothing is
- * told; each file is read from where it was read to, and for the last time when
- * its rank has ended. Where folders cannot be watched, that is the only time.
- * The watch begins with the first rank where the spec says something of these
- * files or of steps, else a little later: to end a watch the kernel takes
- * several milliseconds, which are more than all else that ends a short run.
+ * They come from a stream, line by line as it passes through the tee (step_lines.h), and from
+ * progress files: JSON lines that ranks append to attempt_N/progress/RANK.jsonl, by
+ * jobrun.progress() or by themselves. That folder is watched (inotify(7)), so that nothing is done
+ * while nothing is told; each file is read from where it was read to, and for the last time when
+ * its rank has ended. Where folders cannot be watched, that is the only time. The watch begins with
+ * the first rank where the spec says something of these files or of steps, else a little later: to
+ * end a watch the kernel takes several milliseconds, which are more than all else that ends a short
+ * run.
  *
- * What is known goes into the outcome (step_tracker.h), and at most once a
- * second into progress.json and metrics.jsonl.
+ * What is known goes into the outcome (step_tracker.h), and at most once a second into
+ * progress.json and metrics.jsonl.
  *
  * `timeouts.first_step` counts from the start of the last rank, and
  * `timeouts.progress` from the job's furthest step on, while a rank whose steps
@@ -68,14 +67,12 @@ static void refuse_step_file(struct jr_runner *runner, uint32_t i, mode_t mode)
     if (steps->files[i].refused)
         return;
     steps->files[i].refused = true;
-    (void)jr_step_tracker_warn(
-        &steps->tracker, JR_STEP_PROBLEM_FILE, i,
-        "has %s in place of its progress file, which is not read", what);
+    (void)jr_step_tracker_warn(&steps->tracker, JR_STEP_PROBLEM_FILE, i,
+                               "has %s in place of its progress file, which is not read", what);
 }
 
 /* The file of the rank at place `i`, to be read; -1: there is none. */
-static int open_step_file(struct jr_runner *runner, uint32_t i,
-                          struct stat *ret)
+static int open_step_file(struct jr_runner *runner, uint32_t i, struct stat *ret)
 {
     char name[32];
     int folder = runner->steps.folder_fd;
@@ -86,17 +83,15 @@ static int open_step_file(struct jr_runner *runner, uint32_t i,
         refuse_step_file(runner, i, ret->st_mode);
         return -1;
     }
-    JR_CLOSE int fd =
-        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    JR_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, ret) != 0 || !S_ISREG(ret->st_mode))
         return -1;
     return jr_steal_fd(&fd);
 }
 
-/* Whether the file is another than what was read: ranks are to append, and some
- * write it anew with each step. */
-static bool is_begun_anew(const struct jr_step_file *file, int fd,
-                          const struct stat *st)
+/* Whether the file is another than what was read: ranks are to append, and some write it anew with
+ * each step. */
+static bool is_begun_anew(const struct jr_step_file *file, int fd, const struct stat *st)
 {
     char tail[TAIL];
     size_t len = file->read < TAIL ? (size_t)file->read : TAIL;
@@ -119,8 +114,7 @@ static void read_step_file(struct jr_runner *runner, uint32_t i)
     struct jr_step_watch *steps = &runner->steps;
     struct jr_step_file *file = &steps->files[i];
     struct stat st;
-    if (steps->folder_fd < 0 || file->refused ||
-        !jr_step_tracker_watches(&steps->tracker, i))
+    if (steps->folder_fd < 0 || file->refused || !jr_step_tracker_watches(&steps->tracker, i))
         return;
     JR_CLOSE int fd = open_step_file(runner, i, &st);
     if (fd >= 0 && is_begun_anew(file, fd, &st)) {
@@ -133,8 +127,7 @@ static void read_step_file(struct jr_runner *runner, uint32_t i)
             return;
         file->read += (uint64_t)len;
         keep_tail(file, steps->bytes, (size_t)len);
-        jr_step_lines_add(&steps->lines, &file->text, steps->bytes,
-                          (size_t)len);
+        jr_step_lines_add(&steps->lines, &file->text, steps->bytes, (size_t)len);
     }
 }
 
@@ -151,8 +144,8 @@ static void note_step_file(struct jr_runner *runner, const char *name)
     const struct jr_plan *plan = runner->plan;
     uint64_t rank = 0;
     const char *at = name;
-    if (jr_num_digits(&at, &rank) && strcmp(at, ".jsonl") == 0 &&
-        rank >= plan->first && rank - plan->first < plan->count)
+    if (jr_num_digits(&at, &rank) && strcmp(at, ".jsonl") == 0 && rank >= plan->first &&
+        rank - plan->first < plan->count)
         read_step_file(runner, (uint32_t)(rank - plan->first));
 }
 
@@ -177,10 +170,9 @@ static void on_step_files(void *owner, uint32_t events)
 static void open_step_folder(struct jr_runner *runner)
 {
     char path[64];
-    (void)snprintf(path, sizeof path, "attempt_%u/" JR_PLAN_STEPS,
-                   runner->plan->attempt);
-    runner->steps.folder_fd = jr_open_beneath(
-        JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    (void)snprintf(path, sizeof path, "attempt_%u/" JR_PLAN_STEPS, runner->plan->attempt);
+    runner->steps.folder_fd =
+        jr_open_beneath(JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 static void watch_step_folder(void *owner)
@@ -192,8 +184,7 @@ static void watch_step_folder(void *owner)
     steps->folder.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (steps->folder.fd >= 0 &&
         inotify_add_watch(steps->folder.fd, link,
-                          IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) >=
-            0 &&
+                          IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) >= 0 &&
         jr_loop_add(&runner->loop, &steps->folder, EPOLLIN) == 0) {
         read_all_step_files(runner);
         return;
@@ -205,8 +196,7 @@ static void watch_step_folder(void *owner)
     if (runner->plan->policy->progress.from == JR_PROGRESS_FILE)
         (void)jr_step_tracker_warn(
             &steps->tracker, JR_STEP_PROBLEM_UNSEEN, 0,
-            "has a progress file that is only read when the rank has ended: %s",
-            strerror(error));
+            "has a progress file that is only read when the rank has ended: %s", strerror(error));
 }
 
 /* Time. */
@@ -226,8 +216,8 @@ static void look_at_step_limits(void *owner)
     struct jr_runner *runner = owner;
     struct jr_step_watch *steps = &runner->steps;
     uint64_t started = jr_launch_is_due(runner) ? 0 : last_start_ns(runner);
-    switch (jr_step_limit_look(&steps->limits, &steps->tracker, started,
-                               jr_clock_ns(), &steps->limit.at)) {
+    switch (jr_step_limit_look(&steps->limits, &steps->tracker, started, jr_clock_ns(),
+                               &steps->limit.at)) {
     case JR_STEP_OVERRUN_FIRST:
         jr_hang_begin(runner, JR_HANG_FIRST_STEP);
         break;
@@ -282,17 +272,16 @@ static void on_step_told(void *owner)
         steps->flush.at = steps->tracker.flushed_ns + SECOND_NS;
     if (steps->open && !steps->limits.counting && !steps->tracker.relays &&
         !jr_stop_has_begun(runner))
-        steps->limit.at = jr_step_limit_told(&steps->limits, &steps->tracker,
-                                             steps->limit.at, jr_clock_ns());
+        steps->limit.at =
+            jr_step_limit_told(&steps->limits, &steps->tracker, steps->limit.at, jr_clock_ns());
 }
 
 static void on_step_warning(void *owner, const struct jr_step_warning *warning)
 {
     struct jr_runner *runner = owner;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_PROGRESS_WARNING,
-                                     .rank = warning->rank,
-                                     .problem = warning->problem});
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_PROGRESS_WARNING,
+                                                      .rank = warning->rank,
+                                                      .problem = warning->problem});
 }
 
 /* The policy. */
@@ -305,8 +294,7 @@ static int open_step_lines(struct jr_runner *runner)
         return -1;
     if (from->pattern == NULL)
         return 0;
-    if (jr_step_lines_open(&steps->streams, &steps->tracker, from->pattern) !=
-        0)
+    if (jr_step_lines_open(&steps->streams, &steps->tracker, from->pattern) != 0)
         return -1;
     runner->tee.steps = &steps->streams;
     runner->tee.steps_number = from->from == JR_PROGRESS_STDERR;
@@ -328,9 +316,8 @@ static int open_steps(struct jr_runner *runner)
         .limit = {.due = look_at_step_limits, .owner = runner, .pauses = true},
         .watch = {.due = watch_step_folder, .owner = runner}};
     if (steps->files == NULL || steps->bytes == NULL ||
-        jr_step_tracker_open(
-            &steps->tracker, runner->plan, runner->outcome->progress,
-            alone ? JR_SLOT_DIR : -1, runner->options->dir->file_mode) != 0)
+        jr_step_tracker_open(&steps->tracker, runner->plan, runner->outcome->progress,
+                             alone ? JR_SLOT_DIR : -1, runner->options->dir->file_mode) != 0)
         return -1;
     steps->tracker.told = on_step_told;
     steps->tracker.warned = on_step_warning;
@@ -343,16 +330,14 @@ static int open_steps(struct jr_runner *runner)
     jr_loop_timer(&runner->loop, &steps->watch);
     if (alone && runner->plan->policy->timeouts.first_step_ms != 0 &&
         steps->tracker.watched_count > 0)
-        steps->limit.at =
-            jr_clock_ns() + runner->plan->policy->timeouts.first_step_ms * MS;
+        steps->limit.at = jr_clock_ns() + runner->plan->policy->timeouts.first_step_ms * MS;
     return open_step_lines(runner);
 }
 
 /* Whether the spec says that there are steps to look for. */
 static bool expects_step_files(const struct jr_policy *policy)
 {
-    return policy->progress.from == JR_PROGRESS_FILE ||
-           policy->timeouts.first_step_ms != 0 ||
+    return policy->progress.from == JR_PROGRESS_FILE || policy->timeouts.first_step_ms != 0 ||
            policy->timeouts.progress_ms != 0;
 }
 
@@ -360,8 +345,7 @@ static void watch_first_rank(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_step_watch *steps = &runner->steps;
-    if (steps->folder_fd >= 0 || steps->tracker.watched_count == 0 ||
-        rank->plan->dir == NULL)
+    if (steps->folder_fd >= 0 || steps->tracker.watched_count == 0 || rank->plan->dir == NULL)
         return;
     open_step_folder(runner);
     if (steps->folder_fd < 0)
@@ -390,8 +374,7 @@ static void end_step_limits(struct jr_runner *runner)
 static void extend_step_limits(struct jr_runner *runner, uint64_t paused_ns)
 {
     struct jr_step_watch *steps = &runner->steps;
-    jr_step_limit_pause(&steps->limits, &steps->tracker, last_start_ns(runner),
-                        paused_ns);
+    jr_step_limit_pause(&steps->limits, &steps->tracker, last_start_ns(runner), paused_ns);
 }
 
 static void close_steps(struct jr_runner *runner)

@@ -16,8 +16,8 @@
  * signalled, the grace is the group's: a leader that obeys at once does not
  * shorten it for the others.
  *
- * What a rank left in other sessions is swept when all ranks have ended.
- * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
+ * What a rank left in other sessions is swept when all ranks have ended. A rank that does not die
+ * of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
  */
 #include "run/policies/stop.h"
 
@@ -40,8 +40,7 @@ void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by)
 {
     if (runner->outcome->timed_out_by == JR_TIMEOUT_NONE)
         runner->outcome->timed_out_by = by;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_TIMEOUT, .timeout = by});
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_TIMEOUT, .timeout = by});
 }
 
 static void on_start_timeout(void *owner)
@@ -55,8 +54,7 @@ static void on_start_timeout(void *owner)
     else if (importing)
         jr_launch_fail(runner, JR_STAGE_IMPORT, 0, text);
     else if (!jr_mpi_world_is_ready(runner))
-        jr_launch_fail(runner, JR_STAGE_PMIX, 0,
-                       "it was not ready within timeouts.start");
+        jr_launch_fail(runner, JR_STAGE_PMIX, 0, "it was not ready within timeouts.start");
     else
         jr_launch_fail(runner, JR_STAGE_LATE, 0, "");
 }
@@ -138,20 +136,18 @@ bool jr_stop_was_signalled(const struct jr_runner *runner)
 }
 
 /* The rank, or the setup, whose group it is; NULL: none was told to stop. */
-static const struct jr_rank_run *find_stopped_group(struct jr_runner *runner,
-                                                    pid_t group)
+static const struct jr_rank_run *find_stopped_group(struct jr_runner *runner, pid_t group)
 {
     const struct jr_rank_run *rank = jr_setup_process(runner);
     for (uint32_t i = 0; rank->pid != group && i < runner->next; i++)
         rank = &runner->ranks[i];
-    return group > 0 && rank->pid == group && rank->group &&
-                   rank->outcome->stopped_with != 0
+    return group > 0 && rank->pid == group && rank->group && rank->outcome->stopped_with != 0
                ? rank
                : NULL;
 }
 
-/* What else was in the groups that were told to stop, and ignores that because
- * its rank began so. */
+/* What else was in the groups that were told to stop, and ignores that because its rank began
+ * so. */
 static void kill_shielded_members(struct jr_runner *runner)
 {
     DIR *proc = jr_proc_is_ours() ? opendir("/proc") : NULL;
@@ -174,14 +170,12 @@ void jr_stop_begin(struct jr_runner *runner)
     stop->begun = true;
     jr_tee_hurry(&runner->tee);
     jr_policies_stopping(runner);
-    stop->grace.at =
-        jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
+    stop->grace.at = jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
     if (runner->running == 0)
         return;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_STOP,
-                                     .signal = SIGTERM,
-                                     .running = runner->running});
+    jr_events_add(
+        &runner->events,
+        &(struct jr_event){.name = JR_EVENT_STOP, .signal = SIGTERM, .running = runner->running});
     jr_first_failure_note_exiting(runner);
     jr_runner_handle_all(runner, JR_RANK_ON_STOP, SIGTERM);
     if (runner->options->shields)
@@ -199,14 +193,13 @@ void jr_stop_force(struct jr_runner *runner)
     stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
     if (runner->running == 0)
         return;
-    jr_events_add(
-        &runner->events,
-        &(struct jr_event){.name = JR_EVENT_KILL, .running = runner->running});
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_KILL, .running = runner->running});
     jr_runner_handle_all(runner, JR_RANK_ON_KILL, SIGKILL);
 }
 
-/* The number of a group is not given away as long as the group has a process;
- * later it may be another's, which costs a wait within the grace. */
+/* The number of a group is not given away as long as the group has a process; later it may be
+ * another's, which costs a wait within the grace. */
 static bool has_group_left(const struct jr_rank_run *rank)
 {
     return rank->group && rank->pid > 0 && rank->outcome->stopped_with != 0 &&
@@ -218,11 +211,9 @@ bool jr_stop_waits(struct jr_runner *runner)
     struct jr_stop *stop = &runner->stop;
     if (!stop->begun || stop->forced)
         return false;
-    while (stop->groups_gone < runner->next &&
-           !has_group_left(&runner->ranks[stop->groups_gone]))
+    while (stop->groups_gone < runner->next && !has_group_left(&runner->ranks[stop->groups_gone]))
         stop->groups_gone++;
-    return stop->groups_gone < runner->next ||
-           has_group_left(jr_setup_process(runner));
+    return stop->groups_gone < runner->next || has_group_left(jr_setup_process(runner));
 }
 
 void jr_stop_signal(struct jr_runner *runner, int sig)
@@ -237,22 +228,19 @@ void jr_stop_signal_since(struct jr_runner *runner, int sig, uint64_t since_ns)
     if (before != 0 && now - before < SAME_SIGNAL_NS)
         return;
     stop->signalled_ns = now;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_SIGNAL, .signal = sig});
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SIGNAL, .signal = sig});
     if (before != 0) {
         jr_stop_force(runner);
         return;
     }
     runner->outcome->stop_signal = sig;
-    jr_outcome_share(runner->outcome->ranks, runner->outcome->count, sig,
-                     since_ns);
+    jr_outcome_share(runner->outcome->ranks, runner->outcome->count, sig, since_ns);
     jr_stop_begin(runner);
 }
 
 bool jr_stop_follows(const struct jr_rank_run *rank)
 {
-    return rank->runner->plan->policy->on_failure == JR_ON_FAILURE_STOP ||
-           jr_mpi_world_needs(rank);
+    return rank->runner->plan->policy->on_failure == JR_ON_FAILURE_STOP || jr_mpi_world_needs(rank);
 }
 
 void jr_stop_failed(struct jr_rank_run *rank)

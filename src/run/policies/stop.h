@@ -1,5 +1,4 @@
-/* Ending a run: who decides that it is to end, and how that is done; see
- * stop.c. */
+/* Ending a run: who decides that it is to end, and how that is done; see stop.c. */
 #ifndef JR_STOP_H
 #define JR_STOP_H
 
@@ -35,8 +34,8 @@ void jr_stop_begin(struct jr_runner *runner);
 /* Whether the failure of a rank ends the run. */
 bool jr_stop_follows(const struct jr_rank_run *rank);
 
-/* A rank that has ended has failed: end the run, at once or, where its cause is
- * not known yet, a while later, if that is what failures do. */
+/* A rank that has ended has failed: end the run, at once or, where its cause is not known yet, a
+ * while later, if that is what failures do. */
 void jr_stop_failed(struct jr_rank_run *rank);
 
 /* Send SIGKILL now. */
@@ -61,8 +60,8 @@ bool jr_stop_is_forced(const struct jr_runner *runner);
 /* Whether what is left has not died of SIGKILL within JR_KILL_WAIT_NS. */
 bool jr_stop_has_given_up(const struct jr_runner *runner);
 
-/* Once no rank runs or is to come: whether they left processes in their groups,
- * which were told to stop and still have the grace. */
+/* Once no rank runs or is to come: whether they left processes in their groups, which were told to
+ * stop and still have the grace. */
 bool jr_stop_waits(struct jr_runner *runner);
 
 /* When SIGKILL follows, by the monotonic clock; 0: it does not, or was sent. */

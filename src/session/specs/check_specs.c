@@ -18,8 +18,7 @@
 /* A spec that is several: every cell of it. */
 
 /* What is done with a cell that is valid in itself. */
-typedef enum jr_status cell_checker(struct jr_spec_checks *checks,
-                                    struct jr_spec_file *cell,
+typedef enum jr_status cell_checker(struct jr_spec_checks *checks, struct jr_spec_file *cell,
                                     struct jr_diags *diags);
 
 /* So many different findings are kept, each with the cell that it quotes. */
@@ -61,15 +60,13 @@ static enum jr_status worse_status(enum jr_status a, enum jr_status b)
 static void add_key(struct jr_buf *out, const struct jr_diag *diag)
 {
     const struct jr_source *source = diag->span.source;
-    jr_buf_printf(out, "%s %u:%u ", diag->code, diag->span.line,
-                  diag->span.column);
+    jr_buf_printf(out, "%s %u:%u ", diag->code, diag->span.line, diag->span.column);
     jr_buf_safe(out, source == NULL ? "" : source->name);
     jr_buf_safe(out, diag->message);
 }
 
 /* Count a finding of a cell. Returns whether it is a new one, which is kept. */
-static bool count_finding(struct checking *checking, size_t cell,
-                          const struct jr_diag *diag)
+static bool count_finding(struct checking *checking, size_t cell, const struct jr_diag *diag)
 {
     struct jr_arena *arena = &checking->checks->arena;
     struct jr_buf key JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -89,24 +86,23 @@ static bool count_finding(struct checking *checking, size_t cell,
         return false;
     (void)json_object_set_new(checking->places, key.data,
                               json_integer((json_int_t)checking->count));
-    struct shared *item =
-        jr_arena_push(arena, &checking->items, &checking->count, sizeof *item);
+    struct shared *item = jr_arena_push(arena, &checking->items, &checking->count, sizeof *item);
     if (item == NULL)
         return false;
     *item = (struct shared){diag, cell, 1, cell + 1};
     return true;
 }
 
-static void keep_findings(struct checking *checking, size_t cell,
-                          struct jr_diags *diags, struct jr_spec_file *file)
+static void keep_findings(struct checking *checking, size_t cell, struct jr_diags *diags,
+                          struct jr_spec_file *file)
 {
     bool kept = false;
     for (size_t i = 0; i < diags->count; i++)
         kept |= count_finding(checking, cell, &diags->items[i]);
     struct kept *slot = NULL;
     if (kept)
-        slot = jr_arena_push(&checking->checks->arena, &checking->kept,
-                             &checking->kept_count, sizeof *slot);
+        slot = jr_arena_push(&checking->checks->arena, &checking->kept, &checking->kept_count,
+                             sizeof *slot);
     if (slot != NULL) {
         *slot = (struct kept){*diags, file};
         return;
@@ -115,8 +111,7 @@ static void keep_findings(struct checking *checking, size_t cell,
     jr_spec_free(file);
 }
 
-static void check_cell(struct checking *checking, size_t cell,
-                       cell_checker *check)
+static void check_cell(struct checking *checking, size_t cell, cell_checker *check)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
@@ -133,14 +128,12 @@ static void check_chosen_cell(struct checking *checking, cell_checker *check)
     struct jr_spec_checks *checks = checking->checks;
     struct jr_error why = {0};
     size_t cell;
-    if (jr_cells_choose(&cell, &checking->swept->cells, checks->options.cell,
-                        &why) == 0) {
+    if (jr_cells_choose(&cell, &checking->swept->cells, checks->options.cell, &why) == 0) {
         check_cell(checking, cell, check);
         return;
     }
-    (void)jr_diags_error(&checks->diags, JR_CODE_WRONG_CELLS,
-                         checking->swept->axes.at, NULL, "--cell %s: %s",
-                         checks->options.cell, why.text);
+    (void)jr_diags_error(&checks->diags, JR_CODE_WRONG_CELLS, checking->swept->axes.at, NULL,
+                         "--cell %s: %s", checks->options.cell, why.text);
     checking->status = why.status;
 }
 
@@ -165,9 +158,8 @@ static void release_checking(struct checking *checking)
 {
     struct jr_spec_checks *checks = checking->checks;
     for (size_t i = 0; i < checking->kept_count; i++) {
-        struct jr_spec_file **slot =
-            jr_arena_push(&checks->arena, &checks->specs, &checks->specs_count,
-                          sizeof(struct jr_spec_file *));
+        struct jr_spec_file **slot = jr_arena_push(
+            &checks->arena, &checks->specs, &checks->specs_count, sizeof(struct jr_spec_file *));
         if (slot != NULL)
             *slot = checking->kept[i].file;
         jr_diags_release(&checking->kept[i].diags);
@@ -180,23 +172,18 @@ static void release_checking(struct checking *checking)
  * `check` look at those that are valid. What is wrong with all of them is told
  * once; what is wrong with some names the first, and how many there are. The
  * lowest status, OK aside. */
-static enum jr_status check_every_cell(struct jr_spec_checks *checks,
-                                       struct jr_spec_file *file,
-                                       const struct jr_swept_words *words,
-                                       cell_checker *check)
+static enum jr_status check_every_cell(struct jr_spec_checks *checks, struct jr_spec_file *file,
+                                       const struct jr_swept_words *words, cell_checker *check)
 {
-    struct jr_swept_spec **slot =
-        jr_arena_push(&checks->arena, &checks->swept, &checks->swept_count,
-                      sizeof(struct jr_swept_spec *));
-    struct jr_swept_spec *swept =
-        slot == NULL ? NULL : calloc(1, sizeof *swept);
+    struct jr_swept_spec **slot = jr_arena_push(
+        &checks->arena, &checks->swept, &checks->swept_count, sizeof(struct jr_swept_spec *));
+    struct jr_swept_spec *swept = slot == NULL ? NULL : calloc(1, sizeof *swept);
     if (swept == NULL) {
         jr_spec_free(file);
         return JR_STATUS_LAUNCH;
     }
     *slot = swept;
-    struct checking checking = {
-        .checks = checks, .swept = swept, .places = json_object()};
+    struct checking checking = {.checks = checks, .swept = swept, .places = json_object()};
     jr_shared_files_init(&checking.files);
     if (jr_swept_spec_open(swept, file, words, &checks->diags) != 0)
         checking.status = JR_STATUS_INVALID;
@@ -231,16 +218,14 @@ struct target {
     struct jr_span at;
 };
 
-/* Resolve the spec on a machine. `name` is told, `at` is where the spec names
- * it (line 0: it does not). Returns what jr_resolve does. */
-static enum jr_status try_target(const struct jr_spec_file *file,
-                                 const struct jr_host *host, const char *name,
-                                 struct jr_span at, struct jr_diags *diags)
+/* Resolve the spec on a machine. `name` is told, `at` is where the spec names it (line 0: it does
+ * not). Returns what jr_resolve does. */
+static enum jr_status try_target(const struct jr_spec_file *file, const struct jr_host *host,
+                                 const char *name, struct jr_span at, struct jr_diags *diags)
 {
     struct jr_resolution resolution = JR_RESOLUTION_INIT;
     const struct jr_resolve_options options = {.target = name, .target_at = at};
-    enum jr_status status =
-        jr_resolve(&resolution, file, host, &options, diags);
+    enum jr_status status = jr_resolve(&resolution, file, host, &options, diags);
     jr_resolution_release(&resolution);
     return status;
 }
@@ -253,22 +238,19 @@ static const char *path_from_folder(const char *here, const char *profile)
     return below && profile[len] == '/' ? profile + len + 1 : profile;
 }
 
-/* The machine of a target. Mistakes in one that contains ${...} are reported
- * with the text of the source. */
-static int load_target(struct jr_host *ret, struct jr_arena *arena,
-                       const struct target *target, struct jr_diags *diags)
+/* The machine of a target. Mistakes in one that contains ${...} are reported with the text of the
+ * source. */
+static int load_target(struct jr_host *ret, struct jr_arena *arena, const struct target *target,
+                       struct jr_diags *diags)
 {
     struct jr_diags silent = JR_DIAGS_INIT;
     if (target->written == NULL)
-        return jr_profile_load_target(ret, arena, target->profile, target->at,
-                                      diags);
-    int status = jr_profile_load_target(ret, arena, target->profile, target->at,
-                                        &silent);
+        return jr_profile_load_target(ret, arena, target->profile, target->at, diags);
+    int status = jr_profile_load_target(ret, arena, target->profile, target->at, &silent);
     if (status != 0)
-        (void)jr_diags_error(diags, JR_CODE_WRONG_MACHINE_PROFILE, target->at,
-                             target->path,
-                             "'%s' is not a machine after substitution: '%s'",
-                             target->path, target->written);
+        (void)jr_diags_error(diags, JR_CODE_WRONG_MACHINE_PROFILE, target->at, target->path,
+                             "'%s' is not a machine after substitution: '%s'", target->path,
+                             target->written);
     jr_diags_release(&silent);
     return status;
 }
@@ -277,8 +259,7 @@ static int load_target(struct jr_host *ret, struct jr_arena *arena,
  * `arena` (their texts are quoted by findings). A contradiction of the spec
  * itself ends the resolving, as no machine can mend it; profiles that cannot be
  * read are all told. Returns the lowest of what the targets got, OK aside. */
-static enum jr_status try_targets(const struct jr_spec_file *file,
-                                  struct jr_arena *arena,
+static enum jr_status try_targets(const struct jr_spec_file *file, struct jr_arena *arena,
                                   struct jr_diags *diags)
 {
     const struct jr_spec *spec = jr_spec_get(file);
@@ -294,9 +275,8 @@ static enum jr_status try_targets(const struct jr_spec_file *file,
             return JR_STATUS_LAUNCH;
         target.written = jr_spec_written(file, arena, target.path);
         target.at = jr_spec_where(file, target.path);
-        const char *name = target.written != NULL
-                               ? target.written
-                               : path_from_folder(here, target.profile);
+        const char *name =
+            target.written != NULL ? target.written : path_from_folder(here, target.profile);
         if (load_target(&host, arena, &target, diags) != 0)
             worst = JR_STATUS_INVALID;
         else if (status != JR_STATUS_INVALID)
@@ -309,8 +289,8 @@ static enum jr_status try_targets(const struct jr_spec_file *file,
 /* Start a file; the findings until `end_file` are its own. */
 static bool begin_file(struct jr_spec_checks *checks, const char *name)
 {
-    struct jr_checked *file = jr_arena_push(&checks->arena, &checks->files,
-                                            &checks->files_count, sizeof *file);
+    struct jr_checked *file =
+        jr_arena_push(&checks->arena, &checks->files, &checks->files_count, sizeof *file);
     if (file == NULL)
         return false;
     file->name = jr_arena_strdup(&checks->arena, name);
@@ -320,8 +300,8 @@ static bool begin_file(struct jr_spec_checks *checks, const char *name)
     return file->name != NULL;
 }
 
-/* Findings that others have, too, in a file that several extend, are reported
- * once. Returns whether nothing is to be reported about this one. */
+/* Findings that others have, too, in a file that several extend, are reported once. Returns whether
+ * nothing is to be reported about this one. */
 static bool end_file(struct jr_spec_checks *checks, enum jr_status status)
 {
     struct jr_checked *file = &checks->files[checks->files_count - 1];
@@ -338,45 +318,40 @@ static bool end_file(struct jr_spec_checks *checks, enum jr_status status)
 
 /* Hold a spec that is valid in itself against the machines, if there are any:
  * a template is for none. Only that takes its values. */
-static enum jr_status check_targets(struct jr_spec_checks *checks,
-                                    struct jr_spec_file *spec,
+static enum jr_status check_targets(struct jr_spec_checks *checks, struct jr_spec_file *spec,
                                     struct jr_diags *diags)
 {
     const struct jr_span nowhere = {0};
     enum jr_status status = JR_STATUS_OK;
-    if (checks->options.on == NULL &&
-        jr_doc_get(jr_spec_tree(spec), "targets") == NULL)
+    if (checks->options.on == NULL && jr_doc_get(jr_spec_tree(spec), "targets") == NULL)
         return JR_STATUS_OK;
     if (jr_spec_bind(spec, diags) != 0)
         return JR_STATUS_LAUNCH;
     if (jr_spec_get(spec) == NULL)
         return JR_STATUS_OK;
     if (checks->options.on != NULL)
-        status = try_target(spec, checks->machine, checks->options.on, nowhere,
-                            diags);
+        status = try_target(spec, checks->machine, checks->options.on, nowhere, diags);
     if (status == JR_STATUS_INVALID)
         return status;
     return worse_status(status, try_targets(spec, &checks->arena, diags));
 }
 
 /* Where a spec is read from; `folder` is malloc'ed, and outlives it. */
-static struct jr_spec_source checked_source(struct jr_spec_checks *checks,
-                                            const char *path, char **folder)
+static struct jr_spec_source checked_source(struct jr_spec_checks *checks, const char *path,
+                                            char **folder)
 {
     struct jr_spec_source source = {.path = path};
     if (strcmp(path, "-") != 0 || checks->input.data == NULL)
         return source;
     *folder = jr_spec_folder(path);
     checks->arena.failed |= *folder == NULL;
-    return (struct jr_spec_source){.name = "stdin",
-                                   .folder = *folder,
-                                   .text = checks->input.data,
-                                   .len = checks->input.len};
+    return (struct jr_spec_source){
+        .name = "stdin", .folder = *folder, .text = checks->input.data, .len = checks->input.len};
 }
 
 /* Load a spec, or each of its cells, and check it. *ret quotes findings. */
-static enum jr_status check_spec(struct jr_spec_checks *checks,
-                                 struct jr_spec_file **ret, const char *path)
+static enum jr_status check_spec(struct jr_spec_checks *checks, struct jr_spec_file **ret,
+                                 const char *path)
 {
     JR_FREE char *folder = NULL;
     const struct jr_spec_source source = checked_source(checks, path, &folder);
@@ -384,8 +359,7 @@ static enum jr_status check_spec(struct jr_spec_checks *checks,
     char *const *sweeps = checks->options.sweeps;
     options.sweeps = true;
     options.swept = sweeps != NULL && sweeps[0] != NULL;
-    if (checks->arena.failed ||
-        jr_spec_load(ret, &source, &options, &checks->diags) != 0)
+    if (checks->arena.failed || jr_spec_load(ret, &source, &options, &checks->diags) != 0)
         return JR_STATUS_INVALID;
     if (!jr_spec_sweeps(*ret))
         return check_targets(checks, *ret, &checks->diags);
@@ -412,16 +386,15 @@ static void check_file(struct jr_spec_checks *checks, const char *path)
 }
 
 /* What cannot be looked at is a finding like any other. */
-static void refuse_path(struct jr_spec_checks *checks, const char *path,
-                        const char *why)
+static void refuse_path(struct jr_spec_checks *checks, const char *path, const char *why)
 {
     struct jr_source *source = jr_arena_alloc(&checks->arena, sizeof *source);
     if (source == NULL || !begin_file(checks, path))
         return;
     source->name = checks->files[checks->files_count - 1].name;
     struct jr_span span = {.source = source};
-    (void)jr_diags_error(&checks->diags, JR_CODE_FILE_UNREADABLE, span, NULL,
-                         "cannot check it: %s", why);
+    (void)jr_diags_error(&checks->diags, JR_CODE_FILE_UNREADABLE, span, NULL, "cannot check it: %s",
+                         why);
     (void)end_file(checks, JR_STATUS_INVALID);
 }
 
@@ -445,8 +418,7 @@ enum jr_status jr_spec_checks_open(struct jr_spec_checks *ret,
     ret->machine = jr_arena_alloc(&ret->arena, sizeof *ret->machine);
     if (ret->machine == NULL)
         return JR_STATUS_LAUNCH;
-    if (jr_profile_load(ret->machine, &ret->arena, options->on, &ret->diags) ==
-        0)
+    if (jr_profile_load(ret->machine, &ret->arena, options->on, &ret->diags) == 0)
         return JR_STATUS_OK;
     return jr_profile_status(&ret->diags, 0);
 }

@@ -1,7 +1,6 @@
 /*
- * Specs checked, on a machine that has none of the hardware: each by itself,
- * and resolved for the machines that it names as targets, or for one that is
- * given. Nothing is executed.
+ * Specs checked, on a machine that has none of the hardware: each by itself, and resolved for the
+ * machines that it names as targets, or for one that is given. Nothing is executed.
  */
 #ifndef JR_CHECK_SPECS_H
 #define JR_CHECK_SPECS_H
@@ -27,8 +26,8 @@ struct jr_check_options {
     char *const *allow_env; /* globs of what ${env:NAME} may read of it,
                                NULL-terminated; what else comes from there is
                                unknown, and judged by nothing; NULL: all */
-    const char *on; /* the profile of a machine to resolve for; NULL: none */
-    bool strict;    /* what is unknown, and a warning, makes a spec invalid */
+    const char *on;         /* the profile of a machine to resolve for; NULL: none */
+    bool strict;            /* what is unknown, and a warning, makes a spec invalid */
 };
 
 /* The same for the reader of specs. */
@@ -51,14 +50,14 @@ struct jr_spec_checks {
     size_t swept_count;
 };
 
-/* Begin with no file. What is found wrong with the machine of `on` is a mistake
- * of the command line: returns its status; JR_STATUS_LAUNCH without a finding
- * if memory runs out. Release in any case. */
+/* Begin with no file. What is found wrong with the machine of `on` is a mistake of the command
+ * line: returns its status; JR_STATUS_LAUNCH without a finding if memory runs out. Release in any
+ * case. */
 enum jr_status jr_spec_checks_open(struct jr_spec_checks *ret,
                                    const struct jr_check_options *options);
 
-/* Check all of `finds`, in order. Findings that a file has in common with those
- * before it are reported once. */
+/* Check all of `finds`, in order. Findings that a file has in common with those before it are
+ * reported once. */
 void jr_spec_checks_run(struct jr_spec_checks *checks);
 
 /* Free the findings and the specs. */

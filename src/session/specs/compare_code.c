@@ -16,8 +16,8 @@ enum { MOST_PATCH = 4 << 20, MOST_SHOWN = 10, LIMIT_MS = 10000, SHORT = 12 };
 
 #define HEAD "diff --git "
 
-/* A file of a patch, or of the difference of two commits. The names of its
- * contents are NULL where they are not known. */
+/* A file of a patch, or of the difference of two commits. The names of its contents are NULL where
+ * they are not known. */
 struct change {
     const char *path, *before, *behind;
 };
@@ -30,39 +30,33 @@ struct changes {
 
 static void add_change(struct changes *to, struct change change)
 {
-    struct change *slot =
-        jr_arena_push(to->arena, &to->items, &to->count, sizeof *slot);
+    struct change *slot = jr_arena_push(to->arena, &to->items, &to->count, sizeof *slot);
     if (slot != NULL)
         *slot = change;
 }
 
 static int compare_changes(const void *a, const void *b)
 {
-    return strcmp(((const struct change *)a)->path,
-                  ((const struct change *)b)->path);
+    return strcmp(((const struct change *)a)->path, ((const struct change *)b)->path);
 }
 
 static void sort_changes(struct changes *changes)
 {
     if (changes->count > 1)
-        qsort(changes->items, changes->count, sizeof *changes->items,
-              compare_changes);
+        qsort(changes->items, changes->count, sizeof *changes->items, compare_changes);
 }
 
-static const struct change *find_change(const struct changes *changes,
-                                        const char *path)
+static const struct change *find_change(const struct changes *changes, const char *path)
 {
     const struct change wanted = {.path = path};
     return changes->count == 0
                ? NULL
-               : bsearch(&wanted, changes->items, changes->count, sizeof wanted,
-                         compare_changes);
+               : bsearch(&wanted, changes->items, changes->count, sizeof wanted, compare_changes);
 }
 
-/* "a/PATH b/PATH", whose halves are of one length, as nothing is renamed; each
- * in quotes where the path has bytes that need them. */
-static const char *path_of_head(struct jr_arena *arena, const char *head,
-                                size_t len)
+/* "a/PATH b/PATH", whose halves are of one length, as nothing is renamed; each in quotes where the
+ * path has bytes that need them. */
+static const char *path_of_head(struct jr_arena *arena, const char *head, size_t len)
 {
     const char *half = head + (len + 1) / 2;
     size_t rest = (size_t)(head + len - half);
@@ -71,10 +65,9 @@ static const char *path_of_head(struct jr_arena *arena, const char *head,
     return rest > 2 ? jr_arena_strndup(arena, half + 2, rest - 2) : NULL;
 }
 
-/* "index BEFORE..BEHIND 100644", in the lines before the text. Where there is
- * none only the mode has changed: then the whole says what it is. */
-static void read_names(struct jr_arena *arena, struct change *change,
-                       const char *text, size_t len)
+/* "index BEFORE..BEHIND 100644", in the lines before the text. Where there is none only the mode
+ * has changed: then the whole says what it is. */
+static void read_names(struct jr_arena *arena, struct change *change, const char *text, size_t len)
 {
     const char *end = memmem(text, len, "\n@@", 3);
     size_t head = end == NULL ? len : (size_t)(end - text);
@@ -87,9 +80,8 @@ static void read_names(struct jr_arena *arena, struct change *change,
     size_t before = strspn(index, "0123456789abcdef");
     change->before = jr_arena_strndup(arena, index, before);
     if (strncmp(index + before, "..", 2) == 0)
-        change->behind =
-            jr_arena_strndup(arena, index + before + 2,
-                             strspn(index + before + 2, "0123456789abcdef"));
+        change->behind = jr_arena_strndup(arena, index + before + 2,
+                                          strspn(index + before + 2, "0123456789abcdef"));
 }
 
 static void read_piece(struct changes *to, const char *text, size_t len)
@@ -112,8 +104,7 @@ static void read_patch(struct changes *to, const struct jr_buf *patch)
     if (patch->len < sizeof HEAD || strncmp(at, HEAD, sizeof HEAD - 1) != 0)
         return;
     while (at < end) {
-        const char *next =
-            memmem(at, (size_t)(end - at), "\n" HEAD, sizeof HEAD);
+        const char *next = memmem(at, (size_t)(end - at), "\n" HEAD, sizeof HEAD);
         size_t len = (size_t)((next == NULL ? end : next + 1) - at);
         read_piece(to, at, len);
         at += len;
@@ -151,11 +142,9 @@ static void read_raw(struct changes *to, const struct jr_buf *raw)
 }
 
 /* What the commits have differently, where they are here. */
-static void read_commits(struct jr_code_contrast *contrast, struct changes *to,
-                         char *const *envp)
+static void read_commits(struct jr_code_contrast *contrast, struct changes *to, char *const *envp)
 {
-    const char *const commits[] = {contrast->a.code.commit,
-                                   contrast->b.code.commit};
+    const char *const commits[] = {contrast->a.code.commit, contrast->b.code.commit};
     const char *const tops[] = {contrast->b.code.top, contrast->a.code.top};
     JR_BUF_CLEANUP struct jr_buf raw = JR_BUF_INIT;
     const struct jr_git_sink sink = {jr_git_keep, &raw};
@@ -166,27 +155,22 @@ static void read_commits(struct jr_code_contrast *contrast, struct changes *to,
         contrast->partial = false;
         return;
     }
-    const char *const words[] = {
-        "diff-tree",    "-r",       "-z",       "--raw", "--no-abbrev",
-        "--no-renames", commits[0], commits[1], "--",    NULL};
+    const char *const words[] = {"diff-tree",    "-r",       "-z",       "--raw", "--no-abbrev",
+                                 "--no-renames", commits[0], commits[1], "--",    NULL};
     for (size_t i = 0; i < 2 && contrast->partial; i++) {
-        const struct jr_git_command command = {
-            .folder = tops[i], .words = words, .envp = envp};
-        const struct jr_git_limit limit = {
-            jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), -1};
+        const struct jr_git_command command = {.folder = tops[i], .words = words, .envp = envp};
+        const struct jr_git_limit limit = {jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), -1};
         jr_buf_clear(&raw);
-        contrast->partial =
-            tops[i] == NULL || tops[i][0] != '/' ||
-            jr_git_run(&command, NULL, &sink, &limit, NULL) != 0;
+        contrast->partial = tops[i] == NULL || tops[i][0] != '/' ||
+                            jr_git_run(&command, NULL, &sink, &limit, NULL) != 0;
     }
     if (!contrast->partial)
         read_raw(to, &raw);
 }
 
 /* The name of what a run had at the path. */
-static const char *name_of(const struct changes *own,
-                           const struct changes *other, const char *commit,
-                           const char *path)
+static const char *name_of(const struct changes *own, const struct changes *other,
+                           const char *commit, const char *path)
 {
     const struct change *change = find_change(own, path);
     if (change != NULL)
@@ -218,33 +202,28 @@ static bool holds_text(const struct jr_strv *list, const char *text)
     return false;
 }
 
-static void compare_path(struct jr_code_contrast *contrast,
-                         const struct changes changes[static 3],
+static void compare_path(struct jr_code_contrast *contrast, const struct changes changes[static 3],
                          const char *path)
 {
     const struct change *commits = find_change(&changes[2], path);
-    const char *a = name_of(&changes[0], &changes[1],
-                            commits == NULL ? NULL : commits->before, path);
-    const char *b = name_of(&changes[1], &changes[0],
-                            commits == NULL ? NULL : commits->behind, path);
+    const char *a =
+        name_of(&changes[0], &changes[1], commits == NULL ? NULL : commits->before, path);
+    const char *b =
+        name_of(&changes[1], &changes[0], commits == NULL ? NULL : commits->behind, path);
     if (a != NULL && b != NULL && strcmp(a, b) == 0)
         return;
     if (is_spec(&contrast->a, path) || is_spec(&contrast->b, path) ||
-        holds_text(&contrast->unsure, path) ||
-        holds_text(&contrast->files, path))
+        holds_text(&contrast->unsure, path) || holds_text(&contrast->files, path))
         return;
-    jr_strv_push(&contrast->files, &contrast->arena,
-                 jr_arena_strdup(&contrast->arena, path));
+    jr_strv_push(&contrast->files, &contrast->arena, jr_arena_strdup(&contrast->arena, path));
 }
 
 /* What was left out of a patch is not known, but for its secrets. */
-static void add_unsure(struct jr_code_contrast *contrast,
-                       const struct jr_record_code *code)
+static void add_unsure(struct jr_code_contrast *contrast, const struct jr_record_code *code)
 {
     for (size_t i = 0; i < code->left_out_count; i++) {
         const struct jr_record_left_out *one = &code->left_out[i];
-        if (strcmp(one->why, "redacted") != 0 &&
-            strcmp(one->why, "link") != 0 &&
+        if (strcmp(one->why, "redacted") != 0 && strcmp(one->why, "link") != 0 &&
             !holds_text(&contrast->unsure, one->path))
             jr_strv_push(&contrast->unsure, &contrast->arena,
                          jr_arena_strdup(&contrast->arena, one->path));
@@ -253,9 +232,8 @@ static void add_unsure(struct jr_code_contrast *contrast,
 
 static void find_files(struct jr_code_contrast *contrast, char *const *envp)
 {
-    struct changes changes[3] = {{.arena = &contrast->arena},
-                                 {.arena = &contrast->arena},
-                                 {.arena = &contrast->arena}};
+    struct changes changes[3] = {
+        {.arena = &contrast->arena}, {.arena = &contrast->arena}, {.arena = &contrast->arena}};
     add_unsure(contrast, &contrast->a.code);
     add_unsure(contrast, &contrast->b.code);
     read_patch(&changes[0], &contrast->a.patch);
@@ -277,15 +255,13 @@ static int load_side(struct jr_code_side *side, struct jr_arena *arena,
     (void)jr_record_code_read(&side->code, arena, side->run);
     const char *part = jr_json_get_str(side->run, "part");
     const char *name =
-        part == NULL ? JR_PATCH_FILE
-                     : jr_arena_printf(arena, "%s/%s", part, JR_PATCH_FILE);
+        part == NULL ? JR_PATCH_FILE : jr_arena_printf(arena, "%s/%s", part, JR_PATCH_FILE);
     if (side->code.patch && name != NULL)
         (void)jr_run_file_read(&side->patch, fd, name, MOST_PATCH, NULL);
     return 0;
 }
 
-int jr_code_contrast_make(struct jr_code_contrast *ret,
-                          const struct jr_run_place places[static 2],
+int jr_code_contrast_make(struct jr_code_contrast *ret, const struct jr_run_place places[static 2],
                           char *const *envp, struct jr_error *err)
 {
     *ret = JR_CODE_CONTRAST_INIT;
@@ -298,9 +274,7 @@ int jr_code_contrast_make(struct jr_code_contrast *ret,
         ret->verdict = strcmp(a, b) == 0 ? JR_CODES_SAME : JR_CODES_DIFFERENT;
     if (ret->verdict == JR_CODES_DIFFERENT)
         find_files(ret, envp);
-    return ret->arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return ret->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 static void add_names(struct jr_buf *out, const struct jr_strv *names)
@@ -314,13 +288,11 @@ static void add_names(struct jr_buf *out, const struct jr_strv *names)
         jr_buf_printf(out, " and %zu more", names->count - shown);
 }
 
-void jr_code_contrast_names(struct jr_buf *out,
-                            const struct jr_code_contrast *contrast)
+void jr_code_contrast_names(struct jr_buf *out, const struct jr_code_contrast *contrast)
 {
     add_names(out, &contrast->files);
     if (contrast->unsure.count > 0) {
-        jr_buf_str(out, contrast->files.count > 0 ? "; not compared: "
-                                                  : "one or more of ");
+        jr_buf_str(out, contrast->files.count > 0 ? "; not compared: " : "one or more of ");
         add_names(out, &contrast->unsure);
     }
     if (contrast->partial)
@@ -346,8 +318,7 @@ static void add_safe_lines(struct jr_buf *out, const struct jr_buf *text)
         jr_buf_char(out, '\n');
 }
 
-static void add_side_patch(struct jr_buf *out, const char *letter,
-                           const struct jr_code_side *side)
+static void add_side_patch(struct jr_buf *out, const char *letter, const struct jr_code_side *side)
 {
     jr_buf_printf(out, "\ncode of %s: ", letter);
     jr_record_code_print(out, &side->code);
@@ -356,8 +327,7 @@ static void add_side_patch(struct jr_buf *out, const char *letter,
         add_safe_lines(out, &side->patch);
 }
 
-void jr_code_contrast_patches(struct jr_buf *out,
-                              const struct jr_code_contrast *contrast)
+void jr_code_contrast_patches(struct jr_buf *out, const struct jr_code_contrast *contrast)
 {
     if (contrast->verdict == JR_CODES_NONE)
         return;
@@ -379,13 +349,11 @@ static json_t *code_side_json(const struct jr_code_side *side, bool patches)
     jr_json_set_str(object, "commit", side->code.commit);
     jr_json_set_str(object, "tree", side->code.tree);
     if (patches)
-        jr_json_set_str(object, "patch",
-                        side->patch.len > 0 ? side->patch.data : NULL);
+        jr_json_set_str(object, "patch", side->patch.len > 0 ? side->patch.data : NULL);
     return object;
 }
 
-json_t *jr_code_contrast_json(const struct jr_code_contrast *contrast,
-                              bool patches)
+json_t *jr_code_contrast_json(const struct jr_code_contrast *contrast, bool patches)
 {
     static const char *const words[] = {NULL, "same", "different", "unknown"};
     if (contrast->verdict == JR_CODES_NONE)

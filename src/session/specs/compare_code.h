@@ -1,8 +1,7 @@
 /*
- * The code of two runs side by side: whether it was the same, as the names of
- * their trees say, and which files differ, as far as the commits and patches
- * tell. Nothing is checked out or applied: a patch has the names of the
- * contents before and behind it, `git diff-tree` those of two commits.
+ * The code of two runs side by side: whether it was the same, as the names of their trees say, and
+ * which files differ, as far as the commits and patches tell. Nothing is checked out or applied: a
+ * patch has the names of the contents before and behind it, `git diff-tree` those of two commits.
  */
 #ifndef JR_COMPARE_CODE_H
 #define JR_COMPARE_CODE_H
@@ -42,21 +41,17 @@ struct jr_code_contrast {
 
 /* Compare the code of two runs; `envp` is what git runs with, less GIT_*. 0, or
  * -1 with `err` where a record cannot be read. Release in any case. */
-int jr_code_contrast_make(struct jr_code_contrast *ret,
-                          const struct jr_run_place places[static 2],
+int jr_code_contrast_make(struct jr_code_contrast *ret, const struct jr_run_place places[static 2],
                           char *const *envp, struct jr_error *err);
 
 /* Append which files differ: "train.py, model.py". */
-void jr_code_contrast_names(struct jr_buf *out,
-                            const struct jr_code_contrast *contrast);
+void jr_code_contrast_names(struct jr_buf *out, const struct jr_code_contrast *contrast);
 
 /* Append the patches of both runs for people. */
-void jr_code_contrast_patches(struct jr_buf *out,
-                              const struct jr_code_contrast *contrast);
+void jr_code_contrast_patches(struct jr_buf *out, const struct jr_code_contrast *contrast);
 
 /* An object of it; null where these are not two runs. `patches`: with them. */
-json_t *jr_code_contrast_json(const struct jr_code_contrast *contrast,
-                              bool patches);
+json_t *jr_code_contrast_json(const struct jr_code_contrast *contrast, bool patches);
 
 /* Free it. */
 void jr_code_contrast_release(struct jr_code_contrast *contrast);

@@ -8,15 +8,13 @@
 #include "base/banned.h"
 
 /* Resolve a side, unless it is a run, which was. */
-static enum jr_status resolve_side(struct jr_side *side,
-                                   const struct jr_host *host,
+static enum jr_status resolve_side(struct jr_side *side, const struct jr_host *host,
                                    struct jr_diags *diags)
 {
     const struct jr_resolve_options options = {.local = false};
     if (side->file == NULL || side->run[0] != '\0')
         return JR_STATUS_OK;
-    enum jr_status status =
-        jr_resolve(&side->resolution, side->file, host, &options, diags);
+    enum jr_status status = jr_resolve(&side->resolution, side->file, host, &options, diags);
     side->resolved = status == JR_STATUS_OK;
     if (side->resolved)
         (void)snprintf(side->fingerprint, sizeof side->fingerprint, "%s",
@@ -50,16 +48,15 @@ static void drop_places(struct jr_comparison *comparison)
     }
 }
 
-/* Whether it is a run whose nodes ran several experiments: it has no
- * fingerprint of its own, and what is compared is what one of them ran. */
+/* Whether it is a run whose nodes ran several experiments: it has no fingerprint of its own, and
+ * what is compared is what one of them ran. */
 static bool is_mixed(const struct jr_side *side)
 {
     return side->run[0] != '\0' && side->fingerprint[0] == '\0';
 }
 
-int jr_comparison_make(struct jr_comparison *comparison,
-                       const struct jr_host *host, struct jr_diags *diags,
-                       struct jr_error *err)
+int jr_comparison_make(struct jr_comparison *comparison, const struct jr_host *host,
+                       struct jr_diags *diags, struct jr_error *err)
 {
     struct jr_side *a = &comparison->a, *b = &comparison->b;
     enum jr_status left = JR_STATUS_OK, right = JR_STATUS_OK;
@@ -75,8 +72,8 @@ int jr_comparison_make(struct jr_comparison *comparison,
     if (jr_diff_make(&comparison->specs, &one, &other, err) != 0)
         return (int)err->status;
     drop_places(comparison);
-    comparison->same = a->name != NULL && b->name != NULL && !is_mixed(a) &&
-                       !is_mixed(b) && jr_diff_is_same(&comparison->specs);
+    comparison->same = a->name != NULL && b->name != NULL && !is_mixed(a) && !is_mixed(b) &&
+                       jr_diff_is_same(&comparison->specs);
     return 0;
 }
 
@@ -84,19 +81,16 @@ bool jr_comparison_differs(const struct jr_comparison *comparison)
 {
     const struct jr_diff_table *runs = &comparison->runs;
     for (size_t i = 0; i < runs->count; i++)
-        if (jr_diff_table_differs(&runs->rows[i]) &&
-            (strcmp(runs->rows[i].part, "outcome") == 0 ||
-             strcmp(runs->rows[i].part, "result") == 0))
+        if (jr_diff_table_differs(&runs->rows[i]) && (strcmp(runs->rows[i].part, "outcome") == 0 ||
+                                                      strcmp(runs->rows[i].part, "result") == 0))
             return true;
     return comparison->specs.count > 0 || comparison->a.name == NULL ||
-           comparison->b.name == NULL || is_mixed(&comparison->a) ||
-           is_mixed(&comparison->b) ||
+           comparison->b.name == NULL || is_mixed(&comparison->a) || is_mixed(&comparison->b) ||
            comparison->code.verdict == JR_CODES_DIFFERENT;
 }
 
 /* What the fields and the code of two runs, or the fields of specs, come to. */
-static void add_likeness(struct jr_buf *out,
-                         const struct jr_comparison *comparison)
+static void add_likeness(struct jr_buf *out, const struct jr_comparison *comparison)
 {
     if (comparison->code.verdict == JR_CODES_UNKNOWN) {
         jr_buf_str(out, "the same spec; code not recorded\n");
@@ -112,8 +106,7 @@ static void add_likeness(struct jr_buf *out,
 }
 
 /* The conclusion, in a line of its own; there is none about one side. */
-static void add_conclusion(struct jr_buf *out,
-                           const struct jr_comparison *comparison)
+static void add_conclusion(struct jr_buf *out, const struct jr_comparison *comparison)
 {
     size_t count = comparison->specs.count;
     if (comparison->a.name == NULL || comparison->b.name == NULL)
@@ -141,8 +134,7 @@ static void add_conclusion(struct jr_buf *out,
     add_likeness(out, comparison);
 }
 
-static void add_side_name(struct jr_buf *out, const char *letter,
-                          const struct jr_side *side)
+static void add_side_name(struct jr_buf *out, const char *letter, const struct jr_side *side)
 {
     if (side->name == NULL)
         return;
@@ -151,13 +143,11 @@ static void add_side_name(struct jr_buf *out, const char *letter,
     if (side->fingerprint[0] != '\0')
         jr_buf_printf(out, "  (fingerprint %.12s)", side->fingerprint);
     if (is_mixed(side))
-        jr_buf_str(out, "  (its nodes ran different experiments; below is what "
-                        "one of them ran)");
+        jr_buf_str(out, "  (its nodes ran different experiments; below is what one of them ran)");
     jr_buf_char(out, '\n');
 }
 
-void jr_comparison_text(struct jr_buf *out,
-                        const struct jr_comparison *comparison)
+void jr_comparison_text(struct jr_buf *out, const struct jr_comparison *comparison)
 {
     add_side_name(out, "A", &comparison->a);
     add_side_name(out, "B", &comparison->b);
@@ -170,8 +160,7 @@ void jr_comparison_text(struct jr_buf *out,
     add_conclusion(out, comparison);
 }
 
-void jr_comparison_markdown(struct jr_buf *out,
-                            const struct jr_comparison *comparison)
+void jr_comparison_markdown(struct jr_buf *out, const struct jr_comparison *comparison)
 {
     jr_diff_table_markdown(out, &comparison->specs, "field");
     if (comparison->runs.count > 0 && comparison->specs.count > 0)
@@ -187,8 +176,7 @@ static json_t *compared_side_json(const struct jr_side *side)
     json_t *object = json_object();
     jr_json_set_str(object, "name", side->name);
     jr_json_set_str(object, "kind", side->run[0] != '\0' ? "run" : "spec");
-    jr_json_set_str(object, "fingerprint",
-                    side->fingerprint[0] != '\0' ? side->fingerprint : NULL);
+    jr_json_set_str(object, "fingerprint", side->fingerprint[0] != '\0' ? side->fingerprint : NULL);
     return object;
 }
 
@@ -200,14 +188,11 @@ json_t *jr_comparison_json(const struct jr_comparison *comparison, bool patches)
     jr_json_set(object, "a", compared_side_json(&comparison->a));
     jr_json_set(object, "b", compared_side_json(&comparison->b));
     jr_json_set_bool(object, "same_experiment",
-                     comparison->same && (verdict == JR_CODES_NONE ||
-                                          verdict == JR_CODES_SAME));
+                     comparison->same && (verdict == JR_CODES_NONE || verdict == JR_CODES_SAME));
     jr_json_set_bool(object, "differ", jr_comparison_differs(comparison));
     jr_json_set(object, "fields", jr_diff_table_json(&comparison->specs));
-    jr_json_set(object, "outcome",
-                runs ? jr_diff_table_json(&comparison->runs) : json_null());
-    jr_json_set(object, "code",
-                jr_code_contrast_json(&comparison->code, patches));
+    jr_json_set(object, "outcome", runs ? jr_diff_table_json(&comparison->runs) : json_null());
+    jr_json_set(object, "code", jr_code_contrast_json(&comparison->code, patches));
     return object;
 }
 

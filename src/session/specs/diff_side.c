@@ -18,8 +18,7 @@
 #include "base/banned.h"
 
 /* The path from the top of what lies below it; NULL for anything else. */
-static const char *file_path_from_top(const struct jr_revision *revision,
-                                      const char *path)
+static const char *file_path_from_top(const struct jr_revision *revision, const char *path)
 {
     const char *top = jr_revision_top(revision);
     size_t len = strlen(top);
@@ -29,8 +28,7 @@ static const char *file_path_from_top(const struct jr_revision *revision,
 }
 
 /* What is known of a file at `path`, absolute. */
-static struct jr_file file_at(struct jr_arena *arena,
-                              const struct jr_revision *revision,
+static struct jr_file file_at(struct jr_arena *arena, const struct jr_revision *revision,
                               const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -42,8 +40,8 @@ static struct jr_file file_at(struct jr_arena *arena,
     };
 }
 
-static int read_parent(const struct jr_reader *reader,
-                       struct jr_reading *reading, struct jr_error *err)
+static int read_parent(const struct jr_reader *reader, struct jr_reading *reading,
+                       struct jr_error *err)
 {
     struct jr_revision *revision = (struct jr_revision *)reader->context;
     JR_FREE char *path = jr_io_absolute(reading->from->folder, reading->path);
@@ -57,8 +55,7 @@ static int read_parent(const struct jr_reader *reader,
     reading->file = file_at(reading->arena, revision, path);
     if (reading->arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    return jr_revision_read(revision, rest, JR_DOC_MAX_BYTES, &reading->text,
-                            err);
+    return jr_revision_read(revision, rest, JR_DOC_MAX_BYTES, &reading->text, err);
 }
 
 struct jr_reader jr_rev_reader(struct jr_revision *revision)
@@ -78,36 +75,32 @@ static int load_past_spec(struct jr_spec_file **ret, const struct past *past,
                           struct jr_diags *diags)
 {
     const struct jr_reader reader = jr_rev_reader(past->revision);
-    const struct jr_spec_source source = {
-        .name = past->file.name,
-        .folder = past->file.folder,
-        .text = past->text.len > 0 ? past->text.data : "",
-        .len = past->text.len};
-    const struct jr_spec_options options = {.root =
-                                                jr_revision_top(past->revision),
+    const struct jr_spec_source source = {.name = past->file.name,
+                                          .folder = past->file.folder,
+                                          .text = past->text.len > 0 ? past->text.data : "",
+                                          .len = past->text.len};
+    const struct jr_spec_options options = {.root = jr_revision_top(past->revision),
                                             .reader = &reader,
                                             .environ = past->environ,
                                             .validate = true};
     return jr_spec_load(ret, &source, &options, diags);
 }
 
-int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision,
-                const char *path, char *const *envp, struct jr_diags *diags)
+int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision, const char *path,
+                char *const *envp, struct jr_diags *diags)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct past past = {.revision = revision, .environ = envp};
     struct jr_error err = {0};
     int failed = -1;
     *ret = NULL;
-    const char *full =
-        jr_arena_printf(&arena, "%s/%s", jr_revision_top(revision), path);
+    const char *full = jr_arena_printf(&arena, "%s/%s", jr_revision_top(revision), path);
     if (full == NULL)
         return -1;
     past.file = file_at(&arena, revision, full);
-    if (jr_revision_read(revision, path, JR_DOC_MAX_BYTES, &past.text, &err) !=
-        0)
-        (void)jr_diags_error(diags, JR_CODE_FILE_UNREADABLE,
-                             (struct jr_span){0}, NULL, "%s", err.text);
+    if (jr_revision_read(revision, path, JR_DOC_MAX_BYTES, &past.text, &err) != 0)
+        (void)jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL, "%s",
+                             err.text);
     else if (!arena.failed)
         failed = load_past_spec(ret, &past, diags);
     jr_buf_release(&past.text);
@@ -115,8 +108,7 @@ int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision,
     return failed;
 }
 
-const char *jr_side_log_dir(const struct jr_side *side,
-                            const struct jr_diff_options *options)
+const char *jr_side_log_dir(const struct jr_side *side, const struct jr_diff_options *options)
 {
     return side->cells != NULL ? side->cells : options->log_dir;
 }
@@ -152,35 +144,27 @@ struct loading {
 };
 
 /* Say whose a run is that is not ours. */
-static void note_doubt(const struct jr_diff_options *options,
-                       const struct jr_side *side)
+static void note_doubt(const struct jr_diff_options *options, const struct jr_side *side)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_buf_str(&line, "note: ");
     if (options->note != NULL &&
-        jr_record_folder_doubt(&line, jr_side_log_dir(side, options),
-                               side->run) &&
-        !line.failed)
+        jr_record_folder_doubt(&line, jr_side_log_dir(side, options), side->run) && !line.failed)
         options->note(options->data, line.data);
 }
 
-static enum jr_status load_resolved(const struct loading *loading,
-                                    struct jr_arena *arena)
+static enum jr_status load_resolved(const struct loading *loading, struct jr_arena *arena)
 {
     struct jr_side *side = loading->ret;
     struct jr_record_origin origin;
-    if (jr_record_origin(&origin, arena,
-                         jr_side_log_dir(side, loading->options), side->run,
+    if (jr_record_origin(&origin, arena, jr_side_log_dir(side, loading->options), side->run,
                          loading->err) != 0)
         return JR_STATUS_USAGE;
-    const char *path =
-        jr_arena_printf(arena, "%s/resolved.yaml", origin.run_dir);
-    if (path == NULL ||
-        jr_side_load_file(side, path, NULL, loading->diags) != 0)
+    const char *path = jr_arena_printf(arena, "%s/resolved.yaml", origin.run_dir);
+    if (path == NULL || jr_side_load_file(side, path, NULL, loading->diags) != 0)
         return JR_STATUS_INVALID;
     if (origin.fingerprint != NULL)
-        (void)snprintf(side->fingerprint, sizeof side->fingerprint, "%s",
-                       origin.fingerprint);
+        (void)snprintf(side->fingerprint, sizeof side->fingerprint, "%s", origin.fingerprint);
     return JR_STATUS_OK;
 }
 
@@ -195,10 +179,9 @@ static enum jr_status load_run(const struct loading *loading, const char *word)
     return status;
 }
 
-/* The path of a file of a revision: from the top, or, with a dot in front, from
- * the current folder, as git has it. */
-static char *revision_path(const struct jr_revision *revision, const char *path,
-                           const char *here)
+/* The path of a file of a revision: from the top, or, with a dot in front, from the current folder,
+ * as git has it. */
+static char *revision_path(const struct jr_revision *revision, const char *path, const char *here)
 {
     const char *top = jr_revision_top(revision);
     bool dotted = strncmp(path, "./", 2) == 0 || strncmp(path, "../", 3) == 0;
@@ -210,20 +193,17 @@ static char *revision_path(const struct jr_revision *revision, const char *path,
     return full;
 }
 
-static enum jr_status refuse_side(struct jr_error *err, enum jr_status status,
-                                  const char *why)
+static enum jr_status refuse_side(struct jr_error *err, enum jr_status status, const char *why)
 {
     (void)jr_error_set(err, status, "%s", why);
     return status;
 }
 
 static enum jr_status load_file_at_revision(const struct loading *loading,
-                                            struct jr_revision *revision,
-                                            const char *path)
+                                            struct jr_revision *revision, const char *path)
 {
     JR_FREE char *here = getcwd(NULL, 0);
-    JR_FREE char *full =
-        here == NULL ? NULL : revision_path(revision, path, here);
+    JR_FREE char *full = here == NULL ? NULL : revision_path(revision, path, here);
     if (full == NULL)
         return refuse_side(loading->err, JR_STATUS_LAUNCH, "out of memory");
     if (!jr_revision_has(revision, full)) {
@@ -233,15 +213,14 @@ static enum jr_status load_file_at_revision(const struct loading *loading,
                            full, jr_revision_name(revision));
         return JR_STATUS_INVALID;
     }
-    return jr_rev_load(&loading->ret->file, revision, full,
-                       loading->options->environ, loading->diags) != 0
+    return jr_rev_load(&loading->ret->file, revision, full, loading->options->environ,
+                       loading->diags) != 0
                ? JR_STATUS_INVALID
                : JR_STATUS_OK;
 }
 
 /* "REV:FILE". */
-static enum jr_status load_revision(const struct loading *loading,
-                                    const char *word)
+static enum jr_status load_revision(const struct loading *loading, const char *word)
 {
     struct jr_revision *revision = NULL;
     const char *colon = strchr(word, ':');
@@ -251,8 +230,7 @@ static enum jr_status load_revision(const struct loading *loading,
     if (here == NULL || rev == NULL)
         return refuse_side(loading->err, JR_STATUS_LAUNCH, "out of memory");
     struct jr_error why = {0};
-    if (jr_revision_open(&revision, here, rev, loading->options->environ,
-                         &why) != 0)
+    if (jr_revision_open(&revision, here, rev, loading->options->environ, &why) != 0)
         return refuse_side(loading->err, why.status, why.text);
     enum jr_status status = load_file_at_revision(loading, revision, colon + 1);
     jr_revision_close(revision);
@@ -260,30 +238,26 @@ static enum jr_status load_revision(const struct loading *loading,
 }
 
 /* A sweep is meant: its cell. */
-static enum jr_status find_side_cell(const struct loading *loading,
-                                     const char *sweep, const char *word)
+static enum jr_status find_side_cell(const struct loading *loading, const char *sweep,
+                                     const char *word)
 {
     struct jr_side *side = loading->ret;
     const char *cell = strchr(word, '/');
     struct jr_error why = {0};
     if (cell == NULL)
-        (void)jr_error_set(
-            &why, JR_STATUS_USAGE,
-            "%s is a sweep of %zu cells: name one of them, for "
-            "example %s/0; `jobrun show %s` lists them",
-            sweep, jr_sweep_count_cells(loading->options->log_dir, sweep), word,
-            word);
-    else if (jr_sweep_find_cell(&side->cells, side->run,
-                                loading->options->log_dir, sweep, cell + 1,
+        (void)jr_error_set(&why, JR_STATUS_USAGE,
+                           "%s is a sweep of %zu cells: name one of them, for "
+                           "example %s/0; `jobrun show %s` lists them",
+                           sweep, jr_sweep_count_cells(loading->options->log_dir, sweep), word,
+                           word);
+    else if (jr_sweep_find_cell(&side->cells, side->run, loading->options->log_dir, sweep, cell + 1,
                                 &why) == 0 &&
-             jr_sweep_check_begun(side->cells, side->run, word, NULL, &why) ==
-                 0)
+             jr_sweep_check_begun(side->cells, side->run, word, NULL, &why) == 0)
         return JR_STATUS_OK;
     return refuse_side(loading->err, why.status, why.text);
 }
 
-static enum jr_status find_side_run(const struct loading *loading,
-                                    const char *word)
+static enum jr_status find_side_run(const struct loading *loading, const char *word)
 {
     const char *log_dir = loading->options->log_dir;
     struct jr_error why = {0};
@@ -296,22 +270,18 @@ static enum jr_status find_side_run(const struct loading *loading,
     JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT;
     if (jr_near_file_find(&near, word))
         (void)jr_error_set(loading->err, JR_STATUS_USAGE,
-                           "there is no file '%s'; did you mean '%s'?", word,
-                           near.data);
+                           "there is no file '%s'; did you mean '%s'?", word, near.data);
     else
         (void)jr_error_set(loading->err, JR_STATUS_USAGE,
-                           "'%s' is not a file, a REV:FILE, or a run in %s%s%s",
-                           word, log_dir, why.text[0] != '\0' ? ": " : "",
-                           why.text);
+                           "'%s' is not a file, a REV:FILE, or a run in %s%s%s", word, log_dir,
+                           why.text[0] != '\0' ? ": " : "", why.text);
     return JR_STATUS_USAGE;
 }
 
-static enum jr_status load_named_side(const struct loading *loading,
-                                      const char *word)
+static enum jr_status load_named_side(const struct loading *loading, const char *word)
 {
     if (strcmp(word, "-") == 0 || access(word, F_OK) == 0)
-        return jr_side_load_file(loading->ret, word, loading->options->environ,
-                                 loading->diags) != 0
+        return jr_side_load_file(loading->ret, word, loading->options->environ, loading->diags) != 0
                    ? JR_STATUS_INVALID
                    : JR_STATUS_OK;
     if (strchr(word, ':') != NULL)
@@ -320,16 +290,14 @@ static enum jr_status load_named_side(const struct loading *loading,
     return status != JR_STATUS_OK ? status : load_run(loading, word);
 }
 
-enum jr_status jr_side_load(struct jr_side *ret,
-                            const struct jr_diff_options *options,
-                            const char *word, struct jr_diags *diags,
-                            struct jr_error *err)
+enum jr_status jr_side_load(struct jr_side *ret, const struct jr_diff_options *options,
+                            const char *word, struct jr_diags *diags, struct jr_error *err)
 {
     const struct loading loading = {ret, options, diags, err};
     enum jr_status status = load_named_side(&loading, word);
     if (status != JR_STATUS_OK || !jr_side_is_template(ret))
         return status;
-    (void)jr_error_set(err, JR_STATUS_INVALID,
-                       "%s is a template: there is nothing to resolve", word);
+    (void)jr_error_set(err, JR_STATUS_INVALID, "%s is a template: there is nothing to resolve",
+                       word);
     return JR_STATUS_INVALID;
 }

@@ -10,18 +10,15 @@
 
 /* Two runs have outcomes too. */
 static enum jr_status diff_runs(struct jr_comparison *comparison,
-                                const struct jr_diff_options *options,
-                                struct jr_error *err)
+                                const struct jr_diff_options *options, struct jr_error *err)
 {
     const struct jr_side *a = &comparison->a, *b = &comparison->b;
-    const struct jr_run_place places[] = {
-        {jr_side_log_dir(a, options), a->run},
-        {jr_side_log_dir(b, options), b->run}};
+    const struct jr_run_place places[] = {{jr_side_log_dir(a, options), a->run},
+                                          {jr_side_log_dir(b, options), b->run}};
     if (a->run[0] == '\0' || b->run[0] == '\0')
         return JR_STATUS_OK;
     if (jr_record_compare(&comparison->runs, places, err) != 0 ||
-        jr_code_contrast_make(&comparison->code, places, options->environ,
-                              err) != 0)
+        jr_code_contrast_make(&comparison->code, places, options->environ, err) != 0)
         return JR_STATUS_LAUNCH;
     return JR_STATUS_OK;
 }
@@ -30,12 +27,11 @@ static void note_unresolved(const struct jr_comparison *comparison,
                             const struct jr_diff_options *options)
 {
     const struct jr_side *sides[] = {&comparison->a, &comparison->b};
-    const char *line =
-        options->on != NULL
-            ? "compared as they are written: one of them cannot be resolved "
-              "there (--on PROFILE: for another machine)"
-            : "compared as they are written: one of them cannot be resolved "
-              "on this machine (--on PROFILE: for another machine)";
+    const char *line = options->on != NULL
+                           ? "compared as they are written: one of them cannot be resolved "
+                             "there (--on PROFILE: for another machine)"
+                           : "compared as they are written: one of them cannot be resolved "
+                             "on this machine (--on PROFILE: for another machine)";
     bool unresolved = false;
     for (size_t i = 0; i < 2; i++)
         unresolved |= !sides[i]->resolved && sides[i]->run[0] == '\0';
@@ -44,23 +40,18 @@ static void note_unresolved(const struct jr_comparison *comparison,
 }
 
 static enum jr_status load_sides(struct jr_diff *diff, char *const *words,
-                                 const struct jr_diff_options *options,
-                                 struct jr_error *err)
+                                 const struct jr_diff_options *options, struct jr_error *err)
 {
     struct jr_comparison *sides = diff->sides;
-    enum jr_status status =
-        jr_side_load(&sides->a, options, words[0], &diff->diags, err);
-    return status != JR_STATUS_OK
-               ? status
-               : jr_side_load(&sides->b, options, words[1], &diff->diags, err);
+    enum jr_status status = jr_side_load(&sides->a, options, words[0], &diff->diags, err);
+    return status != JR_STATUS_OK ? status
+                                  : jr_side_load(&sides->b, options, words[1], &diff->diags, err);
 }
 
-/* The facts need not be those of this moment: no port is tried. Findings of
- * sides that could be loaded tell nothing of what differs. */
-static enum jr_status compare_sides(struct jr_diff *diff,
-                                    const struct jr_session *session,
-                                    const struct jr_diff_options *options,
-                                    struct jr_error *err)
+/* The facts need not be those of this moment: no port is tried. Findings of sides that could be
+ * loaded tell nothing of what differs. */
+static enum jr_status compare_sides(struct jr_diff *diff, const struct jr_session *session,
+                                    const struct jr_diff_options *options, struct jr_error *err)
 {
     struct jr_host host = session->host;
     host.real = false;
@@ -72,8 +63,7 @@ static enum jr_status compare_sides(struct jr_diff *diff,
     return diff_runs(diff->sides, options, err);
 }
 
-static void add_comparison_json(struct jr_buf *out,
-                                const struct jr_comparison *comparison,
+static void add_comparison_json(struct jr_buf *out, const struct jr_comparison *comparison,
                                 bool patches)
 {
     json_t *top = json_object();
@@ -86,8 +76,7 @@ static void add_comparison_json(struct jr_buf *out,
     json_decref(top);
 }
 
-static void add_comparison(struct jr_buf *out,
-                           const struct jr_comparison *comparison,
+static void add_comparison(struct jr_buf *out, const struct jr_comparison *comparison,
                            const struct jr_diff_options *options)
 {
     if (options->format == JR_DIFF_JSON) {
@@ -102,14 +91,11 @@ static void add_comparison(struct jr_buf *out,
         jr_code_contrast_patches(out, &comparison->code);
 }
 
-enum jr_status jr_diff_two(struct jr_diff *ret,
-                           const struct jr_session *session,
-                           char *const words[static 2],
-                           const struct jr_diff_options *options,
+enum jr_status jr_diff_two(struct jr_diff *ret, const struct jr_session *session,
+                           char *const words[static 2], const struct jr_diff_options *options,
                            struct jr_error *err)
 {
-    *ret = (struct jr_diff){.text = {.width = options->width},
-                            .sides = malloc(sizeof *ret->sides)};
+    *ret = (struct jr_diff){.text = {.width = options->width}, .sides = malloc(sizeof *ret->sides)};
     if (ret->sides == NULL) {
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
         return JR_STATUS_LAUNCH;

@@ -15,12 +15,12 @@ enum jr_diff_format { JR_DIFF_TEXT, JR_DIFF_JSON, JR_DIFF_MARKDOWN };
 /* What a comparison is told besides what to compare. */
 struct jr_diff_options {
     enum jr_diff_format format;
-    size_t width;         /* of the terminal; 0: it is none */
-    const char *log_dir;  /* of runs */
-    char *const *environ; /* what ${env:NAME} reads, and git's own */
-    const char *rev;      /* of a tree: a revision of git */
-    bool code;            /* of runs: with the patches of their code */
-    const char *on;       /* of a tree: the profile to resolve for; NULL */
+    size_t width;                               /* of the terminal; 0: it is none */
+    const char *log_dir;                        /* of runs */
+    char *const *environ;                       /* what ${env:NAME} reads, and git's own */
+    const char *rev;                            /* of a tree: a revision of git */
+    bool code;                                  /* of runs: with the patches of their code */
+    const char *on;                             /* of a tree: the profile to resolve for; NULL */
     void (*note)(void *data, const char *line); /* told what need not be true,
                                                    or is not compared */
     void *data;
@@ -36,13 +36,11 @@ struct jr_diff {
     struct jr_comparison *sides; /* that the findings quote */
 };
 
-/* Set two specs or runs side by side, each word a file, REV:FILE or a run,
- * resolved for the machine of a session that has its facts. What keeps it from
- * that is in the findings, else in `err`. Release in any case. */
-enum jr_status jr_diff_two(struct jr_diff *ret,
-                           const struct jr_session *session,
-                           char *const words[static 2],
-                           const struct jr_diff_options *options,
+/* Set two specs or runs side by side, each word a file, REV:FILE or a run, resolved for the machine
+ * of a session that has its facts. What keeps it from that is in the findings, else in `err`.
+ * Release in any case. */
+enum jr_status jr_diff_two(struct jr_diff *ret, const struct jr_session *session,
+                           char *const words[static 2], const struct jr_diff_options *options,
                            struct jr_error *err);
 
 /* Free a comparison. */

@@ -32,25 +32,22 @@ struct tree {
     size_t differ, same;
 };
 
-/* The path from the top of what a word names; NULL: it lies elsewhere. "" is
- * the top itself. */
+/* The path from the top of what a word names; NULL: it lies elsewhere. "" is the top itself. */
 static const char *word_path_from_top(struct tree *tree, const char *word)
 {
     const char *top = jr_revision_top(tree->revision);
     size_t len = strlen(top);
     JR_FREE char *here = getcwd(NULL, 0);
     JR_FREE char *full = here == NULL ? NULL : jr_io_absolute(here, word);
-    if (full == NULL || strncmp(full, top, len) != 0 ||
-        (full[len] != '/' && full[len] != '\0'))
+    if (full == NULL || strncmp(full, top, len) != 0 || (full[len] != '/' && full[len] != '\0'))
         return NULL;
-    return jr_arena_strdup(&tree->diff->arena,
-                           full[len] == '\0' ? "" : full + len + 1);
+    return jr_arena_strdup(&tree->diff->arena, full[len] == '\0' ? "" : full + len + 1);
 }
 
 static struct entry *add_tree_entry(struct tree *tree, const char *path)
 {
-    struct entry *entry = jr_arena_push(&tree->diff->arena, &tree->entries,
-                                        &tree->count, sizeof *entry);
+    struct entry *entry =
+        jr_arena_push(&tree->diff->arena, &tree->entries, &tree->count, sizeof *entry);
     if (entry != NULL)
         entry->path = path;
     return entry;
@@ -62,8 +59,7 @@ static bool is_path_meant(const char *path, const char *word)
     size_t len = strlen(word);
     if (strcmp(path, word) == 0)
         return true;
-    bool below =
-        len == 0 || (strncmp(path, word, len) == 0 && path[len] == '/');
+    bool below = len == 0 || (strncmp(path, word, len) == 0 && path[len] == '/');
     const char *slash = strrchr(path, '/');
     return below && jr_find_is_named(slash == NULL ? path : slash + 1);
 }
@@ -72,8 +68,7 @@ static void find_specs_before(struct tree *tree, const char *word)
 {
     for (size_t i = 0; i < jr_revision_count(tree->revision); i++) {
         const char *path = jr_revision_path(tree->revision, i);
-        struct entry *entry =
-            is_path_meant(path, word) ? add_tree_entry(tree, path) : NULL;
+        struct entry *entry = is_path_meant(path, word) ? add_tree_entry(tree, path) : NULL;
         if (entry != NULL)
             entry->before = true;
     }
@@ -87,8 +82,7 @@ static void find_specs_now(struct tree *tree, char *word)
     for (size_t i = 0; i < finds.count; i++) {
         if (finds.items[i].why != NULL)
             continue;
-        struct entry *entry =
-            add_tree_entry(tree, word_path_from_top(tree, finds.items[i].path));
+        struct entry *entry = add_tree_entry(tree, word_path_from_top(tree, finds.items[i].path));
         if (entry != NULL)
             entry->now = finds.items[i].path;
     }
@@ -96,8 +90,7 @@ static void find_specs_now(struct tree *tree, char *word)
 
 static int compare_tree_paths(const void *a, const void *b)
 {
-    return strcmp(((const struct entry *)a)->path,
-                  ((const struct entry *)b)->path);
+    return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
 /* One entry for what there was and what there is. */
@@ -106,8 +99,7 @@ static void join_entry_versions(struct tree *tree)
     size_t kept = 0;
     if (tree->count == 0 || tree->diff->arena.failed)
         return;
-    qsort(tree->entries, tree->count, sizeof *tree->entries,
-          compare_tree_paths);
+    qsort(tree->entries, tree->count, sizeof *tree->entries, compare_tree_paths);
     for (size_t i = 0; i < tree->count; i++) {
         struct entry *last = kept == 0 ? NULL : &tree->entries[kept - 1];
         if (last == NULL || strcmp(last->path, tree->entries[i].path) != 0) {
@@ -121,22 +113,19 @@ static void join_entry_versions(struct tree *tree)
     tree->count = kept;
 }
 
-static enum jr_status refuse_tree(struct tree *tree, enum jr_status status,
-                                  const char *why)
+static enum jr_status refuse_tree(struct tree *tree, enum jr_status status, const char *why)
 {
     (void)jr_error_set(tree->err, status, "%s", why);
     return status;
 }
 
-static enum jr_status find_changed_specs(struct tree *tree, char *const *words,
-                                         int count)
+static enum jr_status find_changed_specs(struct tree *tree, char *const *words, int count)
 {
     for (int i = 0; i < count; i++) {
         const char *path = word_path_from_top(tree, words[i]);
         if (path == NULL) {
-            (void)jr_error_set(tree->err, JR_STATUS_USAGE,
-                               "'%s' is not in the repository at %s", words[i],
-                               jr_revision_top(tree->revision));
+            (void)jr_error_set(tree->err, JR_STATUS_USAGE, "'%s' is not in the repository at %s",
+                               words[i], jr_revision_top(tree->revision));
             return JR_STATUS_USAGE;
         }
         find_specs_before(tree, path);
@@ -148,21 +137,18 @@ static enum jr_status find_changed_specs(struct tree *tree, char *const *words,
     return JR_STATUS_OK;
 }
 
-/* The machine to resolve for, or NULL: --on, or the first target of now, else
- * of then. */
-static const struct jr_host *choose_facts(
-    const struct tree *tree, const struct jr_comparison *comparison,
-    struct jr_arena *arena, struct jr_host *room)
+/* The machine to resolve for, or NULL: --on, or the first target of now, else of then. */
+static const struct jr_host *choose_facts(const struct tree *tree,
+                                          const struct jr_comparison *comparison,
+                                          struct jr_arena *arena, struct jr_host *room)
 {
-    const struct jr_spec_file *files[] = {comparison->b.file,
-                                          comparison->a.file};
+    const struct jr_spec_file *files[] = {comparison->b.file, comparison->a.file};
     struct jr_diags diags = JR_DIAGS_INIT;
     bool found = false;
     if (tree->options->on != NULL)
         return &tree->on;
     for (size_t i = 0; i < 2 && !found; i++) {
-        const struct jr_spec *spec =
-            files[i] == NULL ? NULL : jr_spec_get(files[i]);
+        const struct jr_spec *spec = files[i] == NULL ? NULL : jr_spec_get(files[i]);
         found = spec != NULL && spec->targets_count > 0 &&
                 jr_profile_load(room, arena, spec->targets[0], &diags) == 0;
     }
@@ -180,8 +166,7 @@ static void drop_template(struct jr_side *side)
     side->name = NULL;
 }
 
-static const char *entry_state(const struct jr_comparison *comparison,
-                               const char *wrong)
+static const char *entry_state(const struct jr_comparison *comparison, const char *wrong)
 {
     if (wrong != NULL)
         return "invalid";
@@ -191,12 +176,10 @@ static const char *entry_state(const struct jr_comparison *comparison,
 }
 
 static void add_entry_text(struct tree *tree, const struct entry *entry,
-                           const struct jr_comparison *comparison,
-                           const char *wrong)
+                           const struct jr_comparison *comparison, const char *wrong)
 {
     struct jr_buf *out = &tree->diff->text;
-    jr_buf_printf(out, "%s%s: ", out->len == 0 ? "" : "\n",
-                  entry_state(comparison, wrong));
+    jr_buf_printf(out, "%s%s: ", out->len == 0 ? "" : "\n", entry_state(comparison, wrong));
     jr_buf_escaped(out, entry->path, strlen(entry->path));
     jr_buf_char(out, '\n');
     if (wrong != NULL)
@@ -206,8 +189,7 @@ static void add_entry_text(struct tree *tree, const struct entry *entry,
 }
 
 static void add_markdown(struct tree *tree, const struct entry *entry,
-                         const struct jr_comparison *comparison,
-                         const char *wrong)
+                         const struct jr_comparison *comparison, const char *wrong)
 {
     struct jr_buf *out = &tree->diff->text;
     jr_buf_str(out, out->len == 0 ? "### " : "\n### ");
@@ -220,8 +202,7 @@ static void add_markdown(struct tree *tree, const struct entry *entry,
 }
 
 static void add_entry_json(struct tree *tree, const struct entry *entry,
-                           const struct jr_comparison *comparison,
-                           const char *wrong)
+                           const struct jr_comparison *comparison, const char *wrong)
 {
     json_t *object = json_object();
     jr_json_set_str(object, "file", entry->path);
@@ -236,12 +217,10 @@ static void add_entry_json(struct tree *tree, const struct entry *entry,
 }
 
 static void add_diff_entry(struct tree *tree, const struct entry *entry,
-                           const struct jr_comparison *comparison,
-                           const char *wrong)
+                           const struct jr_comparison *comparison, const char *wrong)
 {
     static void (*const writers[])(struct tree *, const struct entry *,
-                                   const struct jr_comparison *,
-                                   const char *) = {
+                                   const struct jr_comparison *, const char *) = {
         [JR_DIFF_TEXT] = add_entry_text,
         [JR_DIFF_JSON] = add_entry_json,
         [JR_DIFF_MARKDOWN] = add_markdown,
@@ -251,10 +230,8 @@ static void add_diff_entry(struct tree *tree, const struct entry *entry,
 }
 
 /* Load both sides. Returns what is wrong with one, in a sentence, or NULL. */
-static const char *load_entry_sides(struct tree *tree,
-                                    const struct entry *entry,
-                                    struct jr_comparison *comparison,
-                                    struct jr_diags *diags)
+static const char *load_entry_sides(struct tree *tree, const struct entry *entry,
+                                    struct jr_comparison *comparison, struct jr_diags *diags)
 {
     struct jr_side *a = &comparison->a, *b = &comparison->b;
     const char *rev = jr_revision_name(tree->revision);
@@ -262,10 +239,8 @@ static const char *load_entry_sides(struct tree *tree,
     if (entry->now != NULL)
         now = jr_side_load_file(b, entry->now, NULL, diags) == 0;
     if (entry->before) {
-        a->name =
-            jr_arena_printf(&tree->diff->arena, "%s:%s", rev, entry->path);
-        before = jr_rev_load(&a->file, tree->revision, entry->path, NULL,
-                             diags) == 0;
+        a->name = jr_arena_printf(&tree->diff->arena, "%s:%s", rev, entry->path);
+        before = jr_rev_load(&a->file, tree->revision, entry->path, NULL, diags) == 0;
     }
     drop_template(b);
     if (before)
@@ -273,8 +248,7 @@ static const char *load_entry_sides(struct tree *tree,
     tree->diff->invalid |= !now;
     if (!now)
         return "It has mistakes: `jobrun validate` shows them.";
-    return before ? NULL
-                  : "It had mistakes before, so nothing can be compared.";
+    return before ? NULL : "It had mistakes before, so nothing can be compared.";
 }
 
 static enum jr_status visit_entry(struct tree *tree, const struct entry *entry)
@@ -286,8 +260,7 @@ static enum jr_status visit_entry(struct tree *tree, const struct entry *entry)
     const char *wrong = load_entry_sides(tree, entry, &comparison, &diags);
     int status = 0;
     if (wrong == NULL) {
-        const struct jr_host *host =
-            choose_facts(tree, &comparison, &arena, &room);
+        const struct jr_host *host = choose_facts(tree, &comparison, &arena, &room);
         status = jr_comparison_make(&comparison, host, &diags, tree->err);
     }
     if (status == JR_STATUS_INVALID) {
@@ -296,8 +269,7 @@ static enum jr_status visit_entry(struct tree *tree, const struct entry *entry)
         status = 0;
     }
     bool any = comparison.a.name != NULL || comparison.b.name != NULL;
-    if (status == 0 &&
-        (wrong != NULL || (any && jr_comparison_differs(&comparison))))
+    if (status == 0 && (wrong != NULL || (any && jr_comparison_differs(&comparison))))
         add_diff_entry(tree, entry, &comparison, wrong);
     else if (status == 0)
         tree->same += any;
@@ -323,11 +295,9 @@ static void conclude_tree(struct tree *tree)
         return;
     }
     bool marked = tree->options->format == JR_DIFF_MARKDOWN;
-    jr_buf_printf(out, "%s%zu of %zu spec%s differ%s from ",
-                  tree->differ == 0 ? "" : "\n", tree->differ,
-                  tree->differ + tree->same,
-                  tree->differ + tree->same == 1 ? "" : "s",
-                  tree->differ == 1 ? "s" : "");
+    jr_buf_printf(out, "%s%zu of %zu spec%s differ%s from ", tree->differ == 0 ? "" : "\n",
+                  tree->differ, tree->differ + tree->same,
+                  tree->differ + tree->same == 1 ? "" : "s", tree->differ == 1 ? "s" : "");
     if (marked)
         jr_diff_table_code(out, jr_revision_name(tree->revision));
     else
@@ -344,19 +314,17 @@ static enum jr_status open_revision(struct tree *tree, const char *word)
     struct jr_error why = {0};
     if (folder == NULL)
         return refuse_tree(tree, JR_STATUS_LAUNCH, "out of memory");
-    if (jr_revision_open(&tree->revision, folder, tree->options->rev,
-                         tree->options->environ, &why) != 0)
+    if (jr_revision_open(&tree->revision, folder, tree->options->rev, tree->options->environ,
+                         &why) != 0)
         return refuse_tree(tree, why.status, why.text);
     return JR_STATUS_OK;
 }
 
-static enum jr_status visit_tree(struct tree *tree, char *const *words,
-                                 int count)
+static enum jr_status visit_tree(struct tree *tree, char *const *words, int count)
 {
     const char *on = tree->options->on;
     struct jr_diags *diags = &tree->diff->diags;
-    if (on != NULL &&
-        jr_profile_load(&tree->on, &tree->diff->arena, on, diags) != 0)
+    if (on != NULL && jr_profile_load(&tree->on, &tree->diff->arena, on, diags) != 0)
         return jr_profile_status(diags, 0);
     enum jr_status status = open_revision(tree, words[0]);
     if (status == JR_STATUS_OK)
@@ -367,16 +335,14 @@ static enum jr_status visit_tree(struct tree *tree, char *const *words,
 }
 
 enum jr_status jr_diff_tree(struct jr_diff *ret, char *const *words, int count,
-                            const struct jr_diff_options *options,
-                            struct jr_error *err)
+                            const struct jr_diff_options *options, struct jr_error *err)
 {
     char here[] = ".";
     char *const current[] = {here, NULL};
     *ret = (struct jr_diff){.text = {.width = options->width}};
-    struct tree tree = {
-        .options = options, .diff = ret, .err = err, .list = json_array()};
-    enum jr_status status = count > 0 ? visit_tree(&tree, words, count)
-                                      : visit_tree(&tree, current, 1);
+    struct tree tree = {.options = options, .diff = ret, .err = err, .list = json_array()};
+    enum jr_status status =
+        count > 0 ? visit_tree(&tree, words, count) : visit_tree(&tree, current, 1);
     if (status == JR_STATUS_OK)
         conclude_tree(&tree);
     ret->differs = tree.differ > 0;

@@ -24,8 +24,7 @@ struct search {
     struct jr_strv ignored; /* below it */
 };
 
-static struct jr_found_specs *add_found_path(struct jr_finds *finds,
-                                             struct jr_arena *arena,
+static struct jr_found_specs *add_found_path(struct jr_finds *finds, struct jr_arena *arena,
                                              const char *path, const char *why)
 {
     struct jr_found_specs *found =
@@ -56,8 +55,7 @@ bool jr_find_is_named(const char *name)
 /* A file that cannot be read, so that it is not known whether it is a spec. */
 static bool is_unreadable_entry(const FTSENT *entry)
 {
-    return entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
-           entry->fts_info == FTS_NS;
+    return entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS;
 }
 
 /* The name by which others refer to a file: without the folder that is here. */
@@ -73,8 +71,7 @@ static bool is_of_run(const FTSENT *entry)
     return !record.failed && access(record.data, F_OK) == 0;
 }
 
-static bool is_ignored(const struct search *search, const FTSENT *entry,
-                       bool folder)
+static bool is_ignored(const struct search *search, const FTSENT *entry, bool folder)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     const char *below = entry->fts_path + search->root;
@@ -96,10 +93,8 @@ static bool is_left_out(const struct search *search, const FTSENT *entry)
 static bool reads_like_spec(const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    return jr_io_read_file(&text, AT_FDCWD, path, JR_DOC_MAX_BYTES, NULL) ==
-               0 &&
-           text.data != NULL && !text.failed &&
-           jr_find_reads_like_spec(text.data);
+    return jr_io_read_file(&text, AT_FDCWD, path, JR_DOC_MAX_BYTES, NULL) == 0 &&
+           text.data != NULL && !text.failed && jr_find_reads_like_spec(text.data);
 }
 
 static void look_at_file(const struct search *search, const FTSENT *entry)
@@ -109,15 +104,14 @@ static void look_at_file(const struct search *search, const FTSENT *entry)
         (void)add_found_path(search->finds, search->arena, path, NULL);
         return;
     }
-    if (!search->guess || !(ends_with(entry->fts_name, ".yaml") ||
-                            ends_with(entry->fts_name, ".yml")))
+    if (!search->guess ||
+        !(ends_with(entry->fts_name, ".yaml") || ends_with(entry->fts_name, ".yml")))
         return;
     if (!reads_like_spec(entry->fts_path)) {
         search->finds->passed++;
         return;
     }
-    struct jr_found_specs *found =
-        add_found_path(search->finds, search->arena, path, NULL);
+    struct jr_found_specs *found = add_found_path(search->finds, search->arena, path, NULL);
     if (found != NULL)
         found->guessed = true;
 }
@@ -138,32 +132,28 @@ static void find_below(const struct search *search, char *folder)
         else if (entry->fts_info == FTS_F)
             look_at_file(search, entry);
         else if (is_unreadable_entry(entry))
-            (void)add_found_path(finds, search->arena,
-                                 plain_name(entry->fts_path),
+            (void)add_found_path(finds, search->arena, plain_name(entry->fts_path),
                                  strerror(entry->fts_errno));
     }
     if (errno != 0)
         (void)add_found_path(finds, search->arena, folder, strerror(errno));
     (void)fts_close(tree);
     if (finds->count == before)
-        (void)add_found_path(
-            finds, search->arena, folder,
-            search->guess
-                ? "it has no *.jobrun.yaml below it, nor another YAML file "
-                  "with `version` and another field of a spec"
-                : "it has no *.jobrun.yaml below it");
+        (void)add_found_path(finds, search->arena, folder,
+                             search->guess
+                                 ? "it has no *.jobrun.yaml below it, nor another YAML file "
+                                   "with `version` and another field of a spec"
+                                 : "it has no *.jobrun.yaml below it");
 }
 
-void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena,
-                   char *const *words, int count, char *const *envp)
+void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena, char *const *words, int count,
+                   char *const *envp)
 {
     *ret = (struct jr_finds){0};
     for (int i = 0; i < count && !arena->failed; i++) {
         struct stat st;
-        struct search search = {.finds = ret,
-                                .arena = arena,
-                                .guess = envp != NULL,
-                                .root = strlen(words[i])};
+        struct search search = {
+            .finds = ret, .arena = arena, .guess = envp != NULL, .root = strlen(words[i])};
         if (stat(words[i], &st) != 0 || !S_ISDIR(st.st_mode)) {
             (void)add_found_path(ret, arena, words[i], NULL);
             continue;
@@ -174,17 +164,16 @@ void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena,
     }
 }
 
-/* What a YAML file is, by the keys of its top level. It may be broken, and is
- * to be checked just the same: so it is not parsed. */
+/* What a YAML file is, by the keys of its top level. It may be broken, and is to be checked just
+ * the same: so it is not parsed. */
 
 enum { LONGEST = 64, FIELDS = 128 };
 
-/* Copy the key that a line begins with; false where it begins with none. Quotes
- * are taken off. */
+/* Copy the key that a line begins with; false where it begins with none. Quotes are taken off. */
 static bool take_key(char ret[static LONGEST], const char *line)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-";
     char quote = *line == '"' || *line == '\'' ? *line : '\0';
     const char *key = line + (quote != '\0');
     size_t len = strspn(key, letters);
@@ -226,14 +215,12 @@ static void look_at_line(struct guess *guess, const char *line)
         guess->field = guess->field || is_field(key);
 }
 
-/* The keys of {version: 1, ...}: those after a brace or a comma that is in no
- * other bracket. */
+/* The keys of {version: 1, ...}: those after a brace or a comma that is in no other bracket. */
 static void look_within_braces(struct guess *guess, const char *text)
 {
     int depth = 0;
     for (; *text != '\0'; text++) {
-        depth +=
-            (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
+        depth += (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
         if (depth <= 0)
             return;
         if (depth == 1 && (*text == '{' || *text == ','))

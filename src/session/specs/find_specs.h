@@ -1,10 +1,9 @@
 /*
- * Which specs the words of a command line mean: a file is itself, a folder is
- * every *.jobrun.yaml or .yml below it, in the order of the names.
+ * Which specs the words of a command line mean: a file is itself, a folder is every *.jobrun.yaml
+ * or .yml below it, in the order of the names.
  *
- * Where specs are guessed, it is besides every other YAML file whose top level
- * reads like a spec's; and what is hidden, ignored by git, or of a run, is
- * none.
+ * Where specs are guessed, it is besides every other YAML file whose top level reads like a spec's;
+ * and what is hidden, ignored by git, or of a run, is none.
  */
 #ifndef JR_FIND_SPECS_H
 #define JR_FIND_SPECS_H
@@ -27,8 +26,8 @@ struct jr_finds {
 /* Find them, in the order of the words, without following links below a folder.
  * `envp` is git's environment, where specs are to be guessed; else NULL. All
  * lives in `arena`, whose failure is the only one. */
-void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena,
-                   char *const *words, int count, char *const *envp);
+void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena, char *const *words, int count,
+                   char *const *envp);
 
 /* Whether a file's name is that of a spec. */
 bool jr_find_is_named(const char *name);

@@ -40,8 +40,8 @@ static bool is_readable(const struct fixing *fixing, const struct jr_buf *text)
 }
 
 /* The byte order mark is before the source's text. */
-static bool make_fixes(struct fixing *fixing, struct jr_arena *arena,
-                       const struct jr_doc *doc, const struct jr_diags *diags)
+static bool make_fixes(struct fixing *fixing, struct jr_arena *arena, const struct jr_doc *doc,
+                       const struct jr_diags *diags)
 {
     struct jr_buf out = JR_BUF_INIT;
     size_t count = 0, mark = fixing->text->len - doc->source->len;
@@ -62,11 +62,9 @@ static bool make_fixes(struct fixing *fixing, struct jr_arena *arena,
     return true;
 }
 
-/* Make the fixes of one reading, unless they would spoil the text: then they
- * were not that sure. `doc` was read from the text. Returns whether there were
- * any. */
-static bool try_fixes(struct fixing *fixing, const struct jr_doc *doc,
-                      const struct jr_diags *diags)
+/* Make the fixes of one reading, unless they would spoil the text: then they were not that sure.
+ * `doc` was read from the text. Returns whether there were any. */
+static bool try_fixes(struct fixing *fixing, const struct jr_doc *doc, const struct jr_diags *diags)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     bool made = make_fixes(fixing, &arena, doc, diags);
@@ -101,8 +99,7 @@ static bool migrate_step(struct fixing *fixing)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_doc doc;
     bool made = false;
-    if (jr_doc_load(&doc, fixing->name, fixing->text->data, fixing->text->len,
-                    &diags) == 0) {
+    if (jr_doc_load(&doc, fixing->name, fixing->text->data, fixing->text->len, &diags) == 0) {
         jr_migrate_find(&diags, &doc, jr_migrations());
         made = try_fixes(fixing, &doc, &diags);
     }
@@ -114,8 +111,7 @@ static bool migrate_step(struct fixing *fixing)
 /* Returns whether the text is another one now. */
 static bool fix_text(struct fixing *fixing)
 {
-    bool (*pass)(struct fixing *) =
-        fixing->options != NULL ? fix_findings : migrate_step;
+    bool (*pass)(struct fixing *) = fixing->options != NULL ? fix_findings : migrate_step;
     int passes = 0;
     while (passes < MOST_PASSES && pass(fixing))
         passes++;
@@ -124,13 +120,12 @@ static bool fix_text(struct fixing *fixing)
 
 static bool is_unchanged_file(const struct stat *a, const struct stat *b)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Replace the file, of which `path` is the real one, unless it is no longer the
- * one that was read. */
+/* Replace the file, of which `path` is the real one, unless it is no longer the one that was
+ * read. */
 static int replace_fixed_file(const char *path, const struct stat *as_read,
                               const struct jr_buf *text, struct jr_error *err)
 {
@@ -143,17 +138,14 @@ static int replace_fixed_file(const char *path, const struct stat *as_read,
     if (dir_fd < 0 || fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "it no longer exists");
     if (!is_unchanged_file(as_read, &now))
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "it has changed since it was read");
+        return jr_error_set(err, JR_STATUS_LAUNCH, "it has changed since it was read");
     if (jr_access(dir_fd, name, W_OK, AT_EACCESS) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "it cannot be written");
-    if (jr_io_replace(dir_fd, name, text->data, text->len,
-                      as_read->st_mode & 07777, err) != 0)
+    if (jr_io_replace(dir_fd, name, text->data, text->len, as_read->st_mode & 07777, err) != 0)
         return -1;
     /* The new file is ours; only root can give it back. */
     if (as_read->st_uid != geteuid() || as_read->st_gid != getegid())
-        (void)!fchownat(dir_fd, name, as_read->st_uid, as_read->st_gid,
-                        AT_SYMLINK_NOFOLLOW);
+        (void)!fchownat(dir_fd, name, as_read->st_uid, as_read->st_gid, AT_SYMLINK_NOFOLLOW);
     return 0;
 }
 
@@ -163,16 +155,16 @@ struct fixed_file {
     struct stat as_read;
 };
 
-static int write_fixed_file(const struct fixing *fixing,
-                            const struct fixed_file *file, struct jr_error *err)
+static int write_fixed_file(const struct fixing *fixing, const struct fixed_file *file,
+                            struct jr_error *err)
 {
     if (fixing->text->failed || fixing->told->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     return replace_fixed_file(file->path, &file->as_read, fixing->text, err);
 }
 
-int jr_fix_file(struct jr_buf *told, const char *path,
-                const struct jr_check_options *options, struct jr_error *err)
+int jr_fix_file(struct jr_buf *told, const char *path, const struct jr_check_options *options,
+                struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, fixes = JR_BUF_INIT;
     JR_FREE char *real = realpath(path, NULL);
@@ -181,11 +173,8 @@ int jr_fix_file(struct jr_buf *told, const char *path,
         jr_io_read_file(&text, AT_FDCWD, real, JR_DOC_MAX_BYTES, NULL) != 0)
         return 0;
     JR_FREE char *folder = jr_spec_folder(path);
-    struct fixing fixing = {.options = options,
-                            .name = path,
-                            .folder = folder,
-                            .text = &text,
-                            .told = &fixes};
+    struct fixing fixing = {
+        .options = options, .name = path, .folder = folder, .text = &text, .told = &fixes};
     if (folder == NULL || !fix_text(&fixing))
         return 0;
     if (write_fixed_file(&fixing, &file, err) != 0)
@@ -198,11 +187,8 @@ int jr_fix_input(struct jr_buf *ret, struct jr_buf *told, int fd,
                  const struct jr_check_options *options, struct jr_error *err)
 {
     JR_FREE char *folder = jr_spec_folder("-");
-    struct fixing fixing = {.options = options,
-                            .name = "stdin",
-                            .folder = folder,
-                            .text = ret,
-                            .told = told};
+    struct fixing fixing = {
+        .options = options, .name = "stdin", .folder = folder, .text = ret, .told = told};
     if (jr_io_read_fd(ret, fd, JR_DOC_MAX_BYTES, err) != 0)
         return -1;
     if (folder != NULL)

@@ -151,8 +151,7 @@ const struct jr_starter_spec jr_starter_specs[] = {JR_STARTERS(STARTER){0}};
 
 const struct jr_starter_spec *jr_starter_spec_find(const char *word)
 {
-    for (const struct jr_starter_spec *row = jr_starter_specs;
-         row->word != NULL; row++)
+    for (const struct jr_starter_spec *row = jr_starter_specs; row->word != NULL; row++)
         if (word == NULL || strcmp(row->word, word) == 0)
             return row;
     return NULL;
@@ -165,10 +164,9 @@ struct place {
     char keys[LEVELS][MOST_KEY];
 };
 
-/* Enter the key of a line, commented out or not. The row of its field, or NULL
- * where it has none. */
-static const struct jr_spec_field *enter_starter_key(struct place *place,
-                                                     const char *line)
+/* Enter the key of a line, commented out or not. The row of its field, or NULL where it has
+ * none. */
+static const struct jr_spec_field *enter_starter_key(struct place *place, const char *line)
 {
     line += strncmp(line, "# ", 2) == 0 ? 2 : 0;
     size_t depth = strspn(line, " ") / STEP;
@@ -185,16 +183,16 @@ static const struct jr_spec_field *enter_starter_key(struct place *place,
 }
 
 /* A line above another one, at its depth, commented out if that is. */
-static void print_line_above(struct jr_buf *out, const char *line,
-                             const char *before, const char *text)
+static void print_line_above(struct jr_buf *out, const char *line, const char *before,
+                             const char *text)
 {
     size_t mark = strncmp(line, "# ", 2) == 0 ? 2 : 0;
     jr_buf_add(out, line, mark + strspn(line + mark, " "));
     jr_buf_printf(out, "# %s%s\n", before, text);
 }
 
-/* The line, which is `len` bytes, with its field's help after it if there is
- * room, else above it. */
+/* The line, which is `len` bytes, with its field's help after it if there is room, else above
+ * it. */
 static void print_helped(struct jr_buf *out, const char *line, size_t len,
                          const struct jr_spec_field *field)
 {
@@ -213,8 +211,7 @@ static void print_helped(struct jr_buf *out, const char *line, size_t len,
     jr_buf_char(out, '\n');
 }
 
-void jr_starter_spec_print(struct jr_buf *out,
-                           const struct jr_starter_spec *starter)
+void jr_starter_spec_print(struct jr_buf *out, const struct jr_starter_spec *starter)
 {
     static const char mark[] = "  #?";
     struct place place = {0};
@@ -250,10 +247,9 @@ static void same_end(struct jr_buf *out, const char **paths, const char *word)
     }
 }
 
-/* Append the paths that have the word in them, if these are few: "world" is in
- * world_size and local_world_size. */
-static void fields_with(struct jr_buf *out, const char **paths,
-                        const char *word)
+/* Append the paths that have the word in them, if these are few: "world" is in world_size and
+ * local_world_size. */
+static void fields_with(struct jr_buf *out, const char **paths, const char *word)
 {
     enum { LEAST = 3, MOST = 4 };
     size_t count = 0;
@@ -268,16 +264,12 @@ static void fields_with(struct jr_buf *out, const char **paths,
 }
 
 /* The member that others call so: "restart.retries" is restart.max. */
-static void add_member(struct jr_buf *out, struct jr_arena *arena,
-                       const char *word)
+static void add_member(struct jr_buf *out, struct jr_arena *arena, const char *word)
 {
     bool sure;
     const char *dot = strrchr(word, '.');
-    const char *group =
-        dot == NULL ? NULL
-                    : jr_arena_strndup(arena, word, (size_t)(dot - word));
-    const char *name =
-        group == NULL ? NULL : jr_member_meant(group, dot + 1, &sure);
+    const char *group = dot == NULL ? NULL : jr_arena_strndup(arena, word, (size_t)(dot - word));
+    const char *name = group == NULL ? NULL : jr_member_meant(group, dot + 1, &sure);
     if (out->len == 0 && name != NULL)
         jr_buf_printf(out, "'%s.%s'", group, name);
 }
@@ -302,22 +294,18 @@ static int refuse_unknown_field(const char *word, struct jr_error *err)
 {
     const char *foreign = jr_field_foreign(word);
     if (foreign != NULL)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "'%s' is called '%s' here: jobrun explain %s", word,
-                            foreign, foreign);
+        return jr_error_set(err, JR_STATUS_USAGE, "'%s' is called '%s' here: jobrun explain %s",
+                            word, foreign, foreign);
     const char *needless = jr_field_needless(word, true);
     if (needless != NULL)
-        return jr_error_set(err, JR_STATUS_USAGE, "there is no field '%s': %s",
-                            word, needless);
+        return jr_error_set(err, JR_STATUS_USAGE, "there is no field '%s': %s", word, needless);
     JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT;
     add_near_fields(&near, word);
     if (near.len > 0 && !near.failed)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "there is no field '%s'; did you mean %s?", word,
+        return jr_error_set(err, JR_STATUS_USAGE, "there is no field '%s'; did you mean %s?", word,
                             near.data);
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "there is no field or code '%.*s'; jobrun explain "
-                        "lists the fields",
+                        "there is no field or code '%.*s'; jobrun explain lists the fields",
                         MAX_WORD, word);
 }
 
@@ -333,8 +321,7 @@ static const struct jr_spec_field *find_field(const char *word)
     return field;
 }
 
-int jr_spec_help_field(struct jr_buf *out, const char *path,
-                       struct jr_error *err)
+int jr_spec_help_field(struct jr_buf *out, const char *path, struct jr_error *err)
 {
     const struct jr_spec_field *field = find_field(path);
     if (field == NULL)
@@ -382,10 +369,8 @@ static void offer_field_words(const struct offering *to, const char *path,
 static void offer_field_values(const struct offering *to, const char *path,
                                const struct jr_spec_field *field)
 {
-    static const struct jr_spec_word booleans[] = {
-        {"true", NULL}, {"false", NULL}, {0}};
-    static const struct jr_spec_word missing[] = {{"auto", "filled by jobrun"},
-                                                  {0}};
+    static const struct jr_spec_word booleans[] = {{"true", NULL}, {"false", NULL}, {0}};
+    static const struct jr_spec_word missing[] = {{"auto", "filled by jobrun"}, {0}};
     offer_field_words(to, path, jr_field_words(field->type));
     if (field->type->kind == JR_KIND_BOOLEAN)
         offer_field_words(to, path, booleans);
@@ -419,8 +404,7 @@ void jr_spec_help_paths(jr_spec_help_offer *offer, void *data)
     jr_arena_release(&arena);
 }
 
-void jr_spec_help_settings(const char *word, jr_spec_help_offer *offer,
-                           void *data)
+void jr_spec_help_settings(const char *word, jr_spec_help_offer *offer, void *data)
 {
     const struct offering to = {offer, data, word};
     struct jr_arena arena = JR_ARENA_INIT;

@@ -1,6 +1,6 @@
 /*
- * What helps to write a spec, for people and for programs: commented specs to
- * begin with, explain, schema, and the completion of a command line.
+ * What helps to write a spec, for people and for programs: commented specs to begin with, explain,
+ * schema, and the completion of a command line.
  */
 #ifndef JR_SPEC_HELP_H
 #define JR_SPEC_HELP_H
@@ -10,12 +10,12 @@
 #include "base/buf.h"
 
 /* Their names; the first is the default. */
-#define JR_STARTERS(X)                                                         \
-    X(minimal, "a line of shell on as many ranks as fit")                      \
-    X(torch, "a PyTorch script on the devices of one machine")                 \
-    X(python, "a Python function whose results are checked")                   \
-    X(mpi, "a C program that needs no MPI launcher")                           \
-    X(slurm, "one job on the nodes of a Slurm allocation")                     \
+#define JR_STARTERS(X)                                                                             \
+    X(minimal, "a line of shell on as many ranks as fit")                                          \
+    X(torch, "a PyTorch script on the devices of one machine")                                     \
+    X(python, "a Python function whose results are checked")                                       \
+    X(mpi, "a C program that needs no MPI launcher")                                               \
+    X(slurm, "one job on the nodes of a Slurm allocation")                                         \
     X(mesh, "model, pipeline and data parallel ranks")
 
 struct jr_starter_spec {
@@ -31,16 +31,14 @@ extern const struct jr_starter_spec jr_starter_specs[];
 const struct jr_starter_spec *jr_starter_spec_find(const char *word);
 
 /* Append the starter as it is written to a file. */
-void jr_starter_spec_print(struct jr_buf *out,
-                           const struct jr_starter_spec *starter);
+void jr_starter_spec_print(struct jr_buf *out, const struct jr_starter_spec *starter);
 
 /* Append every field with its help, in sections. */
 void jr_spec_help_list(struct jr_buf *out);
 
-/* Append all that is known of the field `path`, as a finding shows it: [2] is
- * an item of a list. -1 with what was probably meant in `err`. */
-int jr_spec_help_field(struct jr_buf *out, const char *path,
-                       struct jr_error *err);
+/* Append all that is known of the field `path`, as a finding shows it: [2] is an item of a list. -1
+ * with what was probably meant in `err`. */
+int jr_spec_help_field(struct jr_buf *out, const char *path, struct jr_error *err);
 
 /* Append the JSON Schema of specs. */
 void jr_spec_help_schema(struct jr_buf *out);
@@ -51,16 +49,14 @@ const char *jr_spec_help_schema_file(void);
 /* Whether a text is that schema, as this build or another prints it. */
 bool jr_spec_help_is_schema(const char *text, size_t len);
 
-/* Gets one text that may stand there, and a word on it or NULL. They live until
- * it returns. */
+/* Gets one text that may stand there, and a word on it or NULL. They live until it returns. */
 typedef void jr_spec_help_offer(void *data, const char *text, const char *help);
 
 /* Offer the path of each field. */
 void jr_spec_help_paths(jr_spec_help_offer *offer, void *data);
 
-/* Offer what --set may be given where `word` is its beginning: "nodes=", and
- * once that is typed the values that the field has words for. */
-void jr_spec_help_settings(const char *word, jr_spec_help_offer *offer,
-                           void *data);
+/* Offer what --set may be given where `word` is its beginning: "nodes=", and once that is typed the
+ * values that the field has words for. */
+void jr_spec_help_settings(const char *word, jr_spec_help_offer *offer, void *data);
 
 #endif

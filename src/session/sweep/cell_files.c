@@ -22,11 +22,9 @@
 #define SYNC_EVERY_NS UINT64_C(1000000000)
 #define FILES_MOST    100000 /* of a cell: no run on one host has as many */
 
-void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run,
-                        uint32_t node)
+void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run, uint32_t node)
 {
-    *files = (struct jr_cell_files){
-        .run = run, .node = node, .dir_fd = -1, .fd = -1};
+    *files = (struct jr_cell_files){.run = run, .node = node, .dir_fd = -1, .fd = -1};
 }
 
 static void close_cell_fd(int *fd)
@@ -73,8 +71,7 @@ static int open_gathering(struct jr_cell_files *files)
     remove_gathering(files);
     if (mkdirat(run->cells_fd, name, run->dir.dir_mode) != 0)
         return -1;
-    files->dir_fd = openat(run->cells_fd, name,
-                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    files->dir_fd = openat(run->cells_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return files->dir_fd < 0 ? -1 : 0;
 }
 
@@ -82,8 +79,7 @@ static int open_gathering(struct jr_cell_files *files)
 static bool is_cell_path(const char *path)
 {
     size_t len = path == NULL ? 0 : strlen(path), end = strlen(JR_LEFT_REST);
-    return len > 0 && path[0] != '/' &&
-           (len < end || strcmp(path + len - end, JR_LEFT_REST) != 0);
+    return len > 0 && path[0] != '/' && (len < end || strcmp(path + len - end, JR_LEFT_REST) != 0);
 }
 
 /* How many bytes at most a host is to send of a file. */
@@ -91,9 +87,7 @@ static uint64_t find_room(const struct jr_spec *spec, const char *path)
 {
     if (!jr_cell_is_log(path))
         return JR_LEFT_OTHER_MOST;
-    return jr_left_is_collected(spec->policy.engine.ssh, "logs")
-               ? JR_LEFT_ALL
-               : JR_LEFT_LOG_MOST;
+    return jr_left_is_collected(spec->policy.engine.ssh, "logs") ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
 }
 
 static void open_cell_file(struct jr_cell_files *files, const json_t *head)
@@ -106,9 +100,8 @@ static void open_cell_file(struct jr_cell_files *files, const json_t *head)
         return;
     }
     if (open_gathering(files) == 0) {
-        const struct jr_run_folder dir = {.fd = files->dir_fd,
-                                          .dir_mode = run->dir.dir_mode,
-                                          .file_mode = run->dir.file_mode};
+        const struct jr_run_folder dir = {
+            .fd = files->dir_fd, .dir_mode = run->dir.dir_mode, .file_mode = run->dir.file_mode};
         const struct jr_left_file file = {.dir = &dir,
                                           .path = jr_json_get_str(head, "file"),
                                           .host = run->nodes.hosts[files->node],
@@ -130,8 +123,7 @@ static bool read_cell_head(struct jr_cell_files *files, const json_t *head)
         return false;
     files->any = true;
     files->number = (uint32_t)number;
-    return jr_json_get_bool(head, "whole") ||
-           is_cell_path(jr_json_get_str(head, "file"));
+    return jr_json_get_bool(head, "whole") || is_cell_path(jr_json_get_str(head, "file"));
 }
 
 static bool begin_cell_record(void *data, const json_t *head)
@@ -163,33 +155,28 @@ static void end_cell_record(void *data)
     (void)data;
 }
 
-void jr_cell_files_take(struct jr_cell_files *files, const char *bytes,
-                        size_t len)
+void jr_cell_files_take(struct jr_cell_files *files, const char *bytes, size_t len)
 {
-    const struct jr_left_taker taker = {files, begin_cell_record,
-                                        take_cell_bytes, end_cell_record};
+    const struct jr_left_taker taker = {files, begin_cell_record, take_cell_bytes, end_cell_record};
     jr_left_stream_take(&files->stream, &taker, bytes, len);
 }
 
 /* On its way to the disk, or there. What is not there needs no way. */
-static int settle_record(const struct jr_cell_files *files, const char *name,
-                         bool sync)
+static int settle_record(const struct jr_cell_files *files, const char *name, bool sync)
 {
-    JR_CLOSE int fd =
-        openat(files->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(files->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
     (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
     return sync && fdatasync(fd) != 0 && errno != EINVAL ? -1 : 0;
 }
 
-/* As a run's own (write_judgement.c): a crash of the machine leaves whole
- * records of all cells that have ended but for those of the last second. */
+/* As a run's own (write_judgement.c): a crash of the machine leaves whole records of all cells that
+ * have ended but for those of the last second. */
 static int settle_records(const struct jr_cell_files *files)
 {
     struct jr_sweep_nodes *nodes = &files->run->nodes;
-    bool sync = nodes->synced_ns == 0 ||
-                jr_clock_ns() >= nodes->synced_ns + SYNC_EVERY_NS;
+    bool sync = nodes->synced_ns == 0 || jr_clock_ns() >= nodes->synced_ns + SYNC_EVERY_NS;
     if (settle_record(files, "run.json", sync) != 0 ||
         settle_record(files, "results.json", sync) != 0)
         return -1;
@@ -204,8 +191,7 @@ static void place_cell(struct jr_cell_files *files)
     char name[32];
     name_gathering(name, files->number);
     if (settle_records(files) != 0 ||
-        renameat(files->run->cells_fd, name, files->run->cells_fd, name + 1) !=
-            0)
+        renameat(files->run->cells_fd, name, files->run->cells_fd, name + 1) != 0)
         fail_cell_files(files, errno);
 }
 
@@ -213,20 +199,18 @@ static void note_cell_error(const struct jr_cell_files *files,
                             const struct jr_cell_process *process)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line, "cell %u: what it has left on ",
-                  files->run->states[process->cell].number);
+    jr_buf_printf(&line, "cell %u: what it has left on ", files->run->states[process->cell].number);
     jr_buf_safe(&line, files->run->nodes.hosts[files->node]);
     if (files->error == EFBIG)
         jr_buf_str(&line, " is not taken: it sends more of a file than it was "
                           "to (engine.ssh.collect)");
     else
-        jr_buf_printf(&line, " could not be written to %s: %s",
-                      files->run->cells_dir, strerror(files->error));
+        jr_buf_printf(&line, " could not be written to %s: %s", files->run->cells_dir,
+                      strerror(files->error));
     jr_session_note_buf(files->run->session, &line);
 }
 
-void jr_cell_files_end(struct jr_cell_files *files,
-                       struct jr_cell_process *process)
+void jr_cell_files_end(struct jr_cell_files *files, struct jr_cell_process *process)
 {
     if (files->stream.torn && files->error == 0)
         fail_cell_files(files, EPROTO);

@@ -1,6 +1,6 @@
 /*
- * What comes back of the cells that ran on hosts which do not see the folder of
- * the sweep (send_cell.h), in records (left_records.h):
+ * What comes back of the cells that ran on hosts which do not see the folder of the sweep
+ * (send_cell.h), in records (left_records.h):
  *
  *   {"cell":7,"file":"results.json","size":712,"first":true,...}
  *   {"cell":7,"whole":true,"size":0}      nothing more follows of it
@@ -36,19 +36,15 @@ struct jr_cell_files {
 };
 
 /* Nothing has come. */
-void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run,
-                        uint32_t node);
+void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run, uint32_t node);
 
-/* Take bytes, which may end anywhere. What is no record, or is of a cell that
- * does not run on the node now, ends what is taken of it. */
-void jr_cell_files_take(struct jr_cell_files *files, const char *bytes,
-                        size_t len);
+/* Take bytes, which may end anywhere. What is no record, or is of a cell that does not run on the
+ * node now, ends what is taken of it. */
+void jr_cell_files_take(struct jr_cell_files *files, const char *bytes, size_t len);
 
-/* The cell is over: what has come of it takes its place among the others, if
- * that is all; if not, it is removed, and the user told why where the reason is
- * here. Another one may follow. */
-void jr_cell_files_end(struct jr_cell_files *files,
-                       struct jr_cell_process *process);
+/* The cell is over: what has come of it takes its place among the others, if that is all; if not,
+ * it is removed, and the user told why where the reason is here. Another one may follow. */
+void jr_cell_files_end(struct jr_cell_files *files, struct jr_cell_process *process);
 
 /* The node is lost, or the sweep over: remove what is not whole. */
 void jr_cell_files_drop(struct jr_cell_files *files);

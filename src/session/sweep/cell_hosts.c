@@ -24,8 +24,7 @@ void jr_cell_host_alone(struct jr_host *host)
 }
 
 /* What agents do not tell, since it is the same for all of a job. */
-static void complete_host(struct jr_host *host,
-                          const struct jr_session *session)
+static void complete_host(struct jr_host *host, const struct jr_session *session)
 {
     const struct jr_host *own = &session->host;
     if (session->cells_by_ssh)
@@ -41,11 +40,9 @@ static void complete_host(struct jr_host *host,
 static int read_hosts(struct jr_session *session, struct jr_error *err)
 {
     uint32_t nodes = session->cell_hosts_count;
-    struct jr_host *hosts =
-        jr_arena_array(&session->arena, nodes, sizeof *hosts);
+    struct jr_host *hosts = jr_arena_array(&session->arena, nodes, sizeof *hosts);
     for (uint32_t i = 0; hosts != NULL && i < nodes; i++) {
-        if (jr_session_read_node(session, i, &hosts[i], &session->arena, err) !=
-            0)
+        if (jr_session_read_node(session, i, &hosts[i], &session->arena, err) != 0)
             return -1;
         complete_host(&hosts[i], session);
     }
@@ -56,8 +53,7 @@ static int read_hosts(struct jr_session *session, struct jr_error *err)
 }
 
 /* The spec of the first cell, which says what agents look for. */
-static enum jr_status load_first_cell(struct jr_session *session,
-                                      struct jr_spec_file **ret,
+static enum jr_status load_first_cell(struct jr_session *session, struct jr_spec_file **ret,
                                       struct jr_error *err)
 {
     size_t first = session->diags.count;
@@ -85,13 +81,11 @@ bool jr_cell_hosts_are_led(const struct jr_session *session)
     return session->cells_by_ssh || jr_session_leads_allocation(session);
 }
 
-enum jr_status jr_cell_hosts_connect(struct jr_session *session,
-                                     struct jr_error *err)
+enum jr_status jr_cell_hosts_connect(struct jr_session *session, struct jr_error *err)
 {
     struct jr_spec_file *file = NULL;
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    if (session->cell_hosts != NULL || session->swept == NULL ||
-        session->swept->cells.count == 0)
+    if (session->cell_hosts != NULL || session->swept == NULL || session->swept->cells.count == 0)
         return JR_STATUS_OK;
     session->cells_by_ssh = is_for_hosts(session);
     if (!jr_cell_hosts_are_led(session))
@@ -124,8 +118,7 @@ struct jr_host jr_cell_host(const struct jr_session *session, uint32_t node)
 }
 
 /* The first of so many nodes, as a run sees it that has them. */
-static struct jr_host join_hosts(const struct jr_session *session,
-                                 uint32_t nodes)
+static struct jr_host join_hosts(const struct jr_session *session, uint32_t nodes)
 {
     struct jr_host host = session->cell_hosts[0];
     host.scheduler = session->host.scheduler;
@@ -140,8 +133,7 @@ static struct jr_host join_hosts(const struct jr_session *session,
     return host;
 }
 
-struct jr_host jr_cell_host_for(const struct jr_session *session,
-                                const struct jr_spec_file *file)
+struct jr_host jr_cell_host_for(const struct jr_session *session, const struct jr_spec_file *file)
 {
     const struct jr_host alone = jr_cell_host(session, 0);
     const struct jr_resolve_options options = {.local = session->options.local,

@@ -17,13 +17,10 @@
 #include "base/banned.h"
 
 /* Fields that have a part in what a cell needs. */
-static const char *const sizing[] = {"world_size",    "local_world_size",
-                                     "nodes",         "spare_nodes",
-                                     "device",        "device_visibility",
-                                     "oversubscribe", "threads",
-                                     "bind",          "parallelism",
-                                     "backends",      "env_profiles",
-                                     "start_method",  NULL};
+static const char *const sizing[] = {
+    "world_size",        "local_world_size", "nodes",        "spare_nodes", "device",
+    "device_visibility", "oversubscribe",    "threads",      "bind",        "parallelism",
+    "backends",          "env_profiles",     "start_method", NULL};
 
 /* The finding of needs. */
 struct finding {
@@ -39,8 +36,7 @@ static bool is_sizing(const char *path)
 {
     for (size_t i = 0; sizing[i] != NULL; i++) {
         size_t len = strlen(sizing[i]);
-        if (strncmp(path, sizing[i], len) == 0 &&
-            (path[len] == '\0' || path[len] == '.'))
+        if (strncmp(path, sizing[i], len) == 0 && (path[len] == '\0' || path[len] == '.'))
             return true;
     }
     return strncmp(path, "extends.", strlen("extends.")) == 0;
@@ -52,21 +48,19 @@ static void add_path_text(struct finding *finding, const char *path)
     const struct jr_node *root = jr_spec_doc(finding->swept->file)->root;
     const struct jr_node *node = jr_doc_find(root, path);
     size_t field;
-    const struct jr_sweep_axis *axis =
-        jr_sweep_axes_find(&finding->swept->axes, path, &field);
+    const struct jr_sweep_axis *axis = jr_sweep_axes_find(&finding->swept->axes, path, &field);
     if (node != NULL)
         jr_doc_emit_line(&finding->text, node);
     for (size_t i = 0; axis != NULL && i < axis->count; i++) {
-        const struct jr_node *value =
-            axis->values[i * axis->fields_count + field];
+        const struct jr_node *value = axis->values[i * axis->fields_count + field];
         if (value->kind != JR_NODE_SCALAR || strchr(value->text, '$') != NULL)
             jr_doc_emit_line(&finding->text, value);
     }
     jr_buf_char(&finding->text, '\n');
 }
 
-/* Gather the text of the sizing fields, and of what is referred to in it. The
- * text grows while it is read, and each path is added once. */
+/* Gather the text of the sizing fields, and of what is referred to in it. The text grows while it
+ * is read, and each path is added once. */
 static void gather_text(struct finding *finding)
 {
     json_t *seen = json_object();
@@ -95,16 +89,14 @@ static bool has_part(const struct finding *finding, const char *path)
     jr_buf_printf(&name, "${%s}", path);
     if (is_sizing(path) || name.failed || finding->text.failed)
         return true;
-    return finding->text.data != NULL &&
-           strstr(finding->text.data, name.data) != NULL;
+    return finding->text.data != NULL && strstr(finding->text.data, name.data) != NULL;
 }
 
 /* Whether an axis has. */
 static bool *find_sizing_axes(const struct finding *finding)
 {
     const struct jr_sweep_axes *axes = &finding->swept->axes;
-    bool *counts =
-        jr_arena_array(&finding->needs->arena, axes->count + 1, sizeof *counts);
+    bool *counts = jr_arena_array(&finding->needs->arena, axes->count + 1, sizeof *counts);
     for (size_t i = 0; counts != NULL && i < axes->count; i++)
         for (size_t j = 0; j < axes->axes[i].fields_count; j++)
             counts[i] |= has_part(finding, axes->axes[i].fields[j].path);
@@ -112,15 +104,14 @@ static bool *find_sizing_axes(const struct finding *finding)
 }
 
 /* What a cell says of sizing fields, as a text. */
-static void add_kind_text(struct jr_buf *out, const struct finding *finding,
-                          size_t cell, const bool *counts)
+static void add_kind_text(struct jr_buf *out, const struct finding *finding, size_t cell,
+                          const bool *counts)
 {
     const struct jr_cells *cells = &finding->swept->cells;
     if (cells->axes->count > 0 && jr_cells_value_index(cells, cell, 0) >= 0) {
         for (size_t i = 0; i < cells->axes->count; i++)
             if (counts[i])
-                jr_buf_printf(out, "%ld,",
-                              jr_cells_value_index(cells, cell, i));
+                jr_buf_printf(out, "%ld,", jr_cells_value_index(cells, cell, i));
         return;
     }
     struct jr_stated_value *values = finding->swept->values;
@@ -146,8 +137,8 @@ static uint32_t cores_of(const struct jr_host_cpus *cpus)
 }
 
 /* The devices that a cell on devices may have, on each node. */
-static void find_pools(struct finding *finding, struct jr_cell_need *need,
-                       const struct jr_job *job, const struct jr_spec *spec)
+static void find_pools(struct finding *finding, struct jr_cell_need *need, const struct jr_job *job,
+                       const struct jr_spec *spec)
 {
     struct jr_cell_needs *needs = finding->needs;
     const bool **may = jr_arena_array(&needs->arena, needs->nodes, sizeof *may);
@@ -156,8 +147,7 @@ static void find_pools(struct finding *finding, struct jr_cell_need *need,
     for (uint32_t i = 0; i < needs->nodes; i++) {
         const struct jr_host host = jr_cell_host(finding->session, i);
         struct jr_room *room = &needs->rooms[i];
-        bool *will_do =
-            jr_arena_array(&needs->arena, room->places + 1, sizeof *will_do);
+        bool *will_do = jr_arena_array(&needs->arena, room->places + 1, sizeof *will_do);
         if (will_do == NULL)
             return;
         uint32_t pool = jr_device_pool_find(will_do, &host, job, spec);
@@ -168,12 +158,10 @@ static void find_pools(struct finding *finding, struct jr_cell_need *need,
     need->may = may;
 }
 
-/* What a resolved cell needs. A rank needs a core, or as many as its threads
- * are stated to be; ranks that the machine's CPUs were counted for need all of
- * its cores. */
+/* What a resolved cell needs. A rank needs a core, or as many as its threads are stated to be;
+ * ranks that the machine's CPUs were counted for need all of its cores. */
 static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
-                        const struct jr_spec *spec, const struct jr_host *host,
-                        bool local)
+                        const struct jr_spec *spec, const struct jr_host *host, bool local)
 {
     uint32_t cores = cores_of(&host->cpus), threads = 1;
     ret->nodes = local ? 1 : job->nodes + job->spare_nodes;
@@ -199,8 +187,7 @@ static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
 }
 
 /* "cell 3 (vars.lr=0.1)" */
-static void name_cell(struct jr_buf *out, const struct finding *finding,
-                      size_t cell)
+static void name_cell(struct jr_buf *out, const struct finding *finding, size_t cell)
 {
     jr_buf_printf(out, "cell %zu (", cell);
     jr_cells_text(out, &finding->swept->cells, cell);
@@ -211,20 +198,17 @@ static void name_cell(struct jr_buf *out, const struct finding *finding,
 static bool has_nodes(const struct jr_session *session, uint32_t nodes)
 {
     const struct jr_host *host = &session->host;
-    return host->real ? jr_cell_hosts_are_led(session) &&
-                            jr_cell_hosts_count(session) >= nodes
+    return host->real ? jr_cell_hosts_are_led(session) && jr_cell_hosts_count(session) >= nodes
                       : host->nodes >= nodes;
 }
 
 /* Whether some node has what a cell needs. */
-static bool has_node(const struct finding *finding,
-                     const struct jr_cell_need *need)
+static bool has_node(const struct finding *finding, const struct jr_cell_need *need)
 {
     const struct jr_cell_needs *needs = finding->needs;
     for (uint32_t i = 0; i < needs->nodes; i++) {
         uint32_t devices = 0;
-        for (uint32_t k = 0; need->may != NULL && k < needs->rooms[i].places;
-             k++)
+        for (uint32_t k = 0; need->may != NULL && k < needs->rooms[i].places; k++)
             devices += need->may[i][k];
         if (need->devices <= devices && need->cores <= needs->rooms[i].cores)
             return true;
@@ -249,39 +233,34 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
     struct jr_diags *diags = &finding->session->diags;
     name_cell(&cell, finding, need->cell);
     if (need->nodes > 1 && !has_nodes(finding->session, need->nodes)) {
-        struct jr_diag *diag = jr_diags_error(
-            diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
-            "%s needs %u nodes, and this machine is one",
-            cell.failed ? "" : cell.data, need->nodes);
+        struct jr_diag *diag =
+            jr_diags_error(diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
+                           "%s needs %u nodes, and this machine is one",
+                           cell.failed ? "" : cell.data, need->nodes);
         jr_diag_help(
             diags, diag,
-            "state " JR_SETTING(
-                "nodes",
-                "1") "; or run the sweep in an allocation of "
-                     "Slurm's, or submit it: jobrun submit SPEC --engine "
-                     "slurm; or all nodes' ranks here: --local");
+            "state " JR_SETTING("nodes", "1") "; or run the sweep in an allocation of "
+                                              "Slurm's, or submit it: jobrun submit SPEC --engine "
+                                              "slurm; or all nodes' ranks here: --local");
         return false;
     }
     if (need->oversubscribe || need->nodes > 1 || has_node(finding, need))
         return true;
     bool on_devices = need->devices > 0;
     struct jr_diag *diag = jr_diags_error(
-        diags,
-        on_devices ? JR_CODE_MORE_RANKS_THAN_DEVICES
-                   : JR_CODE_MORE_RANKS_THAN_CPUS,
-        finding->swept->axes.at, NULL, "%s needs %u %s, and %s %u",
-        cell.failed ? "" : cell.data, on_devices ? need->devices : need->cores,
-        on_devices ? "devices" : "CPU cores",
+        diags, on_devices ? JR_CODE_MORE_RANKS_THAN_DEVICES : JR_CODE_MORE_RANKS_THAN_CPUS,
+        finding->swept->axes.at, NULL, "%s needs %u %s, and %s %u", cell.failed ? "" : cell.data,
+        on_devices ? need->devices : need->cores, on_devices ? "devices" : "CPU cores",
         finding->needs->nodes > 1 ? "no node has more than" : "there are",
         on_devices ? need->pool : most_cores(finding->needs));
-    jr_diag_help(diags, diag,
-                 "use fewer ranks or threads, or let them share: " JR_SETTING(
-                     "oversubscribe", "true"));
+    jr_diag_help(
+        diags, diag,
+        "use fewer ranks or threads, or let them share: " JR_SETTING("oversubscribe", "true"));
     return false;
 }
 
-/* What the nodes have, once it is known which there are: devices of the user's
- * own kind come with the first cell. */
+/* What the nodes have, once it is known which there are: devices of the user's own kind come with
+ * the first cell. */
 static bool find_rooms(struct finding *finding)
 {
     struct jr_cell_needs *needs = finding->needs;
@@ -289,19 +268,17 @@ static bool find_rooms(struct finding *finding)
     if (needs->rooms != NULL)
         return true;
     needs->nodes = jr_cell_hosts_count(session);
-    needs->rooms =
-        jr_arena_array(&needs->arena, needs->nodes, sizeof *needs->rooms);
+    needs->rooms = jr_arena_array(&needs->arena, needs->nodes, sizeof *needs->rooms);
     for (uint32_t i = 0; needs->rooms != NULL && i < needs->nodes; i++) {
         const struct jr_host host = jr_cell_host(session, i);
-        needs->rooms[i] = (struct jr_room){.cores = cores_of(&host.cpus),
-                                           .places = host.devices_count};
+        needs->rooms[i] =
+            (struct jr_room){.cores = cores_of(&host.cpus), .places = host.devices_count};
     }
     return needs->rooms != NULL;
 }
 
 /* Resolve a cell, whose spec was loaded, on the first node. */
-static enum jr_status measure_file(struct finding *finding,
-                                   struct jr_cell_need *ret,
+static enum jr_status measure_file(struct finding *finding, struct jr_cell_need *ret,
                                    struct jr_spec_file *file)
 {
     struct jr_session *session = finding->session;
@@ -309,9 +286,7 @@ static enum jr_status measure_file(struct finding *finding,
     static const uint32_t first_node = 0; /* of those that the cell will have */
     const struct jr_resolve_options options = {
         .local = session->options.local,
-        .node_rank = jr_cell_hosts_are_led(session)
-                         ? &first_node
-                         : session->options.node_rank,
+        .node_rank = jr_cell_hosts_are_led(session) ? &first_node : session->options.node_rank,
         .args = session->options.args,
         .environ = session->options.envp,
         .skip_leases = true,
@@ -329,23 +304,19 @@ static enum jr_status measure_file(struct finding *finding,
     status = jr_resolve(&resolution, file, &host, &options, &session->diags);
     if (status != JR_STATUS_OK)
         return status;
-    measure_job(ret, &resolution.job, jr_spec_get(file), &host,
-                session->options.local);
+    measure_job(ret, &resolution.job, jr_spec_get(file), &host, session->options.local);
     find_pools(finding, ret, &resolution.job, jr_spec_get(file));
-    ret->device_name =
-        jr_arena_strdup(&finding->needs->arena, ret->device_name);
+    ret->device_name = jr_arena_strdup(&finding->needs->arena, ret->device_name);
     jr_resolution_release(&resolution);
     return check_room(finding, ret) ? JR_STATUS_OK : JR_STATUS_UNRESOLVED;
 }
 
-static enum jr_status measure_cell(struct finding *finding,
-                                   struct jr_cell_need *ret)
+static enum jr_status measure_cell(struct finding *finding, struct jr_cell_need *ret)
 {
     struct jr_session *session = finding->session;
     struct jr_spec_file *file = NULL;
     enum jr_status status = JR_STATUS_OK;
-    if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) !=
-        0)
+    if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) != 0)
         status = jr_spec_status(&session->diags);
     if (file != NULL)
         jr_session_keep_cell_file(session, file);
@@ -353,8 +324,7 @@ static enum jr_status measure_cell(struct finding *finding,
 }
 
 /* The kind of a cell, which is resolved if it is the first of its kind. */
-static enum jr_status find_kind(struct finding *finding, size_t cell,
-                                const bool *counts)
+static enum jr_status find_kind(struct finding *finding, size_t cell, const bool *counts)
 {
     struct jr_cell_needs *needs = finding->needs;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -366,14 +336,13 @@ static enum jr_status find_kind(struct finding *finding, size_t cell,
         return JR_STATUS_OK;
     }
     size_t kind = needs->count;
-    struct jr_cell_need *need = jr_arena_push(&needs->arena, &needs->kinds,
-                                              &needs->count, sizeof *need);
+    struct jr_cell_need *need =
+        jr_arena_push(&needs->arena, &needs->kinds, &needs->count, sizeof *need);
     if (need == NULL || text.failed)
         return JR_STATUS_LAUNCH;
     need->cell = cell;
     needs->kind_of[cell] = (uint32_t)kind;
-    (void)json_object_set_new(finding->known, name,
-                              json_integer((json_int_t)kind));
+    (void)json_object_set_new(finding->known, name, json_integer((json_int_t)kind));
     return measure_cell(finding, need);
 }
 
@@ -383,8 +352,7 @@ static enum jr_status find_kinds(struct finding *finding)
     struct jr_cell_needs *needs = finding->needs;
     gather_text(finding);
     const bool *counts = find_sizing_axes(finding);
-    needs->kind_of =
-        jr_arena_array(&needs->arena, cells->count, sizeof *needs->kind_of);
+    needs->kind_of = jr_arena_array(&needs->arena, cells->count, sizeof *needs->kind_of);
     if (counts == NULL || needs->kind_of == NULL)
         return JR_STATUS_LAUNCH;
     for (size_t i = 0; i < cells->count; i++) {
@@ -395,8 +363,7 @@ static enum jr_status find_kinds(struct finding *finding)
     return JR_STATUS_OK;
 }
 
-enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
-                                  struct jr_session *session,
+enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret, struct jr_session *session,
                                   struct jr_error *err)
 {
     size_t first = session->diags.count;
@@ -413,46 +380,39 @@ enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
 }
 
 /* Whether two kinds of cells may have the same devices. */
-static bool are_same_pools(const struct jr_cell_needs *needs,
-                           const struct jr_cell_need *a,
+static bool are_same_pools(const struct jr_cell_needs *needs, const struct jr_cell_need *a,
                            const struct jr_cell_need *b)
 {
     if (a->may == NULL || b->may == NULL)
         return a->may == b->may;
     for (uint32_t i = 0; i < needs->nodes; i++)
-        if (memcmp(a->may[i], b->may[i],
-                   needs->rooms[i].places * sizeof **a->may) != 0)
+        if (memcmp(a->may[i], b->may[i], needs->rooms[i].places * sizeof **a->may) != 0)
             return false;
     return true;
 }
 
-static bool are_same_needs(const struct jr_cell_needs *needs,
-                           const struct jr_cell_need *a,
+static bool are_same_needs(const struct jr_cell_needs *needs, const struct jr_cell_need *a,
                            const struct jr_cell_need *b)
 {
-    return a->nodes == b->nodes && a->ranks == b->ranks &&
-           a->devices == b->devices && a->cores == b->cores &&
-           a->device == b->device && a->oversubscribe == b->oversubscribe &&
+    return a->nodes == b->nodes && a->ranks == b->ranks && a->devices == b->devices &&
+           a->cores == b->cores && a->device == b->device && a->oversubscribe == b->oversubscribe &&
            are_same_pools(needs, a, b);
 }
 
-enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs,
-                                 struct jr_session *session,
+enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs, struct jr_session *session,
                                  struct jr_spec_file *file, size_t cell)
 {
-    struct finding finding = {
-        .needs = needs, .session = session, .swept = session->swept};
+    struct finding finding = {.needs = needs, .session = session, .swept = session->swept};
     struct jr_cell_need need = {.cell = cell};
     enum jr_status status = measure_file(&finding, &need, file);
     uint32_t kind = 0;
     if (status != JR_STATUS_OK)
         return status;
-    while (kind < needs->count &&
-           !are_same_needs(needs, &needs->kinds[kind], &need))
+    while (kind < needs->count && !are_same_needs(needs, &needs->kinds[kind], &need))
         kind++;
     if (kind == needs->count) {
-        struct jr_cell_need *slot = jr_arena_push(&needs->arena, &needs->kinds,
-                                                  &needs->count, sizeof *slot);
+        struct jr_cell_need *slot =
+            jr_arena_push(&needs->arena, &needs->kinds, &needs->count, sizeof *slot);
         if (slot == NULL)
             return JR_STATUS_LAUNCH;
         *slot = need;
@@ -487,12 +447,12 @@ struct jr_room jr_cell_needs_room(const struct jr_cell_needs *needs)
 }
 
 /* It begins as the only one, wherever it fits; on several nodes it has all. */
-static void place_first(const struct jr_cell_needs *needs,
-                        const struct jr_cell_need *need, struct jr_room *held)
+static void place_first(const struct jr_cell_needs *needs, const struct jr_cell_need *need,
+                        struct jr_room *held)
 {
     uint32_t i = 0;
-    while (i + 1 < needs->nodes && (need->devices > needs->rooms[i].devices ||
-                                    need->cores > needs->rooms[i].cores))
+    while (i + 1 < needs->nodes &&
+           (need->devices > needs->rooms[i].devices || need->cores > needs->rooms[i].cores))
         i++;
     held[i].devices += need->devices;
     held[i].cores += need->cores;
@@ -500,9 +460,8 @@ static void place_first(const struct jr_cell_needs *needs,
         held[i] = (struct jr_room){UINT32_MAX / 2, UINT32_MAX / 2, 0};
 }
 
-bool jr_cell_needs_place(const struct jr_cell_needs *needs,
-                         const struct jr_cell_need *need, struct jr_room *held,
-                         uint32_t running)
+bool jr_cell_needs_place(const struct jr_cell_needs *needs, const struct jr_cell_need *need,
+                         struct jr_room *held, uint32_t running)
 {
     if (running == 0) {
         place_first(needs, need, held);

@@ -1,10 +1,9 @@
 /*
  * What the cells of a sweep need of a machine, and what it has.
  *
- * Cells differ in what they need only by axes that have a part in it: sizes,
- * devices, parents, and what is referred to by these. So one cell of each
- * combination of these axes is resolved, and speaks for the others; 100,000
- * learning rates are one.
+ * Cells differ in what they need only by axes that have a part in it: sizes, devices, parents, and
+ * what is referred to by these. So one cell of each combination of these axes is resolved, and
+ * speaks for the others; 100,000 learning rates are one.
  */
 #ifndef JR_CELL_NEEDS_H
 #define JR_CELL_NEEDS_H
@@ -26,11 +25,11 @@ struct jr_cell_need {
     uint32_t cores;   /* physical ones; 0: it runs on devices */
     enum jr_device device;
     const char *device_name; /* as spelled: "cuda" */
-    const bool *const *may; /* of each node, and of each of its devices: whether
-                               it will do; NULL: it runs on CPUs */
-    uint32_t pool;          /* so many will do on the node that has most */
-    bool oversubscribe;     /* it may run beside others where it does not fit */
-    size_t cell;            /* the one that was resolved */
+    const bool *const *may;  /* of each node, and of each of its devices: whether
+                                it will do; NULL: it runs on CPUs */
+    uint32_t pool;           /* so many will do on the node that has most */
+    bool oversubscribe;      /* it may run beside others where it does not fit */
+    size_t cell;             /* the one that was resolved */
 };
 
 /* What a node has for all cells together. */
@@ -49,19 +48,15 @@ struct jr_cell_needs {
     uint32_t parallel; /* cells at once at most; 0: no limit */
 };
 
-/* Find what the cells of the session's sweep need on its nodes, as on the first
- * of them. A cell that cannot be resolved there, or that can never run there,
- * is a finding of the session: the status is that of jr_resolve, or
- * JR_STATUS_UNRESOLVED. Release it in any case. */
-enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
-                                  struct jr_session *session,
+/* Find what the cells of the session's sweep need on its nodes, as on the first of them. A cell
+ * that cannot be resolved there, or that can never run there, is a finding of the session: the
+ * status is that of jr_resolve, or JR_STATUS_UNRESOLVED. Release it in any case. */
+enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret, struct jr_session *session,
                                   struct jr_error *err);
 
-/* Resolve another cell, whose spec was loaded, and add its needs if none before
- * had the same. `kind_of` has room for it. Statuses and findings are those of
- * jr_cell_needs_find. */
-enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs,
-                                 struct jr_session *session,
+/* Resolve another cell, whose spec was loaded, and add its needs if none before had the same.
+ * `kind_of` has room for it. Statuses and findings are those of jr_cell_needs_find. */
+enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs, struct jr_session *session,
                                  struct jr_spec_file *file, size_t cell);
 
 /* What a schedule has to know of them. */
@@ -73,10 +68,9 @@ void jr_cell_needs_release(struct jr_cell_needs *needs);
 /* What all nodes have together. */
 struct jr_room jr_cell_needs_room(const struct jr_cell_needs *needs);
 
-/* Put a cell beside others, of which there are `running`, and which hold `held`
- * of each node. False: it does not fit. */
-bool jr_cell_needs_place(const struct jr_cell_needs *needs,
-                         const struct jr_cell_need *need, struct jr_room *held,
-                         uint32_t running);
+/* Put a cell beside others, of which there are `running`, and which hold `held` of each node.
+ * False: it does not fit. */
+bool jr_cell_needs_place(const struct jr_cell_needs *needs, const struct jr_cell_need *need,
+                         struct jr_room *held, uint32_t running);
 
 #endif

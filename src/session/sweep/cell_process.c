@@ -1,5 +1,5 @@
-/* The process of a cell, a fork of the sweep's. sweep_run.h says what it is to
- * the other processes. */
+/* The process of a cell, a fork of the sweep's. sweep_run.h says what it is to the other
+ * processes. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -26,8 +26,7 @@ static void note_cell_line(void *data, const char *line)
     const struct cell_session *own = data;
     const struct jr_session_options *options = &own->run->session->options;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&text, "cell %u: %s", own->run->states[own->cell].number,
-                  line);
+    jr_buf_printf(&text, "cell %u: %s", own->run->states[own->cell].number, line);
     if (options->note != NULL && !text.failed)
         options->note(options->data, text.data);
 }
@@ -38,8 +37,7 @@ static void take_part(struct jr_session *session, struct jr_sweep_run *run,
 {
     const struct jr_session *sweep = run->session;
     const struct jr_grant *grant = &process->grant;
-    struct jr_host_part part = {.devices = grant->devices,
-                                .devices_count = grant->devices_count};
+    struct jr_host_part part = {.devices = grant->devices, .devices_count = grant->devices_count};
     if (jr_host_core_count(&sweep->host) >= run->needs.rooms[0].cores) {
         part.cores = grant->cores;
         part.cores_count = grant->cores_count;
@@ -53,8 +51,7 @@ static void take_part(struct jr_session *session, struct jr_sweep_run *run,
     jr_cell_take_part(session, &sweep->host, &part);
 }
 
-static enum jr_status load_cell(struct jr_session *session,
-                                const struct cell_session *own,
+static enum jr_status load_cell(struct jr_session *session, const struct cell_session *own,
                                 struct jr_error *err)
 {
     struct jr_sweep_run *run = own->run;
@@ -64,11 +61,9 @@ static enum jr_status load_cell(struct jr_session *session,
     session->cell = jr_arena_printf(arena, "%u", state->number);
     session->sweep_id = run->dir.id;
     session->cells_dir = run->cells_dir;
-    session->cell_run_id =
-        jr_arena_printf(arena, "%s.%s", run->dir.id, own->folder);
+    session->cell_run_id = jr_arena_printf(arena, "%s.%s", run->dir.id, own->folder);
     session->spec_name = run->session->spec_name;
-    if (jr_swept_spec_load(&session->file, run->session->swept, own->cell,
-                           &session->diags) != 0)
+    if (jr_swept_spec_load(&session->file, run->session->swept, own->cell, &session->diags) != 0)
         status = jr_spec_status(&session->diags);
     if (status == JR_STATUS_OK && arena->failed)
         status = JR_STATUS_LAUNCH;
@@ -78,8 +73,7 @@ static enum jr_status load_cell(struct jr_session *session,
 }
 
 /* The whole of the cell. Returns the exit status. */
-static int run_cell(const struct cell_session *own,
-                    const struct jr_cell_process *process)
+static int run_cell(const struct cell_session *own, const struct jr_cell_process *process)
 {
     struct jr_sweep_run *run = own->run;
     struct jr_session_options options = run->session->options;
@@ -103,14 +97,13 @@ static int run_cell(const struct cell_session *own,
         status = jr_session_run(session, run->options->console, &err);
     if (status != JR_STATUS_OK)
         run->options->refused(run->options->data, session, status, &err);
-    int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session)
-                                               : (int)status;
+    int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session) : (int)status;
     jr_session_close(session); /* with it go the port and the control group */
     return code;
 }
 
-int jr_cell_process_start(struct jr_sweep_run *run,
-                          struct jr_cell_process *process, struct jr_error *err)
+int jr_cell_process_start(struct jr_sweep_run *run, struct jr_cell_process *process,
+                          struct jr_error *err)
 {
     struct cell_session own = {.run = run, .cell = process->cell};
     pid_t sweep = getpid();

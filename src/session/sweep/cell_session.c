@@ -36,8 +36,7 @@ static void bind_to_part(const struct jr_host *host)
     enum { MOST_CPUS = 8192 };
     size_t size = CPU_ALLOC_SIZE(MOST_CPUS);
     cpu_set_t *set = CPU_ALLOC(MOST_CPUS);
-    if (set != NULL && host->cpus.set != NULL &&
-        jr_set_cpus(set, size, host->cpus.set))
+    if (set != NULL && host->cpus.set != NULL && jr_set_cpus(set, size, host->cpus.set))
         (void)sched_setaffinity(0, size, set);
     if (set != NULL)
         CPU_FREE(set);
@@ -52,8 +51,7 @@ void jr_cell_take_part(struct jr_session *session, const struct jr_host *whole,
         bind_to_part(&session->host);
 }
 
-bool jr_cell_has_runner(const char *cells_dir, uint32_t number,
-                        pid_t *ret_runner)
+bool jr_cell_has_runner(const char *cells_dir, uint32_t number, pid_t *ret_runner)
 {
     struct jr_live live;
     char folder[16];
@@ -79,8 +77,7 @@ void jr_cell_kill_strays(const pid_t *known, size_t count)
 {
     char path[64];
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    (void)snprintf(path, sizeof path, "proc/%d/task/%d/children", getpid(),
-                   getpid());
+    (void)snprintf(path, sizeof path, "proc/%d/task/%d/children", getpid(), getpid());
     if (!jr_io_fact(&text, "/", path) || text.data == NULL)
         return;
     char *save = NULL;
@@ -97,13 +94,11 @@ bool jr_cell_disk_is_full(int dir_fd)
     enum { CELL_BYTES = 64 << 10, CELL_FILES = 16 };
     static const char bytes[CELL_BYTES];
     struct statvfs disk;
-    if (fstatvfs(dir_fd, &disk) == 0 &&
-        (disk.f_bavail * disk.f_frsize < CELL_BYTES ||
-         (disk.f_files > 0 && disk.f_favail < CELL_FILES)))
+    if (fstatvfs(dir_fd, &disk) == 0 && (disk.f_bavail * disk.f_frsize < CELL_BYTES ||
+                                         (disk.f_files > 0 && disk.f_favail < CELL_FILES)))
         return true;
     /* A quota is not seen before a file is made, or a byte is written. */
-    JR_CLOSE int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
-                             S_IRUSR | S_IWUSR);
+    JR_CLOSE int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
     return (fd < 0 || jr_io_write_all(fd, bytes, sizeof bytes) != 0) &&
            (errno == ENOSPC || errno == EDQUOT);
 }

@@ -28,9 +28,7 @@
 static long number_of(const char *name)
 {
     size_t len = strlen(name);
-    return len > 0 && len < 11 && strspn(name, "0123456789") == len
-               ? strtol(name, NULL, 10)
-               : -1;
+    return len > 0 && len < 11 && strspn(name, "0123456789") == len ? strtol(name, NULL, 10) : -1;
 }
 
 /* In the leader. */
@@ -52,11 +50,8 @@ static void stop_cell(struct jr_sweep_run *run, long number)
 static DIR *open_stops(int sweep_fd)
 {
     struct stat st;
-    int fd = openat(sweep_fd, STOPS,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *stops = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid()
-                     ? fdopendir(fd)
-                     : NULL;
+    int fd = openat(sweep_fd, STOPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *stops = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() ? fdopendir(fd) : NULL;
     if (stops == NULL && fd >= 0)
         (void)close(fd);
     return stops;
@@ -93,10 +88,8 @@ void jr_cell_stops_clear(const struct jr_sweep_run *run)
 /* The folder of its sweep. */
 static int open_sweep_of(const struct jr_far_cell *cell)
 {
-    JR_CLOSE int cells =
-        open(cell->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return cells < 0 ? -1
-                     : openat(cells, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int cells = open(cell->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return cells < 0 ? -1 : openat(cells, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* What the journal says last of a cell. */
@@ -114,8 +107,7 @@ static void keep_line_text(char **ret, const json_t *line, const char *key)
     *ret = text == NULL ? NULL : strdup(text);
 }
 
-static void take_last_line(void *data, enum jr_journal_event event,
-                           const json_t *line)
+static void take_last_line(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct last_line *last = data;
     if (event == JR_JOURNAL_SWEEP_RESUMED || event == JR_JOURNAL_SWEEP_ENDED)
@@ -168,18 +160,14 @@ static int leave_word(int sweep_fd, const char *id, struct jr_error *err)
 {
     struct stat st;
     (void)mkdirat(sweep_fd, STOPS, S_IRWXU);
-    JR_CLOSE int stops = openat(
-        sweep_fd, STOPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int stops = openat(sweep_fd, STOPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     JR_CLOSE int fd =
         stops < 0 || fstat(stops, &st) != 0 || st.st_uid != geteuid()
             ? -1
-            : openat(stops, id, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-                     S_IRUSR | S_IWUSR);
+            : openat(stops, id, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
     return fd >= 0 ? 0
                    : jr_error_sys(err, JR_STATUS_LAUNCH,
-                                  "could not tell the jobrun of the sweep to "
-                                  "stop cell %s",
-                                  id);
+                                  "could not tell the jobrun of the sweep to stop cell %s", id);
 }
 
 /* Have the leader look for it. */
@@ -187,17 +175,14 @@ static int wake_leader(int sweep_fd, const char *id, struct jr_error *err)
 {
     pid_t pid = jr_journal_holder(sweep_fd);
     if (pid == JR_JOURNAL_UNSEEN)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "cell %s is being run " JR_SWEEP_UNSEEN
-                            ": it can be stopped only there",
-                            id);
+        return jr_error_set(
+            err, JR_STATUS_LAUNCH,
+            "cell %s is being run " JR_SWEEP_UNSEEN ": it can be stopped only there", id);
     struct jr_hold leader = jr_hold_open(pid);
     bool same = leader.pid > 0 && jr_journal_holder(sweep_fd) == pid;
     int failed = same ? leave_word(sweep_fd, id, err) : 0;
-    if (failed == 0 && same && jr_hold_signal(&leader, SIGCHLD) != 0 &&
-        errno != ESRCH)
-        failed = jr_error_sys(err, JR_STATUS_LAUNCH,
-                              "could not signal process %d", (int)pid);
+    if (failed == 0 && same && jr_hold_signal(&leader, SIGCHLD) != 0 && errno != ESRCH)
+        failed = jr_error_sys(err, JR_STATUS_LAUNCH, "could not signal process %d", (int)pid);
     jr_hold_close(&leader);
     return failed;
 }
@@ -210,8 +195,7 @@ int jr_far_cell_stop(const struct jr_far_cell *cell, struct jr_error *err)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", cell->dir);
     if (st.st_uid != geteuid())
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the sweep belongs to another user, and is left "
-                            "alone");
+                            "the sweep belongs to another user, and is left alone");
     return wake_leader(fd, cell->id, err);
 }
 
@@ -229,8 +213,7 @@ bool jr_far_cell_await(const struct jr_far_cell *cell, uint64_t until_ns)
     return true;
 }
 
-void jr_far_cell_command(struct jr_buf *out, const struct jr_far_cell *cell,
-                         const char *verb)
+void jr_far_cell_command(struct jr_buf *out, const struct jr_far_cell *cell, const char *verb)
 {
     struct last_line last;
     JR_BUF_CLEANUP struct jr_buf there = JR_BUF_INIT;

@@ -28,13 +28,11 @@ bool jr_sweep_is_folder(int log_fd, const char *name)
     struct stat st;
     int len = snprintf(path, sizeof path, "%s/" JR_SWEEP_FILE, name);
     return len > 0 && (size_t)len < sizeof path && jr_run_folder_is_id(name) &&
-           fstatat(log_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(st.st_mode);
+           fstatat(log_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
 /* The only sweep whose id begins so. */
-static bool find_by_beginning(char ret_id[static 256], int log_fd,
-                              const char *word)
+static bool find_by_beginning(char ret_id[static 256], int log_fd, const char *word)
 {
     int again = dup(log_fd);
     DIR *entries = again < 0 ? NULL : fdopendir(again);
@@ -51,8 +49,7 @@ static bool find_by_beginning(char ret_id[static 256], int log_fd,
     return found == 1;
 }
 
-bool jr_sweep_find(char ret_id[static 256], const char *log_dir,
-                   const char *word)
+bool jr_sweep_find(char ret_id[static 256], const char *log_dir, const char *word)
 {
     char name[256];
     size_t len = strcspn(word, "/");
@@ -86,8 +83,7 @@ size_t jr_sweep_count_cells(const char *log_dir, const char *id)
 static bool has_value(const json_t *cell, const char *text, const char *end)
 {
     const char *equals = memchr(text, '=', (size_t)(end - text));
-    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT,
-                       word JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT, word JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags silent = JR_DIAGS_INIT;
     struct jr_doc doc = JR_DOC_INIT;
     bool same = false;
@@ -96,12 +92,9 @@ static bool has_value(const json_t *cell, const char *text, const char *end)
     jr_buf_add(&path, text, (size_t)(equals - text));
     jr_buf_add(&word, equals + 1, (size_t)(end - equals - 1));
     const json_t *value =
-        path.data == NULL
-            ? NULL
-            : json_object_get(json_object_get(cell, "values"), path.data);
+        path.data == NULL ? NULL : json_object_get(json_object_get(cell, "values"), path.data);
     if (value != NULL && word.data != NULL &&
-        jr_doc_load_value(&doc, "CELL", word.data, 0, &silent) == 0 &&
-        silent.errors == 0) {
+        jr_doc_load_value(&doc, "CELL", word.data, 0, &silent) == 0 && silent.errors == 0) {
         json_t *wanted = jr_cell_value_json(doc.root);
         same = json_equal(value, wanted) != 0;
         json_decref(wanted);
@@ -127,18 +120,16 @@ static bool has_values(const json_t *cell, const char *text)
 enum { MOST_TOLD = 8 }; /* values of a field */
 
 /* The different values that cells have of the field `path`. */
-static void add_field_values(struct jr_buf *out, const json_t *cells,
-                             const char *path)
+static void add_field_values(struct jr_buf *out, const json_t *cells, const char *path)
 {
     json_t *known = json_object();
     for (size_t i = 0; i < json_array_size(cells); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        const json_t *value = json_object_get(
-            json_object_get(json_array_get(cells, i), "values"), path);
+        const json_t *value =
+            json_object_get(json_object_get(json_array_get(cells, i), "values"), path);
         if (value != NULL)
             jr_cell_result_text(&text, value);
-        if (text.len == 0 || text.failed ||
-            json_object_get(known, text.data) != NULL)
+        if (text.len == 0 || text.failed || json_object_get(known, text.data) != NULL)
             continue;
         (void)json_object_set_new(known, text.data, json_true());
         size_t count = json_object_size(known);
@@ -153,8 +144,7 @@ static void add_field_values(struct jr_buf *out, const json_t *cells,
 }
 
 /* ": vars.lr is 1, 2" for the first pair of "a=1,b=2" that no cell has. */
-static void add_known_values(struct jr_buf *out, const json_t *cells,
-                             const char *text)
+static void add_known_values(struct jr_buf *out, const json_t *cells, const char *text)
 {
     for (;;) {
         const char *end = jr_sweep_value_end(text);
@@ -162,8 +152,7 @@ static void add_known_values(struct jr_buf *out, const json_t *cells,
         struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT;
         size_t i = 0, len = strcspn(text, "=,");
         jr_buf_add(&path, text, len);
-        while (i < json_array_size(cells) &&
-               !has_value(json_array_get(cells, i), text, end))
+        while (i < json_array_size(cells) && !has_value(json_array_get(cells, i), text, end))
             i++;
         if (path.len > 0 && i == json_array_size(cells))
             add_field_values(&values, cells, path.data);
@@ -184,15 +173,14 @@ static void add_known_numbers(struct jr_buf *out, const json_t *cells)
     json_int_t first = jr_json_get_int(json_array_get(cells, 0), "cell");
     json_int_t last = jr_json_get_int(json_array_get(cells, count - 1), "cell");
     if (count > 1 && last - first == (json_int_t)count - 1)
-        jr_buf_printf(out, ": the cells are %lld to %lld", (long long)first,
-                      (long long)last);
+        jr_buf_printf(out, ": the cells are %lld to %lld", (long long)first, (long long)last);
     else if (count == 1)
         jr_buf_printf(out, ": the only cell is %lld", (long long)first);
 }
 
 /* `id`: of the sweep, for what is said. */
-static int refuse_cell(const json_t *cells, const char *id, const char *word,
-                       bool numbered, struct jr_error *err)
+static int refuse_cell(const json_t *cells, const char *id, const char *word, bool numbered,
+                       struct jr_error *err)
 {
     struct jr_buf known JR_BUF_CLEANUP = JR_BUF_INIT;
     if (!numbered)
@@ -200,14 +188,12 @@ static int refuse_cell(const json_t *cells, const char *id, const char *word,
     if (known.len == 0)
         add_known_numbers(&known, cells);
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "the sweep has no cell '%s'%s (jobrun show %s lists "
-                        "them)",
-                        word, known.failed || known.len == 0 ? "" : known.data,
-                        id);
+                        "the sweep has no cell '%s'%s (jobrun show %s lists them)", word,
+                        known.failed || known.len == 0 ? "" : known.data, id);
 }
 
-static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id,
-                            const char *word, struct jr_error *err)
+static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id, const char *word,
+                            struct jr_error *err)
 {
     const json_t *cells = json_object_get(sweep, "cells");
     const char *digits = word;
@@ -219,8 +205,7 @@ static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id,
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *cell = json_array_get(cells, i);
         json_int_t own = jr_json_get_int(cell, "cell");
-        bool same = numbered ? own >= 0 && (uint64_t)own == number
-                             : has_values(cell, word);
+        bool same = numbered ? own >= 0 && (uint64_t)own == number : has_values(cell, word);
         if (same)
             *ret = (uint32_t)own;
         found += same;
@@ -235,16 +220,13 @@ static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id,
                         word, id);
 }
 
-int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
-                       const char *log_dir, const char *sweep_id,
-                       const char *cell, struct jr_error *err)
+int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256], const char *log_dir,
+                       const char *sweep_id, const char *cell, struct jr_error *err)
 {
     uint32_t number = 0;
     char folder[16];
     json_t *sweep = jr_load_sweep(log_dir, sweep_id, err);
-    int status = sweep == NULL
-                     ? -1
-                     : find_cell_number(&number, sweep, sweep_id, cell, err);
+    int status = sweep == NULL ? -1 : find_cell_number(&number, sweep, sweep_id, cell, err);
     json_decref(sweep);
     if (status != 0)
         return -1;
@@ -256,8 +238,8 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
     return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
-/* Append the host that a cell of that folder runs on, whose files are not here
- * before it has ended; nothing where it does not run. */
+/* Append the host that a cell of that folder runs on, whose files are not here before it has ended;
+ * nothing where it does not run. */
 static void add_far_host(struct jr_buf *out, const char *dir, const char *id)
 {
     long number = strtol(id, NULL, 10);
@@ -274,35 +256,30 @@ static void add_far_host(struct jr_buf *out, const char *dir, const char *id)
     const json_t *cells = json_object_get(sweep, "cells");
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *cell = json_array_get(cells, i);
-        const char *status = jr_json_get_str(cell, "status"),
-                   *host = jr_json_get_str(cell, "host");
-        if (jr_json_get_int(cell, "cell") == number && host != NULL &&
-            status != NULL && strcmp(status, "running") == 0)
+        const char *status = jr_json_get_str(cell, "status"), *host = jr_json_get_str(cell, "host");
+        if (jr_json_get_int(cell, "cell") == number && host != NULL && status != NULL &&
+            strcmp(status, "running") == 0)
             jr_buf_safe(out, host);
     }
     json_decref(sweep);
 }
 
-int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
-                         const char *verb, struct jr_error *err)
+int jr_sweep_check_begun(const char *dir, const char *id, const char *word, const char *verb,
+                         struct jr_error *err)
 {
     char found[256];
     const struct jr_far_cell cell = {dir, id};
-    struct jr_buf host JR_BUF_CLEANUP = JR_BUF_INIT,
-                       line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf host JR_BUF_CLEANUP = JR_BUF_INIT, line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_record_find(found, dir, id, NULL) == 0)
         return 0;
     add_far_host(&host, dir, id);
     if (host.len == 0 || host.failed)
         return jr_error_set(err, JR_STATUS_USAGE,
-                            "cell %s has not begun, or its folder was removed: "
-                            "jobrun show %.*s",
+                            "cell %s has not begun, or its folder was removed: jobrun show %.*s",
                             word, (int)strcspn(word, "/"), word);
     if (verb != NULL)
         jr_far_cell_command(&line, &cell, verb);
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "cell %s runs on %s, and its files come here when it "
-                        "has ended%s%s",
-                        word, host.data, line.len > 0 ? "; until then: " : "",
-                        line.len > 0 ? line.data : "");
+    return jr_error_set(
+        err, JR_STATUS_USAGE, "cell %s runs on %s, and its files come here when it has ended%s%s",
+        word, host.data, line.len > 0 ? "; until then: " : "", line.len > 0 ? line.data : "");
 }

@@ -34,34 +34,29 @@ struct candidates {
 json_t *jr_read_sweep_file(int dir_fd)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (jr_io_read_file(&text, dir_fd, JR_SWEEP_FILE, MOST_BYTES, NULL) != 0 ||
-        text.data == NULL)
+    if (jr_io_read_file(&text, dir_fd, JR_SWEEP_FILE, MOST_BYTES, NULL) != 0 || text.data == NULL)
         return NULL;
     return jr_json_parse(text.data, text.len, NULL);
 }
 
 /* Read an entry of the log_dir. False: it is no sweep of ours and of the spec.
  */
-static bool read_candidate(struct candidate *ret, int log_fd, const char *name,
-                           const char *spec)
+static bool read_candidate(struct candidate *ret, int log_fd, const char *name, const char *spec)
 {
     struct stat st;
     const char *job;
-    JR_CLOSE int fd =
-        openat(log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         fstat(fd, &st) != 0 || st.st_uid != geteuid())
         return false;
     json_t *sweep = jr_read_sweep_file(fd);
     const char *own = jr_json_get_str(sweep, "spec");
-    bool same = spec == NULL ? own == NULL && sweep != NULL
-                             : own != NULL && strcmp(own, spec) == 0;
+    bool same = spec == NULL ? own == NULL && sweep != NULL : own != NULL && strcmp(own, spec) == 0;
     ret->submitted = jr_sweep_is_submitted(sweep, &job);
     json_decref(sweep);
     if (fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return false;
-    ret->written_ns =
-        (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+    ret->written_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
     (void)stpcpy(ret->id, name); /* 127 at most */
     return same;
 }
@@ -95,8 +90,7 @@ static void find_candidates(struct candidates *all, int log_fd)
         (void)closedir(entries);
 }
 
-static void note_choice(const struct jr_sweep_run *run,
-                        const struct candidates *all)
+static void note_choice(const struct jr_sweep_run *run, const struct candidates *all)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line,
@@ -109,8 +103,7 @@ static void note_choice(const struct jr_sweep_run *run,
 bool jr_find_latest_sweep(const struct jr_sweep_run *run, char ret[static 128])
 {
     JR_FREE char *spec = jr_sweep_spec_path(run);
-    JR_CLOSE int log_fd =
-        open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int log_fd = open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct candidates all = {.spec = spec};
     if (log_fd >= 0)
         find_candidates(&all, log_fd);

@@ -1,9 +1,8 @@
 /*
- * Which sweep of a spec is the latest. The link `latest` of the log_dir says
- * which run or sweep began, or was gone on with, last, whatever the clock; but
- * it may be another spec's, and those that were submitted do not get it. The
- * journal of a sweep tells when it was written to last, by the clock, which may
- * have been put back since.
+ * Which sweep of a spec is the latest. The link `latest` of the log_dir says which run or sweep
+ * began, or was gone on with, last, whatever the clock; but it may be another spec's, and those
+ * that were submitted do not get it. The journal of a sweep tells when it was written to last, by
+ * the clock, which may have been put back since.
  */
 #ifndef JR_LATEST_SWEEP_H
 #define JR_LATEST_SWEEP_H
@@ -18,8 +17,8 @@ struct jr_sweep_run;
  */
 json_t *jr_read_sweep_file(int dir_fd);
 
-/* The id of the latest sweep of the spec; false: there is none. Where only the
- * clock says which of several it is, that is noted. */
+/* The id of the latest sweep of the spec; false: there is none. Where only the clock says which of
+ * several it is, that is noted. */
 bool jr_find_latest_sweep(const struct jr_sweep_run *run, char ret[static 128]);
 
 #endif

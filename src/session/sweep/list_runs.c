@@ -19,17 +19,16 @@
 #define STEP "progress.step"
 
 /* What is there of every run. */
-static const char *const always[] = {
-    "run_id",     "name", "status", "exit_code", "started",     "seconds",
-    "world_size", STEP,   "spec",   "host",      "fingerprint", NULL};
+static const char *const always[] = {"run_id",  "name",    "status",      "exit_code",
+                                     "started", "seconds", "world_size",  STEP,
+                                     "spec",    "host",    "fingerprint", NULL};
 
 /* How the usual table calls these. */
-static const struct jr_row_alias aliases[] = {
-    {"run", "run_id"},   {"exit", "exit_code"}, {"ranks", "world_size"},
-    {"took", "seconds"}, {"step", STEP},        {NULL, NULL}};
+static const struct jr_row_alias aliases[] = {{"run", "run_id"},       {"exit", "exit_code"},
+                                              {"ranks", "world_size"}, {"took", "seconds"},
+                                              {"step", STEP},          {NULL, NULL}};
 
-static const struct jr_row_kind run_kind = {
-    .what = "run", .always = always, .aliases = aliases};
+static const struct jr_row_kind run_kind = {.what = "run", .always = always, .aliases = aliases};
 
 /* All runs, and what of them is no part of a record. */
 struct run_listing {
@@ -47,10 +46,9 @@ enum breadth { BARE, NARROW, WHOLE };
 /* The columns of the table before the id. */
 enum { BEFORE_ID = 78, BEFORE_ID_NARROW = 43 };
 
-/* What fits the terminal: a narrow table has no times, with which most ids
- * begin, and no steps. */
-static enum breadth find_breadth(const struct jr_buf *out,
-                                 const struct jr_record *records, size_t count)
+/* What fits the terminal: a narrow table has no times, with which most ids begin, and no steps. */
+static enum breadth find_breadth(const struct jr_buf *out, const struct jr_record *records,
+                                 size_t count)
 {
     size_t longest = 0;
     for (size_t i = 0; i < count; i++)
@@ -62,8 +60,7 @@ static enum breadth find_breadth(const struct jr_buf *out,
 }
 
 /* Ranks, times and steps. */
-static void print_course(struct jr_buf *out, const struct jr_record *record,
-                         enum breadth breadth)
+static void print_course(struct jr_buf *out, const struct jr_record *record, enum breadth breadth)
 {
     JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
     char started[32], ranks[16] = "-", when[32] = "-";
@@ -87,12 +84,10 @@ static void print_course(struct jr_buf *out, const struct jr_record *record,
     if (breadth == NARROW)
         jr_buf_printf(out, "  %7s  %-12s", ranks, took.data);
     else if (breadth == WHOLE)
-        jr_buf_printf(out, "  %7s  %-20s  %-12s  %-11s", ranks, when, took.data,
-                      step.data);
+        jr_buf_printf(out, "  %7s  %-20s  %-12s  %-11s", ranks, when, took.data, step.data);
 }
 
-static void print_run(struct jr_buf *out, const struct jr_record *record,
-                      enum breadth breadth)
+static void print_run(struct jr_buf *out, const struct jr_record *record, enum breadth breadth)
 {
     jr_buf_printf(out, "%-13s ", record->status);
     if (record->finished)
@@ -121,12 +116,10 @@ static void print_heading(struct jr_buf *out, enum breadth breadth)
     if (breadth == BARE)
         jr_buf_printf(out, "%-13s %4s  %s\n", "status", "exit", "run");
     else if (breadth == NARROW)
-        jr_buf_printf(out, "%-13s %4s  %7s  %-12s  %s\n", "status", "exit",
-                      "ranks", "took", "run");
+        jr_buf_printf(out, "%-13s %4s  %7s  %-12s  %s\n", "status", "exit", "ranks", "took", "run");
     else
-        jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %-11s  %s\n",
-                      "status", "exit", "ranks", "started", "took", "step",
-                      "run");
+        jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %-11s  %s\n", "status", "exit", "ranks",
+                      "started", "took", "step", "run");
 }
 
 void jr_runs_print(struct jr_buf *out, const struct jr_records *records)
@@ -149,20 +142,16 @@ static int open_listed_run(const char *log_dir, const char *id)
     uint32_t number;
     if (slash != NULL && jr_num_u32(slash + 1, &number))
         jr_cell_folder(folder, number);
-    return dir.failed ? -1
-                      : jr_record_folder_open(
-                            dir.data, slash != NULL ? folder : id, NULL);
+    return dir.failed ? -1 : jr_record_folder_open(dir.data, slash != NULL ? folder : id, NULL);
 }
 
 /* What the ranks of a run delivered; NULL: nothing that counts. */
-static json_t *read_result(const struct run_listing *listing,
-                           const struct jr_record *record)
+static json_t *read_result(const struct run_listing *listing, const struct jr_record *record)
 {
     if (!listing->results || !record->finished)
         return NULL;
     JR_CLOSE int fd = open_listed_run(listing->log_dir, record->id);
-    json_t *results =
-        fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     json_t *result = results == NULL ? NULL : jr_cell_result(results);
     json_decref(results);
     return result;
@@ -201,16 +190,15 @@ static void share_object(json_t *to, const char *key, json_t *object)
 }
 
 /* A run as JSON has it without chosen columns. `flat` is its row. */
-static json_t *nested_run(const struct run_listing *listing,
-                          const struct jr_record *record, const json_t *flat)
+static json_t *nested_run(const struct run_listing *listing, const struct jr_record *record,
+                          const json_t *flat)
 {
     json_t *object = plain_run(record), *results = json_object();
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)flat, name, value) {
         if (strncmp(name, JR_ROW_RESULTS, strlen(JR_ROW_RESULTS)) == 0)
-            jr_json_set(results, name + strlen(JR_ROW_RESULTS),
-                        json_incref(value));
+            jr_json_set(results, name + strlen(JR_ROW_RESULTS), json_incref(value));
     }
     share_object(object, "progress", record->progress);
     if (record->has_code)
@@ -221,14 +209,12 @@ static json_t *nested_run(const struct run_listing *listing,
     share_object(object, "vars", record->vars);
     share_object(object, "labels", record->labels);
     if (listing->view->cells)
-        share_object(object, "values",
-                     json_object_get(listing->values, record->id));
+        share_object(object, "values", json_object_get(listing->values, record->id));
     jr_json_set(object, "results", results);
     return object;
 }
 
-static json_t *flat_run(const struct run_listing *listing,
-                        const struct jr_record *record)
+static json_t *flat_run(const struct run_listing *listing, const struct jr_record *record)
 {
     json_t *row = plain_run(record), *result = read_result(listing, record);
     json_t *step = json_object_get(record->progress, "step");
@@ -255,14 +241,12 @@ static bool is_recorded(const char *word)
         if (strlen(always[i]) == len && memcmp(always[i], word, len) == 0)
             return true;
     for (size_t i = 0; aliases[i].word != NULL; i++)
-        if (strlen(aliases[i].word) == len &&
-            memcmp(aliases[i].word, word, len) == 0)
+        if (strlen(aliases[i].word) == len && memcmp(aliases[i].word, word, len) == 0)
             return true;
     return false;
 }
 
-/* The results of runs of many ranks are large, and are read only if something
- * is asked of them. */
+/* The results of runs of many ranks are large, and are read only if something is asked of them. */
 static bool wants_results(const struct jr_runs_view *view)
 {
     const char *at = view->columns;
@@ -286,26 +270,20 @@ static int load_listing(struct run_listing *listing, struct jr_error *err)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s", why.text);
     listing->values = json_object();
     if (listing->view->cells)
-        jr_sweep_cells_add(&listing->records, listing->values,
-                           listing->log_dir);
+        jr_sweep_cells_add(&listing->records, listing->values, listing->log_dir);
     else
-        jr_sweeps_add(&listing->records, listing->log_dir,
-                      listing->view->environ);
+        jr_sweeps_add(&listing->records, listing->log_dir, listing->view->environ);
     listing->results = wants_results(listing->view);
     listing->flat = json_array();
     for (size_t i = 0; i < listing->records.count; i++)
-        jr_json_append(listing->flat,
-                       flat_run(listing, &listing->records.items[i]));
-    return listing->records.arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+        jr_json_append(listing->flat, flat_run(listing, &listing->records.items[i]));
+    return listing->records.arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-static int arrange_runs(struct jr_row_table *table,
-                        const struct jr_runs_view *view, struct jr_error *err)
+static int arrange_runs(struct jr_row_table *table, const struct jr_runs_view *view,
+                        struct jr_error *err)
 {
-    static const char usual[] =
-        "name,status,exit_code,world_size,started,seconds";
+    static const char usual[] = "name,status,exit_code,world_size,started,seconds";
     const char *columns = view->columns;
     if (columns == NULL)
         columns = usual;
@@ -324,19 +302,16 @@ static void print_usual(struct jr_buf *out, const struct run_listing *listing,
 {
     json_t *list = json_array();
     bool text = table->format == JR_ROWS_TEXT;
-    enum breadth breadth =
-        find_breadth(out, listing->records.items, listing->records.count);
+    enum breadth breadth = find_breadth(out, listing->records.items, listing->records.count);
     if (text && listing->records.count > 0)
         print_heading(out, breadth);
     for (size_t i = 0; i < table->count; i++) {
-        const struct jr_record *record =
-            &listing->records.items[table->order[i]];
+        const struct jr_record *record = &listing->records.items[table->order[i]];
         if (text)
             print_run(out, record, breadth);
         else
             jr_json_append(
-                list, nested_run(listing, record,
-                                 json_array_get(table->rows, table->order[i])));
+                list, nested_run(listing, record, json_array_get(table->rows, table->order[i])));
     }
     if (!text) {
         json_t *top = json_object();
@@ -352,8 +327,7 @@ static void print_usual(struct jr_buf *out, const struct run_listing *listing,
 static void print_listing(struct jr_buf *out, const struct run_listing *listing,
                           const struct jr_row_table *table)
 {
-    bool lines =
-        table->format == JR_ROWS_CSV || table->format == JR_ROWS_MARKDOWN;
+    bool lines = table->format == JR_ROWS_CSV || table->format == JR_ROWS_MARKDOWN;
     if (listing->view->columns == NULL && !lines) {
         print_usual(out, listing, table);
         return;
@@ -365,15 +339,14 @@ static void print_listing(struct jr_buf *out, const struct run_listing *listing,
         jr_buf_str(out, "}\n");
 }
 
-int jr_runs_list(struct jr_buf *out, const char *log_dir,
-                 const struct jr_runs_view *view, struct jr_error *err)
+int jr_runs_list(struct jr_buf *out, const char *log_dir, const struct jr_runs_view *view,
+                 struct jr_error *err)
 {
     struct run_listing listing = {.log_dir = log_dir, .view = view};
     struct jr_row_table table = {0};
     int status = load_listing(&listing, err);
     if (status == 0) {
-        jr_row_table_init(&table, json_incref(listing.flat), &run_kind,
-                          view->format);
+        jr_row_table_init(&table, json_incref(listing.flat), &run_kind, view->format);
         status = arrange_runs(&table, view, err);
     }
     if (status == 0)

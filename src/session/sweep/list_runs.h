@@ -1,6 +1,5 @@
-/* The runs of a LOG_DIR as a list: all of them, or those that meet conditions,
- * with the columns and in the order that were asked for. A sweep is one row, or
- * each of its cells is. */
+/* The runs of a LOG_DIR as a list: all of them, or those that meet conditions, with the columns and
+ * in the order that were asked for. A sweep is one row, or each of its cells is. */
 #ifndef JR_LIST_RUNS_H
 #define JR_LIST_RUNS_H
 
@@ -19,10 +18,10 @@ struct jr_runs_view {
     char *const *environ; /* with which Slurm is asked about job arrays */
 };
 
-/* Append the list; as text, without chosen columns, nothing where there are no
- * runs at all. -1 with `err`. */
-int jr_runs_list(struct jr_buf *out, const char *log_dir,
-                 const struct jr_runs_view *view, struct jr_error *err);
+/* Append the list; as text, without chosen columns, nothing where there are no runs at all. -1 with
+ * `err`. */
+int jr_runs_list(struct jr_buf *out, const char *log_dir, const struct jr_runs_view *view,
+                 struct jr_error *err);
 
 /* Append the usual table of runs, in their order. */
 void jr_runs_print(struct jr_buf *out, const struct jr_records *records);

@@ -28,8 +28,7 @@ struct times {
     bool ended;
 };
 
-static void take_time(void *data, enum jr_journal_event event,
-                      const json_t *line)
+static void take_time(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct times *times = data;
     const char *text = jr_json_get_str(line, "time");
@@ -41,8 +40,8 @@ static void take_time(void *data, enum jr_journal_event event,
     times->ended = event == JR_JOURNAL_SWEEP_ENDED;
 }
 
-/* What the sweep itself ended with, if it is more than its cells got: such as
- * that its sampler died, or proposed none. */
+/* What the sweep itself ended with, if it is more than its cells got: such as that its sampler
+ * died, or proposed none. */
 static void take_own_code(struct jr_record *record, const json_t *sweep)
 {
     const json_t *code = json_object_get(sweep, "exit_code");
@@ -95,23 +94,20 @@ static void find_last_end(struct times *times, const json_t *sweep, int dir_fd)
     char folder[16], path[64];
     struct stat st;
     for (size_t i = 0; i < json_array_size(cells); i++) {
-        jr_cell_folder(folder, (uint32_t)jr_json_get_int(
-                                   json_array_get(cells, i), "cell"));
-        (void)snprintf(path, sizeof path, JR_SWEEP_CELLS "/%s/results.json",
-                       folder);
+        jr_cell_folder(folder, (uint32_t)jr_json_get_int(json_array_get(cells, i), "cell"));
+        (void)snprintf(path, sizeof path, JR_SWEEP_CELLS "/%s/results.json", folder);
         if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        double when =
-            (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
+        double when = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
         if (when > times->last)
             times->last = when;
     }
 }
 
-/* Whether Slurm still has what was submitted, so that cells may begin and end;
- * the end of what it has not is that of the last cell. */
-static bool is_array_led(struct listing *listing, struct times *times,
-                         const json_t *sweep, int dir_fd)
+/* Whether Slurm still has what was submitted, so that cells may begin and end; the end of what it
+ * has not is that of the last cell. */
+static bool is_array_led(struct listing *listing, struct times *times, const json_t *sweep,
+                         int dir_fd)
 {
     const char *job;
     if (!jr_sweep_is_submitted(sweep, &job))
@@ -126,14 +122,13 @@ static bool is_array_led(struct listing *listing, struct times *times,
     return false;
 }
 
-static void fill_record(struct listing *listing, struct jr_record *record,
-                        const json_t *sweep, int dir_fd)
+static void fill_record(struct listing *listing, struct jr_record *record, const json_t *sweep,
+                        int dir_fd)
 {
     struct times times = {0};
     struct jr_arena *arena = &listing->records->arena;
     (void)jr_journal_read(dir_fd, take_time, &times);
-    bool led = jr_journal_holder(dir_fd) != 0 ||
-               is_array_led(listing, &times, sweep, dir_fd);
+    bool led = jr_journal_holder(dir_fd) != 0 || is_array_led(listing, &times, sweep, dir_fd);
     record->name = jr_arena_strdup(arena, jr_json_get_str(sweep, "name"));
     record->spec = jr_arena_strdup(arena, jr_json_get_str(sweep, "spec"));
     judge_cells(record, sweep);
@@ -148,8 +143,7 @@ static void fill_record(struct listing *listing, struct jr_record *record,
 }
 
 /* The labels and vars of a cell, but those that vary. */
-static void take_common_values(struct jr_record *record, const json_t *sweep,
-                               int dir_fd)
+static void take_common_values(struct jr_record *record, const json_t *sweep, int dir_fd)
 {
     const json_t *cells = json_object_get(sweep, "cells");
     const char *run = NULL;
@@ -158,10 +152,8 @@ static void take_common_values(struct jr_record *record, const json_t *sweep,
         run = jr_json_get_str(json_array_get(cells, i), "run");
     if (run == NULL)
         return;
-    JR_CLOSE int fd =
-        jr_open_beneath(dir_fd, run, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    json_t *record_json =
-        fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    JR_CLOSE int fd = jr_open_beneath(dir_fd, run, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    json_t *record_json = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
     json_t *vars = json_object_get(record_json, "vars");
     json_t *labels = json_object_get(record_json, "labels");
     json_t *values = json_object_get(json_array_get(cells, i - 1), "values");
@@ -182,8 +174,8 @@ static void add_sweep(struct listing *listing, const char *name)
 {
     struct jr_records *records = listing->records;
     struct jr_record record = {0};
-    JR_CLOSE int fd = openat(listing->log_fd, name,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd =
+        openat(listing->log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     json_t *sweep = fd < 0 ? NULL : jr_load_sweep(listing->log_dir, name, NULL);
     if (sweep == NULL)
         return;
@@ -199,16 +191,14 @@ static void add_sweep(struct listing *listing, const char *name)
 static void add_sweep_part(struct listing *listing, const char *name)
 {
     struct jr_record record;
-    jr_sweep_part_row(&record, listing->records, listing->log_dir,
-                      listing->log_fd, name);
+    jr_sweep_part_row(&record, listing->records, listing->log_dir, listing->log_fd, name);
     jr_records_add(listing->records, &record);
 }
 
 typedef void (*add_row)(struct listing *listing, const char *name);
 
 /* Of what is a sweep, or a part of one. */
-static void add_log_entry(struct listing *listing, const char *name,
-                          add_row add, add_row add_part)
+static void add_log_entry(struct listing *listing, const char *name, add_row add, add_row add_part)
 {
     if (name[0] == '.' || strcmp(name, "latest") == 0)
         return;
@@ -218,12 +208,11 @@ static void add_log_entry(struct listing *listing, const char *name,
         add_part(listing, name);
 }
 
-/* Call `add` for each sweep of LOG_DIR, and `add_part`, unless it is NULL, for
- * each of which there is a part. */
+/* Call `add` for each sweep of LOG_DIR, and `add_part`, unless it is NULL, for each of which there
+ * is a part. */
 static void each_sweep(struct listing *listing, add_row add, add_row add_part)
 {
-    JR_CLOSE int log_fd =
-        open(listing->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int log_fd = open(listing->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int again = log_fd < 0 ? -1 : dup(log_fd);
     DIR *entries = again < 0 ? NULL : fdopendir(again);
     const struct dirent *entry;
@@ -235,8 +224,7 @@ static void each_sweep(struct listing *listing, add_row add, add_row add_part)
     jr_records_order(listing->records);
 }
 
-void jr_sweeps_add(struct jr_records *records, const char *log_dir,
-                   char *const *envp)
+void jr_sweeps_add(struct jr_records *records, const char *log_dir, char *const *envp)
 {
     struct listing listing = {.records = records, .log_dir = log_dir};
     jr_slurm_queue_init(&listing.queue, envp);
@@ -245,25 +233,21 @@ void jr_sweeps_add(struct jr_records *records, const char *log_dir,
 }
 
 /* What the axes say of the cells, by the ids that they have in the list. */
-static void add_cell_values(json_t *values, const json_t *sweep,
-                            const char *name)
+static void add_cell_values(json_t *values, const json_t *sweep, const char *name)
 {
     const json_t *cells = json_object_get(sweep, "cells");
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *cell = json_array_get(cells, i);
         struct jr_buf id JR_BUF_CLEANUP = JR_BUF_INIT;
-        jr_buf_printf(&id, "%s/%lld", name,
-                      (long long)jr_json_get_int(cell, "cell"));
+        jr_buf_printf(&id, "%s/%lld", name, (long long)jr_json_get_int(cell, "cell"));
         if (!id.failed)
-            (void)json_object_set(values, id.data,
-                                  json_object_get(cell, "values"));
+            (void)json_object_set(values, id.data, json_object_get(cell, "values"));
     }
 }
 
-/* The cells that have a folder. It is named after the number; what was put
- * aside is 0007.1. Their ids become keys of `begun`. */
-static void add_begun_cells(struct listing *listing, const char *name,
-                            json_t *begun)
+/* The cells that have a folder. It is named after the number; what was put aside is 0007.1. Their
+ * ids become keys of `begun`. */
+static void add_begun_cells(struct listing *listing, const char *name, json_t *begun)
 {
     struct jr_records cells = JR_RECORDS_INIT;
     struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -290,20 +274,17 @@ static void add_begun_cells(struct listing *listing, const char *name,
 }
 
 /* A cell that has no folder, as its sweep has it. */
-static void add_other_cell(struct listing *listing, const char *name,
-                           const json_t *sweep, const json_t *cell,
-                           const struct jr_trust *trust)
+static void add_other_cell(struct listing *listing, const char *name, const json_t *sweep,
+                           const json_t *cell, const struct jr_trust *trust)
 {
     struct jr_arena *arena = &listing->records->arena;
     const char *word = jr_cell_json_status(cell);
     int code = word == NULL ? 0 : jr_cell_status_class(word);
     const struct jr_record record = {
-        .id = jr_arena_printf(arena, "%s/%lld", name,
-                              (long long)jr_json_get_int(cell, "cell")),
+        .id = jr_arena_printf(arena, "%s/%lld", name, (long long)jr_json_get_int(cell, "cell")),
         .name = jr_arena_strdup(arena, jr_json_get_str(sweep, "name")),
         .spec = jr_arena_strdup(arena, jr_json_get_str(sweep, "spec")),
-        .fingerprint =
-            jr_arena_strdup(arena, jr_json_get_str(cell, "fingerprint")),
+        .fingerprint = jr_arena_strdup(arena, jr_json_get_str(cell, "fingerprint")),
         .status = word == NULL ? "unknown" : word,
         .finished = word != NULL && strcmp(word, "lost") != 0 &&
                     (code != 0 || strcmp(word, "succeeded") == 0),
@@ -321,8 +302,8 @@ static void add_cells(struct listing *listing, const char *name)
     json_t *sweep = jr_load_sweep(listing->log_dir, name, NULL);
     json_t *begun = json_object();
     const json_t *cells = json_object_get(sweep, "cells");
-    JR_CLOSE int fd = openat(listing->log_fd, name,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd =
+        openat(listing->log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     const struct jr_trust trust = jr_trust_run(listing->log_fd, fd);
     if (sweep != NULL)
         add_cell_values(listing->values, sweep, name);
@@ -330,8 +311,7 @@ static void add_cells(struct listing *listing, const char *name)
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *cell = json_array_get(cells, i);
         struct jr_buf id JR_BUF_CLEANUP = JR_BUF_INIT;
-        jr_buf_printf(&id, "%s/%lld", name,
-                      (long long)jr_json_get_int(cell, "cell"));
+        jr_buf_printf(&id, "%s/%lld", name, (long long)jr_json_get_int(cell, "cell"));
         if (!id.failed && json_object_get(begun, id.data) == NULL)
             add_other_cell(listing, name, sweep, cell, &trust);
     }
@@ -339,10 +319,8 @@ static void add_cells(struct listing *listing, const char *name)
     json_decref(sweep);
 }
 
-void jr_sweep_cells_add(struct jr_records *records, json_t *values,
-                        const char *log_dir)
+void jr_sweep_cells_add(struct jr_records *records, json_t *values, const char *log_dir)
 {
-    struct listing listing = {
-        .records = records, .values = values, .log_dir = log_dir};
+    struct listing listing = {.records = records, .values = values, .log_dir = log_dir};
     each_sweep(&listing, add_cells, NULL);
 }

@@ -17,17 +17,14 @@
 #include "base/banned.h"
 
 /* Signal the process that leads the sweep, which is held. */
-static int stop_leader(int dir_fd, const struct jr_hold *leader,
-                       struct jr_error *err)
+static int stop_leader(int dir_fd, const struct jr_hold *leader, struct jr_error *err)
 {
     struct stat st;
     if (fstat(dir_fd, &st) != 0 || st.st_uid != geteuid())
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the sweep belongs to another user, and is left "
-                            "alone");
+                            "the sweep belongs to another user, and is left alone");
     if (jr_hold_signal(leader, SIGTERM) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not stop process %d",
-                            (int)leader->pid);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not stop process %d", (int)leader->pid);
     return 0;
 }
 
@@ -44,25 +41,21 @@ static bool await_leader(const struct jr_hold *leader, uint64_t until_ns)
     return true;
 }
 
-/* The exit status that the sweep ended with, which is more than that of its
- * cells: its sampler may have died, or a signal may have come between two. One
- * that was killed before its end has none, and has not done what it was to do,
- * whatever its cells did so far. */
+/* The exit status that the sweep ended with, which is more than that of its cells: its sampler may
+ * have died, or a signal may have come between two. One that was killed before its end has none,
+ * and has not done what it was to do, whatever its cells did so far. */
 static int own_exit_code(const json_t *sweep, int of_cells)
 {
     const json_t *code = json_object_get(sweep, "exit_code");
     const char *job;
-    if (json_is_integer(code) && json_integer_value(code) >= 0 &&
-        json_integer_value(code) < 256)
+    if (json_is_integer(code) && json_integer_value(code) >= 0 && json_integer_value(code) < 256)
         return (int)json_integer_value(code);
-    return of_cells == 0 && json_is_null(code) &&
-                   !jr_sweep_is_submitted(sweep, &job)
+    return of_cells == 0 && json_is_null(code) && !jr_sweep_is_submitted(sweep, &job)
                ? JR_STATUS_LAUNCH
                : of_cells;
 }
 
-int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code,
-                         struct jr_error *err)
+int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code, struct jr_error *err)
 {
     json_t *sweep = jr_load_sweep(log_dir, id, err);
     const json_t *cells = json_object_get(sweep, "cells");
@@ -71,26 +64,23 @@ int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code,
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const char *word = jr_json_get_str(json_array_get(cells, i), "status");
         int code = word == NULL ? 0 : jr_cell_status_class(word);
-        whole = whole && word != NULL &&
-                (code != 0 || strcmp(word, "succeeded") == 0);
+        whole = whole && word != NULL && (code != 0 || strcmp(word, "succeeded") == 0);
         if (code != 0 && (lowest == 0 || code < lowest))
             lowest = code;
     }
-    *ret_code =
-        own_exit_code(sweep, lowest == 0 && !whole ? JR_STATUS_LAUNCH : lowest);
+    *ret_code = own_exit_code(sweep, lowest == 0 && !whole ? JR_STATUS_LAUNCH : lowest);
     bool good = sweep != NULL;
     json_decref(sweep);
     return good ? 0 : -1;
 }
 
-/* The job of a sweep that was submitted, in `arena`; false: it was not, or each
- * of its cells has ended. */
-static bool find_array(const char *log_dir, const char *id,
-                       struct jr_arena *arena, const char **ret_job)
+/* The job of a sweep that was submitted, in `arena`; false: it was not, or each of its cells has
+ * ended. */
+static bool find_array(const char *log_dir, const char *id, struct jr_arena *arena,
+                       const char **ret_job)
 {
     json_t *sweep = jr_load_sweep(log_dir, id, NULL);
-    bool submitted =
-        jr_sweep_is_submitted(sweep, ret_job) && !jr_sweep_is_over(sweep);
+    bool submitted = jr_sweep_is_submitted(sweep, ret_job) && !jr_sweep_is_over(sweep);
     *ret_job = jr_arena_strdup(arena, *ret_job);
     json_decref(sweep);
     return submitted;
@@ -101,8 +91,7 @@ bool jr_sweep_goes_on(const char *log_dir, const char *id)
     struct jr_arena arena = JR_ARENA_INIT;
     const char *job;
     JR_CLOSE int fd = jr_sweep_open(log_dir, id);
-    bool goes_on = fd >= 0 && (jr_journal_holder(fd) != 0 ||
-                               find_array(log_dir, id, &arena, &job));
+    bool goes_on = fd >= 0 && (jr_journal_holder(fd) != 0 || find_array(log_dir, id, &arena, &job));
     jr_arena_release(&arena);
     return goes_on;
 }
@@ -113,23 +102,19 @@ static int stop_array(struct jr_slurm_queue *queue, int dir_fd, const char *job,
     struct stat st;
     if (fstat(dir_fd, &st) != 0 || st.st_uid != geteuid())
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the sweep belongs to another user, and is left "
-                            "alone");
+                            "the sweep belongs to another user, and is left alone");
     if (jr_slurm_queue_find(queue, job) == JR_QUEUE_ENDED)
         return 0;
     const char *why = jr_slurm_cancel(queue, job);
     if (why == NULL)
         return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "scancel, told to cancel job %s, "
-                        "%s",
+    return jr_error_set(err, JR_STATUS_LAUNCH, "scancel, told to cancel job %s, %s",
                         job == NULL ? "(none)" : job, why);
 }
 
-/* Wait for the end of the array, as long as Slurm knows it. Returns as
- * jr_sweep_await. */
-static int await_array(struct jr_slurm_queue *queue, const char *job,
-                       uint64_t until_ns, struct jr_error *err)
+/* Wait for the end of the array, as long as Slurm knows it. Returns as jr_sweep_await. */
+static int await_array(struct jr_slurm_queue *queue, const char *job, uint64_t until_ns,
+                       struct jr_error *err)
 {
     enum { FIRST_MS = 250, MOST_MS = 10000 };
     uint64_t pause_ms = FIRST_MS;
@@ -140,8 +125,7 @@ static int await_array(struct jr_slurm_queue *queue, const char *job,
         if (place == JR_QUEUE_ENDED || place == JR_QUEUE_NO_JOB)
             return 0;
         if (place == JR_QUEUE_SILENT)
-            return jr_error_set(err, JR_STATUS_LAUNCH,
-                                "squeue, asked for job %s, %s", job,
+            return jr_error_set(err, JR_STATUS_LAUNCH, "squeue, asked for job %s, %s", job,
                                 queue->silent);
         if (until_ns != 0 && until_ns <= now)
             return 1;
@@ -153,8 +137,8 @@ static int await_array(struct jr_slurm_queue *queue, const char *job,
 }
 
 /* The same for a sweep whose cells are tasks of an array. */
-static int end_array(int dir_fd, const char *job,
-                     const struct jr_sweep_wait *wait, struct jr_error *err)
+static int end_array(int dir_fd, const char *job, const struct jr_sweep_wait *wait,
+                     struct jr_error *err)
 {
     struct jr_slurm_queue queue;
     jr_slurm_queue_init(&queue, wait->envp);
@@ -165,9 +149,8 @@ static int end_array(int dir_fd, const char *job,
     return status;
 }
 
-int jr_sweep_await(const char *log_dir, const char *id,
-                   const struct jr_sweep_wait *wait, int *ret_code,
-                   struct jr_error *err)
+int jr_sweep_await(const char *log_dir, const char *id, const struct jr_sweep_wait *wait,
+                   int *ret_code, struct jr_error *err)
 {
     bool stop = wait->stop;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -180,8 +163,7 @@ int jr_sweep_await(const char *log_dir, const char *id,
         struct jr_hold leader = jr_hold_open(pid);
         bool same = leader.pid > 0 && jr_journal_holder(fd) == pid;
         int failed = same && stop ? stop_leader(fd, &leader, err) : 0;
-        bool in_time =
-            failed == 0 && (!same || await_leader(&leader, wait->until_ns));
+        bool in_time = failed == 0 && (!same || await_leader(&leader, wait->until_ns));
         stop = stop && !same;
         jr_hold_close(&leader);
         if (failed != 0)
@@ -198,6 +180,5 @@ int jr_sweep_await(const char *log_dir, const char *id,
     if (find_array(log_dir, id, &arena, &job))
         status = end_array(fd, job, wait, err);
     jr_arena_release(&arena);
-    return status != 0 ? status
-                       : jr_sweep_exit_status(log_dir, id, ret_code, err);
+    return status != 0 ? status : jr_sweep_exit_status(log_dir, id, ret_code, err);
 }

@@ -37,20 +37,17 @@ static const char *end_word(const json_t *line)
     return word != NULL && strcmp(word, "lost") == 0 ? "lost" : "launch_failed";
 }
 
-static void take_cell_line(void *data, enum jr_journal_event event,
-                           const json_t *line)
+static void take_cell_line(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct known *known = data;
     char key[32];
     known->ended = event == JR_JOURNAL_SWEEP_ENDED;
     if (event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED)
         return;
-    (void)snprintf(key, sizeof key, "%lld",
-                   (long long)jr_json_get_int(line, "cell"));
+    (void)snprintf(key, sizeof key, "%lld", (long long)jr_json_get_int(line, "cell"));
     (void)json_object_set_new(known->ends, key,
-                              event == JR_JOURNAL_CELL_ENDED
-                                  ? json_string(end_word(line))
-                                  : json_null());
+                              event == JR_JOURNAL_CELL_ENDED ? json_string(end_word(line))
+                                                             : json_null());
     (void)json_object_set_new(known->lines, key, json_deep_copy(line));
     if (json_is_string(json_object_get(line, "host")))
         (void)json_object_set(known->hosts, key, json_object_get(line, "host"));
@@ -63,17 +60,15 @@ static void add_new_cells(json_t *cells, const struct known *known)
     json_t *line;
     for (size_t i = 0; i < json_array_size(cells); i++) {
         char number[32];
-        (void)snprintf(
-            number, sizeof number, "%lld",
-            (long long)jr_json_get_int(json_array_get(cells, i), "cell"));
+        (void)snprintf(number, sizeof number, "%lld",
+                       (long long)jr_json_get_int(json_array_get(cells, i), "cell"));
         (void)json_object_del(known->lines, number);
     }
     json_object_foreach(known->lines, key, line) {
         if (!json_is_object(json_object_get(line, "values")))
             continue;
-        jr_json_append(cells,
-                       jr_cell_json_unbegun(json_object_get(line, "cell"),
-                                            json_object_get(line, "values")));
+        jr_json_append(cells, jr_cell_json_unbegun(json_object_get(line, "cell"),
+                                                   json_object_get(line, "values")));
     }
 }
 
@@ -89,10 +84,8 @@ static bool take_results(json_t *cell, int dir_fd, uint32_t number)
     enum jr_run_status status;
     jr_cell_folder(folder, number);
     (void)snprintf(path, sizeof path, JR_SWEEP_CELLS "/%s", folder);
-    JR_CLOSE int fd =
-        jr_open_beneath(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    json_t *results =
-        fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    JR_CLOSE int fd = jr_open_beneath(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     const char *word = jr_json_get_str(results, "status");
     if (word == NULL || !jr_run_status_of(word, &status)) {
         json_decref(results);
@@ -116,8 +109,7 @@ static struct jr_sweep_best read_best(const json_t *best)
     static const char *const goals[] = {JR_SWEEP_GOALS(WORD)};
     static const char *const ofs[] = {JR_SWEEP_OFS(WORD)};
 #undef WORD
-    const char *goal = jr_json_get_str(best, "goal"),
-               *of = jr_json_get_str(best, "of");
+    const char *goal = jr_json_get_str(best, "goal"), *of = jr_json_get_str(best, "of");
     struct jr_sweep_best ret = {.field = jr_json_get_str(best, "field")};
     for (size_t i = 0; goal != NULL && i < sizeof goals / sizeof *goals; i++)
         if (strcmp(goals[i], goal) == 0)
@@ -139,8 +131,7 @@ static void update_best(const json_t *sweep, const json_t *cells)
         const json_t *cell = json_array_get(cells, i);
         const char *word = jr_json_get_str(cell, "status");
         if (word == NULL || strcmp(word, "succeeded") != 0 ||
-            !jr_cell_result_number(json_object_get(cell, "result"), &by,
-                                   &value))
+            !jr_cell_result_number(json_object_get(cell, "result"), &by, &value))
             continue;
         bool better = by.goal == JR_GOAL_MAX ? value > most : value < most;
         if (found != NULL && !better)
@@ -153,8 +144,7 @@ static void update_best(const json_t *sweep, const json_t *cells)
 }
 
 /* Bring a cell to what is known of it by now. */
-static void update_cell(json_t *cell, const struct known *known, int dir_fd,
-                        bool led)
+static void update_cell(json_t *cell, const struct known *known, int dir_fd, bool led)
 {
     char key[32];
     json_int_t number = jr_json_get_int(cell, "cell");
@@ -190,8 +180,8 @@ struct tasks {
     struct jr_slurm_queue queue; /* asked about cells on other machines */
 };
 
-/* Whether a cell that has begun, and has no results, still runs. Of one on
- * another machine only Slurm knows. */
+/* Whether a cell that has begun, and has no results, still runs. Of one on another machine only
+ * Slurm knows. */
 static bool does_run(struct tasks *tasks, enum jr_standing standing)
 {
     if (standing != JR_STANDING_ELSEWHERE)
@@ -217,8 +207,7 @@ static void update_task(json_t *cell, struct tasks *tasks)
         jr_json_set_str(cell, "status", runs ? "running" : "lost");
 }
 
-static void update_tasks(json_t *sweep, const char *log_dir, const char *id,
-                         int dir_fd)
+static void update_tasks(json_t *sweep, const char *log_dir, const char *id, int dir_fd)
 {
     json_t *cells = json_object_get(sweep, "cells");
     struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -255,8 +244,7 @@ bool jr_sweep_is_over(const json_t *sweep)
 /* A sweep that ended is as its file says. */
 static void update_cells(json_t *sweep, int dir_fd)
 {
-    struct known known = {
-        .ends = json_object(), .lines = json_object(), .hosts = json_object()};
+    struct known known = {.ends = json_object(), .lines = json_object(), .hosts = json_object()};
     json_t *cells = json_object_get(sweep, "cells");
     (void)jr_journal_read(dir_fd, take_cell_line, &known);
     bool led = jr_journal_holder(dir_fd) != 0;
@@ -276,9 +264,7 @@ static void update_cells(json_t *sweep, int dir_fd)
 int jr_sweep_open(const char *log_dir, const char *id)
 {
     JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return log_fd < 0 ? -1
-                      : openat(log_fd, id,
-                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return log_fd < 0 ? -1 : openat(log_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)
@@ -291,8 +277,7 @@ json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)
         (void)jr_error_wrap(err, JR_SWEEP_FILE);
         return NULL;
     }
-    json_t *sweep =
-        jr_json_parse(text.data == NULL ? "" : text.data, text.len, err);
+    json_t *sweep = jr_json_parse(text.data == NULL ? "" : text.data, text.len, err);
     if (sweep != NULL && json_is_array(json_object_get(sweep, "cells"))) {
         const char *job;
         if (jr_sweep_is_submitted(sweep, &job))
@@ -302,8 +287,7 @@ json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)
         return sweep;
     }
     json_decref(sweep);
-    (void)jr_error_set(err, JR_STATUS_LAUNCH,
-                       "%s/%s/" JR_SWEEP_FILE " is not what jobrun writes",
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s/" JR_SWEEP_FILE " is not what jobrun writes",
                        log_dir, id);
     return NULL;
 }

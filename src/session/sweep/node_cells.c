@@ -59,16 +59,15 @@ static void say_line(void *data, const char *text)
 }
 
 /* In the process of the cell: the session up to where it is resolved. */
-static enum jr_status load_cell(struct jr_session *session,
-                                const struct beginning *beginning,
+static enum jr_status load_cell(struct jr_session *session, const struct beginning *beginning,
                                 struct jr_error *err)
 {
     const struct jr_message *word = beginning->word;
-    const struct jr_spec_source source = {
-        .name = word->name != NULL ? word->name : beginning->folder,
-        .folder = word->folder,
-        .text = word->spec,
-        .len = strlen(word->spec)};
+    const struct jr_spec_source source = {.name =
+                                              word->name != NULL ? word->name : beginning->folder,
+                                          .folder = word->folder,
+                                          .text = word->spec,
+                                          .len = strlen(word->spec)};
     jr_cell_take_part(session, &beginning->cells->host, &beginning->part);
     session->custom = beginning->cells->node->custom;
     session->leases = beginning->cell->devices.leases;
@@ -95,23 +94,22 @@ static int await_devices(struct beginning *beginning)
     jr_buf_str(&line, "waiting for devices: ");
     jr_node_devices_holders(&line, devices);
     say_line(beginning, line.failed ? "waiting for devices" : line.data);
-    int ended = jr_node_devices_await(
-        devices, beginning->run_id, (uint64_t)beginning->word->limit_ms, &err);
+    int ended = jr_node_devices_await(devices, beginning->run_id,
+                                      (uint64_t)beginning->word->limit_ms, &err);
     if (ended < 0)
         say_line(beginning, err.text);
     return ended < 0 ? (int)err.status : ended > 0 ? 128 + ended : 0;
 }
 
-/* What its ranks print goes to the console, plain or in color; NULL: to their
- * files alone. */
+/* What its ranks print goes to the console, plain or in color; NULL: to their files alone. */
 static enum jr_status run_shown(struct jr_session *session, const char *console,
                                 struct jr_error *err)
 {
-    const struct jr_session_console shown = {
-        .out_fd = STDOUT_FILENO,
-        .err_fd = STDERR_FILENO,
-        .in_fd = -1,
-        .color = console != NULL && strcmp(console, "color") == 0};
+    const struct jr_session_console shown = {.out_fd = STDOUT_FILENO,
+                                             .err_fd = STDERR_FILENO,
+                                             .in_fd = -1,
+                                             .color =
+                                                 console != NULL && strcmp(console, "color") == 0};
     return jr_session_run(session, console == NULL ? NULL : &shown, err);
 }
 
@@ -119,14 +117,13 @@ static enum jr_status run_shown(struct jr_session *session, const char *console,
 static int run_cell(struct beginning *beginning)
 {
     struct jr_error err = {0};
-    const struct jr_session_options options = {
-        .envp = beginning->cells->node->options.envp,
-        .run_id = beginning->folder,
-        .code_of = beginning->cells->code,
-        .inject = beginning->word->inject,
-        .end_children = true,
-        .note = say_line,
-        .data = beginning};
+    const struct jr_session_options options = {.envp = beginning->cells->node->options.envp,
+                                               .run_id = beginning->folder,
+                                               .code_of = beginning->cells->code,
+                                               .inject = beginning->word->inject,
+                                               .end_children = true,
+                                               .note = say_line,
+                                               .data = beginning};
     int ended = await_devices(beginning);
     if (ended != 0)
         return ended;
@@ -141,11 +138,9 @@ static int run_cell(struct beginning *beginning)
         status = run_shown(session, beginning->word->console, &err);
     if (status != JR_STATUS_OK)
         say_line(beginning, err.text);
-    int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session)
-                                               : (int)status;
+    int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session) : (int)status;
     if (code != 0 && code < 128)
-        jr_node_devices_check(&beginning->cell->devices, options.envp,
-                              session->file);
+        jr_node_devices_check(&beginning->cell->devices, options.envp, session->file);
     jr_session_close(session); /* with it go the port and the control group */
     return code;
 }
@@ -174,22 +169,19 @@ static void fork_cell(struct beginning *beginning)
     for (size_t i = 0; i < cells->count; i++)
         if (&cells->cells[i] != beginning->cell)
             jr_node_devices_give(&cells->cells[i].devices);
-    _exit(leave_streams(beginning) != 0 ? JR_STATUS_LAUNCH
-                                        : run_cell(beginning));
+    _exit(leave_streams(beginning) != 0 ? JR_STATUS_LAUNCH : run_cell(beginning));
 }
 
 /* "0,2", each below `most`. False: it is not that. */
-static bool read_numbers(const char *text, uint32_t most,
-                         struct jr_arena *arena, const uint32_t **ret,
-                         uint32_t *ret_count)
+static bool read_numbers(const char *text, uint32_t most, struct jr_arena *arena,
+                         const uint32_t **ret, uint32_t *ret_count)
 {
     const char *at = text == NULL ? "" : text;
     uint32_t *numbers = jr_arena_array(arena, strlen(at) + 1, sizeof *numbers);
     uint32_t count = 0;
     uint64_t number;
     while (numbers != NULL && *at != '\0') {
-        if (!jr_num_digits(&at, &number) || number >= most ||
-            (*at != ',' && *at != '\0'))
+        if (!jr_num_digits(&at, &number) || number >= most || (*at != ',' && *at != '\0'))
             return false;
         numbers[count++] = (uint32_t)number;
         at += *at == ',';
@@ -207,35 +199,26 @@ static int read_part(struct beginning *beginning, struct jr_error *err)
     const struct jr_host *host = &beginning->cells->host;
     struct jr_host_part *part = &beginning->part;
     struct jr_node_devices *devices = &cell->devices;
-    if (!read_numbers(word->devices, host->devices_count, &cell->arena,
-                      &part->devices, &part->devices_count) ||
-        !read_numbers(word->cores, jr_host_core_count(host), &cell->arena,
-                      &part->cores, &part->cores_count))
+    if (!read_numbers(word->devices, host->devices_count, &cell->arena, &part->devices,
+                      &part->devices_count) ||
+        !read_numbers(word->cores, jr_host_core_count(host), &cell->arena, &part->cores,
+                      &part->cores_count))
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "this node has other devices or CPUs than it had "
-                            "when the sweep began");
+                            "this node has other devices or CPUs than it had when the sweep began");
     devices->numbers = part->devices;
     devices->list.count = part->devices_count;
-    devices->around =
-        jr_env_get(beginning->cells->node->options.envp, "JOBRUN_RUN_ID");
-    jr_node_devices_name(
-        devices, host, word->device == NULL ? "" : word->device, &cell->arena);
-    cell->cells_dir =
-        jr_arena_strdup(&cell->arena, beginning->cells->own.dir != NULL
-                                          ? beginning->cells->own.dir
-                                          : word->cells);
-    beginning->run_id =
-        jr_arena_printf(&cell->arena, "%s.%s", word->sweep, beginning->folder);
-    return cell->arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    devices->around = jr_env_get(beginning->cells->node->options.envp, "JOBRUN_RUN_ID");
+    jr_node_devices_name(devices, host, word->device == NULL ? "" : word->device, &cell->arena);
+    cell->cells_dir = jr_arena_strdup(
+        &cell->arena, beginning->cells->own.dir != NULL ? beginning->cells->own.dir : word->cells);
+    beginning->run_id = jr_arena_printf(&cell->arena, "%s.%s", word->sweep, beginning->folder);
+    return cell->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 /* Room for one more. */
 static struct jr_node_cell *push_cell(struct jr_node_cells *cells)
 {
-    struct jr_node_cell *more =
-        realloc(cells->cells, (cells->count + 1) * sizeof *more);
+    struct jr_node_cell *more = realloc(cells->cells, (cells->count + 1) * sizeof *more);
     if (more == NULL)
         return NULL;
     cells->cells = more;
@@ -251,14 +234,12 @@ static void drop_cell(struct jr_node_cells *cells, struct jr_node_cell *cell)
     *cell = cells->cells[--cells->count];
 }
 
-int jr_node_cells_share(struct jr_node_cells *cells,
-                        const struct jr_message *word, uint32_t node,
+int jr_node_cells_share(struct jr_node_cells *cells, const struct jr_message *word, uint32_t node,
                         struct jr_error *err)
 {
     if (word->cells == NULL || word->token == NULL || cells->own.dir != NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the jobrun of the sweep did not say where cells "
-                            "are");
+                            "the jobrun of the sweep did not say where cells are");
     JR_CLOSE int fd = open(word->cells, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const struct jr_run_folder shared = {.fd = fd};
     if (fd >= 0 && jr_folder_mark_is(&shared, word->token))
@@ -274,18 +255,14 @@ int jr_node_cells_share(struct jr_node_cells *cells,
     return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
-int jr_node_cells_begin(struct jr_node_cells *cells,
-                        const struct jr_message *word,
-                        const struct jr_agent_cell_ends *ends,
-                        struct jr_error *err)
+int jr_node_cells_begin(struct jr_node_cells *cells, const struct jr_message *word,
+                        const struct jr_agent_cell_ends *ends, struct jr_error *err)
 {
-    if (word->spec == NULL || word->folder == NULL || word->sweep == NULL ||
-        word->cells == NULL)
+    if (word->spec == NULL || word->folder == NULL || word->sweep == NULL || word->cells == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "the jobrun of the sweep did not say what to run");
     struct jr_node_cell *cell = push_cell(cells);
-    struct beginning beginning = {
-        .cells = cells, .cell = cell, .word = word, .ends = ends};
+    struct beginning beginning = {.cells = cells, .cell = cell, .word = word, .ends = ends};
     if (cell == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (!cells->ready) {
@@ -321,15 +298,12 @@ static void take_sender_end(struct jr_node_cell *cell, int status)
     cell->sender = 0;
     cell->sent = true;
     if (WIFSIGNALED(status) && cell->note == NULL &&
-        asprintf(&cell->note,
-                 "cell %u: what sends what it has left was killed by signal "
-                 "%d\n",
+        asprintf(&cell->note, "cell %u: what sends what it has left was killed by signal %d\n",
                  cell->number, WTERMSIG(status)) < 0)
         cell->note = NULL;
 }
 
-/* Reap what has ended. What is neither guard nor sender was left by a guard
- * that was killed. */
+/* Reap what has ended. What is neither guard nor sender was left by a guard that was killed. */
 static void reap_processes(struct jr_node_cells *cells)
 {
     int status;
@@ -367,8 +341,7 @@ static void end_orphans(struct jr_node_cells *cells)
         known[cells->count + i] = cell->sender;
         if (cell->pid != 0 || cell->over)
             continue;
-        cell->over =
-            !jr_cell_has_runner(cell->cells_dir, cell->number, &known[i]);
+        cell->over = !jr_cell_has_runner(cell->cells_dir, cell->number, &known[i]);
         lost |= cell->over;
         if (cell->over)
             end_lost_cell(cell);
@@ -379,8 +352,7 @@ static void end_orphans(struct jr_node_cells *cells)
 }
 
 /* The process of a sender. Its cell is over, and changes no more. */
-static _Noreturn void send_cell(const struct jr_node_cells *cells,
-                                const struct jr_node_cell *cell)
+static _Noreturn void send_cell(const struct jr_node_cells *cells, const struct jr_node_cell *cell)
 {
     const struct jr_cell_sending sending = {.cells_dir = cell->cells_dir,
                                             .number = cell->number,
@@ -393,8 +365,8 @@ static _Noreturn void send_cell(const struct jr_node_cells *cells,
     _exit(JR_STATUS_LAUNCH);
 }
 
-/* The next cell to be sent; NULL: there is none, or one is being sent: what two
- * would write were mixed. */
+/* The next cell to be sent; NULL: there is none, or one is being sent: what two would write were
+ * mixed. */
 static struct jr_node_cell *find_to_send(const struct jr_node_cells *cells)
 {
     struct jr_node_cell *next = NULL;
@@ -408,8 +380,7 @@ static struct jr_node_cell *find_to_send(const struct jr_node_cells *cells)
 }
 
 /* A process that cannot be made is one that was killed. */
-static void start_sender(const struct jr_node_cells *cells,
-                         struct jr_node_cell *cell)
+static void start_sender(const struct jr_node_cells *cells, struct jr_node_cell *cell)
 {
     pid_t agent = getpid();
     cell->sender = fork();
@@ -422,17 +393,15 @@ static void start_sender(const struct jr_node_cells *cells,
 }
 
 /* Whether all of a cell is done that is to be done here. */
-static bool is_cell_done(const struct jr_node_cells *cells,
-                         const struct jr_node_cell *cell)
+static bool is_cell_done(const struct jr_node_cells *cells, const struct jr_node_cell *cell)
 {
-    return cell->over && (cells->own.dir == NULL || cell->sent ||
-                          (cells->leaves && cell->sender == 0));
+    return cell->over &&
+           (cells->own.dir == NULL || cell->sent || (cells->leaves && cell->sender == 0));
 }
 
-/* All others would end like that, one after the other. Where the folder is the
- * sweep's, that is seen there. */
-static bool has_no_room(const struct jr_node_cells *cells,
-                        const struct jr_node_cell *cell)
+/* All others would end like that, one after the other. Where the folder is the sweep's, that is
+ * seen there. */
+static bool has_no_room(const struct jr_node_cells *cells, const struct jr_node_cell *cell)
 {
     if (cells->own.dir == NULL || cell->code != JR_STATUS_LAUNCH)
         return false;
@@ -441,8 +410,7 @@ static bool has_no_room(const struct jr_node_cells *cells,
 }
 
 /* Take the end of a cell that is done. */
-static bool take_done_cell(struct jr_node_cells *cells,
-                           struct jr_agent_cell_end *ret)
+static bool take_done_cell(struct jr_node_cells *cells, struct jr_agent_cell_end *ret)
 {
     for (size_t i = 0; i < cells->count; i++) {
         struct jr_node_cell *cell = &cells->cells[i];
@@ -461,8 +429,7 @@ static bool take_done_cell(struct jr_node_cells *cells,
     return false;
 }
 
-bool jr_node_cells_next_end(struct jr_node_cells *cells,
-                            struct jr_agent_cell_end *ret)
+bool jr_node_cells_next_end(struct jr_node_cells *cells, struct jr_agent_cell_end *ret)
 {
     reap_processes(cells);
     end_orphans(cells);
@@ -474,26 +441,22 @@ bool jr_node_cells_next_end(struct jr_node_cells *cells,
     return next != NULL && next->sent && take_done_cell(cells, ret);
 }
 
-void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number,
-                          int sig)
+void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number, int sig)
 {
     uint32_t one = 0;
     if (number != NULL && !jr_num_u32(number, &one))
         return;
     for (size_t i = 0; i < cells->count; i++)
-        if (cells->cells[i].pid > 0 &&
-            (number == NULL || cells->cells[i].number == one))
+        if (cells->cells[i].pid > 0 && (number == NULL || cells->cells[i].number == one))
             (void)kill(cells->cells[i].pid, sig);
 }
 
-void jr_node_cells_progress(const struct jr_node_cells *cells,
-                            struct jr_buf *out)
+void jr_node_cells_progress(const struct jr_node_cells *cells, struct jr_buf *out)
 {
     for (size_t i = 0; cells->own.dir != NULL && i < cells->count; i++) {
         char folder[16];
         jr_cell_folder(folder, cells->cells[i].number);
-        JR_CLOSE int fd =
-            jr_record_folder_open(cells->cells[i].cells_dir, folder, NULL);
+        JR_CLOSE int fd = jr_record_folder_open(cells->cells[i].cells_dir, folder, NULL);
         json_t *progress = fd < 0 ? NULL : jr_record_folder_progress(fd);
         if (progress == NULL)
             continue;

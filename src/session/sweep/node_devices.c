@@ -13,8 +13,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-bool jr_device_is_there(const struct jr_host *host, const char *kind,
-                        const char *key)
+bool jr_device_is_there(const struct jr_host *host, const char *kind, const char *key)
 {
     char other[JR_DEVICE_KEY_SIZE], name[16];
     for (uint32_t i = 0; i < host->devices_count; i++) {
@@ -37,8 +36,7 @@ static void share_gone(struct jr_node_devices *devices)
     devices->gone = shared == MAP_FAILED ? NULL : shared;
 }
 
-void jr_node_devices_name(struct jr_node_devices *ret,
-                          const struct jr_host *host, const char *kind,
+void jr_node_devices_name(struct jr_node_devices *ret, const struct jr_host *host, const char *kind,
                           struct jr_arena *arena)
 {
     struct jr_device_list *list = &ret->list;
@@ -58,8 +56,7 @@ void jr_node_devices_name(struct jr_node_devices *ret,
     }
 }
 
-static struct jr_device_request make_request(
-    const struct jr_node_devices *devices)
+static struct jr_device_request make_request(const struct jr_node_devices *devices)
 {
     return (struct jr_device_request){.keys = devices->list.keys,
                                       .count = devices->list.count,
@@ -68,16 +65,13 @@ static struct jr_device_request make_request(
 }
 
 /* Lease them with a ticket of the queue; 0: without one. */
-static bool take_devices(struct jr_node_devices *devices, uint64_t ticket,
-                         const char *run_id)
+static bool take_devices(struct jr_node_devices *devices, uint64_t ticket, const char *run_id)
 {
     const struct jr_device_request request = make_request(devices);
     struct jr_arena arena = JR_ARENA_INIT;
-    uint32_t *chosen =
-        jr_arena_array(&arena, request.count + 1, sizeof *chosen);
+    uint32_t *chosen = jr_arena_array(&arena, request.count + 1, sizeof *chosen);
     bool taken = chosen != NULL &&
-                 jr_devices_take(&request, ticket, chosen, devices->leases) ==
-                     request.need;
+                 jr_devices_take(&request, ticket, chosen, devices->leases) == request.need;
     jr_arena_release(&arena);
     if (!taken)
         return false;
@@ -92,8 +86,8 @@ bool jr_node_devices_take(struct jr_node_devices *devices, const char *run_id)
     return devices->list.count == 0 || take_devices(devices, 0, run_id);
 }
 
-int jr_node_devices_await(struct jr_node_devices *devices, const char *run_id,
-                          uint64_t limit_ms, struct jr_error *err)
+int jr_node_devices_await(struct jr_node_devices *devices, const char *run_id, uint64_t limit_ms,
+                          struct jr_error *err)
 {
     const struct jr_device_request request = make_request(devices);
     struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
@@ -113,12 +107,10 @@ int jr_node_devices_await(struct jr_node_devices *devices, const char *run_id,
     jr_device_queue_leave(&queue);
     return ended >= 0 ? ended
                       : jr_error_set(err, JR_STATUS_UNRESOLVED,
-                                     "the time of --wait is over, and the "
-                                     "devices are still held");
+                                     "the time of --wait is over, and the devices are still held");
 }
 
-void jr_node_devices_holders(struct jr_buf *out,
-                             const struct jr_node_devices *devices)
+void jr_node_devices_holders(struct jr_buf *out, const struct jr_node_devices *devices)
 {
     struct jr_device_claims claims;
     const struct jr_device_viewer viewer = {.around = devices->around};
@@ -134,14 +126,12 @@ void jr_node_devices_check(struct jr_node_devices *devices, char *const *envp,
     const struct jr_session_options options = {.envp = envp};
     const struct jr_device_list *list = &devices->list;
     struct jr_error err = {0};
-    struct jr_session *now = devices->gone == NULL || file == NULL
-                                 ? NULL
-                                 : jr_session_open(&options);
+    struct jr_session *now =
+        devices->gone == NULL || file == NULL ? NULL : jr_session_open(&options);
     if (now != NULL && jr_session_facts(now, NULL, &err) == JR_STATUS_OK &&
         jr_session_read_devices(now, file) == JR_STATUS_OK)
         for (uint32_t i = 0; i < list->count; i++)
-            devices->gone[i] =
-                !jr_device_is_there(&now->host, devices->kind, list->keys[i]);
+            devices->gone[i] = !jr_device_is_there(&now->host, devices->kind, list->keys[i]);
     jr_session_close(now);
 }
 
@@ -152,8 +142,7 @@ char *jr_node_devices_list_gone(const struct jr_node_devices *devices)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (uint32_t i = 0; devices->gone != NULL && i < devices->list.count; i++)
         if (devices->gone[i] && text.len < MOST_BYTES)
-            jr_buf_printf(&text, "%s%u", text.len == 0 ? "" : ",",
-                          devices->numbers[i]);
+            jr_buf_printf(&text, "%s%u", text.len == 0 ? "" : ",", devices->numbers[i]);
     return text.len == 0 || text.failed ? NULL : jr_buf_detach(&text);
 }
 

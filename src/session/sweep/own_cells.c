@@ -25,12 +25,10 @@
 #define WAIT_NS    (300 * UINT64_C(1000000000))
 #define LOOK_MS    50 /* the kernel tells nobody that a lock is free */
 
-/* Nobody can have it: the folder is new. Where the file system has no locks,
- * nobody waits. */
+/* Nobody can have it: the folder is new. Where the file system has no locks, nobody waits. */
 static int take_lock(const struct jr_run_folder *dir)
 {
-    int fd = openat(dir->fd, LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                    dir->file_mode);
+    int fd = openat(dir->fd, LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, dir->file_mode);
     if (fd >= 0)
         (void)flock(fd, LOCK_EX | LOCK_NB);
     return fd;
@@ -51,8 +49,7 @@ static void note_wait(bool *noted)
     char line[256];
     (void)uname(&here);
     int len = snprintf(line, sizeof line,
-                       "waiting for cells that an earlier jobrun is still "
-                       "ending on %.64s\n",
+                       "waiting for cells that an earlier jobrun is still ending on %.64s\n",
                        here.nodename);
     if (!*noted)
         (void)!write(STDERR_FILENO, line, (size_t)len);
@@ -61,8 +58,7 @@ static void note_wait(bool *noted)
 
 static void await_lock(int fd, uint64_t until_ns, bool *noted)
 {
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
-           jr_clock_ns() < until_ns) {
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && jr_clock_ns() < until_ns) {
         note_wait(noted);
         if (!has_controller(LOOK_MS))
             break;
@@ -97,8 +93,7 @@ static void await_earlier(int sweep_fd, const char *token)
         if (!is_earlier(entry->d_name, token))
             continue;
         (void)snprintf(path, sizeof path, "%s/" LOCK, entry->d_name);
-        JR_CLOSE int fd =
-            jr_open_beneath(sweep_fd, path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0);
+        JR_CLOSE int fd = jr_open_beneath(sweep_fd, path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0);
         if (fd >= 0)
             await_lock(fd, until_ns, &noted);
     }
@@ -114,22 +109,20 @@ static enum jr_log_mode find_log_mode(const struct jr_message *share)
                : JR_LOG_PRIVATE;
 }
 
-int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
-                      uint32_t node, struct jr_error *err)
+int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share, uint32_t node,
+                      struct jr_error *err)
 {
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     char name[64];
     const char *slash = strrchr(share->cells, '/');
     JR_FREE char *sweep =
-        slash == NULL ? NULL
-                      : strndup(share->cells, (size_t)(slash - share->cells));
+        slash == NULL ? NULL : strndup(share->cells, (size_t)(slash - share->cells));
     (void)snprintf(name, sizeof name, JR_OWN_CELLS_NAME, node, share->token);
     if (sweep == NULL || asprintf(&ret->dir, "%s/%s", sweep, name) < 0) {
         ret->dir = NULL;
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
-    int failed = jr_run_folder_create(&dir, sweep, name, true,
-                                      find_log_mode(share), err);
+    int failed = jr_run_folder_create(&dir, sweep, name, true, find_log_mode(share), err);
     if (failed == 0) {
         ret->lock_fd = take_lock(&dir);
         await_earlier(dir.log_fd, share->token);

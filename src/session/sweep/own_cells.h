@@ -15,8 +15,8 @@
 
 #include "store/run_folder.h"
 
-/* The name of the folder, for printf(3): the node, and the token; and in it
- * that of the file that is locked. */
+/* The name of the folder, for printf(3): the node, and the token; and in it that of the file that
+ * is locked. */
 #define JR_OWN_CELLS_NAME JR_NODE_DIR ".%.32s"
 #define JR_OWN_CELLS_LOCK ".agent"
 
@@ -30,11 +30,10 @@ struct jr_own_cells {
     int lock_fd; /* of the file that is locked; 0: none is */
 };
 
-/* Make the folder beside that of the message `share`, for the agent of `node`,
- * and wait for those that came before it, as long as standard input has not
- * ended. -1 with `err`. */
-int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
-                      uint32_t node, struct jr_error *err);
+/* Make the folder beside that of the message `share`, for the agent of `node`, and wait for those
+ * that came before it, as long as standard input has not ended. -1 with `err`. */
+int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share, uint32_t node,
+                      struct jr_error *err);
 
 /* Let go of it, once nothing of its cells runs. */
 void jr_own_cells_release(struct jr_own_cells *own);

@@ -20,25 +20,22 @@ struct telling {
     const struct jr_cells *cells;
     const struct jr_cell_needs *needs;
     const struct jr_plan_cells_options *options;
-    const char *held; /* who holds devices that cells may have; NULL: nobody */
+    const char *held;      /* who holds devices that cells may have; NULL: nobody */
     struct jr_room *taken; /* by the cells of a round, of each node */
     bool stopped;
 };
 
-static void pass_piece(struct telling *telling, struct jr_buf *out,
-                       size_t least)
+static void pass_piece(struct telling *telling, struct jr_buf *out, size_t least)
 {
     if (out->len < least || out->len == 0 || out->failed)
         return;
-    telling->stopped |= telling->options->take(telling->options->data,
-                                               out->data, out->len) != 0;
+    telling->stopped |= telling->options->take(telling->options->data, out->data, out->len) != 0;
     jr_buf_clear(out);
 }
 
-/* How many cells run at once at most, and in how many rounds, if all of them
- * take as long and begin in their order. */
-static void count_rounds(struct telling *telling, uint32_t *ret_most,
-                         size_t *ret_rounds)
+/* How many cells run at once at most, and in how many rounds, if all of them take as long and begin
+ * in their order. */
+static void count_rounds(struct telling *telling, uint32_t *ret_most, size_t *ret_rounds)
 {
     const struct jr_cell_needs *needs = telling->needs;
     size_t size = needs->nodes * sizeof *telling->taken;
@@ -59,8 +56,7 @@ static void count_rounds(struct telling *telling, uint32_t *ret_most,
     }
 }
 
-/* So many cells like the first one, which stands for those that a sampler will
- * propose. */
+/* So many cells like the first one, which stands for those that a sampler will propose. */
 static uint32_t count_at_once(struct telling *telling)
 {
     const struct jr_cell_needs *needs = telling->needs;
@@ -80,8 +76,7 @@ static void add_need(struct jr_buf *out, const struct jr_cell_need *need)
     else if (need->devices > 0)
         jr_buf_printf(out, "%u %s", need->devices, need->device_name);
     else
-        jr_buf_printf(out, "%u core%s", need->cores,
-                      need->cores == 1 ? "" : "s");
+        jr_buf_printf(out, "%u core%s", need->cores, need->cores == 1 ? "" : "s");
 }
 
 static void tell_text(struct telling *telling, struct jr_buf *out)
@@ -98,12 +93,10 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
     if (telling->cells->axes->sampler != NULL) {
         jr_buf_str(out, "cells that ");
         jr_buf_safe(out, telling->cells->axes->sampler[0]);
-        jr_buf_printf(out, " proposes, %u at once %s\n", count_at_once(telling),
-                      where);
+        jr_buf_printf(out, " proposes, %u at once %s\n", count_at_once(telling), where);
     } else {
-        jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count,
-                      count == 1 ? "" : "s", most, where, rounds,
-                      rounds == 1 ? "" : "s");
+        jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count, count == 1 ? "" : "s",
+                      most, where, rounds, rounds == 1 ? "" : "s");
     }
     if (telling->held != NULL)
         jr_buf_printf(out, "of the devices %s\n", telling->held);
@@ -123,8 +116,7 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
 }
 
 /* A cell of the JSON, on a line. */
-static void tell_cell(struct jr_buf *out, const struct telling *telling,
-                      size_t i)
+static void tell_cell(struct jr_buf *out, const struct telling *telling, size_t i)
 {
     const struct jr_cell_needs *needs = telling->needs;
     const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
@@ -166,27 +158,25 @@ static bool find_plan_holders(struct jr_buf *out, struct jr_session *session,
     if (!session->host.real || session->cell_hosts != NULL)
         return false;
     jr_sweep_devices_name(&list, session, needs);
-    return jr_sweep_devices_holders(
-        out, &list, NULL, jr_env_get(session->options.envp, "JOBRUN_RUN_ID"));
+    return jr_sweep_devices_holders(out, &list, NULL,
+                                    jr_env_get(session->options.envp, "JOBRUN_RUN_ID"));
 }
 
-enum jr_status jr_session_plan_cells(
-    struct jr_session *session, const struct jr_plan_cells_options *options,
-    struct jr_error *err)
+enum jr_status jr_session_plan_cells(struct jr_session *session,
+                                     const struct jr_plan_cells_options *options,
+                                     struct jr_error *err)
 {
     struct jr_cell_needs needs;
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT,
-                      held JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT, held JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_status status = jr_cell_needs_find(&needs, session, err);
     if (options->parallel > 0)
         needs.parallel = options->parallel;
-    struct telling telling = {.session = session,
-                              .cells = &session->swept->cells,
-                              .needs = &needs,
-                              .options = options,
-                              .taken =
-                                  jr_arena_array(&needs.arena, needs.nodes + 1,
-                                                 sizeof *telling.taken)};
+    struct telling telling = {
+        .session = session,
+        .cells = &session->swept->cells,
+        .needs = &needs,
+        .options = options,
+        .taken = jr_arena_array(&needs.arena, needs.nodes + 1, sizeof *telling.taken)};
     out.failed |= telling.taken == NULL;
     if (status == JR_STATUS_OK && telling.taken != NULL) {
         if (find_plan_holders(&held, session, &needs))

@@ -12,11 +12,10 @@ struct jr_plan_cells_options {
     void *data;
 };
 
-/* Find the needs of the cells on the machine whose facts the session has, and
- * tell them as text or as JSON, piece by piece: `take` as jr_session_tell has
- * it. */
-enum jr_status jr_session_plan_cells(
-    struct jr_session *session, const struct jr_plan_cells_options *options,
-    struct jr_error *err);
+/* Find the needs of the cells on the machine whose facts the session has, and tell them as text or
+ * as JSON, piece by piece: `take` as jr_session_tell has it. */
+enum jr_status jr_session_plan_cells(struct jr_session *session,
+                                     const struct jr_plan_cells_options *options,
+                                     struct jr_error *err);
 
 #endif

@@ -1,7 +1,6 @@
-/* Conditions on the rows of a table: "status=failed", "results.loss<0.5". Two
- * numbers are compared as numbers, all else as the text that people are shown.
- * A row without a value meets no condition but "is not". row_table.h declares
- * it. */
+/* Conditions on the rows of a table: "status=failed", "results.loss<0.5". Two numbers are compared
+ * as numbers, all else as the text that people are shown. A row without a value meets no condition
+ * but "is not". row_table.h declares it. */
 #include <string.h>
 #include <strings.h>
 
@@ -48,8 +47,7 @@ static size_t read_sign(unsigned *ret, const char *text)
 }
 
 #define WORD(name, word) word,
-static const char *const statuses[] = {JR_RUN_STATUSES(WORD) "running", "lost",
-                                       "damaged", NULL};
+static const char *const statuses[] = {JR_RUN_STATUSES(WORD) "running", "lost", "damaged", NULL};
 #undef WORD
 
 bool jr_row_status_is(const char *word)
@@ -64,23 +62,20 @@ bool jr_row_status_is(const char *word)
 static const char *foreign_status(const char *word)
 {
     static const char *const others[][2] = {
-        {"done", "succeeded"},      {"finished", "succeeded"},
-        {"completed", "succeeded"}, {"complete", "succeeded"},
-        {"success", "succeeded"},   {"ok", "succeeded"},
-        {"passed", "succeeded"},    {"error", "failed"},
-        {"crashed", "failed"},      {"killed", "stopped"},
-        {"cancelled", "stopped"},   {"canceled", "stopped"},
-        {"aborted", "stopped"},     {"timeout", "timed_out"},
-        {"pending", "not_started"}, {"queued", "not_started"},
-        {"active", "running"},      {"broken", "damaged"}};
+        {"done", "succeeded"},     {"finished", "succeeded"}, {"completed", "succeeded"},
+        {"complete", "succeeded"}, {"success", "succeeded"},  {"ok", "succeeded"},
+        {"passed", "succeeded"},   {"error", "failed"},       {"crashed", "failed"},
+        {"killed", "stopped"},     {"cancelled", "stopped"},  {"canceled", "stopped"},
+        {"aborted", "stopped"},    {"timeout", "timed_out"},  {"pending", "not_started"},
+        {"queued", "not_started"}, {"active", "running"},     {"broken", "damaged"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcasecmp(others[i][0], word) == 0)
             return others[i][1];
     return NULL;
 }
 
-/* A misspelt status would list nothing. There are more words for sweeps than
- * those of runs: only what is near to one of these is refused. */
+/* A misspelt status would list nothing. There are more words for sweeps than those of runs: only
+ * what is near to one of these is refused. */
 static int check_status(const struct condition *condition, struct jr_error *err)
 {
     const char *near = jr_did_you_mean_longer(condition->text, statuses);
@@ -90,13 +85,12 @@ static int check_status(const struct condition *condition, struct jr_error *err)
         strcmp(near, condition->text) == 0)
         return 0;
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "--where: no run has the status '%s'; did you mean "
-                        "status=%s?",
+                        "--where: no run has the status '%s'; did you mean status=%s?",
                         condition->text, near);
 }
 
-static int read_condition(struct condition *ret, struct jr_row_table *table,
-                          const char *word, struct jr_error *err)
+static int read_condition(struct condition *ret, struct jr_row_table *table, const char *word,
+                          struct jr_error *err)
 {
     size_t len = strcspn(word, "!<>=");
     size_t sign = read_sign(&ret->wanted, word + len);
@@ -114,8 +108,7 @@ static int read_condition(struct condition *ret, struct jr_row_table *table,
 }
 
 /* How the value is to the one that is wanted. */
-static enum condition_is compare_value(const struct condition *condition,
-                                       const json_t *value)
+static enum condition_is compare_value(const struct condition *condition, const json_t *value)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     const json_t *mean = json_object_get(value, "mean");
@@ -124,9 +117,7 @@ static enum condition_is compare_value(const struct condition *condition,
         value = mean;
     if (json_is_number(value) && condition->numeric) {
         double own = json_number_value(value);
-        return own < condition->number   ? IS_LESS
-               : own > condition->number ? IS_MORE
-                                         : IS_EQUAL;
+        return own < condition->number ? IS_LESS : own > condition->number ? IS_MORE : IS_EQUAL;
     }
     if (json_is_string(value)) {
         order = strcmp(json_string_value(value), condition->text);
@@ -145,8 +136,7 @@ static bool is_met(const struct condition *condition, const json_t *row)
     return (condition->wanted & compare_value(condition, value)) != 0;
 }
 
-int jr_row_table_filter(struct jr_row_table *table, char *const *conditions,
-                        struct jr_error *err)
+int jr_row_table_filter(struct jr_row_table *table, char *const *conditions, struct jr_error *err)
 {
     for (; conditions != NULL && *conditions != NULL; conditions++) {
         struct condition condition;

@@ -36,20 +36,18 @@ void jr_row_add_members(json_t *row, const json_t *object, const char *prefix)
     }
 }
 
-void jr_row_table_init(struct jr_row_table *ret, json_t *rows,
-                       const struct jr_row_kind *kind,
+void jr_row_table_init(struct jr_row_table *ret, json_t *rows, const struct jr_row_kind *kind,
                        enum jr_row_format format)
 {
     size_t count = json_array_size(rows);
-    *ret = (struct jr_row_table){
-        .kind = kind, .format = format, .rows = rows, .names = json_object()};
+    *ret =
+        (struct jr_row_table){.kind = kind, .format = format, .rows = rows, .names = json_object()};
     ret->order = jr_arena_array(&ret->arena, count, sizeof *ret->order);
     ret->count = ret->order == NULL ? 0 : count;
     for (size_t i = 0; i < ret->count; i++) {
         json_t *row = json_array_get(rows, i);
         ret->order[i] = i;
-        for (void *at = json_object_iter(row); at != NULL;
-             at = json_object_iter_next(row, at))
+        for (void *at = json_object_iter(row); at != NULL; at = json_object_iter_next(row, at))
             jr_json_set(ret->names, json_object_iter_key(at), json_true());
     }
     ret->arena.failed |= rows == NULL || ret->names == NULL;
@@ -86,8 +84,7 @@ static bool does_yield(const struct jr_row_table *table, const char *name)
     return !field.failed && json_object_get(table->names, field.data) != NULL;
 }
 
-const char *jr_row_table_name(struct jr_row_table *table, const char *word,
-                              size_t len)
+const char *jr_row_table_name(struct jr_row_table *table, const char *word, size_t len)
 {
     const char *name = jr_arena_strndup(&table->arena, word, len);
     size_t own = sizeof first_of_labels - 1;
@@ -107,8 +104,7 @@ const char *jr_row_table_name(struct jr_row_table *table, const char *word,
 }
 
 /* The name whose end, behind a dot, is the word: vars.lr of lr. */
-static const char *name_that_ends(const struct jr_row_table *table,
-                                  const char *word)
+static const char *name_that_ends(const struct jr_row_table *table, const char *word)
 {
     for (void *at = json_object_iter(table->names); at != NULL;
          at = json_object_iter_next(table->names, at)) {
@@ -120,8 +116,7 @@ static const char *name_that_ends(const struct jr_row_table *table,
 }
 
 /* The same for a word that is misspelt or cut short: results.loss of los. */
-static const char *name_that_nearly_ends(const struct jr_row_table *table,
-                                         const char *word)
+static const char *name_that_nearly_ends(const struct jr_row_table *table, const char *word)
 {
     for (void *at = json_object_iter(table->names); at != NULL;
          at = json_object_iter_next(table->names, at)) {
@@ -133,10 +128,8 @@ static const char *name_that_nearly_ends(const struct jr_row_table *table,
     return NULL;
 }
 
-/* The names that there are: those of every row, then the others. In `arena`,
- * NULL at the end. */
-static const char **list_names(const struct jr_row_table *table,
-                               struct jr_arena *arena)
+/* The names that there are: those of every row, then the others. In `arena`, NULL at the end. */
+static const char **list_names(const struct jr_row_table *table, struct jr_arena *arena)
 {
     const char **words = NULL;
     size_t count = 0;
@@ -152,9 +145,7 @@ static const char **list_names(const struct jr_row_table *table,
         size_t i = 0;
         while (i < always && words != NULL && strcmp(words[i], name) != 0)
             i++;
-        const char **slot =
-            i < always ? NULL
-                       : jr_arena_push(arena, &words, &count, sizeof *slot);
+        const char **slot = i < always ? NULL : jr_arena_push(arena, &words, &count, sizeof *slot);
         if (slot != NULL)
             *slot = name;
     }
@@ -174,8 +165,8 @@ static void add_names(struct jr_buf *out, const char *const *words)
     }
 }
 
-int jr_row_table_refuse(const struct jr_row_table *table, const char *option,
-                        const char *word, size_t len, struct jr_error *err)
+int jr_row_table_refuse(const struct jr_row_table *table, const char *option, const char *word,
+                        size_t len, struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -188,16 +179,15 @@ int jr_row_table_refuse(const struct jr_row_table *table, const char *option,
         if (meant == NULL)
             meant = name_that_nearly_ends(table, name);
         jr_buf_safe(&text, name);
-        jr_buf_str(&text,
-                   meant == NULL ? "'. There are " : "': did you mean '");
+        jr_buf_str(&text, meant == NULL ? "'. There are " : "': did you mean '");
         if (meant != NULL) {
             jr_buf_safe(&text, meant);
             jr_buf_str(&text, "'? There are ");
         }
         add_names(&text, words);
     }
-    (void)jr_error_set(err, JR_STATUS_USAGE, "%s: no %s has '%s", option,
-                       table->kind->what, text.data == NULL ? "" : text.data);
+    (void)jr_error_set(err, JR_STATUS_USAGE, "%s: no %s has '%s", option, table->kind->what,
+                       text.data == NULL ? "" : text.data);
     jr_arena_release(&arena);
     return -1;
 }
@@ -209,14 +199,13 @@ void jr_row_table_add_column(struct jr_row_table *table, const char *name)
         i++;
     if (i < table->columns_count)
         return;
-    const char **slot = jr_arena_push(&table->arena, &table->columns,
-                                      &table->columns_count, sizeof *slot);
+    const char **slot =
+        jr_arena_push(&table->arena, &table->columns, &table->columns_count, sizeof *slot);
     if (slot != NULL)
         *slot = name;
 }
 
-int jr_row_table_choose(struct jr_row_table *table, const char *list,
-                        struct jr_error *err)
+int jr_row_table_choose(struct jr_row_table *table, const char *list, struct jr_error *err)
 {
     for (size_t len; *list != '\0'; list += len + (list[len] == ',')) {
         len = strcspn(list, ",");
@@ -232,10 +221,8 @@ bool jr_row_table_differs(const struct jr_row_table *table, const char *name)
 {
     const json_t *first = jr_row_value(json_array_get(table->rows, 0), name);
     for (size_t i = 1; i < json_array_size(table->rows); i++) {
-        const json_t *other =
-            jr_row_value(json_array_get(table->rows, i), name);
-        if ((first == NULL) != (other == NULL) ||
-            (first != NULL && json_equal(first, other) == 0))
+        const json_t *other = jr_row_value(json_array_get(table->rows, i), name);
+        if ((first == NULL) != (other == NULL) || (first != NULL && json_equal(first, other) == 0))
             return true;
     }
     return false;
@@ -248,11 +235,9 @@ struct placed {
     size_t index;
 };
 
-double jr_row_table_number(const struct jr_row_table *table,
-                           const json_t *value)
+double jr_row_table_number(const struct jr_row_table *table, const json_t *value)
 {
-    const json_t *part =
-        json_object_get(value, table->of == NULL ? "mean" : table->of);
+    const json_t *part = json_object_get(value, table->of == NULL ? "mean" : table->of);
     if (part != NULL)
         value = part;
     if (json_is_boolean(value))
@@ -260,8 +245,7 @@ double jr_row_table_number(const struct jr_row_table *table,
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static int compare_values(const struct jr_row_table *table, const json_t *a,
-                          const json_t *b)
+static int compare_values(const struct jr_row_table *table, const json_t *a, const json_t *b)
 {
     const char *x = json_string_value(a), *y = json_string_value(b);
     if (x != NULL && y != NULL)
@@ -285,21 +269,17 @@ static int compare_placed(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-int jr_row_table_sort(struct jr_row_table *table, const char *word,
-                      struct jr_error *err)
+int jr_row_table_sort(struct jr_row_table *table, const char *word, struct jr_error *err)
 {
     table->falls = *word == '-';
     word += *word == '-';
     table->sort = jr_row_table_name(table, word, strlen(word));
     if (table->sort == NULL)
         return jr_row_table_refuse(table, "--sort", word, strlen(word), err);
-    struct placed *placed =
-        jr_arena_array(&table->arena, table->count, sizeof *placed);
+    struct placed *placed = jr_arena_array(&table->arena, table->count, sizeof *placed);
     for (size_t i = 0; placed != NULL && i < table->count; i++)
         placed[i] = (struct placed){
-            table,
-            jr_row_value(json_array_get(table->rows, table->order[i]),
-                         table->sort),
+            table, jr_row_value(json_array_get(table->rows, table->order[i]), table->sort),
             table->order[i]};
     if (placed != NULL && table->count > 0)
         qsort(placed, table->count, sizeof *placed, compare_placed);
@@ -308,8 +288,7 @@ int jr_row_table_sort(struct jr_row_table *table, const char *word,
     return 0;
 }
 
-const char *jr_row_table_heading(const struct jr_row_table *table,
-                                 const char *name)
+const char *jr_row_table_heading(const struct jr_row_table *table, const char *name)
 {
     if (table->format == JR_ROWS_CSV || !table->kind->bare)
         return name;
@@ -318,8 +297,7 @@ const char *jr_row_table_heading(const struct jr_row_table *table,
                : jr_cell_column_name(name);
 }
 
-/* A text as it is, with its line breaks; what would change a terminal is
- * escaped. */
+/* A text as it is, with its line breaks; what would change a terminal is escaped. */
 static void add_exact_text(struct jr_buf *out, const char *text)
 {
     while (*text != '\0') {
@@ -345,8 +323,8 @@ static void add_exact_value(struct jr_buf *out, const json_t *value)
         jr_cell_result_text(out, value);
 }
 
-void jr_row_table_value(struct jr_buf *out, const struct jr_row_table *table,
-                        const json_t *row, const char *name)
+void jr_row_table_value(struct jr_buf *out, const struct jr_row_table *table, const json_t *row,
+                        const char *name)
 {
     const json_t *value = jr_row_value(row, name);
     char time[32];
@@ -406,8 +384,8 @@ static void add_csv_field(struct jr_buf *out, const char *text)
     jr_buf_char(out, '"');
 }
 
-static void add_line_field(struct jr_buf *out, const struct jr_row_table *table,
-                           const char *text, size_t i)
+static void add_line_field(struct jr_buf *out, const struct jr_row_table *table, const char *text,
+                           size_t i)
 {
     if (table->format == JR_ROWS_CSV) {
         jr_buf_str(out, i == 0 ? "" : ",");

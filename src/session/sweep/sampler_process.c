@@ -24,24 +24,23 @@ enum { WORDS_MOST = 600, END_MS = 2000, STEP_MS = 10 };
 
 /* Everything as a program expects it, and its end with the keeper's. */
 _Noreturn static void become_sampler(const struct jr_sampler_command *command,
-                                     const int fds[static 3], pid_t keeper,
-                                     int report)
+                                     const int fds[static 3], pid_t keeper, int report)
 {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == keeper && chdir(command->folder) == 0 &&
-        dup2(fds[0], 0) >= 0 && dup2(fds[1], 1) >= 0 && dup2(fds[2], 2) >= 0)
+    if (getppid() == keeper && chdir(command->folder) == 0 && dup2(fds[0], 0) >= 0 &&
+        dup2(fds[1], 1) >= 0 && dup2(fds[2], 2) >= 0)
         (void)execvpe(command->argv[0], command->argv, command->envp);
     const int why = errno;
     (void)!write(report, &why, sizeof why);
     _exit(127);
 }
 
-/* Wait for the end of the sampler, or of the leader, of which SIGTERM tells.
- * Returns how the sampler ended, as waitpid(2) has it. */
+/* Wait for the end of the sampler, or of the leader, of which SIGTERM tells. Returns how the
+ * sampler ended, as waitpid(2) has it. */
 static int await_sampler(pid_t sampler)
 {
     sigset_t heard;
@@ -73,11 +72,10 @@ _Noreturn static void end_like(int status)
     _exit(128 + WTERMSIG(status));
 }
 
-/* The child of the leader. It keeps no descriptor: neither the pipes, nor what
- * the leader holds for its cells. */
+/* The child of the leader. It keeps no descriptor: neither the pipes, nor what the leader holds for
+ * its cells. */
 _Noreturn static void keep_sampler(const struct jr_sampler_command *command,
-                                   const int fds[static 3], pid_t leader,
-                                   int report)
+                                   const int fds[static 3], pid_t leader, int report)
 {
     struct jr_reap reap;
     sigset_t all;
@@ -104,8 +102,7 @@ _Noreturn static void keep_sampler(const struct jr_sampler_command *command,
     end_like(status);
 }
 
-/* Whether the program is there: nothing comes then, as the pipe is closed on
- * exec. */
+/* Whether the program is there: nothing comes then, as the pipe is closed on exec. */
 static int await_exec(int report, int *ret_errno)
 {
     ssize_t got;
@@ -137,21 +134,18 @@ static void close_end(int fd)
         (void)close(fd);
 }
 
-int jr_sampler_start(struct jr_sampler_process *ret,
-                     const struct jr_sampler_command *command,
+int jr_sampler_start(struct jr_sampler_process *ret, const struct jr_sampler_command *command,
                      struct jr_error *err)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     int pipes[3][2];
     pid_t leader = getpid(), pid = -1;
     *ret = JR_SAMPLER_PROCESS_INIT;
-    JR_CLOSE int log =
-        openat(command->dir_fd, JR_SAMPLER_LOG, flags, command->file_mode);
+    JR_CLOSE int log = openat(command->dir_fd, JR_SAMPLER_LOG, flags, command->file_mode);
     if (make_pipes(pipes) == 0 && log >= 0)
         pid = fork();
     if (pid == 0)
-        keep_sampler(command, (const int[]){pipes[0][0], pipes[1][1], log},
-                     leader, pipes[2][1]);
+        keep_sampler(command, (const int[]){pipes[0][0], pipes[1][1], log}, leader, pipes[2][1]);
     int why = errno;
     close_end(pipes[0][0]);
     close_end(pipes[1][1]);
@@ -169,8 +163,7 @@ int jr_sampler_start(struct jr_sampler_process *ret,
     }
     jr_sampler_close(ret);
     errno = why;
-    return jr_error_sys(err, JR_STATUS_LAUNCH, "could not start the sampler %s",
-                        command->argv[0]);
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "could not start the sampler %s", command->argv[0]);
 }
 
 /* Take bytes off the front. */
@@ -184,8 +177,7 @@ static void drop_front(struct jr_buf *buf, size_t len)
 static void write_some(struct jr_sampler_process *process)
 {
     while (process->in_fd >= 0 && process->to_say.len > 0) {
-        ssize_t put =
-            write(process->in_fd, process->to_say.data, process->to_say.len);
+        ssize_t put = write(process->in_fd, process->to_say.data, process->to_say.len);
         if (put > 0)
             drop_front(&process->to_say, (size_t)put);
         else if (errno == EAGAIN)
@@ -240,15 +232,13 @@ const char *jr_sampler_line(struct jr_sampler_process *process, size_t *ret_len)
 {
     struct jr_buf *said = &process->said;
     drop_front_line(process);
-    const char *end =
-        said->len == 0 ? NULL : memchr(said->data, '\n', said->len);
+    const char *end = said->len == 0 ? NULL : memchr(said->data, '\n', said->len);
     if (end != NULL) {
         *ret_len = (size_t)(end - said->data);
         process->line = *ret_len + 1;
         return said->data;
     }
-    process->over = process->out_fd < 0 || process->pid == 0 ||
-                    said->len > JR_SAMPLER_LINE_MOST;
+    process->over = process->out_fd < 0 || process->pid == 0 || said->len > JR_SAMPLER_LINE_MOST;
     return NULL;
 }
 
@@ -270,8 +260,8 @@ void jr_sampler_close_input(struct jr_sampler_process *process)
 static void add_last_words(struct jr_buf *out, int dir_fd)
 {
     char bytes[WORDS_MOST];
-    JR_CLOSE int fd = openat(dir_fd, JR_SAMPLER_LOG,
-                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    JR_CLOSE int fd =
+        openat(dir_fd, JR_SAMPLER_LOG, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     off_t from = end > WORDS_MOST ? end - WORDS_MOST : 0;
     ssize_t got = fd < 0 ? 0 : pread(fd, bytes, sizeof bytes, from);
@@ -286,8 +276,7 @@ static void add_last_words(struct jr_buf *out, int dir_fd)
     jr_buf_escaped(out, bytes + first, len - first);
 }
 
-void jr_sampler_describe(struct jr_buf *out,
-                         const struct jr_sampler_process *process)
+void jr_sampler_describe(struct jr_buf *out, const struct jr_sampler_process *process)
 {
     char name[JR_SIGNAL_NAME];
     if (process->pid != 0) {
@@ -296,8 +285,7 @@ void jr_sampler_describe(struct jr_buf *out,
         jr_signal_name(name, WTERMSIG(process->status));
         jr_buf_printf(out, "was killed by %s", name);
     } else {
-        jr_buf_printf(out, "ended with status %d",
-                      WEXITSTATUS(process->status));
+        jr_buf_printf(out, "ended with status %d", WEXITSTATUS(process->status));
     }
     if (process->said.len > 0)
         jr_buf_str(out, " in the middle of a line");

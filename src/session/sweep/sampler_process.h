@@ -1,11 +1,10 @@
 /*
  * The process of a sampler: its pipes, which nobody waits for, and its end.
  *
- * What it writes to standard error goes to sampler.log in the folder of the
- * sweep; the end of that is its last words. Between it and the leader of the
- * sweep is a keeper, which leads its process group and ends as it does: so what
- * it has started is ended with it, and all of it with the leader, also where
- * that is killed.
+ * What it writes to standard error goes to sampler.log in the folder of the sweep; the end of that
+ * is its last words. Between it and the leader of the sweep is a keeper, which leads its process
+ * group and ends as it does: so what it has started is ended with it, and all of it with the
+ * leader, also where that is killed.
  */
 #ifndef JR_SAMPLER_PROCESS_H
 #define JR_SAMPLER_PROCESS_H
@@ -32,7 +31,7 @@ struct jr_sampler_process {
     bool over;   /* nothing will come from it any more */
 };
 
-#define JR_SAMPLER_PROCESS_INIT                                                \
+#define JR_SAMPLER_PROCESS_INIT                                                                    \
     ((struct jr_sampler_process){.in_fd = -1, .out_fd = -1, .dir_fd = -1})
 
 /* How to start one. */
@@ -44,8 +43,7 @@ struct jr_sampler_command {
 };
 
 /* Start it. 0, or -1 with `err`. */
-int jr_sampler_start(struct jr_sampler_process *ret,
-                     const struct jr_sampler_command *command,
+int jr_sampler_start(struct jr_sampler_process *ret, const struct jr_sampler_command *command,
                      struct jr_error *err);
 
 /* Say it as soon as it reads; `text` is emptied. */
@@ -54,11 +52,9 @@ void jr_sampler_say(struct jr_sampler_process *process, struct jr_buf *text);
 /* Write and read what can be, without waiting. */
 void jr_sampler_turn(struct jr_sampler_process *process);
 
-/* The next whole line that it said, without its end, or NULL; valid until the
- * next call. A line that is too long, and one that was not ended, are `over`
- * and stay in `said`. */
-const char *jr_sampler_line(struct jr_sampler_process *process,
-                            size_t *ret_len);
+/* The next whole line that it said, without its end, or NULL; valid until the next call. A line
+ * that is too long, and one that was not ended, are `over` and stay in `said`. */
+const char *jr_sampler_line(struct jr_sampler_process *process, size_t *ret_len);
 
 /* It has ended: waitpid(2) said so. What it had written before can be read. */
 void jr_sampler_ended(struct jr_sampler_process *process, int status);
@@ -71,8 +67,7 @@ void jr_sampler_await(struct jr_sampler_process *process);
 
 /* Append how it ended, and its last words: "ended with status 1: ValueError:
  * ...". */
-void jr_sampler_describe(struct jr_buf *out,
-                         const struct jr_sampler_process *process);
+void jr_sampler_describe(struct jr_buf *out, const struct jr_sampler_process *process);
 
 /* Wait a moment for its end, then kill it, and close everything. */
 void jr_sampler_close(struct jr_sampler_process *process);

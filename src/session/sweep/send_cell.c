@@ -22,8 +22,8 @@
 
 #include "base/banned.h"
 
-/* What a run writes, by the folder that it is in. Nothing else is sent: ranks
- * may leave any number of bytes beside it. */
+/* What a run writes, by the folder that it is in. Nothing else is sent: ranks may leave any number
+ * of bytes beside it. */
 enum kind { KIND_RECORD, KIND_RESULT, KIND_LOG };
 
 struct file_name {
@@ -32,31 +32,26 @@ struct file_name {
 };
 
 static const struct file_name run_files[] = {
-    {"run.json", KIND_RECORD},      {"results.json", KIND_RECORD},
-    {"spec.yaml", KIND_RECORD},     {"resolved.yaml", KIND_RECORD},
-    {"explain.json", KIND_RECORD},  {"plan.json", KIND_RECORD},
-    {"events.jsonl", KIND_RECORD},  {"metrics.jsonl", KIND_RECORD},
-    {"progress.json", KIND_RECORD}, {JR_PATCH_FILE, KIND_RECORD},
-    {JR_ON_END_LOG, KIND_LOG},      {NULL, KIND_RECORD}};
+    {"run.json", KIND_RECORD},      {"results.json", KIND_RECORD},  {"spec.yaml", KIND_RECORD},
+    {"resolved.yaml", KIND_RECORD}, {"explain.json", KIND_RECORD},  {"plan.json", KIND_RECORD},
+    {"events.jsonl", KIND_RECORD},  {"metrics.jsonl", KIND_RECORD}, {"progress.json", KIND_RECORD},
+    {JR_PATCH_FILE, KIND_RECORD},   {JR_ON_END_LOG, KIND_LOG},      {NULL, KIND_RECORD}};
 static const struct file_name attempt_files[] = {{"results.json", KIND_RECORD},
                                                  {JR_SETUP_LOG, KIND_LOG},
                                                  {JR_HELPER_LOG, KIND_LOG},
                                                  {NULL, KIND_RECORD}};
 static const struct file_name rank_files[] = {
-    {"result.json", KIND_RESULT}, {"error.json", KIND_RECORD},
-    {"hang.json", KIND_RECORD},   {"hang.txt", KIND_RECORD},
-    {"stdout.log", KIND_LOG},     {"stderr.log", KIND_LOG},
+    {"result.json", KIND_RESULT}, {"error.json", KIND_RECORD}, {"hang.json", KIND_RECORD},
+    {"hang.txt", KIND_RECORD},    {"stdout.log", KIND_LOG},    {"stderr.log", KIND_LOG},
     {NULL, KIND_RECORD}};
 
 bool jr_cell_is_log(const char *path)
 {
-    static const struct file_name *const tables[] = {run_files, attempt_files,
-                                                     rank_files};
+    static const struct file_name *const tables[] = {run_files, attempt_files, rank_files};
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        for (const struct file_name *file = tables[i]; file->name != NULL;
-             file++)
+        for (const struct file_name *file = tables[i]; file->name != NULL; file++)
             if (file->kind == KIND_LOG && strcmp(file->name, name) == 0)
                 return true;
     return false;
@@ -70,10 +65,9 @@ struct cell_sender {
     bool results, logs;
 };
 
-/* A record or a result is sent whole or not at all, and what is too large can
- * be none that a run has written. */
-static uint64_t find_most(const struct cell_sender *cell, const char *path,
-                          enum kind kind)
+/* A record or a result is sent whole or not at all, and what is too large can be none that a run
+ * has written. */
+static uint64_t find_most(const struct cell_sender *cell, const char *path, enum kind kind)
 {
     struct stat st;
     if (kind == KIND_LOG)
@@ -85,8 +79,7 @@ static uint64_t find_most(const struct cell_sender *cell, const char *path,
     return JR_LEFT_OTHER_MOST;
 }
 
-static int send_path(const struct cell_sender *cell, const char *path,
-                     enum kind kind)
+static int send_path(const struct cell_sender *cell, const char *path, enum kind kind)
 {
     uint64_t most = find_most(cell, path, kind);
     if (most == 0 || json_object_get(cell->sent, path) != NULL)
@@ -103,16 +96,14 @@ static int send_files(const struct cell_sender *cell, const char *folder,
     int failed = 0;
     for (; failed == 0 && files->name != NULL; files++) {
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
-        jr_buf_printf(&path, "%s%s%s", folder, folder[0] == '\0' ? "" : "/",
-                      files->name);
+        jr_buf_printf(&path, "%s%s%s", folder, folder[0] == '\0' ? "" : "/", files->name);
         failed = path.failed ? -1 : send_path(cell, path.data, files->kind);
     }
     return failed;
 }
 
 /* Its ranks' folders are those with a number for a name. */
-static int send_ranks(const struct cell_sender *cell, const char *attempt,
-                      DIR *entries)
+static int send_ranks(const struct cell_sender *cell, const char *attempt, DIR *entries)
 {
     const struct dirent *entry;
     int failed = 0;
@@ -132,8 +123,7 @@ static int send_attempts(const struct cell_sender *cell)
     int failed = 0;
     for (unsigned i = 0; failed == 0; i++) {
         (void)snprintf(name, sizeof name, "attempt_%u", i);
-        int fd = jr_open_beneath(cell->sender.run_fd, name,
-                                 O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+        int fd = jr_open_beneath(cell->sender.run_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
         DIR *entries = fd < 0 ? NULL : fdopendir(fd);
         if (entries == NULL) {
             if (fd >= 0)
@@ -153,14 +143,12 @@ static int send_stated_results(const struct cell_sender *cell)
 {
     const char *folder = cell->sender.folder;
     size_t len = strlen(folder);
-    json_t *plan =
-        jr_record_folder_json(cell->sender.run_fd, "plan.json", NULL);
+    json_t *plan = jr_record_folder_json(cell->sender.run_fd, "plan.json", NULL);
     const json_t *ranks = json_object_get(plan, "ranks");
     int failed = 0;
     for (size_t i = 0; failed == 0 && i < json_array_size(ranks); i++) {
         const char *path =
-            jr_json_get_str(json_object_get(json_array_get(ranks, i), "env"),
-                            "JOBRUN_RESULT_FILE");
+            jr_json_get_str(json_object_get(json_array_get(ranks, i), "env"), "JOBRUN_RESULT_FILE");
         if (path != NULL && strncmp(path, folder, len) == 0 && path[len] == '/')
             failed = send_path(cell, path + len + 1, KIND_RESULT);
     }
@@ -203,19 +191,16 @@ int jr_cell_send(const struct jr_cell_sending *sending, struct jr_error *err)
     if (piece == NULL || folder.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     JR_CLOSE int run_fd = jr_record_folder_open(sending->cells_dir, name, NULL);
-    struct cell_sender cell = {.sender = {.fd = sending->fd,
-                                          .piece = piece,
-                                          .run_fd = run_fd,
-                                          .folder = folder.data},
-                               .head = json_object(),
-                               .sent = json_object(),
-                               .results = has_word(sending->collect, "results"),
-                               .logs = has_word(sending->collect, "logs")};
+    struct cell_sender cell = {
+        .sender = {.fd = sending->fd, .piece = piece, .run_fd = run_fd, .folder = folder.data},
+        .head = json_object(),
+        .sent = json_object(),
+        .results = has_word(sending->collect, "results"),
+        .logs = has_word(sending->collect, "logs")};
     jr_json_set_int(cell.head, "cell", sending->number);
     int failed = send_whole(&cell);
     if (failed != 0)
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
-                           "what it has left could not be sent");
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "what it has left could not be sent");
     json_decref(cell.head);
     json_decref(cell.sent);
     return failed;

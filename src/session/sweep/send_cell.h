@@ -1,6 +1,6 @@
-/* Cells on a host that does not see the folder of its sweep are whole runs in
- * one of their agent's own (own_cells.h). What comes back of one (cell_files.h)
- * is sent once it is over, by a process of its own. */
+/* Cells on a host that does not see the folder of its sweep are whole runs in one of their agent's
+ * own (own_cells.h). What comes back of one (cell_files.h) is sent once it is over, by a process of
+ * its own. */
 #ifndef JR_SEND_CELL_H
 #define JR_SEND_CELL_H
 

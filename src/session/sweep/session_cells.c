@@ -12,19 +12,17 @@ size_t jr_session_cells(const struct jr_session *session)
     return session->swept == NULL ? 0 : session->swept->cells.count;
 }
 
-void jr_session_be_cell(struct jr_session *session, const char *number,
-                        const char *sweep_id)
+void jr_session_be_cell(struct jr_session *session, const char *number, const char *sweep_id)
 {
     session->cell = number;
     session->sweep_id = sweep_id;
 }
 
-void jr_session_keep_cell_file(struct jr_session *session,
-                               struct jr_spec_file *file)
+void jr_session_keep_cell_file(struct jr_session *session, struct jr_spec_file *file)
 {
-    struct jr_spec_file **slot = jr_arena_push(
-        &session->arena, &session->cell_files, &session->cell_files_count,
-        sizeof(struct jr_spec_file *));
+    struct jr_spec_file **slot =
+        jr_arena_push(&session->arena, &session->cell_files, &session->cell_files_count,
+                      sizeof(struct jr_spec_file *));
     if (slot != NULL)
         *slot = file;
 }
@@ -41,8 +39,7 @@ void jr_session_close_sweep(struct jr_session *session)
     session->swept = NULL;
 }
 
-static enum jr_status refuse_whole_sweep(struct jr_session *session,
-                                         struct jr_error *err)
+static enum jr_status refuse_whole_sweep(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_cells *cells = &session->swept->cells;
     struct jr_buf first JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -50,8 +47,7 @@ static enum jr_status refuse_whole_sweep(struct jr_session *session,
     (void)jr_error_set(err, JR_STATUS_USAGE,
                        "the spec is a sweep of %zu cell%s: choose one of them, "
                        "for example --cell 0 (%s)",
-                       cells->count, cells->count == 1 ? "" : "s",
-                       first.failed ? "" : first.data);
+                       cells->count, cells->count == 1 ? "" : "s", first.failed ? "" : first.data);
     return JR_STATUS_USAGE;
 }
 
@@ -61,27 +57,21 @@ static enum jr_status load_chosen_cell(struct jr_session *session, size_t cell)
     session->cell = jr_arena_printf(&session->arena, "%zu", cell);
     if (session->cell == NULL)
         return JR_STATUS_LAUNCH;
-    if (jr_swept_spec_load(&session->file, session->swept, cell,
-                           &session->diags) == 0)
+    if (jr_swept_spec_load(&session->file, session->swept, cell, &session->diags) == 0)
         return JR_STATUS_OK;
     return jr_spec_status(&session->diags);
 }
 
-enum jr_status jr_session_take_cell(struct jr_session *session,
-                                    const struct jr_spec_source *source,
-                                    const struct jr_spec_options *options,
-                                    struct jr_error *err)
+enum jr_status jr_session_take_cell(struct jr_session *session, const struct jr_spec_source *source,
+                                    const struct jr_spec_options *options, struct jr_error *err)
 {
-    const struct jr_swept_words words = {source, options,
-                                         session->options.sweeps};
+    const struct jr_swept_words words = {source, options, session->options.sweeps};
     struct jr_error why = {0};
     size_t cell = 0;
     if (!jr_spec_sweeps(session->file)) {
-        (void)jr_error_set(
-            err, JR_STATUS_USAGE,
-            "--cell %s: the spec has no `sweep`, and there is no "
-            "--sweep",
-            session->options.cell);
+        (void)jr_error_set(err, JR_STATUS_USAGE,
+                           "--cell %s: the spec has no `sweep`, and there is no --sweep",
+                           session->options.cell);
         return JR_STATUS_USAGE;
     }
     session->swept = calloc(1, sizeof *session->swept);
@@ -93,8 +83,7 @@ enum jr_status jr_session_take_cell(struct jr_session *session,
         return jr_spec_status(&session->diags);
     if (session->options.cell == NULL)
         return refuse_whole_sweep(session, err);
-    if (jr_cells_choose(&cell, &session->swept->cells, session->options.cell,
-                        &why) != 0) {
+    if (jr_cells_choose(&cell, &session->swept->cells, session->options.cell, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }

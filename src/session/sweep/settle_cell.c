@@ -24,25 +24,22 @@ enum { GRACE_MS = 30000, RECORD_MS = 5000 };
 bool jr_journal_says_lost(enum jr_journal_event event, const json_t *line)
 {
     const char *status = jr_json_get_str(line, "status");
-    return event == JR_JOURNAL_CELL_ENDED && status != NULL &&
-           strcmp(status, "lost") == 0;
+    return event == JR_JOURNAL_CELL_ENDED && status != NULL && strcmp(status, "lost") == 0;
 }
 
 /* A text of a line, which may be anything: "" where it is too long. */
-static void learn_text(char *ret, size_t size, const json_t *line,
-                       const char *key)
+static void learn_text(char *ret, size_t size, const json_t *line, const char *key)
 {
     const char *text = jr_json_get_str(line, key);
     bool fits = text != NULL && strlen(text) < size;
     (void)snprintf(ret, size, "%s", fits ? text : "");
 }
 
-void jr_former_leader_learn(struct jr_former_leader *leader,
-                            enum jr_journal_event event, const json_t *line)
+void jr_former_leader_learn(struct jr_former_leader *leader, enum jr_journal_event event,
+                            const json_t *line)
 {
     const char *time = jr_json_get_str(line, "time");
-    if (event == JR_JOURNAL_SWEEP_STARTED ||
-        event == JR_JOURNAL_SWEEP_RESUMED) {
+    if (event == JR_JOURNAL_SWEEP_STARTED || event == JR_JOURNAL_SWEEP_RESUMED) {
         learn_text(leader->host, sizeof leader->host, line, "host");
         learn_text(leader->job, sizeof leader->job, line, "job");
     }
@@ -50,8 +47,7 @@ void jr_former_leader_learn(struct jr_former_leader *leader,
         leader->lost = time == NULL ? 0 : jr_clock_of_rfc3339(time);
 }
 
-void jr_leader_of_now(const struct jr_sweep_run *run,
-                      struct jr_journal_line *ret)
+void jr_leader_of_now(const struct jr_sweep_run *run, struct jr_journal_line *ret)
 {
     struct jr_session *session = run->session;
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
@@ -59,8 +55,7 @@ void jr_leader_of_now(const struct jr_sweep_run *run,
     (void)uname(&here);
     ret->host = jr_arena_strdup(&session->arena, here.nodename);
     ret->job = NULL;
-    if (!run->submits && scheduler->name != NULL &&
-        strstr(scheduler->name, "Slurm") != NULL)
+    if (!run->submits && scheduler->name != NULL && strstr(scheduler->name, "Slurm") != NULL)
         ret->job = jr_env_get(session->options.envp, "SLURM_JOB_ID");
 }
 
@@ -77,18 +72,15 @@ static bool is_told_to_stop(void)
     return false;
 }
 
-/* Whether the job of Slurm's in which the sweep ran has ended, and so all that
- * it ran. */
-static bool is_leader_job_over(const struct jr_sweep_run *run,
-                               struct jr_former_leader *leader)
+/* Whether the job of Slurm's in which the sweep ran has ended, and so all that it ran. */
+static bool is_leader_job_over(const struct jr_sweep_run *run, struct jr_former_leader *leader)
 {
     struct jr_slurm_queue queue;
     if (leader->asked || leader->job[0] == '\0')
         return leader->job_over;
     jr_slurm_queue_init(&queue, run->session->options.envp);
     leader->asked = true;
-    leader->job_over =
-        jr_slurm_queue_find(&queue, leader->job) == JR_QUEUE_ENDED;
+    leader->job_over = jr_slurm_queue_find(&queue, leader->job) == JR_QUEUE_ENDED;
     jr_slurm_queue_release(&queue);
     return leader->job_over;
 }
@@ -96,15 +88,14 @@ static bool is_leader_job_over(const struct jr_sweep_run *run,
 static bool was_here(const struct jr_former_leader *leader)
 {
     struct utsname here = {0};
-    return uname(&here) == 0 && leader->host[0] != '\0' &&
-           strcmp(leader->host, here.nodename) == 0;
+    return uname(&here) == 0 && leader->host[0] != '\0' && strcmp(leader->host, here.nodename) == 0;
 }
 
 /* What is to be thought of a cell that cannot be seen. */
 enum trace { TRACE_MAY_RUN, TRACE_ENDING, TRACE_GONE };
 
-static enum trace find_trace(const struct jr_sweep_run *run,
-                             struct jr_former_leader *leader, bool lost)
+static enum trace find_trace(const struct jr_sweep_run *run, struct jr_former_leader *leader,
+                             bool lost)
 {
     if (run->array_over)
         return TRACE_GONE;
@@ -115,15 +106,14 @@ static enum trace find_trace(const struct jr_sweep_run *run,
     return lost || was_here(leader) ? TRACE_ENDING : TRACE_MAY_RUN;
 }
 
-/* Until when the cells of a leader that is gone have come to their end: it went
- * before we had the lock, and a cell was lost when the journal says so. */
-static uint64_t find_limit(const struct jr_sweep_run *run,
-                           const struct jr_former_leader *leader, bool lost)
+/* Until when the cells of a leader that is gone have come to their end: it went before we had the
+ * lock, and a cell was lost when the journal says so. */
+static uint64_t find_limit(const struct jr_sweep_run *run, const struct jr_former_leader *leader,
+                           bool lost)
 {
     const struct jr_session *session = run->session;
-    const struct jr_spec *spec = session->cell_files_count > 0
-                                     ? jr_spec_get(session->cell_files[0])
-                                     : NULL;
+    const struct jr_spec *spec =
+        session->cell_files_count > 0 ? jr_spec_get(session->cell_files[0]) : NULL;
     uint64_t ms = spec == NULL ? GRACE_MS : spec->policy.timeouts.stop_grace_ms;
     double passed = (double)jr_clock_wall_ns() / 1e9 - leader->lost;
     ms += RECORD_MS;
@@ -133,10 +123,10 @@ static uint64_t find_limit(const struct jr_sweep_run *run,
     return jr_clock_ns() + ms * NS_PER_MS;
 }
 
-/* Wait for the results of a cell on another machine, whose files tell of no
- * change. `live` is how it stands then. */
-static void await_remote_end(struct jr_sweep_run *run, struct jr_live *live,
-                             const char *folder, uint64_t until_ns)
+/* Wait for the results of a cell on another machine, whose files tell of no change. `live` is how
+ * it stands then. */
+static void await_remote_end(struct jr_sweep_run *run, struct jr_live *live, const char *folder,
+                             uint64_t until_ns)
 {
     enum { TURN_MS = 250 };
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -145,13 +135,10 @@ static void await_remote_end(struct jr_sweep_run *run, struct jr_live *live,
         return;
     jr_buf_printf(&line, "waiting for cell %s, which ", folder);
     jr_buf_safe(&line, live->host == NULL ? "another machine" : live->host);
-    jr_buf_printf(&line, " may still be ending, for at most %d s",
-                  left_ms / 1000 + 1);
+    jr_buf_printf(&line, " may still be ending, for at most %d s", left_ms / 1000 + 1);
     jr_session_note_buf(run->session, &line);
-    while (live->standing == JR_STANDING_ELSEWHERE && left_ms > 0 &&
-           !is_told_to_stop()) {
-        (void)usleep((useconds_t)(left_ms < TURN_MS ? left_ms : TURN_MS) *
-                     1000);
+    while (live->standing == JR_STANDING_ELSEWHERE && left_ms > 0 && !is_told_to_stop()) {
+        (void)usleep((useconds_t)(left_ms < TURN_MS ? left_ms : TURN_MS) * 1000);
         jr_live_close(live);
         if (jr_live_open(live, run->cells_dir, folder, NULL) != 0)
             live->standing = JR_STANDING_LOST;
@@ -159,8 +146,8 @@ static void await_remote_end(struct jr_sweep_run *run, struct jr_live *live,
     }
 }
 
-static void note_remote_loss(const struct jr_sweep_run *run,
-                             const struct jr_live *live, const char *folder)
+static void note_remote_loss(const struct jr_sweep_run *run, const struct jr_live *live,
+                             const char *folder)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line, "cell %s was lost on ", folder);
@@ -170,16 +157,14 @@ static void note_remote_loss(const struct jr_sweep_run *run,
 }
 
 /* The command line that stops the cell where it runs. */
-static void add_stop_line(struct jr_buf *out, const struct jr_sweep_run *run,
-                          const char *folder)
+static void add_stop_line(struct jr_buf *out, const struct jr_sweep_run *run, const char *folder)
 {
     jr_buf_printf(out, "jobrun stop %s --log-dir ", folder);
     jr_shell_quote(out, run->cells_dir);
 }
 
-static int refuse_unseen(const struct jr_sweep_run *run,
-                         const struct jr_live *live, const char *folder,
-                         struct jr_error *err)
+static int refuse_unseen(const struct jr_sweep_run *run, const struct jr_live *live,
+                         const char *folder, struct jr_error *err)
 {
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&why, "cell %s began %s", folder,
@@ -190,14 +175,12 @@ static int refuse_unseen(const struct jr_sweep_run *run,
     jr_buf_str(&why, "; or, if nothing of it runs any more, (cd ");
     jr_shell_quote(&why, run->cells_dir);
     jr_buf_printf(&why, " && mv %s %s.lost)", folder, folder);
-    return jr_error_set(err, JR_STATUS_USAGE, "%s",
-                        why.failed ? "out of memory" : why.data);
+    return jr_error_set(err, JR_STATUS_USAGE, "%s", why.failed ? "out of memory" : why.data);
 }
 
 /* A cell that cannot be seen from here. */
-static int settle_unseen(struct jr_sweep_run *run,
-                         struct jr_former_leader *leader, struct jr_live *live,
-                         const char *folder, bool lost, struct jr_error *err)
+static int settle_unseen(struct jr_sweep_run *run, struct jr_former_leader *leader,
+                         struct jr_live *live, const char *folder, bool lost, struct jr_error *err)
 {
     enum trace trace = find_trace(run, leader, lost);
     if (trace == TRACE_ENDING) {
@@ -214,29 +197,26 @@ static int settle_unseen(struct jr_sweep_run *run,
 }
 
 /* A cell that a jobrun which was killed is still ending here. */
-static int await_local_end(struct jr_sweep_run *run, struct jr_live *live,
-                           const char *folder, struct jr_error *err)
+static int await_local_end(struct jr_sweep_run *run, struct jr_live *live, const char *folder,
+                           struct jr_error *err)
 {
     enum { TURN_NS = 1000000000 };
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(
-        &line, "waiting for cell %s, which an earlier jobrun is still ending",
-        folder);
+    jr_buf_printf(&line, "waiting for cell %s, which an earlier jobrun is still ending", folder);
     jr_session_note_buf(run->session, &line);
     while (live->standing == JR_STANDING_RUNNING && !is_told_to_stop() &&
-           jr_live_await(live, run->cells_dir, folder, jr_clock_ns() + TURN_NS,
-                         NULL) >= 0)
+           jr_live_await(live, run->cells_dir, folder, jr_clock_ns() + TURN_NS, NULL) >= 0)
         continue;
     if (live->standing != JR_STANDING_RUNNING)
         return 0;
     jr_buf_clear(&line);
     add_stop_line(&line, run, folder);
-    return jr_error_set(err, JR_STATUS_USAGE, "cell %s is being run: %s",
-                        folder, line.failed ? "out of memory" : line.data);
+    return jr_error_set(err, JR_STATUS_USAGE, "cell %s is being run: %s", folder,
+                        line.failed ? "out of memory" : line.data);
 }
 
-int jr_settle_cell(struct jr_sweep_run *run, struct jr_former_leader *leader,
-                   const char *folder, bool lost, struct jr_error *err)
+int jr_settle_cell(struct jr_sweep_run *run, struct jr_former_leader *leader, const char *folder,
+                   bool lost, struct jr_error *err)
 {
     struct jr_live live;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;

@@ -14,11 +14,9 @@ struct cell_margin {
 };
 
 /* A cell that delivered, but with other code than the sweep had at last. */
-static void add_code_mark(const struct jr_sweep_table *table,
-                          struct jr_buf *out, const json_t *row)
+static void add_code_mark(const struct jr_sweep_table *table, struct jr_buf *out, const json_t *row)
 {
-    const char *ran = jr_json_get_str(row, "code"),
-               *now = jr_json_get_str(table->sweep, "code"),
+    const char *ran = jr_json_get_str(row, "code"), *now = jr_json_get_str(table->sweep, "code"),
                *status = jr_json_get_str(row, "status");
     if (ran != NULL && now != NULL && strcmp(ran, now) != 0 && status != NULL &&
         strcmp(status, "succeeded") == 0)
@@ -37,8 +35,7 @@ static void add_reason(const void *data, struct jr_buf *out, const json_t *row)
     const struct cell_margin *margin = data;
     if (margin->view->columns == NULL)
         add_code_mark(margin->table, out, row);
-    if (margin->view->columns == NULL &&
-        jr_sweep_table_reason(out, margin->table, row)) {
+    if (margin->view->columns == NULL && jr_sweep_table_reason(out, margin->table, row)) {
         jr_buf_str(out, "   (jobrun show ");
         jr_buf_safe(out, margin->view->word);
         jr_buf_printf(out, "/%lld)", (long long)jr_json_get_int(row, "cell"));
@@ -46,8 +43,7 @@ static void add_reason(const void *data, struct jr_buf *out, const json_t *row)
 }
 
 /* "lr-scan: 23 of 24 delivered, 1 failed      by accuracy, highest first" */
-static void print_summary(struct jr_buf *out,
-                          const struct jr_sweep_table *table)
+static void print_summary(struct jr_buf *out, const struct jr_sweep_table *table)
 {
     const struct jr_row_table *rows = &table->rows;
     const char *name = jr_json_get_str(table->sweep, "name");
@@ -77,8 +73,7 @@ static int show_cells(struct jr_buf *out, struct jr_sweep_table *table,
             print_summary(out, table);
         jr_row_table_print(out, &table->rows, &margin);
     }
-    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                       : 0;
+    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
@@ -88,9 +83,8 @@ int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
     if (view->format == JR_ROWS_JSON &&
         (view->sort != NULL || view->columns != NULL || view->top > 0))
         return jr_error_set(err, JR_STATUS_USAGE,
-                            "--format json prints all of sweep.json: leave out "
-                            "--sort, --columns and --top, or take --format "
-                            "csv");
+                            "--format json prints all of sweep.json: leave out --sort, --columns "
+                            "and --top, or take --format csv");
     int status = jr_sweep_table_open(&table, log_dir, id, view->format, err);
     if (status == 0)
         status = show_cells(out, &table, view, err);

@@ -30,9 +30,8 @@ struct jr_sweep_submission {
 };
 
 /* Close a cell's session, having told its findings, or `err`. */
-static enum jr_status end_cell(struct jr_sweep_submission *submission,
-                               struct jr_session *cell, enum jr_status status,
-                               const struct jr_error *err)
+static enum jr_status end_cell(struct jr_sweep_submission *submission, struct jr_session *cell,
+                               enum jr_status status, const struct jr_error *err)
 {
     const struct jr_sweep_options *options = &submission->options->sweep;
     if (status != JR_STATUS_OK)
@@ -42,9 +41,8 @@ static enum jr_status end_cell(struct jr_sweep_submission *submission,
 }
 
 /* Load a cell, and resolve it for the machine that it will run on. */
-static enum jr_status resolve_cell(struct jr_sweep_submission *submission,
-                                   size_t i, struct jr_session *cell,
-                                   struct jr_error *err)
+static enum jr_status resolve_cell(struct jr_sweep_submission *submission, size_t i,
+                                   struct jr_session *cell, struct jr_error *err)
 {
     const struct jr_sweep_run *run = &submission->run;
     const struct jr_session *sweep = run->session;
@@ -63,13 +61,12 @@ static enum jr_status resolve_cell(struct jr_sweep_submission *submission,
         cell->host = sweep->host;
         cell->facts = true;
     }
-    return status == JR_STATUS_OK ? jr_session_ensure_resolved(cell, err)
-                                  : status;
+    return status == JR_STATUS_OK ? jr_session_ensure_resolved(cell, err) : status;
 }
 
 /* Open the session of a cell. What is wrong with it has been told. */
-static enum jr_status open_cell(struct jr_sweep_submission *submission,
-                                size_t i, struct jr_session **ret)
+static enum jr_status open_cell(struct jr_sweep_submission *submission, size_t i,
+                                struct jr_session **ret)
 {
     struct jr_session_options options = submission->run.session->options;
     struct jr_error err = {0};
@@ -91,9 +88,8 @@ static void list_cells(struct jr_sweep_submission *submission)
 {
     const struct jr_sweep_run *run = &submission->run;
     size_t count = run->session->swept->cells.count;
-    uint32_t parallel = run->options->parallel > 0
-                            ? run->options->parallel
-                            : run->session->swept->axes.parallel;
+    uint32_t parallel =
+        run->options->parallel > 0 ? run->options->parallel : run->session->swept->axes.parallel;
     struct jr_buf *out = &submission->array;
     for (size_t i = 0; i < count; i++) {
         size_t last = i;
@@ -104,8 +100,7 @@ static void list_cells(struct jr_sweep_submission *submission)
         while (last + 1 < count && !run->skips[last + 1] &&
                run->states[last + 1].number == run->states[last].number + 1)
             last++;
-        jr_buf_printf(out, "%s%u", out->len == 0 ? "" : ",",
-                      run->states[i].number);
+        jr_buf_printf(out, "%s%u", out->len == 0 ? "" : ",", run->states[i].number);
         if (last > i)
             jr_buf_printf(out, "-%u", run->states[last].number);
         i = last;
@@ -114,8 +109,8 @@ static void list_cells(struct jr_sweep_submission *submission)
         jr_buf_printf(out, "%%%u", parallel);
 }
 
-/* The first line in which two scripts differ, "--cpus-per-task=4"; "nothing"
- * where it ends before. */
+/* The first line in which two scripts differ, "--cpus-per-task=4"; "nothing" where it ends
+ * before. */
 static void add_script_line(struct jr_buf *out, const char *script, size_t at)
 {
     static const char head[] = "#SBATCH ";
@@ -129,9 +124,8 @@ static void add_script_line(struct jr_buf *out, const char *script, size_t at)
 }
 
 /* An array has one request for all of its tasks. */
-static enum jr_status compare_scripts(struct jr_sweep_submission *submission,
-                                      size_t i, const struct jr_buf *script,
-                                      struct jr_error *err)
+static enum jr_status compare_scripts(struct jr_sweep_submission *submission, size_t i,
+                                      const struct jr_buf *script, struct jr_error *err)
 {
     const struct jr_sweep_run *run = &submission->run;
     const char *one = submission->script.data, *other = script->data;
@@ -149,32 +143,29 @@ static enum jr_status compare_scripts(struct jr_sweep_submission *submission,
     jr_cells_text(&text, &run->session->swept->cells, i);
     jr_buf_str(&text, ") for ");
     add_script_line(&text, other, at);
-    (void)jr_error_set(
-        err, JR_STATUS_UNRESOLVED,
-        "%s: a job array asks the same for all of its tasks: submit each size "
-        "apart, with --sweep PATH=VALUE or --cell, or run the sweep in an "
-        "allocation",
-        text.failed ? "" : text.data);
+    (void)jr_error_set(err, JR_STATUS_UNRESOLVED,
+                       "%s: a job array asks the same for all of its tasks: submit each size "
+                       "apart, with --sweep PATH=VALUE or --cell, or run the sweep in an "
+                       "allocation",
+                       text.failed ? "" : text.data);
     return JR_STATUS_UNRESOLVED;
 }
 
-static enum jr_status render_cell(struct jr_sweep_submission *submission,
-                                  size_t i, struct jr_session *cell,
-                                  struct jr_error *err)
+static enum jr_status render_cell(struct jr_sweep_submission *submission, size_t i,
+                                  struct jr_session *cell, struct jr_error *err)
 {
     const struct jr_sweep_submit_options *options = submission->options;
     struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
-    char *const frozen[] = {(char *)(uintptr_t)options->program,
-                            (char[]){"run"}, (char[]){"--frozen"},
-                            (char *)(uintptr_t)submission->folder, NULL};
+    char *const frozen[] = {(char *)(uintptr_t)options->program, (char[]){"run"},
+                            (char[]){"--frozen"}, (char *)(uintptr_t)submission->folder, NULL};
     bool first = submission->script.len == 0;
     const struct jr_render_request request = {
         .engine = "slurm",
         .command = submission->folder != NULL ? frozen : options->command,
         .array = submission->array.data,
         .checked = !first};
-    enum jr_status status = jr_session_render(
-        cell, &request, first ? &submission->script : &script, err);
+    enum jr_status status =
+        jr_session_render(cell, &request, first ? &submission->script : &script, err);
     if (status == JR_STATUS_OK && !first)
         status = compare_scripts(submission, i, &script, err);
     return status;
@@ -188,15 +179,13 @@ static enum jr_status add_cell(struct jr_sweep_submission *submission, size_t i)
     enum jr_status status = open_cell(submission, i, &cell);
     if (status != JR_STATUS_OK)
         return status;
-    if (jr_shared_files_add(&submission->files, cell->file, i, &cell->diags) !=
-        0)
-        status =
-            jr_session_end_stage(cell, 0, jr_spec_status(&cell->diags), &err);
+    if (jr_shared_files_add(&submission->files, cell->file, i, &cell->diags) != 0)
+        status = jr_session_end_stage(cell, 0, jr_spec_status(&cell->diags), &err);
     if (status == JR_STATUS_OK)
         status = render_cell(submission, i, cell, &err);
     if (status == JR_STATUS_OK && submission->folder != NULL &&
-        jr_submission_add_cell(submission->first, cell,
-                               submission->run.states[i].number, &err) != 0)
+        jr_submission_add_cell(submission->first, cell, submission->run.states[i].number, &err) !=
+            0)
         status = err.status;
     return end_cell(submission, cell, status, &err);
 }
@@ -212,8 +201,7 @@ static enum jr_status make_sweep_folders(struct jr_sweep_submission *submission,
     return status;
 }
 
-static enum jr_status add_cells(struct jr_sweep_submission *submission,
-                                struct jr_error *err)
+static enum jr_status add_cells(struct jr_sweep_submission *submission, struct jr_error *err)
 {
     struct jr_sweep_run *run = &submission->run;
     enum jr_status status = JR_STATUS_OK;
@@ -222,8 +210,7 @@ static enum jr_status add_cells(struct jr_sweep_submission *submission,
         return JR_STATUS_OK;
     if (submission->options->freezes) {
         submission->first->sweep_id = run->dir.id;
-        status = jr_submission_make_cells(submission->first,
-                                          &submission->folder, err);
+        status = jr_submission_make_cells(submission->first, &submission->folder, err);
     }
     size_t count = run->session->swept->cells.count;
     for (size_t i = 0; i < count && status == JR_STATUS_OK; i++)
@@ -232,29 +219,26 @@ static enum jr_status add_cells(struct jr_sweep_submission *submission,
     return status;
 }
 
-enum jr_status jr_session_submit_sweep(
-    struct jr_sweep_submission **ret, struct jr_session *session,
-    const struct jr_sweep_submit_options *options, struct jr_buf *out,
-    struct jr_error *err)
+enum jr_status jr_session_submit_sweep(struct jr_sweep_submission **ret, struct jr_session *session,
+                                       const struct jr_sweep_submit_options *options,
+                                       struct jr_buf *out, struct jr_error *err)
 {
     JR_DECIMAL_POINT;
     struct jr_sweep_submission *submission = calloc(1, sizeof *submission);
     *ret = submission;
     if (submission == NULL)
         return JR_STATUS_LAUNCH;
-    *submission =
-        (struct jr_sweep_submission){.run = {.session = session,
-                                             .options = &options->sweep,
-                                             JR_SWEEP_RUN_CLOSED,
-                                             .submits = true,
-                                             .assumes = !session->facts},
-                                     .options = options};
+    *submission = (struct jr_sweep_submission){.run = {.session = session,
+                                                       .options = &options->sweep,
+                                                       JR_SWEEP_RUN_CLOSED,
+                                                       .submits = true,
+                                                       .assumes = !session->facts},
+                                               .options = options};
     jr_shared_files_init(&submission->files);
     if (session->swept->axes.sampler != NULL) {
         (void)jr_error_set(err, JR_STATUS_USAGE,
-                           "a job array has its cells from the beginning, and "
-                           "`sampler` proposes them one after the other: run "
-                           "this sweep within an allocation");
+                           "a job array has its cells from the beginning, and `sampler` proposes "
+                           "them one after the other: run this sweep within an allocation");
         return JR_STATUS_USAGE;
     }
     jr_sweep_begin_states(&submission->run);
@@ -264,14 +248,13 @@ enum jr_status jr_session_submit_sweep(
     if (status == JR_STATUS_OK)
         status = add_cells(submission, err);
     if (status == JR_STATUS_OK) /* its warnings are those of all */
-        options->sweep.refused(options->sweep.data, submission->first, status,
-                               err);
+        options->sweep.refused(options->sweep.data, submission->first, status, err);
     jr_buf_add(out, submission->script.data, submission->script.len);
     return status;
 }
 
-int jr_sweep_submission_note_job(struct jr_sweep_submission *submission,
-                                 const char *job, struct jr_error *err)
+int jr_sweep_submission_note_job(struct jr_sweep_submission *submission, const char *job,
+                                 struct jr_error *err)
 {
     struct jr_sweep_run *run = &submission->run;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -279,17 +262,15 @@ int jr_sweep_submission_note_job(struct jr_sweep_submission *submission,
     if (submission->folder == NULL)
         return 0;
     run->job = job;
-    if (jr_submission_note_job(submission->first, job, err) != 0 ||
-        jr_sweep_write(run, err) != 0 ||
+    if (jr_submission_note_job(submission->first, job, err) != 0 || jr_sweep_write(run, err) != 0 ||
         jr_run_folder_latest(&run->dir, err) != 0)
         return -1;
     jr_journal_close(&run->journal); /* nobody leads it */
-    jr_buf_printf(&line, "%s: %zu cell%s", run->name, count,
-                  count == 1 ? "" : "s");
+    jr_buf_printf(&line, "%s: %zu cell%s", run->name, count, count == 1 ? "" : "s");
     if (run->kept > 0)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
-    jr_buf_printf(&line, "; tasks %s of job %s; %s/%s", submission->array.data,
-                  job, run->log_dir, run->dir.id);
+    jr_buf_printf(&line, "; tasks %s of job %s; %s/%s", submission->array.data, job, run->log_dir,
+                  run->dir.id);
     jr_session_note_buf(run->session, &line);
     return 0;
 }
@@ -307,11 +288,10 @@ void jr_sweep_submission_discard(struct jr_sweep_submission *submission)
     jr_run_folder_discard(&run->dir);
 }
 
-int jr_sweep_submission_status(const struct jr_sweep_submission *submission,
-                               int *ret_code, struct jr_error *err)
+int jr_sweep_submission_status(const struct jr_sweep_submission *submission, int *ret_code,
+                               struct jr_error *err)
 {
-    return jr_sweep_exit_status(submission->run.log_dir, submission->run.dir.id,
-                                ret_code, err);
+    return jr_sweep_exit_status(submission->run.log_dir, submission->run.dir.id, ret_code, err);
 }
 
 void jr_sweep_submission_close(struct jr_sweep_submission *submission)

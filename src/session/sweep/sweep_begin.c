@@ -1,5 +1,5 @@
-/* A sweep up to its first cell: what its cells need, whether they are good, and
- * where all of it is written. sweep_run_parts.h declares it. */
+/* A sweep up to its first cell: what its cells need, whether they are good, and where all of it is
+ * written. sweep_run_parts.h declares it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,12 +36,12 @@ static void name_cell(struct jr_sweep_run *run, size_t cell, size_t first)
     jr_cells_text(&more, &run->session->swept->cells, cell);
     jr_buf_char(&more, ')');
     for (size_t i = first; i < diags->count && !more.failed; i++)
-        diags->items[i].message = jr_arena_printf(
-            &diags->arena, "%s%s", diags->items[i].message, more.data);
+        diags->items[i].message =
+            jr_arena_printf(&diags->arena, "%s%s", diags->items[i].message, more.data);
 }
 
-/* Load every cell, so that a mistake in the last one is found before the first
- * begins. The findings are those of the first that has some. */
+/* Load every cell, so that a mistake in the last one is found before the first begins. The findings
+ * are those of the first that has some. */
 static enum jr_status check_cells(struct jr_sweep_run *run)
 {
     struct jr_session *session = run->session;
@@ -53,8 +53,7 @@ static enum jr_status check_cells(struct jr_sweep_run *run)
     for (size_t i = 0; i < count && status == JR_STATUS_OK; i++) {
         struct jr_spec_file *file = NULL;
         size_t first = session->diags.count;
-        if (jr_swept_spec_load(&file, session->swept, i, &session->diags) !=
-                0 ||
+        if (jr_swept_spec_load(&file, session->swept, i, &session->diags) != 0 ||
             jr_shared_files_add(&files, file, i, &session->diags) != 0)
             status = jr_spec_status(&session->diags);
         if (status != JR_STATUS_OK)
@@ -77,22 +76,20 @@ int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err)
     mode_t mask = umask(0);
     int made = mkdirat(dir->fd, JR_SWEEP_CELLS, dir->dir_mode);
     (void)umask(mask);
-    run->cells_fd = openat(dir->fd, JR_SWEEP_CELLS,
-                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    run->cells_dir = jr_arena_printf(
-        &run->session->arena, "%s/%s/" JR_SWEEP_CELLS, run->log_dir, dir->id);
+    run->cells_fd =
+        openat(dir->fd, JR_SWEEP_CELLS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    run->cells_dir =
+        jr_arena_printf(&run->session->arena, "%s/%s/" JR_SWEEP_CELLS, run->log_dir, dir->id);
     if (run->cells_fd < 0 || run->cells_dir == NULL)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/" JR_SWEEP_CELLS,
-                            dir->id);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/" JR_SWEEP_CELLS, dir->id);
     /* Its time says when a cell last waited for the disk. */
     return made != 0 ? 0
-                     : jr_io_replace(run->cells_fd, ".gitignore", "*\n", 2,
-                                     dir->file_mode, err);
+                     : jr_io_replace(run->cells_fd, ".gitignore", "*\n", 2, dir->file_mode, err);
 }
 
 /* A fresh folder, and the sweep as it is before its first cell. */
-static int make_sweep_folder(struct jr_sweep_run *run,
-                             const struct place *place, struct jr_error *err)
+static int make_sweep_folder(struct jr_sweep_run *run, const struct place *place,
+                             struct jr_error *err)
 {
     const char *given = run->session->options.run_id;
     char id[128];
@@ -100,14 +97,11 @@ static int make_sweep_folder(struct jr_sweep_run *run,
     if (given == NULL)
         jr_run_folder_id(id, place->name);
     else if (strlen(given) > 100)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "--run-id of a sweep has at most 100 characters");
-    if (jr_run_folder_create(&run->dir, place->log_dir,
-                             given != NULL ? given : id, given != NULL,
+        return jr_error_set(err, JR_STATUS_USAGE, "--run-id of a sweep has at most 100 characters");
+    if (jr_run_folder_create(&run->dir, place->log_dir, given != NULL ? given : id, given != NULL,
                              place->mode, err) != 0 ||
         jr_sweep_make_cells(run, err) != 0 ||
-        jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder,
-                        err) != 0)
+        jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder, err) != 0)
         return -1;
     jr_sweep_code_open(run);
     struct jr_journal_line started = {.event = JR_JOURNAL_SWEEP_STARTED,
@@ -164,12 +158,10 @@ int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
                                      .states = run->states,
                                      .submitted = run->submits,
                                      .job = run->job,
-                                     .exit_code =
-                                         run->ended ? &run->exit_code : NULL,
+                                     .exit_code = run->ended ? &run->exit_code : NULL,
                                      .former = run->former};
     const struct jr_io_source bytes = {fill_sweep_file, &record};
-    int failed = jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes,
-                                    run->dir.file_mode, err);
+    int failed = jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes, run->dir.file_mode, err);
     free(spec);
     return failed;
 }
@@ -182,12 +174,10 @@ void jr_sweep_begin_states(struct jr_sweep_run *run)
     run->skips = jr_arena_array(arena, count, sizeof *run->skips);
     run->to_run = count;
     for (size_t i = 0; run->states != NULL && i < count; i++)
-        run->states[i] = (struct jr_cell_state){.number = (uint32_t)i,
-                                                .status = "not_started"};
+        run->states[i] = (struct jr_cell_state){.number = (uint32_t)i, .status = "not_started"};
 }
 
-static enum jr_status report_error(struct jr_error *err,
-                                   const struct jr_error *why)
+static enum jr_status report_error(struct jr_error *err, const struct jr_error *why)
 {
     if (why->status == JR_STATUS_OK) {
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -197,13 +187,11 @@ static enum jr_status report_error(struct jr_error *err,
     return why->status;
 }
 
-enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run,
-                                    const struct jr_spec *first,
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
                                     struct jr_error *err)
 {
     struct jr_error why = {0};
-    const struct place place = {first->name, first->log_dir,
-                                first->policy.log_mode};
+    const struct place place = {first->name, first->log_dir, first->policy.log_mode};
     run->name = place.name;
     run->log_dir = place.log_dir;
     if (!run->session->arena.failed &&
@@ -220,15 +208,13 @@ static void begin_schedule(struct jr_sweep_run *run)
     const struct jr_cell_needs *needs = &run->needs;
     struct jr_arena *arena = &run->session->arena;
     size_t count = run->session->swept->cells.count;
-    uint32_t parallel =
-        run->options->parallel > 0 ? run->options->parallel : needs->parallel;
+    uint32_t parallel = run->options->parallel > 0 ? run->options->parallel : needs->parallel;
     bool sampler = run->sampler.on;
     if (!sampler)
         run->slots = jr_arena_array(arena, needs->count, sizeof *run->slots);
     for (size_t i = 0; run->slots != NULL && i < needs->count; i++)
         run->slots[i] = jr_cell_needs_slots(&needs->kinds[i]);
-    struct jr_node_room *rooms =
-        jr_arena_array(arena, needs->nodes, sizeof *rooms);
+    struct jr_node_room *rooms = jr_arena_array(arena, needs->nodes, sizeof *rooms);
     for (uint32_t i = 0; rooms != NULL && i < needs->nodes; i++)
         rooms[i] = (struct jr_node_room){.cores = needs->rooms[i].cores,
                                          .devices = needs->rooms[i].places};
@@ -249,8 +235,7 @@ static void begin_schedule(struct jr_sweep_run *run)
         run->running_most = parallel;
     if (run->running_most > count && !sampler)
         run->running_most = count;
-    run->running =
-        jr_arena_array(arena, run->running_most + 1, sizeof *run->running);
+    run->running = jr_arena_array(arena, run->running_most + 1, sizeof *run->running);
 }
 
 enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
@@ -268,8 +253,7 @@ enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
     if (jr_sweep_sampler_prepare(run) != 0)
         return report_error(err, &why);
     jr_sweep_devices_open(run);
-    status =
-        jr_sweep_open_folder(run, jr_spec_get(session->cell_files[0]), err);
+    status = jr_sweep_open_folder(run, jr_spec_get(session->cell_files[0]), err);
     if (status != JR_STATUS_OK)
         return status;
     begin_schedule(run);
@@ -288,8 +272,7 @@ void jr_sweep_close(struct jr_sweep_run *run)
         (void)close(run->cells_fd);
     if (run->signal_fd >= 0)
         (void)close(run->signal_fd);
-    for (size_t i = 0;
-         run->states != NULL && i < run->session->swept->cells.count; i++)
+    for (size_t i = 0; run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
     json_decref(run->former);
     jr_sweep_nodes_close(run);
@@ -302,8 +285,7 @@ void jr_sweep_close(struct jr_sweep_run *run)
 }
 
 /* The devices that will do for a kind of cells, on all nodes. */
-static uint32_t count_pools(const struct jr_cell_needs *needs,
-                            const struct jr_cell_need *need)
+static uint32_t count_pools(const struct jr_cell_needs *needs, const struct jr_cell_need *need)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < needs->nodes; i++)
@@ -315,8 +297,7 @@ static uint32_t count_pools(const struct jr_cell_needs *needs,
 /* "lr-scan: 24 cells, each 1 core; 4 at once" */
 static void tell_begin(const struct jr_sweep_run *run)
 {
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT,
-                       held JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, held JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_cell_needs *needs = &run->needs;
     size_t count = run->session->swept->cells.count;
     jr_buf_printf(&line, "%s: ", run->name);
@@ -330,12 +311,10 @@ static void tell_begin(const struct jr_sweep_run *run)
     if (run->kept > 0)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
     if (needs->count == 1 && needs->kinds[0].nodes > 1)
-        jr_buf_printf(&line, ", each %u nodes, one after the other",
-                      needs->kinds[0].nodes);
+        jr_buf_printf(&line, ", each %u nodes, one after the other", needs->kinds[0].nodes);
     else if (needs->count == 1 && needs->kinds[0].devices > 0)
         jr_buf_printf(&line, ", each %u of %u %s", needs->kinds[0].devices,
-                      count_pools(needs, &needs->kinds[0]),
-                      needs->kinds[0].device_name);
+                      count_pools(needs, &needs->kinds[0]), needs->kinds[0].device_name);
     else if (needs->count == 1)
         jr_buf_printf(&line, ", each %u of %u CPU cores", needs->kinds[0].cores,
                       jr_cell_needs_room(needs).cores);
@@ -343,8 +322,7 @@ static void tell_begin(const struct jr_sweep_run *run)
         jr_buf_printf(&line, ", on %u nodes", needs->nodes);
     if (run->schedule.parallel > 0)
         jr_buf_printf(&line, ", at most %u at once", run->schedule.parallel);
-    if (jr_sweep_devices_holders(&held, &run->devices.list, NULL,
-                                 run->devices.around))
+    if (jr_sweep_devices_holders(&held, &run->devices.list, NULL, run->devices.around))
         jr_buf_printf(&line, "; %s", held.data);
     jr_buf_printf(&line, "; %s/%s", run->log_dir, run->dir.id);
     if (!line.failed && run->options->line != NULL)
@@ -359,16 +337,14 @@ static void read_machine(struct jr_sweep_run *run)
 }
 
 enum jr_status jr_session_run_sweep(struct jr_session *session,
-                                    const struct jr_sweep_options *options,
-                                    int *ret_code, struct jr_error *err)
+                                    const struct jr_sweep_options *options, int *ret_code,
+                                    struct jr_error *err)
 {
     JR_DECIMAL_POINT;
     *ret_code = 0;
-    struct jr_sweep_run run = {
-        .session = session, .options = options, JR_SWEEP_RUN_CLOSED};
+    struct jr_sweep_run run = {.session = session, .options = options, JR_SWEEP_RUN_CLOSED};
     enum jr_status status = jr_sweep_begin(&run, err);
-    const struct jr_sweep_place place = {run.dir.id, run.dir.fd,
-                                         run.dir.file_mode};
+    const struct jr_sweep_place place = {run.dir.id, run.dir.fd, run.dir.file_mode};
     if (status == JR_STATUS_OK && options->begun != NULL)
         *ret_code = options->begun(options->data, &place);
     if (status == JR_STATUS_OK && *ret_code == 0) {

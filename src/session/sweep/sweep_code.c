@@ -33,19 +33,17 @@ static bool open_first_cell(struct jr_sweep_run *run)
     if (session == NULL || sweep->cell_files_count == 0)
         return false;
     session->file = sweep->cell_files[0]; /* the needs were found by it */
-    session->host =
-        run->submits ? sweep->host : jr_cell_host_for(sweep, session->file);
+    session->host = run->submits ? sweep->host : jr_cell_host_for(sweep, session->file);
     session->facts = true;
-    return jr_resolve(&session->resolution, session->file, &session->host, &how,
-                      &session->diags) == JR_STATUS_OK;
+    return jr_resolve(&session->resolution, session->file, &session->host, &how, &session->diags) ==
+           JR_STATUS_OK;
 }
 
 static void ask_for_code(struct jr_sweep_run *run)
 {
     struct jr_sweep_code *code = &run->code;
     struct jr_arena *arena = &code->session->arena;
-    const char *scratch =
-        jr_arena_printf(arena, "%s/%s/" SCRATCH, run->log_dir, run->dir.path);
+    const char *scratch = jr_arena_printf(arena, "%s/%s/" SCRATCH, run->log_dir, run->dir.path);
     if (scratch == NULL)
         return;
     jr_known_code_release(&code->known);
@@ -61,16 +59,14 @@ void jr_sweep_code_open(struct jr_sweep_run *run)
         ask_for_code(run);
 }
 
-/* The next question comes later and later, so that a tree that changes with
- * every cell does not keep the sweep from beginning cells. */
+/* The next question comes later and later, so that a tree that changes with every cell does not
+ * keep the sweep from beginning cells. */
 void jr_sweep_code_renew(struct jr_sweep_run *run)
 {
     struct jr_sweep_code *code = &run->code;
     const struct jr_known_code *known = &code->known;
     uint64_t now = jr_clock_ns();
-    uint64_t wait_ns = code->wait_ns > 20 * known->took_ns
-                           ? code->wait_ns
-                           : 20 * known->took_ns;
+    uint64_t wait_ns = code->wait_ns > 20 * known->took_ns ? code->wait_ns : 20 * known->took_ns;
     if (!known->tree.work_tree || now < code->looked_ns + WAIT_LEAST_NS)
         return;
     code->looked_ns = now;
@@ -95,6 +91,5 @@ void jr_sweep_code_close(struct jr_sweep_run *run)
 bool jr_sweep_code_differs(const struct jr_sweep_run *run, size_t cell)
 {
     const char *ran = run->states[cell].code;
-    return ran[0] != '\0' && run->code.tree[0] != '\0' &&
-           strcmp(ran, run->code.tree) != 0;
+    return ran[0] != '\0' && run->code.tree[0] != '\0' && strcmp(ran, run->code.tree) != 0;
 }

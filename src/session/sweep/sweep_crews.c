@@ -1,5 +1,5 @@
-/* The crews of sweep_nodes.h: what their agents tell, and how one takes the
- * place of another. sweep_nodes.h declares it. */
+/* The crews of sweep_nodes.h: what their agents tell, and how one takes the place of another.
+ * sweep_nodes.h declares it. */
 #include "session/sweep/sweep_nodes.h"
 
 #include <signal.h>
@@ -17,8 +17,7 @@
 #include "base/banned.h"
 
 /* "node 1 (gpu02)" */
-static void add_node_name(struct jr_buf *out, const struct jr_sweep_run *run,
-                          uint32_t node)
+static void add_node_name(struct jr_buf *out, const struct jr_sweep_run *run, uint32_t node)
 {
     jr_buf_printf(out, "node %u (", node);
     jr_buf_safe(out, run->nodes.hosts[node]);
@@ -43,8 +42,7 @@ static void leave_full_host(struct jr_sweep_run *run, uint32_t node)
     if (run->nodes.lost[node])
         return;
     add_node_name(&line, run, node);
-    jr_buf_printf(&line,
-                  ": the disk of %s there is full: no other cell begins there",
+    jr_buf_printf(&line, ": the disk of %s there is full: no other cell begins there",
                   run->log_dir);
     jr_session_note_buf(run->session, &line);
     leave_host(run, node, "no host has room for another cell");
@@ -52,22 +50,20 @@ static void leave_full_host(struct jr_sweep_run *run, uint32_t node)
 
 /* What crews are told by their agents. */
 
-static bool runs_on(const struct jr_cell_process *process,
-                    const struct jr_sweep_crew *crew, uint32_t node)
+static bool runs_on(const struct jr_cell_process *process, const struct jr_sweep_crew *crew,
+                    uint32_t node)
 {
     return process->crew == crew && process->grant.node == crew->nodes[node];
 }
 
-static void take_cell_end(void *data, uint32_t node,
-                          const struct jr_cell_end *end)
+static void take_cell_end(void *data, uint32_t node, const struct jr_cell_end *end)
 {
     const struct jr_sweep_crew *crew = data;
     struct jr_sweep_run *run = crew->run;
     uint32_t number;
     if (end->cell == NULL || !jr_num_u32(end->cell, &number))
         return;
-    struct jr_cell_process *process =
-        jr_sweep_nodes_find(run, crew->nodes[node], number);
+    struct jr_cell_process *process = jr_sweep_nodes_find(run, crew->nodes[node], number);
     if (process == NULL || process->crew != crew)
         return;
     if (end->sent)
@@ -76,12 +72,10 @@ static void take_cell_end(void *data, uint32_t node,
     process->code = end->code;
     if (end->full)
         leave_full_host(run, crew->nodes[node]);
-    process->gone =
-        end->gone == NULL ? NULL : jr_arena_strdup(&process->arena, end->gone);
+    process->gone = end->gone == NULL ? NULL : jr_arena_strdup(&process->arena, end->gone);
 }
 
-static void take_cell_left(void *data, uint32_t node, const char *bytes,
-                           size_t len)
+static void take_cell_left(void *data, uint32_t node, const char *bytes, size_t len)
 {
     const struct jr_sweep_crew *crew = data;
     jr_cell_files_take(&crew->run->nodes.files[crew->nodes[node]], bytes, len);
@@ -99,8 +93,8 @@ static void take_progress(void *data, uint32_t node, const char *text)
     const struct jr_sweep_crew *crew = data;
     json_t *line = jr_json_parse(text, strlen(text), NULL);
     json_t *progress = json_object_get(line, "progress");
-    struct jr_cell_process *process = jr_sweep_nodes_find(
-        crew->run, crew->nodes[node], jr_json_get_u32(line, "cell"));
+    struct jr_cell_process *process =
+        jr_sweep_nodes_find(crew->run, crew->nodes[node], jr_json_get_u32(line, "cell"));
     if (process != NULL && json_is_object(progress)) {
         json_decref(process->progress);
         process->progress = json_incref(progress);
@@ -121,14 +115,12 @@ static void take_ceasing(void *data, uint32_t node)
         return;
     run->nodes.told = true;
     add_node_name(&line, run, crew->nodes[node]);
-    jr_buf_str(&line, ": the cluster ends what runs there: no other cell "
-                      "begins");
+    jr_buf_str(&line, ": the cluster ends what runs there: no other cell begins");
     jr_session_note_buf(run->session, &line);
 }
 
 /* "; cells 3, 7 ended with it" */
-static void add_lost_cells(struct jr_buf *out, const struct jr_sweep_crew *crew,
-                           uint32_t node)
+static void add_lost_cells(struct jr_buf *out, const struct jr_sweep_crew *crew, uint32_t node)
 {
     const struct jr_sweep_run *run = crew->run;
     struct jr_buf list JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -138,23 +130,21 @@ static void add_lost_cells(struct jr_buf *out, const struct jr_sweep_crew *crew,
             jr_buf_printf(&list, "%s %u", count++ == 0 ? "" : ",",
                           run->states[run->running[i].cell].number);
     if (count > 0 && !list.failed)
-        jr_buf_printf(out, "; cell%s%s ended with it", count == 1 ? "" : "s",
-                      list.data);
+        jr_buf_printf(out, "; cell%s%s ended with it", count == 1 ? "" : "s", list.data);
 }
 
 void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     run->nodes.renews = false;
-    jr_buf_printf(&line, "%s: no other cell begins: go on with --resume=%s",
-                  why, run->dir.id);
+    jr_buf_printf(&line, "%s: no other cell begins: go on with --resume=%s", why, run->dir.id);
     if (!run->closing)
         jr_session_note_buf(run->session, &line);
     run->closing = true;
 }
 
-/* No cell begins by the last crew any more; another one may do it. Where that
- * is on its way, it is to be without this node, too. */
+/* No cell begins by the last crew any more; another one may do it. Where that is on its way, it is
+ * to be without this node, too. */
 static void leave_node(struct jr_sweep_crew *crew, uint32_t node)
 {
     struct jr_sweep_run *run = crew->run;
@@ -214,12 +204,11 @@ static struct jr_sweep_crew *push_crew(struct jr_sweep_run *run, uint32_t count)
     return crew;
 }
 
-static void watch_crew(struct jr_sweep_run *run,
-                       const struct jr_sweep_crew *crew)
+static void watch_crew(struct jr_sweep_run *run, const struct jr_sweep_crew *crew)
 {
     struct epoll_event event = {.events = EPOLLIN};
-    if (epoll_ctl(run->nodes.epoll_fd, EPOLL_CTL_ADD,
-                  jr_controller_fd(crew->controller), &event) == 0)
+    if (epoll_ctl(run->nodes.epoll_fd, EPOLL_CTL_ADD, jr_controller_fd(crew->controller), &event) ==
+        0)
         return;
     jr_session_note(run->session, "cannot hear the agents of the nodes");
     run->closing = true;
@@ -231,18 +220,16 @@ static void serve_crew(struct jr_sweep_crew *crew)
     const struct jr_session_console *console = crew->run->options->console;
     jr_controller_serve(crew->controller, &crew->watcher);
     if (console != NULL)
-        jr_controller_show_cells(crew->controller, console->out_fd,
-                                 console->err_fd);
+        jr_controller_show_cells(crew->controller, console->out_fd, console->err_fd);
 }
 
-/* Whether another crew has something to begin. What is left besides wants all
- * nodes, and would wait for ever. */
+/* Whether another crew has something to begin. What is left besides wants all nodes, and would wait
+ * for ever. */
 static bool awaits_small_cells(struct jr_sweep_run *run)
 {
     if (run->closing)
         return false;
-    if (jr_schedule_has_more_of(&run->schedule, false) ||
-        (run->sampler.on && !run->sampler.done))
+    if (jr_schedule_has_more_of(&run->schedule, false) || (run->sampler.on && !run->sampler.done))
         return true;
     if (jr_schedule_has_more_of(&run->schedule, true))
         jr_sweep_crews_give_up(run, "cells of several nodes want all nodes");
@@ -268,8 +255,8 @@ void jr_sweep_crews_renew(struct jr_sweep_run *run)
     }
     struct jr_sweep_crew *crew = push_crew(run, (uint32_t)left->count);
     nodes->renews = false;
-    if (crew == NULL || jr_session_renew_cell_agents(
-                            &crew->controller, run->session, left, &err) != 0) {
+    if (crew == NULL ||
+        jr_session_renew_cell_agents(&crew->controller, run->session, left, &err) != 0) {
         nodes->count -= crew != NULL;
         jr_sweep_crews_give_up(run, crew == NULL ? "out of memory" : err.text);
         return;
@@ -305,27 +292,22 @@ void jr_sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
     crew->starting = false;
     if (waits < 0 || !find_nodes(crew)) {
         crew->count = 0;
-        jr_sweep_crews_give_up(
-            run, waits < 0 ? err.text
-                           : "srun has taken other nodes than those that "
-                             "are left");
+        jr_sweep_crews_give_up(run, waits < 0 ? err.text
+                                              : "srun has taken other nodes than those that "
+                                                "are left");
         return;
     }
     serve_crew(crew);
     for (uint32_t i = 0; i < crew->count; i++)
         jr_schedule_regain(&run->schedule, crew->nodes[i]);
-    jr_buf_printf(&line,
-                  "cells go on on the %u node%s that %s left, through a step "
-                  "of their own",
-                  crew->count, crew->count == 1 ? "" : "s",
-                  crew->count == 1 ? "is" : "are");
+    jr_buf_printf(&line, "cells go on on the %u node%s that %s left, through a step of their own",
+                  crew->count, crew->count == 1 ? "" : "s", crew->count == 1 ? "is" : "are");
     if (jr_schedule_has_more_of(&run->schedule, true))
         jr_buf_str(&line, "; those of several nodes do not begin");
     jr_session_note_buf(run->session, &line);
 }
 
-int jr_sweep_crews_open(struct jr_sweep_run *run,
-                        struct jr_controller *controller)
+int jr_sweep_crews_open(struct jr_sweep_run *run, struct jr_controller *controller)
 {
     struct jr_sweep_nodes *nodes = &run->nodes;
     struct jr_arena *arena = &run->session->arena;
@@ -341,8 +323,7 @@ int jr_sweep_crews_open(struct jr_sweep_run *run,
     for (uint32_t i = 0; crew != NULL && i < count; i++) {
         crew->nodes[i] = i;
         jr_cell_files_init(&nodes->files[i], run, i);
-        nodes->hosts[i] =
-            jr_arena_strdup(arena, jr_controller_node(controller, i).host);
+        nodes->hosts[i] = jr_arena_strdup(arena, jr_controller_node(controller, i).host);
     }
     if (crew == NULL)
         return -1;

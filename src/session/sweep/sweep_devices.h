@@ -22,8 +22,8 @@ struct jr_cell_process;
 struct jr_session;
 struct jr_sweep_run;
 
-/* The devices of the machine, in the order of its facts, and the wait for those
- * that others hold. */
+/* The devices of the machine, in the order of its facts, and the wait for those that others
+ * hold. */
 struct jr_sweep_devices {
     struct jr_device_list list; /* a key is NULL: no cell may have the device */
     const char *around;         /* see jr_device_request */
@@ -40,17 +40,14 @@ struct jr_sweep_devices {
                           devices is too little for some cells */
 };
 
-/* Name the devices of the session's machine that the cells may have, in its
- * arena. */
-void jr_sweep_devices_name(struct jr_device_list *ret,
-                           struct jr_session *session,
+/* Name the devices of the session's machine that the cells may have, in its arena. */
+void jr_sweep_devices_name(struct jr_device_list *ret, struct jr_session *session,
                            const struct jr_cell_needs *needs);
 
 /* Append who holds some of the devices: "0, 1 are held by run x (pid 7)".
  * `without` (NULL: none) says which of them are not asked about. False: nobody
  * does, and nothing was appended. */
-bool jr_sweep_devices_holders(struct jr_buf *out,
-                              const struct jr_device_list *list,
+bool jr_sweep_devices_holders(struct jr_buf *out, const struct jr_device_list *list,
                               const bool *without, const char *around);
 
 /* Begin: nobody waits. */
@@ -64,8 +61,7 @@ void jr_sweep_devices_look(struct jr_sweep_run *run);
 
 /* Lease the devices that a cell was granted. False: somebody else was faster.
  */
-bool jr_sweep_devices_take(struct jr_sweep_run *run,
-                           struct jr_cell_process *process);
+bool jr_sweep_devices_take(struct jr_sweep_run *run, struct jr_cell_process *process);
 
 /* Give them back. */
 void jr_sweep_devices_give(struct jr_cell_process *process);
@@ -73,18 +69,16 @@ void jr_sweep_devices_give(struct jr_cell_process *process);
 /* In the process of a cell: let go of all that is not its own. */
 void jr_sweep_devices_keep(struct jr_sweep_run *run);
 
-/* No other cell could begin. If that is for devices that others have, wait for
- * them in the queue. True: they can be had by now. */
+/* No other cell could begin. If that is for devices that others have, wait for them in the queue.
+ * True: they can be had by now. */
 bool jr_sweep_devices_await(struct jr_sweep_run *run);
 
-/* The time at which to call that again, whatever happens (CLOCK_MONOTONIC);
- * 0: none. */
+/* The time at which to call that again, whatever happens (CLOCK_MONOTONIC); 0: none. */
 uint64_t jr_sweep_devices_due(const struct jr_sweep_run *run);
 
 /* A cell with devices did not deliver: see whether they are all still there, or
  * what its agent says of that. Those that are not are given to no other cell.
  */
-void jr_sweep_devices_check(struct jr_sweep_run *run,
-                            const struct jr_cell_process *process);
+void jr_sweep_devices_check(struct jr_sweep_run *run, const struct jr_cell_process *process);
 
 #endif

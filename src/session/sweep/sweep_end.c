@@ -1,5 +1,4 @@
-/* What became of a cell, by its own record, and of the sweep.
- * sweep_run_parts.h declares it. */
+/* What became of a cell, by its own record, and of the sweep. sweep_run_parts.h declares it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,8 +45,7 @@ static void read_code(struct jr_cell_state *state, int dir_fd)
 {
     json_t *run = jr_record_folder_json(dir_fd, "run.json", NULL);
     const char *tree = jr_json_get_str(json_object_get(run, "code"), "tree");
-    (void)snprintf(state->code, sizeof state->code, "%s",
-                   tree == NULL ? "" : tree);
+    (void)snprintf(state->code, sizeof state->code, "%s", tree == NULL ? "" : tree);
     json_decref(run);
 }
 
@@ -66,8 +64,7 @@ const char *jr_sweep_keep_host(struct jr_sweep_run *run, const char *host)
 /* The machine of its first rank. */
 static const char *read_host(const json_t *results)
 {
-    return jr_json_get_str(json_array_get(json_object_get(results, "ranks"), 0),
-                           "host");
+    return jr_json_get_str(json_array_get(json_object_get(results, "ranks"), 0), "host");
 }
 
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
@@ -75,23 +72,20 @@ bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
     struct jr_cell_state *state = &run->states[cell];
     char folder[16];
     jr_cell_folder(folder, state->number);
-    JR_CLOSE int fd = openat(run->cells_fd, folder,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    json_t *results =
-        fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    JR_CLOSE int fd =
+        openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     if (results == NULL)
         return false;
     read_code(state, fd);
-    const char *print = jr_json_get_str(results, "fingerprint"),
-               *host = read_host(results);
+    const char *print = jr_json_get_str(results, "fingerprint"), *host = read_host(results);
     json_decref(state->result);
     if (host != NULL)
         state->host = jr_sweep_keep_host(run, host);
     state->status = known_status(results);
     state->seconds = jr_json_get_real(results, "seconds");
     state->result = jr_cell_result(results);
-    (void)snprintf(state->fingerprint, sizeof state->fingerprint, "%s",
-                   print == NULL ? "" : print);
+    (void)snprintf(state->fingerprint, sizeof state->fingerprint, "%s", print == NULL ? "" : print);
     json_decref(results);
     return true;
 }
@@ -103,8 +97,8 @@ static void tell_cell(struct jr_sweep_run *run, size_t cell)
     const struct jr_cells *cells = &run->session->swept->cells;
     const char *field = cells->axes->best.field;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line, "%zu/%zu  cell %04u %s after %.1f s   ", run->done,
-                  run->to_run, state->number, state->status, state->seconds);
+    jr_buf_printf(&line, "%zu/%zu  cell %04u %s after %.1f s   ", run->done, run->to_run,
+                  state->number, state->status, state->seconds);
     jr_cells_text(&line, cells, cell);
     if (field != NULL && state->result != NULL) {
         jr_buf_str(&line, "   ");
@@ -116,22 +110,18 @@ static void tell_cell(struct jr_sweep_run *run, size_t cell)
         char folder[16];
         jr_cell_folder(folder, state->number);
         JR_CLOSE int fd =
-            openat(run->cells_fd, folder,
-                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         jr_buf_str(&line, "   ");
         jr_sweep_cell_reason(&line, fd);
     }
     tell_line(run, &line);
 }
 
-/* A cell left no record. On a full disk all others would end like that, one
- * after the other. */
-static void note_full_disk(struct jr_sweep_run *run,
-                           const struct jr_cell_process *process)
+/* A cell left no record. On a full disk all others would end like that, one after the other. */
+static void note_full_disk(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (run->closing ||
-        (!process->full && !jr_cell_disk_is_full(run->cells_fd)))
+    if (run->closing || (!process->full && !jr_cell_disk_is_full(run->cells_fd)))
         return;
     run->closing = true;
     jr_buf_printf(&line,
@@ -159,18 +149,15 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
  * nfs(5), close-to-open. */
 static void renew_cells_folder(const struct jr_sweep_run *run)
 {
-    JR_CLOSE int fd =
-        openat(run->cells_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int fd = openat(run->cells_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     (void)fd;
 }
 
-/* A cell that has not begun, because its devices were not to be had on its node
- * within the time of --wait: others would wait as long. */
-static bool has_waited_in_vain(struct jr_sweep_run *run,
-                               const struct jr_cell_process *process)
+/* A cell that has not begun, because its devices were not to be had on its node within the time of
+ * --wait: others would wait as long. */
+static bool has_waited_in_vain(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
-    if (!process->on_node || process->lost ||
-        process->code != JR_STATUS_UNRESOLVED ||
+    if (!process->on_node || process->lost || process->code != JR_STATUS_UNRESOLVED ||
         process->grant.devices_count == 0 || run->session->options.wait_ms == 0)
         return false;
     run->states[process->cell].status = "not_started";
@@ -187,13 +174,11 @@ static bool has_process_failed(const struct jr_cell_process *process)
 {
     if (process->on_node)
         return !process->lost && process->code != 0;
-    return WIFEXITED(process->exit_status) &&
-           WEXITSTATUS(process->exit_status) != 0;
+    return WIFEXITED(process->exit_status) && WEXITSTATUS(process->exit_status) != 0;
 }
 
 /* A cell left no record: its node was lost with it, or it could not begin. */
-static void take_no_record(struct jr_sweep_run *run,
-                           const struct jr_cell_process *process)
+static void take_no_record(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
     state->status = process->lost ? "lost" : "launch_failed";
@@ -204,8 +189,7 @@ static void take_no_record(struct jr_sweep_run *run,
 }
 
 /* Take over what a cell that has ended left. False: it has not begun. */
-static bool read_ended_cell(struct jr_sweep_run *run,
-                            const struct jr_cell_process *process)
+static bool read_ended_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
     uint32_t number = state->number;
@@ -215,8 +199,7 @@ static bool read_ended_cell(struct jr_sweep_run *run,
         if (has_waited_in_vain(run, process))
             return false;
         take_no_record(run, process);
-    } else if (strcmp(state->status, "succeeded") == 0 &&
-               has_process_failed(process)) {
+    } else if (strcmp(state->status, "succeeded") == 0 && has_process_failed(process)) {
         json_decref(state->result);
         *state = (struct jr_cell_state){
             .number = number, .status = "launch_failed", .host = state->host};
@@ -224,8 +207,7 @@ static bool read_ended_cell(struct jr_sweep_run *run,
     return true;
 }
 
-bool jr_sweep_take_cell(struct jr_sweep_run *run,
-                        const struct jr_cell_process *process)
+bool jr_sweep_take_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
     if (!read_ended_cell(run, process))
@@ -246,8 +228,7 @@ bool jr_sweep_take_cell(struct jr_sweep_run *run,
 }
 
 /* How many cells have each of the ends, and the exit status of all. */
-static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
-                      size_t *ret_bad)
+static int count_ends(const struct jr_sweep_run *run, size_t *ret_good, size_t *ret_bad)
 {
     const struct jr_cells *cells = &run->session->swept->cells;
     int lowest = 0;
@@ -257,8 +238,7 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
         bool good = strcmp(run->states[i].status, "succeeded") == 0;
         *ret_good += good;
         *ret_bad += code != 0;
-        if (run->devices.over &&
-            strcmp(run->states[i].status, "not_started") == 0)
+        if (run->devices.over && strcmp(run->states[i].status, "not_started") == 0)
             code = JR_STATUS_UNRESOLVED;
         if (code != 0 && (lowest == 0 || code < lowest))
             lowest = code;
@@ -273,8 +253,8 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
 }
 
 /* "23 of 24 cells delivered, 1 did not; best cell 0002: accuracy 0.96" */
-static void add_counts(struct jr_buf *out, const struct jr_sweep_record *record,
-                       size_t good, size_t bad)
+static void add_counts(struct jr_buf *out, const struct jr_sweep_record *record, size_t good,
+                       size_t bad)
 {
     size_t count = record->cells->count, left = count - good - bad;
     long best = jr_sweep_record_best(record);
@@ -289,8 +269,7 @@ static void add_counts(struct jr_buf *out, const struct jr_sweep_record *record,
     jr_buf_printf(out, "; best cell %04u: ", record->states[best].number);
     jr_buf_safe(out, field);
     jr_buf_char(out, ' ');
-    jr_cell_result_text(out,
-                        json_object_get(record->states[best].result, field));
+    jr_cell_result_text(out, json_object_get(record->states[best].result, field));
 }
 
 static const char *best_mark(const void *data, const json_t *row)
@@ -306,22 +285,18 @@ static void add_nothing(const void *data, struct jr_buf *out, const json_t *row)
     (void)row;
 }
 
-/* The best of the cells that delivered, as `show` has them; nothing where none
- * is better than another. */
-static void add_best_rows(struct jr_buf *out, const struct jr_sweep_run *run,
-                          size_t good)
+/* The best of the cells that delivered, as `show` has them; nothing where none is better than
+ * another. */
+static void add_best_rows(struct jr_buf *out, const struct jr_sweep_run *run, size_t good)
 {
     enum { MOST = 3 };
     struct jr_buf rows JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_sweep_table table;
     struct jr_error err;
     const struct jr_row_margin margin = {best_mark, add_nothing, &table};
-    const struct jr_sweep_view view = {.top =
-                                           good < MOST ? (uint32_t)good : MOST};
-    if (jr_sweep_table_open(&table, run->log_dir, run->dir.id, JR_ROWS_TEXT,
-                            &err) == 0 &&
-        table.best >= 0 && good > 1 &&
-        jr_sweep_table_arrange(&table, &view, &err) == 0)
+    const struct jr_sweep_view view = {.top = good < MOST ? (uint32_t)good : MOST};
+    if (jr_sweep_table_open(&table, run->log_dir, run->dir.id, JR_ROWS_TEXT, &err) == 0 &&
+        table.best >= 0 && good > 1 && jr_sweep_table_arrange(&table, &view, &err) == 0)
         jr_row_table_print(&rows, &table.rows, &margin);
     for (size_t at = 0, len; at < rows.len && !rows.failed; at += len + 1) {
         len = strcspn(rows.data + at, "\n");
@@ -345,31 +320,25 @@ static void add_way_on(struct jr_buf *out, const struct jr_sweep_run *run)
         jr_shell_quote(out, spec);
         jr_buf_str(out, " --resume");
     } else {
-        jr_buf_printf(out, "the same command, with --resume=%s behind jobrun",
-                      run->dir.id);
+        jr_buf_printf(out, "the same command, with --resume=%s behind jobrun", run->dir.id);
     }
 }
 
 /* What became of all, the best cells, where the rest is, and how to go on. */
-static void tell_end(struct jr_sweep_run *run,
-                     const struct jr_sweep_record *record, size_t good,
+static void tell_end(struct jr_sweep_run *run, const struct jr_sweep_record *record, size_t good,
                      size_t bad)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT,
-                       path JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT, path JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "%s: ", run->name);
     if (record->cells->count > 0)
         add_counts(&text, record, good, bad);
     else
-        jr_buf_str(&text, "the sampler proposed no cell: nothing ran, and "
-                          "nothing was delivered");
+        jr_buf_str(&text, "the sampler proposed no cell: nothing ran, and nothing was delivered");
     add_best_rows(&text, run, good);
     JR_FREE char *here = getcwd(NULL, 0);
     size_t above = here == NULL ? 0 : strlen(here);
-    bool below = above > 1 && strncmp(run->log_dir, here, above) == 0 &&
-                 run->log_dir[above] == '/';
-    jr_buf_printf(&path, "%s/%s", run->log_dir + (below ? above + 1 : 0),
-                  run->dir.id);
+    bool below = above > 1 && strncmp(run->log_dir, here, above) == 0 && run->log_dir[above] == '/';
+    jr_buf_printf(&path, "%s/%s", run->log_dir + (below ? above + 1 : 0), run->dir.id);
     jr_buf_str(&text, "\n        ");
     jr_buf_safe(&text, path.failed ? run->dir.id : path.data);
     jr_buf_str(&text, "   (jobrun show latest");
@@ -381,10 +350,9 @@ static void tell_end(struct jr_sweep_run *run,
     tell_line(run, &text);
 }
 
-/* sweep.json is not as it should be, as on a full disk: the journal and the
- * cells' own records still tell what became of each. */
-static void note_unwritten_sweep(const struct jr_sweep_run *run,
-                                 const struct jr_error *why)
+/* sweep.json is not as it should be, as on a full disk: the journal and the cells' own records
+ * still tell what became of each. */
+static void note_unwritten_sweep(const struct jr_sweep_run *run, const struct jr_error *why)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line,
@@ -394,8 +362,8 @@ static void note_unwritten_sweep(const struct jr_sweep_run *run,
     jr_session_note_buf(run->session, &line);
 }
 
-/* The line of the end says that sweep.json is whole, and the lock of the
- * journal, which the caller gives back, that all was told to whoever reads. */
+/* The line of the end says that sweep.json is whole, and the lock of the journal, which the caller
+ * gives back, that all was told to whoever reads. */
 int jr_sweep_end(struct jr_sweep_run *run)
 {
     size_t good, bad;
@@ -414,9 +382,8 @@ int jr_sweep_end(struct jr_sweep_run *run)
         note_unwritten_sweep(run, &err);
         code = code == 0 ? JR_STATUS_LAUNCH : code;
     } else {
-        jr_journal_add(&run->journal, &(struct jr_journal_line){
-                                          .event = JR_JOURNAL_SWEEP_ENDED,
-                                          .cell = JR_JOURNAL_NO_CELL});
+        jr_journal_add(&run->journal, &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_ENDED,
+                                                                .cell = JR_JOURNAL_NO_CELL});
     }
     (void)jr_journal_sync(&run->journal, true);
     tell_end(run, &record, good, bad);

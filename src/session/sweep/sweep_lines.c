@@ -13,12 +13,10 @@ enum { GAP = 2, LEAST_VALUES = 8 };
 #define SECOND UINT64_C(1000000000)
 
 /* Append as much of a text as fits. */
-static void add_cut(struct jr_buf *out, const struct jr_buf *text,
-                    size_t columns)
+static void add_cut(struct jr_buf *out, const struct jr_buf *text, size_t columns)
 {
     if (text->data != NULL)
-        jr_buf_add(out, text->data,
-                   jr_utf8_fit(text->data, text->len, columns));
+        jr_buf_add(out, text->data, jr_utf8_fit(text->data, text->len, columns));
     out->failed |= text->failed;
 }
 
@@ -30,8 +28,7 @@ static size_t width_of(const struct jr_buf *text)
 /* "step 410/800  51 %  left 31s", in at most so many columns; where it comes to
  * nothing, in `most`; and else how long the cell has been running.
  */
-static void add_cell_progress(struct jr_buf *out,
-                              const struct jr_cell_line *line, size_t columns,
+static void add_cell_progress(struct jr_buf *out, const struct jr_cell_line *line, size_t columns,
                               size_t most)
 {
     struct jr_progress_metric metrics[JR_METRICS_MOST];
@@ -54,18 +51,15 @@ static void add_cell_progress(struct jr_buf *out,
         add_cut(out, &time, columns);
 }
 
-void jr_cell_line_add(struct jr_buf *out, const struct jr_cell_line *line,
-                      unsigned columns)
+void jr_cell_line_add(struct jr_buf *out, const struct jr_cell_line *line, unsigned columns)
 {
-    struct jr_buf number JR_BUF_CLEANUP = JR_BUF_INIT,
-                         values JR_BUF_CLEANUP = JR_BUF_INIT,
+    struct jr_buf number JR_BUF_CLEANUP = JR_BUF_INIT, values JR_BUF_CLEANUP = JR_BUF_INIT,
                          progress JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&number, "%04u", line->number);
     jr_buf_safe(&values, line->values);
     if (width_of(&values) < line->values_width)
         jr_buf_fill(&values, ' ', line->values_width - width_of(&values));
-    size_t left =
-        columns - (width_of(&number) < columns ? width_of(&number) : columns);
+    size_t left = columns - (width_of(&number) < columns ? width_of(&number) : columns);
     add_cut(out, &number, columns);
     size_t devices = strlen(line->devices);
     devices = devices > 0 && devices + GAP < left / 4 ? devices + GAP : 0;
@@ -96,18 +90,14 @@ void jr_cell_line_add(struct jr_buf *out, const struct jr_cell_line *line,
 static void add_count(struct jr_buf *out, size_t count, const char *word)
 {
     if (count > 0)
-        jr_buf_printf(out, "%s%zu %s",
-                      out->data[out->len - 1] == ':' ? " " : ", ", count, word);
+        jr_buf_printf(out, "%s%zu %s", out->data[out->len - 1] == ':' ? " " : ", ", count, word);
 }
 
-void jr_sum_line_add(struct jr_buf *out, const struct jr_sum_line *line,
-                     unsigned columns)
+void jr_sum_line_add(struct jr_buf *out, const struct jr_sum_line *line, unsigned columns)
 {
-    struct jr_buf counts JR_BUF_CLEANUP = JR_BUF_INIT,
-                         time JR_BUF_CLEANUP = JR_BUF_INIT,
+    struct jr_buf counts JR_BUF_CLEANUP = JR_BUF_INIT, time JR_BUF_CLEANUP = JR_BUF_INIT,
                          best JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&counts, "%zu cell%s:", line->cells,
-                  line->cells == 1 ? "" : "s");
+    jr_buf_printf(&counts, "%zu cell%s:", line->cells, line->cells == 1 ? "" : "s");
     if (counts.failed)
         return;
     jr_buf_printf(&counts, " %zu done", line->done);
@@ -139,14 +129,11 @@ void jr_sum_line_add(struct jr_buf *out, const struct jr_sum_line *line,
     out->failed |= counts.failed || time.failed || best.failed;
 }
 
-void jr_lines_erase(struct jr_buf *out, const size_t *widths, size_t count,
-                    unsigned columns)
+void jr_lines_erase(struct jr_buf *out, const size_t *widths, size_t count, unsigned columns)
 {
     size_t rows = 0;
     for (size_t i = 0; i < count; i++)
-        rows += columns == 0 || widths[i] <= columns
-                    ? 1
-                    : (widths[i] + columns - 1) / columns;
+        rows += columns == 0 || widths[i] <= columns ? 1 : (widths[i] + columns - 1) / columns;
     jr_buf_char(out, '\r');
     if (rows > 1)
         jr_buf_printf(out, "\033[%zuA", rows - 1);

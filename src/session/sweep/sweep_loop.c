@@ -1,7 +1,6 @@
 /*
- * The loop of a sweep. It sleeps until a signal comes: SIGCHLD for a process
- * that ended, the others from whoever wants something of the cells.
- * sweep_run_parts.h declares it.
+ * The loop of a sweep. It sleeps until a signal comes: SIGCHLD for a process that ended, the others
+ * from whoever wants something of the cells. sweep_run_parts.h declares it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -50,8 +49,8 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
     *process = run->running[--run->running_count];
 }
 
-/* What runs is known, with the runners of cells whose guards were killed; all
- * else was left by cells. */
+/* What runs is known, with the runners of cells whose guards were killed; all else was left by
+ * cells. */
 static void kill_strays(struct jr_sweep_run *run, pid_t *known, size_t count)
 {
     const struct jr_sampler_process *sampler = &run->sampler.process;
@@ -69,11 +68,10 @@ static bool is_orphan(const struct jr_cell_process *process)
     return process->pid == 0 && !process->on_node;
 }
 
-static bool has_runner(const struct jr_sweep_run *run,
-                       const struct jr_cell_process *process, pid_t *ret_runner)
+static bool has_runner(const struct jr_sweep_run *run, const struct jr_cell_process *process,
+                       pid_t *ret_runner)
 {
-    return jr_cell_has_runner(run->cells_dir, run->states[process->cell].number,
-                              ret_runner);
+    return jr_cell_has_runner(run->cells_dir, run->states[process->cell].number, ret_runner);
 }
 
 static bool has_orphans(const struct jr_sweep_run *run)
@@ -90,8 +88,7 @@ static void end_orphans(struct jr_sweep_run *run)
     bool lost = false;
     if (!has_orphans(run))
         return;
-    JR_FREE pid_t *known =
-        calloc(2 * run->running_most + run->needs.nodes + 3, sizeof *known);
+    JR_FREE pid_t *known = calloc(2 * run->running_most + run->needs.nodes + 3, sizeof *known);
     for (size_t i = 0; known != NULL && i < run->running_count; i++)
         if (is_orphan(&run->running[i]))
             lost |= !has_runner(run, &run->running[i], &known[i]);
@@ -154,8 +151,7 @@ static void pass_signal(struct jr_sweep_run *run, int sig)
             (void)kill(run->running[i].pid, sig);
 }
 
-/* Every running cell gets the signal, as a run would; what stops runs ends the
- * sweep, too. */
+/* Every running cell gets the signal, as a run would; what stops runs ends the sweep, too. */
 static void take_signal(struct jr_sweep_run *run)
 {
     pid_t pid;
@@ -189,24 +185,21 @@ static void take_pending_signals(struct jr_sweep_run *run)
 }
 
 /* Note that a cell has begun. */
-static void enter_cell(struct jr_sweep_run *run,
-                       struct jr_cell_process *process)
+static void enter_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
 {
     size_t cell = process->cell;
     json_t *values = jr_cells_json(&run->session->swept->cells, cell);
     run->running_count++;
     jr_sweep_screen_stir(run);
     run->states[cell].status = "running";
-    run->states[cell].host = process->on_node
-                                 ? run->nodes.hosts[process->grant.node]
-                                 : run->machine.host;
-    jr_journal_add(
-        &run->journal,
-        &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
-                                  .cell = run->states[cell].number,
-                                  .values = values,
-                                  .host = run->states[cell].host,
-                                  .there = jr_sweep_nodes_there(run, process)});
+    run->states[cell].host =
+        process->on_node ? run->nodes.hosts[process->grant.node] : run->machine.host;
+    jr_journal_add(&run->journal,
+                   &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
+                                             .cell = run->states[cell].number,
+                                             .values = values,
+                                             .host = run->states[cell].host,
+                                             .there = jr_sweep_nodes_there(run, process)});
     json_decref(values);
 }
 
@@ -214,9 +207,8 @@ static void enter_cell(struct jr_sweep_run *run,
 static int start_cell(struct jr_sweep_run *run, struct jr_cell_process *process,
                       struct jr_error *err)
 {
-    return jr_sweep_nodes_has(run, process)
-               ? jr_sweep_nodes_begin(run, process, err)
-               : jr_cell_process_start(run, process, err);
+    return jr_sweep_nodes_has(run, process) ? jr_sweep_nodes_begin(run, process, err)
+                                            : jr_cell_process_start(run, process, err);
 }
 
 enum begun { BEGUN, NOT_NOW, OTHERS_WERE_FASTER };
@@ -230,12 +222,10 @@ static enum begun begin_cell(struct jr_sweep_run *run)
     if (run->closing || run->running_count == run->running_most)
         return NOT_NOW;
     jr_sweep_devices_look(run);
-    if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell,
-                          &process->grant))
+    if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell, &process->grant))
         return NOT_NOW;
     jr_sweep_code_renew(run);
-    bool taken =
-        jr_sweep_nodes_has(run, process) || jr_sweep_devices_take(run, process);
+    bool taken = jr_sweep_nodes_has(run, process) || jr_sweep_devices_take(run, process);
     if (taken && start_cell(run, process, &err) == 0) {
         enter_cell(run, process);
         return BEGUN;
@@ -268,8 +258,7 @@ static void begin_cells(struct jr_sweep_run *run)
 /* The nearer of two moments, of which 0 is none. */
 static uint64_t nearer_of(uint64_t one_ns, uint64_t other_ns)
 {
-    return one_ns == 0 || (other_ns != 0 && other_ns < one_ns) ? other_ns
-                                                               : one_ns;
+    return one_ns == 0 || (other_ns != 0 && other_ns < one_ns) ? other_ns : one_ns;
 }
 
 static void await_event(struct jr_sweep_run *run)
@@ -280,12 +269,11 @@ static void await_event(struct jr_sweep_run *run)
         {.fd = run->signal_fd, .events = POLLIN},
         {.fd = run->devices.queue.epoll_fd, .events = POLLIN},
         {.fd = on ? sampler->out_fd : -1, .events = POLLIN},
-        {.fd = on && sampler->to_say.len > 0 ? sampler->in_fd : -1,
-         .events = POLLOUT},
+        {.fd = on && sampler->to_say.len > 0 ? sampler->in_fd : -1, .events = POLLOUT},
         {.fd = jr_sweep_nodes_fd(run), .events = POLLIN}};
     jr_sweep_screen_turn(run);
-    uint64_t due = nearer_of(jr_sweep_screen_await(run, fds + 5),
-                             jr_journal_sync(&run->journal, false));
+    uint64_t due =
+        nearer_of(jr_sweep_screen_await(run, fds + 5), jr_journal_sync(&run->journal, false));
     due = nearer_of(due, jr_sweep_devices_due(run));
     due = nearer_of(due, jr_sweep_nodes_due(run));
     int wait_ms = jr_clock_poll_ms(nearer_of(due, jr_sweep_sampler_due(run)));
@@ -298,9 +286,8 @@ static const struct jr_policy *policy_of(const struct jr_sweep_run *run)
 {
     static const struct jr_policy none;
     const struct jr_session *session = run->session;
-    const struct jr_spec *spec = session->cell_files_count > 0
-                                     ? jr_spec_get(session->cell_files[0])
-                                     : NULL;
+    const struct jr_spec *spec =
+        session->cell_files_count > 0 ? jr_spec_get(session->cell_files[0]) : NULL;
     return spec != NULL ? &spec->policy : &none;
 }
 
@@ -333,9 +320,8 @@ void jr_sweep_loop(struct jr_sweep_run *run)
         do
             begin_cells(run);
         while (jr_sweep_sampler_turn(run));
-        if (run->running_count == 0 && run->devices.queue.ticket == 0 &&
-            !run->devices.again && !jr_sweep_sampler_is_asked(run) &&
-            !jr_sweep_nodes_are_awaited(run))
+        if (run->running_count == 0 && run->devices.queue.ticket == 0 && !run->devices.again &&
+            !jr_sweep_sampler_is_asked(run) && !jr_sweep_nodes_are_awaited(run))
             break;
         await_event(run);
     }

@@ -19,8 +19,7 @@
 static struct jr_sweep_crew *find_crew(const struct jr_sweep_run *run)
 {
     const struct jr_sweep_nodes *nodes = &run->nodes;
-    if (nodes->count == 0 || nodes->renews ||
-        nodes->crews[nodes->count - 1]->starting)
+    if (nodes->count == 0 || nodes->renews || nodes->crews[nodes->count - 1]->starting)
         return NULL;
     return nodes->crews[nodes->count - 1];
 }
@@ -37,32 +36,25 @@ static bool has_small_cells(const struct jr_sweep_run *run)
 /* What comes back of cells, as words with commas. */
 static const char *list_collected(const struct jr_ssh *ssh)
 {
-    bool results = jr_left_is_collected(ssh, "results"),
-         logs = jr_left_is_collected(ssh, "logs");
-    return results && logs ? "results,logs"
-           : results       ? "results"
-           : logs          ? "logs"
-                           : "";
+    bool results = jr_left_is_collected(ssh, "results"), logs = jr_left_is_collected(ssh, "logs");
+    return results && logs ? "results,logs" : results ? "results" : logs ? "logs" : "";
 }
 
 /* Agents of hosts that ssh reaches may not see the folder of the cells. */
-static int share_folder(struct jr_sweep_run *run,
-                        struct jr_controller *controller, struct jr_error *err)
+static int share_folder(struct jr_sweep_run *run, struct jr_controller *controller,
+                        struct jr_error *err)
 {
-    const struct jr_policy *policy =
-        &jr_spec_get(run->session->cell_files[0])->policy;
-    const struct jr_run_folder cells = {.fd = run->cells_fd,
-                                        .file_mode = run->dir.file_mode};
+    const struct jr_policy *policy = &jr_spec_get(run->session->cell_files[0])->policy;
+    const struct jr_run_folder cells = {.fd = run->cells_fd, .file_mode = run->dir.file_mode};
     if (!run->session->cells_by_ssh)
         return 0;
     if (jr_folder_mark_make(&cells, run->nodes.token, err) != 0)
         return -1;
-    const struct jr_cells_place place = {
-        .cells = run->cells_dir,
-        .token = run->nodes.token,
-        .collect = list_collected(policy->engine.ssh),
-        .frozen = policy->code.mode == JR_CODE_MODE_FREEZE,
-        .mode = (int)policy->log_mode};
+    const struct jr_cells_place place = {.cells = run->cells_dir,
+                                         .token = run->nodes.token,
+                                         .collect = list_collected(policy->engine.ssh),
+                                         .frozen = policy->code.mode == JR_CODE_MODE_FREEZE,
+                                         .mode = (int)policy->log_mode};
     JR_CLOSE int stop_fd = jr_signals_open_stops(policy);
     int before = jr_controller_heed(controller, stop_fd);
     run->session->first_cell = run->code.session;
@@ -91,15 +83,13 @@ void jr_sweep_nodes_open(struct jr_sweep_run *run)
     }
 }
 
-void jr_sweep_nodes_show_rest(struct jr_sweep_run *run,
-                              const struct jr_policy *policy)
+void jr_sweep_nodes_show_rest(struct jr_sweep_run *run, const struct jr_policy *policy)
 {
     sigset_t ignored;
     jr_signals_ignored(&ignored);
-    for (size_t i = 0; run->options->console != NULL && i < run->nodes.count;
-         i++)
-        if (!jr_controller_show_rest(run->nodes.crews[i]->controller, policy,
-                                     &ignored, run->stop_signal != 0))
+    for (size_t i = 0; run->options->console != NULL && i < run->nodes.count; i++)
+        if (!jr_controller_show_rest(run->nodes.crews[i]->controller, policy, &ignored,
+                                     run->stop_signal != 0))
             jr_session_note(run->session, "not all of the output was shown: "
                                           "`jobrun logs` shows the rest");
 }
@@ -110,8 +100,7 @@ void jr_sweep_nodes_close(struct jr_sweep_run *run)
     for (uint32_t i = 0; nodes->count > 0 && i < run->needs.nodes; i++)
         jr_cell_files_drop(&nodes->files[i]);
     while (nodes->count > 0) {
-        struct jr_controller *controller =
-            nodes->crews[--nodes->count]->controller;
+        struct jr_controller *controller = nodes->crews[--nodes->count]->controller;
         if (run->stop_signal != 0) /* all that is left of cells is lost */
             jr_controller_forsake(controller);
         jr_controller_close(controller);
@@ -121,14 +110,13 @@ void jr_sweep_nodes_close(struct jr_sweep_run *run)
     nodes->epoll_fd = -1;
 }
 
-bool jr_sweep_nodes_has(const struct jr_sweep_run *run,
-                        const struct jr_cell_process *process)
+bool jr_sweep_nodes_has(const struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     return run->nodes.count > 0 && !process->grant.alone;
 }
 
-struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run,
-                                            uint32_t node, uint32_t number)
+struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run, uint32_t node,
+                                            uint32_t number)
 {
     for (size_t i = 0; i < run->running_count; i++) {
         struct jr_cell_process *process = &run->running[i];
@@ -139,8 +127,7 @@ struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run,
     return NULL;
 }
 
-static const char *list_numbers(struct jr_arena *arena, const uint32_t *numbers,
-                                uint32_t count)
+static const char *list_numbers(struct jr_arena *arena, const uint32_t *numbers, uint32_t count)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (uint32_t i = 0; i < count; i++)
@@ -149,8 +136,8 @@ static const char *list_numbers(struct jr_arena *arena, const uint32_t *numbers,
 }
 
 /* The spec of a cell as text; NULL with `err`. */
-static char *write_spec(struct jr_sweep_run *run, size_t cell,
-                        struct jr_arena *arena, struct jr_error *err)
+static char *write_spec(struct jr_sweep_run *run, size_t cell, struct jr_arena *arena,
+                        struct jr_error *err)
 {
     const struct jr_session *session = run->session;
     struct jr_diags silent = JR_DIAGS_INIT;
@@ -159,8 +146,7 @@ static char *write_spec(struct jr_sweep_run *run, size_t cell,
     if (jr_swept_spec_load(&file, session->swept, cell, &silent) == 0)
         jr_spec_emit_whole(&text, file, session->options.args);
     else
-        (void)jr_error_set(err, JR_STATUS_LAUNCH,
-                           "cell %u could not be read again",
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "cell %u could not be read again",
                            run->states[cell].number);
     jr_spec_free(file);
     jr_diags_release(&silent);
@@ -179,10 +165,9 @@ static uint32_t find_number(const struct jr_sweep_crew *crew, uint32_t node)
     return number;
 }
 
-/* A host that does not see the folder of the sweep may not have the work tree
- * either, by whose top the paths of an experiment are compared. */
-static const char *find_fingerprint(struct jr_sweep_run *run,
-                                    const struct jr_sweep_crew *crew,
+/* A host that does not see the folder of the sweep may not have the work tree either, by whose top
+ * the paths of an experiment are compared. */
+static const char *find_fingerprint(struct jr_sweep_run *run, const struct jr_sweep_crew *crew,
                                     struct jr_cell_process *process)
 {
     uint32_t node = find_number(crew, process->grant.node);
@@ -191,19 +176,17 @@ static const char *find_fingerprint(struct jr_sweep_run *run,
                : NULL;
 }
 
-int jr_sweep_nodes_begin(struct jr_sweep_run *run,
-                         struct jr_cell_process *process, struct jr_error *err)
+int jr_sweep_nodes_begin(struct jr_sweep_run *run, struct jr_cell_process *process,
+                         struct jr_error *err)
 {
     struct jr_session *session = run->session;
     struct jr_arena *arena = &process->arena;
     const struct jr_grant *grant = &process->grant;
     struct jr_sweep_crew *crew = find_crew(run);
-    const struct jr_cell_need *need =
-        &run->needs.kinds[run->needs.kind_of[process->cell]];
+    const struct jr_cell_need *need = &run->needs.kinds[run->needs.kind_of[process->cell]];
     /* As where the sweep runs: only cores that can be told apart are bound. */
     const struct jr_host *host = &session->cell_hosts[grant->node];
-    bool binds =
-        jr_host_core_count(host) >= run->schedule.nodes[grant->node].room.cores;
+    bool binds = jr_host_core_count(host) >= run->schedule.nodes[grant->node].room.cores;
     const struct jr_controller_cell cell = {
         .node = crew == NULL ? 0 : find_number(crew, grant->node),
         .spec = write_spec(run, process->cell, arena, err),
@@ -215,14 +198,12 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
         .cells = run->cells_dir,
         .device = need->device_name,
         .devices = list_numbers(arena, grant->devices, grant->devices_count),
-        .cores = binds ? list_numbers(arena, grant->cores, grant->cores_count)
-                       : NULL,
+        .cores = binds ? list_numbers(arena, grant->cores, grant->cores_count) : NULL,
         .limit_ms = session->options.wait_ms,
         .console = run->options->console == NULL  ? NULL
                    : run->options->console->color ? "color"
                                                   : "plain",
-        .fingerprint =
-            crew == NULL ? NULL : find_fingerprint(run, crew, process)};
+        .fingerprint = crew == NULL ? NULL : find_fingerprint(run, crew, process)};
     if (cell.spec == NULL)
         return -1;
     if (arena->failed)
@@ -240,8 +221,7 @@ void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop)
 {
     for (size_t i = 0; i < run->nodes.count; i++)
         if (!run->nodes.crews[i]->starting)
-            jr_controller_signal_cells(run->nodes.crews[i]->controller, sig,
-                                       stop);
+            jr_controller_signal_cells(run->nodes.crews[i]->controller, sig, stop);
 }
 
 void jr_sweep_nodes_hasten(struct jr_sweep_run *run, bool again)
@@ -251,30 +231,24 @@ void jr_sweep_nodes_hasten(struct jr_sweep_run *run, bool again)
             jr_heartbeat_demand(run->nodes.crews[i]->controller, again);
 }
 
-void jr_sweep_nodes_stop(struct jr_sweep_run *run,
-                         const struct jr_cell_process *process)
+void jr_sweep_nodes_stop(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     char number[16];
     const struct jr_sweep_crew *crew = process->crew;
-    (void)snprintf(number, sizeof number, "%u",
-                   run->states[process->cell].number);
-    if (!jr_controller_stop_cell(
-            crew->controller, find_number(crew, process->grant.node), number))
-        jr_session_note(run->session,
-                        "a cell was to be stopped, and its node cannot be told "
-                        "since another one was lost");
+    (void)snprintf(number, sizeof number, "%u", run->states[process->cell].number);
+    if (!jr_controller_stop_cell(crew->controller, find_number(crew, process->grant.node), number))
+        jr_session_note(run->session, "a cell was to be stopped, and its node cannot be told "
+                                      "since another one was lost");
 }
 
-const char *jr_sweep_nodes_there(const struct jr_sweep_run *run,
-                                 struct jr_cell_process *process)
+const char *jr_sweep_nodes_there(const struct jr_sweep_run *run, struct jr_cell_process *process)
 {
     const struct jr_sweep_crew *crew = process->crew;
     uint32_t node = process->grant.node;
-    if (!process->on_node ||
-        !jr_controller_node(crew->controller, find_number(crew, node)).apart)
+    if (!process->on_node || !jr_controller_node(crew->controller, find_number(crew, node)).apart)
         return NULL;
-    return jr_arena_printf(&process->arena, "%s/%s/" JR_OWN_CELLS_NAME,
-                           run->log_dir, run->dir.id, node, run->nodes.token);
+    return jr_arena_printf(&process->arena, "%s/%s/" JR_OWN_CELLS_NAME, run->log_dir, run->dir.id,
+                           node, run->nodes.token);
 }
 
 int jr_sweep_nodes_fd(const struct jr_sweep_run *run)
@@ -317,16 +291,14 @@ size_t jr_sweep_nodes_children(const struct jr_sweep_run *run, pid_t *ret)
 {
     size_t count = 0;
     for (size_t i = 0; i < run->nodes.count; i++)
-        count += jr_controller_children(run->nodes.crews[i]->controller,
-                                        ret + count);
+        count += jr_controller_children(run->nodes.crews[i]->controller, ret + count);
     return count;
 }
 
 bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run)
 {
     const struct jr_sweep_nodes *nodes = &run->nodes;
-    return !run->closing && nodes->count > 0 &&
-           nodes->crews[nodes->count - 1]->starting;
+    return !run->closing && nodes->count > 0 && nodes->crews[nodes->count - 1]->starting;
 }
 
 void jr_sweep_nodes_leave(struct jr_sweep_run *run)

@@ -1,14 +1,13 @@
 /*
- * The nodes of a sweep within an allocation, or its hosts: each has an agent
- * (cell_hosts.h), which runs the cells that it is given. All agents are tasks
- * of one step of Slurm's, or each is the command of an ssh, and no cell starts
- * another. The sweep hands out devices and cores; the agents lease the devices,
- * and wait where other runs have them.
+ * The nodes of a sweep within an allocation, or its hosts: each has an agent (cell_hosts.h), which
+ * runs the cells that it is given. All agents are tasks of one step of Slurm's, or each is the
+ * command of an ssh, and no cell starts another. The sweep hands out devices and cores; the agents
+ * lease the devices, and wait where other runs have them.
  *
- * The agents of a step are a crew. Once one of them is lost, nothing can be
- * sent to the others (controller_cells.h): their cells come to their end, and
- * what is to begin does so by another crew, on the nodes that are left. Hosts
- * that ssh reaches are one crew to the end: who is lost is left out.
+ * The agents of a step are a crew. Once one of them is lost, nothing can be sent to the others
+ * (controller_cells.h): their cells come to their end, and what is to begin does so by another
+ * crew, on the nodes that are left. Hosts that ssh reaches are one crew to the end: who is lost is
+ * left out.
  */
 #ifndef JR_SWEEP_NODES_H
 #define JR_SWEEP_NODES_H
@@ -52,42 +51,38 @@ struct jr_sweep_nodes {
 /* Begin, where the session has agents. */
 void jr_sweep_nodes_open(struct jr_sweep_run *run);
 
-/* Show what the console has not taken yet of what cells have printed, unless a
- * signal comes by which the policy means a stop. */
-void jr_sweep_nodes_show_rest(struct jr_sweep_run *run,
-                              const struct jr_policy *policy);
+/* Show what the console has not taken yet of what cells have printed, unless a signal comes by
+ * which the policy means a stop. */
+void jr_sweep_nodes_show_rest(struct jr_sweep_run *run, const struct jr_policy *policy);
 
 /* Let them go. */
 void jr_sweep_nodes_close(struct jr_sweep_run *run);
 
 /* Whether a cell runs on one of them by its agent. */
-bool jr_sweep_nodes_has(const struct jr_sweep_run *run,
-                        const struct jr_cell_process *process);
+bool jr_sweep_nodes_has(const struct jr_sweep_run *run, const struct jr_cell_process *process);
 
 /* The cell of that number, if an agent runs it on that node of the sweep; NULL:
  * it does not. */
-struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run,
-                                            uint32_t node, uint32_t number);
+struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run, uint32_t node,
+                                            uint32_t number);
 
 /* Have an agent begin a cell. -1 with `err`. */
-int jr_sweep_nodes_begin(struct jr_sweep_run *run,
-                         struct jr_cell_process *process, struct jr_error *err);
+int jr_sweep_nodes_begin(struct jr_sweep_run *run, struct jr_cell_process *process,
+                         struct jr_error *err);
 
 /* Signal the cells there; `stop`: it stops runs. */
 void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop);
 
-/* All cells were told to stop: a host that does not answer is given up, soon if
- * that was said `again`. */
+/* All cells were told to stop: a host that does not answer is given up, soon if that was said
+ * `again`. */
 void jr_sweep_nodes_hasten(struct jr_sweep_run *run, bool again);
 
 /* Have the agent of a cell stop it alone. */
-void jr_sweep_nodes_stop(struct jr_sweep_run *run,
-                         const struct jr_cell_process *process);
+void jr_sweep_nodes_stop(struct jr_sweep_run *run, const struct jr_cell_process *process);
 
-/* Where a cell is that runs on a host which does not see the folder of the
- * sweep: the folder of its cells there, in the cell's arena. NULL: it does. */
-const char *jr_sweep_nodes_there(const struct jr_sweep_run *run,
-                                 struct jr_cell_process *process);
+/* Where a cell is that runs on a host which does not see the folder of the sweep: the folder of its
+ * cells there, in the cell's arena. NULL: it does. */
+const char *jr_sweep_nodes_there(const struct jr_sweep_run *run, struct jr_cell_process *process);
 
 /* What is readable when agents have said something, for poll(2); -1: nothing.
  */
@@ -102,9 +97,8 @@ void jr_sweep_nodes_attend(struct jr_sweep_run *run);
 /* A child has ended: it was theirs. */
 bool jr_sweep_nodes_reap(struct jr_sweep_run *run, pid_t pid, int status);
 
-/* Write the children that are theirs to `ret`, which has room for one more than
- * there are nodes: an srun for each crew, or an ssh for each host. Returns how
- * many. */
+/* Write the children that are theirs to `ret`, which has room for one more than there are nodes: an
+ * srun for each crew, or an ssh for each host. Returns how many. */
 size_t jr_sweep_nodes_children(const struct jr_sweep_run *run, pid_t *ret);
 
 /* Whether another crew is on its way, for cells that wait. */
@@ -115,10 +109,9 @@ void jr_sweep_nodes_leave(struct jr_sweep_run *run);
 
 /* sweep_crews.c, for sweep_nodes.c */
 
-/* The first crew, on all nodes, which are named after its agents. -1: it cannot
- * be led; the controller is the caller's where there is no crew then. */
-int jr_sweep_crews_open(struct jr_sweep_run *run,
-                        struct jr_controller *controller);
+/* The first crew, on all nodes, which are named after its agents. -1: it cannot be led; the
+ * controller is the caller's where there is no crew then. */
+int jr_sweep_crews_open(struct jr_sweep_run *run, struct jr_controller *controller);
 
 /* Start another crew, on the nodes that are left. */
 void jr_sweep_crews_renew(struct jr_sweep_run *run);

@@ -17,8 +17,7 @@ static bool is_pipe(int fd)
 
 void jr_sweep_output_open(struct jr_sweep_output *ret)
 {
-    int fd =
-        open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     *ret = (struct jr_sweep_output){
         .fd = fd, .owner = getpid(), .terminal = fd >= 0 && isatty(fd) == 1};
     if (fd < 0 || ret->terminal || is_pipe(fd))
@@ -38,8 +37,7 @@ bool jr_sweep_output_has_room(const struct jr_sweep_output *output)
 }
 
 /* A terminal may be in any mode. */
-static void add_lines(struct jr_sweep_output *output, const char *text,
-                      size_t len)
+static void add_lines(struct jr_sweep_output *output, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (text[i] == '\n' && output->terminal)
@@ -63,8 +61,7 @@ static void add_lost(struct jr_sweep_output *output)
         add_lines(output, line.data, line.len);
 }
 
-void jr_sweep_output_add(struct jr_sweep_output *output, const char *text,
-                         size_t len)
+void jr_sweep_output_add(struct jr_sweep_output *output, const char *text, size_t len)
 {
     add_lost(output);
     if (jr_sweep_output_has_room(output))

@@ -1,8 +1,7 @@
 /*
- * Standard error of a sweep, to which nobody waits to write: a terminal that is
- * stopped, and a pipe that is not read, hold neither the leader nor a cell.
- * What they do not take waits in bounded memory; what has no room there is
- * counted, and that is said once there is room again.
+ * Standard error of a sweep, to which nobody waits to write: a terminal that is stopped, and a pipe
+ * that is not read, hold neither the leader nor a cell. What they do not take waits in bounded
+ * memory; what has no room there is counted, and that is said once there is room again.
  */
 #ifndef JR_SWEEP_OUTPUT_H
 #define JR_SWEEP_OUTPUT_H
@@ -34,8 +33,7 @@ bool jr_sweep_output_is_open(const struct jr_sweep_output *output);
 bool jr_sweep_output_has_room(const struct jr_sweep_output *output);
 
 /* Add whole lines that are to be shown. */
-void jr_sweep_output_add(struct jr_sweep_output *output, const char *text,
-                         size_t len);
+void jr_sweep_output_add(struct jr_sweep_output *output, const char *text, size_t len);
 
 /* Whether it has not taken all yet. */
 bool jr_sweep_output_is_behind(const struct jr_sweep_output *output);

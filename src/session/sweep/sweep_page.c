@@ -32,8 +32,7 @@ static const char *page_status(const struct jr_sweep_table *table)
     return status;
 }
 
-static void add_page_fact(struct jr_buf *out, const char *name,
-                          const char *text)
+static void add_page_fact(struct jr_buf *out, const char *name, const char *text)
 {
     if (text == NULL || *text == '\0')
         return;
@@ -43,8 +42,7 @@ static void add_page_fact(struct jr_buf *out, const char *name,
 }
 
 /* "0002: loss 0.31", and how it is chosen. */
-static void add_best_fact(struct jr_buf *out,
-                          const struct jr_sweep_table *table)
+static void add_best_fact(struct jr_buf *out, const struct jr_sweep_table *table)
 {
     const json_t *rows = table->rows.rows;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -55,21 +53,17 @@ static void add_best_fact(struct jr_buf *out,
         if (jr_json_get_int(row, "cell") != table->best)
             continue;
         jr_buf_printf(&text, "%04lld: ", (long long)table->best);
-        jr_buf_str(&text,
-                   jr_row_table_heading(&table->rows, table->best_field));
+        jr_buf_str(&text, jr_row_table_heading(&table->rows, table->best_field));
         jr_buf_char(&text, ' ');
         jr_row_table_value(&text, &table->rows, row, table->best_field);
-        jr_buf_str(&text,
-                   table->best_is_max ? " (the highest)" : " (the lowest)");
+        jr_buf_str(&text, table->best_is_max ? " (the highest)" : " (the lowest)");
     }
     add_page_fact(out, "best cell", text.data);
 }
 
-static void add_page_head(struct jr_buf *out,
-                          const struct jr_sweep_table *table)
+static void add_page_head(struct jr_buf *out, const struct jr_sweep_table *table)
 {
-    const char *name = jr_json_get_str(table->sweep, "name"),
-               *status = page_status(table);
+    const char *name = jr_json_get_str(table->sweep, "name"), *status = page_status(table);
     struct jr_buf verdict JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_sweep_table_count(&verdict, table);
     jr_html_page_head(out, name, status);
@@ -88,16 +82,15 @@ static void add_page_head(struct jr_buf *out,
 /* The colour that marks a status. */
 static const char *status_mark(const char *status)
 {
-    static const char *const marks[] = {"succeeded", "failed", "incomplete",
-                                        "stopped", "yielded"};
+    static const char *const marks[] = {"succeeded", "failed", "incomplete", "stopped", "yielded"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (strcmp(marks[i], status) == 0)
             return marks[i];
     return jr_cell_status_class(status) != 0 ? "failed" : "";
 }
 
-static void add_field(struct jr_buf *out, const struct jr_sweep_table *table,
-                      const json_t *row, const char *name)
+static void add_field(struct jr_buf *out, const struct jr_sweep_table *table, const json_t *row,
+                      const char *name)
 {
     const json_t *value = jr_row_value(row, name);
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -112,16 +105,15 @@ static void add_field(struct jr_buf *out, const struct jr_sweep_table *table,
         jr_buf_str(out, " </small>");
     }
     if (status)
-        jr_buf_printf(out, "<i class=\"%s\"></i>",
-                      status_mark(text.data == NULL ? "" : text.data));
+        jr_buf_printf(out, "<i class=\"%s\"></i>", status_mark(text.data == NULL ? "" : text.data));
     if (text.data != NULL) /* which is safe to show already */
         jr_html_escape(out, text.data, text.len);
     jr_buf_str(out, "</td>");
     out->failed |= text.failed;
 }
 
-static void add_cell_row(struct jr_buf *out, const struct jr_sweep_table *table,
-                         const json_t *row, const char *base)
+static void add_cell_row(struct jr_buf *out, const struct jr_sweep_table *table, const json_t *row,
+                         const char *base)
 {
     const struct jr_row_table *rows = &table->rows;
     const char *status = jr_json_get_str(row, "status");
@@ -131,8 +123,7 @@ static void add_cell_row(struct jr_buf *out, const struct jr_sweep_table *table,
     char folder[16], path[32];
     jr_cell_folder(folder, jr_json_get_u32(row, "cell"));
     (void)snprintf(path, sizeof path, JR_SWEEP_CELLS "/%s/", folder);
-    jr_buf_str(out, best ? "<tr class=\"best\"><th scope=\"row\">"
-                         : "<tr><th scope=\"row\">");
+    jr_buf_str(out, best ? "<tr class=\"best\"><th scope=\"row\">" : "<tr><th scope=\"row\">");
     if (begun)
         jr_html_link(out, base, path, folder);
     else
@@ -148,8 +139,7 @@ static void add_cell_row(struct jr_buf *out, const struct jr_sweep_table *table,
 }
 
 /* What is left out is said, and where it is. */
-static void add_table_caption(struct jr_buf *out,
-                              const struct jr_sweep_table *table)
+static void add_table_caption(struct jr_buf *out, const struct jr_sweep_table *table)
 {
     const struct jr_row_table *rows = &table->rows;
     size_t all = json_array_size(rows->rows);
@@ -171,8 +161,7 @@ static void add_table_caption(struct jr_buf *out,
     jr_buf_str(out, "</caption>\n");
 }
 
-static void add_cells_table(struct jr_buf *out,
-                            const struct jr_sweep_table *table,
+static void add_cells_table(struct jr_buf *out, const struct jr_sweep_table *table,
                             const char *base)
 {
     const struct jr_row_table *rows = &table->rows;
@@ -182,20 +171,15 @@ static void add_cells_table(struct jr_buf *out,
     add_table_caption(out, table);
     jr_buf_str(out, "<thead><tr>");
     for (size_t i = 0; i < rows->columns_count; i++) {
-        const json_t *first = rows->count == 0
-                                  ? NULL
-                                  : json_array_get(rows->rows, rows->order[0]);
-        bool number =
-            i > 0 && json_is_number(jr_row_value(first, rows->columns[i]));
-        jr_buf_str(out, number ? "<th scope=\"col\" class=\"n\">"
-                               : "<th scope=\"col\">");
+        const json_t *first = rows->count == 0 ? NULL : json_array_get(rows->rows, rows->order[0]);
+        bool number = i > 0 && json_is_number(jr_row_value(first, rows->columns[i]));
+        jr_buf_str(out, number ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">");
         jr_html_text(out, jr_row_table_heading(rows, rows->columns[i]));
         jr_buf_str(out, "</th>");
     }
     jr_buf_str(out, "<th scope=\"col\"></th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < rows->count; i++)
-        add_cell_row(out, table, json_array_get(rows->rows, rows->order[i]),
-                     base);
+        add_cell_row(out, table, json_array_get(rows->rows, rows->order[i]), base);
     jr_buf_str(out, "</tbody>\n</table></div>\n");
     jr_html_page_close(&html);
 }
@@ -212,8 +196,7 @@ static const char *drawn_field(const struct jr_sweep_table *table)
         if (strncmp(name, JR_ROW_RESULTS, strlen(JR_ROW_RESULTS)) != 0)
             continue;
         for (size_t i = 0; i < json_array_size(rows->rows); i++) {
-            const json_t *value =
-                jr_row_value(json_array_get(rows->rows, i), name);
+            const json_t *value = jr_row_value(json_array_get(rows->rows, i), name);
             if (json_is_number(value))
                 return name;
         }
@@ -227,8 +210,7 @@ static uint32_t metric_index(struct jr_metrics *all, const char *name)
     for (size_t i = 0; i < all->names_count; i++)
         if (strcmp(all->names[i], name) == 0)
             return (uint32_t)i;
-    const char **slot = jr_arena_push(&all->arena, &all->names,
-                                      &all->names_count, sizeof *slot);
+    const char **slot = jr_arena_push(&all->arena, &all->names, &all->names_count, sizeof *slot);
     if (slot != NULL)
         *slot = jr_arena_strdup(&all->arena, name);
     return (uint32_t)(all->names_count - (slot != NULL));
@@ -249,8 +231,8 @@ static void add_cell_metrics(struct jr_metrics *all, uint32_t cell, int fd)
             first = i;
         if (point->rank != own.points[first].rank || point->attempt != attempt)
             continue;
-        struct jr_metric_point *slot = jr_arena_push(
-            &all->arena, &all->points, &all->points_count, sizeof *slot);
+        struct jr_metric_point *slot =
+            jr_arena_push(&all->arena, &all->points, &all->points_count, sizeof *slot);
         if (slot == NULL || own.names[point->metric] == NULL)
             break;
         *slot = *point;
@@ -279,8 +261,8 @@ static void add_progress(struct jr_buf *out, const struct jr_sweep_table *table)
     struct jr_buf cells JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_metrics all = {.names = NULL};
     jr_buf_printf(&cells, "%s/%s/" JR_SWEEP_CELLS, table->log_dir, table->id);
-    for (size_t i = 0; i < rows->count && i < MOST_CELLS && !cells.failed &&
-                       all.points_count < MOST_POINTS;
+    for (size_t i = 0;
+         i < rows->count && i < MOST_CELLS && !cells.failed && all.points_count < MOST_POINTS;
          i++) {
         const json_t *row = json_array_get(rows->rows, rows->order[i]);
         uint32_t cell = jr_json_get_u32(row, "cell");
@@ -309,8 +291,8 @@ static void add_sweep_files(struct jr_buf *out, const char *base)
     jr_html_page_close(&html);
 }
 
-int jr_sweep_page(struct jr_buf *out, const char *log_dir, const char *id,
-                  const char *base, struct jr_error *err)
+int jr_sweep_page(struct jr_buf *out, const char *log_dir, const char *id, const char *base,
+                  struct jr_error *err)
 {
     static const struct jr_sweep_view view = {.top = MOST_ROWS};
     struct jr_sweep_table table;

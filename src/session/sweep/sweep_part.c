@@ -32,8 +32,7 @@ static bool has_cells(const char *name)
 }
 
 /* Call `look` for each such entry of an open folder, until it returns false. */
-static void each_cells(int fd, bool (*look)(void *data, const char *name),
-                       void *data)
+static void each_cells(int fd, bool (*look)(void *data, const char *name), void *data)
 {
     int again = fd < 0 ? -1 : open_part(fd, ".");
     DIR *entries = again < 0 ? NULL : fdopendir(again);
@@ -64,14 +63,14 @@ bool jr_sweep_part_is(int log_fd, const char *name)
     return found;
 }
 
-/* The descriptor of the lock of such a folder, which is ours as long as that is
- * open; -1: somebody has it. Where there is none, that of the folder. */
+/* The descriptor of the lock of such a folder, which is ours as long as that is open; -1: somebody
+ * has it. Where there is none, that of the folder. */
 static int hold_cells(int fd, const char *name)
 {
     JR_CLOSE int cells = open_part(fd, name);
-    int lock = cells < 0 ? -1
-                         : openat(cells, JR_OWN_CELLS_LOCK,
-                                  O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int lock = cells < 0
+                   ? -1
+                   : openat(cells, JR_OWN_CELLS_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (lock < 0)
         return cells < 0 ? -1 : dup(cells);
     if (flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
@@ -138,8 +137,8 @@ static bool add_part_cells(void *data, const char *name)
     return true;
 }
 
-void jr_sweep_part_row(struct jr_record *ret, struct jr_records *records,
-                       const char *log_dir, int log_fd, const char *name)
+void jr_sweep_part_row(struct jr_record *ret, struct jr_records *records, const char *log_dir,
+                       int log_fd, const char *name)
 {
     struct jr_arena *arena = &records->arena;
     JR_CLOSE int fd = open_part(log_fd, name);
@@ -187,8 +186,8 @@ static int remove_empty_part(int log_fd, int fd, const char *name)
     each_cells(fd, note_cells, &more);
     if (!more)
         (void)unlinkat(fd, TRACKED_IN, 0);
-    return unlinkat(log_fd, name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY ||
-                   errno == EEXIST || errno == ENOENT
+    return unlinkat(log_fd, name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY || errno == EEXIST ||
+                   errno == ENOENT
                ? 0
                : -1;
 }

@@ -57,8 +57,7 @@ static json_t *value_on_axis(const char *path, const json_t *row)
         struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
         len = strcspn(path, ",");
         jr_buf_add(&name, path, len);
-        json_t *value =
-            name.data == NULL ? NULL : json_object_get(row, name.data);
+        json_t *value = name.data == NULL ? NULL : json_object_get(row, name.data);
         jr_json_append(list, value == NULL ? json_null() : json_incref(value));
     }
     return list;
@@ -80,13 +79,11 @@ static void index_values(struct plot *plot)
     }
 }
 
-/* The index of a value among those of the axis; -1: a cell of `include` has
- * another one. */
+/* The index of a value among those of the axis; -1: a cell of `include` has another one. */
 static long value_index(const struct plot *plot, const json_t *value)
 {
     JR_FREE char *key = value == NULL ? NULL : value_key(value);
-    const json_t *place =
-        key == NULL ? NULL : json_object_get(plot->places, key);
+    const json_t *place = key == NULL ? NULL : json_object_get(plot->places, key);
     return place == NULL ? -1 : (long)json_integer_value(place);
 }
 
@@ -102,8 +99,8 @@ static int compare_axis_values(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* Whether the values, ascending, are farther apart than linear steps, but not
- * than equal factors: the largest gap is what is looked at. */
+/* Whether the values, ascending, are farther apart than linear steps, but not than equal factors:
+ * the largest gap is what is looked at. */
 static bool is_logarithmic(const double *values, size_t count)
 {
     double linear = 0, factor = 0, low = values[0], high = values[count - 1];
@@ -137,13 +134,11 @@ static void choose_scale(struct plot *plot)
 }
 
 /* Where an index or a number is drawn, 0 to 1, with room on either side. */
-static double place_value(const struct plot *plot, const json_t *value,
-                          size_t index)
+static double place_value(const struct plot *plot, const json_t *value, size_t index)
 {
     if (!plot->scaled)
         return ((double)index + 0.5) / (double)json_array_size(plot->values);
-    return 0.03 +
-           0.94 * jr_plot_part(drawn_value(plot, value), plot->from, plot->to);
+    return 0.03 + 0.94 * jr_plot_part(drawn_value(plot, value), plot->from, plot->to);
 }
 
 static void add_dot(struct plot *plot, const json_t *row)
@@ -158,8 +153,8 @@ static void add_dot(struct plot *plot, const json_t *row)
     long index = value_index(plot, value);
     if (index >= 0) {
         struct dot *dot = &plot->dots[plot->count++];
-        *dot = (struct dot){place_value(plot, value, (size_t)index), y,
-                            (size_t)index, jr_json_get_int(row, "cell")};
+        *dot = (struct dot){place_value(plot, value, (size_t)index), y, (size_t)index,
+                            jr_json_get_int(row, "cell")};
         plot->low = fmin(plot->low, y);
         plot->high = fmax(plot->high, y);
         if (jr_json_get_int(row, "cell") == plot->table->best)
@@ -168,19 +163,17 @@ static void add_dot(struct plot *plot, const json_t *row)
     json_decref(value);
 }
 
-static void put_dot_at(struct jr_buf *out, const struct plot *plot, double x,
-                       double y, const char *how)
+static void put_dot_at(struct jr_buf *out, const struct plot *plot, double x, double y,
+                       const char *how)
 {
     jr_buf_printf(out, "%s%.4g %.4g", how, JR_PLOT_SCALE * x,
-                  JR_PLOT_SCALE *
-                      (0.97 - 0.94 * jr_plot_part(y, plot->low, plot->high)));
+                  JR_PLOT_SCALE * (0.97 - 0.94 * jr_plot_part(y, plot->low, plot->high)));
 }
 
 static void add_value_text(struct jr_buf *out, const json_t *value);
 
 /* A dot that says what it is to whoever points at it. */
-static void add_named_dot(struct jr_buf *out, const struct plot *plot,
-                          const struct dot *dot)
+static void add_named_dot(struct jr_buf *out, const struct plot *plot, const struct dot *dot)
 {
     struct jr_buf value JR_BUF_CLEANUP = JR_BUF_INIT;
     add_value_text(&value, json_array_get(plot->values, dot->value));
@@ -245,8 +238,7 @@ static void add_means(struct jr_buf *out, const struct plot *plot)
     for (size_t i = 0; i < count; i++) {
         if (means[i].count == 0)
             continue;
-        put_dot_at(out, plot, means[i].x, means[i].sum / (double)means[i].count,
-                   how);
+        put_dot_at(out, plot, means[i].x, means[i].sum / (double)means[i].count, how);
         how = "L";
     }
     jr_buf_str(out, "\"/>");
@@ -254,8 +246,7 @@ static void add_means(struct jr_buf *out, const struct plot *plot)
 
 static void add_value_text(struct jr_buf *out, const json_t *value)
 {
-    for (size_t i = 0; json_is_array(value) && i < json_array_size(value);
-         i++) {
+    for (size_t i = 0; json_is_array(value) && i < json_array_size(value); i++) {
         jr_buf_str(out, i == 0 ? "" : ", ");
         jr_cell_result_text(out, json_array_get(value, i));
     }
@@ -263,22 +254,19 @@ static void add_value_text(struct jr_buf *out, const json_t *value)
         jr_cell_result_text(out, value);
 }
 
-/* A tick for a value, with a label where there is room behind `*end`, which is
- * where the last one ended. */
-static void add_value_label(struct jr_buf *out, const struct plot *plot,
-                            size_t index, double *end)
+/* A tick for a value, with a label where there is room behind `*end`, which is where the last one
+ * ended. */
+static void add_value_label(struct jr_buf *out, const struct plot *plot, size_t index, double *end)
 {
     const json_t *value = json_array_get(plot->values, index);
     double x = place_value(plot, value, index);
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT,
-                       label JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT, label JR_BUF_CLEANUP = JR_BUF_INIT;
     add_value_text(&text, value);
     jr_plot_tick(out, x);
     if (text.data == NULL)
         return;
     size_t len = jr_utf8_cut(text.data, text.len, LABEL_CHARS);
-    double half =
-        CHAR_WIDTH * ((double)jr_utf8_columns(text.data, len) + 1) / 2;
+    double half = CHAR_WIDTH * ((double)jr_utf8_columns(text.data, len) + 1) / 2;
     double from = x - half < 0 ? 0 : x - half;
     if (from < *end)
         return;
@@ -309,8 +297,7 @@ static void add_labels(struct jr_buf *out, const struct plot *plot)
         for (size_t i = 0; i < many; i++) {
             struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
             double value = plot->logarithmic ? pow(10, ticks[i]) : ticks[i];
-            double x =
-                0.03 + 0.94 * jr_plot_part(ticks[i], plot->from, plot->to);
+            double x = 0.03 + 0.94 * jr_plot_part(ticks[i], plot->from, plot->to);
             jr_plot_number(&text, value, 0);
             jr_plot_tick(out, x);
             jr_plot_label(out, x, text.data == NULL ? "" : text.data);
@@ -321,8 +308,7 @@ static void add_labels(struct jr_buf *out, const struct plot *plot)
     if (places == NULL || count > MOST_MEANS)
         return;
     for (size_t i = 0; i < count; i++)
-        places[i] = (struct placed){
-            place_value(plot, json_array_get(plot->values, i), i), i};
+        places[i] = (struct placed){place_value(plot, json_array_get(plot->values, i), i), i};
     qsort(places, count, sizeof *places, compare_placed);
     for (size_t i = 0; i < count; i++)
         add_value_label(out, plot, places[i].index, &end);
@@ -362,8 +348,7 @@ static void add_figure(struct jr_buf *out, const struct plot *plot)
     add_caption(out, plot);
     jr_buf_str(out, "<div class=\"chart\">");
     jr_plot_value_axis(out, plot->low, plot->high);
-    jr_plot_open(out, "a dot for each cell; the table has the numbers",
-                 plot->low, plot->high);
+    jr_plot_open(out, "a dot for each cell; the table has the numbers", plot->low, plot->high);
     add_labels(out, plot);
     jr_plot_open_frame(out);
     add_means(out, plot);
@@ -373,8 +358,8 @@ static void add_figure(struct jr_buf *out, const struct plot *plot)
 }
 
 /* One axis; nothing where it has one value, or no cell has delivered. */
-static bool draw_axis(struct jr_buf *out, const struct jr_sweep_table *table,
-                      const char *name, const json_t *axis)
+static bool draw_axis(struct jr_buf *out, const struct jr_sweep_table *table, const char *name,
+                      const json_t *axis)
 {
     const json_t *cells = table->rows.rows;
     struct plot plot = {.table = table,
@@ -397,8 +382,7 @@ static bool draw_axis(struct jr_buf *out, const struct jr_sweep_table *table,
     return plot.count > 0;
 }
 
-void jr_sweep_plots(struct jr_buf *out, const struct jr_sweep_table *table,
-                    const char *name)
+void jr_sweep_plots(struct jr_buf *out, const struct jr_sweep_table *table, const char *name)
 {
     const struct jr_html_page html = {.out = out};
     const json_t *axes = json_object_get(table->sweep, "axes");
@@ -410,9 +394,8 @@ void jr_sweep_plots(struct jr_buf *out, const struct jr_sweep_table *table,
     if (!any || figures.failed)
         return;
     jr_html_page_open(&html, "axes", "Over each axis");
-    jr_buf_str(out, "<p>A dot is a cell that delivered. The line goes through "
-                    "the means of the values; the large dot is the best "
-                    "cell.</p>\n<div class=\"curves\">\n");
+    jr_buf_str(out, "<p>A dot is a cell that delivered. The line goes through the means of the "
+                    "values; the large dot is the best cell.</p>\n<div class=\"curves\">\n");
     jr_buf_add(out, figures.data, figures.len);
     jr_buf_str(out, "</div>\n");
     jr_html_page_close(&html);

@@ -1,13 +1,12 @@
 /*
- * Going on with a sweep (sweep_run_parts.h): which one, which of its cells have
- * delivered, and what becomes of the others.
+ * Going on with a sweep (sweep_run_parts.h): which one, which of its cells have delivered, and what
+ * becomes of the others.
  *
- * A cell is known by its values, wherever they stand in the axes now, and keeps
- * its number; values that are new get numbers that no cell has had. What counts
- * as delivered is the cell's own record: status succeeded, with the fingerprint
- * that the cell has now, and with its artifacts still there as it delivered
- * them. Neither sweep.json nor the journal is believed about that. The folder
- * of a cell that runs again is put aside, as 0007.1.
+ * A cell is known by its values, wherever they stand in the axes now, and keeps its number; values
+ * that are new get numbers that no cell has had. What counts as delivered is the cell's own record:
+ * status succeeded, with the fingerprint that the cell has now, and with its artifacts still there
+ * as it delivered them. Neither sweep.json nor the journal is believed about that. The folder of a
+ * cell that runs again is put aside, as 0007.1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,11 +62,9 @@ static char *values_key(const json_t *values)
 
 static void learn_number(struct past *past, const json_t *cell)
 {
-    const json_t *number = json_object_get(cell, "cell"),
-                 *values = json_object_get(cell, "values");
+    const json_t *number = json_object_get(cell, "cell"), *values = json_object_get(cell, "values");
     json_int_t value = json_integer_value(number);
-    if (!json_is_integer(number) || !json_is_object(values) || value < 0 ||
-        value > MOST_NUMBER)
+    if (!json_is_integer(number) || !json_is_object(values) || value < 0 || value > MOST_NUMBER)
         return;
     char *key = values_key(values), digits[32];
     (void)snprintf(digits, sizeof digits, "%lld", (long long)value);
@@ -82,10 +79,8 @@ static void learn_number(struct past *past, const json_t *cell)
         past->next = (uint32_t)value + 1;
 }
 
-/* Lines of the journal know cells, too: where sweep.json was lost they are what
- * is left. */
-static void learn_line(void *data, enum jr_journal_event event,
-                       const json_t *line)
+/* Lines of the journal know cells, too: where sweep.json was lost they are what is left. */
+static void learn_line(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct past *past = data;
     jr_former_leader_learn(&past->leader, event, line);
@@ -93,8 +88,7 @@ static void learn_line(void *data, enum jr_journal_event event,
         return;
     learn_number(past, line);
     json_int_t number = jr_json_get_int(line, "cell");
-    bool whole = event == JR_JOURNAL_CELL_ENDED &&
-                 !jr_json_get_bool(line, "interrupted");
+    bool whole = event == JR_JOURNAL_CELL_ENDED && !jr_json_get_bool(line, "interrupted");
     if (number < 0 || (size_t)number >= past->course_count)
         return;
     past->course[number] = jr_journal_says_lost(event, line) ? COURSE_LOST
@@ -117,8 +111,7 @@ static int compare_cell_numbers(const void *left, const void *right)
 /* The numbers of the cells that are known, in order; NULL without memory. */
 static uint32_t *known_numbers(const struct past *past, size_t *ret_count)
 {
-    uint32_t *numbers =
-        calloc(json_object_size(past->values) + 1, sizeof *numbers);
+    uint32_t *numbers = calloc(json_object_size(past->values) + 1, sizeof *numbers);
     const char *digits;
     json_t *values;
     *ret_count = 0;
@@ -130,15 +123,13 @@ static uint32_t *known_numbers(const struct past *past, size_t *ret_count)
     return numbers;
 }
 
-/* What a sampler proposed before are cells again, as far as the spec takes them
- * still. */
+/* What a sampler proposed before are cells again, as far as the spec takes them still. */
 static void propose_again(struct past *past)
 {
     struct jr_sweep_run *run = past->run;
     size_t count = 0;
     char digits[32];
-    JR_FREE uint32_t *numbers =
-        run->sampler.on ? known_numbers(past, &count) : NULL;
+    JR_FREE uint32_t *numbers = run->sampler.on ? known_numbers(past, &count) : NULL;
     for (size_t i = 0; i < count; i++) {
         struct jr_error err = {0};
         struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -146,8 +137,7 @@ static void propose_again(struct past *past)
         const json_t *values = json_object_get(past->values, digits);
         if (jr_sweep_sampler_add(run, values, numbers[i], &err) == 0)
             continue;
-        jr_buf_printf(&line, "cell %u cannot be any more: %s", numbers[i],
-                      err.text);
+        jr_buf_printf(&line, "cell %u cannot be any more: %s", numbers[i], err.text);
         jr_session_note_buf(run->session, &line);
     }
     if (run->sampler.on && run->sampler.next < past->next)
@@ -167,8 +157,7 @@ static int number_cells(struct past *past)
             return -1;
         const json_t *known = json_object_get(past->numbers, key);
         char digits[32];
-        run->states[i].number =
-            known != NULL ? (uint32_t)json_integer_value(known) : past->next++;
+        run->states[i].number = known != NULL ? (uint32_t)json_integer_value(known) : past->next++;
         (void)snprintf(digits, sizeof digits, "%u", run->states[i].number);
         (void)json_object_del(past->values, digits);
         free(key);
@@ -191,9 +180,8 @@ static void keep_former(struct past *past)
     }
 }
 
-/* The resolution of a cell's spec, for its experiment alone: no port is tried,
- * so that one which is in use now changes nothing. The file is the caller's to
- * free. */
+/* The resolution of a cell's spec, for its experiment alone: no port is tried, so that one which is
+ * in use now changes nothing. The file is the caller's to free. */
 static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
                          struct jr_resolution *ret)
 {
@@ -206,20 +194,16 @@ static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
         .environ = session->options.envp,
     };
     struct jr_error why = {0};
-    struct jr_host host =
-        run->submits ? session->host : jr_cell_host_for(session, file);
-    bool good = !run->assumes ||
-                jr_machine_assume(&host, &run->session->arena,
-                                  jr_spec_get(file), &why) == JR_STATUS_OK;
+    struct jr_host host = run->submits ? session->host : jr_cell_host_for(session, file);
+    bool good = !run->assumes || jr_machine_assume(&host, &run->session->arena, jr_spec_get(file),
+                                                   &why) == JR_STATUS_OK;
     host.real = false;
-    good =
-        good && jr_resolve(ret, file, &host, &options, &silent) == JR_STATUS_OK;
+    good = good && jr_resolve(ret, file, &host, &options, &silent) == JR_STATUS_OK;
     jr_diags_release(&silent);
     return good;
 }
 
-const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell,
-                                 struct jr_arena *arena)
+const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell, struct jr_arena *arena)
 {
     struct jr_diags silent = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
@@ -235,8 +219,7 @@ const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell,
     return print;
 }
 
-/* "world_size 8 -> 4, env.LR 0.1 -> 0.2": what of the experiment differs from
- * what a cell ran. */
+/* "world_size 8 -> 4, env.LR 0.1 -> 0.2": what of the experiment differs from what a cell ran. */
 static void add_changes(struct jr_buf *out, const struct jr_diff_side *then,
                         const struct jr_diff_side *now)
 {
@@ -260,25 +243,20 @@ static void add_changes(struct jr_buf *out, const struct jr_diff_side *then,
 }
 
 /* Tell what changed in a cell that had delivered. */
-static void tell_change(struct jr_sweep_run *run, size_t cell,
-                        struct jr_spec_file *file,
+static void tell_change(struct jr_sweep_run *run, size_t cell, struct jr_spec_file *file,
                         const struct jr_resolution *now)
 {
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT,
-                       text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags silent = JR_DIAGS_INIT;
     struct jr_spec_file *then = NULL;
     struct jr_resolution old = JR_RESOLUTION_INIT;
     char path[64], folder[16];
     jr_cell_folder(folder, run->states[cell].number);
     (void)snprintf(path, sizeof path, "%s/resolved.yaml", folder);
-    jr_buf_printf(&line, "cell %u has changed, and runs again",
-                  run->states[cell].number);
+    jr_buf_printf(&line, "cell %u has changed, and runs again", run->states[cell].number);
     const char *spec_folder = jr_spec_folder_of(file);
-    if (jr_io_read_file(&text, run->cells_fd, path, 1 << 20, NULL) == 0 &&
-        text.data != NULL &&
-        jr_spec_load_text(&then, path, spec_folder, text.data, text.len,
-                          &silent) == 0 &&
+    if (jr_io_read_file(&text, run->cells_fd, path, 1 << 20, NULL) == 0 && text.data != NULL &&
+        jr_spec_load_text(&then, path, spec_folder, text.data, text.len, &silent) == 0 &&
         resolve_cell(run, then, &old)) {
         const struct jr_diff_side a = {then, &old}, b = {file, now};
         add_changes(&line, &a, &b);
@@ -289,8 +267,8 @@ static void tell_change(struct jr_sweep_run *run, size_t cell,
     jr_session_note_buf(run->session, &line);
 }
 
-/* Whether an artifact is still there as the record says. Where it cannot be
- * read it may have been changed. */
+/* Whether an artifact is still there as the record says. Where it cannot be read it may have been
+ * changed. */
 static bool is_still_there(int cell_fd, const json_t *artifact)
 {
     const char *path = jr_json_get_str(artifact, "path"),
@@ -299,32 +277,27 @@ static bool is_still_there(int cell_fd, const json_t *artifact)
     if (path == NULL)
         return false;
     JR_CLOSE int fd =
-        openat(cell_fd, path,
-               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if ((fd < 0 ? fstatat(cell_fd, path, &st, AT_SYMLINK_NOFOLLOW)
-                : fstat(fd, &st)) != 0 ||
-        !S_ISREG(st.st_mode) ||
-        st.st_size != jr_json_get_int(artifact, "bytes") ||
+        openat(cell_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if ((fd < 0 ? fstatat(cell_fd, path, &st, AT_SYMLINK_NOFOLLOW) : fstat(fd, &st)) != 0 ||
+        !S_ISREG(st.st_mode) || st.st_size != jr_json_get_int(artifact, "bytes") ||
         (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec !=
             jr_json_get_int(artifact, "mtime_ns"))
         return false;
     if (digest == NULL)
         return true;
-    return fd >= 0 && jr_pin_digest_fd(fd, (uint64_t)st.st_size) ==
-                          strtoull(digest, NULL, 16);
+    return fd >= 0 && jr_pin_digest_fd(fd, (uint64_t)st.st_size) == strtoull(digest, NULL, 16);
 }
 
-/* Whether all artifacts of a cell are; a record of an earlier build names none,
- * and those on another host cannot be seen. */
+/* Whether all artifacts of a cell are; a record of an earlier build names none, and those on
+ * another host cannot be seen. */
 static bool are_artifacts_there(struct jr_sweep_run *run, size_t cell)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     char folder[16];
     jr_cell_folder(folder, run->states[cell].number);
-    JR_CLOSE int fd = openat(run->cells_fd, folder,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    json_t *results =
-        fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    JR_CLOSE int fd =
+        openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     const json_t *ranks = json_object_get(results, "ranks"), *rank, *artifact;
     size_t i, n;
     json_array_foreach(ranks, i, rank)
@@ -332,8 +305,7 @@ static bool are_artifacts_there(struct jr_sweep_run *run, size_t cell)
             const char *path = jr_json_get_str(artifact, "path");
             if (line.len > 0 || is_still_there(fd, artifact))
                 continue;
-            jr_buf_printf(&line, "cell %u runs again: its artifact ",
-                          run->states[cell].number);
+            jr_buf_printf(&line, "cell %u runs again: its artifact ", run->states[cell].number);
             jr_buf_safe(&line, path == NULL ? "" : path);
             jr_buf_str(&line, " is not there any more as the cell made it");
         }
@@ -343,8 +315,7 @@ static bool are_artifacts_there(struct jr_sweep_run *run, size_t cell)
     return line.len == 0;
 }
 
-/* Whether what a cell delivered is of the experiment that it is now, and still
- * there. */
+/* Whether what a cell delivered is of the experiment that it is now, and still there. */
 static bool is_still_so(struct jr_sweep_run *run, size_t cell)
 {
     struct jr_diags silent = JR_DIAGS_INIT;
@@ -366,8 +337,7 @@ static bool is_still_so(struct jr_sweep_run *run, size_t cell)
 }
 
 /* Put the folder of a cell aside. 0, or -1 with `err`. */
-static int put_aside(struct jr_sweep_run *run, const char *folder,
-                     struct jr_error *err)
+static int put_aside(struct jr_sweep_run *run, const char *folder, struct jr_error *err)
 {
     char name[32];
     struct stat st;
@@ -376,17 +346,14 @@ static int put_aside(struct jr_sweep_run *run, const char *folder,
         if (fstatat(run->cells_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             return renameat(run->cells_fd, folder, run->cells_fd, name) == 0
                        ? 0
-                       : jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s",
-                                      run->cells_dir, folder);
+                       : jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", run->cells_dir, folder);
     }
-    return jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s has run too often",
-                        run->cells_dir, folder);
+    return jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s has run too often", run->cells_dir, folder);
 }
 
 static enum course course_of(const struct past *past, uint32_t number)
 {
-    return number < past->course_count ? (enum course)past->course[number]
-                                       : COURSE_UNKNOWN;
+    return number < past->course_count ? (enum course)past->course[number] : COURSE_UNKNOWN;
 }
 
 /* Other code alone makes no cell run again, unless that is asked for. */
@@ -398,22 +365,20 @@ static bool is_to_run_changed(struct jr_sweep_run *run, size_t cell)
     run->other_code += !run->options->rerun_changed;
     if (!run->options->rerun_changed)
         return false;
-    jr_buf_printf(&line, "cell %u ran with other code, and runs again",
-                  run->states[cell].number);
+    jr_buf_printf(&line, "cell %u ran with other code, and runs again", run->states[cell].number);
     jr_session_note_buf(run->session, &line);
     return true;
 }
 
-/* Whether a cell stays as it is. With --skip-failed that is every one that came
- * to an end of its own; what ended with the sweep did not. */
+/* Whether a cell stays as it is. With --skip-failed that is every one that came to an end of its
+ * own; what ended with the sweep did not. */
 static bool is_left(struct past *past, size_t cell, bool good)
 {
     struct jr_sweep_run *run = past->run;
     if (good)
         return is_still_so(run, cell) && !is_to_run_changed(run, cell);
     enum course course = course_of(past, run->states[cell].number);
-    return run->options->skip_failed && course != COURSE_CUT_SHORT &&
-           course != COURSE_LOST;
+    return run->options->skip_failed && course != COURSE_CUT_SHORT && course != COURSE_LOST;
 }
 
 /* Look at what a cell left, and decide whether it runs. */
@@ -440,16 +405,14 @@ static int review_cell(struct past *past, size_t cell, struct jr_error *err)
         return 0;
     }
     json_decref(state->result);
-    *state = (struct jr_cell_state){.number = state->number,
-                                    .status = "not_started"};
+    *state = (struct jr_cell_state){.number = state->number, .status = "not_started"};
     return put_aside(run, folder, err);
 }
 
 static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
 {
     pid_t holder;
-    if (jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder,
-                        err) == 0)
+    if (jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder, err) == 0)
         return 0;
     if (holder == 0)
         return -1;
@@ -474,8 +437,7 @@ static int check_place(const struct jr_sweep_run *run, struct jr_error *err)
         fstatat(dir->log_fd, dir->id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         own.st_ino == named.st_ino && own.st_dev == named.st_dev)
         return 0;
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "the sweep %s was removed meanwhile", dir->id);
+    return jr_error_set(err, JR_STATUS_USAGE, "the sweep %s was removed meanwhile", dir->id);
 }
 
 /* The tasks of a job array that goes on would run cells a second time. */
@@ -487,17 +449,15 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     json_t *sweep = jr_read_sweep_file(run->dir.fd);
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_slurm_queue_init(&queue, run->session->options.envp);
-    enum jr_queue_place place = jr_sweep_is_submitted(sweep, &job)
-                                    ? jr_slurm_queue_find(&queue, job)
-                                    : JR_QUEUE_ENDED;
+    enum jr_queue_place place =
+        jr_sweep_is_submitted(sweep, &job) ? jr_slurm_queue_find(&queue, job) : JR_QUEUE_ENDED;
     run->was_submitted = jr_sweep_is_submitted(sweep, &job);
     run->array_over = run->was_submitted && place == JR_QUEUE_ENDED;
     if (place == JR_QUEUE_QUEUED)
-        status =
-            jr_error_set(err, JR_STATUS_USAGE,
-                         "the sweep %s is job %s of Slurm's, which has not "
-                         "ended: jobrun wait %s, or jobrun stop %s",
-                         run->dir.id, job, run->dir.id, run->dir.id);
+        status = jr_error_set(err, JR_STATUS_USAGE,
+                              "the sweep %s is job %s of Slurm's, which has not "
+                              "ended: jobrun wait %s, or jobrun stop %s",
+                              run->dir.id, job, run->dir.id, run->dir.id);
     if (place == JR_QUEUE_SILENT)
         jr_buf_printf(&line,
                       "the sweep was job %s of Slurm's, and whether that has "
@@ -525,9 +485,8 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
     learn_list(&past, json_object_get(sweep, "cells"));
     learn_list(&past, json_object_get(sweep, "former"));
     if (!jr_journal_read_own(&run->journal, learn_line, &past))
-        jr_session_note(run->session, "the journal of the sweep could not be "
-                                      "read to its end: cells go on by their "
-                                      "own records");
+        jr_session_note(run->session, "the journal of the sweep could not be read to its end: "
+                                      "cells go on by their own records");
     json_decref(sweep);
     propose_again(&past);
     if (number_cells(&past) != 0)
@@ -555,31 +514,28 @@ static void note_other_code(const struct jr_sweep_run *run)
     jr_session_note_buf(run->session, &line);
 }
 
-int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
-                    bool *ret_found, struct jr_error *err)
+int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_found,
+                    struct jr_error *err)
 {
     char id[128];
     const char *given = run->options->resume;
     struct stat st;
     *ret_found = false;
     if (*given == '\0' && !jr_find_latest_sweep(run, id)) {
-        jr_session_note(run->session, "there is no sweep of this spec to "
-                                      "resume: a new one begins");
+        jr_session_note(run->session, "there is no sweep of this spec to resume: a new one begins");
         return 0;
     }
     if (*given != '\0')
         (void)snprintf(id, sizeof id, "%s", given);
     if (jr_run_folder_join(&run->dir, run->log_dir, id, mode, NULL) != 0)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "there is no sweep '%s' of yours in %s", id,
+        return jr_error_set(err, JR_STATUS_USAGE, "there is no sweep '%s' of yours in %s", id,
                             run->log_dir);
     if (fstatat(run->dir.fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
         fstatat(run->dir.fd, JR_SWEEP_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return jr_error_set(err, JR_STATUS_USAGE, "%s/%s is not a sweep",
-                            run->log_dir, id);
+        return jr_error_set(err, JR_STATUS_USAGE, "%s/%s is not a sweep", run->log_dir, id);
     *ret_found = true;
-    if (open_journal(run, err) != 0 || check_place(run, err) != 0 ||
-        check_array(run, err) != 0 || jr_sweep_make_cells(run, err) != 0)
+    if (open_journal(run, err) != 0 || check_place(run, err) != 0 || check_array(run, err) != 0 ||
+        jr_sweep_make_cells(run, err) != 0)
         return -1;
     jr_sweep_code_open(run);
     if (review_cells(run, err) != 0)

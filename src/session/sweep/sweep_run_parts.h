@@ -30,12 +30,12 @@ struct jr_cell_process {
     int exit_status;                  /* of the guard, as waitpid(2) has it */
     bool on_node;                     /* an agent runs it: sweep_nodes.h */
     const struct jr_sweep_crew *crew; /* whose; NULL */
-    bool over, lost;  /* it is over; and so because its node is lost */
-    bool full;        /* there was no room for what it has left there */
-    int code;         /* how it ended there, an exit status */
-    const char *gone; /* of its devices there, those that are no more; NULL */
-    json_t *progress; /* there, where its files are not here; NULL: not known */
-    struct jr_arena arena; /* of the grant and the leases */
+    bool over, lost;                  /* it is over; and so because its node is lost */
+    bool full;                        /* there was no room for what it has left there */
+    int code;                         /* how it ended there, an exit status */
+    const char *gone;                 /* of its devices there, those that are no more; NULL */
+    json_t *progress;                 /* there, where its files are not here; NULL: not known */
+    struct jr_arena arena;            /* of the grant and the leases */
     struct jr_grant grant;
     struct jr_device_lease *leases; /* of the devices that it was granted */
     uint32_t leases_count;
@@ -54,7 +54,7 @@ struct jr_sweep_screen {
     size_t widths[JR_SCREEN_LINES]; /* of the lines that are drawn */
     size_t count;
     uint64_t drawn_ns, due_ns;
-    struct jr_progress *progress; /* room for a cell's; NULL: there was none */
+    struct jr_progress *progress;               /* room for a cell's; NULL: there was none */
     void (*note)(void *data, const char *line); /* of the session's options */
     void *data;
 };
@@ -100,17 +100,16 @@ struct jr_sweep_run {
     bool resumed;       /* its folder was there before */
     bool was_submitted; /* its cells were tasks of an array, */
     bool array_over;    /* which Slurm has ended */
-    bool assumes;    /* each cell is resolved for a machine as it states it */
-    const char *job; /* the array; NULL: not known yet */
+    bool assumes;       /* each cell is resolved for a machine as it states it */
+    const char *job;    /* the array; NULL: not known yet */
     struct jr_sweep_screen screen;
 };
 
 /* The members of one that has nothing open yet. */
-#define JR_SWEEP_RUN_CLOSED                                                    \
-    .dir = JR_RUN_FOLDER_INIT, .cells_fd = -1,                                 \
-    .devices = {.queue = JR_DEVICE_QUEUE_INIT}, .nodes = {.epoll_fd = -1},     \
-    .sampler = {.process = JR_SAMPLER_PROCESS_INIT}, .journal = {.fd = -1},    \
-    .signal_fd = -1, .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}
+#define JR_SWEEP_RUN_CLOSED                                                                        \
+    .dir = JR_RUN_FOLDER_INIT, .cells_fd = -1, .devices = {.queue = JR_DEVICE_QUEUE_INIT},         \
+    .nodes = {.epoll_fd = -1}, .sampler = {.process = JR_SAMPLER_PROCESS_INIT},                    \
+    .journal = {.fd = -1}, .signal_fd = -1, .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}
 
 /* sweep_begin.c */
 
@@ -120,10 +119,8 @@ enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err);
 /* Begin: no cell has been run. */
 void jr_sweep_begin_states(struct jr_sweep_run *run);
 
-/* Make the folder, or open that of the sweep that is gone on with, where the
- * first cell says. */
-enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run,
-                                    const struct jr_spec *first,
+/* Make the folder, or open that of the sweep that is gone on with, where the first cell says. */
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
                                     struct jr_error *err);
 
 /* Free all of it. */
@@ -140,20 +137,18 @@ int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err);
 
 /* sweep_resume.c */
 
-/* Open the sweep that the options name, and decide which of its cells run. 0;
- * with *ret_found false where there is none, which was noted; -1 with `err`. */
-int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
-                    bool *ret_found, struct jr_error *err);
+/* Open the sweep that the options name, and decide which of its cells run. 0; with *ret_found false
+ * where there is none, which was noted; -1 with `err`. */
+int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_found,
+                    struct jr_error *err);
 
 /* The fingerprint that a cell has now, in `arena`; NULL: it has none. */
-const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell,
-                                 struct jr_arena *arena);
+const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell, struct jr_arena *arena);
 
 /* cell_process.c */
 
 /* Begin a cell; -1 with `err` where no process can be made. */
-int jr_cell_process_start(struct jr_sweep_run *run,
-                          struct jr_cell_process *process,
+int jr_cell_process_start(struct jr_sweep_run *run, struct jr_cell_process *process,
                           struct jr_error *err);
 
 /* sweep_loop.c */
@@ -163,16 +158,14 @@ void jr_sweep_loop(struct jr_sweep_run *run);
 
 /* sweep_end.c */
 
-/* Take over what became of a cell, note it, and tell it. Returns whether it has
- * delivered. */
-bool jr_sweep_take_cell(struct jr_sweep_run *run,
-                        const struct jr_cell_process *process);
+/* Take over what became of a cell, note it, and tell it. Returns whether it has delivered. */
+bool jr_sweep_take_cell(struct jr_sweep_run *run, const struct jr_cell_process *process);
 
 /* Note in the journal that a cell has ended; `interrupted`: with the sweep. */
 void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted);
 
-/* Read the record of a cell in the folder of that number into its state. False
- * where it has no results. */
+/* Read the record of a cell in the folder of that number into its state. False where it has no
+ * results. */
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell);
 
 /* The same name of a machine for as long as the run; NULL without memory. */

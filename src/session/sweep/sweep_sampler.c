@@ -27,22 +27,19 @@ int jr_sweep_sampler_prepare(struct jr_sweep_run *run)
     sampler->process = JR_SAMPLER_PROCESS_INIT;
     sampler->known = json_object();
     jr_shared_files_init(&sampler->files);
-    run->needs.kind_of =
-        jr_arena_array(&run->needs.arena, most, sizeof *run->needs.kind_of);
+    run->needs.kind_of = jr_arena_array(&run->needs.arena, most, sizeof *run->needs.kind_of);
     run->states = jr_arena_array(arena, most, sizeof *run->states);
     run->skips = jr_arena_array(arena, most, sizeof *run->skips);
     run->slots = jr_arena_array(arena, JR_SWEEP_KINDS_MOST, sizeof *run->slots);
     run->to_run = 0;
-    return jr_swept_spec_begin_proposals(session->swept) != 0 ||
-                   arena->failed || run->needs.arena.failed ||
-                   sampler->known == NULL
+    return jr_swept_spec_begin_proposals(session->swept) != 0 || arena->failed ||
+                   run->needs.arena.failed || sampler->known == NULL
                ? -1
                : 0;
 }
 
 /* What findings say, since `first`, as an error. */
-static int refuse_by_findings(struct jr_sweep_run *run, size_t first,
-                              struct jr_error *err)
+static int refuse_by_findings(struct jr_sweep_run *run, size_t first, struct jr_error *err)
 {
     struct jr_diags *diags = &run->session->diags;
     size_t i = first;
@@ -51,15 +48,13 @@ static int refuse_by_findings(struct jr_sweep_run *run, size_t first,
     if (i == diags->count)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     const char *help = diags->items[i].help;
-    return jr_error_set(err, JR_STATUS_LAUNCH, "%s%s%s",
-                        diags->items[i].message, help == NULL ? "" : ": ",
-                        help == NULL ? "" : help);
+    return jr_error_set(err, JR_STATUS_LAUNCH, "%s%s%s", diags->items[i].message,
+                        help == NULL ? "" : ": ", help == NULL ? "" : help);
 }
 
-/* Load the cell that was proposed as the last one, and find its needs. Nothing
- * of its spec is kept. */
-static int take_needs(struct jr_sweep_run *run, size_t cell,
-                      struct jr_error *err)
+/* Load the cell that was proposed as the last one, and find its needs. Nothing of its spec is
+ * kept. */
+static int take_needs(struct jr_sweep_run *run, size_t cell, struct jr_error *err)
 {
     struct jr_session *session = run->session;
     struct jr_diags *diags = &session->diags;
@@ -76,16 +71,15 @@ static int take_needs(struct jr_sweep_run *run, size_t cell,
         return -1;
     uint32_t kind = run->needs.kind_of[cell];
     if (kind >= JR_SWEEP_KINDS_MOST)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "its cells need more than %d different sizes",
+        return jr_error_set(err, JR_STATUS_LAUNCH, "its cells need more than %d different sizes",
                             JR_SWEEP_KINDS_MOST);
     run->slots[kind] = jr_cell_needs_slots(&run->needs.kinds[kind]);
     jr_sweep_devices_name(&run->devices.list, session, &run->needs);
     return 0;
 }
 
-int jr_sweep_sampler_add(struct jr_sweep_run *run, const json_t *values,
-                         uint32_t number, struct jr_error *err)
+int jr_sweep_sampler_add(struct jr_sweep_run *run, const json_t *values, uint32_t number,
+                         struct jr_error *err)
 {
     struct jr_session *session = run->session;
     size_t first = session->diags.count, cell = session->swept->cells.count;
@@ -101,13 +95,11 @@ int jr_sweep_sampler_add(struct jr_sweep_run *run, const json_t *values,
         session->swept->cells.count = cell;
         return -1;
     }
-    run->states[cell] =
-        (struct jr_cell_state){.number = number, .status = "not_started"};
+    run->states[cell] = (struct jr_cell_state){.number = number, .status = "not_started"};
     run->to_run++;
     if (number >= run->sampler.next)
         run->sampler.next = number + 1;
-    (void)json_object_set_new(run->sampler.known, key,
-                              json_integer((json_int_t)cell));
+    (void)json_object_set_new(run->sampler.known, key, json_integer((json_int_t)cell));
     return 0;
 }
 
@@ -120,8 +112,7 @@ static void fail_sampler(struct jr_sweep_run *run, const char *why)
     run->closing = true;
     jr_buf_str(&line, "the sampler ");
     jr_buf_str(&line, why);
-    jr_buf_printf(&line, " (%s/%s/" JR_SAMPLER_LOG ")", run->log_dir,
-                  run->dir.id);
+    jr_buf_printf(&line, " (%s/%s/" JR_SAMPLER_LOG ")", run->log_dir, run->dir.id);
     jr_session_note_buf(run->session, &line);
 }
 
@@ -135,8 +126,7 @@ void jr_sweep_sampler_tell(struct jr_sweep_run *run, size_t cell)
     json_t *values = jr_cells_json(&run->session->swept->cells, cell);
     jr_sampler_tell(&text, state->number, values, state->status, state->result);
     if (sampler->await == cell + 1) { /* the answer that it has waited for */
-        jr_sampler_tell(&text, sampler->next, values, state->status,
-                        state->result);
+        jr_sampler_tell(&text, sampler->next, values, state->status, state->result);
         sampler->next++;
         sampler->await = 0;
     }
@@ -147,12 +137,11 @@ void jr_sweep_sampler_tell(struct jr_sweep_run *run, size_t cell)
 int jr_sweep_sampler_start(struct jr_sweep_run *run, struct jr_error *err)
 {
     struct jr_session *session = run->session;
-    const struct jr_sampler_command command = {
-        .argv = session->swept->axes.sampler,
-        .envp = session->options.envp,
-        .folder = jr_spec_folder_of(session->swept->file),
-        .dir_fd = run->dir.fd,
-        .file_mode = run->dir.file_mode};
+    const struct jr_sampler_command command = {.argv = session->swept->axes.sampler,
+                                               .envp = session->options.envp,
+                                               .folder = jr_spec_folder_of(session->swept->file),
+                                               .dir_fd = run->dir.fd,
+                                               .file_mode = run->dir.file_mode};
     if (!run->sampler.on)
         return 0;
     if (jr_sampler_start(&run->sampler.process, &command, err) != 0)
@@ -171,8 +160,7 @@ static void take_known(struct jr_sweep_run *run, size_t cell)
     const struct jr_cell_state *state = &run->states[cell];
     const char *status = state->status;
     if (++sampler->repeats > REPEATS_MOST) {
-        fail_sampler(run, "proposed 100 times in a row what it had proposed "
-                          "before");
+        fail_sampler(run, "proposed 100 times in a row what it had proposed before");
         return;
     }
     if (strcmp(status, "running") == 0 || strcmp(status, "not_started") == 0) {
@@ -192,8 +180,7 @@ static bool take_proposal(struct jr_sweep_run *run, const json_t *values)
     struct jr_error err = {0};
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     JR_FREE char *key = json_dumps(values, JSON_SORT_KEYS | JSON_COMPACT);
-    const json_t *known =
-        key == NULL ? NULL : json_object_get(sampler->known, key);
+    const json_t *known = key == NULL ? NULL : json_object_get(sampler->known, key);
     if (known != NULL) {
         take_known(run, (size_t)json_integer_value(known));
         return false;
@@ -208,8 +195,8 @@ static bool take_proposal(struct jr_sweep_run *run, const json_t *values)
     return false;
 }
 
-/* Whether it says something, which may be the beginning of a line, that nobody
- * has asked for; then it fails. */
+/* Whether it says something, which may be the beginning of a line, that nobody has asked for; then
+ * it fails. */
 static bool is_unasked(struct jr_sweep_run *run)
 {
     if (run->sampler.asked_ns == 0)
@@ -248,15 +235,14 @@ static void take_end(struct jr_sweep_run *run)
     fail_sampler(run, why.failed ? "has ended" : why.data);
 }
 
-/* Ask for a cell if none waits, and there is room, or will be: where nothing of
- * the sweep runs, others hold what the cell is to wait for. */
+/* Ask for a cell if none waits, and there is room, or will be: where nothing of the sweep runs,
+ * others hold what the cell is to wait for. */
 static void ask_for_cell(struct jr_sweep_run *run)
 {
     struct jr_sweep_sampler *sampler = &run->sampler;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (sampler->asked_ns != 0 || sampler->await != 0 || run->closing ||
-        run->devices.over || run->running_count == run->running_most ||
-        jr_schedule_has_more(&run->schedule))
+    if (sampler->asked_ns != 0 || sampler->await != 0 || run->closing || run->devices.over ||
+        run->running_count == run->running_most || jr_schedule_has_more(&run->schedule))
         return;
     jr_sweep_devices_look(run);
     if (run->running_count > 0 && !jr_schedule_has_room(&run->schedule, 0))
@@ -288,8 +274,7 @@ bool jr_sweep_sampler_turn(struct jr_sweep_run *run)
         added |= take_answer(run, line, len);
     if (!sampler->failed && !sampler->done && sampler->process.over)
         take_end(run);
-    if (sampler->failed || sampler->done ||
-        (sampler->process.said.len > 0 && is_unasked(run)))
+    if (sampler->failed || sampler->done || (sampler->process.said.len > 0 && is_unasked(run)))
         return added;
     check_time(run);
     ask_for_cell(run);
@@ -298,19 +283,16 @@ bool jr_sweep_sampler_turn(struct jr_sweep_run *run)
 
 bool jr_sweep_sampler_is_asked(const struct jr_sweep_run *run)
 {
-    return run->sampler.on && run->sampler.asked_ns != 0 &&
-           !run->sampler.failed && !run->closing;
+    return run->sampler.on && run->sampler.asked_ns != 0 && !run->sampler.failed && !run->closing;
 }
 
 uint64_t jr_sweep_sampler_due(const struct jr_sweep_run *run)
 {
     uint64_t limit_ms = run->session->swept->axes.sampler_ms;
-    if (!jr_sweep_sampler_is_asked(run) || run->running_count > 0 ||
-        limit_ms == 0 || limit_ms > UINT64_MAX / 4000000)
+    if (!jr_sweep_sampler_is_asked(run) || run->running_count > 0 || limit_ms == 0 ||
+        limit_ms > UINT64_MAX / 4000000)
         return 0;
-    uint64_t since = run->sampler.asked_ns > run->idle_ns
-                         ? run->sampler.asked_ns
-                         : run->idle_ns;
+    uint64_t since = run->sampler.asked_ns > run->idle_ns ? run->sampler.asked_ns : run->idle_ns;
     return since + limit_ms * UINT64_C(1000000);
 }
 

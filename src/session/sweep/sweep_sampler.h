@@ -1,7 +1,7 @@
 /*
- * A sampler in a sweep: it is asked for a cell whenever there is room for one
- * and none that waits, and told what became of each. Values that were proposed
- * before are no cell of their own: it is told what became of them.
+ * A sampler in a sweep: it is asked for a cell whenever there is room for one and none that waits,
+ * and told what became of each. Values that were proposed before are no cell of their own: it is
+ * told what became of them.
  */
 #ifndef JR_SWEEP_SAMPLER_H
 #define JR_SWEEP_SAMPLER_H
@@ -28,19 +28,18 @@ struct jr_sweep_sampler {
     bool done, failed;
 };
 
-/* Make room for cells that will be proposed, in the place of the one that
- * stands for them. -1 without memory. */
+/* Make room for cells that will be proposed, in the place of the one that stands for them. -1
+ * without memory. */
 int jr_sweep_sampler_prepare(struct jr_sweep_run *run);
 
 /* Add a cell with these values and this number. 0, or -1 with `err`. */
-int jr_sweep_sampler_add(struct jr_sweep_run *run, const json_t *values,
-                         uint32_t number, struct jr_error *err);
+int jr_sweep_sampler_add(struct jr_sweep_run *run, const json_t *values, uint32_t number,
+                         struct jr_error *err);
 
 /* Start it, and tell it what is known of earlier cells. -1 with `err`. */
 int jr_sweep_sampler_start(struct jr_sweep_run *run, struct jr_error *err);
 
-/* Ask it if there is room, and take what it has said. Returns whether a cell
- * was added. */
+/* Ask it if there is room, and take what it has said. Returns whether a cell was added. */
 bool jr_sweep_sampler_turn(struct jr_sweep_run *run);
 
 /* A cell has ended. */

@@ -32,8 +32,7 @@ bool jr_sweep_screen_is_open(const struct jr_sweep_run *run)
     return run->screen.draws && jr_sweep_output_is_open(&run->screen.output);
 }
 
-static unsigned screen_size(const struct jr_sweep_screen *screen,
-                            unsigned *ret_lines)
+static unsigned screen_size(const struct jr_sweep_screen *screen, unsigned *ret_lines)
 {
     struct winsize size = {0};
     (void)ioctl(screen->output.fd, TIOCGWINSZ, &size);
@@ -51,8 +50,7 @@ static void erase_lines(struct jr_sweep_screen *screen)
 }
 
 /* A line of the block; the last one has no newline. */
-static void add_drawn_line(struct jr_sweep_screen *screen,
-                           const struct jr_buf *line)
+static void add_drawn_line(struct jr_sweep_screen *screen, const struct jr_buf *line)
 {
     if (screen->count == JR_SCREEN_LINES || line->failed || line->len == 0)
         return;
@@ -63,8 +61,7 @@ static void add_drawn_line(struct jr_sweep_screen *screen,
 }
 
 /* "lr 0.03  seed 1", of the axes that have more than one value. */
-static void add_values(struct jr_buf *out, const struct jr_sweep_run *run,
-                       size_t cell)
+static void add_values(struct jr_buf *out, const struct jr_sweep_run *run, size_t cell)
 {
     struct jr_swept_spec *swept = run->session->swept;
     const struct jr_sweep_axes *axes = swept->cells.axes;
@@ -72,10 +69,8 @@ static void add_values(struct jr_buf *out, const struct jr_sweep_run *run,
     for (size_t i = 0; i < count; i++) {
         bool fixed = false;
         for (size_t j = 0; j < axes->count; j++)
-            fixed |=
-                axes->axes[j].count == 1 && axes->axes[j].fields_count == 1 &&
-                strcmp(axes->axes[j].fields[0].path, swept->values[i].path) ==
-                    0;
+            fixed |= axes->axes[j].count == 1 && axes->axes[j].fields_count == 1 &&
+                     strcmp(axes->axes[j].fields[0].path, swept->values[i].path) == 0;
         if (fixed)
             continue;
         jr_buf_str(out, out->len == 0 ? "" : "  ");
@@ -90,31 +85,26 @@ static void add_devices(struct jr_buf *out, const struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
     const struct jr_session *session = run->session;
-    const struct jr_host *host = process->on_node
-                                     ? &session->cell_hosts[process->grant.node]
-                                     : &session->host;
+    const struct jr_host *host =
+        process->on_node ? &session->cell_hosts[process->grant.node] : &session->host;
     for (uint32_t i = 0; i < process->grant.devices_count; i++) {
-        const struct jr_host_device *device =
-            &host->devices[process->grant.devices[i]];
-        bool gpu =
-            device->kind == JR_DEVICE_CUDA || device->kind == JR_DEVICE_ROCM;
+        const struct jr_host_device *device = &host->devices[process->grant.devices[i]];
+        bool gpu = device->kind == JR_DEVICE_CUDA || device->kind == JR_DEVICE_ROCM;
         jr_buf_str(out, i > 0 ? "," : gpu ? "GPU " : "device ");
         jr_buf_printf(out, "%u", device->index);
     }
 }
 
-/* How far the cell is, by its own file, or as its agent says; NULL: that is not
- * known. */
-static const struct jr_progress *read_cell_progress(
-    const struct jr_sweep_run *run, const struct jr_cell_process *process)
+/* How far the cell is, by its own file, or as its agent says; NULL: that is not known. */
+static const struct jr_progress *read_cell_progress(const struct jr_sweep_run *run,
+                                                    const struct jr_cell_process *process)
 {
     struct jr_progress *progress = run->screen.progress;
     char folder[16];
     jr_cell_folder(folder, run->states[process->cell].number);
-    JR_CLOSE int fd = openat(run->cells_fd, folder,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    json_t *object =
-        fd < 0 ? json_incref(process->progress) : jr_record_folder_progress(fd);
+    JR_CLOSE int fd =
+        openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    json_t *object = fd < 0 ? json_incref(process->progress) : jr_record_folder_progress(fd);
     if (object == NULL || progress == NULL)
         return NULL;
     memset(progress, 0, sizeof *progress);
@@ -123,23 +113,20 @@ static const struct jr_progress *read_cell_progress(
     return progress;
 }
 
-static void draw_cell(struct jr_sweep_run *run,
-                      const struct jr_cell_process *process,
+static void draw_cell(struct jr_sweep_run *run, const struct jr_cell_process *process,
                       size_t values_width, unsigned columns)
 {
-    struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT,
-                         devices JR_BUF_CLEANUP = JR_BUF_INIT,
+    struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT, devices JR_BUF_CLEANUP = JR_BUF_INIT,
                          text JR_BUF_CLEANUP = JR_BUF_INIT;
     add_values(&values, run, process->cell);
     add_devices(&devices, run, process);
-    const struct jr_cell_line line = {
-        .number = run->states[process->cell].number,
-        .values = values.data == NULL ? "" : values.data,
-        .values_width = values_width,
-        .devices = devices.data == NULL ? "" : devices.data,
-        .progress = read_cell_progress(run, process),
-        .elapsed_ns = jr_clock_ns() - process->began_ns,
-        .utf8 = run->screen.utf8};
+    const struct jr_cell_line line = {.number = run->states[process->cell].number,
+                                      .values = values.data == NULL ? "" : values.data,
+                                      .values_width = values_width,
+                                      .devices = devices.data == NULL ? "" : devices.data,
+                                      .progress = read_cell_progress(run, process),
+                                      .elapsed_ns = jr_clock_ns() - process->began_ns,
+                                      .utf8 = run->screen.utf8};
     jr_cell_line_add(&text, &line, columns);
     add_drawn_line(&run->screen, &text);
 }
@@ -155,8 +142,7 @@ static void draw_cells(struct jr_sweep_run *run, size_t room, unsigned columns)
 {
     size_t count = run->running_count, shown = count;
     struct jr_buf more JR_BUF_CLEANUP = JR_BUF_INIT;
-    JR_FREE const struct jr_cell_process **sorted =
-        calloc(count + 1, sizeof *sorted);
+    JR_FREE const struct jr_cell_process **sorted = calloc(count + 1, sizeof *sorted);
     if (sorted == NULL)
         return;
     for (size_t i = 0; i < count; i++)
@@ -168,8 +154,7 @@ static void draw_cells(struct jr_sweep_run *run, size_t room, unsigned columns)
     for (size_t i = 0; i < shown; i++) {
         struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT;
         add_values(&values, run, sorted[i]->cell);
-        size_t own =
-            values.data == NULL ? 0 : jr_utf8_columns(values.data, values.len);
+        size_t own = values.data == NULL ? 0 : jr_utf8_columns(values.data, values.len);
         width = own > width ? own : width;
     }
     for (size_t i = 0; i < shown; i++)
@@ -181,11 +166,10 @@ static void draw_cells(struct jr_sweep_run *run, size_t room, unsigned columns)
     add_drawn_line(&run->screen, &more);
 }
 
-/* What is still to be done, if each cell takes as long as those that delivered
- * and those that run say: one that failed says nothing of it. It is no less
- * than what one of the running cells has left. */
-static void estimate_time(const struct jr_sweep_run *run,
-                          struct jr_sum_line *line, double seconds)
+/* What is still to be done, if each cell takes as long as those that delivered and those that run
+ * say: one that failed says nothing of it. It is no less than what one of the running cells has
+ * left. */
+static void estimate_time(const struct jr_sweep_run *run, struct jr_sum_line *line, double seconds)
 {
     size_t count = line->done, running = run->running_count;
     double work = 0, least = 0, unsaid = 0;
@@ -208,8 +192,7 @@ static void estimate_time(const struct jr_sweep_run *run,
     double mean = seconds / (double)count;
     for (size_t i = 0; i < running; i++)
         unsaid += fmax(mean - gone[i], 0);
-    double left = fmax(least, (work + unsaid + mean * (double)line->left) /
-                                  (double)running);
+    double left = fmax(least, (work + unsaid + mean * (double)line->left) / (double)running);
     line->timed = left < 1e9;
     line->left_ns = line->timed ? (uint64_t)(left * 1e9) : 0;
 }
@@ -217,13 +200,10 @@ static void estimate_time(const struct jr_sweep_run *run,
 static void draw_sum(struct jr_sweep_run *run, unsigned columns)
 {
     const struct jr_cells *cells = &run->session->swept->cells;
-    const struct jr_sweep_record record = {.cells = cells,
-                                           .states = run->states};
-    struct jr_buf best JR_BUF_CLEANUP = JR_BUF_INIT,
-                       text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_sum_line line = {.cells = cells->count,
-                               .running = run->running_count,
-                               .stopping = run->closing};
+    const struct jr_sweep_record record = {.cells = cells, .states = run->states};
+    struct jr_buf best JR_BUF_CLEANUP = JR_BUF_INIT, text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_sum_line line = {
+        .cells = cells->count, .running = run->running_count, .stopping = run->closing};
     double seconds = 0;
     for (size_t i = 0; i < cells->count; i++) {
         const struct jr_cell_state *state = &run->states[i];
@@ -240,8 +220,7 @@ static void draw_sum(struct jr_sweep_run *run, unsigned columns)
     if (at >= 0) {
         const char *field = cells->axes->best.field;
         jr_buf_printf(&best, "%04u (%s ", run->states[at].number, field);
-        jr_cell_result_text(&best,
-                            json_object_get(run->states[at].result, field));
+        jr_cell_result_text(&best, json_object_get(run->states[at].result, field));
         jr_buf_char(&best, ')');
     }
     line.best = best.data == NULL ? "" : best.data;
@@ -327,8 +306,7 @@ static int open_cells_pipe(struct jr_sweep_run *run)
     struct jr_sweep_screen *screen = &run->screen;
     if (run->options->console != NULL)
         return 0;
-    return pipe2(screen->pipe, O_CLOEXEC) != 0 ||
-                   fcntl(screen->pipe[0], F_SETFL, O_NONBLOCK) != 0
+    return pipe2(screen->pipe, O_CLOEXEC) != 0 || fcntl(screen->pipe[0], F_SETFL, O_NONBLOCK) != 0
                ? -1
                : 0;
 }
@@ -389,8 +367,8 @@ void jr_sweep_screen_close(struct jr_sweep_run *run)
     screen->progress = NULL;
 }
 
-/* Wait for room. False: a signal that stops runs has come, or had come, and
- * nobody has read since. */
+/* Wait for room. False: a signal that stops runs has come, or had come, and nobody has read
+ * since. */
 static bool await_room(const struct jr_sweep_run *run)
 {
     struct pollfd fds[] = {{.fd = run->screen.output.fd, .events = POLLOUT},
@@ -426,8 +404,7 @@ void jr_sweep_screen_hide(struct jr_sweep_run *run)
 void jr_sweep_screen_stir(struct jr_sweep_run *run)
 {
     uint64_t soon = run->screen.drawn_ns + SOON_NS;
-    if (jr_sweep_screen_is_open(run) &&
-        (run->screen.due_ns == 0 || run->screen.due_ns > soon))
+    if (jr_sweep_screen_is_open(run) && (run->screen.due_ns == 0 || run->screen.due_ns > soon))
         run->screen.due_ns = soon;
 }
 

@@ -1,14 +1,12 @@
 /*
- * What a sweep draws on a terminal while it runs, below all that is printed
- * there: a line for each running cell, and one for the sum. It is drawn once a
- * second, and soon after a cell began or ended; where nothing is drawn nothing
- * is woken for.
+ * What a sweep draws on a terminal while it runs, below all that is printed there: a line for each
+ * running cell, and one for the sum. It is drawn once a second, and soon after a cell began or
+ * ended; where nothing is drawn nothing is woken for.
  *
- * The leader alone writes to standard error (sweep_output.h). What cells print
- * goes through a pipe to it, which is the standard error of their processes,
- * and is shown above the lines. Nothing is drawn until a terminal that was
- * stopped has taken what it was given. Where standard error is a pipe, nothing
- * is drawn, and all else is as on a terminal.
+ * The leader alone writes to standard error (sweep_output.h). What cells print goes through a pipe
+ * to it, which is the standard error of their processes, and is shown above the lines. Nothing is
+ * drawn until a terminal that was stopped has taken what it was given. Where standard error is a
+ * pipe, nothing is drawn, and all else is as on a terminal.
  */
 #ifndef JR_SWEEP_SCREEN_H
 #define JR_SWEEP_SCREEN_H
@@ -22,15 +20,15 @@ struct jr_sweep_run;
 /* What is told of by run->screen, as poll(2) has it. */
 enum { JR_SWEEP_SCREEN_FDS = 2 };
 
-/* Begin, and draw if the options ask for it; it may turn out that nothing can
- * be drawn, which is no error. */
+/* Begin, and draw if the options ask for it; it may turn out that nothing can be drawn, which is no
+ * error. */
 void jr_sweep_screen_open(struct jr_sweep_run *run);
 
 /* Show what was printed last, and take the lines away. */
 void jr_sweep_screen_close(struct jr_sweep_run *run);
 
-/* All is written down: wait until what is left is shown, too, or a signal that
- * stops runs has come. */
+/* All is written down: wait until what is left is shown, too, or a signal that stops runs has
+ * come. */
 void jr_sweep_screen_finish(struct jr_sweep_run *run);
 
 /* Whether anything is drawn. */

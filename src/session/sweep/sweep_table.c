@@ -32,16 +32,13 @@ static void find_fields(struct jr_sweep_table *table, const json_t *cells)
 {
     table->fields = json_object();
     for (size_t i = 0; i < json_array_size(cells); i++)
-        jr_row_add_members(table->fields,
-                           json_object_get(json_array_get(cells, i), "values"),
-                           "");
+        jr_row_add_members(table->fields, json_object_get(json_array_get(cells, i), "values"), "");
 }
 
 static void find_best(struct jr_sweep_table *table)
 {
     const json_t *best = json_object_get(table->sweep, "best");
-    const char *field = jr_json_get_str(best, "field"),
-               *goal = jr_json_get_str(best, "goal");
+    const char *field = jr_json_get_str(best, "field"), *goal = jr_json_get_str(best, "goal");
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     table->best = -1;
     table->rows.of = jr_json_get_str(best, "of");
@@ -51,16 +48,14 @@ static void find_best(struct jr_sweep_table *table)
         jr_buf_str(&name, field);
         table->rows.arena.failed |= name.failed;
         if (!name.failed)
-            table->best_field =
-                jr_row_table_name(&table->rows, name.data, name.len);
+            table->best_field = jr_row_table_name(&table->rows, name.data, name.len);
     }
     if (json_is_integer(json_object_get(best, "cell")))
         table->best = jr_json_get_int(best, "cell");
 }
 
-int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir,
-                        const char *id, enum jr_row_format format,
-                        struct jr_error *err)
+int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const char *id,
+                        enum jr_row_format format, struct jr_error *err)
 {
     *ret = (struct jr_sweep_table){.log_dir = log_dir, .id = id};
     ret->sweep = jr_load_sweep(log_dir, id, err);
@@ -73,9 +68,7 @@ int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir,
     find_fields(ret, cells);
     jr_row_table_init(&ret->rows, rows, &cell_kind, format);
     find_best(ret);
-    return ret->rows.arena.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return ret->rows.arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 void jr_sweep_table_close(struct jr_sweep_table *table)
@@ -137,8 +130,7 @@ static void add_usual_columns(struct jr_sweep_table *table)
         jr_row_table_add_column(&table->rows, "host");
 }
 
-int jr_sweep_table_arrange(struct jr_sweep_table *table,
-                           const struct jr_sweep_view *view,
+int jr_sweep_table_arrange(struct jr_sweep_table *table, const struct jr_sweep_view *view,
                            struct jr_error *err)
 {
     struct jr_row_table *rows = &table->rows;
@@ -157,56 +149,48 @@ int jr_sweep_table_arrange(struct jr_sweep_table *table,
         return -1;
     if (view->top > 0 && view->top < rows->count)
         rows->count = view->top;
-    return rows->arena.failed || best.failed
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : 0;
+    return rows->arena.failed || best.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                                             : 0;
 }
 
-void jr_sweep_table_count(struct jr_buf *out,
-                          const struct jr_sweep_table *table)
+void jr_sweep_table_count(struct jr_buf *out, const struct jr_sweep_table *table)
 {
     json_t *counts = json_object_get(table->sweep, "counts"), *count;
     const char *word;
-    jr_buf_printf(out, "%lld of %zu delivered",
-                  (long long)jr_json_get_int(counts, "succeeded"),
+    jr_buf_printf(out, "%lld of %zu delivered", (long long)jr_json_get_int(counts, "succeeded"),
                   json_array_size(table->rows.rows));
     json_object_foreach(counts, word, count) {
         if (strcmp(word, "succeeded") == 0)
             continue;
         jr_buf_printf(out, ", %lld ", (long long)json_integer_value(count));
-        jr_buf_safe(out,
-                    strcmp(word, "not_started") == 0 ? "not started" : word);
+        jr_buf_safe(out, strcmp(word, "not_started") == 0 ? "not started" : word);
     }
 }
 
 void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd)
 {
-    json_t *results =
-        dir_fd < 0 ? NULL : jr_record_folder_json(dir_fd, "results.json", NULL);
+    json_t *results = dir_fd < 0 ? NULL : jr_record_folder_json(dir_fd, "results.json", NULL);
     const json_t *cause = json_object_get(results, "root_cause");
     const char *message = jr_json_get_str(cause, "message");
     if (json_is_integer(json_object_get(cause, "rank")))
-        jr_buf_printf(out, "rank %lld   ",
-                      (long long)jr_json_get_int(cause, "rank"));
+        jr_buf_printf(out, "rank %lld   ", (long long)jr_json_get_int(cause, "rank"));
     if (message != NULL)
         jr_buf_safe(out, message);
     json_decref(results);
 }
 
-bool jr_sweep_table_reason(struct jr_buf *out,
-                           const struct jr_sweep_table *table,
+bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *table,
                            const json_t *row)
 {
     const char *status = jr_json_get_str(row, "status");
     struct jr_buf cells JR_BUF_CLEANUP = JR_BUF_INIT;
     char folder[16];
-    if (status == NULL || strcmp(status, "succeeded") == 0 ||
-        strcmp(status, "running") == 0 || strcmp(status, "not_started") == 0)
+    if (status == NULL || strcmp(status, "succeeded") == 0 || strcmp(status, "running") == 0 ||
+        strcmp(status, "not_started") == 0)
         return false;
     jr_buf_printf(&cells, "%s/%s/" JR_SWEEP_CELLS, table->log_dir, table->id);
     jr_cell_folder(folder, jr_json_get_u32(row, "cell"));
-    JR_CLOSE int fd =
-        cells.failed ? -1 : jr_record_folder_open(cells.data, folder, NULL);
+    JR_CLOSE int fd = cells.failed ? -1 : jr_record_folder_open(cells.data, folder, NULL);
     jr_sweep_cell_reason(out, fd);
     return true;
 }

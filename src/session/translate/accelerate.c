@@ -1,7 +1,6 @@
 /*
- * accelerate launch. It hands most of its options to the ranks as variables,
- * which a spec does in `env`. Sources: accelerate's commands/launch.py and
- * utils/launch.py. flag.h declares its table.
+ * accelerate launch. It hands most of its options to the ranks as variables, which a spec does in
+ * `env`. Sources: accelerate's commands/launch.py and utils/launch.py. flag.h declares its table.
  */
 #include <ctype.h>
 #include <string.h>
@@ -14,8 +13,8 @@
 #include "base/banned.h"
 
 /* PREFIX and the flag's name in capitals. */
-static int put_named(struct jr_translator *t, const struct jr_given *given,
-                     const char *prefix, const char *value)
+static int put_named(struct jr_translator *t, const struct jr_given *given, const char *prefix,
+                     const char *value)
 {
     char *path = jr_arena_printf(t->arena, "env.%s%s", prefix, given->name);
     if (path == NULL)
@@ -60,16 +59,14 @@ static int set_backend(struct jr_translator *t, const struct jr_given *given)
 static int set_secret(struct jr_translator *t, const struct jr_given *given)
 {
     const char *what = jr_arena_printf(t->arena, "--%s ...", given->name);
-    jr_note_add(t, JR_VERDICT_LOST, what,
-                "put a secret into jobrun's environment");
+    jr_note_add(t, JR_VERDICT_LOST, what, "put a secret into jobrun's environment");
     return 0;
 }
 
-#define ZERO   "env.ACCELERATE_DEEPSPEED_"
-#define DYNAMO "env.ACCELERATE_DYNAMO_"
-#define NO_TPU "jobrun starts nothing on a TPU pod"
-#define DEFAULTS                                                               \
-    "accelerate launch also sets the variables of options that are not given"
+#define ZERO     "env.ACCELERATE_DEEPSPEED_"
+#define DYNAMO   "env.ACCELERATE_DYNAMO_"
+#define NO_TPU   "jobrun starts nothing on a TPU pod"
+#define DEFAULTS "accelerate launch also sets the variables of options that are not given"
 
 static const struct jr_flag flags[] = {
     JR_SETS("--num_processes", ONE, jr_set_field, "world_size"),
@@ -82,37 +79,30 @@ static const struct jr_flag flags[] = {
     JR_SETS("--cpu --use_cpu", NONE, set_cpu, "device"),
     JR_SETS("--use_xpu", NONE, jr_set_field, "device=xpu"),
     JR_NEEDLESS("--multi_gpu", NONE, "the devices that are there are used"),
-    JR_NEEDLESS("--same_network", NONE,
-                "ranks meet at master_addr and master_port"),
+    JR_NEEDLESS("--same_network", NONE, "ranks meet at master_addr and master_port"),
     JR_NEEDLESS("-q --quiet", NONE, "the report names the rank that failed"),
-    JR_LOST("--config_file", ONE,
-            "jobrun does not read it: give its contents as options"),
+    JR_LOST("--config_file", ONE, "jobrun does not read it: give its contents as options"),
     JR_LOST("--ipex --use_mps_device", NONE, "a spec has no such device"),
 
-    JR_SETS("--mixed_precision", ONE, jr_set_field,
-            "env.ACCELERATE_MIXED_PRECISION"),
-    JR_SETS("--enable_cpu_affinity", NONE, jr_set_field,
-            "env.ACCELERATE_CPU_AFFINITY=1"),
+    JR_SETS("--mixed_precision", ONE, jr_set_field, "env.ACCELERATE_MIXED_PRECISION"),
+    JR_SETS("--enable_cpu_affinity", NONE, jr_set_field, "env.ACCELERATE_CPU_AFFINITY=1"),
     JR_SETS("--debug", NONE, jr_set_field, "env.ACCELERATE_DEBUG_MODE=true"),
     JR_SETS("--dynamo_backend", ONE, set_backend, DYNAMO "BACKEND"),
     JR_SETS("--dynamo_mode", ONE, jr_set_field, DYNAMO "MODE"),
-    JR_SETS("--dynamo_use_fullgraph", NONE, jr_set_field,
-            DYNAMO "USE_FULLGRAPH=True"),
-    JR_SETS("--dynamo_use_dynamic", NONE, jr_set_field,
-            DYNAMO "USE_DYNAMIC=True"),
+    JR_SETS("--dynamo_use_fullgraph", NONE, jr_set_field, DYNAMO "USE_FULLGRAPH=True"),
+    JR_SETS("--dynamo_use_dynamic", NONE, jr_set_field, DYNAMO "USE_DYNAMIC=True"),
     JR_SETS("--dynamo_use_regional_compilation", NONE, jr_set_field,
             DYNAMO "USE_REGIONAL_COMPILATION=True"),
     JR_SETS("--fp8_use_autocast_during_eval", NONE, jr_set_field,
             "env.ACCELERATE_FP8_USE_AUTOCAST_DURING_EVAL=True"),
     JR_SETS("--fp8_*", ONE, set_named, "env.ACCELERATE_*"),
 
-    JR_CHANGES("--use_fsdp", NONE, jr_set_field, "env.ACCELERATE_USE_FSDP=true",
-               DEFAULTS),
+    JR_CHANGES("--use_fsdp", NONE, jr_set_field, "env.ACCELERATE_USE_FSDP=true", DEFAULTS),
     JR_SETS("--fsdp_transformer_layer_cls_to_wrap", ONE, jr_set_field,
             "env.FSDP_TRANSFORMER_CLS_TO_WRAP"),
     JR_SETS("--fsdp_*", ONE, set_named, "env.*"),
-    JR_CHANGES("--use_megatron_lm", NONE, jr_set_field,
-               "env.ACCELERATE_USE_MEGATRON_LM=true", DEFAULTS),
+    JR_CHANGES("--use_megatron_lm", NONE, jr_set_field, "env.ACCELERATE_USE_MEGATRON_LM=true",
+               DEFAULTS),
     JR_SETS("--megatron_lm_tp_degree", ONE, set_axis, "parallelism.model"),
     JR_SETS("--megatron_lm_pp_degree", ONE, set_axis, "parallelism.pipeline"),
     JR_SETS("--megatron_lm_*", ONE, set_named, "env.*"),
@@ -121,31 +111,25 @@ static const struct jr_flag flags[] = {
     JR_SETS("--parallelism_config_tp_size", ONE, set_axis, "parallelism.model"),
     JR_SETS("--parallelism_config_*", ONE, set_named, "env.*"),
 
-    JR_CHANGES("--use_deepspeed", NONE, jr_set_field,
-               "env.ACCELERATE_USE_DEEPSPEED=true", DEFAULTS),
+    JR_CHANGES("--use_deepspeed", NONE, jr_set_field, "env.ACCELERATE_USE_DEEPSPEED=true",
+               DEFAULTS),
     JR_SETS("--deepspeed_config_file", ONE, jr_set_field, ZERO "CONFIG_FILE"),
     JR_SETS("--zero_stage", ONE, set_named, ZERO "*"),
     JR_SETS("--offload_*", ONE, set_named, ZERO "*"),
     JR_SETS("--zero3_init_flag", ONE, jr_set_field, ZERO "ZERO3_INIT"),
     JR_SETS("--zero3_save_16bit_model", ONE, set_named, ZERO "*"),
-    JR_SETS("--deepspeed_moe_layer_cls_names", ONE, set_named,
-            "env.ACCELERATE_*"),
+    JR_SETS("--deepspeed_moe_layer_cls_names", ONE, set_named, "env.ACCELERATE_*"),
     JR_SETS("--gradient_accumulation_steps --gradient_clipping", ONE, set_named,
             "env.ACCELERATE_*"),
-    JR_SETS("--deepspeed_hostfile --mpirun_hostfile", ONE, jr_set_hostfile,
-            "hosts"),
+    JR_SETS("--deepspeed_hostfile --mpirun_hostfile", ONE, jr_set_hostfile, "hosts"),
     JR_LOST("--deepspeed_exclusion_filter --deepspeed_inclusion_filter", ONE,
             "state the `hosts` to use"),
-    JR_NEEDLESS("--deepspeed_multinode_launcher", ONE,
-                "jobrun starts the ranks itself"),
+    JR_NEEDLESS("--deepspeed_multinode_launcher", ONE, "jobrun starts the ranks itself"),
     JR_SETS("--mpirun_ccl", ONE, jr_set_field, "env.CCL_WORKER_COUNT"),
 
-    JR_LOST("--tpu --tpu_cluster --no_tpu_cluster --tpu_use_sudo "
-            "--downcast_bf16",
-            NONE, NO_TPU),
+    JR_LOST("--tpu --tpu_cluster --no_tpu_cluster --tpu_use_sudo --downcast_bf16", NONE, NO_TPU),
     JR_LOST("--vm --env --main_training_function", ONE, NO_TPU),
-    JR_SETS("--aws_access_key_id --aws_secret_access_key", ONE, set_secret,
-            NULL),
+    JR_SETS("--aws_access_key_id --aws_secret_access_key", ONE, set_secret, NULL),
     {0},
 };
 

@@ -1,6 +1,6 @@
 /*
- * deepspeed, and ds. Source: the argument parser of
- * deepspeed/launcher/runner.py. flag.h declares its table.
+ * deepspeed, and ds. Source: the argument parser of deepspeed/launcher/runner.py. flag.h declares
+ * its table.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-/* HOST[:SLOT,...][@HOST...]: the hosts to use, of those of the hostfile where
- * there is one, and the devices, which are the same on all nodes. */
+/* HOST[:SLOT,...][@HOST...]: the hosts to use, of those of the hostfile where there is one, and the
+ * devices, which are the same on all nodes. */
 static int set_include(struct jr_translator *t, const struct jr_given *given)
 {
     char **hosts = jr_put_split(t, given->value, '@');
@@ -35,17 +35,14 @@ static int set_include(struct jr_translator *t, const struct jr_given *given)
     }
     t->include = hosts;
     t->include_what = given->what;
-    return slots[0] == '\0' ? 0
-                            : jr_put_list(t, given, "devices",
-                                          jr_put_split(t, slots + 1, ','));
+    return slots[0] == '\0' ? 0 : jr_put_list(t, given, "devices", jr_put_split(t, slots + 1, ','));
 }
 
 static int set_exclude(struct jr_translator *t, const struct jr_given *given)
 {
     if (strchr(given->value, ':') != NULL) {
         jr_note_add(t, JR_VERDICT_LOST, given->what,
-                    "state the `devices` to use, which are the same on all "
-                    "nodes");
+                    "state the `devices` to use, which are the same on all nodes");
         return 0;
     }
     t->exclude = jr_put_split(t, given->value, '@');
@@ -61,8 +58,7 @@ static int set_ssh_port(struct jr_translator *t, const struct jr_given *given)
 static int set_no_ssh(struct jr_translator *t, const struct jr_given *given)
 {
     jr_note_add(t, JR_VERDICT_CHANGED, given->what,
-                "start a jobrun on each host, with its --node-rank and a "
-                "--run-id that all share");
+                "start a jobrun on each host, with its --node-rank and a --run-id that all share");
     t->no_ssh = true;
     return 0;
 }
@@ -82,8 +78,7 @@ static int set_logs(struct jr_translator *t, const struct jr_given *given)
 #define ELASTIC "a job has a fixed number of ranks: see `restart`"
 
 static const struct jr_flag flags[] = {
-    JR_SETS("--num_gpus --num_accelerators", ONE, jr_set_field,
-            "local_world_size"),
+    JR_SETS("--num_gpus --num_accelerators", ONE, jr_set_field, "local_world_size"),
     JR_SETS("--num_nodes", ONE, jr_set_field, "nodes"),
     JR_SETS("--node_rank", ONE, jr_set_field, "node_rank"),
     JR_SETS("--master_addr", ONE, jr_set_field, "master_addr"),
@@ -96,8 +91,7 @@ static const struct jr_flag flags[] = {
     JR_SETS("--no_local_rank", NONE, jr_set_use_env, "entrypoint"),
     JR_SETS("--enable_each_rank_log", ONE, set_logs, "log_dir"),
     JR_SETS("--bind_cores_to_rank", NONE, jr_set_field, "bind=core"),
-    JR_LOST("--bind_core_list", ONE,
-            "`bind` distributes the CPUs that jobrun itself may use"),
+    JR_LOST("--bind_core_list", ONE, "`bind` distributes the CPUs that jobrun itself may use"),
     JR_SETS("--no_ssh", NONE, set_no_ssh, "hosts"),
     JR_NEEDLESS("--no_ssh_check --force_multi", NONE,
                 "no rank starts before all hosts have answered"),
@@ -130,8 +124,7 @@ static int choose_hosts(struct jr_translator *t)
     if (t->exclude != NULL && jr_hosts_count(t) > 0)
         jr_hosts_keep(t, t->exclude, true);
     else if (t->exclude != NULL)
-        jr_note_add(t, JR_VERDICT_LOST, t->exclude_what,
-                    "state the `hosts` to use");
+        jr_note_add(t, JR_VERDICT_LOST, t->exclude_what, "state the `hosts` to use");
     if (nodes > 0)
         jr_hosts_cut(t, nodes);
     if (t->no_ssh)
@@ -142,8 +135,7 @@ static int choose_hosts(struct jr_translator *t)
 /* What deepspeed takes where the line says nothing of others: this node. */
 static int finish_deepspeed(struct jr_translator *t)
 {
-    static const char *const others[] = {"nodes", "hosts", "node_rank",
-                                         "master_addr"};
+    static const char *const others[] = {"nodes", "hosts", "node_rank", "master_addr"};
     const struct jr_given unasked = {.what = "deepspeed's default"};
     if (choose_hosts(t) != 0)
         return -1;

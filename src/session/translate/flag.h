@@ -1,7 +1,7 @@
 /*
- * Inside the translation: a launcher is tables of flags, a flag is one row.
- * This is the header of the launchers' tables: accelerate.c, deepspeed.c,
- * horovod.c, mpirun.c, paddle.c, srun_line.c and torchrun.c.
+ * Inside the translation: a launcher is tables of flags, a flag is one row. This is the header of
+ * the launchers' tables: accelerate.c, deepspeed.c, horovod.c, mpirun.c, paddle.c, srun_line.c and
+ * torchrun.c.
  */
 #ifndef JR_FLAG_H
 #define JR_FLAG_H
@@ -34,10 +34,10 @@ struct jr_given {
 typedef int jr_flag_set(struct jr_translator *, const struct jr_given *);
 
 /*
- * A row: `names` are separated by blanks and may end in a star; `-` and `_` are
- * the same. With `set`, `field` says where the value goes (NAME=VALUE: what is
- * put there), and `why` what is different then. Without it, `why` says why
- * nothing is set, and `verdict` whether something is lost by that.
+ * A row: `names` are separated by blanks and may end in a star; `-` and `_` are the same. With
+ * `set`, `field` says where the value goes (NAME=VALUE: what is put there), and `why` what is
+ * different then. Without it, `why` says why nothing is set, and `verdict` whether something is
+ * lost by that.
  */
 struct jr_flag {
     const char *names;
@@ -48,32 +48,32 @@ struct jr_flag {
     const char *why;
 };
 
-#define JR_SETS(names, takes, set, field)                                      \
-    {                                                                          \
-        names, JR_TAKES_##takes, set, field, JR_VERDICT_CHANGED, NULL          \
+#define JR_SETS(names, takes, set, field)                                                          \
+    {                                                                                              \
+        names, JR_TAKES_##takes, set, field, JR_VERDICT_CHANGED, NULL                              \
     }
-#define JR_CHANGES(names, takes, set, field, why)                              \
-    {                                                                          \
-        names, JR_TAKES_##takes, set, field, JR_VERDICT_CHANGED, why           \
+#define JR_CHANGES(names, takes, set, field, why)                                                  \
+    {                                                                                              \
+        names, JR_TAKES_##takes, set, field, JR_VERDICT_CHANGED, why                               \
     }
-#define JR_NEEDLESS(names, takes, why)                                         \
-    {                                                                          \
-        names, JR_TAKES_##takes, NULL, NULL, JR_VERDICT_NEEDLESS, why          \
+#define JR_NEEDLESS(names, takes, why)                                                             \
+    {                                                                                              \
+        names, JR_TAKES_##takes, NULL, NULL, JR_VERDICT_NEEDLESS, why                              \
     }
-#define JR_LOST(names, takes, why)                                             \
-    {                                                                          \
-        names, JR_TAKES_##takes, NULL, NULL, JR_VERDICT_LOST, why              \
+#define JR_LOST(names, takes, why)                                                                 \
+    {                                                                                              \
+        names, JR_TAKES_##takes, NULL, NULL, JR_VERDICT_LOST, why                                  \
     }
 
 enum { JR_FLAG_TABLES = 3 };
 
 struct jr_launcher {
-    const char *names; /* of programs, modules, separated by '|' */
+    const char *names;                            /* of programs, modules, separated by '|' */
     const struct jr_flag *tables[JR_FLAG_TABLES]; /* searched in this order */
-    bool python;            /* its program is a Python script */
-    const char *local_rank; /* the option by which the script gets its local
-                               rank, unless told otherwise; NULL: none */
-    bool ssh;               /* it starts ranks on other hosts by ssh */
+    bool python;                                  /* its program is a Python script */
+    const char *local_rank;                       /* the option by which the script gets its local
+                                                     rank, unless told otherwise; NULL: none */
+    bool ssh;                                     /* it starts ranks on other hosts by ssh */
     bool words;   /* -name is --name; else -n is a letter, as with getopt */
     bool abbrev;  /* --nproc is --nproc-per-node */
     bool several; /* a lone ':' begins another program */
@@ -82,9 +82,8 @@ struct jr_launcher {
 };
 
 extern const struct jr_launcher jr_launcher_torchrun, jr_launcher_torch_launch,
-    jr_launcher_accelerate, jr_launcher_srun, jr_launcher_mpirun,
-    jr_launcher_openmpi, jr_launcher_hydra, jr_launcher_paddle,
-    jr_launcher_deepspeed, jr_launcher_horovod;
+    jr_launcher_accelerate, jr_launcher_srun, jr_launcher_mpirun, jr_launcher_openmpi,
+    jr_launcher_hydra, jr_launcher_paddle, jr_launcher_deepspeed, jr_launcher_horovod;
 extern const struct jr_flag jr_flags_torch[];
 
 /* The work on one line. */
@@ -105,7 +104,6 @@ struct jr_translator {
 };
 
 /* The word at `at`; an empty one behind the last. */
-const struct jr_shell_word *jr_translator_word(const struct jr_translator *t,
-                                               size_t at);
+const struct jr_shell_word *jr_translator_word(const struct jr_translator *t, size_t at);
 
 #endif

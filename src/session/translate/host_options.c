@@ -13,8 +13,8 @@
 
 #include "base/banned.h"
 
-#define BY_SSH                                                                 \
-    "the ranks start there by ssh, and jobrun has to be on these hosts: "      \
+#define BY_SSH                                                                                     \
+    "the ranks start there by ssh, and jobrun has to be on these hosts: "                          \
     "where it is not, state `engine.ssh.copy: true`"
 #define BLANKS " \t\r"
 
@@ -35,8 +35,8 @@ struct places {
 };
 
 /* "4" of slots, which may be more than one word for a host; false: none. */
-static bool add_host_place(struct jr_translator *t, struct places *to,
-                           const char *name, const char *slots)
+static bool add_host_place(struct jr_translator *t, struct places *to, const char *name,
+                           const char *slots)
 {
     uint32_t number = 1;
     if (slots != NULL && (!jr_num_u32(slots, &number) || number == 0))
@@ -48,16 +48,14 @@ static bool add_host_place(struct jr_translator *t, struct places *to,
             to->items[i].slots += number;
             return true;
         }
-    struct place *place =
-        jr_arena_push(t->arena, &to->items, &to->count, sizeof *place);
+    struct place *place = jr_arena_push(t->arena, &to->items, &to->count, sizeof *place);
     if (place != NULL)
         *place = (struct place){jr_arena_strdup(t->arena, name), number};
     return to->count <= MOST_HOSTS;
 }
 
 /* HOST or HOST:SLOTS; an address of IPv6 has more colons, and no slots. */
-static bool add_host_word(struct jr_translator *t, struct places *to,
-                          char *word, const char *slots)
+static bool add_host_word(struct jr_translator *t, struct places *to, char *word, const char *slots)
 {
     char *colon = strchr(word, ':');
     if (colon != NULL && strchr(colon + 1, ':') == NULL) {
@@ -81,8 +79,7 @@ static bool is_here(const struct places *places)
 static int put_ssh(struct jr_translator *t, const struct jr_given *given)
 {
     if (jr_doc_find(t->to->spec, "engine.ssh") == NULL &&
-        !jr_node_set_path(t->arena, t->to->spec, "engine.ssh",
-                          jr_node_mapping(t->arena)))
+        !jr_node_set_path(t->arena, t->to->spec, "engine.ssh", jr_node_mapping(t->arena)))
         return -1;
     jr_note_add(t, JR_VERDICT_CHANGED, given->what, BY_SSH);
     return 0;
@@ -96,8 +93,7 @@ static int put_slots(struct jr_translator *t, const struct jr_given *given,
     if (!places->stated || jr_doc_get(t->to->spec, "local_world_size") != NULL)
         return 0;
     for (size_t i = 0; slots != NULL && i < places->count; i++)
-        slots[i] =
-            jr_arena_printf(t->arena, "%" PRIu32, places->items[i].slots);
+        slots[i] = jr_arena_printf(t->arena, "%" PRIu32, places->items[i].slots);
     if (slots != NULL && places->count == 1)
         return jr_put(t, given, "local_world_size", slots[0]);
     return jr_put_list(t, given, "local_world_size", slots);
@@ -116,8 +112,7 @@ static int put_places(struct jr_translator *t, const struct jr_given *given,
             return -1;
         return put_slots(t, given, places);
     }
-    if (jr_put_list(t, given, "hosts", names) != 0 ||
-        put_slots(t, given, places) != 0)
+    if (jr_put_list(t, given, "hosts", names) != 0 || put_slots(t, given, places) != 0)
         return -1;
     if (places->user != NULL)
         jr_note_add(t, JR_VERDICT_LOST, places->user,
@@ -143,10 +138,9 @@ int jr_set_hosts(struct jr_translator *t, const struct jr_given *given)
     return words == NULL ? -1 : put_places(t, given, &places);
 }
 
-/* The next word behind a host: KEY=VALUE, "KEY = VALUE" or "KEY VALUE". False
- * where it is something else. */
-static bool read_setting(char **rest, char *word, struct places *to,
-                         const char **slots)
+/* The next word behind a host: KEY=VALUE, "KEY = VALUE" or "KEY VALUE". False where it is something
+ * else. */
+static bool read_setting(char **rest, char *word, struct places *to, const char **slots)
 {
     char *value = strchr(word, '=');
     if (value != NULL)
@@ -161,8 +155,8 @@ static bool read_setting(char **rest, char *word, struct places *to,
     return isalpha((unsigned char)*word) != 0;
 }
 
-/* The words behind a host: its slots, alone or by name, and what is no number
- * of ranks, such as max_slots=8. False where they are something else. */
+/* The words behind a host: its slots, alone or by name, and what is no number of ranks, such as
+ * max_slots=8. False where they are something else. */
 static bool read_settings(char *rest, struct places *to, const char **slots)
 {
     for (char *word; (word = strsep(&rest, BLANKS)) != NULL;) {
@@ -179,8 +173,7 @@ static bool read_settings(char *rest, struct places *to, const char **slots)
 }
 
 /* A line of a hostfile: of Open MPI, MPICH, DeepSpeed, a scheduler. */
-static bool add_hostfile_line(struct jr_translator *t, struct places *to,
-                              char *line)
+static bool add_hostfile_line(struct jr_translator *t, struct places *to, char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, BLANKS);
@@ -200,8 +193,7 @@ static bool add_hostfile_line(struct jr_translator *t, struct places *to,
 }
 
 /* The hosts of a file, or why there are none. Returns NULL: all is well. */
-static const char *read_hostfile(struct jr_translator *t, const char *path,
-                                 struct places *ret)
+static const char *read_hostfile(struct jr_translator *t, const char *path, struct places *ret)
 {
     struct jr_error err = {0};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -214,8 +206,7 @@ static const char *read_hostfile(struct jr_translator *t, const char *path,
                                    "line %u of %s is not one of a hostfile, "
                                    "such as 'node1 slots=4'",
                                    line, path);
-    return ret->count == 0 ? jr_arena_printf(t->arena, "%s names no host", path)
-                           : NULL;
+    return ret->count == 0 ? jr_arena_printf(t->arena, "%s names no host", path) : NULL;
 }
 
 int jr_set_hostfile(struct jr_translator *t, const struct jr_given *given)
@@ -234,15 +225,13 @@ int jr_set_hostfile(struct jr_translator *t, const struct jr_given *given)
     if (why == NULL && put_places(t, given, &places) != 0)
         why = wrong.text[0] == '\0'
                   ? "out of memory"
-                  : jr_arena_printf(t->arena, "%s names what is no host",
-                                    given->value);
+                  : jr_arena_printf(t->arena, "%s names what is no host", given->value);
     t->err = err;
     if (why != NULL)
         jr_note_add(t, JR_VERDICT_LOST, given->what,
                     jr_arena_printf(t->arena,
-                                    "%s: translate the line where the file is, "
-                                    "or write its hosts into `hosts: [a, b]` "
-                                    "and their slots into `local_world_size: "
+                                    "%s: translate the line where the file is, or write its hosts "
+                                    "into `hosts: [a, b]` and their slots into `local_world_size: "
                                     "[4, 4]`",
                                     why));
     return 0;
@@ -262,9 +251,7 @@ int jr_set_nodelist(struct jr_translator *t, const struct jr_given *given)
 uint32_t jr_hosts_count(const struct jr_translator *t)
 {
     const struct jr_node *hosts = jr_doc_get(t->to->spec, "hosts");
-    return hosts != NULL && hosts->kind == JR_NODE_SEQUENCE
-               ? (uint32_t)hosts->count
-               : 0;
+    return hosts != NULL && hosts->kind == JR_NODE_SEQUENCE ? (uint32_t)hosts->count : 0;
 }
 
 static bool is_named(char *const *named, const char *host)
@@ -275,15 +262,13 @@ static bool is_named(char *const *named, const char *host)
     return false;
 }
 
-/* A list of hosts and, if it is as long, that of their ranks: keep what `kept`
- * says. */
+/* A list of hosts and, if it is as long, that of their ranks: keep what `kept` says. */
 static void keep_hosts(struct jr_translator *t, const bool *kept)
 {
     struct jr_node *hosts = jr_doc_get(t->to->spec, "hosts");
     struct jr_node *ranks = jr_doc_get(t->to->spec, "local_world_size");
     size_t count = 0, all = hosts->count;
-    bool both =
-        ranks != NULL && ranks->kind == JR_NODE_SEQUENCE && ranks->count == all;
+    bool both = ranks != NULL && ranks->kind == JR_NODE_SEQUENCE && ranks->count == all;
     for (size_t i = 0; i < all; i++) {
         if (!kept[i])
             continue;
@@ -320,14 +305,12 @@ void jr_hosts_cut(struct jr_translator *t, uint32_t first)
         keep_hosts(t, kept);
 }
 
-int jr_hosts_ssh_options(struct jr_translator *t, const struct jr_given *given,
-                         const char *letter)
+int jr_hosts_ssh_options(struct jr_translator *t, const struct jr_given *given, const char *letter)
 {
     struct jr_node *words = jr_doc_find(t->to->spec, "engine.ssh.options");
     if (words == NULL) {
         words = jr_node_sequence(t->arena);
-        if (!jr_node_set_path(t->arena, t->to->spec, "engine.ssh.options",
-                              words))
+        if (!jr_node_set_path(t->arena, t->to->spec, "engine.ssh.options", words))
             return -1;
     }
     jr_node_append(t->arena, words, jr_put_scalar(t, letter));

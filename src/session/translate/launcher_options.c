@@ -1,5 +1,5 @@
-/* A launcher's options, from the words to the setters of its tables; and the
- * program of the line. */
+/* A launcher's options, from the words to the setters of its tables; and the program of the
+ * line. */
 #include "session/translate/launcher_options.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ static bool same_letter(char a, char b)
     return a == b || (a == '_' && b == '-') || (a == '-' && b == '_');
 }
 
-/* How much of `name` (of `len` bytes in the row) the given one is: 2 all, 1 the
- * beginning, 0 nothing. */
+/* How much of `name` (of `len` bytes in the row) the given one is: 2 all, 1 the beginning, 0
+ * nothing. */
 static int match_flag(const char *name, size_t len, const char *given)
 {
     size_t i = 0;
@@ -28,8 +28,7 @@ static int match_flag(const char *name, size_t len, const char *given)
 }
 
 /* The best match among the names of a row. */
-static int match_row(const struct jr_translator *t, const struct jr_flag *row,
-                     const char *given)
+static int match_row(const struct jr_translator *t, const struct jr_flag *row, const char *given)
 {
     int best = 0;
     for (const char *at = row->names; *at != '\0';) {
@@ -45,8 +44,7 @@ static int match_row(const struct jr_translator *t, const struct jr_flag *row,
 }
 
 /* The row of a name, which has its dashes unless they do not matter. */
-static const struct jr_flag *find_flag(const struct jr_translator *t,
-                                       const char *given)
+static const struct jr_flag *find_flag(const struct jr_translator *t, const char *given)
 {
     const struct jr_flag *begun = NULL;
     size_t begun_count = 0;
@@ -64,21 +62,16 @@ static const struct jr_flag *find_flag(const struct jr_translator *t,
     return t->launcher->abbrev && is_long && begun_count == 1 ? begun : NULL;
 }
 
-/* A value that only the shell knows: where to state it by hand. A field that
- * can be resolved is left to that. */
+/* A value that only the shell knows: where to state it by hand. A field that can be resolved is
+ * left to that. */
 static int apply_unknown(struct jr_translator *t, const struct jr_given *given)
 {
     static const char why[] = "only the shell knows the value";
     const char *path = given->flag->field;
-    const struct jr_spec_field *field =
-        path == NULL ? NULL : jr_field_find(path);
+    const struct jr_spec_field *field = path == NULL ? NULL : jr_field_find(path);
     jr_note_add(t, JR_VERDICT_LOST, given->what,
-                path == NULL
-                    ? why
-                    : jr_arena_printf(t->arena, "%s: state '%s'", why, path));
-    return field != NULL && field->need == JR_NEED_RESOLVED
-               ? jr_put(t, given, path, "auto")
-               : 0;
+                path == NULL ? why : jr_arena_printf(t->arena, "%s: state '%s'", why, path));
+    return field != NULL && field->need == JR_NEED_RESOLVED ? jr_put(t, given, path, "auto") : 0;
 }
 
 /* Variables are told apart one by one. */
@@ -93,10 +86,9 @@ static int apply_flag(struct jr_translator *t, const struct jr_given *given)
     const struct jr_flag *flag = given->flag;
     if (flag == NULL) {
         jr_note_add(t, JR_VERDICT_LOST, given->what,
-                    given->value != NULL
-                        ? "jobrun does not know this option"
-                        : "jobrun does not know this option; it was taken for "
-                          "one without a value");
+                    given->value != NULL ? "jobrun does not know this option"
+                                         : "jobrun does not know this option; it was taken for "
+                                           "one without a value");
         return 0;
     }
     if (flag->set != NULL && is_option_unknown(given))
@@ -123,8 +115,7 @@ static const char *written_words(struct jr_translator *t, size_t from)
 /* The values that the flag still wants, from the words that follow. */
 static int take_values(struct jr_translator *t, struct jr_given *given)
 {
-    static const size_t wanted[] = {
-        [JR_TAKES_ONE] = 1, [JR_TAKES_TWO] = 2, [JR_TAKES_MAYBE] = 0};
+    static const size_t wanted[] = {[JR_TAKES_ONE] = 1, [JR_TAKES_TWO] = 2, [JR_TAKES_MAYBE] = 0};
     const char **const slots[] = {&given->value, &given->second};
     for (size_t i = given->value != NULL; i < wanted[given->flag->takes]; i++) {
         if (t->at == t->words.count)
@@ -136,10 +127,10 @@ static int take_values(struct jr_translator *t, struct jr_given *given)
     return 0;
 }
 
-/* A flag whose word is already taken; `rest` is what stood behind the name in
- * the same word, or NULL. */
-static int take_flag(struct jr_translator *t, const struct jr_flag *flag,
-                     const char *name, const char *rest)
+/* A flag whose word is already taken; `rest` is what stood behind the name in the same word, or
+ * NULL. */
+static int take_flag(struct jr_translator *t, const struct jr_flag *flag, const char *name,
+                     const char *rest)
 {
     size_t from = t->at - 1;
     struct jr_given given = {
@@ -166,8 +157,7 @@ static int take_letters(struct jr_translator *t, const char *letters)
         bool more = *letters != '\0';
         bool valued = flag != NULL && flag->takes != JR_TAKES_NONE;
         if (flag == NULL && more) /* then the word is no row of letters */
-            return take_flag(t, NULL, jr_translator_word(t, t->at - 1)->text,
-                             NULL);
+            return take_flag(t, NULL, jr_translator_word(t, t->at - 1)->text, NULL);
         if (take_flag(t, flag, name, valued && more ? letters : NULL) != 0)
             return -1;
         if (valued)
@@ -183,9 +173,8 @@ static int take_option(struct jr_translator *t)
     if (letters)
         return take_letters(t, word + 1);
     const char *equals = strchr(word, '=');
-    const char *name = jr_arena_strndup(
-        t->arena, word,
-        equals == NULL ? strlen(word) : (size_t)(equals - word));
+    const char *name =
+        jr_arena_strndup(t->arena, word, equals == NULL ? strlen(word) : (size_t)(equals - word));
     if (name == NULL)
         return -1;
     const char *bare = t->launcher->words ? name + strspn(name, "-") : name;
@@ -195,8 +184,7 @@ static int take_option(struct jr_translator *t)
 
 static bool asks_for_help(const char *word)
 {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
-           strcmp(word, "-help") == 0;
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-help") == 0;
 }
 
 int jr_translate_options(struct jr_translator *t)
@@ -226,8 +214,7 @@ struct program {
     bool python; /* the program is a script or a module */
 };
 
-static const struct jr_shell_word *line_word(const struct jr_translator *t,
-                                             size_t i)
+static const struct jr_shell_word *line_word(const struct jr_translator *t, size_t i)
 {
     return &t->words.items[i];
 }
@@ -237,8 +224,7 @@ static size_t program_end(struct jr_translator *t)
 {
     for (size_t i = t->at; t->launcher->several && i < t->words.count; i++)
         if (strcmp(line_word(t, i)->text, ":") == 0) {
-            jr_note_add(t, JR_VERDICT_LOST,
-                        t->words.line + line_word(t, i)->start,
+            jr_note_add(t, JR_VERDICT_LOST, t->words.line + line_word(t, i)->start,
                         "all ranks run the same program");
             return i;
         }
@@ -246,8 +232,7 @@ static size_t program_end(struct jr_translator *t)
 }
 
 /* What only a shell can do: expand a word, or keep "${" from a reader. */
-static bool wants_shell(const struct jr_translator *t,
-                        const struct program *program)
+static bool wants_shell(const struct jr_translator *t, const struct program *program)
 {
     for (size_t i = program->from; i < program->end; i++)
         if (line_word(t, i)->expands || line_word(t, i)->globs ||
@@ -256,22 +241,20 @@ static bool wants_shell(const struct jr_translator *t,
     return false;
 }
 
-static void add_raw(struct jr_translator *t, struct jr_buf *out, size_t from,
-                    size_t end)
+static void add_raw(struct jr_translator *t, struct jr_buf *out, size_t from, size_t end)
 {
     if (from == end)
         return;
     size_t start = line_word(t, from)->start;
-    const char *raw = jr_arena_strndup(t->arena, t->words.line + start,
-                                       line_word(t, end - 1)->end - start);
+    const char *raw =
+        jr_arena_strndup(t->arena, t->words.line + start, line_word(t, end - 1)->end - start);
     const char *text = raw == NULL ? NULL : jr_put_literal(t, raw);
     jr_buf_printf(out, " %s", text == NULL ? "" : text);
 }
 
-/* The text as the line has it, so that each rank's shell does what the user's
- * own would have done. */
-static struct jr_node *shell_text(struct jr_translator *t,
-                                  const struct program *program)
+/* The text as the line has it, so that each rank's shell does what the user's own would have
+ * done. */
+static struct jr_node *shell_text(struct jr_translator *t, const struct program *program)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&out, "exec");
@@ -290,8 +273,7 @@ static struct jr_node *shell_text(struct jr_translator *t,
     return out.data == NULL ? NULL : jr_node_scalar(t->arena, out.data, false);
 }
 
-static void add_program_word(struct jr_translator *t, struct jr_node *list,
-                             const char *text)
+static void add_program_word(struct jr_translator *t, struct jr_node *list, const char *text)
 {
     const char *literal = jr_put_literal(t, text);
     if (literal != NULL)
@@ -311,14 +293,12 @@ static void add_interpreter(struct jr_translator *t, struct jr_node *list)
 
 static void add_local_rank(struct jr_translator *t, struct jr_node *list)
 {
-    const char *word =
-        jr_arena_printf(t->arena, "%s=%%{local_rank}", t->launcher->local_rank);
+    const char *word = jr_arena_printf(t->arena, "%s=%%{local_rank}", t->launcher->local_rank);
     if (word != NULL)
         jr_node_append(t->arena, list, jr_node_scalar(t->arena, word, true));
 }
 
-static struct jr_node *program_command(struct jr_translator *t,
-                                       const struct program *program)
+static struct jr_node *program_command(struct jr_translator *t, const struct program *program)
 {
     struct jr_node *list = jr_node_sequence(t->arena);
     if (list == NULL)
@@ -333,10 +313,8 @@ static struct jr_node *program_command(struct jr_translator *t,
     return list;
 }
 
-/* The word that names the job: the script of an interpreter, else the
- * program. */
-static const char *find_naming_word(const struct jr_translator *t,
-                                    const struct program *program)
+/* The word that names the job: the script of an interpreter, else the program. */
+static const char *find_naming_word(const struct jr_translator *t, const struct program *program)
 {
     const char *word = line_word(t, program->from)->text;
     const char *slash = strrchr(word, '/');
@@ -371,10 +349,9 @@ static void put_name(struct jr_translator *t, const struct program *program)
     t->err = err;
 }
 
-/* Whether `mpi: auto` cannot see the libraries of the program: a shell, an
- * interpreter, or a script by its name. */
-static bool hides_libraries(const struct jr_translator *t,
-                            const struct program *program)
+/* Whether `mpi: auto` cannot see the libraries of the program: a shell, an interpreter, or a script
+ * by its name. */
+static bool hides_libraries(const struct jr_translator *t, const struct program *program)
 {
     static const char *const begins[] = {"python", "bash", "julia", "sh"};
     static const char *const ends[] = {".py", ".sh", ".jl"};
@@ -395,8 +372,7 @@ static bool hides_libraries(const struct jr_translator *t,
 }
 
 /* The ranks of MPI's launchers are one world here, too. */
-static int put_world(struct jr_translator *t, const struct program *program,
-                     bool shell)
+static int put_world(struct jr_translator *t, const struct program *program, bool shell)
 {
     const struct jr_given given = {.what = "a script's MPI"};
     char torch[] = "torch", mpi[] = "mpi", *profiles[] = {torch, mpi, NULL};
@@ -405,10 +381,9 @@ static int put_world(struct jr_translator *t, const struct program *program,
     if (shell || hides_libraries(t, program))
         return jr_put_list(t, &given, "env_profiles", profiles);
     jr_note_add(t, JR_VERDICT_NEEDLESS, "MPI_Init",
-                "the ranks of a program that is linked with an MPI library "
-                "are one world (`mpi: auto`); a script, and a program that "
-                "only reads OMPI_COMM_WORLD_RANK or PMI_RANK, wants "
-                "env_profiles: [torch, mpi]");
+                "the ranks of a program that is linked with an MPI library are one world (`mpi: "
+                "auto`); a script, and a program that only reads OMPI_COMM_WORLD_RANK or "
+                "PMI_RANK, wants env_profiles: [torch, mpi]");
     return 0;
 }
 
@@ -420,18 +395,14 @@ int jr_put_program(struct jr_translator *t)
         .python = t->launcher->python && !t->no_python,
     };
     if (program.from == program.end)
-        return jr_error_set(t->err, JR_STATUS_USAGE,
-                            "the line names no program to run");
+        return jr_error_set(t->err, JR_STATUS_USAGE, "the line names no program to run");
     bool shell = wants_shell(t, &program);
     put_name(t, &program);
-    struct jr_node *node =
-        shell ? shell_text(t, &program) : program_command(t, &program);
+    struct jr_node *node = shell ? shell_text(t, &program) : program_command(t, &program);
     if (node == NULL ||
-        !jr_node_set_path(t->arena, t->to->spec,
-                          shell ? "entrypoint.shell" : "entrypoint", node))
+        !jr_node_set_path(t->arena, t->to->spec, shell ? "entrypoint.shell" : "entrypoint", node))
         return -1;
     if (t->words.tail != NULL)
-        jr_note_add(t, JR_VERDICT_LOST, t->words.tail,
-                    "what the shell does around the command");
+        jr_note_add(t, JR_VERDICT_LOST, t->words.tail, "what the shell does around the command");
     return put_world(t, &program, shell);
 }

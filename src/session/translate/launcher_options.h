@@ -1,5 +1,5 @@
-/* A launcher's line: its options, from the words to the setters of its tables,
- * and the program that it starts. */
+/* A launcher's line: its options, from the words to the setters of its tables, and the program that
+ * it starts. */
 #ifndef JR_LAUNCHER_OPTIONS_H
 #define JR_LAUNCHER_OPTIONS_H
 

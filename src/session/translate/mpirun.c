@@ -1,8 +1,7 @@
 /*
- * mpirun and mpiexec, of Open MPI and of MPICH (Hydra). Plain `mpirun` may be
- * either: their tables are searched one after the other. Sources: the ompi
- * personality of PRRTE (schizo_ompi.c), mpirun(1), MPICH's hydra utils.c.
- * flag.h declares its table.
+ * mpirun and mpiexec, of Open MPI and of MPICH (Hydra). Plain `mpirun` may be either: their tables
+ * are searched one after the other. Sources: the ompi personality of PRRTE (schizo_ompi.c),
+ * mpirun(1), MPICH's hydra utils.c. flag.h declares its table.
  */
 #include <string.h>
 
@@ -17,8 +16,8 @@
 /* [ppr:]N:node, and modifiers behind it. */
 static int set_mapping(struct jr_translator *t, const struct jr_given *given)
 {
-    static const char *const orders[] = {
-        "slot", "core", "hwthread", "socket", "package", "numa", "l3cache"};
+    static const char *const orders[] = {"slot",    "core", "hwthread", "socket",
+                                         "package", "numa", "l3cache"};
     char **parts = jr_put_split(t, given->value, ':');
     if (parts == NULL)
         return -1;
@@ -30,20 +29,17 @@ static int set_mapping(struct jr_translator *t, const struct jr_given *given)
         return jr_put(t, given, "local_world_size", parts[ppr]);
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         if (count == 1 && strcmp(parts[0], orders[i]) == 0) {
-            jr_note_add(t, JR_VERDICT_NEEDLESS, given->what,
-                        "ranks fill one node after the other");
+            jr_note_add(t, JR_VERDICT_NEEDLESS, given->what, "ranks fill one node after the other");
             return 0;
         }
-    jr_note_add(t, JR_VERDICT_LOST, given->what,
-                "ranks fill one node after the other");
+    jr_note_add(t, JR_VERDICT_LOST, given->what, "ranks fill one node after the other");
     return 0;
 }
 
 /* An MCA parameter is a variable, too. */
 static int set_mca(struct jr_translator *t, const struct jr_given *given)
 {
-    const char *name =
-        jr_arena_printf(t->arena, "%s%s", given->flag->field + 4, given->value);
+    const char *name = jr_arena_printf(t->arena, "%s%s", given->flag->field + 4, given->value);
     const char *path = jr_arena_printf(t->arena, "env.%s", name);
     if (name == NULL || path == NULL)
         return -1;
@@ -123,39 +119,30 @@ static const struct jr_flag flags_openmpi[] = {
     JR_SETS("-timestamp-output", NONE, jr_set_field, "console.timestamps=true"),
     JR_SETS("-output", ONE, set_output, "console.timestamps"),
     JR_SETS("-max-restarts", ONE, jr_set_restarts, "restart.max"),
-    JR_NEEDLESS("-nooversubscribe", NONE,
-                "more ranks than devices are refused unless allowed"),
+    JR_NEEDLESS("-nooversubscribe", NONE, "more ranks than devices are refused unless allowed"),
     JR_NEEDLESS("-byslot", NONE, "ranks fill one node after the other"),
-    JR_NEEDLESS("-tag-output", NONE,
-                "lines on the console have a prefix: see `console`"),
+    JR_NEEDLESS("-tag-output", NONE, "lines on the console have a prefix: see `console`"),
     JR_NEEDLESS("-output-filename -output-directory", ONE, OWN_FILES),
-    JR_NEEDLESS("-report-bindings -display-map -display-devel-map "
-                "-display-allocation -display-devel-allocation -display-topo "
-                "-display-comm -display-comm-finalize",
+    JR_NEEDLESS("-report-bindings -display-map -display-devel-map -display-allocation "
+                "-display-devel-allocation -display-topo -display-comm -display-comm-finalize",
                 NONE, PLAN),
     JR_NEEDLESS("-display -output-proctable", ONE, PLAN),
-    JR_NEEDLESS("-allow-run-as-root -q -quiet -V -p -noprefix "
-                "-show-progress -debug -debug-daemons -debug-daemons-file "
-                "-leave-session-attached",
+    JR_NEEDLESS("-allow-run-as-root -q -quiet -V -p -noprefix -show-progress -debug "
+                "-debug-daemons -debug-daemons-file -leave-session-attached",
                 NONE, ITS_OWN),
-    JR_NEEDLESS("-prefix -tmpdir -launch-agent -max-vm-size -pset "
-                "-spawn-timeout",
-                ONE, ITS_OWN),
+    JR_NEEDLESS("-prefix -tmpdir -launch-agent -max-vm-size -pset -spawn-timeout", ONE, ITS_OWN),
     JR_SETS("-default-hostfile", ONE, jr_set_hostfile, "hosts"),
     JR_LOST("-rankfile -rf", ONE,
             "ranks fill one node after the other: state `hosts`, and in "
             "`local_world_size` how many ranks each has"),
     JR_LOST("-rank-by -cpu-set -cpu-list -npersocket", ONE, PLACES),
     JR_LOST("-use-hwthread-cpus -bynode -nolocal", NONE, PLACES),
-    JR_LOST("-merge-stderr-to-stdout -xml", NONE,
-            "a rank's two streams stay apart"),
-    JR_LOST("-stream-buffering", ONE,
-            "the program decides about its buffering"),
+    JR_LOST("-merge-stderr-to-stdout -xml", NONE, "a rank's two streams stay apart"),
+    JR_LOST("-stream-buffering", ONE, "the program decides about its buffering"),
     JR_LOST("-stdin", ONE,
             "ranks read /dev/null, or one of them jobrun's own standard input: "
             "jobrun SPEC --stdin RANK"),
-    JR_LOST("-forward-signals", ONE,
-            "USR1 and USR2 go to the ranks, and others as `signals` says"),
+    JR_LOST("-forward-signals", ONE, "USR1 and USR2 go to the ranks, and others as `signals` says"),
     JR_LOST("-app -appfile -file", ONE, ONE_PROGRAM),
     JR_LOST("-tune -am -amca -initial-errhandler -with-ft", ONE, NO_MPI),
     JR_LOST("-preload-files", ONE, COPIES),
@@ -164,29 +151,23 @@ static const struct jr_flag flags_openmpi[] = {
     JR_LOST("-soft -stop-on-exec", NONE, WINDOWS),
     JR_LOST("-enable-recovery -disable-recovery -continuous", NONE,
             "the first failure stops the job, or see `on_failure`"),
-    JR_LOST(
-        "-get-stack-traces -report-state-on-timeout", NONE,
-        "`on_hang` gathers them from a job that hangs; jobrun show --stacks "
-        "prints them"),
+    JR_LOST("-get-stack-traces -report-state-on-timeout", NONE,
+            "`on_hang` gathers them from a job that hangs; jobrun show --stacks prints them"),
     JR_LOST("-do-not-launch", NONE, PLAN),
     {0},
 };
 
 static const struct jr_flag flags_hydra[] = {
     JR_SETS("-ppn -perhost -grr", ONE, jr_set_field, "local_world_size"),
-    JR_SETS("-hosts -hostlist -machine -machines -machinelist", ONE,
-            jr_set_hosts, "hosts"),
+    JR_SETS("-hosts -hostlist -machine -machines -machinelist", ONE, jr_set_hosts, "hosts"),
     JR_SETS("-f", ONE, jr_set_hostfile, "hosts"),
     JR_SETS("-genv -env", TWO, jr_set_env_two, "env"),
-    JR_NEEDLESS("-genvall -envall", NONE,
-                "the ranks inherit jobrun's environment"),
+    JR_NEEDLESS("-genvall -envall", NONE, "the ranks inherit jobrun's environment"),
     JR_LOST("-genvlist -envlist -genvexcl", ONE, INHERITED),
     JR_LOST("-genvnone -envnone", NONE, INHERITED),
-    JR_NEEDLESS("-prepend-rank -l", NONE,
-                "lines on the console have a prefix: see `console`"),
+    JR_NEEDLESS("-prepend-rank -l", NONE, "lines on the console have a prefix: see `console`"),
     JR_SETS("-prepend-pattern", ONE, set_mpi_prefix, "console.prefix"),
-    JR_NEEDLESS("-outfile-pattern -outfile -errfile-pattern -errfile", ONE,
-                OWN_FILES),
+    JR_NEEDLESS("-outfile-pattern -outfile -errfile-pattern -errfile", ONE, OWN_FILES),
     JR_SETS("-binding", ONE, jr_set_binding, "bind"),
     JR_LOST("-membind -order-nodes -ranks-per-proc", ONE, PLACES),
     JR_SETS("-gpus-per-proc", ONE, jr_set_gpus_each, "device_visibility"),
@@ -212,8 +193,7 @@ static int finish_mpi(struct jr_translator *t)
 {
     const struct jr_given unasked = {.what = "mpirun's default"};
     t->mpi = true;
-    if (jr_hosts_count(t) == 0 ||
-        jr_doc_get(t->to->spec, "world_size") != NULL ||
+    if (jr_hosts_count(t) == 0 || jr_doc_get(t->to->spec, "world_size") != NULL ||
         jr_doc_get(t->to->spec, "local_world_size") != NULL || t->hostfile)
         return 0;
     return jr_put(t, &unasked, "local_world_size", "1");

@@ -14,20 +14,18 @@
 
 #include "base/banned.h"
 
-void jr_note_add(struct jr_translator *t, enum jr_verdict verdict,
-                 const char *what, const char *why)
+void jr_note_add(struct jr_translator *t, enum jr_verdict verdict, const char *what,
+                 const char *why)
 {
-    struct jr_note *note = jr_arena_push(t->arena, &t->to->notes,
-                                         &t->to->notes_count, sizeof *note);
+    struct jr_note *note =
+        jr_arena_push(t->arena, &t->to->notes, &t->to->notes_count, sizeof *note);
     if (note != NULL)
         *note = (struct jr_note){verdict, what, why};
 }
 
-int jr_given_wrong(struct jr_translator *t, const struct jr_given *given,
-                   const char *wants)
+int jr_given_wrong(struct jr_translator *t, const struct jr_given *given, const char *wants)
 {
-    return jr_error_set(t->err, JR_STATUS_USAGE, "'%s': this wants %s",
-                        given->what, wants);
+    return jr_error_set(t->err, JR_STATUS_USAGE, "'%s': this wants %s", given->what, wants);
 }
 
 static bool matches_pattern(const char *pattern, const char *value)
@@ -38,8 +36,7 @@ static bool matches_pattern(const char *pattern, const char *value)
     bool limited;
     if (jr_regex_new(&regex, pattern, &offset, NULL) != 0)
         return false;
-    bool found =
-        jr_regex_find(regex, value, strlen(value), 0, &match, &limited);
+    bool found = jr_regex_find(regex, value, strlen(value), 0, &match, &limited);
     jr_regex_free(regex);
     return found;
 }
@@ -60,8 +57,7 @@ static bool may_value_fit(const struct jr_spec_type *type, const char *value)
     if (type->kind == JR_KIND_LIST)
         return may_value_fit(type->item, value);
     if (type->kind == JR_KIND_INTEGER)
-        return jr_num_u32(value, &number) && number >= type->min &&
-               number <= type->max;
+        return jr_num_u32(value, &number) && number >= type->min && number <= type->max;
     if (type->kind == JR_KIND_DURATION)
         return jr_num_duration(value, &ms);
     if (type->kind == JR_KIND_WORD)
@@ -71,18 +67,17 @@ static bool may_value_fit(const struct jr_spec_type *type, const char *value)
     return true;
 }
 
-static int put_node(struct jr_translator *t, const struct jr_given *given,
-                    const char *path, struct jr_node *value)
+static int put_node(struct jr_translator *t, const struct jr_given *given, const char *path,
+                    struct jr_node *value)
 {
-    if (value == NULL ||
-        !jr_node_set_path(t->arena, t->to->spec, path, value)) {
+    if (value == NULL || !jr_node_set_path(t->arena, t->to->spec, path, value)) {
         t->arena->failed = true;
         return -1;
     }
     if (given->what == NULL)
         return 0;
-    struct jr_origin *origin = jr_arena_push(
-        t->arena, &t->to->origins, &t->to->origins_count, sizeof *origin);
+    struct jr_origin *origin =
+        jr_arena_push(t->arena, &t->to->origins, &t->to->origins_count, sizeof *origin);
     if (origin != NULL)
         *origin = (struct jr_origin){path, given->what};
     return 0;
@@ -90,16 +85,15 @@ static int put_node(struct jr_translator *t, const struct jr_given *given,
 
 bool jr_put_is_name(const char *text, char end)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789";
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789";
     size_t len = strspn(text, letters);
     return len > 0 && text[len] == end && strchr("0123456789", *text) == NULL;
 }
 
 static const char variable_name[] = "the name of a variable";
 
-int jr_put(struct jr_translator *t, const struct jr_given *given,
-           const char *path, const char *value)
+int jr_put(struct jr_translator *t, const struct jr_given *given, const char *path,
+           const char *value)
 {
     struct jr_buf wants JR_BUF_CLEANUP = JR_BUF_INIT;
     if (strncmp(path, "env.", 4) == 0 && !jr_put_is_name(path + 4, '\0'))
@@ -114,8 +108,8 @@ int jr_put(struct jr_translator *t, const struct jr_given *given,
     return put_node(t, given, path, jr_put_scalar(t, value));
 }
 
-int jr_put_list(struct jr_translator *t, const struct jr_given *given,
-                const char *path, char **items)
+int jr_put_list(struct jr_translator *t, const struct jr_given *given, const char *path,
+                char **items)
 {
     const struct jr_spec_type *type = jr_field_find(path)->type;
     struct jr_node *list = jr_node_sequence(t->arena);
@@ -192,8 +186,7 @@ static const char *find_deciding_field(const char *name)
         {"ROCR_VISIBLE_DEVICES", "devices"},
         {"ASCEND_RT_VISIBLE_DEVICES", "devices"},
         {"TORCH_DISTRIBUTED_BACKEND", "backends.default"},
-        JR_CONTRACT_VARIABLES(VARIABLE) JR_CONTRACT_CELL(VARIABLE)
-            JR_CONTRACT_TORCH(VARIABLE){0},
+        JR_CONTRACT_VARIABLES(VARIABLE) JR_CONTRACT_CELL(VARIABLE) JR_CONTRACT_TORCH(VARIABLE){0},
     };
     for (size_t i = 0; rows[i].name != NULL; i++)
         if (strcmp(rows[i].name, name) == 0)
@@ -204,21 +197,19 @@ static const char *find_deciding_field(const char *name)
 /* Whether the default of `secrets` covers the variable. */
 static bool is_secret_name(struct jr_translator *t, const char *name)
 {
-    const struct jr_strv globs =
-        jr_field_defaults(jr_field_find("secrets"), t->arena);
+    const struct jr_strv globs = jr_field_defaults(jr_field_find("secrets"), t->arena);
     return jr_env_matches(globs.items, globs.count, name, strlen(name));
 }
 
-static int put_devices(struct jr_translator *t, const struct jr_given *given,
-                       const char *value)
+static int put_devices(struct jr_translator *t, const struct jr_given *given, const char *value)
 {
     if (value[0] == '\0' || strcmp(value, "-1") == 0)
         return put_node(t, given, "devices", jr_put_scalar(t, "none"));
     return jr_put_list(t, given, "devices", jr_put_split(t, value, ','));
 }
 
-int jr_put_variable(struct jr_translator *t, const struct jr_given *given,
-                    const char *name, const char *value)
+int jr_put_variable(struct jr_translator *t, const struct jr_given *given, const char *name,
+                    const char *value)
 {
     static const char own[] = "jobrun sets it for each rank itself";
     const char *field = find_deciding_field(name);
@@ -229,8 +220,7 @@ int jr_put_variable(struct jr_translator *t, const struct jr_given *given,
         jr_note_add(t, JR_VERDICT_NEEDLESS, given->what, own);
         return 0;
     }
-    const char *path =
-        field != NULL ? field : jr_arena_printf(t->arena, "env.%s", name);
+    const char *path = field != NULL ? field : jr_arena_printf(t->arena, "env.%s", name);
     if (path == NULL)
         return -1;
     if (is_secret_name(t, name)) {
@@ -241,26 +231,20 @@ int jr_put_variable(struct jr_translator *t, const struct jr_given *given,
     }
     if (given->expands) {
         jr_note_add(t, JR_VERDICT_LOST, given->what,
-                    jr_arena_printf(t->arena,
-                                    "only the shell knows the value: state "
-                                    "'%s'",
-                                    path));
+                    jr_arena_printf(t->arena, "only the shell knows the value: state '%s'", path));
         return 0;
     }
     if (strcmp(path, "devices") == 0)
         return put_devices(t, given, value);
-    return jr_put(t, given, path,
-                  field != NULL ? value : jr_put_literal(t, value));
+    return jr_put(t, given, path, field != NULL ? value : jr_put_literal(t, value));
 }
 
 uint32_t jr_put_count(const struct jr_translator *t, const char *path)
 {
     const struct jr_node *node = jr_doc_get(t->to->spec, path);
     uint32_t count;
-    return node != NULL && node->kind == JR_NODE_SCALAR &&
-                   jr_num_u32(node->text, &count)
-               ? count
-               : 0;
+    return node != NULL && node->kind == JR_NODE_SCALAR && jr_num_u32(node->text, &count) ? count
+                                                                                          : 0;
 }
 
 /* How many ranks there are, and on which nodes, as the launchers deal them. */
@@ -280,15 +264,13 @@ static int put_deal(struct jr_translator *t, const struct deal *deal)
                             "the ranks cannot be distributed over the nodes");
     char **items = jr_arena_array(t->arena, nodes + 1, sizeof *items);
     for (uint64_t i = 0; items != NULL && i < nodes; i++)
-        items[i] = jr_arena_printf(
-            t->arena, "%u",
-            (unsigned)(i < deal->first_nodes ? deal->first : deal->later));
+        items[i] = jr_arena_printf(t->arena, "%u",
+                                   (unsigned)(i < deal->first_nodes ? deal->first : deal->later));
     return jr_put_list(t, &unasked, "local_world_size", items);
 }
 
-/* Slots are the most that a node takes: fill one after the other, and leave out
- * the nodes that get nothing. Returns false where there are more ranks than
- * slots. */
+/* Slots are the most that a node takes: fill one after the other, and leave out the nodes that get
+ * nothing. Returns false where there are more ranks than slots. */
 static bool fill_host_slots(struct jr_translator *t, uint32_t world)
 {
     struct jr_node *slots = jr_doc_get(t->to->spec, "local_world_size");
@@ -300,8 +282,7 @@ static bool fill_host_slots(struct jr_translator *t, uint32_t world)
             return true;
         count = count < rest ? count : rest;
         rest -= count;
-        slots->items[i] =
-            jr_put_scalar(t, jr_arena_printf(t->arena, "%u", count));
+        slots->items[i] = jr_put_scalar(t, jr_arena_printf(t->arena, "%u", count));
     }
     if (rest > 0) { /* more than the slots: nodes take more than they offer */
         (void)jr_put_drop(t, "local_world_size");
@@ -320,10 +301,9 @@ static int deal_evenly(struct jr_translator *t, uint32_t world, uint32_t nodes)
     return world % nodes == 0 ? 0 : put_deal(t, &even);
 }
 
-/* A launcher takes of the hosts only as many as the ranks fill. Returns how
- * many there are; 0: none are named. */
-static uint32_t cut_hosts(struct jr_translator *t, uint32_t world,
-                          uint32_t local)
+/* A launcher takes of the hosts only as many as the ranks fill. Returns how many there are; 0: none
+ * are named. */
+static uint32_t cut_hosts(struct jr_translator *t, uint32_t world, uint32_t local)
 {
     uint32_t most = local == 0 ? world : (world - 1) / local + 1;
     jr_hosts_cut(t, most);

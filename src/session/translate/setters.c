@@ -14,8 +14,8 @@ int jr_set_field(struct jr_translator *t, const struct jr_given *given)
     const char *equals = strchr(given->flag->field, '=');
     if (equals == NULL)
         return jr_put(t, given, given->flag->field, given->value);
-    const char *path = jr_arena_strndup(t->arena, given->flag->field,
-                                        (size_t)(equals - given->flag->field));
+    const char *path =
+        jr_arena_strndup(t->arena, given->flag->field, (size_t)(equals - given->flag->field));
     return path == NULL ? -1 : jr_put(t, given, path, equals + 1);
 }
 
@@ -38,20 +38,17 @@ int jr_set_list(struct jr_translator *t, const struct jr_given *given)
 {
     if (strcmp(given->value, "all") == 0)
         return jr_put(t, given, given->flag->field, "all");
-    return jr_put_list(t, given, given->flag->field,
-                       jr_put_split(t, given->value, ','));
+    return jr_put_list(t, given, given->flag->field, jr_put_split(t, given->value, ','));
 }
 
 int jr_set_pair(struct jr_translator *t, const struct jr_given *given)
 {
     const char *equals = strchr(given->value, '=');
     if (equals == NULL) {
-        jr_note_add(t, JR_VERDICT_NEEDLESS, given->what,
-                    "the ranks inherit jobrun's environment");
+        jr_note_add(t, JR_VERDICT_NEEDLESS, given->what, "the ranks inherit jobrun's environment");
         return 0;
     }
-    const char *name = jr_arena_strndup(t->arena, given->value,
-                                        (size_t)(equals - given->value));
+    const char *name = jr_arena_strndup(t->arena, given->value, (size_t)(equals - given->value));
     return name == NULL ? -1 : jr_put_variable(t, given, name, equals + 1);
 }
 
@@ -65,23 +62,19 @@ int jr_set_binding(struct jr_translator *t, const struct jr_given *given)
     static const struct {
         const char *theirs, *ours;
     } rows[] = {
-        {"none", "none"},         {"no", "none"},     {"off", "none"},
-        {"core", "core"},         {"cores", "core"},  {"hwthread", "core"},
-        {"threads", "core"},      {"rank", "core"},   {"node", "numa"},
-        {"numa", "numa"},         {"socket", "numa"}, {"sockets", "numa"},
-        {"package", "numa"},      {"ldoms", "numa"},  {"l3cache", "numa"},
-        {"core-complex", "numa"},
+        {"none", "none"},    {"no", "none"},       {"off", "none"},     {"core", "core"},
+        {"cores", "core"},   {"hwthread", "core"}, {"threads", "core"}, {"rank", "core"},
+        {"node", "numa"},    {"numa", "numa"},     {"socket", "numa"},  {"sockets", "numa"},
+        {"package", "numa"}, {"ldoms", "numa"},    {"l3cache", "numa"}, {"core-complex", "numa"},
     };
     const char *value = given->value;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t len = strlen(rows[i].theirs);
-        if (strncmp(value, rows[i].theirs, len) == 0 &&
-            (value[len] == '\0' || value[len] == ':'))
+        if (strncmp(value, rows[i].theirs, len) == 0 && (value[len] == '\0' || value[len] == ':'))
             return jr_put(t, given, given->flag->field, rows[i].ours);
     }
-    jr_note_add(
-        t, JR_VERDICT_LOST, given->what,
-        "ranks can be bound to nothing, a core, a NUMA node or a device");
+    jr_note_add(t, JR_VERDICT_LOST, given->what,
+                "ranks can be bound to nothing, a core, a NUMA node or a device");
     return 0;
 }
 
@@ -90,8 +83,7 @@ int jr_set_gpus_each(struct jr_translator *t, const struct jr_given *given)
     const char *colon = strrchr(given->value, ':');
     if (strcmp(colon == NULL ? given->value : colon + 1, "1") == 0)
         return jr_put(t, given, "device_visibility", "one");
-    jr_note_add(t, JR_VERDICT_LOST, given->what,
-                "a rank sees all devices of its node, or one");
+    jr_note_add(t, JR_VERDICT_LOST, given->what, "a rank sees all devices of its node, or one");
     return 0;
 }
 

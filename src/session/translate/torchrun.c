@@ -1,7 +1,6 @@
 /*
- * torchrun, and torch.distributed.run and .launch. Sources: the argument parser
- * of torch/distributed/run.py, and launch.py beside it. flag.h declares its
- * table.
+ * torchrun, and torch.distributed.run and .launch. Sources: the argument parser of
+ * torch/distributed/run.py, and launch.py beside it. flag.h declares its table.
  */
 #include <string.h>
 
@@ -17,14 +16,12 @@
 static int set_per_node(struct jr_translator *t, const struct jr_given *given)
 {
     const char *value = given->value;
-    static const char *const kinds[] = {"cpu", "cuda", "xpu",
-                                        "hpu", "npu",  NULL};
+    static const char *const kinds[] = {"cpu", "cuda", "xpu", "hpu", "npu", NULL};
     bool sure;
     const char *device = jr_field_foreign_word(value, kinds, &sure);
     bool any = strcmp(value, "auto") == 0;
     bool kind = strcmp(value, "cpu") == 0 || strcmp(value, "gpu") == 0 ||
-                strcmp(value, "xpu") == 0 || strcmp(value, "hpu") == 0 ||
-                strcmp(value, "npu") == 0;
+                strcmp(value, "xpu") == 0 || strcmp(value, "hpu") == 0 || strcmp(value, "npu") == 0;
     if (strcmp(value, "gpu") == 0) {
         device = "cuda";
         jr_note_add(t, JR_VERDICT_CHANGED, given->what,
@@ -39,8 +36,7 @@ static int set_per_node(struct jr_translator *t, const struct jr_given *given)
 
 static int set_rendezvous(struct jr_translator *t, const struct jr_given *given)
 {
-    bool own = strcmp(given->value, "c10d") == 0 ||
-               strcmp(given->value, "static") == 0;
+    bool own = strcmp(given->value, "c10d") == 0 || strcmp(given->value, "static") == 0;
     jr_note_add(t, own ? JR_VERDICT_NEEDLESS : JR_VERDICT_LOST, given->what,
                 "ranks meet at master_addr and master_port");
     return 0;
@@ -58,20 +54,18 @@ static int set_streams(struct jr_translator *t, const struct jr_given *given)
     for (size_t i = 0; rules != NULL && rules[i] != NULL; i++) {
         size_t digits = strspn(rules[i], "0123456789");
         const char *streams = rules[i] + digits;
-        if (digits == 0 || strspn(streams, ":") != 1 ||
-            strspn(streams + 1, "0123") != 1 || streams[2] != '\0')
+        if (digits == 0 || strspn(streams, ":") != 1 || strspn(streams + 1, "0123") != 1 ||
+            streams[2] != '\0')
             return jr_given_wrong(t, given, wants);
     }
     return jr_put(t, given, given->flag->field, value);
 }
 
 /* A template of Python's string.Template. */
-static int set_torch_prefix(struct jr_translator *t,
-                            const struct jr_given *given)
+static int set_torch_prefix(struct jr_translator *t, const struct jr_given *given)
 {
-    static const char *const words[][2] = {{"${rank}", "%{rank}"},
-                                           {"${local_rank}", "%{local_rank}"},
-                                           {"${role_name}", "default"}};
+    static const char *const words[][2] = {
+        {"${rank}", "%{rank}"}, {"${local_rank}", "%{local_rank}"}, {"${role_name}", "default"}};
     const char *text = jr_put_literal(t, given->value);
     for (size_t i = 0; text != NULL && i < sizeof words / sizeof *words; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -96,8 +90,7 @@ const struct jr_flag jr_flags_torch[] = {
     JR_SETS("--rdzv-backend", ONE, set_rendezvous, "master_addr"),
     JR_LOST("--rdzv-conf", ONE, "there is no rendezvous to configure"),
     JR_SETS("--max-restarts", ONE, jr_set_restarts, "restart.max"),
-    JR_NEEDLESS("--monitor-interval", ONE,
-                "jobrun sees at once that a rank has ended"),
+    JR_NEEDLESS("--monitor-interval", ONE, "jobrun sees at once that a rank has ended"),
     JR_LOST("--role", ONE, "all ranks have the same role, 'default'"),
     {0},
 };
@@ -111,31 +104,23 @@ static const struct jr_flag flags_torchrun[] = {
     JR_SETS("--rdzv-endpoint", ONE, jr_set_endpoint, "master_addr"),
     JR_SETS("--standalone", NONE, jr_set_field, "nodes=1"),
     JR_NEEDLESS("--rdzv-id", ONE, "a run has an id of its own, or --run-id"),
-    JR_NEEDLESS("--start-method", ONE,
-                "a program is always started afresh, by torchrun too"),
+    JR_NEEDLESS("--start-method", ONE, "a program is always started afresh, by torchrun too"),
     JR_NEEDLESS("--run-path", NONE, "each rank is an interpreter of its own"),
     JR_NEEDLESS("--event-log-handler", ONE, "a run writes events.jsonl"),
     JR_CHANGES("--local-ranks-filter", ONE, jr_set_field, "console.ranks",
-               "these are ranks of the job, not of a node; the files have the "
-               "lines of all"),
+               "these are ranks of the job, not of a node; the files have the lines of all"),
     JR_LOST("--duplicate-stdout-filters --duplicate-stderr-filters", ONE,
             "a rank's files have all of its lines"),
-    JR_SETS("--log-line-prefix-template", ONE, set_torch_prefix,
-            "console.prefix"),
-    JR_LOST("--print-completion", ONE,
-            "it starts nothing; see jobrun completion"),
+    JR_SETS("--log-line-prefix-template", ONE, set_torch_prefix, "console.prefix"),
+    JR_LOST("--print-completion", ONE, "it starts nothing; see jobrun completion"),
     JR_LOST("--logs-specs", ONE, "the layout of a run's folder is fixed"),
     JR_LOST("--local-addr", ONE, "a node is known by its entry in `hosts`"),
     JR_SETS("--numa-binding", ONE, jr_set_binding, "bind"),
-    JR_LOST(
-        "--signals-to-handle", ONE,
-        "jobrun stops the ranks on TERM, INT, HUP and QUIT, or as `signals` "
-        "says"),
+    JR_LOST("--signals-to-handle", ONE,
+            "jobrun stops the ranks on TERM, INT, HUP and QUIT, or as `signals` says"),
     JR_SETS("--shutdown-timeout", ONE, jr_set_seconds, "timeouts.stop_grace"),
-    JR_CHANGES("--virtual-local-rank", NONE, jr_set_field,
-               "device_visibility=one",
-               "LOCAL_RANK stays unchanged: the device has index 0, as in "
-               "JOBRUN_DEVICE_INDEX"),
+    JR_CHANGES("--virtual-local-rank", NONE, jr_set_field, "device_visibility=one",
+               "LOCAL_RANK stays unchanged: the device has index 0, as in JOBRUN_DEVICE_INDEX"),
     {0},
 };
 
@@ -150,8 +135,7 @@ static int finish_torchrun(struct jr_translator *t)
     static const char *const fields[] = {"local_world_size", "nodes"};
     const struct jr_given unasked = {.what = "torchrun's default"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (jr_doc_get(t->to->spec, fields[i]) == NULL &&
-            jr_put(t, &unasked, fields[i], "1") != 0)
+        if (jr_doc_get(t->to->spec, fields[i]) == NULL && jr_put(t, &unasked, fields[i], "1") != 0)
             return -1;
     return 0;
 }

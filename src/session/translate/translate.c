@@ -1,6 +1,6 @@
 /*
- * The walk over the words: variables, launcher, its flags, perhaps a launcher
- * inside, the program; and what comes of it, as YAML.
+ * The walk over the words: variables, launcher, its flags, perhaps a launcher inside, the program;
+ * and what comes of it, as YAML.
  */
 #include "session/translate/translate.h"
 
@@ -33,8 +33,7 @@ static const struct jr_launcher *const launchers[] = {
     NULL,
 };
 
-const struct jr_shell_word *jr_translator_word(const struct jr_translator *t,
-                                               size_t at)
+const struct jr_shell_word *jr_translator_word(const struct jr_translator *t, size_t at)
 {
     static const struct jr_shell_word none = {.text = ""};
     return at < t->words.count ? &t->words.items[at] : &none;
@@ -52,8 +51,7 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* A word and the one behind it may be one name: "accelerate launch". Returns
- * how many words are. */
+/* A word and the one behind it may be one name: "accelerate launch". Returns how many words are. */
 static size_t match_name(const char *names, const char *word, const char *next)
 {
     while (*names != '\0') {
@@ -68,8 +66,7 @@ static size_t match_name(const char *names, const char *word, const char *next)
     return 0;
 }
 
-static size_t match_launcher(struct jr_translator *t, const char *word,
-                             const char *next)
+static size_t match_launcher(struct jr_translator *t, const char *word, const char *next)
 {
     for (size_t i = 0; launchers[i] != NULL; i++) {
         size_t count = match_name(launchers[i]->names, word, next);
@@ -77,10 +74,9 @@ static size_t match_launcher(struct jr_translator *t, const char *word,
             continue;
         const char *before = t->to->from;
         t->launcher = launchers[i];
-        t->to->from = jr_arena_printf(
-            t->arena, "%s%s%s%s%s", before == NULL ? "" : before,
-            before == NULL ? "" : " and ", word, count == 2 ? " " : "",
-            count == 2 ? next : "");
+        t->to->from = jr_arena_printf(t->arena, "%s%s%s%s%s", before == NULL ? "" : before,
+                                      before == NULL ? "" : " and ", word, count == 2 ? " " : "",
+                                      count == 2 ? next : "");
         return count;
     }
     return 0;
@@ -92,8 +88,7 @@ static bool take_module(struct jr_translator *t)
     size_t at = t->at + 1;
     while (text_at(t, at)[0] == '-' && strcmp(text_at(t, at), "-m") != 0)
         at++;
-    if (strcmp(text_at(t, at), "-m") != 0 ||
-        match_launcher(t, text_at(t, at + 1), "") == 0)
+    if (strcmp(text_at(t, at), "-m") != 0 || match_launcher(t, text_at(t, at + 1), "") == 0)
         return false;
     t->python_from = t->at;
     t->python_end = at;
@@ -118,8 +113,7 @@ static int take_variables(struct jr_translator *t)
         t->at++;
     for (; t->at < t->words.count; t->at++) {
         const struct jr_shell_word *word = jr_translator_word(t, t->at);
-        struct jr_given given = {
-            .what = word->text, .value = word->text, .expands = word->expands};
+        struct jr_given given = {.what = word->text, .value = word->text, .expands = word->expands};
         if (!jr_put_is_name(word->text, '='))
             break;
         if (jr_set_pair(t, &given) != 0)
@@ -128,17 +122,15 @@ static int take_variables(struct jr_translator *t)
     return 0;
 }
 
-/* A launcher inside another one starts the ranks; the outer one started one of
- * it on each node, which jobrun does itself. */
+/* A launcher inside another one starts the ranks; the outer one started one of it on each node,
+ * which jobrun does itself. */
 static void drop_sizes(struct jr_translator *t)
 {
-    static const char *const sizes[] = {"world_size", "local_world_size",
-                                        "threads"};
+    static const char *const sizes[] = {"world_size", "local_world_size", "threads"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const char *from = jr_put_drop(t, sizes[i]);
         if (from != NULL)
-            jr_note_add(t, JR_VERDICT_NEEDLESS, from,
-                        "the inner launcher sets it for the ranks");
+            jr_note_add(t, JR_VERDICT_NEEDLESS, from, "the inner launcher sets it for the ranks");
     }
 }
 
@@ -163,8 +155,7 @@ static int take_launchers(struct jr_translator *t)
         if (t->to->help != NULL)
             return 0;
         if (t->at == t->words.count)
-            return jr_error_set(t->err, JR_STATUS_USAGE,
-                                "the line names no program to run");
+            return jr_error_set(t->err, JR_STATUS_USAGE, "the line names no program to run");
         inside = take_launcher(t);
         if (inside)
             drop_sizes(t);
@@ -188,8 +179,7 @@ static int begin_translation(struct jr_translator *t, const char *line)
 
 static int translate_words(struct jr_translator *t, const char *line)
 {
-    if (begin_translation(t, line) != 0 || take_variables(t) != 0 ||
-        take_launchers(t) != 0)
+    if (begin_translation(t, line) != 0 || take_variables(t) != 0 || take_launchers(t) != 0)
         return -1;
     if (t->to->help != NULL)
         return 0;
@@ -200,8 +190,7 @@ static int translate_words(struct jr_translator *t, const char *line)
     return 0;
 }
 
-int jr_translate(struct jr_translation *ret, const char *line,
-                 struct jr_error *err)
+int jr_translate(struct jr_translation *ret, const char *line, struct jr_error *err)
 {
     *ret = (struct jr_translation){0};
     struct jr_translator t = {.to = ret, .arena = &ret->arena, .err = err};
@@ -244,8 +233,7 @@ static void add_cut(struct jr_buf *out, const char *text)
         jr_buf_str(out, "...");
 }
 
-/* Text as comment lines, broken at blanks; those after the first are indented
- * by `indent`. */
+/* Text as comment lines, broken at blanks; those after the first are indented by `indent`. */
 static void print_comment(struct jr_buf *out, const char *text, size_t indent)
 {
     size_t column = 1;
@@ -304,8 +292,7 @@ static bool is_field_origin(const struct jr_origin *origin, const char *key)
 }
 
 /* The options that said it, each once. */
-static void add_origins(struct jr_buf *out, const struct jr_translation *from,
-                        const char *key)
+static void add_origins(struct jr_buf *out, const struct jr_translation *from, const char *key)
 {
     const char *last = "";
     for (size_t i = 0; i < from->origins_count; i++) {
@@ -319,8 +306,7 @@ static void add_origins(struct jr_buf *out, const struct jr_translation *from,
 }
 
 /* A field; where it came from stands behind it if there is room, else above. */
-static void print_field(struct jr_buf *out, const struct jr_translation *from,
-                        struct jr_pair *pair)
+static void print_field(struct jr_buf *out, const struct jr_translation *from, struct jr_pair *pair)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf origin JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -335,8 +321,7 @@ static void print_field(struct jr_buf *out, const struct jr_translation *from,
     if (origin.len > 0 && !behind)
         print_comment(out, origin.data, 1);
     if (origin.len > 0 && behind)
-        jr_buf_printf(out, "%.*s  # %s\n", (int)text.len - 1, text.data,
-                      origin.data);
+        jr_buf_printf(out, "%.*s  # %s\n", (int)text.len - 1, text.data, origin.data);
     else
         jr_buf_add(out, text.data, text.len);
 }
@@ -355,13 +340,11 @@ static void print_spec(struct jr_buf *out, const struct jr_translation *from)
     }
 }
 
-int jr_translation_print(struct jr_buf *out, struct jr_translation *from,
-                         struct jr_diags *diags)
+int jr_translation_print(struct jr_buf *out, struct jr_translation *from, struct jr_diags *diags)
 {
     print_spec(out, from);
     return out->failed ? 0
-                       : jr_spec_load_text(&from->read, "--from", "/",
-                                           out->data, out->len, diags);
+                       : jr_spec_load_text(&from->read, "--from", "/", out->data, out->len, diags);
 }
 
 static void print_flag(struct jr_buf *out, const struct jr_flag *flag)
@@ -376,9 +359,7 @@ static void print_flag(struct jr_buf *out, const struct jr_flag *flag)
     if (flag->field != NULL)
         jr_buf_str(&text, flag->field);
     else
-        jr_buf_str(
-            &text,
-            headings[flag->set == NULL ? flag->verdict : JR_VERDICT_LOST]);
+        jr_buf_str(&text, headings[flag->set == NULL ? flag->verdict : JR_VERDICT_LOST]);
     if (flag->why != NULL)
         jr_buf_printf(&text, "%s%s", text.len == 0 ? "" : ": ", flag->why);
     jr_buf_str(out, "  ");
@@ -396,7 +377,7 @@ void jr_launcher_print(struct jr_buf *out, const struct jr_launcher *launcher)
                   "\n",
                   (int)strcspn(launcher->names, "|"), launcher->names);
     for (size_t i = 0; i < JR_FLAG_TABLES; i++)
-        for (const struct jr_flag *row = launcher->tables[i];
-             row != NULL && row->names != NULL; row++)
+        for (const struct jr_flag *row = launcher->tables[i]; row != NULL && row->names != NULL;
+             row++)
             print_flag(out, row);
 }

@@ -3,9 +3,8 @@
  *
  *   line --jr_shell_split--> words --jr_translate--> jr_translation --> YAML
  *
- * Nothing of the line is expanded or executed, and of this machine only a
- * hostfile that it names is read. What each launcher's options become is in the
- * tables of LAUNCHER.c (flag.h).
+ * Nothing of the line is expanded or executed, and of this machine only a hostfile that it names is
+ * read. What each launcher's options become is in the tables of LAUNCHER.c (flag.h).
  */
 #ifndef JR_TRANSLATE_H
 #define JR_TRANSLATE_H
@@ -20,9 +19,9 @@
 #include "diag/diag.h"
 
 /* How far something of the line is in the spec; heading of such notes. */
-#define JR_VERDICTS(X)                                                         \
-    X(LOST, "without a counterpart")                                           \
-    X(CHANGED, "not quite the same")                                           \
+#define JR_VERDICTS(X)                                                                             \
+    X(LOST, "without a counterpart")                                                               \
+    X(CHANGED, "not quite the same")                                                               \
     X(NEEDLESS, "not needed")
 
 #define JR_ENUM_VERDICT(name, heading) JR_VERDICT_##name,
@@ -55,11 +54,9 @@ struct jr_translation {
     struct jr_spec_file *read; /* by jr_translation_print; NULL: not yet */
 };
 
-/* Translate the first command of `line` (UTF-8, copied). Returns 0, or -1 with
- * a usage error: no launcher that is known, no program, a wrong value. Release
- * in any case. */
-int jr_translate(struct jr_translation *ret, const char *line,
-                 struct jr_error *err);
+/* Translate the first command of `line` (UTF-8, copied). Returns 0, or -1 with a usage error: no
+ * launcher that is known, no program, a wrong value. Release in any case. */
+int jr_translate(struct jr_translation *ret, const char *line, struct jr_error *err);
 
 /* Free a translation. */
 void jr_translation_release(struct jr_translation *translation);
@@ -67,9 +64,9 @@ void jr_translation_release(struct jr_translation *translation);
 /* Append the names of the launchers, for help: "torchrun, srun". */
 void jr_launcher_names(struct jr_buf *out);
 
-/* Append the spec as YAML, with its notes and origins as comments; and have it
- * read as any other, which has the last word on what the line said. -1 with the
- * mistakes in `diags`, to be released before the translation. */
+/* Append the spec as YAML, with its notes and origins as comments; and have it read as any other,
+ * which has the last word on what the line said. -1 with the mistakes in `diags`, to be released
+ * before the translation. */
 int jr_translation_print(struct jr_buf *out, struct jr_translation *translation,
                          struct jr_diags *diags);
 

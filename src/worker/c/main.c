@@ -1,7 +1,6 @@
 /*
- * The program itself: what the command line asks for, a rank's place in the
- * job, read from its environment, and how it tells its progress. worker.h
- * declares what other files need.
+ * The program itself: what the command line asks for, a rank's place in the job, read from its
+ * environment, and how it tells its progress. worker.h declares what other files need.
  */
 #include "worker/c/worker.h"
 
@@ -21,8 +20,7 @@
 
 #include "base/banned.h"
 
-/* What jr_progress of jobrun/rank.h promises: a JSON line in
- * $JOBRUN_PROGRESS_FILE. */
+/* What jr_progress of jobrun/rank.h promises: a JSON line in $JOBRUN_PROGRESS_FILE. */
 
 /* The metrics, whose values must be numbers, or null; NULL: they are not. */
 static json_t *read_metrics(const char *text)
@@ -50,10 +48,8 @@ static int append_line(const struct jr_buf *line)
         return -ENOENT;
     if (line->failed)
         return -ENOMEM;
-    JR_CLOSE int fd = open(path,
-                           O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
-                               O_NONBLOCK | O_CLOEXEC,
-                           0666);
+    JR_CLOSE int fd =
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0 || jr_io_write_all(fd, line->data, line->len) != 0)
         return -errno;
     return 0;
@@ -90,34 +86,29 @@ static int read_rank_number(const struct number *number, struct jr_error *err)
     const char *text = getenv(number->name);
     if (text != NULL && jr_num_u32(text, number->to))
         return 0;
-    return jr_error_set(
-        err, JR_STATUS_LAUNCH, "%s is %s: this process is not a rank of jobrun",
-        number->name, text == NULL ? "not set" : "not a number");
+    return jr_error_set(err, JR_STATUS_LAUNCH, "%s is %s: this process is not a rank of jobrun",
+                        number->name, text == NULL ? "not set" : "not a number");
 }
 
-static int read_axis(struct jr_rank_place *axis, const char *const names[3],
-                     struct jr_error *err)
+static int read_axis(struct jr_rank_place *axis, const char *const names[3], struct jr_error *err)
 {
-    const struct number numbers[] = {{names[0], &axis->size},
-                                     {names[1], &axis->at},
-                                     {names[2], &axis->group}};
+    const struct number numbers[] = {
+        {names[0], &axis->size}, {names[1], &axis->at}, {names[2], &axis->group}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (read_rank_number(&numbers[i], err) != 0)
             return -1;
     return 0;
 }
 
-#define AXIS(name)                                                             \
-    {                                                                          \
-        name "_PARALLEL_SIZE", name "_PARALLEL_RANK", name "_PARALLEL_GROUP"   \
+#define AXIS(name)                                                                                 \
+    {                                                                                              \
+        name "_PARALLEL_SIZE", name "_PARALLEL_RANK", name "_PARALLEL_GROUP"                       \
     }
 
 static int read_axes(struct jr_rank *rank, struct jr_error *err)
 {
-    static const char *const names[3][3] = {AXIS("MODEL"), AXIS("PIPELINE"),
-                                            AXIS("DATA")};
-    static const char *const backends[] = {"MODEL_PARALLEL_BACKEND",
-                                           "PIPELINE_PARALLEL_BACKEND",
+    static const char *const names[3][3] = {AXIS("MODEL"), AXIS("PIPELINE"), AXIS("DATA")};
+    static const char *const backends[] = {"MODEL_PARALLEL_BACKEND", "PIPELINE_PARALLEL_BACKEND",
                                            "DATA_PARALLEL_BACKEND"};
     uint32_t stride = 1;
     for (int i = 0; i < 3; i++) {
@@ -140,15 +131,14 @@ int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
                            .run_dir = getenv("JOBRUN_RUN_DIR"),
                            .rank_dir = getenv("JOBRUN_RANK_DIR"),
                            .progress = jr_worker_progress};
-    const struct number numbers[] = {
-        {"RANK", &rank.rank},
-        {"WORLD_SIZE", &rank.world_size},
-        {"LOCAL_RANK", &rank.local_rank},
-        {"LOCAL_WORLD_SIZE", &rank.local_world_size},
-        {"NODE_RANK", &rank.node_rank},
-        {"GROUP_WORLD_SIZE", &rank.nodes},
-        {"JOBRUN_ATTEMPT", &rank.attempt},
-        {"MASTER_PORT", &rank.master_port}};
+    const struct number numbers[] = {{"RANK", &rank.rank},
+                                     {"WORLD_SIZE", &rank.world_size},
+                                     {"LOCAL_RANK", &rank.local_rank},
+                                     {"LOCAL_WORLD_SIZE", &rank.local_world_size},
+                                     {"NODE_RANK", &rank.node_rank},
+                                     {"GROUP_WORLD_SIZE", &rank.nodes},
+                                     {"JOBRUN_ATTEMPT", &rank.attempt},
+                                     {"MASTER_PORT", &rank.master_port}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (read_rank_number(&numbers[i], err) != 0)
             return -1;
@@ -179,8 +169,7 @@ int main(int argc, char **argv)
         jr_worker_serve(argv[2 + refuse], refuse, &words);
     if (words.argc < 3) {
         (void)fprintf(stderr, "usage: jobrun-step PATH SYMBOL [ARG]...\n"
-                              "       jobrun-step serve "
-                              "[--refuse-threads] PATH\n");
+                              "       jobrun-step serve [--refuse-threads] PATH\n");
         return JR_WORKER_UNSTARTED;
     }
     struct jr_worker worker = {.path = words.argv[1],

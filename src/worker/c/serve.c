@@ -1,7 +1,7 @@
 /*
- * The helper of a library's ranks: it loads the library once, and every rank is
- * a fork of it. The other side, and what the two say to each other, is in
- * src/spawn/start_helper.h; python/jobrun/_serve.py does the same for Python.
+ * The helper of a library's ranks: it loads the library once, and every rank is a fork of it. The
+ * other side, and what the two say to each other, is in src/spawn/start_helper.h;
+ * python/jobrun/_serve.py does the same for Python.
  */
 #include "worker/c/serve.h"
 
@@ -68,13 +68,12 @@ static _Noreturn void fail_helper_stage(const char *stage, const char *why)
     _exit(1);
 }
 
-/* A device that a descriptor is open on does not survive a fork. `name` is its
- * number, in the folder `fds`; what is none leads nowhere. */
+/* A device that a descriptor is open on does not survive a fork. `name` is its number, in the
+ * folder `fds`; what is none leads nowhere. */
 static void refuse_device(int fds, const char *name)
 {
-    static const char *const devices[] = {"/dev/nvidia", "/dev/kfd",
-                                          "/dev/dri/render", "/dev/davinci",
-                                          "/dev/accel/"};
+    static const char *const devices[] = {"/dev/nvidia", "/dev/kfd", "/dev/dri/render",
+                                          "/dev/davinci", "/dev/accel/"};
     char path[64] = "";
     char why[256];
     if (readlinkat(fds, name, path, sizeof path - 1) < 0)
@@ -83,9 +82,8 @@ static void refuse_device(int fds, const char *name)
         if (strncmp(path, devices[i], strlen(devices[i])) != 0)
             continue;
         (void)snprintf(why, sizeof why,
-                       "loading the library initialised a device (%s), which "
-                       "does not survive a fork: do that in the step, or use "
-                       "start_method: spawn",
+                       "loading the library initialised a device (%s), which does not survive a "
+                       "fork: do that in the step, or use start_method: spawn",
                        path);
         fail_helper_stage("fork", why);
     }
@@ -109,15 +107,13 @@ static void judge_threads(bool refuse)
     if (jr_worker_threads_print(&threads) == 0 || threads.failed)
         return;
     if (jr_worker_threads_hang())
-        fail_helper_stage(
-            "fork", "loading the library has begun to use OpenMP with several "
-                    "threads, and a fork hangs in its next parallel region: do "
-                    "that in the step, or use start_method: spawn");
+        fail_helper_stage("fork", "loading the library has begun to use OpenMP with several "
+                                  "threads, and a fork hangs in its next parallel region: do "
+                                  "that in the step, or use start_method: spawn");
     if (refuse) {
         (void)snprintf(text, sizeof text,
-                       "loading the library started %s, and a fork has only "
-                       "one: fork_threads is refuse. Start them in the step, "
-                       "or use start_method: spawn",
+                       "loading the library started %s, and a fork has only one: fork_threads is "
+                       "refuse. Start them in the step, or use start_method: spawn",
                        threads.data);
         fail_helper_stage("fork", text);
     }
@@ -172,8 +168,8 @@ static void close_batch(struct helper *helper, const struct asked *but)
                 (void)close(helper->batch[i].fds[j]);
 }
 
-/* Become the runner's child: `between` has forked us and is ending. A death
- * signal set before would be for its end. */
+/* Become the runner's child: `between` has forked us and is ending. A death signal set before would
+ * be for its end. */
 static int adopt_runner(pid_t runner, pid_t between)
 {
     int fd = jr_pidfd_open(between);
@@ -187,23 +183,19 @@ static int adopt_runner(pid_t runner, pid_t between)
     return getppid() == runner ? 0 : -1;
 }
 
-/* What a cpuset does not allow is left out in silence: here none may be
- * missing. */
+/* What a cpuset does not allow is left out in silence: here none may be missing. */
 static int bind_rank_cpus(const char *text)
 {
     cpu_set_t cpus[CPUS / CPU_SETSIZE], real[CPUS / CPU_SETSIZE] = {0};
     if (*text == '\0')
         return 0;
     (void)jr_set_cpus(cpus, sizeof cpus, text); /* none is EINVAL below */
-    if (sched_setaffinity(0, sizeof cpus, cpus) != 0 ||
-        sched_getaffinity(0, sizeof real, real) < 0)
+    if (sched_setaffinity(0, sizeof cpus, cpus) != 0 || sched_getaffinity(0, sizeof real, real) < 0)
         return -1;
     if (CPU_EQUAL_S(sizeof cpus, cpus, real))
         return 0;
     (void)fprintf(stderr,
-                  "jobrun: the rank was to run on CPUs %s, which are "
-                  "not all allowed here\n",
-                  text);
+                  "jobrun: the rank was to run on CPUs %s, which are not all allowed here\n", text);
     errno = EINVAL;
     return -1;
 }
@@ -217,9 +209,9 @@ static char *next_string(char **at, char *end)
     return string;
 }
 
-/* Pointers to the strings from `at` to `end`: `count` of them, a NULL, the
- * others, and a NULL again. One array, so that all of it is in use as long as
- * its second part, the environment, is. NULL if memory runs out. */
+/* Pointers to the strings from `at` to `end`: `count` of them, a NULL, the others, and a NULL
+ * again. One array, so that all of it is in use as long as its second part, the environment, is.
+ * NULL if memory runs out. */
 static char **take_strings(char *at, char *end, size_t count)
 {
     char **strings = calloc((size_t)(end - at) + 2, sizeof *strings);
@@ -231,8 +223,8 @@ static char **take_strings(char *at, char *end, size_t count)
     return strings;
 }
 
-/* Read the request: the folder and the command line of this process. The text
- * is the rank's until its end. */
+/* Read the request: the folder and the command line of this process. The text is the rank's until
+ * its end. */
 static int read_request(int fd, struct jr_worker_words *ret)
 {
     struct jr_buf text = JR_BUF_INIT;
@@ -246,8 +238,7 @@ static int read_request(int fd, struct jr_worker_words *ret)
     char *at = text.data, *end = text.data + text.len;
     const char *workdir = next_string(&at, end);
     const char *cpus = next_string(&at, end);
-    if (!jr_num_u32(next_string(&at, end), &count) ||
-        count > (size_t)(end - at))
+    if (!jr_num_u32(next_string(&at, end), &count) || count > (size_t)(end - at))
         return -1;
     ret->argv = take_strings(at, end, count);
     if (ret->argv == NULL || chdir(workdir) != 0)
@@ -257,8 +248,7 @@ static int read_request(int fd, struct jr_worker_words *ret)
     return bind_rank_cpus(cpus);
 }
 
-static int take_rank_files(const struct asked *mine,
-                           struct jr_worker_words *ret)
+static int take_rank_files(const struct asked *mine, struct jr_worker_words *ret)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(mine->fds[1 + fd], fd) < 0)
@@ -277,14 +267,13 @@ static int take_rank_files(const struct asked *mine,
 }
 
 /* In a rank: give up what is the helper's, and be ready to run. */
-static void become_rank(struct helper *helper, const struct asked *mine,
-                        pid_t between, struct jr_worker_words *ret)
+static void become_rank(struct helper *helper, const struct asked *mine, pid_t between,
+                        struct jr_worker_words *ret)
 {
     close_batch(helper, mine);
     (void)close(CHANNEL);
     (void)setsid(); /* a fork leads no group yet, so it can */
-    if (adopt_runner(helper->runner, between) == 0 &&
-        take_rank_files(mine, ret) == 0)
+    if (adopt_runner(helper->runner, between) == 0 && take_rank_files(mine, ret) == 0)
         return;
     perror("jobrun: a rank could not be made of the helper");
     _exit(127);
@@ -303,8 +292,7 @@ static bool fork_batch(struct helper *helper, struct jr_worker_words *ret)
             return true;
         }
         if (pid < 0)
-            (void)snprintf(text, sizeof text, "refused %u %d", mine->place,
-                           errno);
+            (void)snprintf(text, sizeof text, "refused %u %d", mine->place, errno);
         else
             (void)snprintf(text, sizeof text, "rank %u %d", mine->place, pid);
         send_message(text);
@@ -328,8 +316,7 @@ static bool fork_ranks(struct helper *helper, struct jr_worker_words *ret)
     return false;
 }
 
-void jr_worker_serve(const char *path, bool refuse_threads,
-                     struct jr_worker_words *ret)
+void jr_worker_serve(const char *path, bool refuse_threads, struct jr_worker_words *ret)
 {
     struct helper helper = {.runner = getppid()};
     char text[MESSAGE + 1];
@@ -339,10 +326,8 @@ void jr_worker_serve(const char *path, bool refuse_threads,
         struct asked *next = &helper.batch[helper.count];
         if (!receive_request(text, next))
             _exit(0);
-        if (sscanf(text, "rank %u %d", &next->place, &next->line) == 2 &&
-            ++helper.count > BATCH)
-            fail_helper_stage(
-                "fork", "more ranks were asked for than it takes at once");
+        if (sscanf(text, "rank %u %d", &next->place, &next->line) == 2 && ++helper.count > BATCH)
+            fail_helper_stage("fork", "more ranks were asked for than it takes at once");
         if (strcmp(text, "go") == 0 && fork_ranks(&helper, ret)) {
             jr_worker_threads_resize();
             return;

@@ -11,7 +11,6 @@ struct jr_worker_words {
 };
 
 /* Be the helper; returns in each rank, with the rank's words. */
-void jr_worker_serve(const char *path, bool refuse_threads,
-                     struct jr_worker_words *ret);
+void jr_worker_serve(const char *path, bool refuse_threads, struct jr_worker_words *ret);
 
 #endif

@@ -50,8 +50,7 @@ static void append_name(struct jr_buf *names, const char *task)
     JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t len = read(fd, name, sizeof name); /* of -1, too: -1 */
     if (len > 1)
-        jr_buf_printf(names, "%s%.*s", names->len > 0 ? ", " : "", (int)len - 1,
-                      name);
+        jr_buf_printf(names, "%s%.*s", names->len > 0 ? ", " : "", (int)len - 1, name);
 }
 
 unsigned jr_worker_threads_print(struct jr_buf *ret)
@@ -72,8 +71,7 @@ unsigned jr_worker_threads_print(struct jr_buf *ret)
         (void)closedir(dir);
     if (count > 0 && !names.failed)
         jr_buf_printf(ret, "%u thread%s (%s%s)", count, count == 1 ? "" : "s",
-                      names.data == NULL ? "" : names.data,
-                      count > NAMED_MOST ? ", ..." : "");
+                      names.data == NULL ? "" : names.data, count > NAMED_MOST ? ", ..." : "");
     return count;
 }
 

@@ -1,7 +1,6 @@
-/* What the benchmarks of OSU measure, with every byte looked at: latency and
- * bandwidth between two ranks, and an allreduce of all, over a few sizes. Rank
- * 0 prints a line for each, and the last one is the result. With the argument
- * "corrupt", one byte of one message is another than was sent. */
+/* What the benchmarks of OSU measure, with every byte looked at: latency and bandwidth between two
+ * ranks, and an allreduce of all, over a few sizes. Rank 0 prints a line for each, and the last one
+ * is the result. With the argument "corrupt", one byte of one message is another than was sent. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +39,7 @@ static void play(int len, int round)
     fill(sent, len, round);
     if (rank == 0)
         MPI_Send(sent, len, MPI_BYTE, peer, round, MPI_COMM_WORLD);
-    MPI_Recv(received, len, MPI_BYTE, peer, round, MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
+    MPI_Recv(received, len, MPI_BYTE, peer, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (corrupt && rank == 1 && round == ROUNDS - 1 && len == BIGGEST)
         received[len / 2] ^= 1;
     check(received, len, peer, round);
@@ -49,8 +47,7 @@ static void play(int len, int round)
         MPI_Send(sent, len, MPI_BYTE, peer, round, MPI_COMM_WORLD);
 }
 
-/* Microseconds of a message, half of there and back. What is looked at is part
- * of it. */
+/* Microseconds of a message, half of there and back. What is looked at is part of it. */
 static double measure_latency(int len)
 {
     double start = 0;
@@ -72,12 +69,11 @@ static void stream(int len, int round)
         if (rank == 0)
             MPI_Isend(sent, len, MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]);
         else
-            MPI_Irecv(received + (size_t)i * len, len, MPI_BYTE, 0, i,
-                      MPI_COMM_WORLD, &requests[i]);
+            MPI_Irecv(received + (size_t)i * len, len, MPI_BYTE, 0, i, MPI_COMM_WORLD,
+                      &requests[i]);
     MPI_Waitall(WINDOW, requests, statuses);
     if (rank == 0) {
-        MPI_Recv(&thanks, 1, MPI_CHAR, 1, WINDOW, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+        MPI_Recv(&thanks, 1, MPI_CHAR, 1, WINDOW, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         return;
     }
     for (int i = 0; i < WINDOW; i++)
@@ -113,8 +109,7 @@ static double measure_allreduce(int len)
         MPI_Allreduce(mine, all, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         spent += MPI_Wtime() - start;
         for (int i = 0; i < count; i++)
-            wrong +=
-                all[i] != size * (size - 1) / 2 + size * (i % 1000 + round);
+            wrong += all[i] != size * (size - 1) / 2 + size * (i % 1000 + round);
     }
     return spent * 1e6 / ROUNDS;
 }
@@ -138,15 +133,14 @@ int main(int argc, char **argv)
         MPI_Barrier(MPI_COMM_WORLD);
         allreduce = measure_allreduce(sizes[i]);
         if (rank == 0)
-            printf("%d bytes: %.2f us, %.1f MB/s, allreduce %.2f us\n",
-                   sizes[i], latency, bandwidth, allreduce);
+            printf("%d bytes: %.2f us, %.1f MB/s, allreduce %.2f us\n", sizes[i], latency,
+                   bandwidth, allreduce);
     }
     long all = 0;
     MPI_Reduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("result: sizes=%d latency=%.2f bandwidth=%.1f allreduce=%.2f "
-               "wrong=%ld\n",
-               SIZES, latency, bandwidth, allreduce, all);
+        printf("result: sizes=%d latency=%.2f bandwidth=%.1f allreduce=%.2f wrong=%ld\n", SIZES,
+               latency, bandwidth, allreduce, all);
     free(sent);
     free(received);
     return MPI_Finalize();

@@ -1,9 +1,8 @@
-/* An MPI program: hello, an allreduce, a ring, and then what its first argument
- * says, in one rank: abort, die, leave, fail, stop (itself, before a barrier),
- * spawn (another process), or nothing. "mixed" keeps rank 1 from MPI_Init,
- * "without" all; "half" keeps rank 0 from it, while rank 1 dies in it, which
- * rank 0 would end; "wait" lets all wait for their end. "sum" leaves out the
- * ring, in which many ranks on few CPUs wait for their turns by spinning. */
+/* An MPI program: hello, an allreduce, a ring, and then what its first argument says, in one rank:
+ * abort, die, leave, fail, stop (itself, before a barrier), spawn (another process), or nothing.
+ * "mixed" keeps rank 1 from MPI_Init, "without" all; "half" keeps rank 0 from it, while rank 1 dies
+ * in it, which rank 0 would end; "wait" lets all wait for their end. "sum" leaves out the ring, in
+ * which many ranks on few CPUs wait for their turns by spinning. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +14,7 @@ static int pass_around(int rank, int size)
 {
     int token = 0;
     if (rank > 0)
-        MPI_Recv(&token, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+        MPI_Recv(&token, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     token++;
     if (rank + 1 < size)
         MPI_Send(&token, 1, MPI_INT, rank + 1, 7, MPI_COMM_WORLD);
@@ -29,8 +27,8 @@ static void ask_for_more(void)
     MPI_Comm children;
     int error = MPI_SUCCESS;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    int result = MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
-                                MPI_COMM_SELF, &children, &error);
+    int result = MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF,
+                                &children, &error);
     printf("%s\n", result == MPI_SUCCESS ? "spawned" : "refused");
     fflush(stdout);
 }
@@ -65,8 +63,7 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "", *mine = getenv("RANK");
     int rank, size, one, sum;
-    if (strcmp(how, "without") == 0 ||
-        (strcmp(how, "mixed") == 0 && strcmp(mine, "1") == 0))
+    if (strcmp(how, "without") == 0 || (strcmp(how, "mixed") == 0 && strcmp(mine, "1") == 0))
         return 0;
     if (strcmp(how, "half") == 0)
         stay_half(mine);

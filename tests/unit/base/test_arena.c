@@ -101,8 +101,7 @@ static void pushes_nothing_after_a_failure(void)
     struct jr_arena arena = JR_ARENA_INIT;
     int *items = NULL;
     size_t count = 0;
-    CU_ASSERT_PTR_NOT_NULL(
-        jr_arena_push(&arena, &items, &count, sizeof *items));
+    CU_ASSERT_PTR_NOT_NULL(jr_arena_push(&arena, &items, &count, sizeof *items));
     CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, SIZE_MAX));
     CU_ASSERT_PTR_NULL(jr_arena_push(&arena, &items, &count, sizeof *items));
     CU_ASSERT_EQUAL(count, 1);
@@ -130,8 +129,7 @@ static void zeroes_a_slot_again(void)
 }
 
 /* Push 1, 2, 3 ... until there are so many. */
-static void push_up_to(struct jr_arena *arena, uint64_t **items, size_t *count,
-                       size_t most)
+static void push_up_to(struct jr_arena *arena, uint64_t **items, size_t *count, size_t most)
 {
     while (*count < most) {
         uint64_t *slot = jr_arena_push(arena, items, count, sizeof *slot);
@@ -201,7 +199,6 @@ static void adopts_what_another_owns(void)
 
 JR_UNIT_MAIN("arena", CASE(refuses_impossible_sizes), CASE(keeps_its_limit),
              CASE(aligns_and_zeroes), CASE(copies_strings), CASE(pushes_items),
-             CASE(pushes_nothing_after_a_failure),
-             CASE(zeroes_a_slot_again), CASE(grows_in_place_what_is_last),
-             CASE(keeps_the_array_when_full),
+             CASE(pushes_nothing_after_a_failure), CASE(zeroes_a_slot_again),
+             CASE(grows_in_place_what_is_last), CASE(keeps_the_array_when_full),
              CASE(adopts_what_another_owns))

@@ -16,10 +16,9 @@ enum { WAIT_MS = 60000, WAITERS = 4096 };
 static socklen_t make_own_address(struct sockaddr_un *ret, int which)
 {
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int len = snprintf(ret->sun_path + 1, sizeof ret->sun_path - 1,
-                       "jobrun-unit-backlog-%d-%d", (int)getpid(), which);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-                       (size_t)len);
+    int len = snprintf(ret->sun_path + 1, sizeof ret->sun_path - 1, "jobrun-unit-backlog-%d-%d",
+                       (int)getpid(), which);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
 static int listen_at(int which)
@@ -62,8 +61,7 @@ static void turn_until_idle(struct jr_backlog *backlog)
 
 static void turn_until_kept(struct jr_backlog *backlog, size_t count)
 {
-    while (backlog->kept_count != count &&
-           is_readable(backlog->epoll_fd, WAIT_MS))
+    while (backlog->kept_count != count && is_readable(backlog->epoll_fd, WAIT_MS))
         jr_backlog_turn(backlog);
     CU_ASSERT_EQUAL(backlog->kept_count, count);
 }
@@ -209,8 +207,7 @@ static void keeps_so_many_and_no_more(void)
     CU_ASSERT_FALSE(is_readable(backlog.epoll_fd, 2 * JR_BACKLOG_PAUSE_MS));
     for (int i = 0; i < STRANGERS; i++)
         CU_ASSERT_FALSE(is_readable(strangers[i], 0));
-    CU_ASSERT_EQUAL(count_descriptors(),
-                    before + 1 + STRANGERS + JR_BACKLOG_FDS);
+    CU_ASSERT_EQUAL(count_descriptors(), before + 1 + STRANGERS + JR_BACKLOG_FDS);
     for (int i = 0; i < 2; i++)
         (void)close(strangers[i]);
     turn_until_idle(&backlog);
@@ -242,9 +239,8 @@ static void serves_several_sockets(void)
     (void)close(listeners[2]);
 }
 
-JR_UNIT_MAIN("base.backlog", CASE(is_idle_without_sockets),
-             CASE(refuses_what_is_no_socket), CASE(is_idle_while_nobody_comes),
-             CASE(takes_those_that_have_left),
+JR_UNIT_MAIN("base.backlog", CASE(is_idle_without_sockets), CASE(refuses_what_is_no_socket),
+             CASE(is_idle_while_nobody_comes), CASE(takes_those_that_have_left),
              CASE(takes_a_batch_after_each_pause), CASE(keeps_those_that_stay),
              CASE(hangs_up_when_it_is_closed), CASE(keeps_so_many_and_no_more),
              CASE(serves_several_sockets))

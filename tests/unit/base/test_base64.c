@@ -5,8 +5,7 @@
 static void refuses_what_is_none(void)
 {
     static const char *const texts[] = {
-        "a",    "YQ",   "YQ=",      "Y===",  "=",
-        "====", "Y*==", "YQ==YQ==", "YQ==Y", "Y\xff==",
+        "a", "YQ", "YQ=", "Y===", "=", "====", "Y*==", "YQ==YQ==", "YQ==Y", "Y\xff==",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -58,5 +57,5 @@ static void carries_every_byte(void)
     }
 }
 
-JR_UNIT_MAIN("base64", CASE(refuses_what_is_none),
-             CASE(is_as_the_standard_has_it), CASE(carries_every_byte))
+JR_UNIT_MAIN("base64", CASE(refuses_what_is_none), CASE(is_as_the_standard_has_it),
+             CASE(carries_every_byte))

@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A folder with a file, a folder with a file, and links to both; its
- * descriptor. */
+/* A folder with a file, a folder with a file, and links to both; its descriptor. */
 static int make(char folder[static 32])
 {
     (void)stpcpy(folder, "/tmp/jobrun beneath XXXXXX");
@@ -74,8 +73,7 @@ static int try_all(int fd)
     int wrong = 0;
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         errno = 0;
-        int got = jr_open_beneath(fd, attempts[i].path,
-                                  attempts[i].flags | O_CLOEXEC, 0600);
+        int got = jr_open_beneath(fd, attempts[i].path, attempts[i].flags | O_CLOEXEC, 0600);
         int error = got < 0 ? errno : 0;
         if (got >= 0)
             (void)close(got);
@@ -99,8 +97,7 @@ static void opens_through_no_link_and_never_up(void)
 static bool forbid_openat2(unsigned error)
 {
     const struct deny_call calls[] = {{SYS_openat2, error}};
-    return deny(calls, 1) && syscall(SYS_openat2, -1, "x", NULL, 0) < 0 &&
-           errno == (int)error;
+    return deny(calls, 1) && syscall(SYS_openat2, -1, "x", NULL, 0) < 0 && errno == (int)error;
 }
 
 static void does_so_without_openat2(void)
@@ -139,5 +136,5 @@ static void opens_the_folder_above(void)
     discard(folder);
 }
 
-JR_UNIT_MAIN("beneath", CASE(opens_through_no_link_and_never_up),
-             CASE(does_so_without_openat2), CASE(opens_the_folder_above))
+JR_UNIT_MAIN("beneath", CASE(opens_through_no_link_and_never_up), CASE(does_so_without_openat2),
+             CASE(opens_the_folder_above))

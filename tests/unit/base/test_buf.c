@@ -92,8 +92,7 @@ static void escapes(void)
         {"\xed\xa0\x80", "\\xed\\xa0\\x80", 3}, /* surrogate */
         {"", "", 0},
         {"plain \\ text", "plain \\ text", 12},
-        {"gr\xc3\xbc\xc3\x9f \xe6\x97\xa5", "gr\xc3\xbc\xc3\x9f \xe6\x97\xa5",
-         10},
+        {"gr\xc3\xbc\xc3\x9f \xe6\x97\xa5", "gr\xc3\xbc\xc3\x9f \xe6\x97\xa5", 10},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         JR_BUF_CLEANUP struct jr_buf buf = JR_BUF_INIT;
@@ -170,11 +169,8 @@ static void wraps_phrases(void)
 
 static void replaces(void)
 {
-    static const char *const rows[][2] = {{"", ""},
-                                          {"x", "x"},
-                                          {"%{", "%%{"},
-                                          {"%%{a%{", "%%%{a%%{"},
-                                          {"%", "%"}};
+    static const char *const rows[][2] = {
+        {"", ""}, {"x", "x"}, {"%{", "%%{"}, {"%%{a%{", "%%%{a%%{"}, {"%", "%"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf buf JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_str(&buf, "|");
@@ -200,7 +196,6 @@ static void adds_numbers(void)
     }
 }
 
-JR_UNIT_MAIN("buf", CASE(fails_for_good), CASE(refuses_absurd_lengths),
-             CASE(adds_everything), CASE(grows), CASE(detaches), CASE(escapes),
-             CASE(wraps_words), CASE(wraps_phrases), CASE(replaces),
-             CASE(adds_numbers))
+JR_UNIT_MAIN("buf", CASE(fails_for_good), CASE(refuses_absurd_lengths), CASE(adds_everything),
+             CASE(grows), CASE(detaches), CASE(escapes), CASE(wraps_words), CASE(wraps_phrases),
+             CASE(replaces), CASE(adds_numbers))

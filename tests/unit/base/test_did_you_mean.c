@@ -41,8 +41,7 @@ static void finds_the_file_that_was_meant(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char typed[128], meant[128];
         struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
-        (void)snprintf(typed, sizeof typed, "%s/%s", scratch.dir,
-                       rows[i].typed);
+        (void)snprintf(typed, sizeof typed, "%s/%s", scratch.dir, rows[i].typed);
         (void)snprintf(meant, sizeof meant, "%s/%s", scratch.dir,
                        rows[i].meant == NULL ? "" : rows[i].meant);
         bool any = jr_near_file_find(&found, typed);
@@ -73,11 +72,9 @@ static void finds_the_program_that_was_meant(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool any = jr_near_file_any(&found, scratch.dir, rows[i].typed);
         CU_ASSERT_EQUAL(any, rows[i].meant != NULL);
-        JR_ASSERT_TEXT(any ? found.data : "",
-                       rows[i].meant == NULL ? "" : rows[i].meant);
+        JR_ASSERT_TEXT(any ? found.data : "", rows[i].meant == NULL ? "" : rows[i].meant);
     }
-    CU_ASSERT_TRUE_FATAL(
-        jr_near_program(&found, scratch.dir, "sbin:none:bin", "pyhton3"));
+    CU_ASSERT_TRUE_FATAL(jr_near_program(&found, scratch.dir, "sbin:none:bin", "pyhton3"));
     JR_ASSERT_TEXT(found.data, "python3");
     CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, "bin", "evaluate"));
     CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, "", "pyhton3"));
@@ -136,10 +133,8 @@ static void counts_edits(void)
         {"world_size", "word_sise", 2},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].a, vectors[i].b, 9),
-                        vectors[i].edits);
-        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].b, vectors[i].a, 9),
-                        vectors[i].edits);
+        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].a, vectors[i].b, 9), vectors[i].edits);
+        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].b, vectors[i].a, 9), vectors[i].edits);
     }
 }
 
@@ -157,9 +152,8 @@ static void caps_edits(void)
 
 static void finds_the_nearest(void)
 {
-    static const char *const names[] = {"env",   "name",        "nodes",
-                                        "model", "parallelism", "world_size",
-                                        "wait",  "want",        NULL};
+    static const char *const names[] = {"env",        "name", "nodes", "model", "parallelism",
+                                        "world_size", "wait", "want",  NULL};
     static const struct {
         const char *word, *nearest;
     } vectors[] = {
@@ -198,26 +192,22 @@ static void takes_a_beginning_for_the_whole(void)
 
 static void doubts_where_two_are_near(void)
 {
-    static const char *const names[] = {"nccl",       "rccl",       "cncl",
-                                        "node_rank",  "model_rank", "nodes",
-                                        "world_size", NULL};
+    static const char *const names[] = {"nccl",       "rccl",  "cncl",       "node_rank",
+                                        "model_rank", "nodes", "world_size", NULL};
     static const struct {
         const char *word;
         bool sure;
     } vectors[] = {
-        {"", false},          {"toaster", false},   {"ncl", false},
-        {"ccl", false},       {"mode_rank", false}, {"node-rank", true},
-        {"nvcl", true},       {"nodse", true},      {"wrold_size", true},
-        {"world_size", true},
+        {"", false},          {"toaster", false},   {"ncl", false}, {"ccl", false},
+        {"mode_rank", false}, {"node-rank", true},  {"nvcl", true}, {"nodse", true},
+        {"wrold_size", true}, {"world_size", true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_did_you_mean_near(vectors[i].word, names),
-                        vectors[i].sure);
+        CU_ASSERT_EQUAL(jr_did_you_mean_near(vectors[i].word, names), vectors[i].sure);
 }
 
 JR_UNIT_MAIN("base.did_you_mean", CASE(finds_the_file_that_was_meant),
              CASE(finds_the_program_that_was_meant), CASE(finds_the_only_spec),
-             CASE(tells_names_of_yaml_files), CASE(counts_edits),
-             CASE(caps_edits), CASE(finds_the_nearest),
-             CASE(takes_a_beginning_for_the_whole),
+             CASE(tells_names_of_yaml_files), CASE(counts_edits), CASE(caps_edits),
+             CASE(finds_the_nearest), CASE(takes_a_beginning_for_the_whole),
              CASE(doubts_where_two_are_near))

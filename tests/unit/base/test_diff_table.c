@@ -12,17 +12,14 @@ static const struct {
 } values[] = {
     {NULL, "8", "f      -  8\n", "| `f` | | `8` |\n"},
     {"", "8", "f         8\n", "| `f` | <code></code> | `8` |\n"},
-    {"a|b", "`", "f      a|b  `\n",
-     "| `f` | <code>a&#124;b</code> | <code>&#96;</code> |\n"},
+    {"a|b", "`", "f      a|b  `\n", "| `f` | <code>a&#124;b</code> | <code>&#96;</code> |\n"},
     {"a\\|b", " x", "f      a\\|b   x\n",
      "| `f` | <code>a&#92;&#124;b</code> | <code>&#32;x</code> |\n"},
     {"\033[2J\n", "\xff", "f      \\x1b[2J\\x0a  \\xff\n",
-     "| `f` | <code>&#92;x1b&#91;2J&#92;x0a</code> | "
-     "<code>&#92;xff</code> |\n"},
+     "| `f` | <code>&#92;x1b&#91;2J&#92;x0a</code> | <code>&#92;xff</code> |\n"},
     {"<b>@all #1 *x*</b>", "1", "f      <b>@all #1 *x*</b>  1\n",
      "| `f` | `<b>@all #1 *x*</b>` | `1` |\n"},
-    {"\xe6\x97\xa5", "x", "f      \xe6\x97\xa5  x\n",
-     "| `f` | `\xe6\x97\xa5` | `x` |\n"},
+    {"\xe6\x97\xa5", "x", "f      \xe6\x97\xa5  x\n", "| `f` | `\xe6\x97\xa5` | `x` |\n"},
 };
 
 static const char *behind(const char *text, int lines)
@@ -57,23 +54,19 @@ static void shows_values(void)
 static void stands_below_names_on_a_narrow_terminal(void)
 {
     static const struct jr_source file = {.name = "train.jobrun.yaml"};
-    static const char narrow[] =
-        "entrypoint.command\n"
-        "  A  [./train, --epochs, 5, --lr, 0.1, ...  train.jobrun.yaml:3\n"
-        "  B  [./train]                              default\n"
-        "threads\n"
-        "  A  -\n"
-        "  B  8  hardware\n";
+    static const char narrow[] = "entrypoint.command\n"
+                                 "  A  [./train, --epochs, 5, --lr, 0.1, ...  train.jobrun.yaml:3\n"
+                                 "  B  [./train]                              default\n"
+                                 "threads\n"
+                                 "  A  -\n"
+                                 "  B  8  hardware\n";
     struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
     struct jr_buf out JR_BUF_CLEANUP = {.width = 80};
-    struct jr_diff_table_row *row =
-        jr_diff_table_add(&contrast, "entrypoint.command");
+    struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "entrypoint.command");
     CU_ASSERT_PTR_NOT_NULL_FATAL(row);
-    row->a = (struct jr_diff_table_side){
-        .value = "[./train, --epochs, 5, --lr, 0.1, --batch, 256]",
-        .at = {.source = &file, .line = 3}};
-    row->b =
-        (struct jr_diff_table_side){.value = "[./train]", .from = "default"};
+    row->a = (struct jr_diff_table_side){.value = "[./train, --epochs, 5, --lr, 0.1, --batch, 256]",
+                                         .at = {.source = &file, .line = 3}};
+    row->b = (struct jr_diff_table_side){.value = "[./train]", .from = "default"};
     row = jr_diff_table_add(&contrast, "threads");
     CU_ASSERT_PTR_NOT_NULL_FATAL(row);
     row->b = (struct jr_diff_table_side){.value = "8", .from = "hardware"};
@@ -93,8 +86,8 @@ static void tells_where_from(void)
     struct jr_buf out = JR_BUF_INIT;
     struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "threads");
     row->a = (struct jr_diff_table_side){.value = "4", .from = "hardware"};
-    row->b = (struct jr_diff_table_side){
-        .value = "16", .at = {.source = &file, .line = 7, .column = 9}};
+    row->b =
+        (struct jr_diff_table_side){.value = "16", .at = {.source = &file, .line = 7, .column = 9}};
     row->part = "placement";
     jr_diff_table_text(&out, &contrast, "field");
     JR_ASSERT_TEXT(out.data, "field    A            B\n"
@@ -102,18 +95,14 @@ static void tells_where_from(void)
     jr_buf_clear(&out);
     jr_diff_table_markdown(&out, &contrast, "field");
     JR_ASSERT_TEXT(out.data, "| field | A | B |\n|---|---|---|\n"
-                             "| `threads` | `4` `hardware` | "
-                             "`16` `t.yaml:7` |\n");
+                             "| `threads` | `4` `hardware` | `16` `t.yaml:7` |\n");
     jr_buf_clear(&out);
     json_t *rows = jr_diff_table_json(&contrast);
     jr_json_print(&out, rows, 0);
-    JR_ASSERT_TEXT(
-        out.data,
-        "[{\"field\": \"threads\", \"part\": \"placement\", \"a\": "
-        "{\"value\": \"4\", \"from\": \"hardware\", \"file\": null, "
-        "\"line\": null, \"column\": null}, \"b\": {\"value\": \"16\", "
-        "\"from\": null, \"file\": \"t.yaml\", \"line\": 7, "
-        "\"column\": 9}}]");
+    JR_ASSERT_TEXT(out.data, "[{\"field\": \"threads\", \"part\": \"placement\", \"a\": "
+                             "{\"value\": \"4\", \"from\": \"hardware\", \"file\": null, "
+                             "\"line\": null, \"column\": null}, \"b\": {\"value\": \"16\", "
+                             "\"from\": null, \"file\": \"t.yaml\", \"line\": 7, \"column\": 9}}]");
     json_decref(rows);
     jr_buf_release(&out);
     jr_diff_table_release(&contrast);
@@ -206,8 +195,6 @@ static void passes_failure_on(void)
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("contrast", CASE(shows_values),
-             CASE(stands_below_names_on_a_narrow_terminal),
+JR_UNIT_MAIN("contrast", CASE(shows_values), CASE(stands_below_names_on_a_narrow_terminal),
              CASE(tells_where_from), CASE(cuts_around_the_difference),
-             CASE(equal_values_do_not_differ), CASE(aligns_cells),
-             CASE(passes_failure_on))
+             CASE(equal_values_do_not_differ), CASE(aligns_cells), CASE(passes_failure_on))

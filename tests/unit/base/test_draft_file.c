@@ -20,8 +20,7 @@ static int fill(void *data, int fd)
     return content->result;
 }
 
-static int fill_with(struct jr_draft_file *draft, const char *text,
-                     struct jr_error *err)
+static int fill_with(struct jr_draft_file *draft, const char *text, struct jr_error *err)
 {
     struct content content = {text, 0};
     struct jr_io_source source = {.fill = fill, .data = &content};
@@ -29,8 +28,7 @@ static int fill_with(struct jr_draft_file *draft, const char *text,
 }
 
 /* The bytes of a file: "-" where there is none. */
-static void check_file(const struct scratch *scratch, const char *name,
-                       const char *expected)
+static void check_file(const struct scratch *scratch, const char *name, const char *expected)
 {
     char text[256] = "-";
     int fd = openat(scratch->fd, name, O_RDONLY | O_NOFOLLOW);
@@ -70,8 +68,7 @@ static void a_writer_that_fails_is_told(void)
     struct jr_io_source source = {.fill = fill, .data = &content};
     scratch_start(&scratch);
     scratch_write(&scratch, "out.json", "old");
-    CU_ASSERT_EQUAL(
-        jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
+    CU_ASSERT_EQUAL(jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
     CU_ASSERT_EQUAL(jr_draft_file_fill(&draft, &source, &err), -1);
     JR_ASSERT_TEXT(err.text, "cannot write out.json: No space left on device");
     jr_draft_file_close(&draft);
@@ -87,8 +84,7 @@ static void it_takes_its_place_when_it_is_published(void)
     struct stat st = {0};
     scratch_start(&scratch);
     scratch_write(&scratch, "out.json", "old");
-    CU_ASSERT_EQUAL(
-        jr_draft_file_open(&draft, scratch.fd, "out.json", 0640, &err), 0);
+    CU_ASSERT_EQUAL(jr_draft_file_open(&draft, scratch.fd, "out.json", 0640, &err), 0);
     CU_ASSERT_EQUAL(fill_with(&draft, "new", &err), 0);
     CU_ASSERT_EQUAL(jr_draft_file_settle(&draft, true, &err), 0);
     check_file(&scratch, "out.json", "old");
@@ -99,8 +95,7 @@ static void it_takes_its_place_when_it_is_published(void)
     CU_ASSERT_EQUAL(fstatat(scratch.fd, "out.json", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_mode & 07777, 0640);
     CU_ASSERT_EQUAL(jr_draft_file_publish(&draft, &err), -1);
-    JR_ASSERT_TEXT(err.text,
-                   "cannot write out.json: No such file or directory");
+    JR_ASSERT_TEXT(err.text, "cannot write out.json: No such file or directory");
     jr_draft_file_close(&draft);
     CU_ASSERT_EQUAL(draft.fd, -1);
     scratch_end(&scratch);
@@ -113,15 +108,12 @@ static void it_ends_where_it_was_last_filled(void)
     struct jr_error err = {0};
     struct jr_draft_file draft = JR_DRAFT_FILE_INIT;
     scratch_start(&scratch);
-    CU_ASSERT_EQUAL(
-        jr_draft_file_reserve(scratch.fd, "out.json", 0, 0600, &err), 0);
+    CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "out.json", 0, 0600, &err), 0);
     CU_ASSERT_EQUAL(size_of(&scratch, ".out.json"), 0);
-    CU_ASSERT_EQUAL(
-        jr_draft_file_reserve(scratch.fd, "out.json", 5000, 0600, &err), 0);
+    CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "out.json", 5000, 0600, &err), 0);
     CU_ASSERT_EQUAL(size_of(&scratch, ".out.json"), 8192);
     CU_ASSERT_EQUAL(size_of(&scratch, "out.json"), -1);
-    CU_ASSERT_EQUAL(
-        jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
+    CU_ASSERT_EQUAL(jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
     CU_ASSERT_EQUAL(fill_with(&draft, "a longer text", &err), 0);
     CU_ASSERT_EQUAL(draft.end, 13);
     CU_ASSERT_EQUAL(fill_with(&draft, "short", &err), 0);
@@ -143,9 +135,7 @@ static void few_bytes_are_reserved_in_whole_pieces(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct scratch scratch;
         scratch_start(&scratch);
-        CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "f", vectors[i].bytes,
-                                              0600, NULL),
-                        0);
+        CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "f", vectors[i].bytes, 0600, NULL), 0);
         CU_ASSERT_EQUAL(size_of(&scratch, ".f"), vectors[i].size);
         scratch_end(&scratch);
     }
@@ -158,8 +148,7 @@ static void a_reservation_overwrites_nothing(void)
     scratch_start(&scratch);
     scratch_write(&scratch, "victim", "precious");
     CU_ASSERT_EQUAL(symlinkat("victim", scratch.fd, ".out.json"), 0);
-    CU_ASSERT_EQUAL(
-        jr_draft_file_reserve(scratch.fd, "out.json", 100, 0600, NULL), 0);
+    CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "out.json", 100, 0600, NULL), 0);
     check_file(&scratch, "victim", "precious");
     CU_ASSERT_EQUAL(size_of(&scratch, ".out.json"), 4096);
     scratch_end(&scratch);
@@ -172,8 +161,7 @@ static void put_link(const struct scratch *scratch)
 
 static void put_name(const struct scratch *scratch)
 {
-    CU_ASSERT_EQUAL(linkat(scratch->fd, "victim", scratch->fd, ".out.json", 0),
-                    0);
+    CU_ASSERT_EQUAL(linkat(scratch->fd, "victim", scratch->fd, ".out.json", 0), 0);
 }
 
 static void put_pipe(const struct scratch *scratch)
@@ -192,8 +180,8 @@ static void put_folder(const struct scratch *scratch)
  * it is removed, and what it led to stays as it was. */
 static void what_was_planted_is_replaced(void)
 {
-    static void (*const plants[])(const struct scratch *) = {
-        put_link, put_name, put_pipe, put_folder};
+    static void (*const plants[])(const struct scratch *) = {put_link, put_name, put_pipe,
+                                                             put_folder};
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
         struct scratch scratch;
         struct jr_error err = {0};
@@ -201,8 +189,7 @@ static void what_was_planted_is_replaced(void)
         scratch_start(&scratch);
         scratch_write(&scratch, "victim", "precious");
         plants[i](&scratch);
-        CU_ASSERT_EQUAL(
-            jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
+        CU_ASSERT_EQUAL(jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
         CU_ASSERT_EQUAL(fill_with(&draft, "new", &err), 0);
         CU_ASSERT_EQUAL(jr_draft_file_settle(&draft, false, &err), 0);
         CU_ASSERT_EQUAL(jr_draft_file_publish(&draft, &err), 0);
@@ -213,10 +200,7 @@ static void what_was_planted_is_replaced(void)
     }
 }
 
-JR_UNIT_MAIN("draft_file", CASE(a_folder_that_is_gone_is_told),
-             CASE(a_writer_that_fails_is_told),
-             CASE(it_takes_its_place_when_it_is_published),
-             CASE(it_ends_where_it_was_last_filled),
-             CASE(few_bytes_are_reserved_in_whole_pieces),
-             CASE(a_reservation_overwrites_nothing),
+JR_UNIT_MAIN("draft_file", CASE(a_folder_that_is_gone_is_told), CASE(a_writer_that_fails_is_told),
+             CASE(it_takes_its_place_when_it_is_published), CASE(it_ends_where_it_was_last_filled),
+             CASE(few_bytes_are_reserved_in_whole_pieces), CASE(a_reservation_overwrites_nothing),
              CASE(what_was_planted_is_replaced))

@@ -33,8 +33,7 @@ static void tells_the_system_error(void)
 {
     struct jr_error err = {0};
     errno = ENOENT;
-    CU_ASSERT_EQUAL(jr_error_sys(&err, JR_STATUS_LAUNCH, "cannot open %s", "a"),
-                    -1);
+    CU_ASSERT_EQUAL(jr_error_sys(&err, JR_STATUS_LAUNCH, "cannot open %s", "a"), -1);
     CU_ASSERT_EQUAL(errno, ENOENT);
     CU_ASSERT_EQUAL(err.sys, ENOENT);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
@@ -55,5 +54,5 @@ static void wraps_and_starts_over(void)
     CU_ASSERT_EQUAL(err.sys, 0);
 }
 
-JR_UNIT_MAIN("error", CASE(cuts_what_does_not_fit), CASE(takes_null),
-             CASE(tells_the_system_error), CASE(wraps_and_starts_over))
+JR_UNIT_MAIN("error", CASE(cuts_what_does_not_fit), CASE(takes_null), CASE(tells_the_system_error),
+             CASE(wraps_and_starts_over))

@@ -41,8 +41,7 @@ static void numbers_are_read_whole_where_they_can_be(void)
         {"-7.5", true, -7, -1, -7.5},
         {"-0.5", true, 0, -1, -0.5},
         {"0.5", true, 0, 1, 0.5},
-        {"9007199254740993", true, INT64_C(9007199254740993), 0,
-         9007199254740992.0},
+        {"9007199254740993", true, INT64_C(9007199254740993), 0, 9007199254740992.0},
         {"9223372036854775807", true, INT64_MAX, 0, 9223372036854775808.0},
         {"-9223372036854775808", true, INT64_MIN, 0, -9223372036854775808.0},
         {"9223372036854775808", false, 0, 0, 9223372036854775808.0},
@@ -56,8 +55,7 @@ static void numbers_are_read_whole_where_they_can_be(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_exact_number number = {.integer = 77};
-        if (!jr_exact_number_read(&number, vectors[i].text) ||
-            number.whole != vectors[i].whole)
+        if (!jr_exact_number_read(&number, vectors[i].text) || number.whole != vectors[i].whole)
             printf("\n    '%s'", vectors[i].text);
         CU_ASSERT_EQUAL(number.whole, vectors[i].whole);
         CU_ASSERT_EQUAL(number.real, vectors[i].real);
@@ -73,15 +71,13 @@ static int sign(int order)
     return (order > 0) - (order < 0);
 }
 
-static void check_order(const struct jr_exact_number *a,
-                        const struct jr_exact_number *b, int expected,
-                        size_t at)
+static void check_order(const struct jr_exact_number *a, const struct jr_exact_number *b,
+                        int expected, size_t at)
 {
     int forth = sign(jr_exact_number_compare(a, b));
     int back = sign(jr_exact_number_compare(b, a));
     if (forth != expected || back != -expected)
-        printf("\n    vector %zu: %d and %d, expected %d", at, forth, back,
-               expected);
+        printf("\n    vector %zu: %d and %d, expected %d", at, forth, back, expected);
     CU_ASSERT_EQUAL(forth, expected);
     CU_ASSERT_EQUAL(back, -expected);
 }
@@ -159,8 +155,8 @@ static void integers_are_compared_with_doubles(void)
     }
 }
 
-/* 0.1 as it is written equals the double that is nearest to it: that is what a
- * rank's JSON holds after it wrote 0.1. */
+/* 0.1 as it is written equals the double that is nearest to it: that is what a rank's JSON holds
+ * after it wrote 0.1. */
 static void decimals_are_compared_with_doubles(void)
 {
     static const struct {
@@ -189,6 +185,5 @@ static void decimals_are_compared_with_doubles(void)
 
 JR_UNIT_MAIN("exact_number", CASE(what_is_no_number_changes_nothing),
              CASE(numbers_are_read_whole_where_they_can_be),
-             CASE(texts_are_compared_as_they_are_written),
-             CASE(integers_are_compared_with_doubles),
+             CASE(texts_are_compared_as_they_are_written), CASE(integers_are_compared_with_doubles),
              CASE(decimals_are_compared_with_doubles))

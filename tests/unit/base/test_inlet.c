@@ -52,5 +52,4 @@ static void finds_lines_across_pieces(void)
     jr_inlet_release(&inlet);
 }
 
-JR_UNIT_MAIN("inlet", CASE(finds_lines_in_pieces),
-             CASE(finds_lines_across_pieces))
+JR_UNIT_MAIN("inlet", CASE(finds_lines_in_pieces), CASE(finds_lines_across_pieces))

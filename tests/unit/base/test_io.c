@@ -36,8 +36,7 @@ static void leave(void)
 static void put(const char *name, const char *text)
 {
     struct jr_error err = {0};
-    CU_ASSERT_EQUAL(
-        jr_io_replace(folder_fd, name, text, strlen(text), 0600, &err), 0);
+    CU_ASSERT_EQUAL(jr_io_replace(folder_fd, name, text, strlen(text), 0600, &err), 0);
     JR_ASSERT_TEXT(err.text, "");
 }
 
@@ -64,8 +63,7 @@ static void refuses_what_is_no_regular_file(void)
     jr_buf_str(&text, "kept");
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(
-            jr_io_read_file(&text, folder_fd, bad[i].path, 100, &err), -1);
+        CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, bad[i].path, 100, &err), -1);
         JR_ASSERT_TEXT(err.text, bad[i].text);
         JR_ASSERT_TEXT(text.data, "kept");
     }
@@ -90,13 +88,11 @@ static void keeps_the_limit(void)
     put("file", "");
     CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, "file", 0, &err), 0);
     JR_ASSERT_TEXT(text.data, "");
-    /* One that is sparse is refused by its size: to read it would take all of
-     * the memory. */
+    /* One that is sparse is refused by its size: to read it would take all of the memory. */
     int fd = openat(folder_fd, "file", O_WRONLY | O_CLOEXEC);
     CU_ASSERT_EQUAL(ftruncate(fd, (off_t)1 << 42), 0);
     CU_ASSERT_EQUAL(close(fd), 0);
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&text, folder_fd, "file", (size_t)1 << 41, &err), -1);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, "file", (size_t)1 << 41, &err), -1);
     JR_ASSERT_TEXT(err.text, "file: is larger than 2097152 MiB");
     jr_buf_release(&text);
     drop("file");
@@ -161,8 +157,7 @@ static void replaces_or_leaves_alone(void)
     JR_ASSERT_TEXT(err.text, "cannot write dir: Is a directory");
     CU_ASSERT_EQUAL(jr_io_replace(-1, "file", "x", 1, 0600, &err), -1);
     CU_ASSERT_EQUAL(err.sys, EBADF);
-    CU_ASSERT_EQUAL(jr_io_replace(folder_fd, "file", "new\n", 4, 0640, &err),
-                    0);
+    CU_ASSERT_EQUAL(jr_io_replace(folder_fd, "file", "new\n", 4, 0640, &err), 0);
     CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, "file", 10, &err), 0);
     JR_ASSERT_TEXT(text.data, "new\n");
     CU_ASSERT_EQUAL(fstatat(folder_fd, "file", &status, 0), 0);
@@ -182,8 +177,7 @@ static void replaces_a_link_and_not_its_target(void)
     put("target", "precious");
     CU_ASSERT_EQUAL(symlinkat("target", folder_fd, "link"), 0);
     put("link", "new");
-    CU_ASSERT_EQUAL(fstatat(folder_fd, "link", &status, AT_SYMLINK_NOFOLLOW),
-                    0);
+    CU_ASSERT_EQUAL(fstatat(folder_fd, "link", &status, AT_SYMLINK_NOFOLLOW), 0);
     CU_ASSERT_TRUE(S_ISREG(status.st_mode));
     CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, "target", 10, &err), 0);
     JR_ASSERT_TEXT(text.data, "precious");
@@ -327,11 +321,8 @@ static void reads_facts(void)
 }
 
 JR_UNIT_MAIN("io", CASE(refuses_what_is_no_regular_file), CASE(keeps_the_limit),
-             CASE(reads_endless_devices_no_further),
-             CASE(reads_a_pipe_piece_by_piece),
-             CASE(tells_of_a_full_or_broken_target),
-             CASE(replaces_or_leaves_alone),
-             CASE(replaces_a_link_and_not_its_target),
-             CASE(makes_a_file_under_its_own_name), CASE(makes_folders),
-             CASE(makes_paths_absolute), CASE(finds_the_nearest_above),
+             CASE(reads_endless_devices_no_further), CASE(reads_a_pipe_piece_by_piece),
+             CASE(tells_of_a_full_or_broken_target), CASE(replaces_or_leaves_alone),
+             CASE(replaces_a_link_and_not_its_target), CASE(makes_a_file_under_its_own_name),
+             CASE(makes_folders), CASE(makes_paths_absolute), CASE(finds_the_nearest_above),
              CASE(reads_facts))

@@ -31,12 +31,10 @@ static void refuses_what_is_not_json(void)
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct jr_error err = {0};
-        CU_ASSERT_PTR_NULL(
-            jr_json_parse(bad[i].text, strlen(bad[i].text), &err));
+        CU_ASSERT_PTR_NULL(jr_json_parse(bad[i].text, strlen(bad[i].text), &err));
         if (strncmp(err.text, bad[i].place, strlen(bad[i].place)) != 0)
             JR_ASSERT_TEXT(err.text, bad[i].place);
-        CU_ASSERT_PTR_NULL(
-            jr_json_parse(bad[i].text, strlen(bad[i].text), NULL));
+        CU_ASSERT_PTR_NULL(jr_json_parse(bad[i].text, strlen(bad[i].text), NULL));
     }
     CU_ASSERT_PTR_NULL(jr_json_parse(NULL, 0, NULL));
     CU_ASSERT_PTR_NULL(jr_json_parse("1\0x", 3, NULL));
@@ -93,11 +91,9 @@ static void sets_members(void)
     jr_json_set_real(object, "r", 2.4);
     jr_json_set_real(object, "nan", NAN); /* left out: JSON has none */
     jr_json_print(&out, object, 0);
-    JR_ASSERT_TEXT(out.data,
-                   "{\"s\": \"text\", \"none\": null, "
-                   "\"bad\": \"a\xef\xbf\xbd\xef\xbf\xbd(b\", "
-                   "\"escape\": \"\\u001B\\n\", \"i\": -3, \"b\": true, "
-                   "\"n\": null, \"r\": 2.4}");
+    JR_ASSERT_TEXT(out.data, "{\"s\": \"text\", \"none\": null, \"bad\": "
+                             "\"a\xef\xbf\xbd\xef\xbf\xbd(b\", \"escape\": \"\\u001B\\n\", "
+                             "\"i\": -3, \"b\": true, \"n\": null, \"r\": 2.4}");
     json_decref(object);
 }
 
@@ -125,9 +121,8 @@ static void prints_members_without_an_object(void)
     jr_buf_str(&out, "},\n  ");
     jr_json_put_str(&out, "line", "");
     jr_buf_char(&out, '}');
-    JR_ASSERT_TEXT(out.data, "{\"s\": \"text {\", \"none\": null, "
-                             "\"bad\": \"a\xef\xbf\xbd\\\"\", "
-                             "\"i\": -9223372036854775808, \"b\": true, "
+    JR_ASSERT_TEXT(out.data, "{\"s\": \"text {\", \"none\": null, \"bad\": "
+                             "\"a\xef\xbf\xbd\\\"\", \"i\": -9223372036854775808, \"b\": true, "
                              "\"o\": {\"b\": false},\n  \"line\": \"\"}");
 }
 
@@ -138,12 +133,9 @@ static void prints_decimals(void)
         unsigned places;
         const char *text;
     } good[] = {
-        {0, 3, "\"d\": 0.0"},
-        {1, 6, "\"d\": 0.000001"},
-        {2000000, 6, "\"d\": 2.0"},
-        {1800000000120, 3, "\"d\": 1800000000.12"},
-        {100, 1, "\"d\": 10.0"},
-        {UINT64_MAX, 6, "\"d\": 18446744073709.551615"},
+        {0, 3, "\"d\": 0.0"},       {1, 6, "\"d\": 0.000001"},
+        {2000000, 6, "\"d\": 2.0"}, {1800000000120, 3, "\"d\": 1800000000.12"},
+        {100, 1, "\"d\": 10.0"},    {UINT64_MAX, 6, "\"d\": 18446744073709.551615"},
     };
     for (size_t i = 0; i < COUNT(good); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
@@ -179,8 +171,7 @@ static void fails_the_buffer_without_a_value(void)
 
 static const char *const colors[] = {"red", "green"};
 
-static void check(const struct jr_json_shape *shape, const char *help,
-                  const char *expected)
+static void check(const struct jr_json_shape *shape, const char *help, const char *expected)
 {
     struct jr_buf text = JR_BUF_INIT;
     json_t *schema = jr_json_shape_schema(shape, help);
@@ -211,9 +202,7 @@ static void shapes_are_schemas(void)
         {{.text = JR_SHAPE_COUNT, .null = true},
          NULL,
          "{\"type\": [\"integer\", \"null\"], \"minimum\": 0}"},
-        {{.words = colors, .words_count = 2},
-         NULL,
-         "{\"enum\": [\"red\", \"green\"]}"},
+        {{.words = colors, .words_count = 2}, NULL, "{\"enum\": [\"red\", \"green\"]}"},
         {{.words = colors, .words_count = 1},
          "Its color.",
          "{\"enum\": [\"red\"], \"description\": \"Its color.\"}"},
@@ -241,12 +230,9 @@ static void keys_are_required_unless_they_are_optional(void)
     json_decref(required);
 }
 
-JR_UNIT_MAIN("json", CASE(refuses_what_is_not_json),
-             CASE(refuses_depth_without_end),
-             CASE(reads_any_value_and_keeps_order), CASE(sets_members),
-             CASE(indents), CASE(prints_members_without_an_object),
-             CASE(prints_decimals), CASE(quotes_what_plain_ascii_is_not),
-             CASE(fails_the_buffer_without_a_value),
-             CASE(a_text_that_is_no_json_is_no_schema),
-             CASE(shapes_are_schemas),
+JR_UNIT_MAIN("json", CASE(refuses_what_is_not_json), CASE(refuses_depth_without_end),
+             CASE(reads_any_value_and_keeps_order), CASE(sets_members), CASE(indents),
+             CASE(prints_members_without_an_object), CASE(prints_decimals),
+             CASE(quotes_what_plain_ascii_is_not), CASE(fails_the_buffer_without_a_value),
+             CASE(a_text_that_is_no_json_is_no_schema), CASE(shapes_are_schemas),
              CASE(keys_are_required_unless_they_are_optional))

@@ -8,10 +8,8 @@
 
 enum { ITEMS = 20000 };
 
-/* "before", many items with commas between them, and "after"; # is the number
- * of an item. */
-static void make_text(struct jr_buf *text, const char *before, const char *item,
-                      const char *after)
+/* "before", many items with commas between them, and "after"; # is the number of an item. */
+static void make_text(struct jr_buf *text, const char *before, const char *item, const char *after)
 {
     jr_buf_str(text, before);
     for (int i = 0; i < ITEMS; i++) {
@@ -159,13 +157,11 @@ static void refuses_what_is_too_deep(void)
 /* A text of one piece is a tree. */
 static void reads_small_ones_whole(void)
 {
-    static const char *const texts[] = {"[]", "{\"a\": [1, {}]}", "1",
-                                        " \"x\" ", "null"};
+    static const char *const texts[] = {"[]", "{\"a\": [1, {}]}", "1", " \"x\" ", "null"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct jr_buf out = JR_BUF_INIT;
         json_t *expected = jr_json_parse(texts[i], strlen(texts[i]), NULL);
-        json_t *head =
-            jr_json_pieces(&out, texts[i], strlen(texts[i]), NULL, NULL);
+        json_t *head = jr_json_pieces(&out, texts[i], strlen(texts[i]), NULL, NULL);
         CU_ASSERT_TRUE(json_equal(head, expected));
         json_decref(head);
         json_decref(expected);
@@ -177,6 +173,6 @@ static void reads_small_ones_whole(void)
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("json_pieces", CASE(reads_what_jansson_reads),
-             CASE(keeps_what_is_asked_for), CASE(refuses_what_jansson_refuses),
-             CASE(refuses_what_is_too_deep), CASE(reads_small_ones_whole))
+JR_UNIT_MAIN("json_pieces", CASE(reads_what_jansson_reads), CASE(keeps_what_is_asked_for),
+             CASE(refuses_what_jansson_refuses), CASE(refuses_what_is_too_deep),
+             CASE(reads_small_ones_whole))

@@ -45,8 +45,7 @@ static void names_are_those_of_the_c_library(void)
 
 static void names_mean_signals(void)
 {
-    static const char *const unknown[] = {"", "KILL", "SIGNOPE", "signal 999",
-                                          "SIGRTMIN+99"};
+    static const char *const unknown[] = {"", "KILL", "SIGNOPE", "signal 999", "SIGRTMIN+99"};
     for (size_t i = 0; i < 5; i++)
         CU_ASSERT_EQUAL(jr_signal_of(unknown[i]), 0);
     for (int signal = 1; signal <= SIGRTMAX; signal++) {
@@ -86,6 +85,5 @@ static void is_a_number_without_a_name(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("base.names", CASE(names_mean_signals),
-             CASE(names_are_those_of_the_c_library), CASE(signals_have_names),
-             CASE(has_its_name), CASE(is_a_number_without_a_name))
+JR_UNIT_MAIN("base.names", CASE(names_mean_signals), CASE(names_are_those_of_the_c_library),
+             CASE(signals_have_names), CASE(has_its_name), CASE(is_a_number_without_a_name))

@@ -58,12 +58,10 @@ static void reads_integers(void)
     int64_t i64;
     uint32_t u32;
     CU_ASSERT_TRUE(jr_num_u64("0", &u64) && u64 == 0);
-    CU_ASSERT_TRUE(jr_num_u64("18446744073709551615", &u64) &&
-                   u64 == UINT64_MAX);
+    CU_ASSERT_TRUE(jr_num_u64("18446744073709551615", &u64) && u64 == UINT64_MAX);
     CU_ASSERT_TRUE(jr_num_i64("-42", &i64) && i64 == -42);
     CU_ASSERT_TRUE(jr_num_i64("9223372036854775807", &i64) && i64 == INT64_MAX);
-    CU_ASSERT_TRUE(jr_num_i64("-9223372036854775808", &i64) &&
-                   i64 == INT64_MIN);
+    CU_ASSERT_TRUE(jr_num_i64("-9223372036854775808", &i64) && i64 == INT64_MIN);
     CU_ASSERT_TRUE(jr_num_u32("4294967295", &u32) && u32 == UINT32_MAX);
 }
 
@@ -244,7 +242,6 @@ static void numbers_have_a_point_in_a_block(void)
 
 JR_UNIT_MAIN("num", CASE(refuses_what_is_no_integer), CASE(reads_integers),
              CASE(refuses_what_is_no_number), CASE(reads_numbers),
-             CASE(writes_numbers_that_read_back),
-             CASE(refuses_what_is_no_duration), CASE(reads_durations),
-             CASE(writes_durations_that_read_back), CASE(reads_sizes),
+             CASE(writes_numbers_that_read_back), CASE(refuses_what_is_no_duration),
+             CASE(reads_durations), CASE(writes_durations_that_read_back), CASE(reads_sizes),
              CASE(numbers_have_a_point_in_a_block))

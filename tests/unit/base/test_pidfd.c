@@ -1,5 +1,5 @@
-/* Processes with pidfds, and where there are none: a seccomp filter refuses
- * them, as some sandboxes do, in a process of each case. */
+/* Processes with pidfds, and where there are none: a seccomp filter refuses them, as some sandboxes
+ * do, in a process of each case. */
 #include "base/pidfd.h"
 #include "deny.h"
 #include "unit.h"
@@ -17,8 +17,7 @@
 /* What makes or uses pidfds; `error` 0 leaves all of it. */
 static bool forbid(unsigned error)
 {
-    const struct deny_call calls[] = {
-        {424, error}, {434, error}, {SYS_waitid, error}};
+    const struct deny_call calls[] = {{424, error}, {434, error}, {SYS_waitid, error}};
     return error == 0 || deny(calls, sizeof calls / sizeof *calls);
 }
 
@@ -109,8 +108,7 @@ static void try_hold(void)
     CHECK(jr_hold_poll_ms(&hold, -1) == (hold.fd >= 0 ? -1 : JR_HOLD_LOOK_MS));
     CHECK(jr_hold_signal(&hold, SIGTERM) == 0);
     CHECK(jr_hold_await(&hold, WAIT_MS) && jr_hold_has_ended(&hold));
-    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
-          WTERMSIG(status) == SIGTERM);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     CHECK(jr_hold_signal(&hold, SIGTERM) != 0 && errno == ESRCH);
     jr_hold_close(&hold);
     CHECK(hold.pid == 0 && jr_hold_has_ended(&hold));
@@ -126,8 +124,8 @@ static void others_are_held_and_signalled(void)
     run_each_way(try_hold);
 }
 
-/* In a process that has the two signals blocked: how many of the first came
- * before the second, which is the later one of a number's order. */
+/* In a process that has the two signals blocked: how many of the first came before the second,
+ * which is the later one of a number's order. */
 static int count_signals(const sigset_t *set)
 {
     int count = 0;
@@ -151,8 +149,7 @@ static void try_count(void)
     CHECK(jr_hold_signal(&hold, SIGRTMIN) == 0);
     CHECK(jr_hold_signal(&hold, SIGRTMIN) == 0);
     CHECK(kill(pid, SIGRTMIN + 1) == 0);
-    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-          WEXITSTATUS(status) == 2);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 2);
     jr_hold_close(&hold);
 }
 
@@ -217,6 +214,5 @@ static void whoever_has_its_number_is_left_alone(void)
     run_each_way(try_reused_number);
 }
 
-JR_UNIT_MAIN("pidfd", CASE(children_are_signalled_and_taken),
-             CASE(others_are_held_and_signalled), CASE(each_signal_comes_once),
-             CASE(whoever_has_its_number_is_left_alone))
+JR_UNIT_MAIN("pidfd", CASE(children_are_signalled_and_taken), CASE(others_are_held_and_signalled),
+             CASE(each_signal_comes_once), CASE(whoever_has_its_number_is_left_alone))

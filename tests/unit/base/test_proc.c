@@ -31,15 +31,13 @@ static void reads_a_variable(void)
 {
     char value[64], name[64], *end = strchr(environ[0], '=');
     CU_ASSERT_PTR_NOT_NULL_FATAL(end);
-    (void)snprintf(name, sizeof name, "%.*s", (int)(end - environ[0]),
-                   environ[0]);
+    (void)snprintf(name, sizeof name, "%.*s", (int)(end - environ[0]), environ[0]);
     char *expected = strdup(end + 1);
     CU_ASSERT_TRUE_FATAL(strlen(expected) < sizeof value);
     CU_ASSERT_EQUAL(setenv(name, "changed", 1), 0);
     CU_ASSERT_TRUE(jr_proc_variable(getpid(), name, value, sizeof value));
     JR_ASSERT_TEXT(value, expected);
-    CU_ASSERT_TRUE(
-        jr_proc_variable(getpid(), name, value, strlen(expected) + 1));
+    CU_ASSERT_TRUE(jr_proc_variable(getpid(), name, value, strlen(expected) + 1));
     CU_ASSERT_FALSE(jr_proc_variable(getpid(), name, value, strlen(expected)));
     name[strlen(name) - 1] = '\0';
     CU_ASSERT_FALSE(jr_proc_variable(getpid(), name, value, sizeof value) &&
@@ -126,6 +124,5 @@ static void who_is_on_its_way_out(void)
     CU_ASSERT_FALSE(jr_proc_is_exiting(&proc));
 }
 
-JR_UNIT_MAIN("proc", CASE(reads_what_is_there), CASE(reads_a_variable),
-             CASE(names_hold_anything), CASE(families_are_found),
-             CASE(who_is_on_its_way_out))
+JR_UNIT_MAIN("proc", CASE(reads_what_is_there), CASE(reads_a_variable), CASE(names_hold_anything),
+             CASE(families_are_found), CASE(who_is_on_its_way_out))

@@ -113,8 +113,8 @@ static void finds_the_largest(void)
     }
 }
 
-/* 4,096 long ranges that interleave: a reader that walks them would take many
- * minutes, which the limit on this test's time would not give it. */
+/* 4,096 long ranges that interleave: a reader that walks them would take many minutes, which the
+ * limit on this test's time would not give it. */
 static void compares_without_walking(void)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -155,8 +155,7 @@ static void refuses_what_overlaps(void)
         const char *a = vectors[i / 2].a, *b = vectors[i / 2].b, *at;
         struct jr_set set;
         jr_buf_printf(&text, "%s,%s", i % 2 == 0 ? a : b, i % 2 == 0 ? b : a);
-        CU_ASSERT_NOT_EQUAL(jr_set_parse(&set, &arena, text.data, &at),
-                            vectors[i / 2].meet);
+        CU_ASSERT_NOT_EQUAL(jr_set_parse(&set, &arena, text.data, &at), vectors[i / 2].meet);
         jr_arena_release(&arena);
     }
 }
@@ -175,8 +174,7 @@ static void prints(void)
 
 static void makes_masks(void)
 {
-    static const char *const bad[] = {"",   "all",  "none",   "1-",
-                                      "-1", "1024", "0-1024", "x"};
+    static const char *const bad[] = {"", "all", "none", "1-", "-1", "1024", "0-1024", "x"};
     cpu_set_t cpus;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memset(&cpus, 0xff, sizeof cpus);
@@ -185,11 +183,9 @@ static void makes_masks(void)
     }
     CU_ASSERT_TRUE(jr_set_cpus(&cpus, sizeof cpus, "0-2,9,1023"));
     CU_ASSERT_EQUAL(CPU_COUNT(&cpus), 5);
-    CU_ASSERT_TRUE(CPU_ISSET(1, &cpus) && CPU_ISSET(9, &cpus) &&
-                   CPU_ISSET(1023, &cpus));
+    CU_ASSERT_TRUE(CPU_ISSET(1, &cpus) && CPU_ISSET(9, &cpus) && CPU_ISSET(1023, &cpus));
 }
 
-JR_UNIT_MAIN("set", CASE(refuses_what_is_no_set), CASE(refuses_too_many_ranges),
-             CASE(reads_sets), CASE(compares_without_walking),
-             CASE(finds_the_largest), CASE(refuses_what_overlaps), CASE(prints),
-             CASE(makes_masks))
+JR_UNIT_MAIN("set", CASE(refuses_what_is_no_set), CASE(refuses_too_many_ranges), CASE(reads_sets),
+             CASE(compares_without_walking), CASE(finds_the_largest), CASE(refuses_what_overlaps),
+             CASE(prints), CASE(makes_masks))

@@ -4,8 +4,8 @@
 
 static void hides_from_where_it_is_told(void)
 {
-    char *const values[] = {(char *)"hunter2", (char *)"a\"b\n",
-                            (char *)"abc", (char *)"cc d", NULL};
+    char *const values[] = {(char *)"hunter2", (char *)"a\"b\n", (char *)"abc", (char *)"cc d",
+                            NULL};
     static const struct {
         const char *text, *plain, *json;
     } vectors[] = {
@@ -25,8 +25,7 @@ static void hides_from_where_it_is_told(void)
             jr_buf_str(&out, vectors[i].text);
             jr_redact(&out, from, values, json != 0);
             CU_ASSERT_EQUAL(strncmp(out.data, "hunter2 ", from), 0);
-            JR_ASSERT_TEXT(out.data + from,
-                           json ? vectors[i].json : vectors[i].plain);
+            JR_ASSERT_TEXT(out.data + from, json ? vectors[i].json : vectors[i].plain);
         }
 }
 
@@ -43,11 +42,9 @@ static void keys_stay(void)
 {
     char *const values[] = {(char *)"local_rank", NULL};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_str(&out, "{\"local_rank\":0,\"argv\":[\"local_rank\",\"x "
-                     "local_rank\"]}");
+    jr_buf_str(&out, "{\"local_rank\":0,\"argv\":[\"local_rank\",\"x local_rank\"]}");
     jr_redact(&out, 0, values, true);
-    JR_ASSERT_TEXT(out.data, "{\"local_rank\":0,\"argv\":[\"<redacted>\",\"x "
-                             "<redacted>\"]}");
+    JR_ASSERT_TEXT(out.data, "{\"local_rank\":0,\"argv\":[\"<redacted>\",\"x <redacted>\"]}");
 }
 
 static void refers(void)
@@ -68,8 +65,7 @@ static void copies(void)
     CU_ASSERT_PTR_EQUAL(jr_redact_copy(&arena, plain, values), plain);
     CU_ASSERT_PTR_EQUAL(jr_redact_copy(&arena, plain, NULL), plain);
     CU_ASSERT_PTR_NULL(jr_redact_copy(&arena, NULL, values));
-    JR_ASSERT_TEXT(jr_redact_copy(&arena, "xhunter2-longhunter2", values),
-                   "x<redacted><redacted>");
+    JR_ASSERT_TEXT(jr_redact_copy(&arena, "xhunter2-longhunter2", values), "x<redacted><redacted>");
     jr_arena_release(&arena);
 }
 
@@ -79,19 +75,16 @@ static void what_is_telling(void)
         const char *value;
         bool telling;
     } vectors[] = {
-        {"hf_8fK2L", true},       {"hf_8fK2", false},
-        {"12345678", false},      {"-1.25e+10", false},
-        {"12345678x", true},      {"/etc/key.json", false},
-        {"~/key.json", false},    {"../key.json", false},
-        {"./key.json", false},    {"/x+yz0123456=", true},
-        {"key/value", true},      {"passw0rd", true},
+        {"hf_8fK2L", true},      {"hf_8fK2", false},     {"12345678", false},
+        {"-1.25e+10", false},    {"12345678x", true},    {"/etc/key.json", false},
+        {"~/key.json", false},   {"../key.json", false}, {"./key.json", false},
+        {"/x+yz0123456=", true}, {"key/value", true},    {"passw0rd", true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_redact_wanted(vectors[i].value, 8),
-                        vectors[i].telling);
+        CU_ASSERT_EQUAL(jr_redact_wanted(vectors[i].value, 8), vectors[i].telling);
     CU_ASSERT_FALSE(jr_redact_wanted("false", 4));
     CU_ASSERT_FALSE(jr_redact_wanted("TRUE", 4));
 }
 
-JR_UNIT_MAIN("hide", CASE(hides_from_where_it_is_told), CASE(nothing_to_hide),
-             CASE(keys_stay), CASE(refers), CASE(copies), CASE(what_is_telling))
+JR_UNIT_MAIN("hide", CASE(hides_from_where_it_is_told), CASE(nothing_to_hide), CASE(keys_stay),
+             CASE(refers), CASE(copies), CASE(what_is_telling))

@@ -96,8 +96,7 @@ static void finds(void)
         struct jr_regex *regex = make(vectors[i].pattern);
         struct jr_match match = {0};
         bool limited = true;
-        CU_ASSERT_EQUAL(jr_regex_find(regex, vectors[i].subject,
-                                      strlen(vectors[i].subject),
+        CU_ASSERT_EQUAL(jr_regex_find(regex, vectors[i].subject, strlen(vectors[i].subject),
                                       vectors[i].from, &match, &limited),
                         vectors[i].found);
         CU_ASSERT_FALSE(limited);
@@ -148,8 +147,7 @@ static void finds_with_a_stack_of_its_own(void)
     bool limited = true;
     memset(subject, 'x', sizeof subject);
     for (int i = 0; i < 2; i++) {
-        CU_ASSERT_TRUE(
-            jr_regex_find(regex, subject, sizeof subject, 0, &match, &limited));
+        CU_ASSERT_TRUE(jr_regex_find(regex, subject, sizeof subject, 0, &match, &limited));
         CU_ASSERT_FALSE(limited);
         CU_ASSERT_EQUAL(match.end, sizeof subject);
     }
@@ -173,12 +171,10 @@ static void knows_what_is_in_a_match(void)
         struct jr_regex *regex;
         struct jr_error err = {0};
         size_t bad;
-        CU_ASSERT_EQUAL_FATAL(
-            jr_regex_new(&regex, vectors[i].pattern, &bad, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(jr_regex_new(&regex, vectors[i].pattern, &bad, &err), 0);
         if (vectors[i].first != jr_regex_has_first_byte(regex) ||
             vectors[i].required != jr_regex_required_char(regex))
-            printf("\n    %s: %d, %d\n", vectors[i].pattern,
-                   jr_regex_has_first_byte(regex),
+            printf("\n    %s: %d, %d\n", vectors[i].pattern, jr_regex_has_first_byte(regex),
                    jr_regex_required_char(regex));
         CU_ASSERT_EQUAL(jr_regex_has_first_byte(regex), vectors[i].first);
         CU_ASSERT_EQUAL(jr_regex_required_char(regex), vectors[i].required);
@@ -186,7 +182,6 @@ static void knows_what_is_in_a_match(void)
     }
 }
 
-JR_UNIT_MAIN("regex", CASE(finds_with_a_stack_of_its_own),
-             CASE(refuses_bad_patterns), CASE(refuses_long_patterns),
-             CASE(gives_up_at_its_limit), CASE(finds), CASE(names_groups),
-             CASE(has_no_groups), CASE(knows_what_is_in_a_match))
+JR_UNIT_MAIN("regex", CASE(finds_with_a_stack_of_its_own), CASE(refuses_bad_patterns),
+             CASE(refuses_long_patterns), CASE(gives_up_at_its_limit), CASE(finds),
+             CASE(names_groups), CASE(has_no_groups), CASE(knows_what_is_in_a_match))

@@ -58,8 +58,8 @@ static void refuses(void)
         (void)memcpy(part, text + fault.from, fault.to - fault.from);
         CU_ASSERT_STRING_EQUAL(part, bad[i].part);
         CU_ASSERT_PTR_NOT_NULL(strstr(fault.text, bad[i].why));
-        CU_ASSERT_EQUAL(fault.regex, strncmp(text, "stderr:/", 8) == 0 &&
-                                         strstr(fault.text, "slashes") == NULL);
+        CU_ASSERT_EQUAL(fault.regex,
+                        strncmp(text, "stderr:/", 8) == 0 && strstr(fault.text, "slashes") == NULL);
     }
     jr_arena_release(&arena);
 }
@@ -88,8 +88,7 @@ static void has_one_normal_form(void)
         struct jr_restart_trigger trigger;
         struct jr_restart_trigger_fault fault;
         struct jr_buf text = JR_BUF_INIT;
-        CU_ASSERT_TRUE_FATAL(
-            jr_restart_trigger_parse(&trigger, &arena, good[i][0], &fault));
+        CU_ASSERT_TRUE_FATAL(jr_restart_trigger_parse(&trigger, &arena, good[i][0], &fault));
         jr_restart_trigger_print(&text, &trigger);
         CU_ASSERT_STRING_EQUAL(text.data, good[i][1]);
         jr_buf_release(&text);
@@ -124,5 +123,4 @@ static void takes_codes_and_signals(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("trigger", CASE(refuses), CASE(has_one_normal_form),
-             CASE(takes_codes_and_signals))
+JR_UNIT_MAIN("trigger", CASE(refuses), CASE(has_one_normal_form), CASE(takes_codes_and_signals))

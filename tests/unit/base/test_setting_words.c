@@ -10,13 +10,12 @@ static void writes_for_the_reader(void)
     } rows[] = {
         {"", "", ""},
         {"no setting", "no setting", "no setting"},
-        {"state `" JR_SETTING("device", "cpu") "`, or not",
-         "state `device: cpu`, or not", "state `-s device=cpu`, or not"},
+        {"state `" JR_SETTING("device", "cpu") "`, or not", "state `device: cpu`, or not",
+         "state `-s device=cpu`, or not"},
         {JR_SETTING("a.b.c", "1"), "a: {b: {c: 1}}", "-s a.b.c=1"},
-        {JR_SETTING("devices", "[0, 1]") JR_SETTING("mpi", "none"),
-         "devices: [0, 1]mpi: none", "-s 'devices=[0, 1]'-s mpi=none"},
-        {JR_SETTING("required", "\"0\""), "required: \"0\"",
-         "-s 'required=\"0\"'"},
+        {JR_SETTING("devices", "[0, 1]") JR_SETTING("mpi", "none"), "devices: [0, 1]mpi: none",
+         "-s 'devices=[0, 1]'-s mpi=none"},
+        {JR_SETTING("required", "\"0\""), "required: \"0\"", "-s 'required=\"0\"'"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int option = 0; option < 2; option++) {

@@ -39,8 +39,7 @@ static void reads_the_first_line(void)
         struct jr_shebang got = jr_shebang_read(&arena, scratch.fd, "a b");
         JR_ASSERT_TEXT(text_of(got.interpreter), text_of(rows[i].interpreter));
         JR_ASSERT_TEXT(text_of(got.program), text_of(rows[i].program));
-        CU_ASSERT_EQUAL(jr_shebang_help_windows(&help, &got, "./a b"),
-                        rows[i].help != NULL);
+        CU_ASSERT_EQUAL(jr_shebang_help_windows(&help, &got, "./a b"), rows[i].help != NULL);
         JR_ASSERT_TEXT(text_of(help.data), text_of(rows[i].help));
     }
     struct jr_shebang none = jr_shebang_read(&arena, scratch.fd, "nowhere");

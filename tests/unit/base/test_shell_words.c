@@ -4,8 +4,8 @@
 
 static struct jr_arena arena;
 
-/* The words of a line as "[a][b]"; those that a shell would change as "<c>",
- * and those with globs as "{d}". */
+/* The words of a line as "[a][b]"; those that a shell would change as "<c>", and those with globs
+ * as "{d}". */
 static const char *split(const char *line, const char **ret_tail)
 {
     static char text[512];
@@ -17,8 +17,8 @@ static const char *split(const char *line, const char **ret_tail)
         return NULL;
     for (size_t i = 0; i < words.count; i++) {
         unsigned how = words.items[i].expands + 2u * words.items[i].globs;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%c%s%c",
-                                 "[<{"[how], words.items[i].text, "]>}"[how]);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%c%s%c", "[<{"[how],
+                                 words.items[i].text, "]>}"[how]);
     }
     *ret_tail = words.tail;
     return text;
@@ -51,8 +51,7 @@ static void says_when_memory_runs_out(void)
     struct jr_shell_words words;
     struct jr_error err = {0};
     struct jr_arena small = {.limit = 16};
-    CU_ASSERT_EQUAL(jr_shell_split(&words, &small, "a b c d e f g h i j", &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_shell_split(&words, &small, "a b c d e f g h i j", &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     jr_arena_release(&small);
 }
@@ -95,11 +94,10 @@ static void ends_at_operators(void)
     static const struct {
         const char *line, *words, *tail;
     } rows[] = {
-        {"a|b", "[a]", "|b"},        {"a > b c", "[a]", "> b c"},
-        {"a 2>&1", "[a]", "2>&1"},   {"a b2>c", "[a][b2]", ">c"},
-        {"a '2'>c", "[a][2]", ">c"}, {"a & ", "[a]", "& "},
-        {"a; b", "[a]", "; b"},      {"a\nb", "[a]", "\nb"},
-        {"a # b\nc", "[a]", "\nc"},  {"(a)", "", "(a)"},
+        {"a|b", "[a]", "|b"},        {"a > b c", "[a]", "> b c"}, {"a 2>&1", "[a]", "2>&1"},
+        {"a b2>c", "[a][b2]", ">c"}, {"a '2'>c", "[a][2]", ">c"}, {"a & ", "[a]", "& "},
+        {"a; b", "[a]", "; b"},      {"a\nb", "[a]", "\nb"},      {"a # b\nc", "[a]", "\nc"},
+        {"(a)", "", "(a)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *tail = NULL;
@@ -121,6 +119,5 @@ static void knows_where_words_stand(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("shell_words", CASE(refuses_open_quotes),
-             CASE(says_when_memory_runs_out), CASE(splits),
-             CASE(ends_at_operators), CASE(knows_where_words_stand))
+JR_UNIT_MAIN("shell_words", CASE(refuses_open_quotes), CASE(says_when_memory_runs_out),
+             CASE(splits), CASE(ends_at_operators), CASE(knows_where_words_stand))

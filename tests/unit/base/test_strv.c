@@ -43,9 +43,8 @@ static void pushes(void)
 
 static struct jr_strv environment(struct jr_arena *arena)
 {
-    static const char *const items[] = {
-        "PATH=/bin",  "PMI_RANK=3", "EMPTY=",    "NOTHING",
-        "PMI_SIZE=8", "PATHS=no",   "PMIX_ID=ab"};
+    static const char *const items[] = {"PATH=/bin",  "PMI_RANK=3", "EMPTY=",    "NOTHING",
+                                        "PMI_SIZE=8", "PATHS=no",   "PMIX_ID=ab"};
     struct jr_strv env = {0};
     for (size_t i = 0; i < sizeof items / sizeof *items; i++)
         jr_strv_push(&env, arena, jr_arena_strdup(arena, items[i]));
@@ -90,12 +89,10 @@ static void unsets(void)
 
 static void matches(void)
 {
-    static char *const globs[] = {(char *)"*TOKEN*", (char *)"API_KEY",
-                                  (char *)"my_*"};
+    static char *const globs[] = {(char *)"*TOKEN*", (char *)"API_KEY", (char *)"my_*"};
     static const char *const secret[] = {"HF_TOKEN", "hf-token", "--max-tokens",
                                          "api-key",  "API_KEY",  "MY_x"};
-    static const char *const open[] = {"", "TOKE", "--api-key", "API.KEY",
-                                       "my"};
+    static const char *const open[] = {"", "TOKE", "--api-key", "API.KEY", "my"};
     for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
         CU_ASSERT_TRUE(jr_env_matches(globs, 3, secret[i], strlen(secret[i])));
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
@@ -105,22 +102,20 @@ static void matches(void)
     CU_ASSERT_FALSE(jr_env_matches(globs, 0, "HF_TOKEN", 8));
 }
 
-/* Words with and without stars, and globs that are more than that: each beside
- * fnmatch. */
+/* Words with and without stars, and globs that are more than that: each beside fnmatch. */
 static void matches_as_fnmatch_does(void)
 {
-    static const char *const globs[] = {"TOKEN",  "*_TOKEN", "TOKEN_*", "*API_KEY*",
-                                  "T?KEN",  "[AB]*",   "*",       "**",
-                                  "*A*B*",  "",        "A*B"};
-    static const char *const names[] = {
-        "TOKEN",   "token",  "TOKENS", "MAX_TOKENS", "HF_TOKEN", "_TOKEN",
-        "TOKEN_A", "TOKEN_", "TOKE",   "MY_API_KEY", "apikey",   "T",
-        "",        "B",      "AB",     "AxB",        "A_TOKEN_B"};
+    static const char *const globs[] = {"TOKEN", "*_TOKEN", "TOKEN_*", "*API_KEY*",
+                                        "T?KEN", "[AB]*",   "*",       "**",
+                                        "*A*B*", "",        "A*B"};
+    static const char *const names[] = {"TOKEN",  "token",    "TOKENS", "MAX_TOKENS", "HF_TOKEN",
+                                        "_TOKEN", "TOKEN_A",  "TOKEN_", "TOKE",       "MY_API_KEY",
+                                        "apikey", "T",        "",       "B",          "AB",
+                                        "AxB",    "A_TOKEN_B"};
     for (size_t g = 0; g < sizeof globs / sizeof *globs; g++)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             CU_ASSERT_EQUAL(
-                jr_env_matches(&(char *){(char *)globs[g]}, 1, names[i],
-                               strlen(names[i])),
+                jr_env_matches(&(char *){(char *)globs[g]}, 1, names[i], strlen(names[i])),
                 fnmatch(globs[g], names[i], FNM_CASEFOLD) == 0);
 }
 
@@ -139,7 +134,6 @@ static void copies(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("strv", CASE(refuses_nothing),
-             CASE(stays_terminated_without_memory), CASE(pushes),
-             CASE(looks_up), CASE(unsets), CASE(matches),
-             CASE(matches_as_fnmatch_does), CASE(copies))
+JR_UNIT_MAIN("strv", CASE(refuses_nothing), CASE(stays_terminated_without_memory), CASE(pushes),
+             CASE(looks_up), CASE(unsets), CASE(matches), CASE(matches_as_fnmatch_does),
+             CASE(copies))

@@ -1,5 +1,5 @@
-/* Another program beside us: its descriptors, its place, its signals, and what
- * is said where it cannot be started; also in a sandbox that refuses clone3. */
+/* Another program beside us: its descriptors, its place, its signals, and what is said where it
+ * cannot be started; also in a sandbox that refuses clone3. */
 #include "base/subprocess.h"
 
 #include <errno.h>
@@ -13,12 +13,10 @@
 #include "deny.h"
 #include "unit.h"
 
-static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"X=7",
-                              NULL};
+static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"X=7", NULL};
 
 /* What shell text writes to its standard output; its exit code. Static. */
-static const char *output_of(struct jr_subprocess program, const char *text,
-                             int *ret_code)
+static const char *output_of(struct jr_subprocess program, const char *text, int *ret_code)
 {
     static char out[512];
     char *argv[] = {(char *)"sh", (char *)"-c", (char *)text, NULL};
@@ -32,8 +30,7 @@ static const char *output_of(struct jr_subprocess program, const char *text,
     pid_t pid = jr_subprocess_start(&program);
     CU_ASSERT_TRUE_FATAL(pid > 0);
     (void)close(ends[1]);
-    for (ssize_t got;
-         (got = read(ends[0], out + len, sizeof out - 1 - len)) > 0;)
+    for (ssize_t got; (got = read(ends[0], out + len, sizeof out - 1 - len)) > 0;)
         len += (size_t)got;
     out[len] = '\0';
     (void)close(ends[0]);
@@ -42,8 +39,8 @@ static const char *output_of(struct jr_subprocess program, const char *text,
     return out;
 }
 
-static void check_output(struct jr_subprocess program, const char *text,
-                         const char *expected, int expected_code)
+static void check_output(struct jr_subprocess program, const char *text, const char *expected,
+                         int expected_code)
 {
     int code = -1;
     JR_ASSERT_TEXT(output_of(program, text, &code), expected);
@@ -64,13 +61,11 @@ static void starts_a_program(void)
  */
 static void has_its_place(void)
 {
-    static const char where[] =
-        "g=$(ps -o pgid= -p $$); s=$(ps -o sid= -p $$); "
-        "[ $g = $$ ] && echo group; [ $s = $$ ] && echo session; exit 0";
+    static const char where[] = "g=$(ps -o pgid= -p $$); s=$(ps -o sid= -p $$); "
+                                "[ $g = $$ ] && echo group; [ $s = $$ ] && echo session; exit 0";
     check_output((struct jr_subprocess){0}, where, "", 0);
     check_output((struct jr_subprocess){.group = true}, where, "group\n", 0);
-    check_output((struct jr_subprocess){.session = true}, where,
-                 "group\nsession\n", 0);
+    check_output((struct jr_subprocess){.session = true}, where, "group\nsession\n", 0);
 }
 
 /* In a session of its own no signal is blocked or ignored; else as with us. */
@@ -83,10 +78,10 @@ static void has_its_signals(void)
     (void)signal(SIGUSR2, SIG_IGN);
     for (int session = 0; session < 2; session++) {
         const struct jr_subprocess program = {.session = session != 0};
-        check_output(program, "kill -USR1 $$; echo blocked",
-                     session ? "" : "blocked\n", session ? 1000 : 0);
-        check_output(program, "kill -USR2 $$; echo ignored",
-                     session ? "" : "ignored\n", session ? 1000 : 0);
+        check_output(program, "kill -USR1 $$; echo blocked", session ? "" : "blocked\n",
+                     session ? 1000 : 0);
+        check_output(program, "kill -USR2 $$; echo ignored", session ? "" : "ignored\n",
+                     session ? 1000 : 0);
     }
     (void)signal(SIGUSR2, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -103,8 +98,8 @@ static void takes_any_descriptors(void)
     CU_ASSERT_EQUAL(write(in[1], "bytes", 5), 5);
     (void)close(in[1]);
     const int fds[3] = {in[0], 1, out[1]};
-    pid_t pid = jr_subprocess_start(
-        &(struct jr_subprocess){.argv = argv, .envp = environment, .fds = fds});
+    pid_t pid =
+        jr_subprocess_start(&(struct jr_subprocess){.argv = argv, .envp = environment, .fds = fds});
     CU_ASSERT_TRUE_FATAL(pid > 0);
     (void)close(out[1]);
     CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
@@ -128,10 +123,8 @@ static void says_why_it_could_not(void)
     static const int fds[3] = {-1, -1, -1};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char *argv[] = {(char *)vectors[i].name, NULL};
-        const struct jr_subprocess program = {.path = vectors[i].path,
-                                              .argv = argv,
-                                              .envp = environment,
-                                              .fds = fds};
+        const struct jr_subprocess program = {
+            .path = vectors[i].path, .argv = argv, .envp = environment, .fds = fds};
         errno = 0;
         CU_ASSERT_EQUAL(jr_subprocess_start(&program), -1);
         CU_ASSERT_EQUAL(errno, vectors[i].error);
@@ -140,8 +133,8 @@ static void says_why_it_could_not(void)
     }
 }
 
-/* The same, where a sandbox refuses clone3(2) and posix_spawn with it: all of
- * it in another process, which so has the filter. */
+/* The same, where a sandbox refuses clone3(2) and posix_spawn with it: all of it in another
+ * process, which so has the filter. */
 static void does_without_clone3(void)
 {
     static const struct deny_call call = {SYS_clone3, EPERM};
@@ -162,6 +155,5 @@ static void does_without_clone3(void)
     CU_ASSERT_EQUAL(status, 0);
 }
 
-JR_UNIT_MAIN("subprocess", CASE(starts_a_program), CASE(has_its_place),
-             CASE(has_its_signals), CASE(takes_any_descriptors),
-             CASE(says_why_it_could_not), CASE(does_without_clone3))
+JR_UNIT_MAIN("subprocess", CASE(starts_a_program), CASE(has_its_place), CASE(has_its_signals),
+             CASE(takes_any_descriptors), CASE(says_why_it_could_not), CASE(does_without_clone3))

@@ -1,5 +1,4 @@
-/* Descriptors that are closed or marked by their range, by close_range(2) and
- * without it. */
+/* Descriptors that are closed or marked by their range, by close_range(2) and without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -63,28 +62,23 @@ static int try_ranges(void)
     static char stack[65536];
     int ends[2], status = -1;
     open_many();
-    wrong |= (jr_close_range(1000, 1099, JR_CLOSE_RANGE_CLOEXEC) != 0 ||
-              !is_marked(1000) || !is_marked(1099) || is_marked(999) ||
-              is_marked(1100) || count_open(FROM, LAST) != LAST - FROM + 1)
+    wrong |= (jr_close_range(1000, 1099, JR_CLOSE_RANGE_CLOEXEC) != 0 || !is_marked(1000) ||
+              !is_marked(1099) || is_marked(999) || is_marked(1100) ||
+              count_open(FROM, LAST) != LAST - FROM + 1)
              << 0;
     if (pipe(ends) != 0)
         return 98;
-    pid_t sharer = clone(wait_a_little, stack + sizeof stack,
-                         CLONE_FILES | SIGCHLD, &ends[0]);
+    pid_t sharer = clone(wait_a_little, stack + sizeof stack, CLONE_FILES | SIGCHLD, &ends[0]);
     wrong |= (jr_close_range(1200, ~0U, JR_CLOSE_RANGE_UNSHARE) != 0 ||
               count_open(FROM, LAST) != 1200 - FROM)
              << 1;
     (void)!write(ends[1], "", 1);
+    wrong |= (sharer < 0 || waitpid(sharer, &status, 0) != sharer || status != 0) << 2;
     wrong |=
-        (sharer < 0 || waitpid(sharer, &status, 0) != sharer || status != 0)
-        << 2;
-    wrong |= (jr_close_range(FROM, 500, 0) != 0 ||
-              count_open(FROM, LAST) != 1200 - 501 || !is_open(501))
-             << 3;
+        (jr_close_range(FROM, 500, 0) != 0 || count_open(FROM, LAST) != 1200 - 501 || !is_open(501))
+        << 3;
     wrong |= (jr_close_range(600, FROM, 0) == 0 || errno != EINVAL) << 4;
-    wrong |= (jr_close_range(3, ~0U, 0) != 0 || count_open(3, LAST) != 0 ||
-              !is_open(2))
-             << 5;
+    wrong |= (jr_close_range(3, ~0U, 0) != 0 || count_open(3, LAST) != 0 || !is_open(2)) << 5;
     return wrong;
 }
 
@@ -217,19 +211,16 @@ static void files_without_a_name(void)
 static void try_program(void)
 {
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"},
-                          (char[]){"read x; read a b c d e s f < "
-                                   "/proc/$$/stat; test $s = $$ && "
+                          (char[]){"read x; read a b c d e s f < /proc/$$/stat; test $s = $$ && "
                                    "echo \"$x $WORD\"; kill -9 $$"},
                           NULL};
-    char *const env[] = {(char[]){"WORD=heard"}, (char[]){"PATH=/usr/bin:/bin"},
-                         NULL};
+    char *const env[] = {(char[]){"WORD=heard"}, (char[]){"PATH=/usr/bin:/bin"}, NULL};
     char text[32] = "";
     int in = jr_memory_file("in"), out = jr_memory_file("out"), status = 0;
     const int fds[] = {in, out, -1};
     (void)!write(in, "we\n", 3);
     (void)lseek(in, 0, SEEK_SET);
-    struct jr_subprocess program = {
-        .argv = argv, .envp = env, .fds = fds, .session = true};
+    struct jr_subprocess program = {.argv = argv, .envp = env, .fds = fds, .session = true};
     pid_t pid = jr_subprocess_start(&program);
     CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -247,7 +238,6 @@ static void programs_are_started(void)
     run_each_way(try_program);
 }
 
-JR_UNIT_MAIN("base.syscalls", CASE(ranges_are_closed_and_marked),
-             CASE(they_are_without_the_call),
+JR_UNIT_MAIN("base.syscalls", CASE(ranges_are_closed_and_marked), CASE(they_are_without_the_call),
              CASE(access_is_as_the_file_has_it), CASE(files_without_a_name),
              CASE(programs_are_started))

@@ -19,8 +19,7 @@ static void refuses_what_is_not_utf8(void)
     };
     uint32_t point = 77;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_utf8_decode(vectors[i], strlen(vectors[i]), &point),
-                        0);
+        CU_ASSERT_EQUAL(jr_utf8_decode(vectors[i], strlen(vectors[i]), &point), 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         CU_ASSERT_FALSE(jr_utf8_is_text(vectors[i]));
     CU_ASSERT_FALSE(jr_utf8_is_text("good \xc3\xbc, then \xff"));
@@ -50,8 +49,7 @@ static void decodes(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         uint32_t point = 0;
-        size_t size =
-            jr_utf8_decode(vectors[i].text, strlen(vectors[i].text), &point);
+        size_t size = jr_utf8_decode(vectors[i].text, strlen(vectors[i].text), &point);
         CU_ASSERT_EQUAL(size, vectors[i].size);
         CU_ASSERT_EQUAL(point, vectors[i].point);
     }
@@ -89,15 +87,13 @@ static void cuts_between_code_points(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const char *text = vectors[i].text;
-        CU_ASSERT_EQUAL(jr_utf8_cut(text, strlen(text), vectors[i].most),
-                        vectors[i].cut);
+        CU_ASSERT_EQUAL(jr_utf8_cut(text, strlen(text), vectors[i].most), vectors[i].cut);
     }
 }
 
 static void hides_controls(void)
 {
-    static const uint32_t hidden[] = {0,      0x1b,   0x7f,   0x9b,
-                                      0x2028, 0x202e, 0x2066, 0xfeff};
+    static const uint32_t hidden[] = {0, 0x1b, 0x7f, 0x9b, 0x2028, 0x202e, 0x2066, 0xfeff};
     static const uint32_t shown[] = {' ', '~', 0xa0, 0xfc, 0x65e5, 0x1f600};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         CU_ASSERT_FALSE(jr_utf8_is_shown(hidden[i]));
@@ -122,22 +118,26 @@ static void fits_columns(void)
         const char *text;
         size_t columns, len;
     } vectors[] = {
-        {"", 0, 0},          {"", 3, 0},
-        {"abc", 0, 0},       {"abc", 2, 2},
-        {"abc", 3, 3},       {"abc", 9, 3},
-        {"\u65e5\u672c", 0, 0}, {"\u65e5\u672c", 1, 0},
-        {"\u65e5\u672c", 2, 3}, {"\u65e5\u672c", 3, 3},
-        {"\u65e5\u672c", 4, 6}, {"e\u0301x", 1, 3}, /* with its accent */
+        {"", 0, 0},
+        {"", 3, 0},
+        {"abc", 0, 0},
+        {"abc", 2, 2},
+        {"abc", 3, 3},
+        {"abc", 9, 3},
+        {"\u65e5\u672c", 0, 0},
+        {"\u65e5\u672c", 1, 0},
+        {"\u65e5\u672c", 2, 3},
+        {"\u65e5\u672c", 3, 3},
+        {"\u65e5\u672c", 4, 6},
+        {"e\u0301x", 1, 3}, /* with its accent */
         {"\u0301", 0, 2},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const char *text = vectors[i].text;
-        CU_ASSERT_EQUAL(
-            jr_utf8_fit(text, strlen(text), vectors[i].columns),
-            vectors[i].len);
+        CU_ASSERT_EQUAL(jr_utf8_fit(text, strlen(text), vectors[i].columns), vectors[i].len);
     }
 }
 
-JR_UNIT_MAIN("utf8", CASE(refuses_what_is_not_utf8), CASE(decodes),
-             CASE(counts_code_points), CASE(cuts_between_code_points),
-             CASE(hides_controls), CASE(measures), CASE(fits_columns))
+JR_UNIT_MAIN("utf8", CASE(refuses_what_is_not_utf8), CASE(decodes), CASE(counts_code_points),
+             CASE(cuts_between_code_points), CASE(hides_controls), CASE(measures),
+             CASE(fits_columns))

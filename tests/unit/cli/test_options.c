@@ -18,10 +18,9 @@
 
 enum { MOST_WORDS = 10 };
 
-/* Parse words behind "jobrun". What is said goes to `said`, without the name
- * of the program and the line's end. The words live as long as `cli`. */
-static int parse(struct jr_cli *cli, char said[static 512],
-                 const char *const *words)
+/* Parse words behind "jobrun". What is said goes to `said`, without the name of the program and the
+ * line's end. The words live as long as `cli`. */
+static int parse(struct jr_cli *cli, char said[static 512], const char *const *words)
 {
     char *argv[MOST_WORDS + 2] = {jr_arena_strdup(&cli->arena, "jobrun")};
     int argc = 1, before = dup(STDERR_FILENO), file = memfd_create("said", 0);
@@ -50,15 +49,11 @@ static void describes_an_option_to_each_verb(void)
         {"code", "show", "print where the frozen copy of the code is"},
         {"code", "rerun", "run the code of then"},
         {"wait", "rerun",
-         "wait in a queue until the devices are free (--wait=30m: at most so "
-         "long)"},
+         "wait in a queue until the devices are free (--wait=30m: at most so long)"},
         {"set", "run",
-         "set a field to another value: -s parallelism.data=4; -s +vars.x=1 "
-         "adds one"},
-        {"fix", "validate",
-         "write unambiguous fixes to the files; for -, to standard output"},
-        {"keep", "prune",
-         "keep the newest N runs (default: 50; 0 with --older or --code)"},
+         "set a field to another value: -s parallelism.data=4; -s +vars.x=1 adds one"},
+        {"fix", "validate", "write unambiguous fixes to the files; for -, to standard output"},
+        {"keep", "prune", "keep the newest N runs (default: 50; 0 with --older or --code)"},
         {"color", "run", "when to use colour"},
         {"output", NULL,
          "new, report: write to FILE, which must not exist yet; schema: write "
@@ -66,8 +61,7 @@ static void describes_an_option_to_each_verb(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        const struct jr_option *option =
-            jr_option_by_name(rows[i].option, strlen(rows[i].option));
+        const struct jr_option *option = jr_option_by_name(rows[i].option, strlen(rows[i].option));
         CU_ASSERT_PTR_NOT_NULL_FATAL(option);
         jr_option_describe(&text, option, rows[i].verb);
         JR_ASSERT_TEXT(text.data, rows[i].text);
@@ -90,19 +84,14 @@ static void refuses_what_it_does_not_understand(void)
     static const struct {
         const char *words[MOST_WORDS], *said;
     } rows[] = {
-        {{"--node-rnk", "x.yaml"},
-         "unknown option '--node-rnk'; did you mean '--node-rank'?"},
+        {{"--node-rnk", "x.yaml"}, "unknown option '--node-rnk'; did you mean '--node-rank'?"},
         {{"--zzz", "x.yaml"}, "unknown option '--zzz'; see jobrun --help"},
-        {{"plan", "-k", "a.yaml"},
-         "unknown option '-k'; see jobrun plan --help"},
+        {{"plan", "-k", "a.yaml"}, "unknown option '-k'; see jobrun plan --help"},
         /* a letter among others is told by itself */
-        {{"plan", "-kq", "a.yaml"},
-         "unknown option '-k'; see jobrun plan --help"},
+        {{"plan", "-kq", "a.yaml"}, "unknown option '-k'; see jobrun plan --help"},
         {{"-kq", "a.yaml"}, "unknown option '-k'; see jobrun --help"},
-        {{"validate", "a.yaml", "-qk"},
-         "unknown option '-k'; see jobrun validate --help"},
-        {{"validate", "--none=3", "a"},
-         "unknown option '--none=3'; see jobrun validate --help"},
+        {{"validate", "a.yaml", "-qk"}, "unknown option '-k'; see jobrun validate --help"},
+        {{"validate", "--none=3", "a"}, "unknown option '--none=3'; see jobrun validate --help"},
         /* the beginning of several names */
         {{"--r", "a"}, "unknown option '--r'; see jobrun --help"},
         {{"validate", "--strict=3", "a.yaml"},
@@ -111,20 +100,15 @@ static void refuses_what_it_does_not_understand(void)
          "--strict takes no value, such as 'yes'; type --strict"},
         {{"validate", "--strict=false", "a.yaml"},
          "--strict takes no value, such as 'false'; leave it out"},
-        {{"run", "--help=x"},
-         "--help takes no value, such as 'x'; type --help"},
+        {{"run", "--help=x"}, "--help takes no value, such as 'x'; type --help"},
         {{"plan", "-s"}, "-s wants a value: -s PATH=VALUE"},
         {{"plan", "a.yaml", "--set"}, "--set wants a value: --set PATH=VALUE"},
-        {{"plan", "-s", "lr"},
-         "--set wants PATH=VALUE, not 'lr'; for example: -s lr=VALUE"},
-        {{"-n", "two", "--", "a"},
-         "-n wants a whole number, not 'two'; for example: -n 4"},
-        {{"-n", "-1", "--", "a"},
-         "-n wants a whole number, not '-1'; for example: -n 4"},
+        {{"plan", "-s", "lr"}, "--set wants PATH=VALUE, not 'lr'; for example: -s lr=VALUE"},
+        {{"-n", "two", "--", "a"}, "-n wants a whole number, not 'two'; for example: -n 4"},
+        {{"-n", "-1", "--", "a"}, "-n wants a whole number, not '-1'; for example: -n 4"},
         {{"logs", "--tail", "4294967296"},
          "--tail wants a number of at most 4294967295, not 4294967296"},
-        {{"--color", "red", "a.yaml"},
-         "--color wants auto, always or never, not 'red'"},
+        {{"--color", "red", "a.yaml"}, "--color wants auto, always or never, not 'red'"},
         /* options of other verbs */
         {{"validate", "--local", "a.yaml"},
          "'validate' has no option --local (run, plan, resolve, rerun have "
@@ -133,24 +117,19 @@ static void refuses_what_it_does_not_understand(void)
          "'run' has no option --explain (resolve has it); see jobrun run "
          "--help\n        or, if it is the job's: jobrun a.yaml -- --explain"},
         {{"--explain", "a.yaml"},
-         "'run' has no option --explain (resolve has it); see jobrun run "
-         "--help"},
-        {{"show", "--tail=1"},
-         "'show' has no option --tail (logs has it); see jobrun show --help"},
+         "'run' has no option --explain (resolve has it); see jobrun run --help"},
+        {{"show", "--tail=1"}, "'show' has no option --tail (logs has it); see jobrun show --help"},
         {{"runs", "-n", "2"},
-         "'runs' has no option '-n'; the newest runs come first: jobrun runs "
-         "| head"},
+         "'runs' has no option '-n'; the newest runs come first: jobrun runs | head"},
         {{"--help", "a.yaml", "--all", "--env"},
          "'help' has no option --env (plan has it); see jobrun help --help"},
         /* `--` was forgotten */
         {{"-n", "4", "python3", "train.py"},
-         "a command stands behind `--`:\n        jobrun -n 4 -- python3 "
-         "train.py"},
+         "a command stands behind `--`:\n        jobrun -n 4 -- python3 train.py"},
         {{"plan", "-n4", "./a b", "--lr", "$x", "-h", "--", "it's"},
          "a command stands behind `--`:\n        jobrun plan -n4 -- './a b' "
          "--lr '$x' -h -- 'it'\\''s'"},
-        {{"-n", "1", "a\nb"},
-         "a command stands behind `--`:\n        jobrun -n 1 -- 'a\\x0ab'"},
+        {{"-n", "1", "a\nb"}, "a command stands behind `--`:\n        jobrun -n 1 -- 'a\\x0ab'"},
         {{"a.yaml", "--epochs", "3"},
          "unknown option '--epochs'; arguments of the job stand behind "
          "`--`:\n        jobrun a.yaml -- --epochs 3"},
@@ -174,12 +153,9 @@ static void refuses_what_it_does_not_understand(void)
         {{"runs", "x"}, "runs takes no argument: what is 'x'? (jobrun show x)"},
         /* words that are neither verb nor file */
         {{"validat", "a.yaml"},
-         "'validat' is neither a verb nor a file; did you mean 'jobrun "
-         "validate'?"},
-        {{"stpo"},
-         "'stpo' is neither a verb nor a file; did you mean 'jobrun stop'?"},
-        {{"xylophone"},
-         "'xylophone' is neither a verb nor a file; see jobrun --help"},
+         "'validat' is neither a verb nor a file; did you mean 'jobrun validate'?"},
+        {{"stpo"}, "'stpo' is neither a verb nor a file; did you mean 'jobrun stop'?"},
+        {{"xylophone"}, "'xylophone' is neither a verb nor a file; see jobrun --help"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct jr_cli cli = {0};
@@ -245,11 +221,10 @@ static void tells_verbs_from_specs(void)
 
 static void keeps_values(void)
 {
-    static const char *const words[] = {
-        "-sa=1", "--set", "b=x=y", "--node-ra", "4294967295", "-n=3", NULL};
-    static const char *const good[] = {
-        "plan",       "-sa=1", "--set", "b=x=y",  "--node-ra",
-        "4294967295", "-n3",   "--env", "--json", NULL};
+    static const char *const words[] = {"-sa=1",      "--set", "b=x=y", "--node-ra",
+                                        "4294967295", "-n=3",  NULL};
+    static const char *const good[] = {"plan",       "-sa=1", "--set", "b=x=y",  "--node-ra",
+                                       "4294967295", "-n3",   "--env", "--json", NULL};
     struct jr_cli cli = {0};
     char said[512];
     CU_ASSERT_EQUAL(parse(&cli, said, words), JR_STATUS_USAGE);
@@ -278,9 +253,8 @@ static void keeps_values(void)
 /* The last of several texts and numbers counts. */
 static void lets_later_options_count(void)
 {
-    static const char *const words[] = {"rerun", "--debug=1",  "--debug",
-                                        "0",     "--run-id=a", "--run-id",
-                                        "b",     NULL};
+    static const char *const words[] = {"rerun",      "--debug=1", "--debug", "0",
+                                        "--run-id=a", "--run-id",  "b",       NULL};
     struct jr_cli cli = {0};
     char said[512];
     CU_ASSERT_EQUAL(parse(&cli, said, words), 0);
@@ -297,23 +271,19 @@ static void decides_on_colour(void)
         const char *option, *none, *force;
         bool expected;
     } rows[] = {
-        {NULL, NULL, NULL, false},    {"auto", NULL, NULL, false},
-        {"always", NULL, NULL, true}, {"never", NULL, "1", false},
-        {"always", "1", NULL, true},  {NULL, NULL, "1", true},
-        {NULL, NULL, "0", false},     {NULL, NULL, "", false},
-        {NULL, "1", "1", false},      {NULL, "", "1", true},
-        {"auto", "1", "1", false},    {"auto", NULL, "yes", true},
+        {NULL, NULL, NULL, false},   {"auto", NULL, NULL, false}, {"always", NULL, NULL, true},
+        {"never", NULL, "1", false}, {"always", "1", NULL, true}, {NULL, NULL, "1", true},
+        {NULL, NULL, "0", false},    {NULL, NULL, "", false},     {NULL, "1", "1", false},
+        {NULL, "", "1", true},       {"auto", "1", "1", false},   {"auto", NULL, "yes", true},
     };
     int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
     int none = open("/dev/null", O_WRONLY);
     (void)fflush(stdout);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct jr_cli cli = {.color = rows[i].option};
-        (void)(rows[i].none == NULL ? unsetenv("NO_COLOR")
-                                    : setenv("NO_COLOR", rows[i].none, 1));
-        (void)(rows[i].force == NULL
-                   ? unsetenv("CLICOLOR_FORCE")
-                   : setenv("CLICOLOR_FORCE", rows[i].force, 1));
+        (void)(rows[i].none == NULL ? unsetenv("NO_COLOR") : setenv("NO_COLOR", rows[i].none, 1));
+        (void)(rows[i].force == NULL ? unsetenv("CLICOLOR_FORCE")
+                                     : setenv("CLICOLOR_FORCE", rows[i].force, 1));
         (void)dup2(none, STDOUT_FILENO);
         (void)dup2(none, STDERR_FILENO);
         int status = jr_cli_color(&cli);
@@ -349,14 +319,12 @@ static void has_rows_that_can_be_reached(void)
         const struct jr_option *row = &jr_options[count];
         for (size_t i = 0; i < count; i++) {
             CU_ASSERT_STRING_NOT_EQUAL(row->name, jr_options[i].name);
-            CU_ASSERT_TRUE(row->letter == 0 ||
-                           row->letter != jr_options[i].letter);
+            CU_ASSERT_TRUE(row->letter == 0 || row->letter != jr_options[i].letter);
         }
-        CU_ASSERT_EQUAL(row->arg == NULL, row->kind == JR_OPTION_FLAG ||
-                                              row->kind == JR_OPTION_MAYBE);
+        CU_ASSERT_EQUAL(row->arg == NULL,
+                        row->kind == JR_OPTION_FLAG || row->kind == JR_OPTION_MAYBE);
         char verbs[256], *rest = verbs;
-        (void)snprintf(verbs, sizeof verbs, "%s",
-                       row->verbs == NULL ? "run" : row->verbs);
+        (void)snprintf(verbs, sizeof verbs, "%s", row->verbs == NULL ? "run" : row->verbs);
         for (char *verb; (verb = strsep(&rest, " ")) != NULL;)
             CU_ASSERT_PTR_NOT_NULL(jr_verb_find(verb));
     }
@@ -382,8 +350,7 @@ static void walks_synopses(void)
         {"A [B_C]", "A0 B_C1 "},
         {"CODE|FIELD", "CODE0 FIELD0 "},
         {"[SPEC] [-- ARG...]", "SPEC0 "},
-        {"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJ",
-         "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDE0 "},
+        {"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJ", "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDE0 "},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_synopsis walk = {.at = rows[i][0]};
@@ -391,8 +358,7 @@ static void walks_synopses(void)
         char name[JR_VALUE_NAME];
         jr_buf_str(&out, "");
         while (jr_synopsis_next(&walk, name))
-            jr_buf_printf(&out, "%s%u%s ", name, walk.position,
-                          walk.many ? "+" : "");
+            jr_buf_printf(&out, "%s%u%s ", name, walk.position, walk.many ? "+" : "");
         JR_ASSERT_TEXT(out.data, rows[i][1]);
         jr_buf_release(&out);
     }
@@ -430,11 +396,8 @@ static void lists_words(void)
     }
 }
 
-JR_UNIT_MAIN("cli.options", CASE(refuses_what_it_does_not_understand),
-             CASE(tells_verbs_from_specs), CASE(keeps_values),
-             CASE(lets_later_options_count), CASE(decides_on_colour),
-             CASE(knows_the_options_of_a_verb),
-             CASE(has_rows_that_can_be_reached), CASE(walks_synopses),
-             CASE(finds_values_by_verb), CASE(lists_words),
-             CASE(describes_an_option_to_each_verb),
-             CASE(describes_every_option))
+JR_UNIT_MAIN("cli.options", CASE(refuses_what_it_does_not_understand), CASE(tells_verbs_from_specs),
+             CASE(keeps_values), CASE(lets_later_options_count), CASE(decides_on_colour),
+             CASE(knows_the_options_of_a_verb), CASE(has_rows_that_can_be_reached),
+             CASE(walks_synopses), CASE(finds_values_by_verb), CASE(lists_words),
+             CASE(describes_an_option_to_each_verb), CASE(describes_every_option))

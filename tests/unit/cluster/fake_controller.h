@@ -1,7 +1,7 @@
 /*
- * A controller of three nodes with two ranks each, without an srun: what it
- * sends goes into a pipe, and its parts are called one by one. A run goes on,
- * whose events are in the file "events" of the folder.
+ * A controller of three nodes with two ranks each, without an srun: what it sends goes into a pipe,
+ * and its parts are called one by one. A run goes on, whose events are in the file "events" of the
+ * folder.
  */
 #ifndef FAKE_CONTROLLER_H
 #define FAKE_CONTROLLER_H
@@ -50,8 +50,7 @@ static inline void fake_controller_nodes(struct fake_controller *fake)
         fake->nodes[i].host = strdup(i == 0 ? "n0" : i == 1 ? "n1" : "n2");
     }
     for (uint32_t i = 0; i < FAKE_WORLD; i++)
-        fake->ranks[i] =
-            (struct jr_plan_rank){.rank = i, .node_rank = i / FAKE_EACH};
+        fake->ranks[i] = (struct jr_plan_rank){.rank = i, .node_rank = i / FAKE_EACH};
 }
 
 static inline void fake_controller_start(struct fake_controller *fake)
@@ -70,21 +69,18 @@ static inline void fake_controller_start(struct fake_controller *fake)
                                   .ranks = fake->ranks,
                                   .count = FAKE_WORLD,
                                   .policy = &fake->policy};
-    fake->folder =
-        (struct jr_run_folder){.fd = fake->scratch.fd, .file_mode = 0600};
-    fake->options = (struct jr_run_options){
-        .dir = &fake->folder, .out_fd = -1, .err_fd = -1};
-    fake->outcome =
-        (struct jr_outcome){.count = FAKE_WORLD, .ranks = fake->outcomes};
-    fake->controller = (struct jr_controller){
-        .options = {.program = "/opt/jobrun", .nodes = FAKE_NODES},
-        .transport = &jr_srun_transport,
-        .links = &fake->link,
-        .links_count = 1,
-        .children = {.fd = -1},
-        .code = {.archive = {.fd = -1}},
-        .nodes = fake->nodes,
-        .run = &fake->run};
+    fake->folder = (struct jr_run_folder){.fd = fake->scratch.fd, .file_mode = 0600};
+    fake->options = (struct jr_run_options){.dir = &fake->folder, .out_fd = -1, .err_fd = -1};
+    fake->outcome = (struct jr_outcome){.count = FAKE_WORLD, .ranks = fake->outcomes};
+    fake->controller =
+        (struct jr_controller){.options = {.program = "/opt/jobrun", .nodes = FAKE_NODES},
+                               .transport = &jr_srun_transport,
+                               .links = &fake->link,
+                               .links_count = 1,
+                               .children = {.fd = -1},
+                               .code = {.archive = {.fd = -1}},
+                               .nodes = fake->nodes,
+                               .run = &fake->run};
     jr_link_init(&fake->link, &fake->controller, 0);
     fake->link.in.fd = pair[1];
     fake->run = (struct jr_controller_run){.controller = &fake->controller,
@@ -95,15 +91,13 @@ static inline void fake_controller_start(struct fake_controller *fake)
                                            .answer = {.fd = -1},
                                            .first = fake->first,
                                            .err = &fake->err};
-    fake->run.events.fd =
-        openat(fake->scratch.fd, "events", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    fake->run.events.fd = openat(fake->scratch.fd, "events", O_WRONLY | O_CREAT | O_APPEND, 0600);
     CU_ASSERT_TRUE_FATAL(fake->run.events.fd >= 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&fake->controller.loop), 0);
 }
 
 /* A line of an agent, or one of srun's, which is no message. */
-static inline void fake_controller_receive(struct fake_controller *fake,
-                                           const char *line)
+static inline void fake_controller_receive(struct fake_controller *fake, const char *line)
 {
     json_t *frame = jr_message_read(line, strlen(line));
     if (frame != NULL)
@@ -112,8 +106,7 @@ static inline void fake_controller_receive(struct fake_controller *fake,
 }
 
 /* Check what was sent since the last time, by the types: "stop hold". */
-static inline void fake_controller_check_sent(struct fake_controller *fake,
-                                              const char *expected)
+static inline void fake_controller_check_sent(struct fake_controller *fake, const char *expected)
 {
     static char bytes[1 << 18];
     struct jr_buf words = JR_BUF_INIT;
@@ -122,8 +115,7 @@ static inline void fake_controller_check_sent(struct fake_controller *fake,
     for (char *rest = bytes, *line; (line = strsep(&rest, "\n")) != NULL;) {
         json_t *message = jr_json_parse(line, strlen(line), NULL);
         if (message != NULL)
-            jr_buf_printf(&words, "%s%s", words.len == 0 ? "" : " ",
-                          jr_json_get_str(message, "t"));
+            jr_buf_printf(&words, "%s%s", words.len == 0 ? "" : " ", jr_json_get_str(message, "t"));
         json_decref(message);
     }
     JR_ASSERT_TEXT(words.len == 0 ? "" : words.data, expected);
@@ -131,8 +123,7 @@ static inline void fake_controller_check_sent(struct fake_controller *fake,
 }
 
 /* What the file of the folder has; static. */
-static inline const char *fake_controller_read(
-    const struct fake_controller *fake, const char *name)
+static inline const char *fake_controller_read(const struct fake_controller *fake, const char *name)
 {
     static char text[16384];
     int fd = openat(fake->scratch.fd, name, O_RDONLY | O_CLOEXEC);
@@ -144,8 +135,7 @@ static inline const char *fake_controller_read(
 }
 
 /* Whether `at` is `ms` after a moment between `before` and now. */
-static inline bool fake_controller_is_after(uint64_t at, uint64_t before,
-                                            uint64_t ms)
+static inline bool fake_controller_is_after(uint64_t at, uint64_t before, uint64_t ms)
 {
     return at >= before + ms * FAKE_MS && at <= jr_clock_ns() + ms * FAKE_MS;
 }

@@ -1,5 +1,5 @@
-/* A real agent in a process of its own, at two pipes: what it says to whatever
- * a controller may say. Its hooks do what `go` has as the run's name. */
+/* A real agent in a process of its own, at two pipes: what it says to whatever a controller may
+ * say. Its hooks do what `go` has as the run's name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -52,8 +52,8 @@ static uint32_t hook_offer(void *data)
     return ++hooks->port;
 }
 
-static int hook_resolve(void *data, const struct jr_message *spec,
-                        struct jr_agent_answer *ret, struct jr_error *err)
+static int hook_resolve(void *data, const struct jr_message *spec, struct jr_agent_answer *ret,
+                        struct jr_error *err)
 {
     (void)data;
     if (spec->inject != NULL)
@@ -64,8 +64,7 @@ static int hook_resolve(void *data, const struct jr_message *spec,
     return 0;
 }
 
-static int hook_join(void *data, const struct jr_message *spec,
-                     struct jr_error *err)
+static int hook_join(void *data, const struct jr_message *spec, struct jr_error *err)
 {
     (void)data;
     if (strcmp(spec->run_id, "full") == 0)
@@ -73,8 +72,7 @@ static int hook_join(void *data, const struct jr_message *spec,
     return strcmp(spec->run_id, "code") == 0 ? JR_AGENT_WANTS_CODE : 0;
 }
 
-static int hook_prepare(void *data, const struct jr_message *go,
-                        struct jr_error *err)
+static int hook_prepare(void *data, const struct jr_message *go, struct jr_error *err)
 {
     struct hooks *hooks = data;
     const char *what = go->run_id;
@@ -83,13 +81,10 @@ static int hook_prepare(void *data, const struct jr_message *go,
     (void)snprintf(hooks->what, sizeof hooks->what, "%s", what);
     if (strncmp(what, "apart", 5) == 0)
         return JR_AGENT_IS_APART;
-    return strncmp(what, "code", 4) == 0 && !hooks->has_code
-               ? JR_AGENT_WANTS_CODE
-               : 0;
+    return strncmp(what, "code", 4) == 0 && !hooks->has_code ? JR_AGENT_WANTS_CODE : 0;
 }
 
-static int hook_take_code(void *data, const struct jr_message *code,
-                          struct jr_error *err)
+static int hook_take_code(void *data, const struct jr_message *code, struct jr_error *err)
 {
     struct hooks *hooks = data;
     size_t len = strlen(hooks->code);
@@ -130,9 +125,7 @@ static void echo_signals(const struct jr_agent_ends *ends)
     put(ends->events_fd, "ready\n");
     for (int i = 0; i < 2; i++) {
         int sig = sigwaitinfo(&set, NULL);
-        put(ends->events_fd, sig == SIGUSR1   ? "USR1\n"
-                             : sig == SIGTERM ? "TERM\n"
-                                              : "?\n");
+        put(ends->events_fd, sig == SIGUSR1 ? "USR1\n" : sig == SIGTERM ? "TERM\n" : "?\n");
     }
 }
 
@@ -185,8 +178,8 @@ static void echo_exchange(int fd)
     } while (len > 0 && bytes[len - 1] != '.');
 }
 
-/* Another process of the run, which outlives the one that had the outcome, has
- * one pipe and no other, and says by it who its parent is then. */
+/* Another process of the run, which outlives the one that had the outcome, has one pipe and no
+ * other, and says by it who its parent is then. */
 static void outlive(const struct jr_agent_ends *ends, bool reports)
 {
     static const struct jr_report report = {JR_REPORT_SILENT, 0};
@@ -207,8 +200,8 @@ static void outlive(const struct jr_agent_ends *ends, bool reports)
     _exit(write(kept, "late event\n", 11) != 11);
 }
 
-static int hook_run(void *data, const struct jr_agent_ends *ends,
-                    struct jr_outcome *ret, struct jr_error *err)
+static int hook_run(void *data, const struct jr_agent_ends *ends, struct jr_outcome *ret,
+                    struct jr_error *err)
 {
     static struct jr_rank_outcome ranks[1];
     const struct hooks *hooks = data;
@@ -290,8 +283,7 @@ static unsigned count_anonymous(void)
     for (int fd = 0; fd < 1024; fd++) {
         char name[32], leads[sizeof begin] = "";
         (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-        count += readlink(name, leads, sizeof leads - 1) > 0 &&
-                 strcmp(leads, begin) == 0;
+        count += readlink(name, leads, sizeof leads - 1) > 0 && strcmp(leads, begin) == 0;
     }
     return count;
 }
@@ -318,8 +310,7 @@ static _Noreturn void serve(int in, int out)
     (void)close(out);
     limit_descriptors();
     unsigned before = count_anonymous();
-    int result = jr_agent_serve(&calls, &(struct jr_sender){.node = NODE},
-                                "gpu\"03", &err);
+    int result = jr_agent_serve(&calls, &(struct jr_sender){.node = NODE}, "gpu\"03", &err);
     if (count_anonymous() != before)
         _exit(8);
     _exit(result == 0 ? 0 : 9);
@@ -425,8 +416,7 @@ static const char *next_word_but_heartbeats(struct peer *peer)
 }
 
 /* Take frames until a stream holds a text. */
-static bool await_text(struct peer *peer, enum jr_channel flow,
-                       const char *text)
+static bool await_text(struct peer *peer, enum jr_channel flow, const char *text)
 {
     struct jr_buf *stream = &peer->streams[flow];
     size_t len;
@@ -456,8 +446,7 @@ static int end_peer(struct peer *peer)
             continue;
         (void)close(peer->from);
     }
-    for (int i = 0; i < WAIT_MS && waitpid(peer->pid, &status, WNOHANG) == 0;
-         i++)
+    for (int i = 0; i < WAIT_MS && waitpid(peer->pid, &status, WNOHANG) == 0; i++)
         (void)poll(NULL, 0, 1);
     if (status == -1) {
         (void)kill(peer->pid, SIGKILL);
@@ -484,8 +473,7 @@ static void check_outcome(const struct peer *peer)
     struct jr_outcome outcome = {.ranks = &rank};
     const struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
     CU_ASSERT_TRUE_FATAL(text->len > 0);
-    CU_ASSERT_EQUAL(
-        jr_outcome_message_read(&outcome, 1, text->data, text->len, NULL), 0);
+    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, NULL), 0);
     CU_ASSERT_EQUAL(rank.pid, 7);
     CU_ASSERT_EQUAL(rank.end, JR_END_EXITED);
 }
@@ -615,8 +603,7 @@ static void tells_of_a_run_that_could_not_begin(void)
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     const struct jr_buf *text = &peer.streams[JR_CHANNEL_OUTCOME];
-    CU_ASSERT_EQUAL(
-        jr_outcome_message_read(&outcome, 1, text->data, text->len, &err), -1);
+    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, &err), -1);
     JR_ASSERT_TEXT(err.text, "no more processes");
     tell_peer(&peer, "{\"t\":\"go\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
@@ -625,8 +612,7 @@ static void tells_of_a_run_that_could_not_begin(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* It begins behind the last of its code, and hears then what it was told
- * meanwhile. */
+/* It begins behind the last of its code, and hears then what it was told meanwhile. */
 static void waits_for_the_code_of_a_run(void)
 {
     struct peer peer;
@@ -644,8 +630,8 @@ static void waits_for_the_code_of_a_run(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* With the spec of a run that has begun before, it is ready only once it is in
- * the run, with the code. */
+/* With the spec of a run that has begun before, it is ready only once it is in the run, with the
+ * code. */
 static void enters_a_run_before_it_is_ready(void)
 {
     struct peer peer;
@@ -655,14 +641,12 @@ static void enters_a_run_before_it_is_ready(void)
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
     meet_peer(&peer);
-    tell_peer(&peer,
-              "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"full\"}\n");
+    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"full\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "no room here");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
     meet_peer(&peer);
-    tell_peer(&peer,
-              "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
+    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "want");
     tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"b\":\"all\"}\n");
     tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
@@ -673,8 +657,7 @@ static void enters_a_run_before_it_is_ready(void)
     JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
     meet_peer(&peer);
-    tell_peer(&peer,
-              "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
+    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "want");
     tell_peer(&peer, "{\"t\":\"code\",\"b\":\"bad\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
@@ -699,8 +682,7 @@ static void says_why_there_is_no_code(void)
         const char *code, *why;
     } vectors[] = {
         {"{\"t\":\"code\",\"b\":\"bad\"}\n", "no such code"},
-        {"{\"t\":\"code\",\"on\":true}\n",
-         "the code of the run did not come whole"},
+        {"{\"t\":\"code\",\"on\":true}\n", "the code of the run did not come whole"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct peer peer;
@@ -731,8 +713,8 @@ static void ends_while_it_waits_for_code(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* A run is over once all of its processes are, whoever of them writes last; the
- * agent is the parent of whoever is left. */
+/* A run is over once all of its processes are, whoever of them writes last; the agent is the parent
+ * of whoever is left. */
 static void waits_for_all_processes_of_a_run(void)
 {
     struct peer peer;
@@ -751,8 +733,8 @@ static void waits_for_all_processes_of_a_run(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* What the other nodes have to know is said in messages of its own, each once
- * and before the run is over, and is no event. */
+/* What the other nodes have to know is said in messages of its own, each once and before the run is
+ * over, and is no event. */
 static void says_what_the_others_have_to_know(void)
 {
     struct peer peer;
@@ -771,8 +753,7 @@ static void says_what_the_others_have_to_know(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* More than a socket holds, to MPI's process manager and back; without a run
- * there is none. */
+/* More than a socket holds, to MPI's process manager and back; without a run there is none. */
 static void carries_the_exchange(void)
 {
     enum { PIECES = 100, PIECE = 6000 };
@@ -877,8 +858,7 @@ static void hands_signals_on(void)
                      "{\"t\":\"signal\",\"signal\":65}\n"
                      "{\"t\":\"signal\",\"signal\":-9}\n");
     char word[64];
-    (void)snprintf(word, sizeof word, "{\"t\":\"signal\",\"signal\":%d}\n",
-                   SIGUSR1);
+    (void)snprintf(word, sizeof word, "{\"t\":\"signal\",\"signal\":%d}\n", SIGUSR1);
     tell_peer(&peer, word);
     CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\nUSR1\n"));
     (void)kill(peer.pid, SIGTERM);
@@ -903,8 +883,7 @@ static void ends_by_an_interrupt(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* The controller's console is full: lines wait where they are, and events do
- * not. */
+/* The controller's console is full: lines wait where they are, and events do not. */
 static void keeps_lines_while_it_is_told_to(void)
 {
     struct peer peer;
@@ -1032,8 +1011,7 @@ static void holds_no_stream_of_a_run(void)
     (void)close(run.commands_fd);
     size_t len = 0;
     ssize_t some;
-    while ((some = read(run.fds[JR_AGENT_END_EVENT], bytes + len, 64 - len)) >
-           0)
+    while ((some = read(run.fds[JR_AGENT_END_EVENT], bytes + len, 64 - len)) > 0)
         len += (size_t)some;
     JR_ASSERT_TEXT(bytes, "no more orders\n");
     int status = -1;
@@ -1102,26 +1080,21 @@ static void answers_a_survey(void)
     JR_ASSERT_TEXT(next_word(&peer), "listening");
     uint32_t port = jr_json_get_u32(peer.word, "port");
     CU_ASSERT_TRUE(port >= 29700);
-    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &right, &why),
-                    JR_REACH_OK);
-    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &wrong, &why),
-                    JR_REACH_ANOTHER);
+    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &right, &why), JR_REACH_OK);
+    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &wrong, &why), JR_REACH_ANOTHER);
     (void)snprintf(words, sizeof words,
-                   "{\"t\":\"reach\",\"host\":\"127.0.0.1\",\"port\":%u,"
-                   "\"token\":\"abc\"}\n",
+                   "{\"t\":\"reach\",\"host\":\"127.0.0.1\",\"port\":%u,\"token\":\"abc\"}\n",
                    port);
     tell_peer(&peer, words);
     JR_ASSERT_TEXT(next_word(&peer), "reached");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_REACH_OK);
     (void)snprintf(words, sizeof words,
-                   "{\"t\":\"listen\",\"port\":%u,\"on\":true,"
-                   "\"token\":\"abc\"}\n",
-                   port);
+                   "{\"t\":\"listen\",\"port\":%u,\"on\":true,\"token\":\"abc\"}\n", port);
     tell_peer(&peer, words); /* the one before is closed */
     JR_ASSERT_TEXT(next_word(&peer), "listening");
     CU_ASSERT_EQUAL(jr_json_get_u32(peer.word, "port"), port);
-    tell_peer(&peer, "{\"t\":\"reach\",\"host\":\"no.such.name.invalid\","
-                     "\"port\":1,\"token\":\"abc\"}\n");
+    tell_peer(&peer,
+              "{\"t\":\"reach\",\"host\":\"no.such.name.invalid\",\"port\":1,\"token\":\"abc\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "reached");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_REACH_UNKNOWN);
     CU_ASSERT_TRUE(peer.streams[JR_CHANNEL_WHY].len > 0);

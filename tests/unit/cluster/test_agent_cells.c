@@ -1,5 +1,5 @@
-/* A real agent in a process of its own, at two pipes, that is given cells of a
- * sweep: its hooks do what the spec of a cell says. */
+/* A real agent in a process of its own, at two pipes, that is given cells of a sweep: its hooks do
+ * what the spec of a cell says. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,8 +36,7 @@ static uint32_t hook_offer(void *data)
     return 0;
 }
 
-static _Noreturn void run_cell(const char *what,
-                               const struct jr_agent_cell_ends *ends)
+static _Noreturn void run_cell(const char *what, const struct jr_agent_cell_ends *ends)
 {
     sigset_t set;
     int sig = 0;
@@ -45,8 +44,7 @@ static _Noreturn void run_cell(const char *what,
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     if (write(ends->notes_fd, "a line\n", 7) != 7 ||
         (strcmp(what, "print") == 0 &&
-         (write(ends->out_fd, "loss 1\n", 7) != 7 ||
-          write(ends->err_fd, "a warning\n", 10) != 10)))
+         (write(ends->out_fd, "loss 1\n", 7) != 7 || write(ends->err_fd, "a warning\n", 10) != 10)))
         _exit(1);
     for (int i = 0; strcmp(what, "leave") == 0 && i < LEFT_BYTES / 10; i++)
         if (write(ends->left_fd, "0123456789", 10) != 10)
@@ -61,8 +59,7 @@ static _Noreturn void run_cell(const char *what,
 }
 
 static int hook_begin(void *data, const struct jr_message *cell,
-                      const struct jr_agent_cell_ends *ends,
-                      struct jr_error *err)
+                      const struct jr_agent_cell_ends *ends, struct jr_error *err)
 {
     struct hooks *hooks = data;
     if (strcmp(cell->spec, "refuse") == 0)
@@ -123,12 +120,11 @@ static void hook_progress(void *data, struct jr_buf *out)
 }
 
 /* Tokens of a folder that is seen, and of one that is not. */
-static int hook_share(void *data, const struct jr_message *word,
-                      bool *ret_apart, struct jr_error *err)
+static int hook_share(void *data, const struct jr_message *word, bool *ret_apart,
+                      struct jr_error *err)
 {
     (void)data;
-    *ret_apart = strcmp(word->token, "10") == 0 &&
-                 strcmp(word->collect, "results,logs") == 0;
+    *ret_apart = strcmp(word->token, "10") == 0 && strcmp(word->collect, "results,logs") == 0;
     return strcmp(word->cells, "/runs/s/cells") == 0 &&
                    (*ret_apart || strcmp(word->token, "0f") == 0)
                ? word->on ? JR_AGENT_WANTS_CODE : 0
@@ -136,8 +132,7 @@ static int hook_share(void *data, const struct jr_message *word,
 }
 
 /* Code that is "no" cannot be taken. */
-static int hook_take_code(void *data, const struct jr_message *code,
-                          struct jr_error *err)
+static int hook_take_code(void *data, const struct jr_message *code, struct jr_error *err)
 {
     (void)data;
     return code->bytes == NULL || strcmp(code->bytes, "no") != 0
@@ -150,8 +145,7 @@ static _Noreturn void serve(int in, int out)
     struct hooks hooks = {0};
     struct jr_error err = {0};
     static const struct jr_agent_cell_hooks cells = {
-        hook_share, hook_begin, hook_next_end, hook_signal,
-        hook_leave, hook_count, hook_progress};
+        hook_share, hook_begin, hook_next_end, hook_signal, hook_leave, hook_count, hook_progress};
     const struct jr_agent_hooks calls = {.data = &hooks,
                                          .describe = hook_describe,
                                          .offer = hook_offer,
@@ -161,8 +155,7 @@ static _Noreturn void serve(int in, int out)
     (void)dup2(out, STDOUT_FILENO);
     (void)close(in);
     (void)close(out);
-    int result =
-        jr_agent_serve(&calls, &(struct jr_sender){.node = NODE}, "n2", &err);
+    int result = jr_agent_serve(&calls, &(struct jr_sender){.node = NODE}, "n2", &err);
     _exit(result == 0 ? 0 : 9);
 }
 
@@ -224,19 +217,16 @@ static void tell(const struct peer *peer, const struct jr_message *message)
     jr_buf_release(&text);
 }
 
-static void tell_cell(const struct peer *peer, int64_t node, const char *cell,
-                      const char *what)
+static void tell_cell(const struct peer *peer, int64_t node, const char *cell, const char *what)
 {
     tell(peer,
-         &(struct jr_message){
-             .type = JR_TO_NODES_CELL, .as = node, .cell = cell, .spec = what});
+         &(struct jr_message){.type = JR_TO_NODES_CELL, .as = node, .cell = cell, .spec = what});
 }
 
 static void start(struct peer *peer)
 {
     int to[2], from[2];
-    *peer = (struct peer){
-        .notes = JR_BUF_INIT, .out = JR_BUF_INIT, .err = JR_BUF_INIT};
+    *peer = (struct peer){.notes = JR_BUF_INIT, .out = JR_BUF_INIT, .err = JR_BUF_INIT};
     CU_ASSERT_EQUAL_FATAL(pipe2(to, O_CLOEXEC), 0);
     CU_ASSERT_EQUAL_FATAL(pipe2(from, O_CLOEXEC), 0);
     peer->pid = fork();
@@ -386,12 +376,9 @@ static void hands_on_signals(void)
     start(&peer);
     tell_cell(&peer, NODE, "7", "wait");
     tell_cell(&peer, NODE, "8", "wait");
-    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL,
-                                     .signal = SIGTERM,
-                                     .cell = "8"});
+    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM, .cell = "8"});
     check_end(&peer, "8", 128 + SIGTERM);
-    tell(&peer,
-         &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGUSR1});
+    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGUSR1});
     check_end(&peer, "7", 128 + SIGUSR1);
     end(&peer);
 }
@@ -404,8 +391,7 @@ static void tells_how_far_cells_are(void)
     tell_cell(&peer, NODE, "7", "wait");
     tell_cell(&peer, NODE, "8", "wait");
     tell(&peer, &(struct jr_message){.type = JR_TO_NODES_HEARTBEAT});
-    tell(&peer,
-         &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM});
+    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM});
     JR_ASSERT_TEXT(next_word(&peer), "cell_ended");
     JR_ASSERT_TEXT(peer.progress.data, "7: 3/7\n8: 3/7\n");
     end(&peer);
@@ -455,11 +441,9 @@ static void hands_on_what_ranks_print(void)
     end(&peer);
 }
 
-JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
-             CASE(hands_on_what_ranks_print),
+JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node), CASE(hands_on_what_ranks_print),
              CASE(hands_on_what_a_cell_has_left), CASE(wants_the_code_of_cells),
              CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
              CASE(says_whether_it_sees_the_folder), CASE(hands_on_signals),
-             CASE(tells_how_far_cells_are),
-             CASE(tells_that_the_cluster_ends_it),
+             CASE(tells_how_far_cells_are), CASE(tells_that_the_cluster_ends_it),
              CASE(ends_cells_with_its_input))

@@ -1,5 +1,5 @@
-/* The streams between the controller and its srun, without an srun: what is
- * sent waits for room, and what comes is taken line by line. */
+/* The streams between the controller and its srun, without an srun: what is sent waits for room,
+ * and what comes is taken line by line. */
 #include "cluster/controller_parts.h"
 
 #include <errno.h>
@@ -32,16 +32,14 @@ static void connect(const char *text)
     (void)snprintf(path, sizeof path, "PATH=%s", fake.scratch.dir);
     envp[0] = path;
     CU_ASSERT_EQUAL(setenv("PATH", fake.scratch.dir, 1), 0);
-    (void)snprintf(file, sizeof file, "#!/bin/sh\nPATH=/bin:/usr/bin\n%s\n",
-                   text);
+    (void)snprintf(file, sizeof file, "#!/bin/sh\nPATH=/bin:/usr/bin\n%s\n", text);
     scratch_write(&fake.scratch, "srun", file);
     CU_ASSERT_EQUAL(fchmodat(fake.scratch.fd, "srun", 0700, 0), 0);
     fake.controller.options.envp = envp;
     fake.controller.options.note = take_note;
     fake.controller.bytes = malloc(JR_CONTROLLER_PIECE);
     fake.controller.run = NULL;
-    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err), 0);
 }
 
 static void leave(void)
@@ -87,14 +85,12 @@ static void waits_for_room(void)
     int before = fake.controller.links[0].pid;
     CU_ASSERT_EQUAL(kill(before, SIGSTOP), 0);
     for (int i = 0; i < 30; i++)
-        jr_controller_send(
-            &fake.controller,
-            &(struct jr_message){.type = JR_TO_NODES_SPEC, .spec = spec});
+        jr_controller_send(&fake.controller,
+                           &(struct jr_message){.type = JR_TO_NODES_SPEC, .spec = spec});
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
     CU_ASSERT_TRUE(fake.controller.links[0].outbox.len > 0);
     CU_ASSERT_TRUE(fake.controller.links[0].in_watched);
-    CU_ASSERT_TRUE(fake.controller.links[0].sent <
-                   fake.controller.links[0].outbox.len);
+    CU_ASSERT_TRUE(fake.controller.links[0].sent < fake.controller.links[0].outbox.len);
     CU_ASSERT_TRUE(fake.controller.sent_bytes > 5999000);
     CU_ASSERT_EQUAL(kill(before, SIGCONT), 0);
     while (fake.controller.links[0].outbox.len > 0)
@@ -130,8 +126,8 @@ static void closes_its_input(void)
     fake_controller_end(&fake);
 }
 
-/* Without memory for a message, none that follows it may be sent, and the run
- * is to end: by the first link that this happened to. */
+/* Without memory for a message, none that follows it may be sent, and the run is to end: by the
+ * first link that this happened to. */
 static void gives_up_a_link_without_memory(void)
 {
     char byte;
@@ -148,10 +144,8 @@ static void gives_up_a_link_without_memory(void)
         CU_ASSERT_TRUE(fake.controller.refused);
         CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
         JR_ASSERT_TEXT(fake.controller.refusal.text,
-                       each ? "node 1 (n1): there was no memory here for what "
-                              "it was to be told"
-                            : "srun: there was no memory here for what it was "
-                              "to be told");
+                       each ? "node 1 (n1): there was no memory here for what it was to be told"
+                            : "srun: there was no memory here for what it was to be told");
         fake.controller.refusal.text[0] = '\0';
         jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
         CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
@@ -160,8 +154,7 @@ static void gives_up_a_link_without_memory(void)
     }
 }
 
-/* Frames are messages, other lines notes; both streams, and last lines without
- * an end. */
+/* Frames are messages, other lines notes; both streams, and last lines without an end. */
 static void takes_lines(void)
 {
     static const struct {
@@ -200,8 +193,7 @@ static void says_how_srun_ended(void)
         {"exit 7", "srun ended with exit code 7"},
         {"kill -9 $$", "srun was killed by SIGKILL"},
         {"kill -15 $$", "srun was killed by SIGTERM"},
-        {"echo late >&2; exit 1",
-         "srun ended with exit code 1; its last output: late"},
+        {"echo late >&2; exit 1", "srun ended with exit code 1; its last output: late"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text = JR_BUF_INIT;
@@ -224,8 +216,8 @@ static void a_line_without_an_end_is_taken(void)
     leave();
 }
 
-/* Who does not leave when the input ends is told to; where an agent had
- * answered, it is waited for. */
+/* Who does not leave when the input ends is told to; where an agent had answered, it is waited
+ * for. */
 static void an_srun_without_agents_is_ended(void)
 {
     connect(command);
@@ -247,8 +239,8 @@ static void an_srun_with_agents_is_waited_for(void)
     JR_ASSERT_TEXT(notes, "");
 }
 
-/* What srun says while a run goes on is shown among its output, whole and
- * escaped; what it says of its own end is nobody's. */
+/* What srun says while a run goes on is shown among its output, whole and escaped; what it says of
+ * its own end is nobody's. */
 static void what_srun_says_is_shown(void)
 {
     for (int how = 0; how < 3; how++) {
@@ -265,10 +257,8 @@ static void what_srun_says_is_shown(void)
             fake.controller.options.note = NULL;
         turn_to_the_end();
         JR_ASSERT_TEXT(notes, "");
-        JR_ASSERT_TEXT(fake_controller_read(&fake, "out"),
-                       how == 0 ? "one\n" : "");
-        JR_ASSERT_TEXT(fake_controller_read(&fake, "err"),
-                       how == 0 ? "two\\x1b\n" : "");
+        JR_ASSERT_TEXT(fake_controller_read(&fake, "out"), how == 0 ? "one\n" : "");
+        JR_ASSERT_TEXT(fake_controller_read(&fake, "err"), how == 0 ? "two\\x1b\n" : "");
         fake.controller.run = NULL;
         leave();
         (void)close(out);
@@ -287,8 +277,7 @@ static void an_srun_that_hangs_is_killed(void)
 {
     char expected[256];
     connect("trap '' TERM; echo ready; exec sleep 1000");
-    fake.controller.deadline =
-        (struct jr_timer){.due = expire, .owner = &fake.controller};
+    fake.controller.deadline = (struct jr_timer){.due = expire, .owner = &fake.controller};
     while (notes[0] == '\0')
         jr_controller_turn(&fake.controller);
     notes[0] = '\0';
@@ -297,18 +286,16 @@ static void an_srun_that_hangs_is_killed(void)
     jr_loop_timer(&fake.controller.loop, &now);
     leave();
     (void)snprintf(expected, sizeof expected,
-                   "[srun (pid %d) did not end within 20s of its input, and "
-                   "was killed: a node or its agent hangs; squeue --steps "
-                   "shows whether its step is gone]",
+                   "[srun (pid %d) did not end within 20s of its input, and was killed: a node or "
+                   "its agent hangs; squeue --steps shows whether its step is gone]",
                    pid);
     JR_ASSERT_TEXT(notes, expected);
     CU_ASSERT_EQUAL(WTERMSIG(linked.status), SIGKILL);
 }
 
-/* A program for each node: every one is told who its agent is, all hear all
- * else, and the end of one is the end of its node alone. */
-static int start_reader(struct jr_carrier *ret,
-                        const struct jr_controller_options *options,
+/* A program for each node: every one is told who its agent is, all hear all else, and the end of
+ * one is the end of its node alone. */
+static int start_reader(struct jr_carrier *ret, const struct jr_controller_options *options,
                         uint32_t node, struct jr_error *err)
 {
     static char shell[] = "/bin/sh", option[] = "-c";
@@ -317,12 +304,10 @@ static int start_reader(struct jr_carrier *ret,
     char *const argv[] = {shell, option, node == 1 ? ends : stays, NULL};
     (void)options;
     (void)err;
-    return jr_carrier_start(ret, argv, (char *const[]){NULL}, false) == 0 ? 0
-                                                                          : -1;
+    return jr_carrier_start(ret, argv, (char *const[]){NULL}, false) == 0 ? 0 : -1;
 }
 
-static void add_reader_advice(struct jr_buf *out, const char *line,
-                              const char *host)
+static void add_reader_advice(struct jr_buf *out, const char *line, const char *host)
 {
     jr_buf_printf(out, "%zu, see %s", strlen(line), host);
 }
@@ -345,15 +330,13 @@ static void each_node_has_its_own(void)
     fake.controller.run = NULL;
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         fake.nodes[i].state = i == 1 ? JR_NODE_UNKNOWN : JR_NODE_KNOWN;
-    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err), 0);
     CU_ASSERT_EQUAL(fake.controller.links_count, FAKE_NODES);
     while (!fake.controller.agent_exited)
         jr_controller_turn(&fake.controller);
     CU_ASSERT_EQUAL(fake.controller.exited_node, 1);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(fake.controller.exited_why,
-               "gone: {\"t\": \"assign\", \"host\": \"n1\", \"as\": 1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.exited_why,
+                                  "gone: {\"t\": \"assign\", \"host\": \"n1\", \"as\": 1"));
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.exited_why, ", see n1"));
     CU_ASSERT_FALSE(fake.controller.ended);
     jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
@@ -367,21 +350,14 @@ static void each_node_has_its_own(void)
 }
 
 /* Node 1 speaks for the others, node 2 for itself. */
-static int start_liar(struct jr_carrier *ret,
-                      const struct jr_controller_options *options,
+static int start_liar(struct jr_carrier *ret, const struct jr_controller_options *options,
                       uint32_t node, struct jr_error *err)
 {
     static char shell[] = "/bin/sh", option[] = "-c";
-    static char lies[] = "echo '{\"n\":0,\"t\":\"ready\",\"at\":5}'; "
-                         "exec cat > /dev/null";
-    static char tells[] = "echo '{\"n\":2,\"t\":\"ready\",\"at\":5}'; "
-                          "exec cat > /dev/null";
+    static char lies[] = "echo '{\"n\":0,\"t\":\"ready\",\"at\":5}'; exec cat > /dev/null";
+    static char tells[] = "echo '{\"n\":2,\"t\":\"ready\",\"at\":5}'; exec cat > /dev/null";
     static char stays[] = "exec cat > /dev/null";
-    char *const argv[] = {shell, option,
-                          node == 0   ? stays
-                          : node == 1 ? lies
-                                      : tells,
-                          NULL};
+    char *const argv[] = {shell, option, node == 0 ? stays : node == 1 ? lies : tells, NULL};
     (void)options;
     (void)err;
     return jr_carrier_start(ret, argv, (char *const[]){NULL}, false);
@@ -390,10 +366,8 @@ static int start_liar(struct jr_carrier *ret,
 /* What a node says of another one is shown, and not believed. */
 static void a_node_speaks_for_itself(void)
 {
-    static const struct jr_transport each = {.program = "liar",
-                                             .each = true,
-                                             .start = start_liar,
-                                             .hang_hint = "look"};
+    static const struct jr_transport each = {
+        .program = "liar", .each = true, .start = start_liar, .hang_hint = "look"};
     static char n0[] = "n0", n1[] = "n1", n2[] = "n2";
     static char *hosts[] = {n0, n1, n2};
     fake_controller_start(&fake);
@@ -406,10 +380,8 @@ static void a_node_speaks_for_itself(void)
     fake.controller.run = NULL;
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         fake.nodes[i].state = JR_NODE_KNOWN;
-    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err),
-                          0);
-    while (fake.controller.received_bytes <
-           2 * sizeof "{'n':0,'t':'ready','at':5}")
+    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err), 0);
+    while (fake.controller.received_bytes < 2 * sizeof "{'n':0,'t':'ready','at':5}")
         jr_controller_turn(&fake.controller);
     CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_KNOWN);
     CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_KNOWN);
@@ -424,9 +396,8 @@ static void a_node_speaks_for_itself(void)
 
 JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
              CASE(nothing_waits_for_nobody), CASE(closes_its_input),
-             CASE(gives_up_a_link_without_memory), CASE(takes_lines),
-             CASE(says_how_srun_ended), CASE(a_line_without_an_end_is_taken),
-             CASE(an_srun_without_agents_is_ended),
-             CASE(an_srun_with_agents_is_waited_for),
-             CASE(what_srun_says_is_shown), CASE(an_srun_that_hangs_is_killed),
-             CASE(each_node_has_its_own), CASE(a_node_speaks_for_itself))
+             CASE(gives_up_a_link_without_memory), CASE(takes_lines), CASE(says_how_srun_ended),
+             CASE(a_line_without_an_end_is_taken), CASE(an_srun_without_agents_is_ended),
+             CASE(an_srun_with_agents_is_waited_for), CASE(what_srun_says_is_shown),
+             CASE(an_srun_that_hangs_is_killed), CASE(each_node_has_its_own),
+             CASE(a_node_speaks_for_itself))

@@ -96,8 +96,7 @@ static void say_flow(unsigned node, enum jr_channel flow, const char *text)
 {
     struct jr_buf out = JR_BUF_INIT, bytes = JR_BUF_INIT;
     jr_buf_replaced(&bytes, text, "\\n", "\n");
-    jr_channel_put(&out, &(struct jr_sender){.node = node}, flow, bytes.data,
-                   bytes.len);
+    jr_channel_put(&out, &(struct jr_sender){.node = node}, flow, bytes.data, bytes.len);
     jr_buf_release(&bytes);
     write_out(&out);
 }
@@ -111,8 +110,7 @@ static void play_hello(unsigned node)
         node, (struct jr_message){.type = JR_FROM_NODE_HELLO,
                                   .version = JR_VERSION,
                                   .host = host,
-                                  .wall_ns = (int64_t)(jr_clock_wall_ns() +
-                                                       node * 500 * SECOND_NS),
+                                  .wall_ns = (int64_t)(jr_clock_wall_ns() + node * 500 * SECOND_NS),
                                   .port = 4000 + node});
 }
 
@@ -132,8 +130,7 @@ static void play_event(unsigned node, const char *words)
     jr_event_put(&line, &event);
     if (line.data[line.len - 1] != '\n')
         jr_buf_char(&line, '\n');
-    jr_channel_put(&out, &(struct jr_sender){.node = node}, JR_CHANNEL_EVENT,
-                   line.data, line.len);
+    jr_channel_put(&out, &(struct jr_sender){.node = node}, JR_CHANNEL_EVENT, line.data, line.len);
     jr_buf_release(&line);
     write_out(&out);
 }
@@ -146,9 +143,8 @@ static void play_report(unsigned node, const char *words)
     unsigned type = JR_FROM_NODE_ALL_RETURNED;
     while (strcmp(jr_message_word((enum jr_message_type)type), name) != 0)
         need(++type < JR_MESSAGE_FROM_COUNT);
-    say_message(node,
-                (struct jr_message){.type = (enum jr_message_type)type,
-                                    .for_ns = seconds * (int64_t)SECOND_NS});
+    say_message(node, (struct jr_message){.type = (enum jr_message_type)type,
+                                          .for_ns = seconds * (int64_t)SECOND_NS});
 }
 
 /* x: it never started; k: it was killed by SIGKILL; ?: that is not known. */
@@ -186,8 +182,8 @@ static void play_end(unsigned node, const char *codes)
     if (codes[EACH] == 'r')
         outcome.runner_signal = SIGSEGV;
     jr_outcome_message_add(&text, &outcome);
-    jr_channel_put(&out, &(struct jr_sender){.node = node}, JR_CHANNEL_OUTCOME,
-                   text.data, text.len);
+    jr_channel_put(&out, &(struct jr_sender){.node = node}, JR_CHANNEL_OUTCOME, text.data,
+                   text.len);
     jr_buf_release(&text);
     write_out(&out);
     say_message(node, (struct jr_message){.type = JR_FROM_NODE_DONE,
@@ -350,25 +346,21 @@ static void begin(struct bench *bench, const char *script)
     *bench = (struct bench){.attempt = 1};
     scratch_start(&bench->scratch);
     (void)snprintf(bench->script, sizeof bench->script, "SCRIPT=%s", script);
-    (void)snprintf(bench->heard_path, sizeof bench->heard_path, "%s/heard",
-                   bench->scratch.dir);
-    (void)snprintf(bench->heard_env, sizeof bench->heard_env, "HEARD=%s",
-                   bench->heard_path);
+    (void)snprintf(bench->heard_path, sizeof bench->heard_path, "%s/heard", bench->scratch.dir);
+    (void)snprintf(bench->heard_env, sizeof bench->heard_env, "HEARD=%s", bench->heard_path);
     bench->envp[0] = bench->script;
     bench->envp[1] = bench->heard_env;
     bench->envp[2] = labels;
-    bench->options =
-        (struct jr_controller_options){.transport = &jr_srun_transport,
-                                       .program = "/opt/jobrun",
-                                       .nodes = NODES,
-                                       .hosts = hosts,
-                                       .envp = bench->envp,
-                                       .start_ms = 30000,
-                                       .note = take_note,
-                                       .data = bench};
+    bench->options = (struct jr_controller_options){.transport = &jr_srun_transport,
+                                                    .program = "/opt/jobrun",
+                                                    .nodes = NODES,
+                                                    .hosts = hosts,
+                                                    .envp = bench->envp,
+                                                    .start_ms = 30000,
+                                                    .note = take_note,
+                                                    .data = bench};
     for (uint32_t i = 0; i < RANKS; i++)
-        bench->ranks[i] =
-            (struct jr_plan_rank){.rank = i, .node_rank = i / EACH};
+        bench->ranks[i] = (struct jr_plan_rank){.rank = i, .node_rank = i / EACH};
     bench->policy.timeouts.silence_ms = 5000;
     bench->plan = (struct jr_plan){.run_id = "run-7",
                                    .world_size = RANKS,
@@ -377,12 +369,11 @@ static void begin(struct bench *bench, const char *script)
                                    .ranks = bench->ranks,
                                    .count = RANKS,
                                    .policy = &bench->policy};
-    bench->dir =
-        (struct jr_run_folder){.fd = bench->scratch.fd, .file_mode = 0600};
+    bench->dir = (struct jr_run_folder){.fd = bench->scratch.fd, .file_mode = 0600};
     bench->out = open_file(bench, "out");
     bench->err_out = open_file(bench, "err");
-    bench->run_options = (struct jr_run_options){
-        .dir = &bench->dir, .out_fd = bench->out, .err_fd = bench->err_out};
+    bench->run_options =
+        (struct jr_run_options){.dir = &bench->dir, .out_fd = bench->out, .err_fd = bench->err_out};
 }
 
 static void end(struct bench *bench)
@@ -437,8 +428,8 @@ static int brief_bench(struct bench *bench)
 
 static int run_bench(struct bench *bench)
 {
-    return jr_controller_run(bench->controller, &bench->outcome, &bench->plan,
-                             &bench->run_options, bench->attempt, &bench->err);
+    return jr_controller_run(bench->controller, &bench->outcome, &bench->plan, &bench->run_options,
+                             bench->attempt, &bench->err);
 }
 
 #define HELLO "hello 0\nhello 1\n"
@@ -470,8 +461,7 @@ static void meets_all_nodes(void)
     begin(&bench, HELLO);
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     for (uint32_t i = 0; i < NODES; i++) {
-        struct jr_controller_node node =
-            jr_controller_node(bench.controller, i);
+        struct jr_controller_node node = jr_controller_node(bench.controller, i);
         struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
         JR_ASSERT_TEXT(node.host, i == 0 ? "n0" : "n1");
         JR_ASSERT_TEXT(node.facts, i == 0 ? "n0" : "n1");
@@ -480,8 +470,7 @@ static void meets_all_nodes(void)
         JR_ASSERT_TEXT(node.resources, "");
         CU_ASSERT_EQUAL(node.port, 4000 + i);
         int64_t off = node.clock_offset_ns - (int64_t)(i * 500 * SECOND_NS);
-        CU_ASSERT_TRUE(off > -(int64_t)(100 * SECOND_NS) &&
-                       off < (int64_t)(100 * SECOND_NS));
+        CU_ASSERT_TRUE(off > -(int64_t)(100 * SECOND_NS) && off < (int64_t)(100 * SECOND_NS));
         jr_controller_name(&name, bench.controller, i);
         JR_ASSERT_TEXT(name.data, i == 0 ? "node 0 (n0)" : "node 1 (n1)");
     }
@@ -514,8 +503,7 @@ static void check_refusal(const struct refusal *refusal)
     CU_ASSERT_EQUAL(bench.err.status, refusal->status);
     for (size_t i = 0; i < 3 && refusal->parts[i] != NULL; i++)
         if (strstr(bench.err.text, refusal->parts[i]) == NULL) {
-            printf("\n    '%s' lacks '%s'\n", bench.err.text,
-                   refusal->parts[i]);
+            printf("\n    '%s' lacks '%s'\n", bench.err.text, refusal->parts[i]);
             CU_FAIL("the reason is not told");
         }
     end(&bench);
@@ -535,18 +523,12 @@ static void says_why_it_cannot_begin(void)
          3000,
          JR_STATUS_LAUNCH,
          {"node 0 (n0)", "3s (timeouts.start", "last word"}},
-        {"hello 0\nhello 0",
-         0,
-         JR_STATUS_UNRESOLVED,
-         {"node 0 (n0)", "more than one"}},
+        {"hello 0\nhello 0", 0, JR_STATUS_UNRESOLVED, {"node 0 (n0)", "more than one"}},
         {"say {\"n\":1,\"t\":\"hello\",\"version\":\"0.0.1\"}",
          0,
          JR_STATUS_LAUNCH,
          {"node 1 (n1)", "0.0.1", JR_VERSION}},
-        {"say {\"n\":1,\"t\":\"hello\"}",
-         0,
-         JR_STATUS_LAUNCH,
-         {"node 1", "unknown"}},
+        {"say {\"n\":1,\"t\":\"hello\"}", 0, JR_STATUS_LAUNCH, {"node 1", "unknown"}},
         {"flow 0 why it is too old\nword 0 refuse status=2",
          0,
          (enum jr_status)2,
@@ -560,10 +542,7 @@ static void says_why_it_cannot_begin(void)
          0,
          JR_STATUS_LAUNCH,
          {"node 1 (n1)", "task 1: Killed", "/opt/jobrun"}},
-        {HELLO "err srun: error: n1: task 1: Killed\nexit 0",
-         0,
-         JR_STATUS_LAUNCH,
-         {NULL}},
+        {HELLO "err srun: error: n1: task 1: Killed\nexit 0", 0, JR_STATUS_LAUNCH, {NULL}},
     };
     /* The last one may have been met before: it is no vector. */
     for (size_t i = 0; i + 1 < sizeof vectors / sizeof *vectors; i++)
@@ -600,17 +579,14 @@ static void passes_on_what_is_no_word(void)
 static void hands_out_the_spec(void)
 {
     struct bench bench;
-    begin(&bench,
-          HELLO "await spec\nflow 1 resources two\nflow 1 resources cpus\n"
-                "word 1 ready\nword 0 ready\n");
+    begin(&bench, HELLO "await spec\nflow 1 resources two\nflow 1 resources cpus\n"
+                        "word 1 ready\nword 0 ready\n");
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL(brief_bench(&bench), 0);
-    JR_ASSERT_TEXT(jr_controller_node(bench.controller, 1).resources,
-                   "twocpus");
+    JR_ASSERT_TEXT(jr_controller_node(bench.controller, 1).resources, "twocpus");
     CU_ASSERT_EQUAL(jr_controller_node(bench.controller, 1).resources_len, 7);
     CU_ASSERT_EQUAL(said(&bench, "spec"), 1);
-    CU_ASSERT_EQUAL(count_of(content(&bench, "heard"),
-                             "\"name: demo\", \"inject\": \"kill@0\""),
+    CU_ASSERT_EQUAL(count_of(content(&bench, "heard"), "\"name: demo\", \"inject\": \"kill@0\""),
                     1);
     end(&bench);
 }
@@ -641,19 +617,17 @@ static bool is_between(uint64_t ns, uint64_t first, uint64_t last)
     return ns >= first && ns <= last;
 }
 
-/* Every time is ours, and none is before the run or after it. The clocks are
- * known but for as long as the message took. */
+/* Every time is ours, and none is before the run or after it. The clocks are known but for as long
+ * as the message took. */
 static void check_times(const struct bench *bench, uint64_t before)
 {
     const struct jr_outcome *outcome = &bench->outcome;
     uint64_t now = jr_clock_ns() + outcome->clock_error_ns;
     before -= outcome->clock_error_ns;
-    CU_ASSERT_TRUE(outcome->clock_error_ns > 0 &&
-                   outcome->clock_error_ns < 50 * SECOND_NS);
+    CU_ASSERT_TRUE(outcome->clock_error_ns > 0 && outcome->clock_error_ns < 50 * SECOND_NS);
     CU_ASSERT_TRUE(is_between(outcome->started_ns, before, now));
     CU_ASSERT_TRUE(is_between(outcome->ended_ns, outcome->started_ns + 1, now));
-    CU_ASSERT_TRUE(2 * outcome->clock_error_ns <=
-                   outcome->ended_ns - outcome->started_ns);
+    CU_ASSERT_TRUE(2 * outcome->clock_error_ns <= outcome->ended_ns - outcome->started_ns);
     CU_ASSERT_TRUE(outcome->ended_wall_ns >= outcome->started_wall_ns);
     for (uint32_t i = 0; i < RANKS; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
@@ -667,9 +641,8 @@ static void check_times(const struct bench *bench, uint64_t before)
         CU_ASSERT_EQUAL(is_between(rank->leaving_ns, before, now), told);
         CU_ASSERT_TRUE(told || rank->told_ns == 0);
         CU_ASSERT_TRUE(told || rank->leaving_ns == 0);
-        CU_ASSERT_EQUAL(
-            rank->clock_offset_ns,
-            jr_controller_node(bench->controller, i / EACH).clock_offset_ns);
+        CU_ASSERT_EQUAL(rank->clock_offset_ns,
+                        jr_controller_node(bench->controller, i / EACH).clock_offset_ns);
     }
 }
 
@@ -713,15 +686,14 @@ static void puts_the_outcomes_together(void)
     end(&bench);
 }
 
-/* The answer of a node may have been on its way for as long as we know of: its
- * times are wrong by half of that at most. */
+/* The answer of a node may have been on its way for as long as we know of: its times are wrong by
+ * half of that at most. */
 static void knows_clocks_as_far_as_it_says(void)
 {
     struct bench bench;
     uint64_t before = jr_clock_ns();
-    CU_ASSERT_EQUAL(play(&bench,
-                         HELLO READY "await go\nlate 0 300\nlate 1 300\n"
-                                     "end 1 00\nend 0 00\n"),
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY "await go\nlate 0 300\nlate 1 300\n"
+                                             "end 1 00\nend 0 00\n"),
                     0);
     CU_ASSERT_TRUE(bench.outcome.clock_error_ns >= 300 * SECOND_NS / 1000);
     check_times(&bench, before);
@@ -732,9 +704,9 @@ static void knows_clocks_as_far_as_it_says(void)
 static void runs_again(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
-                         "flow 1 out begun in\nend 0 10t\nend 1 00b\n" BEGUN
-                         "flow 1 out anew\\n\nend 0 00\nend 1 00\n"),
+    CU_ASSERT_EQUAL(play(&bench,
+                         HELLO READY BEGUN "flow 1 out begun in\nend 0 10t\nend 1 00b\n" BEGUN
+                                           "flow 1 out anew\\n\nend 0 00\nend 1 00\n"),
                     0);
     CU_ASSERT_EQUAL(bench.outcome.timed_out_by, JR_TIMEOUT_RUN);
     jr_outcome_release(&bench.outcome);
@@ -770,8 +742,7 @@ static void stops_all_for_one(void)
         {"event 0 stop 0 0\nend 0 00\n", JR_ON_FAILURE_CONTINUE, 1},
         {"event 0 kill 0 0\nend 0 00\n", JR_ON_FAILURE_CONTINUE, 1},
         {"event 0 start_failed 0 0\nend 0 00\n", JR_ON_FAILURE_CONTINUE, 1},
-        {"event 0 stop 0 0\nevent 0 kill 0 0\nend 0 1k\n", JR_ON_FAILURE_STOP,
-         1},
+        {"event 0 stop 0 0\nevent 0 kill 0 0\nend 0 1k\n", JR_ON_FAILURE_STOP, 1},
         {"end 0 01\n", JR_ON_FAILURE_CONTINUE, 0},
         {"end 0 0k\n", JR_ON_FAILURE_CONTINUE, 0},
         {"event 0 rank_ended 0 1\nend 0 00\n", JR_ON_FAILURE_STOP, 0},
@@ -779,8 +750,7 @@ static void stops_all_for_one(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct bench bench;
         char script[512];
-        (void)snprintf(script, sizeof script,
-                       HELLO READY BEGUN "%s%send 1 00\n", vectors[i].end,
+        (void)snprintf(script, sizeof script, HELLO READY BEGUN "%s%send 1 00\n", vectors[i].end,
                        vectors[i].stops > 0 ? "await stop\n" : "");
         begin(&bench, script);
         bench.policy.on_failure = vectors[i].on_failure;
@@ -798,8 +768,7 @@ static void stops_all_for_one(void)
 static void keeps_what_stopped_it_first(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 0 00s\nend 1 00r\n"),
-                    0);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 0 00s\nend 1 00r\n"), 0);
     CU_ASSERT_EQUAL(bench.outcome.stop_signal, SIGINT);
     CU_ASSERT_EQUAL(bench.outcome.runner_signal, SIGSEGV);
     end(&bench);
@@ -808,18 +777,16 @@ static void keeps_what_stopped_it_first(void)
 static void says_which_node_could_not_begin(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY BEGUN
-             "flow 1 outcome {\"error\":\"no more processes\"}\nword 1 done\n"
-             "await stop\nend 0 00\n"),
-        -1);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
+                         "flow 1 outcome {\"error\":\"no more processes\"}\nword 1 done\n"
+                         "await stop\nend 0 00\n"),
+                    -1);
     CU_ASSERT_EQUAL(bench.err.status, JR_STATUS_LAUNCH);
     JR_ASSERT_TEXT(bench.err.text, "node 1 (n1): no more processes");
     end(&bench);
-    CU_ASSERT_EQUAL(play(&bench, HELLO READY
-                         "await go\nbegun 0\n"
-                         "flow 1 why no space\nword 1 refuse status=4\n"
-                         "await stop\nend 0 00\n"),
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY "await go\nbegun 0\n"
+                                             "flow 1 why no space\nword 1 refuse status=4\n"
+                                             "await stop\nend 0 00\n"),
                     -1);
     CU_ASSERT_EQUAL(bench.err.status, 4);
     JR_ASSERT_TEXT(bench.err.text, "node 1 (n1): no space");
@@ -830,12 +797,11 @@ static void says_which_node_could_not_begin(void)
 static void loses_a_node_whose_runner_died(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
-                         "event 1 rank_started 2 0\n"
-                         "event 1 rank_started 3 0\n"
-                         "event 1 rank_started 0 0\n" /* not its own */
-                         "event 1 rank_ended 3 5\n"
-                         "word 1 done signal=11\nawait no word at all\n"),
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "event 1 rank_started 2 0\n"
+                                                   "event 1 rank_started 3 0\n"
+                                                   "event 1 rank_started 0 0\n" /* not its own */
+                                                   "event 1 rank_ended 3 5\n"
+                                                   "word 1 done signal=11\nawait no word at all\n"),
                     0);
     const struct jr_rank_outcome *ranks = bench.outcome.ranks;
     CU_ASSERT_EQUAL(bench.outcome.runner_signal, 0);
@@ -854,8 +820,7 @@ static void loses_a_node_whose_runner_died(void)
 static void loses_a_node_whose_guard_tells(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY BEGUN "end 1 5?r\nawait no word at all\n"), 0);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 1 5?r\nawait no word at all\n"), 0);
     const struct jr_rank_outcome *ranks = bench.outcome.ranks;
     CU_ASSERT_EQUAL(bench.outcome.runner_signal, 0);
     JR_ASSERT_TEXT(bench.outcome.lost_text, "its jobrun was killed by SIGSEGV");
@@ -871,12 +836,11 @@ static void loses_a_node_whose_guard_tells(void)
 static void loses_a_node(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
-                         "event 1 rank_started 2 0\n"
-                         "event 1 rank_started 3 0\n"
-                         "event 1 rank_ended 3 -1\n"
-                         "err srun: error: n1: task 1: Killed\n"
-                         "await no word at all\n"),
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "event 1 rank_started 2 0\n"
+                                                   "event 1 rank_started 3 0\n"
+                                                   "event 1 rank_ended 3 -1\n"
+                                                   "err srun: error: n1: task 1: Killed\n"
+                                                   "await no word at all\n"),
                     0);
     const struct jr_rank_outcome *ranks = bench.outcome.ranks;
     JR_ASSERT_TEXT(bench.outcome.lost_text, "srun: error: n1: task 1: Killed");
@@ -896,9 +860,7 @@ static void loses_a_node(void)
 static void loses_all_with_srun(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY BEGUN "end 0 00\nerr it is over\nexit 4\n"),
-        0);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 0 00\nerr it is over\nexit 4\n"), 0);
     CU_ASSERT_EQUAL(bench.outcome.ranks[1].end, JR_END_EXITED);
     CU_ASSERT_EQUAL(bench.outcome.ranks[2].end, JR_END_LOST);
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.outcome.lost_text, "exit code 4"));
@@ -912,14 +874,13 @@ static void writes_down_what_happens(void)
 {
     struct bench bench;
     uint64_t before = jr_clock_ns();
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY BEGUN
-             "event 1 rank_started 3 0\nevent 1 first_output 3 0\n"
-             "flow 0 event {\"event\":\\nnonsense\\n\n"
-             "event 1 rank_ended 3 0\nawait first\nevent 1 rank_ended 2 0\n"
-             "report 0 all_returned 0\nreport 1 all_returned 0\n"
-             "await release\nend 0 00\nend 1 00\n"),
-        0);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
+                         "event 1 rank_started 3 0\nevent 1 first_output 3 0\n"
+                         "flow 0 event {\"event\":\\nnonsense\\n\n"
+                         "event 1 rank_ended 3 0\nawait first\nevent 1 rank_ended 2 0\n"
+                         "report 0 all_returned 0\nreport 1 all_returned 0\n"
+                         "await release\nend 0 00\nend 1 00\n"),
+                    0);
     wait_for_srun(&bench);
     CU_ASSERT_EQUAL(said(&bench, "first"), 1);
     CU_ASSERT_EQUAL(said(&bench, "release"), 1);
@@ -932,12 +893,10 @@ static void writes_down_what_happens(void)
         if (event.name == JR_EVENT_AGENTS)
             continue;
         CU_ASSERT_EQUAL(event.node, 1);
-        CU_ASSERT_TRUE(
-            is_between(event.ns, before - bench.outcome.clock_error_ns,
-                       jr_clock_ns() + bench.outcome.clock_error_ns));
+        CU_ASSERT_TRUE(is_between(event.ns, before - bench.outcome.clock_error_ns,
+                                  jr_clock_ns() + bench.outcome.clock_error_ns));
         int64_t ago = (int64_t)(jr_clock_wall_ns() - event.wall_ns);
-        CU_ASSERT_TRUE(ago > -(int64_t)(100 * SECOND_NS) &&
-                       ago < (int64_t)(100 * SECOND_NS));
+        CU_ASSERT_TRUE(ago > -(int64_t)(100 * SECOND_NS) && ago < (int64_t)(100 * SECOND_NS));
     }
     CU_ASSERT_EQUAL(lines, 5);
     free(line);
@@ -957,8 +916,7 @@ static void asks_all_nodes_about_silence(void)
          "report 0 silent 0\nawait query\n"
          "report 1 quiet 7\nreport 0 quiet 6\n",
          "await hang\n", 1, 2},
-        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00q\n", "await hang\n", 1,
-         1},
+        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00q\n", "await hang\n", 1, 1},
         /* A node that has just ended was heard until then. */
         {"report 0 silent 0\nreport 0 quiet 6\nend 1 00\n", "", 0, 1},
         {"report 0 quiet 6\nreport 1 quiet 4\nend 1 00\n"
@@ -972,12 +930,10 @@ static void asks_all_nodes_about_silence(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct bench bench;
         char script[1024];
-        (void)snprintf(
-            script, sizeof script,
-            HELLO READY BEGUN
-            "report 1 silent 0\nawait query\n%s%send 0 00\n%s",
-            vectors[i].answers, vectors[i].word,
-            strstr(vectors[i].answers, "end 1") == NULL ? "end 1 00\n" : "");
+        (void)snprintf(script, sizeof script,
+                       HELLO READY BEGUN "report 1 silent 0\nawait query\n%s%send 0 00\n%s",
+                       vectors[i].answers, vectors[i].word,
+                       strstr(vectors[i].answers, "end 1") == NULL ? "end 1 00\n" : "");
         CU_ASSERT_EQUAL(play(&bench, script), 0);
         wait_for_srun(&bench);
         CU_ASSERT_EQUAL(said(&bench, "hang"), vectors[i].hangs);
@@ -986,21 +942,19 @@ static void asks_all_nodes_about_silence(void)
     }
 }
 
-/* The exit barrier is open once the ranks of all nodes have returned, and not
- * before: what is said in between shows when. */
+/* The exit barrier is open once the ranks of all nodes have returned, and not before: what is said
+ * in between shows when. */
 static void waits_for_all_at_the_exit_barrier(void)
 {
-    static const char *const ends[] = {
-        "report 1 all_returned 0\n", /* or is over, or is lost */
-        "end 1 00\n", "err srun: error: n1: task 1: Killed\n"};
+    static const char *const ends[] = {"report 1 all_returned 0\n", /* or is over, or is lost */
+                                       "end 1 00\n", "err srun: error: n1: task 1: Killed\n"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct bench bench;
         char script[512];
         (void)snprintf(script, sizeof script,
-                       HELLO READY BEGUN
-                       "report 0 all_returned 0\nreport 0 silent 0\n"
-                       "await query\nreport 0 quiet 0\nreport 1 quiet 0\n"
-                       "%sawait release\nend 0 00\n%s",
+                       HELLO READY BEGUN "report 0 all_returned 0\nreport 0 silent 0\n"
+                                         "await query\nreport 0 quiet 0\nreport 1 quiet 0\n"
+                                         "%sawait release\nend 0 00\n%s",
                        ends[i], i == 0 ? "end 1 00\n" : "");
         begin(&bench, script);
         bench.policy.on_failure = JR_ON_FAILURE_CONTINUE;
@@ -1016,14 +970,13 @@ static void waits_for_all_at_the_exit_barrier(void)
     }
 }
 
-/* A node that is lost was asked, and has nothing more to say: the others are
- * enough to tell that all hang. */
+/* A node that is lost was asked, and has nothing more to say: the others are enough to tell that
+ * all hang. */
 static void a_lost_node_is_silent_for_good(void)
 {
     struct bench bench;
-    begin(&bench, HELLO READY BEGUN
-          "report 0 silent 0\nawait query\nreport 0 quiet 6\n"
-          "err srun: error: n1: task 1: Killed\nawait hang\nend 0 00\n");
+    begin(&bench, HELLO READY BEGUN "report 0 silent 0\nawait query\nreport 0 quiet 6\n"
+                                    "err srun: error: n1: task 1: Killed\nawait hang\nend 0 00\n");
     bench.policy.on_failure = JR_ON_FAILURE_CONTINUE;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
@@ -1038,12 +991,10 @@ static void a_lost_node_is_silent_for_good(void)
 /* Signals of the caller: one that stops, and one that is handed on. */
 static void hands_signals_on(void)
 {
-    struct jr_signal_rule rule = {.name = (char[]){"USR2"},
-                                  .use = JR_ON_SIGNAL_FORWARD};
+    struct jr_signal_rule rule = {.name = (char[]){"USR2"}, .use = JR_ON_SIGNAL_FORWARD};
     struct bench bench;
-    begin(&bench, HELLO READY BEGUN
-          "parent 12\nawait signal\nparent 15\nawait signal\nawait stop\n"
-          "end 0 0k\nend 1 0k\n");
+    begin(&bench, HELLO READY BEGUN "parent 12\nawait signal\nparent 15\nawait signal\nawait stop\n"
+                                    "end 0 0k\nend 1 0k\n");
     bench.policy.signals = &rule;
     bench.policy.signals_count = 1;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
@@ -1063,19 +1014,17 @@ static void hands_signals_on(void)
     end(&bench);
 }
 
-/* A signal that may mean a preemption, when the run is over before Slurm has
- * answered: it came late, and nothing is asked any more. */
+/* A signal that may mean a preemption, when the run is over before Slurm has answered: it came
+ * late, and nothing is asked any more. */
 static void asks_no_longer_than_the_run(void)
 {
     static char path[64];
     static char *env[] = {path, NULL};
-    static const struct jr_slurm_self self = {
-        .job = "12", .name = "12", .envp = env};
+    static const struct jr_slurm_self self = {.job = "12", .name = "12", .envp = env};
     struct bench bench;
     begin(&bench, HELLO READY BEGUN "parent 15\nreport 1 silent 0\n"
                                     "await query\nend 0 00\nend 1 00\n");
-    (void)snprintf(path, sizeof path, "PATH=%s:/usr/bin:/bin",
-                   bench.scratch.dir);
+    (void)snprintf(path, sizeof path, "PATH=%s:/usr/bin:/bin", bench.scratch.dir);
     scratch_write(&bench.scratch, "scontrol", "#!/bin/sh\nexec sleep 1000\n");
     CU_ASSERT_EQUAL(fchmodat(bench.scratch.fd, "scontrol", 0700, 0), 0);
     bench.policy.requeue.max = 1;
@@ -1097,17 +1046,14 @@ static void asks_no_longer_than_the_run(void)
 static void shows_lines_of_all_nodes(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY
-             "await go\nflow 0 out of before\nbegun 0\nbegun 1\n"
-             "flow 0 out [0] a\nflow 1 out [2] b\\n\nflow 0 out b\\nc\\n[0]\n"
-             "flow 1 err [2] e\\n\nsay a prolog\nerr srun: \x01 slow\n"
-             "flow 0 out d\\n\nflow 1 out \\n\nend 0 00\nend 1 00\n"),
-        0);
-    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy,
-                                           &(sigset_t){0}, false));
-    JR_ASSERT_TEXT(content(&bench, "out"),
-                   "[2] b\n[0] ab\nc\na prolog\n[0]d\n\n");
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY
+                         "await go\nflow 0 out of before\nbegun 0\nbegun 1\n"
+                         "flow 0 out [0] a\nflow 1 out [2] b\\n\nflow 0 out b\\nc\\n[0]\n"
+                         "flow 1 err [2] e\\n\nsay a prolog\nerr srun: \x01 slow\n"
+                         "flow 0 out d\\n\nflow 1 out \\n\nend 0 00\nend 1 00\n"),
+                    0);
+    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy, &(sigset_t){0}, false));
+    JR_ASSERT_TEXT(content(&bench, "out"), "[2] b\n[0] ab\nc\na prolog\n[0]d\n\n");
     JR_ASSERT_TEXT(content(&bench, "err"), "[2] e\nsrun: \\x01 slow\n");
     JR_ASSERT_TEXT(bench.notes, "");
     CU_ASSERT_FALSE(bench.outcome.console_failed);
@@ -1128,8 +1074,8 @@ static void says_that_the_disk_is_full(void)
     end(&bench);
 }
 
-/* A console that takes nothing until something is written to `go`, and tells
- * how much it was. It is a process that has nothing of the controller's. */
+/* A console that takes nothing until something is written to `go`, and tells how much it was. It is
+ * a process that has nothing of the controller's. */
 struct console {
     int out, go, count;
     pid_t pid;
@@ -1175,16 +1121,15 @@ static uint64_t end_console(struct console *console)
     return got;
 }
 
-/* A console that takes nothing holds the agents, and no outcome: `hold` is
- * said, and taken back once it has taken what there is. */
+/* A console that takes nothing holds the agents, and no outcome: `hold` is said, and taken back
+ * once it has taken what there is. */
 static void waits_for_the_console(void)
 {
     struct bench bench;
     struct console console;
     start_console(&console);
-    begin(&bench,
-          HELLO READY BEGUN "wide 0 1200\nawait hold\nend 1 00\nend 0 00b\n"
-                            "await hold\nwide 0 10\nword 0 shown\n");
+    begin(&bench, HELLO READY BEGUN "wide 0 1200\nawait hold\nend 1 00\nend 0 00b\n"
+                                    "await hold\nwide 0 10\nword 0 shown\n");
     bench.run_options.out_fd = console.out;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
@@ -1192,8 +1137,7 @@ static void waits_for_the_console(void)
     CU_ASSERT_EQUAL(said(&bench, "hold"), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(&bench, "heard"), "\"on\": true"));
     CU_ASSERT_EQUAL(write(console.go, "!", 1), 1);
-    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy,
-                                           &(sigset_t){0}, false));
+    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy, &(sigset_t){0}, false));
     wait_for_srun(&bench);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(&bench, "heard"), "\"on\": false"));
     CU_ASSERT_EQUAL(said(&bench, "hold"), 2);
@@ -1207,18 +1151,15 @@ static void leaves_what_nobody_takes(void)
     struct bench bench;
     struct console console;
     start_console(&console);
-    begin(&bench,
-          HELLO READY BEGUN "wide 0 1200\nawait hold\nend 0 00\nend 1 00\n");
+    begin(&bench, HELLO READY BEGUN "wide 0 1200\nawait hold\nend 0 00\nend 1 00\n");
     bench.run_options.out_fd = console.out;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
     CU_ASSERT_EQUAL(run_bench(&bench), 0);
     uint64_t before = jr_clock_ns();
-    CU_ASSERT_FALSE(jr_controller_show_rest(bench.controller, &bench.policy,
-                                            &(sigset_t){0}, true));
+    CU_ASSERT_FALSE(jr_controller_show_rest(bench.controller, &bench.policy, &(sigset_t){0}, true));
     CU_ASSERT_TRUE(jr_clock_ns() - before >= SECOND_NS / 2);
-    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy,
-                                           &(sigset_t){0}, true));
+    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy, &(sigset_t){0}, true));
     wait_for_srun(&bench);
     CU_ASSERT_TRUE(end_console(&console) < 1200000);
     end(&bench);
@@ -1231,8 +1172,7 @@ static void is_told_to_leave_the_console(void)
     struct console console;
     sigset_t set, before;
     start_console(&console);
-    begin(&bench,
-          HELLO READY BEGUN "wide 0 1200\nawait hold\nend 0 00\nend 1 00b\n");
+    begin(&bench, HELLO READY BEGUN "wide 0 1200\nawait hold\nend 0 00\nend 1 00b\n");
     bench.run_options.out_fd = console.out;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
@@ -1241,8 +1181,8 @@ static void is_told_to_leave_the_console(void)
     (void)sigaddset(&set, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &set, &before);
     (void)raise(SIGTERM);
-    CU_ASSERT_FALSE(jr_controller_show_rest(bench.controller, &bench.policy,
-                                            &(sigset_t){0}, false));
+    CU_ASSERT_FALSE(
+        jr_controller_show_rest(bench.controller, &bench.policy, &(sigset_t){0}, false));
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     wait_for_srun(&bench);
     (void)end_console(&console);
@@ -1253,9 +1193,7 @@ static void is_told_to_leave_the_console(void)
 static void hears_all_of_an_srun_that_has_ended(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY BEGUN "leave\nrest 100\nend 0 00\nend 1 01\n"),
-        0);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "leave\nrest 100\nend 0 00\nend 1 01\n"), 0);
     for (uint32_t i = 0; i < RANKS; i++)
         CU_ASSERT_EQUAL(bench.outcome.ranks[i].end, JR_END_EXITED);
     JR_ASSERT_TEXT(bench.outcome.lost_text, "");
@@ -1272,8 +1210,7 @@ static void hands_out_a_large_spec(void)
     begin(&bench, HELLO "rest 50\n" READY BEGUN "end 0 00\nend 1 00\n");
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     const struct jr_controller_spec spec = {.text = large};
-    CU_ASSERT_EQUAL(
-        jr_controller_send_spec(bench.controller, &spec, &bench.err), 0);
+    CU_ASSERT_EQUAL(jr_controller_send_spec(bench.controller, &spec, &bench.err), 0);
     CU_ASSERT_EQUAL(run_bench(&bench), 0);
     wait_for_srun(&bench);
     struct stat st;
@@ -1288,8 +1225,7 @@ static void hands_out_a_large_spec(void)
 static bool find_srun(char link[static 64])
 {
     char own[4096] = "", dir[] = "/tmp/jr_srun_XXXXXX", *path;
-    if (mkdtemp(dir) == NULL ||
-        readlink("/proc/self/exe", own, sizeof own - 1) <= 0 ||
+    if (mkdtemp(dir) == NULL || readlink("/proc/self/exe", own, sizeof own - 1) <= 0 ||
         asprintf(&path, "%s:%s", dir, getenv("PATH")) < 0)
         return false;
     (void)snprintf(link, 64, "%s/srun", dir);

@@ -1,5 +1,4 @@
-/* Cells of a sweep on the nodes of a controller: what it sends, and what it
- * hands on. */
+/* Cells of a sweep on the nodes of a controller: what it sends, and what it hands on. */
 #include "cluster/controller_cells.h"
 
 #include "fake_controller.h"
@@ -15,9 +14,9 @@ struct seen {
 static void see_end(void *data, uint32_t node, const struct jr_cell_end *end)
 {
     struct seen *seen = data;
-    jr_buf_printf(&seen->text, "ended%u:%s=%d%s%s%s ", node, end->cell,
-                  end->code, end->gone == NULL ? "" : " without ",
-                  end->gone == NULL ? "" : end->gone, end->sent ? " sent" : "");
+    jr_buf_printf(&seen->text, "ended%u:%s=%d%s%s%s ", node, end->cell, end->code,
+                  end->gone == NULL ? "" : " without ", end->gone == NULL ? "" : end->gone,
+                  end->sent ? " sent" : "");
 }
 
 static void see_left(void *data, uint32_t node, const char *bytes, size_t len)
@@ -63,9 +62,8 @@ static void start(struct side *side)
     controller->run = NULL;
     jr_loop_timer(&controller->loop, &controller->heartbeat);
     side->seen.text = JR_BUF_INIT;
-    side->watcher =
-        (struct jr_cell_watcher){&side->seen, see_end,  see_line,    see_left,
-                                 see_ceasing, see_loss, see_progress};
+    side->watcher = (struct jr_cell_watcher){&side->seen, see_end,  see_line,    see_left,
+                                             see_ceasing, see_loss, see_progress};
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         side->fake.nodes[i].state = JR_NODE_KNOWN;
     jr_controller_serve(controller, &side->watcher);
@@ -83,8 +81,7 @@ static void hear(struct side *side, const char *line)
 
 static void check_seen(struct side *side, const char *expected)
 {
-    JR_ASSERT_TEXT(side->seen.text.len == 0 ? "" : side->seen.text.data,
-                   expected);
+    JR_ASSERT_TEXT(side->seen.text.len == 0 ? "" : side->seen.text.data, expected);
     jr_buf_clear(&side->seen.text);
 }
 
@@ -143,16 +140,14 @@ static void hands_on_ends_and_lines(void)
     hear(&side, "{\"n\":1,\"t\":\"note\",\"b\":\"Y2VsbCA3OiBhCmNlbA==\"}");
     check_seen(&side, "said1(cell 7: a) ");
     hear(&side, "{\"n\":1,\"t\":\"note\",\"b\":\"bCA4Cg==\"}");
-    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"7\","
-                "\"status\":5}");
+    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"7\",\"status\":5}");
     check_seen(&side, "said1(cell 8) ended1:7=5 ");
-    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"8\","
-                "\"status\":1,\"devices\":\"0,2\"}");
+    hear(&side,
+         "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"8\",\"status\":1,\"devices\":\"0,2\"}");
     check_seen(&side, "ended1:8=1 without 0,2 ");
     hear(&side, "{\"n\":1,\"t\":\"left\",\"b\":\"YWI=\"}");
     hear(&side, "{\"n\":1,\"t\":\"left\",\"b\":\"Yw==\"}");
-    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"9\","
-                "\"status\":0,\"on\":true}");
+    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"9\",\"status\":0,\"on\":true}");
     check_seen(&side, "left1(ab) left1(c) ended1:9=0 sent ");
     hear(&side, "{\"n\":1,\"t\":\"progress\",\"b\":\"e30Kew==\"}");
     check_seen(&side, "told1({}) ");
@@ -210,8 +205,8 @@ static void gives_up_nodes_that_do_not_answer(void)
             side.fake.nodes[i].heard_ns = 0;
         jr_heartbeat_demand(controller, again != 0);
         fake_controller_check_sent(&side.fake, "heartbeat");
-        CU_ASSERT_TRUE(fake_controller_is_after(controller->demand.at, before,
-                                                again ? 3000 : 2000));
+        CU_ASSERT_TRUE(
+            fake_controller_is_after(controller->demand.at, before, again ? 3000 : 2000));
         CU_ASSERT_EQUAL(jr_controller_due(controller), controller->demand.at);
         jr_heartbeat_received(controller, 0);
         if (again == 0)
@@ -220,18 +215,16 @@ static void gives_up_nodes_that_do_not_answer(void)
                                 : "noted(waiting for node 1 (n1), node 2 (n2), "
                                   "which do not answer,) ");
         CU_ASSERT_EQUAL(controller->demand.at, controller->demand_end_ns);
-        controller->demanded_ns -=
-            again ? JR_HEARTBEAT_AGAIN_NS : JR_HEARTBEAT_STOP_NS;
+        controller->demanded_ns -= again ? JR_HEARTBEAT_AGAIN_NS : JR_HEARTBEAT_STOP_NS;
         controller->demand_end_ns = jr_clock_ns();
         jr_heartbeat_demand_due(controller);
         CU_ASSERT_EQUAL(side.fake.nodes[0].state, JR_NODE_SERVING);
         CU_ASSERT_EQUAL(side.fake.nodes[1].state, JR_NODE_LOST);
         CU_ASSERT_EQUAL(side.fake.nodes[2].state, JR_NODE_LOST);
-        JR_ASSERT_TEXT(side.fake.nodes[2].loss,
-                       again ? "it was told to stop, and has not answered "
-                               "within 3.0 s"
-                             : "it was told to stop, and has not answered "
-                               "within 40.0 s");
+        JR_ASSERT_TEXT(side.fake.nodes[2].loss, again ? "it was told to stop, and has not answered "
+                                                        "within 3.0 s"
+                                                      : "it was told to stop, and has not answered "
+                                                        "within 40.0 s");
         CU_ASSERT_EQUAL(controller->demand.at, 0);
         CU_ASSERT_TRUE(controller->forsaken);
         jr_heartbeat_demand(controller, true); /* srun may take nothing more */
@@ -248,16 +241,14 @@ static void says_nothing_once_a_node_is_lost(void)
     (void)strcpy(side.fake.link.last_line, "srun: error: n1: task 1: Killed");
     jr_controller_handle_errors(&side.fake.controller, &side.fake.link);
     check_seen(&side, "lost1(srun: error: n1: task 1: Killed) ");
-    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"7\","
-                "\"status\":0}");
+    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"7\",\"status\":0}");
     check_seen(&side, "");
     jr_controller_signal_cells(&side.fake.controller, SIGUSR1, false);
     fake_controller_check_sent(&side.fake, "");
     CU_ASSERT_TRUE(side.fake.link.in.fd >= 0);
     jr_controller_signal_cells(&side.fake.controller, SIGTERM, true);
     CU_ASSERT_TRUE(side.fake.link.in.fd < 0);
-    hear(&side, "{\"n\":0,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"6\","
-                "\"status\":0}");
+    hear(&side, "{\"n\":0,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"6\",\"status\":0}");
     check_seen(&side, "ended0:6=0 ");
     end(&side);
 }
@@ -271,10 +262,8 @@ static void loses_all_nodes_with_their_program(void)
     CU_ASSERT_EQUAL(jr_controller_children(&side.fake.controller, &child), 1);
     CU_ASSERT_EQUAL(child, 4711);
     CU_ASSERT_FALSE(jr_controller_reap(&side.fake.controller, 4712, 0));
-    CU_ASSERT_TRUE(
-        jr_controller_reap(&side.fake.controller, 4711, EXITED_WITH_1));
-    check_seen(&side, "lost0(srun ended with exit code 1) "
-                      "lost1(srun ended with exit code 1) "
+    CU_ASSERT_TRUE(jr_controller_reap(&side.fake.controller, 4711, EXITED_WITH_1));
+    check_seen(&side, "lost0(srun ended with exit code 1) lost1(srun ended with exit code 1) "
                       "lost2(srun ended with exit code 1) ");
     CU_ASSERT_EQUAL(jr_controller_children(&side.fake.controller, &child), 0);
     CU_ASSERT_FALSE(jr_controller_reap(&side.fake.controller, 0, 0));
@@ -287,9 +276,8 @@ static void loses_nodes_that_are_silent(void)
     struct side side;
     uint64_t before = jr_clock_ns();
     start(&side);
-    CU_ASSERT_TRUE(
-        fake_controller_is_after(jr_controller_due(&side.fake.controller),
-                                 before, JR_HEARTBEAT_NS / FAKE_MS));
+    CU_ASSERT_TRUE(fake_controller_is_after(jr_controller_due(&side.fake.controller), before,
+                                            JR_HEARTBEAT_NS / FAKE_MS));
     for (unsigned i = 0; i < JR_HEARTBEAT_MISSES; i++) {
         jr_heartbeat_received(&side.fake.controller, 1);
         jr_heartbeat_due(&side.fake.controller);
@@ -302,8 +290,8 @@ static void loses_nodes_that_are_silent(void)
     end(&side);
 }
 
-/* Where each has a link of its own, the others do not notice that one is lost,
- * and signs of life are asked for. */
+/* Where each has a link of its own, the others do not notice that one is lost, and signs of life
+ * are asked for. */
 static void goes_on_where_each_node_has_a_link(void)
 {
     struct side side;
@@ -329,8 +317,7 @@ static void goes_on_where_each_node_has_a_link(void)
     CU_ASSERT_EQUAL(jr_controller_children(controller, children), 2);
     CU_ASSERT_EQUAL(children[1], 4713);
     CU_ASSERT_FALSE(jr_controller_is_mute(controller));
-    hear(&side, "{\"n\":0,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"6\","
-                "\"status\":0}");
+    hear(&side, "{\"n\":0,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"6\",\"status\":0}");
     check_seen(&side, "ended0:6=0 ");
     jr_heartbeat_due(controller);
     fake_controller_check_sent(&side.fake, "heartbeat");
@@ -342,10 +329,7 @@ static void goes_on_where_each_node_has_a_link(void)
     end(&side);
 }
 
-JR_UNIT_MAIN("controller_cells", CASE(says_what_to_run_and_where),
-             CASE(hands_on_ends_and_lines), CASE(passes_signals_on),
-             CASE(stops_one_cell), CASE(gives_up_nodes_that_do_not_answer),
-             CASE(says_nothing_once_a_node_is_lost),
-             CASE(loses_all_nodes_with_their_program),
-             CASE(loses_nodes_that_are_silent),
-             CASE(goes_on_where_each_node_has_a_link))
+JR_UNIT_MAIN("controller_cells", CASE(says_what_to_run_and_where), CASE(hands_on_ends_and_lines),
+             CASE(passes_signals_on), CASE(stops_one_cell), CASE(gives_up_nodes_that_do_not_answer),
+             CASE(says_nothing_once_a_node_is_lost), CASE(loses_all_nodes_with_their_program),
+             CASE(loses_nodes_that_are_silent), CASE(goes_on_where_each_node_has_a_link))

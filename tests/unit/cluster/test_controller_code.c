@@ -23,8 +23,7 @@ struct bench {
     bool whole;                /* the last message says that there is no more */
 };
 
-static int open_code(void *data, struct jr_code_archive *ret,
-                     struct jr_error *err)
+static int open_code(void *data, struct jr_code_archive *ret, struct jr_error *err)
 {
     struct bench *bench = data;
     bench->opened++;
@@ -89,8 +88,7 @@ static void take_line(struct bench *bench, const char *line, size_t len)
         JR_ASSERT_TEXT(message.name, "/scratch/digits");
         CU_ASSERT_EQUAL(message.bytes == NULL, message.on);
         if (message.bytes != NULL)
-            CU_ASSERT_TRUE(jr_base64_take(&bench->bytes, message.bytes,
-                                          strlen(message.bytes)));
+            CU_ASSERT_TRUE(jr_base64_take(&bench->bytes, message.bytes, strlen(message.bytes)));
         bench->whole = message.on;
     }
     json_decref(object);
@@ -104,11 +102,9 @@ static void take_lines(struct bench *bench, uint32_t node)
     while ((len = read(bench->sent[node], bytes, sizeof bytes)) > 0)
         jr_buf_add(&bench->rest, bytes, (size_t)len);
     size_t at = 0;
-    for (const char *end; bench->rest.len > at &&
-                          (end = memchr(bench->rest.data + at, '\n',
-                                        bench->rest.len - at)) != NULL;) {
-        take_line(bench, bench->rest.data + at,
-                  (size_t)(end - bench->rest.data) - at);
+    for (const char *end; bench->rest.len > at && (end = memchr(bench->rest.data + at, '\n',
+                                                                bench->rest.len - at)) != NULL;) {
+        take_line(bench, bench->rest.data + at, (size_t)(end - bench->rest.data) - at);
         at = (size_t)(end + 1 - bench->rest.data);
     }
     struct jr_buf rest = JR_BUF_INIT;
@@ -118,8 +114,7 @@ static void take_lines(struct bench *bench, uint32_t node)
     bench->rest = rest;
 }
 
-/* Each that wants it gets all of it, and no other one anything; it is opened
- * once. */
+/* Each that wants it gets all of it, and no other one anything; it is opened once. */
 static void goes_to_each_node_that_wants_it(void)
 {
     struct bench bench;
@@ -152,16 +147,12 @@ static void a_run_without_it_is_refused(void)
 {
     static const struct {
         int error;
-        bool none,
-            shared; /* nobody makes it; nodes have no link of their own */
+        bool none, shared; /* nobody makes it; nodes have no link of their own */
         const char *text;
     } vectors[] = {
-        {ENOSPC, false, false,
-         "node 1 (n1): code.tar: No space left on device"},
-        {0, true, false,
-         "node 1 (n1): it wants a copy of the code, and there is none"},
-        {0, false, true,
-         "node 1 (n1): it wants a copy of the code, and there is none"},
+        {ENOSPC, false, false, "node 1 (n1): code.tar: No space left on device"},
+        {0, true, false, "node 1 (n1): it wants a copy of the code, and there is none"},
+        {0, false, true, "node 1 (n1): it wants a copy of the code, and there is none"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct bench bench;
@@ -191,16 +182,15 @@ static void a_run_ends_where_it_cannot_be_read(void)
     CU_ASSERT_EQUAL(bench.fake.run.result, 0);
     (void)jr_loop_turn(&bench.fake.controller.loop, true);
     CU_ASSERT_EQUAL(bench.fake.run.result, -1);
-    JR_ASSERT_TEXT(bench.fake.err.text,
-                   "node 2 (n2): the code of the run could not be read here");
+    JR_ASSERT_TEXT(bench.fake.err.text, "node 2 (n2): the code of the run could not be read here");
     take_lines(&bench, 2);
     CU_ASSERT_EQUAL(bench.bytes.len, 0);
     CU_ASSERT_FALSE(bench.whole);
     end(&bench);
 }
 
-/* Before an attempt, of a node that is to be ready for it: the wait goes on as
- * long as something is on its way, and what cannot be had refuses the node. */
+/* Before an attempt, of a node that is to be ready for it: the wait goes on as long as something is
+ * on its way, and what cannot be had refuses the node. */
 static void a_node_gets_it_before_the_run(void)
 {
     struct bench bench;
@@ -240,7 +230,5 @@ static void nobody_gets_it_at_the_end(void)
 }
 
 JR_UNIT_MAIN("controller_code", CASE(a_node_gets_it_before_the_run),
-             CASE(nobody_gets_it_at_the_end),
-             CASE(goes_to_each_node_that_wants_it),
-             CASE(a_run_without_it_is_refused),
-             CASE(a_run_ends_where_it_cannot_be_read))
+             CASE(nobody_gets_it_at_the_end), CASE(goes_to_each_node_that_wants_it),
+             CASE(a_run_without_it_is_refused), CASE(a_run_ends_where_it_cannot_be_read))

@@ -1,5 +1,5 @@
-/* The console of several nodes: which lines are shown when, when agents are to
- * keep theirs, and how long it is waited for at the end. */
+/* The console of several nodes: which lines are shown when, when agents are to keep theirs, and how
+ * long it is waited for at the end. */
 #include "cluster/controller_console.h"
 
 #include "fake_controller.h"
@@ -7,8 +7,7 @@
 enum { PIECE = 4096 };
 
 static struct fake_controller fake;
-static int out[2],
-    errors; /* standard output is a pipe, standard error a file */
+static int out[2], errors; /* standard output is a pipe, standard error a file */
 
 static void start(void)
 {
@@ -34,8 +33,7 @@ static const char *shown(void)
 {
     static char text[65536];
     struct pollfd item = {.fd = out[0], .events = POLLIN};
-    ssize_t len =
-        poll(&item, 1, 0) == 1 ? read(out[0], text, sizeof text - 1) : 0;
+    ssize_t len = poll(&item, 1, 0) == 1 ? read(out[0], text, sizeof text - 1) : 0;
     text[len < 0 ? 0 : len] = '\0';
     return text;
 }
@@ -104,8 +102,7 @@ static size_t drain(void)
 {
     static char bytes[65536];
     size_t len = 0;
-    while (fake.controller.held ||
-           jr_console_writer_is_waiting(&fake.controller.console)) {
+    while (fake.controller.held || jr_console_writer_is_waiting(&fake.controller.console)) {
         ssize_t some = read(out[0], bytes, sizeof bytes);
         len += some > 0 ? (size_t)some : 0;
         turn();
@@ -113,8 +110,8 @@ static size_t drain(void)
     return len + strlen(shown());
 }
 
-/* A console that is full tells the agents to keep their lines, and one that has
- * room again not to, once each. Nothing is lost. */
+/* A console that is full tells the agents to keep their lines, and one that has room again not to,
+ * once each. Nothing is lost. */
 static void a_full_console_holds_the_agents(void)
 {
     start();
@@ -153,8 +150,7 @@ static bool show_rest(void (*act)(unsigned turn), bool stopped)
     (void)sigemptyset(&ignored);
     step = (struct step){.timer = {.at = 1, .due = on_step}, .act = act};
     jr_loop_timer(&fake.controller.loop, &step.timer);
-    return jr_controller_show_rest(&fake.controller, &fake.policy, &ignored,
-                                   stopped);
+    return jr_controller_show_rest(&fake.controller, &fake.policy, &ignored, stopped);
 }
 
 static void on_timeout(void *owner)
@@ -166,8 +162,7 @@ static void on_timeout(void *owner)
 static void start_behind(void)
 {
     start();
-    fake.controller.deadline =
-        (struct jr_timer){.due = on_timeout, .owner = &fake.controller};
+    fake.controller.deadline = (struct jr_timer){.due = on_timeout, .owner = &fake.controller};
     fake.controller.ended = false; /* srun goes on */
     fake.nodes[2].behind = true;
 }
@@ -230,8 +225,8 @@ static void see_patience(unsigned turn)
         fake.nodes[2].behind = false;
 }
 
-/* In a run that was stopped a console has a second; one that takes all that
- * there is has another one. */
+/* In a run that was stopped a console has a second; one that takes all that there is has another
+ * one. */
 static void a_stopped_run_has_patience(void)
 {
     start_behind();
@@ -265,12 +260,10 @@ static void stop_it(unsigned turn)
 {
     if (turn == 1)
         (void)raise(SIGTERM);
-    jr_controller_show(&fake.controller, 0, turn == 1 ? "first\n" : "late\n",
-                       turn == 1 ? 6 : 5);
+    jr_controller_show(&fake.controller, 0, turn == 1 ? "first\n" : "late\n", turn == 1 ? 6 : 5);
 }
 
-/* A signal that stops runs ends it: agents keep their lines, and nothing more
- * of them is shown. */
+/* A signal that stops runs ends it: agents keep their lines, and nothing more of them is shown. */
 static void a_signal_ends_it(void)
 {
     sigset_t set, mask;
@@ -301,9 +294,8 @@ static void ends_with_srun(void)
     end_behind();
 }
 
-JR_UNIT_MAIN("controller_console", CASE(shows_whole_lines),
-             CASE(there_is_one_console), CASE(a_full_console_holds_the_agents),
-             CASE(waits_for_all_that_is_left), CASE(waits_for_nothing),
-             CASE(a_stopped_run_has_patience),
+JR_UNIT_MAIN("controller_console", CASE(shows_whole_lines), CASE(there_is_one_console),
+             CASE(a_full_console_holds_the_agents), CASE(waits_for_all_that_is_left),
+             CASE(waits_for_nothing), CASE(a_stopped_run_has_patience),
              CASE(leaves_a_console_that_takes_nothing), CASE(a_signal_ends_it),
              CASE(ends_with_srun))

@@ -1,5 +1,5 @@
-/* What the controller does with a message of a node, without an srun: who a
- * node is, and what of the run is lost with a node. */
+/* What the controller does with a message of a node, without an srun: who a node is, and what of
+ * the run is lost with a node. */
 #include "cluster/await_agents.h"
 #include "cluster/controller_run.h"
 
@@ -49,8 +49,7 @@ static void a_line_is_a_sign_of_life(void)
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         fake.nodes[i].silent = 3;
     uint64_t before = jr_clock_ns();
-    fake_controller_receive(&fake,
-                            "{\"n\": 1, \"t\": \"heartbeat\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"heartbeat\", \"at\": 5}");
     CU_ASSERT_EQUAL(fake.nodes[0].silent, 3);
     CU_ASSERT_EQUAL(fake.nodes[1].silent, 0);
     CU_ASSERT_TRUE(fake_controller_is_after(fake.nodes[1].heard_ns, before, 0));
@@ -63,12 +62,10 @@ static void a_node_says_what_its_world_is(void)
 {
     fake_controller_start(&fake);
     all_in(JR_NODE_KNOWN);
-    fake_controller_receive(&fake,
-                            "{\"n\": 1, \"t\": \"ready\", \"mpi\": \"pmix\", "
-                            "\"library\": \"libmpi.so.40\", \"at\": 5}");
-    fake_controller_receive(
-        &fake, "{\"n\": 2, \"t\": \"ready\", \"library\": \"libmpi.so.40\", "
-               "\"obstacle\": \"no server\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"ready\", \"mpi\": \"pmix\", "
+                                   "\"library\": \"libmpi.so.40\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"ready\", \"library\": \"libmpi.so.40\", "
+                                   "\"obstacle\": \"no server\", \"at\": 5}");
     JR_ASSERT_TEXT(fake.nodes[1].mpi, "pmix");
     JR_ASSERT_TEXT(fake.nodes[1].library, "libmpi.so.40");
     CU_ASSERT_PTR_NULL(fake.nodes[1].obstacle);
@@ -86,11 +83,9 @@ static void a_node_says_who_it_is(void)
     fake_controller_start(&fake);
     fake.nodes[1].state = JR_NODE_UNKNOWN;
     (void)snprintf(line, sizeof line,
-                   "{\"n\": 1, \"t\": \"hello\", \"version\": \"%s\", "
-                   "\"host\": \"gpu07\", \"port\": 4001, \"wall\": %llu, "
-                   "\"at\": 5}",
-                   JR_VERSION,
-                   (unsigned long long)(jr_clock_wall_ns() + HOUR_NS));
+                   "{\"n\": 1, \"t\": \"hello\", \"version\": \"%s\", \"host\": \"gpu07\", "
+                   "\"port\": 4001, \"wall\": %llu, \"at\": 5}",
+                   JR_VERSION, (unsigned long long)(jr_clock_wall_ns() + HOUR_NS));
     fake_controller_receive(&fake, line);
     CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_KNOWN);
     JR_ASSERT_TEXT(fake.nodes[1].host, "gpu07");
@@ -111,15 +106,13 @@ static void another_version_is_refused(void)
 {
     static const struct {
         const char *version, *said;
-    } vectors[] = {
-        {"\"0.0.1\"", "0.0.1"}, {"null", "unknown"}, {"7", "unknown"}};
+    } vectors[] = {{"\"0.0.1\"", "0.0.1"}, {"null", "unknown"}, {"7", "unknown"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char line[256], text[256];
         fake_controller_start(&fake);
         all_in(JR_NODE_UNKNOWN);
         (void)snprintf(line, sizeof line,
-                       "{\"n\": 2, \"t\": \"hello\", \"version\": %s, \"at\": "
-                       "5}",
+                       "{\"n\": 2, \"t\": \"hello\", \"version\": %s, \"at\": 5}",
                        vectors[i].version);
         fake_controller_receive(&fake, line);
         CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_REFUSED);
@@ -130,8 +123,7 @@ static void another_version_is_refused(void)
                        "here; all nodes need the same",
                        vectors[i].said, JR_VERSION);
         JR_ASSERT_TEXT(fake.controller.refusal.text, text);
-        fake_controller_receive(&fake,
-                                "{\"n\": 1, \"t\": \"hello\", \"at\": 5}");
+        fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"hello\", \"at\": 5}");
         JR_ASSERT_TEXT(fake.controller.refusal.text, text);
         fake_controller_end(&fake);
     }
@@ -146,10 +138,8 @@ static void a_refusal_has_a_status_and_a_reason(void)
         enum jr_status status;
         const char *text;
     } vectors[] = {
-        {JR_STATUS_UNRESOLVED, "no GPU", JR_STATUS_UNRESOLVED,
-         "node 1 (gpu07): no GPU"},
-        {JR_STATUS_LAUNCH, "", JR_STATUS_LAUNCH,
-         "node 1 (gpu07): it does not say why"},
+        {JR_STATUS_UNRESOLVED, "no GPU", JR_STATUS_UNRESOLVED, "node 1 (gpu07): no GPU"},
+        {JR_STATUS_LAUNCH, "", JR_STATUS_LAUNCH, "node 1 (gpu07): it does not say why"},
         {0, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
         {-1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
         {JR_STATUS_LAUNCH + 1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
@@ -177,16 +167,14 @@ static void keep_note(void *data, const char *line)
     jr_buf_str(data, line);
 }
 
-/* A spare that cannot take part is left out, by its name and its reason; the
- * run goes on. */
+/* A spare that cannot take part is left out, by its name and its reason; the run goes on. */
 static void a_spare_that_refuses_is_left_out(void)
 {
     static const struct {
         const char *host, *why, *note, *loss;
     } vectors[] = {
         {"n2", "no GPU", "the spare n2 is left out: no GPU", "no GPU"},
-        {"n2", "", "the spare n2 is left out: it does not say why",
-         "it does not say why"},
+        {"n2", "", "the spare n2 is left out: it does not say why", "it does not say why"},
         {NULL, "no GPU", "the spare host is left out: no GPU", "no GPU"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -206,8 +194,7 @@ static void a_spare_that_refuses_is_left_out(void)
             jr_link_init(&links[k], &fake.controller, k);
         fake.controller.links = links;
         jr_buf_str(&fake.nodes[2].streams[JR_CHANNEL_WHY], vectors[i].why);
-        fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"refuse\", "
-                                       "\"status\": 4, \"at\": 5}");
+        fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"refuse\", \"status\": 4, \"at\": 5}");
         JR_ASSERT_TEXT(note.data == NULL ? "" : note.data, vectors[i].note);
         JR_ASSERT_TEXT(fake.nodes[2].loss, vectors[i].loss);
         CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_LOST);
@@ -254,8 +241,7 @@ static void a_node_that_begins_has_a_clock(void)
     fake_controller_start(&fake);
     uint64_t now = jr_clock_ns();
     fake.run.go_ns = now - 2 * HOUR_NS;
-    (void)snprintf(line, sizeof line,
-                   "{\"n\": 1, \"t\": \"begun\", \"at\": %llu}",
+    (void)snprintf(line, sizeof line, "{\"n\": 1, \"t\": \"begun\", \"at\": %llu}",
                    (unsigned long long)(now + 5 * HOUR_NS));
     jr_buf_str(&fake.nodes[1].streams[JR_CHANNEL_OUT], "of before");
     fake_controller_receive(&fake, line);
@@ -279,23 +265,17 @@ static void a_node_that_begins_has_a_clock(void)
 static void opens_the_exit_barrier_once(void)
 {
     fake_controller_start(&fake);
-    fake_controller_receive(&fake,
-                            "{\"n\": 0, \"t\": \"all_returned\", \"at\": 5}");
-    fake_controller_receive(&fake,
-                            "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
-    fake_controller_receive(&fake,
-                            "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 0, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
     fake_controller_check_sent(&fake, "");
-    fake_controller_receive(&fake,
-                            "{\"n\": 1, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"all_returned\", \"at\": 5}");
     fake_controller_check_sent(&fake, "release");
-    fake_controller_receive(&fake,
-                            "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
     fake_controller_check_sent(&fake, "");
     fake_controller_end(&fake);
     fake_controller_start(&fake);
-    fake_controller_receive(&fake,
-                            "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
     fake_controller_check_sent(&fake, "release");
     fake_controller_end(&fake);
 }
@@ -320,8 +300,8 @@ static void a_node_that_floods_is_refused(void)
         /* What ranks have left is taken as it comes. */
         CU_ASSERT_EQUAL(fake.controller.refused, i != JR_CHANNEL_LEFT);
         if (i != JR_CHANNEL_LEFT)
-            CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.refusal.text,
-                                          "node 1 (n1): what it says"));
+            CU_ASSERT_PTR_NOT_NULL(
+                strstr(fake.controller.refusal.text, "node 1 (n1): what it says"));
         if (i != JR_CHANNEL_LEFT)
             CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
         CU_ASSERT_EQUAL(fake.nodes[1].streams[i].len, 0);
@@ -342,8 +322,8 @@ static void keep_left(void *data, uint32_t node, const char *bytes, size_t len)
     jr_buf_add(&left->text, bytes, len);
 }
 
-/* What ranks have left on a node at work is handed on piece by piece, and gives
- * a node that was told to stop the time for it. */
+/* What ranks have left on a node at work is handed on piece by piece, and gives a node that was
+ * told to stop the time for it. */
 static void hands_on_what_ranks_have_left(void)
 {
     static const struct {
@@ -367,18 +347,15 @@ static void hands_on_what_ranks_have_left(void)
         fake.controller.deadline.at = before + 1;
         for (int k = 0; k < 2; k++) {
             struct jr_buf frame JR_BUF_CLEANUP = JR_BUF_INIT;
-            jr_channel_put(&frame, &sender, JR_CHANNEL_LEFT, k ? "cd" : "ab",
-                           2);
+            jr_channel_put(&frame, &sender, JR_CHANNEL_LEFT, k ? "cd" : "ab", 2);
             frame.data[frame.len - 1] = '\0';
             fake_controller_receive(&fake, frame.data);
             CU_ASSERT_EQUAL(fake.nodes[2].streams[JR_CHANNEL_LEFT].len, 0);
         }
-        JR_ASSERT_TEXT(left.text.data == NULL ? "" : left.text.data,
-                       vectors[i].taken);
+        JR_ASSERT_TEXT(left.text.data == NULL ? "" : left.text.data, vectors[i].taken);
         CU_ASSERT_EQUAL(left.node, left.text.len > 0 ? 2 : 0);
         if (vectors[i].stopped)
-            CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.deadline.at,
-                                                    before, 25000))
+            CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.deadline.at, before, 25000))
         else
             CU_ASSERT_EQUAL(fake.controller.deadline.at, before + 1);
         fake.controller.deadline.at = before + 100000 * FAKE_MS;
@@ -389,14 +366,13 @@ static void hands_on_what_ranks_have_left(void)
     }
 }
 
-/* A node that is lost takes its ranks with it, and the run where failures stop
- * it: then nothing can be sent, and the end of the input tells the others. */
+/* A node that is lost takes its ranks with it, and the run where failures stop it: then nothing can
+ * be sent, and the end of the input tells the others. */
 static void a_lost_node_loses_its_ranks(void)
 {
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         fake_controller_start(&fake);
-        fake.policy.on_failure =
-            goes_on ? JR_ON_FAILURE_CONTINUE : JR_ON_FAILURE_STOP;
+        fake.policy.on_failure = goes_on ? JR_ON_FAILURE_CONTINUE : JR_ON_FAILURE_STOP;
         fake.outcomes[2].end = JR_END_EXITED;
         fake.outcomes[3].pid = 7;
         jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
@@ -409,8 +385,7 @@ static void a_lost_node_loses_its_ranks(void)
         CU_ASSERT_EQUAL(fake.outcomes[4].end, JR_END_NONE);
         JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
         bool refused = true;
-        JR_ASSERT_TEXT(jr_controller_loss(&fake.controller, 1, &refused),
-                       "gone");
+        JR_ASSERT_TEXT(jr_controller_loss(&fake.controller, 1, &refused), "gone");
         CU_ASSERT_FALSE(refused);
         CU_ASSERT_PTR_NULL(jr_controller_loss(&fake.controller, 0, &refused));
         CU_ASSERT_TRUE(fake.nodes[1].returned);
@@ -423,8 +398,8 @@ static void a_lost_node_loses_its_ranks(void)
     }
 }
 
-/* Where each node has a link, a lost one may only be cut off: its input ends,
- * and that of no other, which can be told to stop. */
+/* Where each node has a link, a lost one may only be cut off: its input ends, and that of no other,
+ * which can be told to stop. */
 static void a_lost_node_hears_no_more(void)
 {
     struct jr_transport each = jr_srun_transport;
@@ -483,9 +458,8 @@ static void says_who_did_not_come(void)
     } vectors[] = {
         {{JR_NODE_UNKNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
          0,
-         "the 3 nodes did not answer within 1ms (timeouts.start); squeue shows "
-         "which nodes the job has now. If the SLURM_* variables are left over "
-         "from another shell, type `unset "
+         "the 3 nodes did not answer within 1ms (timeouts.start); squeue shows which nodes the "
+         "job has now. If the SLURM_* variables are left over from another shell, type `unset "
          "SLURM_JOB_ID` first, or start all ranks here with --local"},
         {{JR_NODE_KNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
          0,
@@ -496,9 +470,7 @@ static void says_who_did_not_come(void)
         {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
          0,
          "node 0 (n0) and 1 other did not answer within 1ms (timeouts.start)"},
-        {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
-         2,
-         "node 2 (n2) did not answer: gone"},
+        {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN}, 2, "node 2 (n2) did not answer: gone"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         fake_controller_start(&fake);
@@ -510,10 +482,8 @@ static void says_who_did_not_come(void)
         for (uint32_t k = 0; k < FAKE_NODES; k++)
             fake.nodes[k].state = vectors[i].states[k];
         if (vectors[i].exited != 0)
-            jr_controller_step_node(&fake.controller, vectors[i].exited,
-                                    JR_NODE_ON_EXITED, "gone");
-        CU_ASSERT_EQUAL(jr_controller_await(&fake.controller, JR_NODE_KNOWN,
-                                            "answer", &fake.err),
+            jr_controller_step_node(&fake.controller, vectors[i].exited, JR_NODE_ON_EXITED, "gone");
+        CU_ASSERT_EQUAL(jr_controller_await(&fake.controller, JR_NODE_KNOWN, "answer", &fake.err),
                         -1);
         JR_ASSERT_TEXT(fake.err.text, vectors[i].text);
         CU_ASSERT_EQUAL(fake.err.status, JR_STATUS_LAUNCH);
@@ -522,14 +492,12 @@ static void says_who_did_not_come(void)
     }
 }
 
-JR_UNIT_MAIN(
-    "controller_messages", CASE(passes_over_what_is_nobodys),
-    CASE(a_line_is_a_sign_of_life), CASE(a_node_says_what_its_world_is),
-    CASE(a_node_says_who_it_is), CASE(another_version_is_refused),
-    CASE(a_refusal_has_a_status_and_a_reason),
-    CASE(a_spare_that_refuses_is_left_out), CASE(a_second_agent_is_refused),
-    CASE(a_node_that_ends_ends_the_start), CASE(a_node_that_begins_has_a_clock),
-    CASE(opens_the_exit_barrier_once), CASE(a_node_that_floods_is_refused),
-    CASE(hands_on_what_ranks_have_left), CASE(a_lost_node_loses_its_ranks),
-    CASE(a_lost_node_hears_no_more), CASE(hears_of_lost_tasks),
-    CASE(says_who_did_not_come))
+JR_UNIT_MAIN("controller_messages", CASE(passes_over_what_is_nobodys),
+             CASE(a_line_is_a_sign_of_life), CASE(a_node_says_what_its_world_is),
+             CASE(a_node_says_who_it_is), CASE(another_version_is_refused),
+             CASE(a_refusal_has_a_status_and_a_reason), CASE(a_spare_that_refuses_is_left_out),
+             CASE(a_second_agent_is_refused), CASE(a_node_that_ends_ends_the_start),
+             CASE(a_node_that_begins_has_a_clock), CASE(opens_the_exit_barrier_once),
+             CASE(a_node_that_floods_is_refused), CASE(hands_on_what_ranks_have_left),
+             CASE(a_lost_node_loses_its_ranks), CASE(a_lost_node_hears_no_more),
+             CASE(hears_of_lost_tasks), CASE(says_who_did_not_come))

@@ -1,6 +1,5 @@
-/* What the controller does for the worlds of MPI programs: it hands on what the
- * process managers of three nodes exchange, and fails ranks that left the
- * others alone. */
+/* What the controller does for the worlds of MPI programs: it hands on what the process managers of
+ * three nodes exchange, and fails ranks that left the others alone. */
 #include "cluster/controller_mpi.h"
 
 #include "base/hash.h"
@@ -29,8 +28,8 @@ static void receive_frame(uint32_t node, const struct jr_exchange_frame *frame)
     const char *line;
     size_t len;
     jr_exchange_put(&bytes, frame);
-    jr_channel_put(&text, &(struct jr_sender){.node = node},
-                   JR_CHANNEL_EXCHANGE, bytes.data, bytes.len);
+    jr_channel_put(&text, &(struct jr_sender){.node = node}, JR_CHANNEL_EXCHANGE, bytes.data,
+                   bytes.len);
     jr_inlet_add(&lines, text.data, text.len);
     while ((line = jr_inlet_line(&lines, &len)) != NULL) {
         json_t *object = jr_message_read(line, len);
@@ -56,8 +55,7 @@ static void read_exchange(struct jr_inlet *ret)
         CU_ASSERT_TRUE(jr_message_of_controller(&message, object));
         CU_ASSERT_EQUAL(message.type, JR_TO_NODES_EXCHANGE);
         CU_ASSERT_TRUE(len < 40000);
-        CU_ASSERT_TRUE(
-            jr_base64_take(&part, message.bytes, strlen(message.bytes)));
+        CU_ASSERT_TRUE(jr_base64_take(&part, message.bytes, strlen(message.bytes)));
         jr_inlet_add(ret, part.data, part.len);
         json_decref(object);
     }
@@ -75,11 +73,9 @@ static void exchanges_what_nodes_have(void)
     for (uint32_t node = 0; node < FAKE_NODES; node++) {
         memset(data[node], 'a' + (int)node, LARGE);
         fake_controller_check_sent(&fake, "");
-        receive_frame(node,
-                      &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                  .group = "all",
-                                                  .data = data[node],
-                                                  .len = LARGE});
+        receive_frame(
+            node, &(struct jr_exchange_frame){
+                      .kind = JR_EXCHANGE_FENCE, .group = "all", .data = data[node], .len = LARGE});
     }
     read_exchange(&inlet);
     CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
@@ -96,20 +92,18 @@ static void exchanges_what_nodes_have(void)
 static void refuses_what_is_no_exchange(void)
 {
     start();
-    receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                 .group = "0-99"});
+    receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
     CU_ASSERT_EQUAL(fake.run.result, -1);
     CU_ASSERT_TRUE(fake.run.stopped);
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.err.text, "node 1 (n1): what MPI's "));
     fake_controller_check_sent(&fake, "stop");
-    receive_frame(2, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                 .group = "0-99"});
+    receive_frame(2, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
     fake_controller_check_sent(&fake, "");
     end();
 }
 
-/* Ranks that end because they were told to meet in MPI_Finalize. What cannot be
- * exchanged then is no reason of its own. */
+/* Ranks that end because they were told to meet in MPI_Finalize. What cannot be exchanged then is
+ * no reason of its own. */
 static void exchanges_while_ranks_end(void)
 {
     struct jr_inlet inlet = {0};
@@ -117,12 +111,10 @@ static void exchanges_while_ranks_end(void)
     start();
     jr_controller_run_stop(&fake.run);
     fake_controller_check_sent(&fake, "stop");
-    receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                 .group = "0-99"});
+    receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
     CU_ASSERT_EQUAL(fake.run.result, 0);
     for (uint32_t node = 0; node < FAKE_NODES; node++)
-        receive_frame(node, &(struct jr_exchange_frame){
-                                .kind = JR_EXCHANGE_FENCE, .group = "all"});
+        receive_frame(node, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "all"});
     read_exchange(&inlet);
     CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
     JR_ASSERT_TEXT(frame.group, "all");
@@ -166,8 +158,7 @@ static void fails_who_left_before(void)
     end();
 }
 
-/* The outcome of a node comes when others have: its message may have crossed
- * ours. */
+/* The outcome of a node comes when others have: its message may have crossed ours. */
 static void fails_who_leaves_then(void)
 {
     start();
@@ -181,8 +172,8 @@ static void fails_who_leaves_then(void)
     end();
 }
 
-/* Of nodes that are done, or lost, what would keep the others waiting ends the
- * run under `on_failure: continue` too. */
+/* Of nodes that are done, or lost, what would keep the others waiting ends the run under
+ * `on_failure: continue` too. */
 static void ends_without_a_rank_in_any_case(void)
 {
     static const struct {
@@ -191,16 +182,10 @@ static void ends_without_a_rank_in_any_case(void)
         bool stops;
     } vectors[] = {
         {{.mpi = JR_MPI_PART_ABSENT, .end = JR_END_EXITED}, JR_NODE_DONE, true},
-        {{.mpi = JR_MPI_PART_ABSENT, .end = JR_END_EXITED, .exit_code = 1},
-         JR_NODE_DONE,
-         true},
+        {{.mpi = JR_MPI_PART_ABSENT, .end = JR_END_EXITED, .exit_code = 1}, JR_NODE_DONE, true},
         {{.end = JR_END_LOST}, JR_NODE_LOST, true},
-        {{.mpi = JR_MPI_PART_FINALIZED, .end = JR_END_EXITED},
-         JR_NODE_DONE,
-         false},
-        {{.mpi = JR_MPI_PART_FINALIZED, .end = JR_END_EXITED, .exit_code = 1},
-         JR_NODE_DONE,
-         false},
+        {{.mpi = JR_MPI_PART_FINALIZED, .end = JR_END_EXITED}, JR_NODE_DONE, false},
+        {{.mpi = JR_MPI_PART_FINALIZED, .end = JR_END_EXITED, .exit_code = 1}, JR_NODE_DONE, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start();
@@ -208,8 +193,7 @@ static void ends_without_a_rank_in_any_case(void)
         fake.nodes[1].state = vectors[i].state;
         fake.outcomes[2] = vectors[i].rank;
         receive_initialized(0);
-        fake_controller_check_sent(&fake,
-                                   vectors[i].stops ? "world stop" : "world");
+        fake_controller_check_sent(&fake, vectors[i].stops ? "world stop" : "world");
         CU_ASSERT_EQUAL(fake.run.stopped, vectors[i].stops);
         end();
     }
@@ -230,9 +214,7 @@ static void ends_with_a_node_of_the_world(void)
     }
 }
 
-JR_UNIT_MAIN("controller_mpi", CASE(exchanges_what_nodes_have),
-             CASE(refuses_what_is_no_exchange), CASE(exchanges_while_ranks_end),
-             CASE(tells_once_that_a_rank_initialized),
+JR_UNIT_MAIN("controller_mpi", CASE(exchanges_what_nodes_have), CASE(refuses_what_is_no_exchange),
+             CASE(exchanges_while_ranks_end), CASE(tells_once_that_a_rank_initialized),
              CASE(fails_who_left_before), CASE(fails_who_leaves_then),
-             CASE(ends_without_a_rank_in_any_case),
-             CASE(ends_with_a_node_of_the_world))
+             CASE(ends_without_a_rank_in_any_case), CASE(ends_with_a_node_of_the_world))

@@ -1,5 +1,5 @@
-/* Whether the job is preempted, asked once for all nodes: what is asked when,
- * and what the nodes are told. scontrol is a script. */
+/* Whether the job is preempted, asked once for all nodes: what is asked when, and what the nodes
+ * are told. scontrol is a script. */
 
 #include "fake_controller.h"
 #include "cluster/controller_preempt.h"
@@ -9,12 +9,11 @@ enum { GRACE_MS = 30000 };
 static struct fake_controller fake;
 static char search[64];
 static char *env[] = {search, NULL};
-static const struct jr_slurm_self self = {
-    .job = "12", .name = "12_3", .restarts = 1, .envp = env};
+static const struct jr_slurm_self self = {.job = "12", .name = "12_3", .restarts = 1, .envp = env};
 
 #define FOR_EVER "exec sleep 1000"
-#define ANSWER(state, restarts, rest)                                          \
-    "echo \"JobId=12 JobName=t\n   JobState=" state " Reason=None\n"           \
+#define ANSWER(state, restarts, rest)                                                              \
+    "echo \"JobId=12 JobName=t\n   JobState=" state " Reason=None\n"                               \
     "   Requeue=1 Restarts=" restarts "\n" rest "\""
 #define PREEMPTED ANSWER("RUNNING", "1", "   PreemptTime=1800000000")
 #define GOES_ON   ANSWER("RUNNING", "1", "   PreemptTime=None")
@@ -55,28 +54,24 @@ static bool is_asked(void)
     return fake.run.answer.fd >= 0 && fake.run.call.keeper.pid != 0;
 }
 
-/* Only SIGTERM is a question, only where the answer makes a difference, and
- * only where Slurm can be asked. */
+/* Only SIGTERM is a question, only where the answer makes a difference, and only where Slurm can be
+ * asked. */
 static void knows_what_may_mean_one(void)
 {
     static const struct {
         int sig;
         bool deadline, requeue, slurm, stopped, takes;
     } vectors[] = {
-        {SIGINT, true, true, true, false, false},
-        {SIGTERM, false, false, true, false, false},
-        {SIGTERM, true, true, false, false, false},
-        {SIGTERM, true, true, true, true, false},
-        {SIGTERM, true, false, true, false, true},
-        {SIGTERM, false, true, true, false, true},
+        {SIGINT, true, true, true, false, false},   {SIGTERM, false, false, true, false, false},
+        {SIGTERM, true, true, false, false, false}, {SIGTERM, true, true, true, true, false},
+        {SIGTERM, true, false, true, false, true},  {SIGTERM, false, true, true, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(FOR_EVER, vectors[i].deadline, vectors[i].requeue);
         if (!vectors[i].slurm)
             fake.options.slurm = NULL;
         fake.run.stopped = vectors[i].stopped;
-        CU_ASSERT_EQUAL(jr_controller_preempt_takes(&fake.run, vectors[i].sig),
-                        vectors[i].takes);
+        CU_ASSERT_EQUAL(jr_controller_preempt_takes(&fake.run, vectors[i].sig), vectors[i].takes);
         CU_ASSERT_EQUAL(is_asked(), vectors[i].takes);
         CU_ASSERT_EQUAL(fake.run.terminated, vectors[i].takes);
         fake_controller_check_sent(&fake, "");
@@ -114,16 +109,15 @@ static void an_answer_has_to_be_heard(void)
     end();
 }
 
-/* What scontrol says decides. It is none without an answer: then the SIGTERM
- * that jobrun was sent stops the run, and what a node was sent is its own. */
+/* What scontrol says decides. It is none without an answer: then the SIGTERM that jobrun was sent
+ * stops the run, and what a node was sent is its own. */
 static void asks_scontrol(void)
 {
     static const struct {
         const char *script;
         bool preempted;
     } vectors[] = {
-        {GOES_ON, false},  {PREEMPTED "; exit 1", false},
-        {"echo", false},   {NULL, false},
+        {GOES_ON, false},  {PREEMPTED "; exit 1", false},      {"echo", false}, {NULL, false},
         {PREEMPTED, true}, {ANSWER("PENDING", "2", ""), true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -146,8 +140,7 @@ static void asks_scontrol(void)
                                               : signalled ? "not_preempted stop"
                                                           : "not_preempted");
             CU_ASSERT_EQUAL(fake.run.stopped, signalled && !preempted);
-            CU_ASSERT_EQUAL(fake.outcome.stop_signal,
-                            signalled && !preempted ? SIGTERM : 0);
+            CU_ASSERT_EQUAL(fake.outcome.stop_signal, signalled && !preempted ? SIGTERM : 0);
             CU_ASSERT_EQUAL(fake.controller.preempted.at != 0, preempted);
             CU_ASSERT_FALSE(fake.run.terminated);
             CU_ASSERT_EQUAL(fake.run.tries, 1);
@@ -157,8 +150,8 @@ static void asks_scontrol(void)
         }
 }
 
-/* Slurm may end scontrol with all the rest: it is asked again, five times in
- * all, and as often for the next question. */
+/* Slurm may end scontrol with all the rest: it is asked again, five times in all, and as often for
+ * the next question. */
 static void asks_again_where_scontrol_was_killed(void)
 {
     static const struct {
@@ -180,35 +173,30 @@ static void asks_again_where_scontrol_was_killed(void)
         if (fake.run.tries != vectors[i].tries)
             CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
         else
-            fake_controller_check_sent(
-                &fake, vectors[i].preempted ? "preempted" : "not_preempted");
+            fake_controller_check_sent(&fake, vectors[i].preempted ? "preempted" : "not_preempted");
         end();
     }
 }
 
-/* The ranks have what Slurm leaves, less ten seconds and the grace of the stop
- * after it, or half of it where that is more; or the grace. Without `deadline`
- * they are stopped at once. */
+/* The ranks have what Slurm leaves, less ten seconds and the grace of the stop after it, or half of
+ * it where that is more; or the grace. Without `deadline` they are stopped at once. */
 static void limits_the_time(void)
 {
     static const struct {
         bool deadline, end;
         uint64_t grace_ms, expected_ms; /* 0: no limit */
     } vectors[] = {
-        {false, true, 30000, 0}, {true, false, 30000, 30000},
-        {true, false, 5, 5},     {true, true, 30000, 960000},
-        {true, true, 0, 990000}, {true, true, 600000, 495000},
+        {false, true, 30000, 0},     {true, false, 30000, 30000}, {true, false, 5, 5},
+        {true, true, 30000, 960000}, {true, true, 0, 990000},     {true, true, 600000, 495000},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         uint64_t expected = vectors[i].expected_ms;
         /* Slurm's end of the time is in whole seconds. */
-        uint64_t least =
-            vectors[i].end && expected > 0 ? expected - 60000 : expected;
-        start(vectors[i].end
-                  ? ANSWER("RUNNING", "1",
-                           "   StartTime=1 EndTime=$(($(date +%s) + 1000)) "
-                           "D=x\n   PreemptTime=1800000000")
-                  : PREEMPTED,
+        uint64_t least = vectors[i].end && expected > 0 ? expected - 60000 : expected;
+        start(vectors[i].end ? ANSWER("RUNNING", "1",
+                                      "   StartTime=1 EndTime=$(($(date +%s) + 1000)) "
+                                      "D=x\n   PreemptTime=1800000000")
+                             : PREEMPTED,
               vectors[i].deadline, true);
         fake.policy.timeouts.stop_grace_ms = vectors[i].grace_ms;
         uint64_t before = jr_clock_ns();
@@ -266,8 +254,8 @@ static void asks_once(void)
     end();
 }
 
-/* In a job that is preempted a node that asks is told at once. One SIGTERM
- * comes with the preemption; another one means that the time is over. */
+/* In a job that is preempted a node that asks is told at once. One SIGTERM comes with the
+ * preemption; another one means that the time is over. */
 static void later_signals_stop(void)
 {
     for (int signalled = 0; signalled < 2; signalled++) {
@@ -290,17 +278,14 @@ static void later_signals_stop(void)
     }
 }
 
-/* A signal whose meaning is not known when the run is over is one that came
- * late, unless another has stopped the run. */
+/* A signal whose meaning is not known when the run is over is one that came late, unless another
+ * has stopped the run. */
 static void ends_with_the_run(void)
 {
     static const struct {
         bool signalled;
         int stop, late;
-    } vectors[] = {{false, 0, 0},
-                   {false, SIGINT, 0},
-                   {true, SIGINT, 0},
-                   {true, 0, SIGTERM}};
+    } vectors[] = {{false, 0, 0}, {false, SIGINT, 0}, {true, SIGINT, 0}, {true, 0, SIGTERM}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(FOR_EVER, true, false);
         if (vectors[i].signalled)
@@ -318,8 +303,8 @@ static void ends_with_the_run(void)
     }
 }
 
-JR_UNIT_MAIN("controller_preempt", CASE(knows_what_may_mean_one),
-             CASE(answers_without_asking), CASE(an_answer_has_to_be_heard),
-             CASE(asks_scontrol), CASE(asks_again_where_scontrol_was_killed),
-             CASE(limits_the_time), CASE(stops_the_ranks_in_time),
-             CASE(asks_once), CASE(later_signals_stop), CASE(ends_with_the_run))
+JR_UNIT_MAIN("controller_preempt", CASE(knows_what_may_mean_one), CASE(answers_without_asking),
+             CASE(an_answer_has_to_be_heard), CASE(asks_scontrol),
+             CASE(asks_again_where_scontrol_was_killed), CASE(limits_the_time),
+             CASE(stops_the_ranks_in_time), CASE(asks_once), CASE(later_signals_stop),
+             CASE(ends_with_the_run))

@@ -7,40 +7,35 @@
 
 static struct fake_controller fake;
 
-/* All nodes are asked, once, for how long they have been silent; the run hangs
- * if it was long enough for each. */
+/* All nodes are asked, once, for how long they have been silent; the run hangs if it was long
+ * enough for each. */
 static void asks_all_about_silence(void)
 {
     static const struct {
         unsigned answers[FAKE_NODES]; /* milliseconds */
         bool hangs;
     } vectors[] = {
-        {{4999, 9000, 9000}, false}, {{9000, 9000, 0}, false},
-        {{0, 0, 0}, false},          {{5000, 5000, 5000}, true},
-        {{9000, 5000, 70000}, true},
+        {{4999, 9000, 9000}, false}, {{9000, 9000, 0}, false},    {{0, 0, 0}, false},
+        {{5000, 5000, 5000}, true},  {{9000, 5000, 70000}, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         fake_controller_start(&fake);
         fake.policy.timeouts.silence_ms = 5000;
-        fake_controller_receive(&fake,
-                                "{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
         fake_controller_check_sent(&fake, "query");
-        fake_controller_receive(&fake,
-                                "{\"n\": 2, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"silent\", \"at\": 5}");
         fake_controller_check_sent(&fake, "");
         for (uint32_t k = 0; k < FAKE_NODES; k++) {
             char line[128];
             fake_controller_check_sent(&fake, "");
             (void)snprintf(line, sizeof line,
-                           "{\"n\": %u, \"t\": \"quiet\", \"for_ns\": "
-                           "%llu, \"at\": 5}",
-                           k, vectors[i].answers[k] * 1000000ULL);
+                           "{\"n\": %u, \"t\": \"quiet\", \"for_ns\": %llu, \"at\": 5}", k,
+                           vectors[i].answers[k] * 1000000ULL);
             fake_controller_receive(&fake, line);
         }
         fake_controller_check_sent(&fake, vectors[i].hangs ? "hang" : "");
         CU_ASSERT_FALSE(fake.run.is_querying);
-        fake_controller_receive(&fake,
-                                "{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
         fake_controller_check_sent(&fake, "query"); /* anew */
         fake_controller_end(&fake);
     }
@@ -64,8 +59,7 @@ static void a_stopped_run_does_not_hang(void)
     fake_controller_end(&fake);
 }
 
-/* A node that has ended is not asked; what its ranks wrote not long ago is no
- * silence. */
+/* A node that has ended is not asked; what its ranks wrote not long ago is no silence. */
 static void an_ended_node_is_not_asked(void)
 {
     for (int late = 0; late < 2; late++) {
@@ -98,6 +92,5 @@ static void an_answer_may_never_come(void)
     fake_controller_end(&fake);
 }
 
-JR_UNIT_MAIN("controller_silence", CASE(asks_all_about_silence),
-             CASE(a_stopped_run_does_not_hang),
+JR_UNIT_MAIN("controller_silence", CASE(asks_all_about_silence), CASE(a_stopped_run_does_not_hang),
              CASE(an_ended_node_is_not_asked), CASE(an_answer_may_never_come))

@@ -1,5 +1,5 @@
-/* The progress of a job on several nodes: what the controller makes of what
- * they tell, when it writes it, and when it finds that the job hangs. */
+/* The progress of a job on several nodes: what the controller makes of what they tell, when it
+ * writes it, and when it finds that the job hangs. */
 #include "cluster/controller_console.h"
 #include "cluster/controller_steps.h"
 
@@ -39,19 +39,16 @@ static void start_all(uint64_t ns)
         fake.outcomes[i].started_ns = ns;
 }
 
-/* timeouts.first_step counts from the beginning where any steps count; the
- * other limit from the first step on. */
+/* timeouts.first_step counts from the beginning where any steps count; the other limit from the
+ * first step on. */
 static void counts_its_limits(void)
 {
     static const struct {
         const char *ranks;
         uint64_t first_ms, next_ms, before_ms, after_ms; /* 0: not counted */
     } vectors[] = {
-        {"0", 0, 0, 0, 0},
-        {"99", 5000, 7000, 0, 0},
-        {"0", 5000, 0, 5000, 5000},
-        {"0", 0, 7000, 0, 7000},
-        {"0", 9000, 7000, 9000, 7000},
+        {"0", 0, 0, 0, 0},       {"99", 5000, 7000, 0, 0},      {"0", 5000, 0, 5000, 5000},
+        {"0", 0, 7000, 0, 7000}, {"0", 9000, 7000, 9000, 7000},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         uint64_t before = jr_clock_ns();
@@ -59,13 +56,11 @@ static void counts_its_limits(void)
         const struct jr_timer *limit = &fake.controller.steps_limit;
         CU_ASSERT_EQUAL(limit->at == 0, vectors[i].before_ms == 0);
         if (limit->at != 0)
-            CU_ASSERT_TRUE(fake_controller_is_after(limit->at, before,
-                                                    vectors[i].before_ms));
+            CU_ASSERT_TRUE(fake_controller_is_after(limit->at, before, vectors[i].before_ms));
         CU_ASSERT_TRUE(tell(0, 0, 3));
         CU_ASSERT_EQUAL(limit->at == 0, vectors[i].after_ms == 0);
         if (limit->at != 0)
-            CU_ASSERT_TRUE(fake_controller_is_after(limit->at, before,
-                                                    vectors[i].after_ms));
+            CU_ASSERT_TRUE(fake_controller_is_after(limit->at, before, vectors[i].after_ms));
         fake_controller_end(&fake);
     }
 }
@@ -94,8 +89,7 @@ static void takes_what_is_the_nodes_own(void)
                                         "{\"event\": \"x\"}"};
     start("0-5", 0, 0);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        CU_ASSERT_FALSE(
-            jr_controller_steps_take(&fake.run, 0, lines[i], strlen(lines[i])));
+        CU_ASSERT_FALSE(jr_controller_steps_take(&fake.run, 0, lines[i], strlen(lines[i])));
     CU_ASSERT_FALSE(tell(0, 2, 3));
     CU_ASSERT_FALSE(tell(1, 1, 3));
     CU_ASSERT_FALSE(tell(1, 4, 3));
@@ -116,8 +110,7 @@ static void knows_the_time_of_a_step(void)
         fake.nodes[2].offset_ns = offsets[i];
         uint64_t before = jr_clock_ns();
         CU_ASSERT_TRUE(tell(2, 5, 3));
-        CU_ASSERT_TRUE(fake_controller_is_after(
-            fake.outcome.progress->ranks[5].ns, before, 0));
+        CU_ASSERT_TRUE(fake_controller_is_after(fake.outcome.progress->ranks[5].ns, before, 0));
         fake_controller_end(&fake);
     }
 }
@@ -135,8 +128,7 @@ static void writes_once_a_second(void)
     CU_ASSERT_EQUAL(fake.controller.steps_flush.at, 77);
     JR_ASSERT_TEXT(fake_controller_read(&fake, "progress.json"), "");
     fake.controller.steps_flush.due(&fake.controller);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(fake_controller_read(&fake, "progress.json"), "\"step\": 31"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake_controller_read(&fake, "progress.json"), "\"step\": 31"));
     fake_controller_end(&fake);
 }
 
@@ -172,8 +164,7 @@ static void says_which_limit_is_met(void)
     fake_controller_end(&fake);
 }
 
-/* Before the last rank has started no first step is late, nor before its
- * time. */
+/* Before the last rank has started no first step is late, nor before its time. */
 static void waits_for_the_last_rank(void)
 {
     start("0", 5000, 0);
@@ -182,8 +173,7 @@ static void waits_for_the_last_rank(void)
     uint64_t before = jr_clock_ns();
     fake.controller.steps_limit.due(&fake.controller);
     fake_controller_check_sent(&fake, "");
-    CU_ASSERT_TRUE(
-        fake_controller_is_after(fake.controller.steps_limit.at, before, 5000));
+    CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.steps_limit.at, before, 5000));
     uint64_t last = jr_clock_ns() + HOUR_NS;
     fake.outcomes[4].started_ns = last;
     fake.controller.steps_limit.due(&fake.controller);
@@ -222,15 +212,13 @@ static void writes_warnings_down(void)
     static const char line[] = "{\"warning_of\": 3, \"problem\": 2, \"count\": "
                                "1, \"text\": \"rank 3 x\"}";
     start("0-5", 0, 0);
-    CU_ASSERT_TRUE(
-        jr_controller_steps_take(&fake.run, 1, line, sizeof line - 1));
+    CU_ASSERT_TRUE(jr_controller_steps_take(&fake.run, 1, line, sizeof line - 1));
     CU_ASSERT_EQUAL(fake.outcome.progress->warnings_count, 1);
     JR_ASSERT_TEXT(fake.outcome.progress->warnings[0].text, "rank 3 x");
     jr_events_flush(&fake.run.events);
-    JR_ASSERT_TEXT(fake_controller_read(&fake, "events"),
-                   ""); /* its node has */
-    CU_ASSERT_PTR_NOT_NULL(jr_step_tracker_add_warning(
-        &fake.run.steps, JR_STEP_PROBLEM_STRAGGLER, 4));
+    JR_ASSERT_TEXT(fake_controller_read(&fake, "events"), ""); /* its node has */
+    CU_ASSERT_PTR_NOT_NULL(
+        jr_step_tracker_add_warning(&fake.run.steps, JR_STEP_PROBLEM_STRAGGLER, 4));
     jr_events_flush(&fake.run.events);
     const char *events = fake_controller_read(&fake, "events");
     CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"progress_warning\""));
@@ -251,14 +239,13 @@ static void ends_with_the_run(void)
     jr_controller_steps_close(&fake.run);
     CU_ASSERT_EQUAL(fake.controller.steps_limit.at, 0);
     CU_ASSERT_EQUAL(fake.controller.steps_flush.at, 0);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(fake_controller_read(&fake, "progress.json"), "\"step\": 30"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake_controller_read(&fake, "progress.json"), "\"step\": 30"));
     fake.run.steps.progress = NULL;
     fake_controller_end(&fake);
 }
 
-/* The bar stands on a live terminal, while the run is not being stopped, and
- * the console not left. */
+/* The bar stands on a live terminal, while the run is not being stopped, and the console not
+ * left. */
 static void draws_the_bar(void)
 {
     static const struct {
@@ -286,19 +273,16 @@ static void draws_the_bar(void)
                             "digits  step 30/60  50 %") != NULL;
         CU_ASSERT_EQUAL(drawn, vectors[i].drawn);
         jr_controller_steps_hide(&fake.run);
-        CU_ASSERT_PTR_NULL(
-            strstr(terminal_text(master, slave, text, sizeof text), "step 30"));
+        CU_ASSERT_PTR_NULL(strstr(terminal_text(master, slave, text, sizeof text), "step 30"));
         fake_controller_end(&fake);
         (void)close(master);
         (void)close(slave);
     }
 }
 
-JR_UNIT_MAIN("controller_steps", CASE(counts_its_limits),
-             CASE(a_stopped_run_has_no_limit),
+JR_UNIT_MAIN("controller_steps", CASE(counts_its_limits), CASE(a_stopped_run_has_no_limit),
              CASE(takes_what_is_the_nodes_own), CASE(knows_the_time_of_a_step),
-             CASE(writes_once_a_second), CASE(comes_too_late),
-             CASE(says_which_limit_is_met), CASE(waits_for_the_last_rank),
-             CASE(waits_for_nobody_who_has_ended),
+             CASE(writes_once_a_second), CASE(comes_too_late), CASE(says_which_limit_is_met),
+             CASE(waits_for_the_last_rank), CASE(waits_for_nobody_who_has_ended),
              CASE(no_time_passes_while_suspended), CASE(writes_warnings_down),
              CASE(ends_with_the_run), CASE(draws_the_bar))

@@ -1,5 +1,5 @@
-/* What is copied, and what the script for a host does with it: a shell here
- * runs it in a home folder of the test's own. The program is a script, too. */
+/* What is copied, and what the script for a host does with it: a shell here runs it in a home
+ * folder of the test's own. The program is a script, too. */
 #include "cluster/copy.h"
 
 #include <stdlib.h>
@@ -11,9 +11,8 @@
 #include "generated/version.h"
 #include "scratch.h"
 
-#define RUNS                                                                   \
-    "#!/bin/sh\n[ \"$1\" = version ] && echo 'jobrun " JR_VERSION              \
-    "' && exit\n"                                                              \
+#define RUNS                                                                                       \
+    "#!/bin/sh\n[ \"$1\" = version ] && echo 'jobrun " JR_VERSION "' && exit\n"                    \
     "echo \"agent $0 $* in $PWD umask $(umask)\"\n"
 
 static struct scratch scratch;
@@ -33,8 +32,7 @@ static void read_copy(const char *program)
     put("program", program, 0700);
     for (size_t i = 0; i < 4; i++)
         (void)mkdirat(scratch.fd,
-                      ((const char *const[]){"lib", "lib/python", "home",
-                                             "lib/__pycache__"})[i],
+                      ((const char *const[]){"lib", "lib/python", "home", "lib/__pycache__"})[i],
                       0700);
     put("lib/step", "step\n", 0700);
     put("lib/python/it's.py", "import this\n", 0644);
@@ -51,25 +49,21 @@ static void release(void)
     scratch_end(&scratch);
 }
 
-/* Run the script with `before` as the first words of the shell, and what it is
- * sent in the file "bytes", from its byte `from` on; its end and what it
- * printed are in *ret. */
+/* Run the script with `before` as the first words of the shell, and what it is sent in the file
+ * "bytes", from its byte `from` on; its end and what it printed are in *ret. */
 static int run_script(struct jr_buf *ret, const char *before, size_t len)
 {
     struct jr_buf script = JR_BUF_INIT, line = JR_BUF_INIT;
     jr_buf_printf(&script, "p='%s/none'; ", scratch.dir);
     jr_copy_add_script(&script, &copy, 3, false);
     CU_ASSERT_PTR_NULL(strchr(script.data, '\n'));
-    jr_buf_printf(
-        &line,
-        "cd '%s' && HOME=$PWD/home PATH=$PWD/path:/bin:/usr/bin && "
-        "export HOME PATH && umask 022 && d=%s-%s && %s head -c %zu bytes | "
-        "sh -c ",
-        scratch.dir, JR_VERSION, copy.hash, before, len);
+    jr_buf_printf(&line,
+                  "cd '%s' && HOME=$PWD/home PATH=$PWD/path:/bin:/usr/bin && export HOME PATH && "
+                  "umask 022 && d=%s-%s && %s head -c %zu bytes | sh -c ",
+                  scratch.dir, JR_VERSION, copy.hash, before, len);
     jr_shell_quote(&line, script.data);
     jr_buf_str(&line, " 2>&1");
-    CU_ASSERT_EQUAL(jr_io_replace(scratch.fd, "bytes", copy.bytes.data,
-                                  copy.bytes.len, 0600, NULL),
+    CU_ASSERT_EQUAL(jr_io_replace(scratch.fd, "bytes", copy.bytes.data, copy.bytes.len, 0600, NULL),
                     0);
     FILE *pipe = popen(line.data, "r");
     CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
@@ -84,8 +78,7 @@ static int run_script(struct jr_buf *ret, const char *before, size_t len)
 }
 
 /* The same, which ends with `code` and prints `part`, and not `other`. */
-static void check_script(const char *before, int code, const char *part,
-                         const char *other)
+static void check_script(const char *before, int code, const char *part, const char *other)
 {
     struct jr_buf out = JR_BUF_INIT;
     CU_ASSERT_EQUAL(run_script(&out, before, copy.bytes.len), code);
@@ -100,8 +93,7 @@ static void check_script(const char *before, int code, const char *part,
 static bool exists(const char *format)
 {
     char path[256];
-    (void)snprintf(path, sizeof path, "home/.cache/jobrun/%s-%s%s", JR_VERSION,
-                   copy.hash, format);
+    (void)snprintf(path, sizeof path, "home/.cache/jobrun/%s-%s%s", JR_VERSION, copy.hash, format);
     return faccessat(scratch.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -110,10 +102,8 @@ static void check_folder(bool made)
 {
     char line[256];
     (void)snprintf(line, sizeof line,
-                   "test \"$(ls -A '%s/home/.cache/jobrun' 2>/dev/null)\" = "
-                   "'%s%s%s'",
-                   scratch.dir, made ? JR_VERSION : "", made ? "-" : "",
-                   made ? copy.hash : "");
+                   "test \"$(ls -A '%s/home/.cache/jobrun' 2>/dev/null)\" = '%s%s%s'", scratch.dir,
+                   made ? JR_VERSION : "", made ? "-" : "", made ? copy.hash : "");
     CU_ASSERT_EQUAL(system(line), 0);
 }
 
@@ -129,8 +119,7 @@ static void lists_what_is_copied(void)
     JR_ASSERT_TEXT(copy.files[2].path, "support/step");
     CU_ASSERT_TRUE(copy.files[0].executable && copy.files[2].executable);
     CU_ASSERT_FALSE(copy.files[1].executable);
-    CU_ASSERT_EQUAL(copy.bytes.len,
-                    copy.files[0].len + copy.files[1].len + copy.files[2].len);
+    CU_ASSERT_EQUAL(copy.bytes.len, copy.files[0].len + copy.files[1].len + copy.files[2].len);
     CU_ASSERT_EQUAL(strlen(copy.hash), 16);
     struct jr_copy other;
     struct jr_error err = {0};
@@ -148,8 +137,7 @@ static void places_it_and_starts_it(void)
     CU_ASSERT_TRUE(exists("/support/python/it's.py"));
     check_folder(true);
     (void)snprintf(expected, sizeof expected,
-                   PLACED "\nagent %s/home/.cache/jobrun/%s-%s/jobrun agent "
-                          "ssh in %s umask 0022",
+                   PLACED "\nagent %s/home/.cache/jobrun/%s-%s/jobrun agent ssh in %s umask 0022",
                    scratch.dir, JR_VERSION, copy.hash, scratch.dir);
     check_script("", 0, expected, WANT); /* it is there by now */
     release();
@@ -192,19 +180,15 @@ static void refuses_a_folder_that_is_not_its_own(void)
         {"ln -s ../../other home/.cache/jobrun;", ".cache/jobrun is a link"},
         {"ln -s none home/.cache/jobrun;", ".cache/jobrun is a link"},
         {"mkdir -m 755 home/.cache/jobrun;", "others may use "},
-        {"mkdir -m 700 home/.cache/jobrun; mkdir -m 770 home/.cache/jobrun/$d;",
-         "others may use "},
-        {"mkdir -m 700 home/.cache/jobrun; ln -s $PWD/other "
-         "home/.cache/jobrun/$d;",
-         " is a link"},
+        {"mkdir -m 700 home/.cache/jobrun; mkdir -m 770 home/.cache/jobrun/$d;", "others may use "},
+        {"mkdir -m 700 home/.cache/jobrun; ln -s $PWD/other home/.cache/jobrun/$d;", " is a link"},
         {": >home/.cache/jobrun;", "cannot copy jobrun: no room: mkdir: "},
         {"HOME=;", "there is no home folder"},
     };
     char before[512];
     read_copy(RUNS);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        (void)snprintf(before, sizeof before,
-                       "rm -rf home; mkdir -p home/.cache other; %s",
+        (void)snprintf(before, sizeof before, "rm -rf home; mkdir -p home/.cache other; %s",
                        vectors[i].before);
         check_script(before, 127, vectors[i].why, WANT);
         CU_ASSERT_FALSE(exists("/jobrun"));
@@ -218,8 +202,7 @@ static void refuses_a_folder_of_another_user(void)
     if (geteuid() != 0)
         return;
     read_copy(RUNS);
-    check_script("mkdir -p -m 700 home/.cache home/.cache/jobrun; "
-                 "chown 65534 home/.cache/jobrun;",
+    check_script("mkdir -p -m 700 home/.cache home/.cache/jobrun; chown 65534 home/.cache/jobrun;",
                  127, "home/.cache/jobrun belongs to user 65534", WANT);
     release();
 }
@@ -267,9 +250,7 @@ static void leaves_nothing_half_written(void)
 static void says_that_it_does_not_run_there(void)
 {
     read_copy("#!/bin/sh\necho 'libyaml-0.so.2: no such file' >&2; exit 127\n");
-    check_script("", 127,
-                 "cannot run the copy of jobrun: libyaml-0.so.2: no such file",
-                 PLACED);
+    check_script("", 127, "cannot run the copy of jobrun: libyaml-0.so.2: no such file", PLACED);
     release();
 }
 
@@ -296,9 +277,7 @@ static void comes_to_one_copy(void)
 }
 
 JR_UNIT_MAIN("copy", CASE(lists_what_is_copied), CASE(places_it_and_starts_it),
-             CASE(replaces_what_is_not_as_it_was_made),
-             CASE(takes_one_that_is_there),
-             CASE(refuses_a_folder_that_is_not_its_own),
-             CASE(refuses_a_folder_of_another_user),
+             CASE(replaces_what_is_not_as_it_was_made), CASE(takes_one_that_is_there),
+             CASE(refuses_a_folder_that_is_not_its_own), CASE(refuses_a_folder_of_another_user),
              CASE(refuses_another_machine), CASE(leaves_nothing_half_written),
              CASE(says_that_it_does_not_run_there), CASE(comes_to_one_copy))

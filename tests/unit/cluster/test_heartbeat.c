@@ -89,8 +89,7 @@ static void asks_while_all_answer(void)
     uint64_t before = jr_clock_ns();
     begin(&side, JR_ON_FAILURE_STOP);
     CU_ASSERT_TRUE(side.controller.heartbeat.at >= before + JR_HEARTBEAT_NS);
-    CU_ASSERT_TRUE(side.controller.heartbeat.at <=
-                   jr_clock_ns() + JR_HEARTBEAT_NS);
+    CU_ASSERT_TRUE(side.controller.heartbeat.at <= jr_clock_ns() + JR_HEARTBEAT_NS);
     turn(&side, 100, 7);
     CU_ASSERT_EQUAL(lost(&side), 0);
     CU_ASSERT_NOT_EQUAL(side.controller.heartbeat.at, 0);
@@ -113,8 +112,7 @@ static void loses_the_one_that_is_silent(void)
     CU_ASSERT_TRUE(side.run.stopped);
     CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n2) since"));
     CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "show node n2"));
-    turn(&side, 2 * JR_HEARTBEAT_MISSES,
-         0); /* no word, and nobody else is judged */
+    turn(&side, 2 * JR_HEARTBEAT_MISSES, 0); /* no word, and nobody else is judged */
     CU_ASSERT_EQUAL(lost(&side), 2);
     CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
     end(&side);
@@ -144,8 +142,8 @@ static void waits_longer_for_one_that_has_not_begun(void)
     end(&side);
 }
 
-/* What it says before it has heard of the attempt is of before; then it says
- * that it has, and then it makes ready. */
+/* What it says before it has heard of the attempt is of before; then it says that it has, and then
+ * it makes ready. */
 static void has_begun_once_it_says_more(void)
 {
     struct side side;
@@ -182,10 +180,8 @@ static void loses_one_before_the_run(void)
         turn(&side, 1, 1);
         CU_ASSERT_TRUE(side.controller.agent_exited);
         CU_ASSERT_EQUAL(side.controller.exited_node, 1);
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(side.controller.exited_why, "node 1 (n2)"));
-        CU_ASSERT_EQUAL(strstr(side.controller.exited_why, "1 other") != NULL,
-                        i == 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(side.controller.exited_why, "node 1 (n2)"));
+        CU_ASSERT_EQUAL(strstr(side.controller.exited_why, "1 other") != NULL, i == 1);
         CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
         end(&side);
     }
@@ -213,8 +209,7 @@ static void says_when_it_is_all_of_them(void)
     begin(&side, JR_ON_FAILURE_STOP);
     turn(&side, JR_HEARTBEAT_MISSES, 1);
     CU_ASSERT_EQUAL(lost(&side), 6);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(side.outcome.lost_text, "node 1 (n2), nor of 1 other, since"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n2), nor of 1 other, since"));
     end(&side);
 }
 
@@ -270,8 +265,7 @@ static void gives_up_the_controller(void)
 /* `away` holds until the controller says something else. */
 static void hears_that_the_head_is_away(void)
 {
-    static const char *const words[] = {"{\"t\":\"away\"}\n",
-                                        "{\"t\":\"hold\"}\n"};
+    static const char *const words[] = {"{\"t\":\"away\"}\n", "{\"t\":\"hold\"}\n"};
     int ends[2];
     char bytes[JR_AGENT_PIECE];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
@@ -284,8 +278,7 @@ static void hears_that_the_head_is_away(void)
         agent.sources[i].watch.fd = -1;
     for (size_t i = 0; i < 2; i++) {
         agent.silent = 4;
-        CU_ASSERT_EQUAL(write(ends[1], words[i], strlen(words[i])),
-                        (ssize_t)strlen(words[i]));
+        CU_ASSERT_EQUAL(write(ends[1], words[i], strlen(words[i])), (ssize_t)strlen(words[i]));
         jr_agent_on_input(&agent, EPOLLIN);
         CU_ASSERT_EQUAL(agent.away, i == 0);
         CU_ASSERT_EQUAL(agent.silent, 0);
@@ -305,17 +298,15 @@ static void does_not_count_where_nothing_runs(void)
     CU_ASSERT_FALSE(agent.abandoned);
 }
 
-/* Where the controller gives no signs of life, the agent does by itself, and
- * goes on whatever it hears, or does not. */
+/* Where the controller gives no signs of life, the agent does by itself, and goes on whatever it
+ * hears, or does not. */
 static void lives_without_being_asked(void)
 {
     int ends[2];
     char said[256] = "";
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
-    struct jr_agent agent = {.loop = {.epoll_fd = -1},
-                             .out = {.fd = ends[1]},
-                             .sender = {.node = 3},
-                             .pid = 1};
+    struct jr_agent agent = {
+        .loop = {.epoll_fd = -1}, .out = {.fd = ends[1]}, .sender = {.node = 3}, .pid = 1};
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
     jr_heartbeat_listen(&agent);
@@ -341,8 +332,7 @@ static size_t count_one_cell(void *data)
     return 1;
 }
 
-/* The end of its input is how it is told to stop: what it runs may take its
- * time to end. */
+/* The end of its input is how it is told to stop: what it runs may take its time to end. */
 static void lives_until_what_it_runs_has_ended(void)
 {
     int ends[2];
@@ -371,12 +361,10 @@ static void lives_until_what_it_runs_has_ended(void)
     }
 }
 
-JR_UNIT_MAIN(
-    "heartbeat", CASE(asks_while_all_answer),
-    CASE(loses_the_one_that_is_silent), CASE(begins_to_count_with_any_word),
-    CASE(waits_longer_for_one_that_has_not_begun),
-    CASE(has_begun_once_it_says_more), CASE(loses_one_before_the_run),
-    CASE(does_not_wait_for_one_that_is_done), CASE(says_when_it_is_all_of_them),
-    CASE(goes_on_with_the_others_where_it_is_to), CASE(gives_up_the_controller),
-    CASE(hears_that_the_head_is_away), CASE(does_not_count_where_nothing_runs),
-    CASE(lives_without_being_asked), CASE(lives_until_what_it_runs_has_ended))
+JR_UNIT_MAIN("heartbeat", CASE(asks_while_all_answer), CASE(loses_the_one_that_is_silent),
+             CASE(begins_to_count_with_any_word), CASE(waits_longer_for_one_that_has_not_begun),
+             CASE(has_begun_once_it_says_more), CASE(loses_one_before_the_run),
+             CASE(does_not_wait_for_one_that_is_done), CASE(says_when_it_is_all_of_them),
+             CASE(goes_on_with_the_others_where_it_is_to), CASE(gives_up_the_controller),
+             CASE(hears_that_the_head_is_away), CASE(does_not_count_where_nothing_runs),
+             CASE(lives_without_being_asked), CASE(lives_until_what_it_runs_has_ended))

@@ -5,16 +5,13 @@
 
 #include "base/io.h"
 
-/* node_table.txt is the table as it is meant: a change of one is a change of
- * the other. */
+/* node_table.txt is the table as it is meant: a change of one is a change of the other. */
 static void prints_every_cell(void)
 {
     struct jr_buf out = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_node_table_print(&out);
     CU_ASSERT_EQUAL(jr_io_read_file(&expected, AT_FDCWD,
-                                    TEST_SOURCE_DIR
-                                    "/unit/cluster/node_table.txt",
-                                    65536, NULL),
+                                    TEST_SOURCE_DIR "/unit/cluster/node_table.txt", 65536, NULL),
                     0);
     JR_ASSERT_TEXT(out.data, expected.data);
     jr_buf_release(&out);
@@ -62,5 +59,5 @@ static void lives_as_a_node_does(void)
     }
 }
 
-JR_UNIT_MAIN("node_state", CASE(prints_every_cell),
-             CASE(takes_messages_by_their_type), CASE(lives_as_a_node_does))
+JR_UNIT_MAIN("node_state", CASE(prints_every_cell), CASE(takes_messages_by_their_type),
+             CASE(lives_as_a_node_does))

@@ -24,9 +24,7 @@ static void refuses_what_is_none(void)
         struct jr_rank_outcome ranks[3] = {{0}};
         struct jr_outcome outcome = {.ranks = ranks};
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 2, texts[i],
-                                                strlen(texts[i]), &err),
-                        -1);
+        CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 2, texts[i], strlen(texts[i]), &err), -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     }
 }
@@ -37,8 +35,7 @@ static void says_why_there_is_none(void)
     struct jr_outcome outcome = {0};
     struct jr_error why = {.text = "no more \"processes\""}, err = {0};
     jr_outcome_message_refuse(&text, &why);
-    CU_ASSERT_EQUAL(
-        jr_outcome_message_read(&outcome, 2, text.data, text.len, &err), -1);
+    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 2, text.data, text.len, &err), -1);
     JR_ASSERT_TEXT(err.text, "no more \"processes\"");
 }
 
@@ -67,10 +64,7 @@ static void carries_all_of_it(void)
          .cpu_ns = 8,
          .log_errno = 28,
          .dropped = {10, 11}},
-        {.end = JR_END_START,
-         .stage = JR_STAGE_EXEC,
-         .start_errno = 2,
-         .exit_code = 1},
+        {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2, .exit_code = 1},
     };
     struct jr_rank_outcome got_ranks[2];
     memset(got_ranks, 0xff, sizeof got_ranks);
@@ -91,8 +85,7 @@ static void carries_all_of_it(void)
     struct jr_outcome got = {.ranks = got_ranks};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_outcome_message_add(&text, &outcome);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_outcome_message_read(&got, 2, text.data, text.len, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_outcome_message_read(&got, 2, text.data, text.len, NULL), 0);
     CU_ASSERT_EQUAL(got.count, 2);
     CU_ASSERT_EQUAL(got.left_pids[1], 13);
     JR_ASSERT_TEXT(got.start_text, "why");
@@ -121,9 +114,7 @@ static void is_short_for_most(void)
     CU_ASSERT_TRUE(text.len < 220);
 }
 
-enum {
-    MOST_PIDS = sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t)
-};
+enum { MOST_PIDS = sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t) };
 
 /* There may be more processes that could not be killed than are named. */
 static void names_as_many_processes_as_there_is_room_for(void)
@@ -144,20 +135,17 @@ static void names_as_many_processes_as_there_is_room_for(void)
             outcome.left_pids[i] = (int32_t)(100 + i);
         jr_outcome_message_add(&text, &outcome);
         json_t *json = jr_json_parse(text.data, text.len, NULL);
-        CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "left_pids")),
-                        vectors[v].named);
+        CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "left_pids")), vectors[v].named);
         json_decref(json);
-        CU_ASSERT_EQUAL(
-            jr_outcome_message_read(&got, 0, text.data, text.len, NULL), 0);
+        CU_ASSERT_EQUAL(jr_outcome_message_read(&got, 0, text.data, text.len, NULL), 0);
         CU_ASSERT_EQUAL(got.left, vectors[v].left);
         for (size_t i = 0; i < MOST_PIDS; i++)
-            CU_ASSERT_EQUAL(got.left_pids[i],
-                            i < vectors[v].named ? (int32_t)(100 + i) : 0);
+            CU_ASSERT_EQUAL(got.left_pids[i], i < vectors[v].named ? (int32_t)(100 + i) : 0);
     }
 }
 
-/* A message of another build may name more of them: what is behind them in
- * memory stays as it is. */
+/* A message of another build may name more of them: what is behind them in memory stays as it
+ * is. */
 static void takes_no_more_processes_than_it_has_room_for(void)
 {
     struct jr_outcome got = {0};
@@ -166,8 +154,7 @@ static void takes_no_more_processes_than_it_has_room_for(void)
     for (unsigned i = 0; i < MOST_PIDS; i++)
         jr_buf_str(&text, ", 7");
     jr_buf_str(&text, "]}");
-    CU_ASSERT_EQUAL(jr_outcome_message_read(&got, 0, text.data, text.len, NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_outcome_message_read(&got, 0, text.data, text.len, NULL), 0);
     for (size_t i = 0; i < MOST_PIDS; i++)
         CU_ASSERT_EQUAL(got.left_pids[i], 7);
     memset(got.left_pids, 0, sizeof got.left_pids);
@@ -181,13 +168,11 @@ static void says_what_is_not_nothing(void)
     static const struct {
         const char *start_text, *expected;
     } vectors[] = {{"", "{\"left_pids\": [], \"ranks\": []}"},
-                   {"x", "{\"left_pids\": [], \"start_text\": \"x\", "
-                         "\"ranks\": []}"}};
+                   {"x", "{\"left_pids\": [], \"start_text\": \"x\", \"ranks\": []}"}};
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct jr_outcome outcome = {0};
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        (void)snprintf(outcome.start_text, sizeof outcome.start_text, "%s",
-                       vectors[v].start_text);
+        (void)snprintf(outcome.start_text, sizeof outcome.start_text, "%s", vectors[v].start_text);
         jr_outcome_message_add(&text, &outcome);
         JR_ASSERT_TEXT(text.data, vectors[v].expected);
     }
@@ -197,8 +182,7 @@ static void says_what_is_not_nothing(void)
     JR_ASSERT_TEXT(text.data, "{\"error\": \"no\"}");
 }
 
-JR_UNIT_MAIN("outcome_message", CASE(refuses_what_is_none),
-             CASE(says_why_there_is_none), CASE(carries_all_of_it),
-             CASE(names_as_many_processes_as_there_is_room_for),
-             CASE(takes_no_more_processes_than_it_has_room_for),
-             CASE(says_what_is_not_nothing), CASE(is_short_for_most))
+JR_UNIT_MAIN("outcome_message", CASE(refuses_what_is_none), CASE(says_why_there_is_none),
+             CASE(carries_all_of_it), CASE(names_as_many_processes_as_there_is_room_for),
+             CASE(takes_no_more_processes_than_it_has_room_for), CASE(says_what_is_not_nothing),
+             CASE(is_short_for_most))

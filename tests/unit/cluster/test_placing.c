@@ -58,8 +58,7 @@ static void walk(const struct step *steps, size_t count)
     struct jr_placing placing;
     CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), 0);
     for (size_t i = 0; i < count; i++) {
-        CU_ASSERT_EQUAL(jr_placing_leave_out(&placing, steps[i].index, "gone"),
-                        steps[i].result);
+        CU_ASSERT_EQUAL(jr_placing_leave_out(&placing, steps[i].index, "gone"), steps[i].result);
         JR_ASSERT_TEXT(say(&placing, &out), steps[i].expected);
     }
     jr_buf_release(&out);
@@ -72,10 +71,8 @@ static void puts_spares_in_the_places_of_nodes(void)
 {
     static const struct step ends[] = {
         {0, 0, "n4 n2 n3 | n5 "}, {2, 0, "n4 n2 n5 "}, {1, -1, "n4 n2 n5 "}};
-    static const struct step same[] = {{1, 0, "n1 n4 n3 | n5 "},
-                                       {1, 0, "n1 n5 n3 "}};
-    static const struct step spares[] = {{3, 0, "n1 n2 n3 | n5 "},
-                                         {1, 0, "n1 n5 n3 "}};
+    static const struct step same[] = {{1, 0, "n1 n4 n3 | n5 "}, {1, 0, "n1 n5 n3 "}};
+    static const struct step spares[] = {{3, 0, "n1 n2 n3 | n5 "}, {1, 0, "n1 n5 n3 "}};
     static const struct step last[] = {
         {4, 0, "n1 n2 n3 | n4 "}, {3, 0, "n1 n2 n3 "}, {0, -1, "n1 n2 n3 "}};
     WALK(ends);
@@ -116,8 +113,6 @@ static void knows_the_tasks_of_nodes(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("placing", CASE(begins_with_the_first),
-             CASE(is_refused_without_memory),
-             CASE(puts_spares_in_the_places_of_nodes),
-             CASE(keeps_who_was_left_out_and_why),
+JR_UNIT_MAIN("placing", CASE(begins_with_the_first), CASE(is_refused_without_memory),
+             CASE(puts_spares_in_the_places_of_nodes), CASE(keeps_who_was_left_out_and_why),
              CASE(knows_the_tasks_of_nodes))

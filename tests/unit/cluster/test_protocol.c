@@ -35,8 +35,7 @@ static void reads_the_first_node_and_the_last(void)
         {"{\"n\":4294967295,\"t\":\"\"}", 4294967295},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        json_t *frame =
-            jr_message_read(vectors[i].line, strlen(vectors[i].line));
+        json_t *frame = jr_message_read(vectors[i].line, strlen(vectors[i].line));
         CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
         CU_ASSERT_EQUAL(jr_json_get_int(frame, "n"), vectors[i].node);
         json_decref(frame);
@@ -95,32 +94,26 @@ static void says_what_the_rows_say(void)
                                               .behind = true,
                                               .port = 80,
                                               .host = "not of this one"});
-    jr_message_put(&out, &(struct jr_message){
-                             .type = JR_TO_NODES_SPEC, .node = 3, .spec = "a"});
-    jr_message_put(&out, &(struct jr_message){.type = JR_TO_NODES_SPEC,
-                                              .spec = "a",
-                                              .cell = "7",
-                                              .sweep = "s",
-                                              .cells = "/x"});
-    JR_ASSERT_TEXT(
-        out.data,
-        "{\"n\": 3, \"t\": \"done\", \"at\": 9, \"port\": 80, "
-        "\"signal\": 0, \"behind\": true}\n"
-        "{\"t\": \"spec\", \"spec\": \"a\", \"attempt\": 0, \"on\": false}\n"
-        "{\"t\": \"spec\", \"spec\": \"a\", \"cell\": \"7\", "
-        "\"sweep\": \"s\", \"cells\": \"/x\", \"attempt\": 0, \"on\": "
-        "false}\n");
+    jr_message_put(&out, &(struct jr_message){.type = JR_TO_NODES_SPEC, .node = 3, .spec = "a"});
+    jr_message_put(
+        &out, &(struct jr_message){
+                  .type = JR_TO_NODES_SPEC, .spec = "a", .cell = "7", .sweep = "s", .cells = "/x"});
+    JR_ASSERT_TEXT(out.data, "{\"n\": 3, \"t\": \"done\", \"at\": 9, \"port\": 80, \"signal\": 0, "
+                             "\"behind\": true}\n"
+                             "{\"t\": \"spec\", \"spec\": \"a\", \"attempt\": 0, \"on\": false}\n"
+                             "{\"t\": \"spec\", \"spec\": \"a\", \"cell\": \"7\", \"sweep\": "
+                             "\"s\", \"cells\": \"/x\", \"attempt\": 0, \"on\": false}\n");
 }
 
-/* What is missing, or of another type, is as if it had not been said; so the
- * hello of any build can be read. */
+/* What is missing, or of another type, is as if it had not been said; so the hello of any build can
+ * be read. */
 static void reads_what_other_builds_say(void)
 {
     static const char hello[] =
         "{\"n\":1,\"t\":\"hello\",\"version\":\"9\",\"port\":\"x\",\"new\":1}";
     static const char *const strange[] = {"{\"n\":1}", "{\"n\":1,\"t\":7}",
-                                          "{\"n\":1,\"t\":\"hell\"}",
-                                          "{\"n\":1,\"t\":\"out\"}", "[]"};
+                                          "{\"n\":1,\"t\":\"hell\"}", "{\"n\":1,\"t\":\"out\"}",
+                                          "[]"};
     struct jr_message message;
     json_t *object = jr_json_parse(hello, sizeof hello - 1, NULL);
     CU_ASSERT_TRUE(jr_message_of_node(&message, object));
@@ -167,8 +160,7 @@ static void carry(const char *bytes, size_t len)
     struct jr_inlet inlet = {0};
     const char *line;
     size_t line_len, frames = 0;
-    jr_channel_put(&sent, &(struct jr_sender){.node = 1048575},
-                   JR_CHANNEL_OUTCOME, bytes, len);
+    jr_channel_put(&sent, &(struct jr_sender){.node = 1048575}, JR_CHANNEL_OUTCOME, bytes, len);
     jr_inlet_add(&inlet, sent.len == 0 ? "" : sent.data, sent.len);
     while ((line = jr_inlet_line(&inlet, &line_len)) != NULL) {
         json_t *frame = jr_message_read(line, line_len);
@@ -210,8 +202,7 @@ static void knows_its_flows(void)
 {
     CU_ASSERT_EQUAL(jr_channel_find("nothing"), JR_CHANNEL_COUNT);
     for (int i = 0; i < JR_CHANNEL_COUNT; i++)
-        CU_ASSERT_EQUAL(jr_channel_find(jr_channel_word((enum jr_channel)i)),
-                        (enum jr_channel)i);
+        CU_ASSERT_EQUAL(jr_channel_find(jr_channel_word((enum jr_channel)i)), (enum jr_channel)i);
 }
 
 /* Where a transport can carry more in a line, it is more. */
@@ -221,19 +212,16 @@ static void a_transport_may_carry_more(void)
     struct jr_buf few JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf many JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t lines = 0;
-    jr_channel_put(&many, &(struct jr_sender){.node = 1}, JR_CHANNEL_OUT, bytes,
-                   sizeof bytes);
-    jr_channel_put(&few, &(struct jr_sender){1, 50000}, JR_CHANNEL_OUT, bytes,
-                   sizeof bytes);
+    jr_channel_put(&many, &(struct jr_sender){.node = 1}, JR_CHANNEL_OUT, bytes, sizeof bytes);
+    jr_channel_put(&few, &(struct jr_sender){1, 50000}, JR_CHANNEL_OUT, bytes, sizeof bytes);
     for (size_t i = 0; i < few.len; i++)
         lines += few.data[i] == '\n';
     CU_ASSERT_EQUAL(lines, 2);
     CU_ASSERT_TRUE(few.len < many.len);
 }
 
-JR_UNIT_MAIN("protocol", CASE(refuses_what_is_no_frame),
-             CASE(reads_the_first_node_and_the_last),
+JR_UNIT_MAIN("protocol", CASE(refuses_what_is_no_frame), CASE(reads_the_first_node_and_the_last),
              CASE(each_is_read_as_it_was_written), CASE(says_what_the_rows_say),
              CASE(reads_what_other_builds_say), CASE(refuses_what_is_no_base64),
-             CASE(carries_any_bytes), CASE(keeps_its_words),
-             CASE(knows_its_flows), CASE(a_transport_may_carry_more))
+             CASE(carries_any_bytes), CASE(keeps_its_words), CASE(knows_its_flows),
+             CASE(a_transport_may_carry_more))

@@ -1,5 +1,4 @@
-/* Listeners and connections on this machine: who is reached, who is not, and
- * who is another. */
+/* Listeners and connections on this machine: who is reached, who is not, and who is another. */
 #include "cluster/reach.h"
 
 #include <signal.h>
@@ -13,9 +12,8 @@
 static const struct jr_greeting nobody = {TOKEN, -1};
 
 /* What comes of a connection; `expected` is a part of why it is not there. */
-static void check(const char *address, uint32_t port,
-                  const struct jr_greeting *greeting, enum jr_reach reach,
-                  const char *expected)
+static void check(const char *address, uint32_t port, const struct jr_greeting *greeting,
+                  enum jr_reach reach, const char *expected)
 {
     struct jr_buf why = JR_BUF_INIT;
     CU_ASSERT_EQUAL(jr_reach_connect(address, port, greeting, &why), reach);
@@ -27,8 +25,7 @@ static void check(const char *address, uint32_t port,
 
 static void reaches_the_one_that_listens_here(void)
 {
-    static const char *const addresses[] = {"127.0.0.1", "localhost",
-                                            "[127.0.0.1]"};
+    static const char *const addresses[] = {"127.0.0.1", "localhost", "[127.0.0.1]"};
     struct jr_error err = {0};
     uint32_t port = 29600;
     struct jr_greeting own = {TOKEN, jr_reach_listen(&port, false, &err)};
@@ -42,8 +39,7 @@ static void reaches_the_one_that_listens_here(void)
 /* Who greets with something else, or with more, or with nothing. */
 static void knows_another_by_its_token(void)
 {
-    static const char *const tokens[] = {"", "0123456789abcdeX", TOKEN "more",
-                                         "0123"};
+    static const char *const tokens[] = {"", "0123456789abcdeX", TOKEN "more", "0123"};
     struct jr_error err = {0};
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
         uint32_t port = 29600;
@@ -96,10 +92,8 @@ static void knows_its_own_addresses(void)
     static const struct {
         const char *address;
         bool own;
-    } rows[] = {{"127.0.0.1", true},
-                {"localhost", true},
-                {"192.0.2.7", false},
-                {"2001:db8::7", false}};
+    } rows[] = {
+        {"127.0.0.1", true}, {"localhost", true}, {"192.0.2.7", false}, {"2001:db8::7", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_error err = {0};
         bool own = !rows[i].own;
@@ -135,7 +129,7 @@ static void a_stated_port_is_that_one(void)
     (void)close(fd);
 }
 
-JR_UNIT_MAIN("reach", CASE(reaches_the_one_that_listens_here),
-             CASE(knows_another_by_its_token), CASE(says_why_nobody_is_reached),
-             CASE(a_name_may_be_long), CASE(knows_its_own_addresses),
-             CASE(waits_five_seconds), CASE(a_stated_port_is_that_one))
+JR_UNIT_MAIN("reach", CASE(reaches_the_one_that_listens_here), CASE(knows_another_by_its_token),
+             CASE(says_why_nobody_is_reached), CASE(a_name_may_be_long),
+             CASE(knows_its_own_addresses), CASE(waits_five_seconds),
+             CASE(a_stated_port_is_that_one))

@@ -34,12 +34,9 @@ static void hears_of_lost_nodes_and_of_nothing_else(void)
         {"srun: error: n2: task 1: Killed", 1, NULL, true},
         {"srun: error: n2: task 1: Killed", 0, "n1", false},
         {"srun: error: n2: task 1: Killed", 11, "n12", false},
-        {"srun: error: n[2-3]: tasks 1-2: Exited with exit code 1", 1, "n2",
-         true},
-        {"srun: error: n[2-3]: tasks 1-2: Exited with exit code 1", 2, "n3",
-         true},
-        {"srun: error: n[2-3]: tasks 1-2: Exited with exit code 1", 3, "n4",
-         false},
+        {"srun: error: n[2-3]: tasks 1-2: Exited with exit code 1", 1, "n2", true},
+        {"srun: error: n[2-3]: tasks 1-2: Exited with exit code 1", 2, "n3", true},
+        {"srun: error: n[2-3]: tasks 1-2: Exited with exit code 1", 3, "n4", false},
         {"srun: error: n[2,9]: tasks 1,8: Killed", 8, "n9", true},
         {"srun: error: Node failure on n2", 1, "n2", true},
         {"srun: error: Node failure on n2", 1, NULL, false},
@@ -62,8 +59,7 @@ static void hears_of_lost_nodes_and_of_nothing_else(void)
 static void starts_one_agent_a_node(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    const struct jr_controller_options options = {.program = "/opt/a b/jobrun",
-                                                  .nodes = 3};
+    const struct jr_controller_options options = {.program = "/opt/a b/jobrun", .nodes = 3};
     char **words = jr_srun_words(&arena, &options);
     JR_ASSERT_TEXT(words[0], "srun");
     JR_ASSERT_TEXT(words[1], "--nodes=3");
@@ -152,28 +148,25 @@ static void read_end(int fd, char text[static 1024])
     text[len] = '\0';
 }
 
-static const char script[] =
-    "#!/bin/sh\n"
-    "read -r line && echo \"$line\"\n"
-    "read -r line || echo no more\n"
-    "read -r pid rest < /proc/self/stat\n"
-    "while read -r key value rest; do case $key in\n"
-    "  SigBlk:|SigIgn:) echo $key $value;;\n"
-    "esac; done < /proc/$$/status\n"
-    "read -r pid name state parent group session rest < /proc/$$/stat\n"
-    "echo $((session == $$))\n"
-    "echo \"$SLURM_JOB_ID $SLURM_LABELIO\"\n"
-    "echo \"$1 $2\" >&2\n";
+static const char script[] = "#!/bin/sh\n"
+                             "read -r line && echo \"$line\"\n"
+                             "read -r line || echo no more\n"
+                             "read -r pid rest < /proc/self/stat\n"
+                             "while read -r key value rest; do case $key in\n"
+                             "  SigBlk:|SigIgn:) echo $key $value;;\n"
+                             "esac; done < /proc/$$/status\n"
+                             "read -r pid name state parent group session rest < /proc/$$/stat\n"
+                             "echo $((session == $$))\n"
+                             "echo \"$SLURM_JOB_ID $SLURM_LABELIO\"\n"
+                             "echo \"$1 $2\" >&2\n";
 
 static void starts_srun_apart_from_jobrun(void)
 {
-    char *const envp[] = {(char[]){"SLURM_JOB_ID=7"},
-                          (char[]){"SLURM_LABELIO=1"}, NULL};
+    char *const envp[] = {(char[]){"SLURM_JOB_ID=7"}, (char[]){"SLURM_LABELIO=1"}, NULL};
     struct path path;
     struct jr_carrier srun = {.pid = -1};
     struct jr_error err = {0};
-    const struct jr_controller_options options = {
-        .program = "/jobrun", .nodes = 3, .envp = envp};
+    const struct jr_controller_options options = {.program = "/jobrun", .nodes = 3, .envp = envp};
     char out[1024], told[1024];
     int status = -1;
     sigset_t set, mask;
@@ -199,8 +192,7 @@ static void starts_srun_apart_from_jobrun(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     CU_ASSERT_EQUAL(sscanf(at, "SigIgn: %llx", &ignored), 1);
     CU_ASSERT_EQUAL(ignored & 0x7fffffff, 0); /* but for those of libc */
-    CU_ASSERT_EQUAL(
-        strncmp(out, "word\nno more\nSigBlk: 0000000000000000\n", 38), 0);
+    CU_ASSERT_EQUAL(strncmp(out, "word\nno more\nSigBlk: 0000000000000000\n", 38), 0);
     JR_ASSERT_TEXT(strchr(at, '\n'), "\n1\n7 \n");
     JR_ASSERT_TEXT(told, "--nodes=3 --ntasks=3\n");
     CU_ASSERT_EQUAL(waitpid(srun.pid, &status, 0), srun.pid);
@@ -226,10 +218,9 @@ static void says_why_srun_cannot_be_started(void)
         unsigned room; /* for descriptors; 0: enough */
     } vectors[] = {
         {NULL,
-         "srun is not in PATH; jobrun needs it to start on the nodes of the "
-         "allocation. If the SLURM_* variables are left over from another "
-         "shell, type `unset "
-         "SLURM_JOB_ID` first, or start all ranks here with --local",
+         "srun is not in PATH; jobrun needs it to start on the nodes of the allocation. If the "
+         "SLURM_* variables are left over from another shell, type `unset SLURM_JOB_ID` first, or "
+         "start all ranks here with --local",
          0},
         {"x", "could not start srun: Permission denied", 0},
         {"x", "could not start srun: Too many open files", 1},
@@ -259,9 +250,6 @@ static void says_why_srun_cannot_be_started(void)
     }
 }
 
-JR_UNIT_MAIN("said", CASE(hears_of_lost_nodes_and_of_nothing_else),
-             CASE(starts_one_agent_a_node),
-             CASE(starts_agents_on_some_nodes_alone),
-             CASE(keeps_from_srun_what_would_change_it),
-             CASE(starts_srun_apart_from_jobrun),
-             CASE(says_why_srun_cannot_be_started))
+JR_UNIT_MAIN("said", CASE(hears_of_lost_nodes_and_of_nothing_else), CASE(starts_one_agent_a_node),
+             CASE(starts_agents_on_some_nodes_alone), CASE(keeps_from_srun_what_would_change_it),
+             CASE(starts_srun_apart_from_jobrun), CASE(says_why_srun_cannot_be_started))

@@ -1,5 +1,5 @@
-/* What ssh is started with, what a shell makes of the command for the host, and
- * what is said of a host that is not reached. */
+/* What ssh is started with, what a shell makes of the command for the host, and what is said of a
+ * host that is not reached. */
 #include "cluster/ssh.h"
 
 #include <stdlib.h>
@@ -14,20 +14,16 @@
 
 static char jump[] = "-J", gate[] = "gate", limit[] = "-oConnectTimeout=3";
 
-/* The words with a blank between, but for the command and the shell that makes
- * the line of them. */
-static void check_words(const struct jr_ssh *ssh, const char *host,
-                        const char *expected)
+/* The words with a blank between, but for the command and the shell that makes the line of them. */
+static void check_words(const struct jr_ssh *ssh, const char *host, const char *expected)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text = JR_BUF_INIT;
-    const struct jr_ssh_start start = {
-        .ssh = ssh, .program = "/opt/jobrun", .host = host};
+    const struct jr_ssh_start start = {.ssh = ssh, .program = "/opt/jobrun", .host = host};
     char **words = jr_ssh_words(&arena, &start);
     CU_ASSERT_PTR_NOT_NULL_FATAL(words);
     size_t first = strcmp(words[0], "/bin/sh") == 0 ? 3 : 0;
-    for (size_t i = first; words[i] != NULL && strncmp(words[i], "exec ", 5);
-         i++)
+    for (size_t i = first; words[i] != NULL && strncmp(words[i], "exec ", 5); i++)
         jr_buf_printf(&text, "%s%s", i == first ? "" : " ", words[i]);
     JR_ASSERT_TEXT(text.data, expected);
     jr_buf_release(&text);
@@ -37,26 +33,22 @@ static void check_words(const struct jr_ssh *ssh, const char *host,
 static void the_users_words_stand_between_ours(void)
 {
     char *options[] = {jump, gate, limit};
-    const struct jr_ssh plain = {0},
-                        stated = {.options = options, .options_count = 3};
+    const struct jr_ssh plain = {0}, stated = {.options = options, .options_count = 3};
     check_words(&plain, "gpu01",
                 "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
                 "-oRemoteCommand=none -oLogLevel=INFO -- gpu01");
     check_words(&stated, "fe80::1",
                 "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
-                "-oRemoteCommand=none -J gate -oConnectTimeout=3 "
-                "-oLogLevel=INFO -- fe80::1");
+                "-oRemoteCommand=none -J gate -oConnectTimeout=3 -oLogLevel=INFO -- fe80::1");
     check_words(&stated, "localhost", "/opt/jobrun agent ssh");
 }
 
 /* What is printed by the command for a host, run by a shell here. */
-static void run_command(const struct scratch *scratch, const char *command,
-                        char ret[static 1024])
+static void run_command(const struct scratch *scratch, const char *command, char ret[static 1024])
 {
     struct jr_buf line = JR_BUF_INIT;
     jr_buf_printf(&line,
-                  "cd '%s'; HOME='%s/home' PATH='%s/path:/bin:/usr/bin'; "
-                  "export HOME PATH; %s 2>&1",
+                  "cd '%s'; HOME='%s/home' PATH='%s/path:/bin:/usr/bin'; export HOME PATH; %s 2>&1",
                   scratch->dir, scratch->dir, scratch->dir, command);
     FILE *pipe = popen(line.data, "r");
     CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
@@ -68,8 +60,8 @@ static void run_command(const struct scratch *scratch, const char *command,
     jr_buf_release(&line);
 }
 
-/* What is set where nobody states it: `ssh -G` tells what is stated, by the
- * user's words or the configuration. */
+/* What is set where nobody states it: `ssh -G` tells what is stated, by the user's words or the
+ * configuration. */
 static void leaves_alone_what_is_stated(void)
 {
     static const struct {
@@ -77,10 +69,8 @@ static void leaves_alone_what_is_stated(void)
     } vectors[] = {
         {"user u\nconnecttimeout none\nserveraliveinterval 0\n",
          "-oServerAliveInterval=0 -oConnectTimeout=10 "},
-        {"connecttimeout 60\nserveraliveinterval 0\n",
-         "-oServerAliveInterval=0 "},
-        {"serveraliveinterval 15\nconnecttimeout none\n",
-         "-oConnectTimeout=10 "},
+        {"connecttimeout 60\nserveraliveinterval 0\n", "-oServerAliveInterval=0 "},
+        {"serveraliveinterval 15\nconnecttimeout none\n", "-oConnectTimeout=10 "},
         {"serveraliveinterval 300\nconnecttimeout 5\n", ""},
         {"", "-oServerAliveInterval=0 -oConnectTimeout=10 "}, /* too old */
     };
@@ -89,8 +79,7 @@ static void leaves_alone_what_is_stated(void)
     (void)mkdirat(scratch.fd, "path", 0700);
     scratch_write(&scratch, "path/ssh",
                   "#!/bin/sh\n[ \"$1\" != -G ] || exec cat told\n"
-                  "for w; do case $w in exec*) ;; *) printf '%s ' \"$w\" ;; "
-                  "esac; done\n");
+                  "for w; do case $w in exec*) ;; *) printf '%s ' \"$w\" ;; esac; done\n");
     CU_ASSERT_EQUAL(fchmodat(scratch.fd, "path/ssh", 0700, 0), 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
@@ -107,9 +96,8 @@ static void leaves_alone_what_is_stated(void)
         }
         run_command(&scratch, line.data, out);
         (void)snprintf(expected, sizeof expected,
-                       "%s-T -oBatchMode=yes -oControlMaster=no "
-                       "-oControlPath=none -oRemoteCommand=none "
-                       "-oLogLevel=INFO -- gpu01 0",
+                       "%s-T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
+                       "-oRemoteCommand=none -oLogLevel=INFO -- gpu01 0",
                        vectors[i].set);
         JR_ASSERT_TEXT(out, expected);
         jr_buf_release(&line);
@@ -118,8 +106,8 @@ static void leaves_alone_what_is_stated(void)
     scratch_end(&scratch);
 }
 
-static void put_program(const struct scratch *scratch, const char *folder,
-                        const char *name, const char *says)
+static void put_program(const struct scratch *scratch, const char *folder, const char *name,
+                        const char *says)
 {
     char path[128], text[128];
     (void)mkdirat(scratch->fd, folder, 0700);
@@ -139,8 +127,7 @@ static void finds_the_program(void)
         {NULL, "%s/gone/jobrun", "in path agent ssh\n0"},
         {"~/jobrun", "%s/o'p t/jobrun", "home agent ssh\n0"},
         {"own", "%s/o'p t/jobrun", "own agent ssh\n0"},
-        {"/no where/jobrun", "%s/o'p t/jobrun",
-         "there is no jobrun: /no where/jobrun\n127"},
+        {"/no where/jobrun", "%s/o'p t/jobrun", "there is no jobrun: /no where/jobrun\n127"},
         {"$(touch made)", "/x", "there is no jobrun: $(touch made)\n127"},
     };
     struct scratch scratch;
@@ -155,8 +142,7 @@ static void finds_the_program(void)
         const char *at = strstr(vectors[i].here, "%s");
         (void)snprintf(here, sizeof here, "%s%s", at ? scratch.dir : "",
                        at ? at + 2 : vectors[i].here);
-        const struct jr_ssh ssh = {.program =
-                                       (char *)(uintptr_t)vectors[i].stated};
+        const struct jr_ssh ssh = {.program = (char *)(uintptr_t)vectors[i].stated};
         const struct jr_ssh_start start = {.ssh = &ssh, .program = here};
         const char *command = jr_ssh_command(&arena, &start);
         CU_ASSERT_PTR_NOT_NULL_FATAL(command);
@@ -174,13 +160,11 @@ static void says_that_there_is_none(void)
     struct scratch scratch;
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_ssh ssh = {0};
-    const struct jr_ssh_start start = {.ssh = &ssh,
-                                       .program = "/no 'where'/jobrun"};
+    const struct jr_ssh_start start = {.ssh = &ssh, .program = "/no 'where'/jobrun"};
     char out[1024];
     scratch_start(&scratch);
     run_command(&scratch, jr_ssh_command(&arena, &start), out);
-    JR_ASSERT_TEXT(out, "there is no jobrun: not as /no 'where'/jobrun, nor in "
-                        "PATH\n127");
+    JR_ASSERT_TEXT(out, "there is no jobrun: not as /no 'where'/jobrun, nor in PATH\n127");
     jr_arena_release(&arena);
     scratch_end(&scratch);
 }
@@ -191,17 +175,14 @@ static void advises_by_what_ssh_says(void)
         const char *line, *advice;
         bool telling;
     } vectors[] = {
-        {"ssh: connect to host a port 22: No route to host",
-         "try: ssh gpu01 true", false},
+        {"ssh: connect to host a port 22: No route to host", "try: ssh gpu01 true", false},
         {"u@a: Permission denied (publickey).",
          "jobrun never asks for a password: give it a key (ssh-copy-id gpu01), "
          "and try: ssh -o BatchMode=yes gpu01 true",
          true},
         {"bash: /x: Permission denied", "try: ssh gpu01 true", false},
         {"Host key verification failed.",
-         "this machine does not know its key, or another one: type: ssh gpu01 "
-         "true",
-         true},
+         "this machine does not know its key, or another one: type: ssh gpu01 true", true},
         {"there is no jobrun: /x",
          "install it there, name it: -s engine.ssh.program=PATH, or have it "
          "copied: -s engine.ssh.copy=true",
@@ -219,8 +200,7 @@ static void advises_by_what_ssh_says(void)
         struct jr_buf text = JR_BUF_INIT;
         jr_ssh_transport.add_advice(&text, vectors[i].line, "gpu01");
         JR_ASSERT_TEXT(text.data, vectors[i].advice);
-        CU_ASSERT_EQUAL(jr_ssh_transport.is_telling(vectors[i].line),
-                        vectors[i].telling);
+        CU_ASSERT_EQUAL(jr_ssh_transport.is_telling(vectors[i].line), vectors[i].telling);
         jr_buf_release(&text);
     }
 }
@@ -234,10 +214,8 @@ static void says_that_ssh_is_missing(void)
     char *hosts[] = {other, localhost};
     char path[128], *const envp[] = {path, NULL};
     const struct jr_ssh ssh = {0};
-    const struct jr_controller_options options = {.program = "/nowhere/jobrun",
-                                                  .hosts = hosts,
-                                                  .envp = envp,
-                                                  .ssh = &ssh};
+    const struct jr_controller_options options = {
+        .program = "/nowhere/jobrun", .hosts = hosts, .envp = envp, .ssh = &ssh};
     scratch_start(&scratch);
     (void)snprintf(path, sizeof path, "PATH=%s", scratch.dir);
     CU_ASSERT_EQUAL(jr_ssh_transport.start(&carrier, &options, 0, &err), -1);
@@ -270,7 +248,7 @@ static void runs_another_command(void)
     }
 }
 
-JR_UNIT_MAIN("ssh", CASE(the_users_words_stand_between_ours),
-             CASE(runs_another_command), CASE(leaves_alone_what_is_stated),
-             CASE(finds_the_program), CASE(says_that_there_is_none),
-             CASE(advises_by_what_ssh_says), CASE(says_that_ssh_is_missing))
+JR_UNIT_MAIN("ssh", CASE(the_users_words_stand_between_ours), CASE(runs_another_command),
+             CASE(leaves_alone_what_is_stated), CASE(finds_the_program),
+             CASE(says_that_there_is_none), CASE(advises_by_what_ssh_says),
+             CASE(says_that_ssh_is_missing))

@@ -14,30 +14,29 @@
  * $3 how far it is ahead, in seconds, and $4 what it answers to `listen` and
  * `reach`; -1 is that nobody can listen, with -2 it ends
  * there, and with 7 it says that it listens without being asked. */
-#define AGENT                                                                  \
-    "n=$1; stamp() { date +%s%N; }; read -r line; at=$(stamp)\n"               \
-    "wall=$((at + $3 * 1000000000))\n"                                         \
-    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"facts\\\",\\\"b\\\":\\\"Zm9v\\\"}\"\n" \
-    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"hello\\\",\\\"at\\\":$at,"             \
-    "\\\"wall\\\":$wall,\\\"version\\\":\\\"$2\\\",\\\"host\\\":\\\"h$n\\\","  \
-    "\\\"port\\\":29511}\"\n"                                                  \
-    "while read -r line; do case $line in\n"                                   \
-    "*heartbeat*) echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"heartbeat\\\","           \
-    "\\\"at\\\":$(stamp)}\"\n"                                                 \
-    "[ $4 -lt 7 ] || "                                                         \
-    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"listening\\\",\\\"port\\\":1}\";;\n"   \
-    "*listen*) [ $4 -lt -1 ] && exit 3\n"                                      \
-    "echo \"$line\" >asked; [ $4 -lt 0 ] && "                                  \
-    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"why\\\",\\\"b\\\":\\\"YnVzeQ==\\\"}\"" \
-    "\n[ $4 -lt 0 ] && port=0 || port=29511\n"                                 \
-    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"listening\\\",\\\"port\\\":$port}\";;" \
-    "\n*reach*) echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"reached\\\","               \
+#define AGENT                                                                                      \
+    "n=$1; stamp() { date +%s%N; }; read -r line; at=$(stamp)\n"                                   \
+    "wall=$((at + $3 * 1000000000))\n"                                                             \
+    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"facts\\\",\\\"b\\\":\\\"Zm9v\\\"}\"\n"                     \
+    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"hello\\\",\\\"at\\\":$at,"                                 \
+    "\\\"wall\\\":$wall,\\\"version\\\":\\\"$2\\\",\\\"host\\\":\\\"h$n\\\","                      \
+    "\\\"port\\\":29511}\"\n"                                                                      \
+    "while read -r line; do case $line in\n"                                                       \
+    "*heartbeat*) echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"heartbeat\\\","                               \
+    "\\\"at\\\":$(stamp)}\"\n"                                                                     \
+    "[ $4 -lt 7 ] || "                                                                             \
+    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"listening\\\",\\\"port\\\":1}\";;\n"                       \
+    "*listen*) [ $4 -lt -1 ] && exit 3\n"                                                          \
+    "echo \"$line\" >asked; [ $4 -lt 0 ] && "                                                      \
+    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"why\\\",\\\"b\\\":\\\"YnVzeQ==\\\"}\""                     \
+    "\n[ $4 -lt 0 ] && port=0 || port=29511\n"                                                     \
+    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"listening\\\",\\\"port\\\":$port}\";;"                     \
+    "\n*reach*) echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"reached\\\","                                   \
     "\\\"status\\\":$4}\";;\nesac; done\n"
 
 static struct scratch scratch;
 
-static int start_script(struct jr_carrier *ret,
-                        const struct jr_controller_options *options,
+static int start_script(struct jr_carrier *ret, const struct jr_controller_options *options,
                         uint32_t node, struct jr_error *err)
 {
     char shell[] = "/bin/sh", flag[] = "-c";
@@ -49,16 +48,13 @@ static int start_script(struct jr_carrier *ret,
 static struct jr_transport transport;
 
 /* Survey the hosts that the scripts are; NULL-terminated. */
-static struct jr_survey *survey(char **scripts,
-                                const struct jr_survey_options *meeting)
+static struct jr_survey *survey(char **scripts, const struct jr_survey_options *meeting)
 {
     static char path[] = "PATH=/bin:/usr/bin", *envp[] = {path, NULL};
     struct jr_survey *ret = NULL;
     struct jr_error err = {0};
-    struct jr_controller_options options = {.transport = &transport,
-                                            .program = "x",
-                                            .hosts = scripts,
-                                            .envp = envp};
+    struct jr_controller_options options = {
+        .transport = &transport, .program = "x", .hosts = scripts, .envp = envp};
     while (scripts[options.nodes] != NULL)
         options.nodes++;
     transport = jr_ssh_transport;
@@ -77,21 +73,18 @@ static void write_agent(void)
 static char *agent_line(int which, const char *version, int ahead, int answer)
 {
     static char lines[4][256];
-    (void)snprintf(lines[which], sizeof lines[which],
-                   "cd '%s'; exec sh ./agent %d %s %d %d", scratch.dir, which,
-                   version, ahead, answer);
+    (void)snprintf(lines[which], sizeof lines[which], "cd '%s'; exec sh ./agent %d %s %d %d",
+                   scratch.dir, which, version, ahead, answer);
     return lines[which];
 }
 
 static void asks_all_that_answer(void)
 {
-    static char dead[] = "echo 'ssh: connect to host x port 22: No route to "
-                         "host' >&2; exit 255";
+    static char dead[] = "echo 'ssh: connect to host x port 22: No route to host' >&2; exit 255";
     const char *why;
     uint32_t port;
     write_agent();
-    char *hosts[] = {agent_line(0, JR_VERSION, 0, 0), dead,
-                     agent_line(2, JR_VERSION, 100, 2),
+    char *hosts[] = {agent_line(0, JR_VERSION, 0, 0), dead, agent_line(2, JR_VERSION, 100, 2),
                      agent_line(3, "0.0.0", 0, 0), NULL};
     struct jr_survey *made = survey(hosts, &(struct jr_survey_options){0});
     CU_ASSERT_EQUAL(jr_survey_meeting(made, &port, &why), 0);
@@ -103,8 +96,7 @@ static void asks_all_that_answer(void)
     CU_ASSERT_TRUE(host.timed && host.tried);
     CU_ASSERT_EQUAL(host.reach, JR_REACH_OK);
     host = jr_survey_host(made, 1);
-    JR_ASSERT_TEXT(host.failure,
-                   "ssh: connect to host x port 22: No route to host");
+    JR_ASSERT_TEXT(host.failure, "ssh: connect to host x port 22: No route to host");
     CU_ASSERT_EQUAL(strncmp(host.advice, "try: ssh ", 9), 0);
     CU_ASSERT_PTR_NULL(host.version);
     JR_ASSERT_TEXT(host.facts, "");
@@ -113,10 +105,9 @@ static void asks_all_that_answer(void)
     CU_ASSERT_PTR_NULL(host.failure);
     CU_ASSERT_EQUAL(host.reach, JR_REACH_REFUSED);
     /* As exactly as it says. */
-    CU_ASSERT_TRUE(host.clock_offset_ns + (int64_t)host.clock_error_ns >=
-                       INT64_C(100) * 1000000000 &&
-                   host.clock_offset_ns - (int64_t)host.clock_error_ns <=
-                       INT64_C(100) * 1000000000);
+    CU_ASSERT_TRUE(
+        host.clock_offset_ns + (int64_t)host.clock_error_ns >= INT64_C(100) * 1000000000 &&
+        host.clock_offset_ns - (int64_t)host.clock_error_ns <= INT64_C(100) * 1000000000);
     host = jr_survey_host(made, 3);
     CU_ASSERT_PTR_NOT_NULL(strstr(host.failure, "version 0.0.0 there"));
     JR_ASSERT_TEXT(host.version, "0.0.0");
@@ -133,13 +124,11 @@ static void nobody_meets_without_the_first(void)
     uint32_t port = 7;
     write_agent();
     char *hosts[] = {dead, agent_line(1, JR_VERSION, 0, 0), NULL};
-    struct jr_survey *made =
-        survey(hosts, &(struct jr_survey_options){.address = address});
+    struct jr_survey *made = survey(hosts, &(struct jr_survey_options){.address = address});
     CU_ASSERT_EQUAL(jr_survey_meeting(made, &port, &why), -1);
     CU_ASSERT_PTR_NULL(why);
     CU_ASSERT_FALSE(jr_survey_host(made, 1).tried);
-    JR_ASSERT_TEXT(jr_survey_host(made, 0).failure,
-                   "ssh ended with exit code 1");
+    JR_ASSERT_TEXT(jr_survey_host(made, 0).failure, "ssh ended with exit code 1");
     jr_survey_end(made);
     made = survey(hosts, &(struct jr_survey_options){0});
     CU_ASSERT_EQUAL(jr_survey_meeting(made, &port, &why), 1);
@@ -154,15 +143,13 @@ static void says_why_nobody_listens(void)
     uint32_t port;
     write_agent();
     char *hosts[] = {agent_line(0, JR_VERSION, 0, -1), NULL};
-    struct jr_survey *made =
-        survey(hosts, &(struct jr_survey_options){.port = 4711});
+    struct jr_survey *made = survey(hosts, &(struct jr_survey_options){.port = 4711});
     CU_ASSERT_EQUAL(jr_survey_meeting(made, &port, &why), -1);
     JR_ASSERT_TEXT(why, "busy");
     CU_ASSERT_FALSE(jr_survey_host(made, 0).tried);
     jr_survey_end(made);
     struct jr_buf asked = JR_BUF_INIT;
-    CU_ASSERT_EQUAL_FATAL(
-        jr_io_read_file(&asked, scratch.fd, "asked", 4096, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&asked, scratch.fd, "asked", 4096, NULL), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(asked.data, "\"port\": 4711"));
     CU_ASSERT_PTR_NOT_NULL(strstr(asked.data, "\"on\": true"));
     jr_buf_release(&asked);
@@ -175,8 +162,7 @@ static void only_who_was_asked_says_where(void)
     const char *why;
     uint32_t port = 0;
     write_agent();
-    char *hosts[] = {agent_line(0, JR_VERSION, 0, -2),
-                     agent_line(1, JR_VERSION, 0, 7), NULL};
+    char *hosts[] = {agent_line(0, JR_VERSION, 0, -2), agent_line(1, JR_VERSION, 0, 7), NULL};
     struct jr_survey *made = survey(hosts, &(struct jr_survey_options){0});
     CU_ASSERT_EQUAL(jr_survey_meeting(made, &port, &why), -1);
     CU_ASSERT_EQUAL(port, 0);
@@ -195,14 +181,12 @@ static void waits_no_longer_than_it_is_to(void)
                    "read -r line; read -r line; exit 3",
                    JR_VERSION);
     char *one[] = {mute, NULL}, *other[] = {gone, NULL};
-    struct jr_survey *made =
-        survey(one, &(struct jr_survey_options){.limit_ms = 1500});
+    struct jr_survey *made = survey(one, &(struct jr_survey_options){.limit_ms = 1500});
     JR_ASSERT_TEXT(jr_survey_host(made, 0).failure, "no answer within 2 s");
     CU_ASSERT_EQUAL(strncmp(jr_survey_host(made, 0).advice, "try: ssh ", 9), 0);
     jr_survey_end(made);
     made = survey(other, &(struct jr_survey_options){0});
-    JR_ASSERT_TEXT(jr_survey_host(made, 0).failure,
-                   "ssh ended with exit code 3");
+    JR_ASSERT_TEXT(jr_survey_host(made, 0).failure, "ssh ended with exit code 3");
     CU_ASSERT_PTR_NULL(jr_survey_host(made, 0).advice);
     jr_survey_end(made);
     scratch_end(&scratch);
@@ -211,10 +195,8 @@ static void waits_no_longer_than_it_is_to(void)
 int main(void)
 {
     static const struct jr_unit_case cases[] = {
-        CASE(asks_all_that_answer),
-        CASE(nobody_meets_without_the_first),
-        CASE(says_why_nobody_listens),
-        CASE(only_who_was_asked_says_where),
+        CASE(asks_all_that_answer),          CASE(nobody_meets_without_the_first),
+        CASE(says_why_nobody_listens),       CASE(only_who_was_asked_says_where),
         CASE(waits_no_longer_than_it_is_to),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */

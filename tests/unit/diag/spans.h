@@ -9,12 +9,11 @@
 
 static inline struct jr_source source(const char *name, const char *text)
 {
-    return (struct jr_source){
-        .name = name, .text = text, .len = text == NULL ? 0 : strlen(text)};
+    return (struct jr_source){.name = name, .text = text, .len = text == NULL ? 0 : strlen(text)};
 }
 
-static inline struct jr_span span(const struct jr_source *where, uint32_t line,
-                                  uint32_t column, uint32_t end_column)
+static inline struct jr_span span(const struct jr_source *where, uint32_t line, uint32_t column,
+                                  uint32_t end_column)
 {
     return (struct jr_span){where, line, column, line, end_column};
 }

@@ -7,8 +7,8 @@
 
 #include "spans.h"
 
-static void check(const struct jr_diags *diags, enum jr_diag_format format,
-                  bool color, const char *expected)
+static void check(const struct jr_diags *diags, enum jr_diag_format format, bool color,
+                  const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     jr_diags_render(&out, diags, format, color);
@@ -21,12 +21,10 @@ static void shows_no_more_than_it_knows(void)
     struct jr_source bare = source("--set", NULL);
     struct jr_span nowhere = {0};
     jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "nothing");
-    struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, span(&bare, 0, 0, 0),
-                       NULL, "cannot read it");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, span(&bare, 0, 0, 0),
+                                          NULL, "cannot read it");
     jr_diag_help(&diags, diag, "use %s", "-");
-    diag = jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&bare, 1, 12, 14),
-                          "a", "bad");
+    diag = jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&bare, 1, 12, 14), "a", "bad");
     jr_diag_relate(&diags, diag, span(&bare, 1, 3, 4), "stated here");
     check(&diags, JR_DIAG_HUMAN, false,
           "error[JR0101]: nothing\n"
@@ -43,23 +41,20 @@ static void shows_no_more_than_it_knows(void)
 
 static void looks_as_drawn(void)
 {
-    struct jr_source train =
-        source("train.yaml", "version: 1\nname: t\n\nentrypoint: [x]\n\n"
-                             "paralelism: {model: 2}\n\n\nworld_size: 6\n"
-                             "parallelism:\n  model: 2\n");
+    struct jr_source train = source("train.yaml", "version: 1\nname: t\n\nentrypoint: [x]\n\n"
+                                                  "paralelism: {model: 2}\n\n\nworld_size: 6\n"
+                                                  "parallelism:\n  model: 2\n");
     struct jr_source base = source("base.yaml", "a\nworld_size: 6");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&train, 6, 1, 11),
-                       NULL, "unknown field 'paralelism'");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&train, 6, 1, 11),
+                                          NULL, "unknown field 'paralelism'");
     jr_diag_help(&diags, diag, "did you mean '%s'?", "parallelism");
-    diag = jr_diags_warning(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE,
-                            span(&train, 11, 10, 11), NULL,
+    diag = jr_diags_warning(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE, span(&train, 11, 10, 11), NULL,
                             "world_size %d does not divide", 6);
     jr_diag_help(&diags, diag, "nearest world sizes that do: 4, 8");
     jr_diag_relate(&diags, diag, span(&train, 9, 13, 14), "stated here");
-    diag = jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE,
-                          span(&train, 1, 1, 8), NULL, "two");
+    diag =
+        jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE, span(&train, 1, 1, 8), NULL, "two");
     jr_diag_relate(&diags, diag, span(&base, 2, 13, 14), "stated here");
     check(&diags, JR_DIAG_HUMAN, false,
           "train.yaml:6:1: error[JR0203]: unknown field 'paralelism'\n"
@@ -79,24 +74,19 @@ static void looks_as_drawn(void)
     jr_diags_release(&diags);
 }
 
-/* On a terminal of 40 columns: no word is broken, and what helps stands on a
- * line of its own where there is no room for it. */
+/* On a terminal of 40 columns: no word is broken, and what helps stands on a line of its own where
+ * there is no room for it. */
 static void breaks_lines(void)
 {
-    struct jr_source text =
-        source("t.yaml", "a: 1\nname: a text that is longer than a line\n");
+    struct jr_source text = source("t.yaml", "a: 1\nname: a text that is longer than a line\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
-                       "the value wants 'one or two', and not this one");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
+                                          "the value wants 'one or two', and not this one");
     jr_diag_help(&diags, diag, "write b");
-    diag = jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 2, 1, 5),
-                            NULL, "short");
+    diag = jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 2, 1, 5), NULL, "short");
     jr_diag_help(&diags, diag, "another name: \"t 2\", or none");
-    jr_diag_relate(&diags, diag, span(&text, 1, 1, 2),
-                   "this is the first of all the keys");
-    diag = jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, span(&text, 0, 0, 0),
-                          NULL, "none");
+    jr_diag_relate(&diags, diag, span(&text, 1, 1, 2), "this is the first of all the keys");
+    diag = jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, span(&text, 0, 0, 0), NULL, "none");
     jr_diag_help(&diags, diag, "look whether there is such a file");
     JR_BUF_CLEANUP struct jr_buf out = {.width = 40};
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
@@ -119,9 +109,8 @@ static void breaks_lines(void)
     out.width = 1; /* as 40 */
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, true);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n    wants 'one or two'"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\033[1;33m^^^^\033[0m\n    "
-                                            "\033[36m = \033[0m\033[1;33m"
-                                            "help: another"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\033[1;33m^^^^\033[0m\n    \033[36m = "
+                                            "\033[0m\033[1;33mhelp: another"));
     jr_diags_release(&diags);
 }
 
@@ -158,8 +147,8 @@ static void aligns_marks(void)
     };
     for (size_t i = 0; i < COUNT(vectors); i++) {
         struct jr_source text = source("f", vectors[i].text);
-        struct jr_span place = {&text, vectors[i].line, vectors[i].column,
-                                vectors[i].end_line, vectors[i].end_column};
+        struct jr_span place = {&text, vectors[i].line, vectors[i].column, vectors[i].end_line,
+                                vectors[i].end_column};
         struct jr_diags diags = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_diags_error(&diags, JR_CODE_WRONG_VALUE, place, NULL, "m");
@@ -178,9 +167,8 @@ static void cuts_long_lines(void)
         uint32_t len, column;
         bool head, tail; /* "..." on that side */
     } vectors[] = {
-        {100, 90, false, false},     {101, 10, false, true},
-        {400, 200, true, true},      {400, 390, true, false},
-        {65536, 65535, true, false},
+        {100, 90, false, false}, {101, 10, false, true},      {400, 200, true, true},
+        {400, 390, true, false}, {65536, 65535, true, false},
     };
     for (size_t i = 0; i < COUNT(vectors); i++) {
         struct jr_diags diags = JR_DIAGS_INIT;
@@ -189,8 +177,7 @@ static void cuts_long_lines(void)
         jr_buf_fill(&line, '-', vectors[i].len);
         line.data[column - 1] = 'X';
         struct jr_source text = source("f", line.data);
-        jr_diags_error(&diags, JR_CODE_WRONG_VALUE,
-                       span(&text, 1, column, column + 1), NULL, "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, column, column + 1), NULL, "m");
         jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
         char *quoted = strchr(out.data, '\n') + 1;
         char *marks = strchr(quoted, '\n') + 1;
@@ -198,8 +185,7 @@ static void cuts_long_lines(void)
         CU_ASSERT_TRUE(width <= 7 + 100 + 3);
         CU_ASSERT_EQUAL(strncmp(quoted + 7, "...", 3) == 0, vectors[i].head);
         CU_ASSERT_EQUAL(strncmp(marks - 4, "...\n", 4) == 0, vectors[i].tail);
-        CU_ASSERT_EQUAL(strchr(quoted, 'X') - quoted,
-                        strchr(marks, '^') - marks);
+        CU_ASSERT_EQUAL(strchr(quoted, 'X') - quoted, strchr(marks, '^') - marks);
         jr_diags_release(&diags);
     }
 }
@@ -211,10 +197,8 @@ static void quotes_no_endless_line(void)
     jr_buf_fill(&line, '-', 65537);
     jr_buf_str(&line, "\nnext\n");
     struct jr_source text = source("f", line.data);
-    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 7, 8), NULL,
-                   "m");
-    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 2, 4, 5), NULL,
-                   "m");
+    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 7, 8), NULL, "m");
+    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 2, 4, 5), NULL, "m");
     check(&diags, JR_DIAG_HUMAN, false,
           "f:1:7: error[JR0211]: m\n"
           "f:2:4: error[JR0211]: m\n   2 | next\n     |    ^\n");
@@ -225,17 +209,14 @@ static void quotes_no_endless_line(void)
 static void finds_lines_forth_and_back(void)
 {
     static const uint32_t lines[] = {3, 1, 2, 2, 9, 3};
-    static const char *const quoted[] = {"   3 | c\n", "   1 | a\n",
-                                         "   2 | b\n", "   2 | b\n",
-                                         NULL,         "   3 | c\n"};
+    static const char *const quoted[] = {"   3 | c\n", "   1 | a\n", "   2 | b\n",
+                                         "   2 | b\n", NULL,         "   3 | c\n"};
     struct jr_source text = source("f", "a\nb\nc"), other = source("g", "d");
     JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
     for (size_t i = 0; i < COUNT(lines); i++) {
-        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, lines[i], 1, 2),
-                       NULL, "m");
-        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&other, 1, 1, 2), NULL,
-                       "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, lines[i], 1, 2), NULL, "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&other, 1, 1, 2), NULL, "m");
         jr_buf_printf(&expected, "f:%u:1: error[JR0211]: m\n", lines[i]);
         if (quoted[i] != NULL)
             jr_buf_printf(&expected, "%s     | ^\n", quoted[i]);
@@ -249,21 +230,18 @@ static void lets_no_text_pose_as_output(void)
 {
     struct jr_source text = source("a\nb.yaml", "k: \"x\033[31m\"\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2),
-                       NULL, "unknown field '%s'", "x\njobrun: succeeded");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL,
+                                          "unknown field '%s'", "x\njobrun: succeeded");
     jr_diag_help(&diags, diag, "not\r%s", "\033[1A");
     jr_diag_relate(&diags, diag, span(&text, 1, 1, 2), "here\n");
     check(&diags, JR_DIAG_HUMAN, false,
-          "a\\x0ab.yaml:1:1: error[JR0203]: "
-          "unknown field 'x\\x0ajobrun: succeeded'\n"
+          "a\\x0ab.yaml:1:1: error[JR0203]: unknown field 'x\\x0ajobrun: succeeded'\n"
           "   1 | k: \"x\\x1b[31m\"\n"
           "     | ^ help: not\\x0d\\x1b[1A\n"
           "   1 | k: \"x\\x1b[31m\"\n"
           "     | - here\\x0a\n");
     check(&diags, JR_DIAG_SHORT, false,
-          "a\\x0ab.yaml:1:1: error: "
-          "unknown field 'x\\x0ajobrun: succeeded' [JR0203]\n");
+          "a\\x0ab.yaml:1:1: error: unknown field 'x\\x0ajobrun: succeeded' [JR0203]\n");
     jr_diags_release(&diags);
 }
 
@@ -271,8 +249,7 @@ static void colors(void)
 {
     struct jr_source text = source("f", "a: x\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
-                     "m");
+    jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL, "m");
     check(&diags, JR_DIAG_HUMAN, true,
           "f:1:4: \033[1;33mwarning[JR0211]\033[0m: \033[1mm\033[0m\n"
           "\033[36m   1 |\033[0m a: x\n"
@@ -285,39 +262,33 @@ static void writes_json(void)
 {
     struct jr_source text = source("f", "nods: 2\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 5),
-                       "nods", "unknown field");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 5),
+                                          "nods", "unknown field");
     jr_diag_help(&diags, diag, "did you mean 'nodes'?");
     jr_diag_fix(&diags, diag, span(&text, 1, 1, 5), "nodes");
     jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
-    jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL,
-                     "w");
+    jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL, "w");
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
     jr_diags_render(&out, &diags, JR_DIAG_JSON, true);
     json_t *json = jr_json_parse(out.data, out.len, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(json);
     jr_json_print(&line, json, 0);
-    JR_ASSERT_TEXT(
-        line.data,
-        "{\"format_version\": 1, \"valid\": false, \"error_count\": 1, "
-        "\"warning_count\": 1, \"diagnostics\": ["
-        "{\"severity\": \"error\", \"code\": \"JR0203\", "
-        "\"message\": \"unknown field\", \"file\": \"f\", \"line\": 1, "
-        "\"column\": 1, \"end_line\": 1, \"end_column\": 5, "
-        "\"path\": \"nods\", \"help\": \"did you mean 'nodes'?\", "
-        "\"fixes\": [{\"file\": \"f\", \"line\": 1, \"column\": 1, "
-        "\"end_line\": 1, \"end_column\": 5, \"text\": \"nodes\"}], "
-        "\"related\": [{\"message\": \"its value\", \"file\": \"f\", "
-        "\"line\": 1, \"column\": 7}], "
-        "\"rendered\": \"f:1:1: error[JR0203]: unknown field\\n"
-        "   1 | nods: 2\\n     | ^^^^ help: did you mean 'nodes'?\\n"
-        "   1 | nods: 2\\n     |       - its value\\n\"}, "
-        "{\"severity\": \"warning\", \"code\": \"JR0101\", "
-        "\"message\": \"w\", \"file\": null, \"line\": null, "
-        "\"column\": null, \"end_line\": null, \"end_column\": null, "
-        "\"path\": null, \"help\": null, \"fixes\": [], \"related\": [], "
-        "\"rendered\": \"warning[JR0101]: w\\n\"}]}");
+    JR_ASSERT_TEXT(line.data, "{\"format_version\": 1, \"valid\": false, \"error_count\": 1, "
+                              "\"warning_count\": 1, \"diagnostics\": [{\"severity\": \"error\", "
+                              "\"code\": \"JR0203\", \"message\": \"unknown field\", \"file\": "
+                              "\"f\", \"line\": 1, \"column\": 1, \"end_line\": 1, \"end_column\": "
+                              "5, \"path\": \"nods\", \"help\": \"did you mean 'nodes'?\", "
+                              "\"fixes\": [{\"file\": \"f\", \"line\": 1, \"column\": 1, "
+                              "\"end_line\": 1, \"end_column\": 5, \"text\": \"nodes\"}], "
+                              "\"related\": [{\"message\": \"its value\", \"file\": \"f\", "
+                              "\"line\": 1, \"column\": 7}], \"rendered\": \"f:1:1: error[JR0203]: "
+                              "unknown field\\n"
+                              "   1 | nods: 2\\n     | ^^^^ help: did you mean 'nodes'?\\n"
+                              "   1 | nods: 2\\n     |       - its value\\n\"}, {\"severity\": "
+                              "\"warning\", \"code\": \"JR0101\", \"message\": \"w\", \"file\": "
+                              "null, \"line\": null, \"column\": null, \"end_line\": null, "
+                              "\"end_column\": null, \"path\": null, \"help\": null, \"fixes\": "
+                              "[], \"related\": [], \"rendered\": \"warning[JR0101]: w\\n\"}]}");
     json_decref(json);
     jr_diags_release(&diags);
     check(&diags, JR_DIAG_JSON, false,
@@ -334,11 +305,9 @@ static void sorts(void)
     jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&a, 2, 1, 2), NULL, "5");
     jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 1, 2), NULL, "3");
     jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 1, 2), NULL, "4");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 9, 10), NULL,
-                   "2");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 9, 10), NULL, "2");
     jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 2, 3), NULL, "6");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL,
-                   "1");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "1");
     jr_diags_sort(&diags);
     for (size_t i = 0; i < diags.count; i++)
         CU_ASSERT_EQUAL(diags.items[i].message[0], '1' + (char)i);
@@ -346,8 +315,8 @@ static void sorts(void)
     jr_diags_release(&diags);
 }
 
-/* One finding of each of three files, and which of them are told. By which
- * route a file was come to makes no difference. */
+/* One finding of each of three files, and which of them are told. By which route a file was come to
+ * makes no difference. */
 static void folds(void)
 {
     const struct jr_source a = source("a", "x\n"), again = source("a", "x\n"),
@@ -371,26 +340,20 @@ static void folds(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_diag *diag;
-        (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2),
-                             "p", "m");
-        diag = jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE,
-                              span(&a, 1, 1, 2), "p", "m");
+        (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2), "p", "m");
+        diag = jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE, span(&a, 1, 1, 2), "p", "m");
         jr_diag_relate(&diags, diag, span(&a, 1, 1, 2), "note");
-        diag = jr_diags_error(&diags, vectors[i].code,
-                              span(vectors[i].source, 1, 1, 2), "p", "%s",
+        diag = jr_diags_error(&diags, vectors[i].code, span(vectors[i].source, 1, 1, 2), "p", "%s",
                               vectors[i].message);
         if (vectors[i].related != NULL)
-            jr_diag_relate(&diags, diag, span(vectors[i].related, 1, 1, 2),
-                           "note");
+            jr_diag_relate(&diags, diag, span(vectors[i].related, 1, 1, 2), "note");
         jr_diag_relate_route(&diags, diag, span(&b, 1, 1, 2), "extended here");
-        (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2),
-                               "p", "m");
+        (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2), "p", "m");
         CU_ASSERT_EQUAL(jr_diags_fold(&diags, 2), vectors[i].told ? 0 : 1);
         CU_ASSERT_EQUAL(diags.count, vectors[i].told ? 4 : 3);
         CU_ASSERT_EQUAL(diags.errors, vectors[i].told ? 3 : 2);
         CU_ASSERT_EQUAL(diags.warnings, 1);
-        CU_ASSERT_EQUAL(diags.items[diags.count - 1].severity,
-                        JR_SEVERITY_WARNING);
+        CU_ASSERT_EQUAL(diags.items[diags.count - 1].severity, JR_SEVERITY_WARNING);
         jr_diags_release(&diags);
     }
 }
@@ -425,8 +388,8 @@ static void counts_what_it_does_not_keep(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     for (int i = 0; i < 1005; i++) {
-        struct jr_diag *diag = jr_diags_error(
-            &diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "%d", i);
+        struct jr_diag *diag =
+            jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "%d", i);
         CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
         jr_diag_help(&diags, diag, "h");
         jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
@@ -444,8 +407,8 @@ static void survives_without_memory(void)
     struct jr_diags diags = {.arena.limit = 2000};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     for (int i = 0; i < 50; i++) {
-        struct jr_diag *diag = jr_diags_error(
-            &diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, "p", "%d", i);
+        struct jr_diag *diag =
+            jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, "p", "%d", i);
         CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
         jr_diag_help(&diags, diag, "h");
         jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
@@ -464,9 +427,8 @@ static void copies_what_it_is_given(void)
     struct jr_source text = source("f", "ab\n");
     char path[] = "path", note[] = "note", fix[] = "help";
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag =
-        jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2),
-                         path, "%s", "message");
+    struct jr_diag *diag = jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2),
+                                            path, "%s", "message");
     jr_diag_help(&diags, diag, "%s", "help");
     jr_diag_relate(&diags, diag, span(&text, 1, 2, 3), note);
     jr_diag_fix(&diags, diag, span(&text, 1, 1, 2), fix);
@@ -482,9 +444,8 @@ static void copies_what_it_is_given(void)
 
 static void refuses_what_is_no_code(void)
 {
-    static const char *const bad[] = {"",       "JR",      "JR203", "JR9999",
-                                      "JR0000", "JR02033", "0203x", "JRJR0203",
-                                      "203",    "-203",    "JR 203"};
+    static const char *const bad[] = {"",      "JR",       "JR203", "JR9999", "JR0000", "JR02033",
+                                      "0203x", "JRJR0203", "203",   "-203",   "JR 203"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CU_ASSERT_PTR_NULL(jr_code_find(bad[i]));
 }
@@ -526,18 +487,15 @@ static void keeps_its_table_in_order(void)
     for (size_t i = 0; i < count; i++) {
         const struct jr_code *code = &codes[i];
         size_t len = strlen(code->title), text = strlen(code->text);
-        bool good = code->number >= 100 && code->number < 600 && len > 0 &&
-                    len <= 60 && !is_capitalised(code->title) &&
-                    code->title[len - 1] != '.' && text > 100 &&
-                    code->text[text - 1] == '\n' &&
-                    longest_line(code->text) <= 80 &&
+        bool good = code->number >= 100 && code->number < 600 && len > 0 && len <= 60 &&
+                    !is_capitalised(code->title) && code->title[len - 1] != '.' && text > 100 &&
+                    code->text[text - 1] == '\n' && longest_line(code->text) <= 80 &&
                     strstr(code->text, "\n  before ") != NULL &&
                     strstr(code->text, "\n  after  ") != NULL;
         if (i > 0)
             good = good && code->number > codes[i - 1].number;
         if (!good)
-            printf("\n    the row of JR%04u breaks the table's form\n",
-                   code->number);
+            printf("\n    the row of JR%04u breaks the table's form\n", code->number);
         CU_ASSERT_TRUE(good);
     }
 }
@@ -546,8 +504,8 @@ static void tells_the_code_of_a_finding(void)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     const struct jr_diag none = {0};
-    const struct jr_diag *diag = jr_diags_error(
-        &diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "unknown");
+    const struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "unknown");
     JR_ASSERT_TEXT(diag->code, "JR0203");
     CU_ASSERT_TRUE(jr_diag_is(diag, JR_CODE_UNKNOWN_FIELD));
     CU_ASSERT_FALSE(jr_diag_is(diag, JR_CODE_FOREIGN_FIELD));
@@ -563,20 +521,17 @@ static void takes_its_text_from_its_file(void)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err;
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&text, AT_FDCWD,
-                                          TEST_SOURCE_DIR
-                                          "/../docs/diagnostics/JR0203.txt",
+                                          TEST_SOURCE_DIR "/../docs/diagnostics/JR0203.txt",
                                           1 << 16, &err),
                           0);
     JR_ASSERT_TEXT(code->text, text.data);
 }
 
-JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn),
-             CASE(breaks_lines), CASE(aligns_marks), CASE(cuts_long_lines),
-             CASE(quotes_no_endless_line), CASE(finds_lines_forth_and_back),
-             CASE(lets_no_text_pose_as_output), CASE(colors), CASE(writes_json),
-             CASE(sorts), CASE(folds), CASE(forgets_from_a_number_on),
+JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn), CASE(breaks_lines),
+             CASE(aligns_marks), CASE(cuts_long_lines), CASE(quotes_no_endless_line),
+             CASE(finds_lines_forth_and_back), CASE(lets_no_text_pose_as_output), CASE(colors),
+             CASE(writes_json), CASE(sorts), CASE(folds), CASE(forgets_from_a_number_on),
              CASE(counts_what_it_does_not_keep), CASE(survives_without_memory),
-             CASE(copies_what_it_is_given), CASE(refuses_what_is_no_code),
-             CASE(finds_codes), CASE(keeps_its_table_in_order),
-             CASE(tells_the_code_of_a_finding),
+             CASE(copies_what_it_is_given), CASE(refuses_what_is_no_code), CASE(finds_codes),
+             CASE(keeps_its_table_in_order), CASE(tells_the_code_of_a_finding),
              CASE(takes_its_text_from_its_file))

@@ -6,8 +6,8 @@
 
 #include "spans.h"
 
-static void check(const struct jr_diag_report *report,
-                  enum jr_diag_format format, const char *expected)
+static void check(const struct jr_diag_report *report, enum jr_diag_format format,
+                  const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     jr_diags_report(&out, report, format);
@@ -15,8 +15,7 @@ static void check(const struct jr_diag_report *report,
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
 }
 
-static json_t *json_of(const struct jr_diag_report *report,
-                       enum jr_diag_format format)
+static json_t *json_of(const struct jr_diag_report *report, enum jr_diag_format format)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -74,29 +73,24 @@ static void names_files_from_the_root(void)
     };
     for (size_t i = 0; i < COUNT(vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-        struct jr_diag_report report = {.root = vectors[i].root,
-                                        .cwd = vectors[i].cwd};
+        struct jr_diag_report report = {.root = vectors[i].root, .cwd = vectors[i].cwd};
         jr_diag_file(&out, &report, vectors[i].name);
         JR_ASSERT_TEXT(out.data, vectors[i].seen);
     }
 }
 
-/* What somebody wrote into a spec, or named it, must not become a command, a
- * property or a line of the log. */
+/* What somebody wrote into a spec, or named it, must not become a command, a property or a line of
+ * the log. */
 static void github_escapes(void)
 {
     static const struct {
         const char *name, *message, *line;
     } vectors[] = {
-        {"a", "::error::x",
-         "file=a,line=1,col=2,endColumn=3::a:1:2: ::error::x"},
-        {"a", "x\n::error::y",
-         "file=a,line=1,col=2,endColumn=3::a:1:2: x\\x0a::error::y"},
-        {"a", "50%0A\r",
-         "file=a,line=1,col=2,endColumn=3::a:1:2: 50%250A\\x0d"},
+        {"a", "::error::x", "file=a,line=1,col=2,endColumn=3::a:1:2: ::error::x"},
+        {"a", "x\n::error::y", "file=a,line=1,col=2,endColumn=3::a:1:2: x\\x0a::error::y"},
+        {"a", "50%0A\r", "file=a,line=1,col=2,endColumn=3::a:1:2: 50%250A\\x0d"},
         {"a,b:c%d\n", "m",
-         "file=a%2Cb%3Ac%25d\\x0a,line=1,col=2,endColumn=3::"
-         "a,b:c%25d\\x0a:1:2: m"},
+         "file=a%2Cb%3Ac%25d\\x0a,line=1,col=2,endColumn=3::a,b:c%25d\\x0a:1:2: m"},
         {"\xff", "\xe6\x97\xa5",
          "file=\\xff,line=1,col=2,endColumn=3::\\xff:1:2: "
          "\xe6\x97\xa5"},
@@ -106,10 +100,9 @@ static void github_escapes(void)
         struct jr_source text = source(vectors[i].name, NULL);
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_diag_report report = {.diags = &diags};
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 2, 3),
-                       NULL, "%s", vectors[i].message);
-        jr_buf_printf(&line, "::error title=JR0203%%3A unknown field,%s\n",
-                      vectors[i].line);
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 2, 3), NULL, "%s",
+                       vectors[i].message);
+        jr_buf_printf(&line, "::error title=JR0203%%3A unknown field,%s\n", vectors[i].line);
         check(&report, JR_DIAG_GITHUB, line.data);
         jr_diags_release(&diags);
     }
@@ -119,31 +112,24 @@ static void github_tells_the_worst_first(void)
 {
     struct jr_source text = source("./a.yaml", "a: 1\nb: 2\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag_report report = {
-        .diags = &diags, .root = "/w", .cwd = "/w/s"};
+    struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w/s"};
     struct jr_span lines = {&text, 1, 4, 2, 2};
-    jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 0, 0, 0), NULL,
-                     "whole");
+    jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 0, 0, 0), NULL, "whole");
     jr_diags_warning(&diags, 9999, (struct jr_span){0}, NULL, "nowhere");
-    struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, lines, NULL, "lines");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, lines, NULL, "lines");
     jr_diag_help(&diags, diag, "h: 1, 2");
     jr_diag_relate(&diags, diag, span(&text, 2, 1, 2), "100%%");
     check(&report, JR_DIAG_GITHUB,
-          "::error title=JR0203%3A unknown field,file=s/a.yaml,line=1,endLine=2"
-          "::./a.yaml:1:4: lines%0Ahelp: h: 1, 2"
-          "%0A./a.yaml:2:1: note: 100%25%25\n"
-          "::warning title=JR0203%3A unknown field,file=s/a.yaml::"
-          "./a.yaml: whole\n"
+          "::error title=JR0203%3A unknown field,file=s/a.yaml,line=1,endLine=2::./a.yaml:1:4: "
+          "lines%0Ahelp: h: 1, 2%0A./a.yaml:2:1: note: 100%25%25\n"
+          "::warning title=JR0203%3A unknown field,file=s/a.yaml::./a.yaml: whole\n"
           "::warning title=JR9999::nowhere\n");
     for (int i = 0; i < 9; i++)
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL,
-                       "more");
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "more");
     JR_BUF_CLEANUP struct jr_buf ten = JR_BUF_INIT, eleven = JR_BUF_INIT;
     jr_diags_report(&ten, &report, JR_DIAG_GITHUB);
     CU_ASSERT_PTR_NULL(strstr(ten.data, "GitHub shows"));
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL,
-                   "more");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "more");
     jr_diags_report(&eleven, &report, JR_DIAG_GITHUB);
     CU_ASSERT_PTR_NOT_NULL(strstr(eleven.data, "\nGitHub shows the first 10 "));
     jr_diags_release(&diags);
@@ -156,22 +142,19 @@ static void gitlab_reports(void)
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     struct jr_span lines = {&text, 7, 4, 9, 2};
     check(&report, JR_DIAG_GITLAB, "[]\n");
-    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, lines,
-                                          "f", "bad\033 \"%s\"", "x");
+    struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, lines, "f", "bad\033 \"%s\"", "x");
     jr_diag_help(&diags, diag, "mend it");
-    jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL,
-                     "w");
+    jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL, "w");
     json_t *json = json_of(&report, JR_DIAG_GITLAB);
     CU_ASSERT_EQUAL(json_array_size(json), 2);
     check_at(json, "0.description", "\"bad\\u001B \\\"x\\\" (help: mend it)\"");
     check_at(json, "0.check_name", "\"JR0203\"");
     check_at(json, "0.severity", "\"critical\"");
     check_at(json, "0.location",
-             "{\"path\": \"a\xef\xbf\xbd\", "
-             "\"lines\": {\"begin\": 7, \"end\": 9}}");
+             "{\"path\": \"a\xef\xbf\xbd\", \"lines\": {\"begin\": 7, \"end\": 9}}");
     check_at(json, "1.severity", "\"minor\"");
-    check_at(json, "1.location",
-             "{\"path\": \".\", \"lines\": {\"begin\": 1}}");
+    check_at(json, "1.location", "{\"path\": \".\", \"lines\": {\"begin\": 1}}");
     json_decref(json);
     jr_diags_release(&diags);
 }
@@ -191,8 +174,7 @@ static json_t *gitlab_of(const struct row *rows, size_t count)
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     for (size_t i = 0; i < count; i++) {
         sources[i] = source(rows[i].file, NULL);
-        jr_diags_error(&diags, rows[i].code,
-                       span(&sources[i], rows[i].line, 1, 2), rows[i].path,
+        jr_diags_error(&diags, rows[i].code, span(&sources[i], rows[i].line, 1, 2), rows[i].path,
                        "m%zu", i);
     }
     json_t *json = json_of(&report, JR_DIAG_GITLAB);
@@ -209,21 +191,15 @@ static const char *print_of(const json_t *json, size_t i)
 static void fingerprints_are_unique_and_stay(void)
 {
     static const struct row before[] = {
-        {"a", JR_CODE_UNKNOWN_FIELD, 1, "x"},
-        {"a", JR_CODE_UNKNOWN_FIELD, 2, "x"},
-        {"a", JR_CODE_UNKNOWN_FIELD, 3, NULL},
-        {"a", JR_CODE_UNKNOWN_FIELD, 4, "y"},
-        {"a", JR_CODE_FOREIGN_FIELD, 5, "x"},
-        {"b", JR_CODE_UNKNOWN_FIELD, 6, "x"},
+        {"a", JR_CODE_UNKNOWN_FIELD, 1, "x"},  {"a", JR_CODE_UNKNOWN_FIELD, 2, "x"},
+        {"a", JR_CODE_UNKNOWN_FIELD, 3, NULL}, {"a", JR_CODE_UNKNOWN_FIELD, 4, "y"},
+        {"a", JR_CODE_FOREIGN_FIELD, 5, "x"},  {"b", JR_CODE_UNKNOWN_FIELD, 6, "x"},
         {"a2", JR_CODE_UNKNOWN_FIELD, 6, "x"},
     };
     static const struct row after[] = {
-        {"./a", JR_CODE_UNKNOWN_FIELD, 11, "x"},
-        {"./a", JR_CODE_UNKNOWN_FIELD, 12, "x"},
-        {"c/../a", JR_CODE_UNKNOWN_FIELD, 13, ""},
-        {"/w/a", JR_CODE_UNKNOWN_FIELD, 14, "y"},
-        {"a", JR_CODE_FOREIGN_FIELD, 15, "x"},
-        {"./b", JR_CODE_UNKNOWN_FIELD, 16, "x"},
+        {"./a", JR_CODE_UNKNOWN_FIELD, 11, "x"},   {"./a", JR_CODE_UNKNOWN_FIELD, 12, "x"},
+        {"c/../a", JR_CODE_UNKNOWN_FIELD, 13, ""}, {"/w/a", JR_CODE_UNKNOWN_FIELD, 14, "y"},
+        {"a", JR_CODE_FOREIGN_FIELD, 15, "x"},     {"./b", JR_CODE_UNKNOWN_FIELD, 16, "x"},
         {"./a2", JR_CODE_UNKNOWN_FIELD, 6, "x"},
     };
     json_t *old = gitlab_of(before, COUNT(before));
@@ -244,45 +220,41 @@ static void sarif_reports(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     struct jr_span where = span(&text, 1, 1, 5);
-    struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, where, "nods",
-                       "unknown field '%s'", "[x](http://evil)");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, where, "nods",
+                                          "unknown field '%s'", "[x](http://evil)");
     jr_diag_help(&diags, diag, "did you mean 'nodes'?");
     jr_diag_fix(&diags, diag, where, "nodes");
     jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
     json_t *json = json_of(&report, JR_DIAG_SARIF);
     check_at(json, "version", "\"2.1.0\"");
     check_at(json, "runs.0.columnKind", "\"unicodeCodePoints\"");
-    check_at(json, "runs.0.tool.driver.rules.0.shortDescription",
-             "{\"text\": \"unknown field\"}");
+    check_at(json, "runs.0.tool.driver.rules.0.shortDescription", "{\"text\": \"unknown field\"}");
     check_at(json, "runs.0.invocations", "nothing");
     const json_t *result = at(json, "runs.0.results.0");
-#define ARTIFACT                                                               \
-    "\"artifactLocation\": {\"uri\": \"a%20b%25%C3%A9%3A.yaml\", "             \
+#define ARTIFACT                                                                                   \
+    "\"artifactLocation\": {\"uri\": \"a%20b%25%C3%A9%3A.yaml\", "                                 \
     "\"uriBaseId\": \"%SRCROOT%\"}"
-#define REGION(from, to)                                                       \
-    "{\"startLine\": 1, \"startColumn\": " from ", \"endLine\": 1, "           \
+#define REGION(from, to)                                                                           \
+    "{\"startLine\": 1, \"startColumn\": " from ", \"endLine\": 1, "                               \
     "\"endColumn\": " to "}"
     check_at(result, "level", "\"error\"");
     check_at(result, "message",
              "{\"text\": \"unknown field '[x] (http://evil)'\\n"
              "help: did you mean 'nodes'?\"}");
     check_at(result, "locations",
-             "[{\"physicalLocation\": {" ARTIFACT ", \"region\": " REGION(
-                 "1", "5") "}, \"logicalLocations\": "
-                           "[{\"fullyQualifiedName\": \"nods\"}]}]");
+             "[{\"physicalLocation\": {" ARTIFACT
+             ", \"region\": " REGION("1", "5") "}, \"logicalLocations\": "
+                                               "[{\"fullyQualifiedName\": \"nods\"}]}]");
     check_at(result, "relatedLocations",
-             "[{\"physicalLocation\": {" ARTIFACT ", \"region\": " REGION(
-                 "7", "8") "}, \"id\": 1, "
-                           "\"message\": {\"text\": \"its value\"}}]");
-    check_at(
-        result, "fixes",
-        "[{\"description\": {\"text\": \"did you mean 'nodes'?\"}, "
-        "\"artifactChanges\": [{" ARTIFACT ", \"replacements\": "
-        "[{\"deletedRegion\": " REGION("1", "5") ", \"insertedContent\": "
-                                                 "{\"text\": \"nodes\"}}]}]}]");
-    const char *print =
-        json_string_value(at(result, "partialFingerprints.jobrunFieldHash/v1"));
+             "[{\"physicalLocation\": {" ARTIFACT
+             ", \"region\": " REGION("7", "8") "}, \"id\": 1, "
+                                               "\"message\": {\"text\": \"its value\"}}]");
+    check_at(result, "fixes",
+             "[{\"description\": {\"text\": \"did you mean 'nodes'?\"}, "
+             "\"artifactChanges\": [{" ARTIFACT ", \"replacements\": "
+             "[{\"deletedRegion\": " REGION("1", "5") ", \"insertedContent\": "
+                                                      "{\"text\": \"nodes\"}}]}]}]");
+    const char *print = json_string_value(at(result, "partialFingerprints.jobrunFieldHash/v1"));
     CU_ASSERT_TRUE(print != NULL && strlen(print) == 64);
     json_decref(json);
     jr_diags_release(&diags);
@@ -301,8 +273,7 @@ static void sarif_shares_rules(void)
     check_at(none, "runs.0.tool.driver.rules", "[]");
     json_decref(none);
     for (size_t i = 0; i < COUNT(codes); i++)
-        jr_diags_warning(&diags, codes[i],
-                         i == 0 ? (struct jr_span){0} : span(&text, 0, 0, 0),
+        jr_diags_warning(&diags, codes[i], i == 0 ? (struct jr_span){0} : span(&text, 0, 0, 0),
                          NULL, "m");
     diags.warnings += 5; /* as if more had come */
     json_t *json = json_of(&report, JR_DIAG_SARIF);
@@ -314,8 +285,7 @@ static void sarif_shares_rules(void)
     check_at(json, "runs.0.results.0.locations", "nothing");
     check_at(json, "runs.0.results.0.level", "\"warning\"");
     check_at(json, "runs.0.results.1.locations",
-             "[{\"physicalLocation\": {\"artifactLocation\": "
-             "{\"uri\": \"file:///else/where\"}, "
+             "[{\"physicalLocation\": {\"artifactLocation\": {\"uri\": \"file:///else/where\"}, "
              "\"region\": {\"startLine\": 1}}}]");
     check_at(json, "runs.0.invocations.0.toolExecutionNotifications.0.message",
              "{\"text\": \"5 more findings are not listed.\"}");
@@ -323,41 +293,33 @@ static void sarif_shares_rules(void)
     jr_diags_release(&diags);
 }
 
-#define HEAD(counts)                                                           \
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"               \
+#define HEAD(counts)                                                                               \
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"                                   \
     "  <testsuite name=\"jobrun validate\" " counts " errors=\"0\">\n"
-#define TAIL "  </testsuite>\n</testsuites>\n"
-#define NAMED(name)                                                            \
-    "    <testcase classname=\"jobrun.validate\" name=\"" name "\""
+#define TAIL        "  </testsuite>\n</testsuites>\n"
+#define NAMED(name) "    <testcase classname=\"jobrun.validate\" name=\"" name "\""
 
 static void junit_escapes(void)
 {
     struct jr_source text = source("a", "<&\"'>\x01\xef\xbf\xbf\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_checked files[] = {
-        {.name = "<a&\"b\n\xef\xbf\xbe\xff>", .count = 1, .errors = 1}};
-    struct jr_diag_report report = {
-        .diags = &diags, .files = files, .files_count = 1};
+    struct jr_checked files[] = {{.name = "<a&\"b\n\xef\xbf\xbe\xff>", .count = 1, .errors = 1}};
+    struct jr_diag_report report = {.diags = &diags, .files = files, .files_count = 1};
     jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL,
                    "]]></failure>\033\n");
     check(&report, JR_DIAG_JUNIT,
-          HEAD("tests=\"1\" failures=\"1\"") NAMED("&lt;a&amp;&quot;"
-                                                   "b\\x0a\xef\xbf\xbd\\xff&"
-                                                   "gt;") ">\n"
-                                                          "      <failure "
-                                                          "type=\"invalid\" "
-                                                          "message=\"1 error\">"
-                                                          "a:1:1: "
-                                                          "error[JR0203]: "
-                                                          "]]&gt;&lt;/"
-                                                          "failure&gt;"
-                                                          "\\x1b\\x0a\n"
-                                                          "   1 | "
-                                                          "&lt;&amp;&quot;'&gt;"
-                                                          "\\x01\xef\xbf\xbd\n "
-                                                          "    | ^\n"
-                                                          "</failure>\n    "
-                                                          "</testcase>\n" TAIL);
+          HEAD("tests=\"1\" failures=\"1\"") NAMED(
+              "&lt;a&amp;&quot;b\\x0a\xef\xbf\xbd\\xff&gt;") ">\n"
+                                                             "      <failure type=\"invalid\" "
+                                                             "message=\"1 error\">a:1:1: "
+                                                             "error[JR0203]: "
+                                                             "]]&gt;&lt;/failure&gt;\\x1b\\x0a\n"
+                                                             "   1 | "
+                                                             "&lt;&amp;&quot;'&gt;"
+                                                             "\\x01\xef\xbf\xbd\n     "
+                                                             "| ^\n"
+                                                             "</failure>\n    "
+                                                             "</testcase>\n" TAIL);
     jr_diags_release(&diags);
 }
 
@@ -371,19 +333,14 @@ static void junit_has_a_case_for_each_file(void)
         {.name = "./odd", .first = 0, .count = 1, .warnings = 1},
         {.name = "./bad", .first = 1, .count = 1, .errors = 3, .warnings = 1},
     };
-    struct jr_diag_report report = {.diags = &diags,
-                                    .files = files,
-                                    .files_count = 3,
-                                    .root = "/w",
-                                    .cwd = "/w"};
-    jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&base, 1, 1, 2), NULL,
-                     "w");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&base, 1, 1, 2), NULL,
-                   "e");
-#define BAD                                                                    \
-    NAMED("bad")                                                               \
-    ">\n      <failure type=\"invalid\" message=\"3 errors and 1 warning\">"   \
-    "base:1:1: error[JR0203]: e\n3 more findings are not shown\n"              \
+    struct jr_diag_report report = {
+        .diags = &diags, .files = files, .files_count = 3, .root = "/w", .cwd = "/w"};
+    jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&base, 1, 1, 2), NULL, "w");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&base, 1, 1, 2), NULL, "e");
+#define BAD                                                                                        \
+    NAMED("bad")                                                                                   \
+    ">\n      <failure type=\"invalid\" message=\"3 errors and 1 warning\">"                       \
+    "base:1:1: error[JR0203]: e\n3 more findings are not shown\n"                                  \
     "</failure>\n    </testcase>\n"
     check(&report, JR_DIAG_JUNIT,
           HEAD("tests=\"3\" failures=\"1\"") NAMED("good") "/>\n" NAMED(
@@ -407,16 +364,13 @@ static void jsonl_is_json_by_lines(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags};
     check(&report, JR_DIAG_JSONL, "");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL,
-                   "a\n\xff");
-    jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
-                     "b");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL, "a\n\xff");
+    jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL, "b");
     JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_diags_report(&lines, &report, JR_DIAG_JSONL);
     json_t *whole = json_of(&report, JR_DIAG_JSON);
     for (size_t i = 0; i < 2; i++) {
-        jr_json_print(&expected, json_array_get(at(whole, "diagnostics"), i),
-                      0);
+        jr_json_print(&expected, json_array_get(at(whole, "diagnostics"), i), 0);
         jr_buf_char(&expected, '\n');
     }
     JR_ASSERT_TEXT(lines.data, expected.data);
@@ -432,24 +386,14 @@ static void sums_up(void)
         const char *told;
     } vectors[] = {
         {{1, 0}, {0, 0}, 2, false, false, "1 error in 1 file\n"},
-        {{3, 2},
-         {1, 1},
-         2,
-         true,
-         false,
-         "5 errors and 2 warnings in 2 files\n"},
+        {{3, 2}, {1, 1}, 2, true, false, "5 errors and 2 warnings in 2 files\n"},
         {{0, 0},
          {2, 0},
          2,
          true,
          false,
          "2 specs are valid, but --strict refuses 2 warnings in 1 file\n"},
-        {{0, 0},
-         {1, 0},
-         1,
-         false,
-         true,
-         "1 spec is valid, with 1 warning in 1 file\n"},
+        {{0, 0}, {1, 0}, 1, false, true, "1 spec is valid, with 1 warning in 1 file\n"},
         {{0, 0}, {0, 0}, 2, true, true, "2 specs are valid\n"},
         {{0, 0}, {0, 0}, 1, false, true, "1 spec is valid\n"},
         {{0, 0}, {0, 0}, 0, false, true, ""},
@@ -502,10 +446,9 @@ static void tells_of_no_memory(void)
     }
 }
 
-JR_UNIT_MAIN("diag_formats", CASE(names_files_from_the_root),
-             CASE(github_escapes), CASE(github_tells_the_worst_first),
-             CASE(gitlab_reports), CASE(fingerprints_are_unique_and_stay),
-             CASE(sarif_reports), CASE(sarif_shares_rules), CASE(junit_escapes),
-             CASE(junit_has_a_case_for_each_file), CASE(jsonl_is_json_by_lines),
-             CASE(sums_up), CASE(sorts_what_belongs_to_one_file),
+JR_UNIT_MAIN("diag_formats", CASE(names_files_from_the_root), CASE(github_escapes),
+             CASE(github_tells_the_worst_first), CASE(gitlab_reports),
+             CASE(fingerprints_are_unique_and_stay), CASE(sarif_reports), CASE(sarif_shares_rules),
+             CASE(junit_escapes), CASE(junit_has_a_case_for_each_file),
+             CASE(jsonl_is_json_by_lines), CASE(sums_up), CASE(sorts_what_belongs_to_one_file),
              CASE(tells_of_no_memory))

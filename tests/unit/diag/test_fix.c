@@ -19,13 +19,11 @@ struct vector {
     const char *after;
 };
 
-static void add(struct jr_diags *diags, const struct jr_source *source,
-                const struct wish *wish)
+static void add(struct jr_diags *diags, const struct jr_source *source, const struct wish *wish)
 {
-    const struct jr_span span = {source, wish->line, wish->column,
-                                 wish->end_line, wish->end_column};
-    struct jr_diag *diag =
-        jr_diags_error(diags, JR_CODE_UNKNOWN_FIELD, span, NULL, "wrong");
+    const struct jr_span span = {source, wish->line, wish->column, wish->end_line,
+                                 wish->end_column};
+    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_UNKNOWN_FIELD, span, NULL, "wrong");
     jr_diag_fix(diags, diag, span, wish->text);
 }
 
@@ -49,8 +47,8 @@ static void check(const struct vector *vector)
     jr_diags_release(&diags);
 }
 
-#define CHECK_ALL(vectors)                                                     \
-    for (size_t i = 0; i < sizeof(vectors) / sizeof *(vectors); i++)           \
+#define CHECK_ALL(vectors)                                                                         \
+    for (size_t i = 0; i < sizeof(vectors) / sizeof *(vectors); i++)                               \
     check(&(vectors)[i])
 
 static void leaves_what_is_no_edit_of_the_text(void)
@@ -73,8 +71,8 @@ static void leaves_what_is_no_edit_of_the_text(void)
     CHECK_ALL(vectors);
 }
 
-/* What was added first wins where two stand in the same place, what stands
- * first where they overlap. */
+/* What was added first wins where two stand in the same place, what stands first where they
+ * overlap. */
 static void lets_what_overlaps_wait(void)
 {
     static const struct vector vectors[] = {
@@ -99,8 +97,8 @@ static void leaves_the_fixes_of_other_texts(void)
     struct jr_arena arena = JR_ARENA_INIT;
     size_t made = 7;
     add(&diags, &other, &wish);
-    (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD,
-                         (struct jr_span){&mine, 1, 1, 1, 2}, NULL, "no fix");
+    (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){&mine, 1, 1, 1, 2}, NULL,
+                         "no fix");
     CU_ASSERT_PTR_NULL(jr_fix_choose(&arena, &mine, &diags, &made));
     CU_ASSERT_EQUAL(made, 0);
     CU_ASSERT_PTR_NOT_NULL(jr_fix_choose(&arena, &other, &diags, &made));
@@ -142,10 +140,7 @@ static void counts_as_positions_do(void)
         {"a\r\nb\rc\xc2\x85"
          "d\xe2\x80\xa8"
          "e\n",
-         {{2, 1, 2, 2, "B"},
-          {3, 1, 3, 2, "C"},
-          {4, 1, 4, 2, "D"},
-          {5, 1, 5, 2, "E"}},
+         {{2, 1, 2, 2, "B"}, {3, 1, 3, 2, "C"}, {4, 1, 4, 2, "D"}, {5, 1, 5, 2, "E"}},
          4,
          "a\r\nB\rC\xc2\x85"
          "D\xe2\x80\xa8"
@@ -160,10 +155,8 @@ static void counts_as_positions_do(void)
 static void tells_each(void)
 {
     const char text[] = "a: \x1b[2J\n\xff: 1\nb: '4'\n";
-    const struct jr_source source = {
-        .name = "s\n.yaml", .text = text, .len = sizeof text - 1};
-    const struct wish wishes[] = {
-        {2, 1, 2, 2, "b\nc"}, {1, 4, 1, 8, ""}, {3, 4, 3, 7, "4"}};
+    const struct jr_source source = {.name = "s\n.yaml", .text = text, .len = sizeof text - 1};
+    const struct wish wishes[] = {{2, 1, 2, 2, "b\nc"}, {1, 4, 1, 8, ""}, {3, 4, 3, 7, "4"}};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf out = JR_BUF_INIT;
@@ -173,10 +166,9 @@ static void tells_each(void)
     struct jr_edit *edits = jr_fix_choose(&arena, &source, &diags, &count);
     for (size_t i = 0; i < count; i++)
         jr_fix_tell(&out, &edits[i]);
-    JR_ASSERT_TEXT(out.data,
-                   "s\\x0a.yaml:1:4: fixed: '\\x1b[2J' -> '' [JR0203]\n"
-                   "s\\x0a.yaml:2:1: fixed: '\\xff' -> 'b\\x0ac' [JR0203]\n"
-                   "s\\x0a.yaml:3:4: fixed: `'4'` -> `4` [JR0203]\n");
+    JR_ASSERT_TEXT(out.data, "s\\x0a.yaml:1:4: fixed: '\\x1b[2J' -> '' [JR0203]\n"
+                             "s\\x0a.yaml:2:1: fixed: '\\xff' -> 'b\\x0ac' [JR0203]\n"
+                             "s\\x0a.yaml:3:4: fixed: `'4'` -> `4` [JR0203]\n");
     jr_buf_release(&out);
     jr_arena_release(&arena);
     jr_diags_release(&diags);
@@ -192,15 +184,13 @@ static void tells_what_becomes_of_a_field(void)
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_edit edit = {NULL, 0, 2};
         fix.field = fields[i];
-        edit.diag = jr_diags_error(&diags, JR_CODE_FOREIGN_FIELD, fix.span,
-                                   "tp", "wrong");
+        edit.diag = jr_diags_error(&diags, JR_CODE_FOREIGN_FIELD, fix.span, "tp", "wrong");
         jr_diag_fix_field(&diags, &diags.items[0], &fix);
         jr_fix_tell(&out, &edit);
         jr_diags_release(&diags);
     }
-    JR_ASSERT_TEXT(out.data,
-                   "a:1:1: fixed: 'tp' -> 'parallelism.model' [JR0204]\n"
-                   "a:1:1: fixed: 'tp' is left out [JR0204]\n");
+    JR_ASSERT_TEXT(out.data, "a:1:1: fixed: 'tp' -> 'parallelism.model' [JR0204]\n"
+                             "a:1:1: fixed: 'tp' is left out [JR0204]\n");
     jr_buf_release(&out);
 }
 
@@ -209,8 +199,7 @@ static void finds_each_byte_again(void)
 {
     static const char text[] = BOM "a\xc3\xa4\r\n\nb\xe2\x80\xa8"
                                    "c\xc2\x85\xff\rd";
-    const struct jr_source source = {
-        .name = "a", .text = text, .len = sizeof text - 1};
+    const struct jr_source source = {.name = "a", .text = text, .len = sizeof text - 1};
     const struct jr_span end = jr_fix_span(&source, 3, source.len);
     size_t from, to;
     CU_ASSERT_EQUAL(end.line, 1);
@@ -226,9 +215,7 @@ static void finds_each_byte_again(void)
     CU_ASSERT_FALSE(jr_fix_find(&back, &from, &to));
 }
 
-JR_UNIT_MAIN("fix", CASE(tells_what_becomes_of_a_field),
-             CASE(finds_each_byte_again),
-             CASE(leaves_what_is_no_edit_of_the_text),
-             CASE(lets_what_overlaps_wait),
+JR_UNIT_MAIN("fix", CASE(tells_what_becomes_of_a_field), CASE(finds_each_byte_again),
+             CASE(leaves_what_is_no_edit_of_the_text), CASE(lets_what_overlaps_wait),
              CASE(leaves_the_fixes_of_other_texts), CASE(writes_in_order),
              CASE(counts_as_positions_do), CASE(tells_each))

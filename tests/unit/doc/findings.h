@@ -2,8 +2,7 @@
  *
  *     LINE:COLUMN-END CODE MESSAGE | HELP | @LINE:COLUMN-END RELATED | FIX
  *
- * where what it has not is left out; END is LINE:COLUMN where the line is
- * another one. */
+ * where what it has not is left out; END is LINE:COLUMN where the line is another one. */
 #ifndef JR_TEST_FINDINGS_H
 #define JR_TEST_FINDINGS_H
 
@@ -38,8 +37,7 @@ static inline void print_finding(struct jr_buf *out, const struct jr_diag *diag)
     jr_buf_char(out, '\n');
 }
 
-static inline void check_findings(const char *text,
-                                  const struct jr_diags *diags,
+static inline void check_findings(const char *text, const struct jr_diags *diags,
                                   const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;

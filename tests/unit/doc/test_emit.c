@@ -121,13 +121,11 @@ static void quotes_what_a_reader_could_mistake(void)
 static void leaves_plain_words_alone(void)
 {
     static const char *const texts[] = {
-        "a",           "gloo",      "./train",  "/usr/bin/env",
-        "--epochs",    "-v",        "a b",      "a:b",
-        "a#b",         "tcp://h:1", "pkg.m:fn", "10.0.0.1-a",
-        "30s",         "64KiB",     "1h30m",    "$x ${a.b}",
-        "it's \"so\"", "a\\b",      "0-3,8",    "\xc3\xa9t\xc3\xa9",
-        "yes!",        "1d",        "none",     "~/x",
-        "a, b]",
+        "a",         "gloo",        "./train", "/usr/bin/env", "--epochs",
+        "-v",        "a b",         "a:b",     "a#b",          "tcp://h:1",
+        "pkg.m:fn",  "10.0.0.1-a",  "30s",     "64KiB",        "1h30m",
+        "$x ${a.b}", "it's \"so\"", "a\\b",    "0-3,8",        "\xc3\xa9t\xc3\xa9",
+        "yes!",      "1d",          "none",    "~/x",          "a, b]",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         check_string(texts[i], texts[i]);
@@ -201,12 +199,9 @@ static void writes_long_keys(void)
 
 static void breaks_sequences_at_the_width(void)
 {
-    check("a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, "
-          "cccccccccccccccccccc, ddddddd]\n",
-          "a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, "
-          "cccccccccccccccccccc, ddddddd]\n");
-    check("a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, "
-          "cccccccccccccccccccc, dddddddd]\n",
+    check("a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, cccccccccccccccccccc, ddddddd]\n",
+          "a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, cccccccccccccccccccc, ddddddd]\n");
+    check("a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, cccccccccccccccccccc, dddddddd]\n",
           "a:\n  - aaaaaaaaaaaaaaaaaaaa\n  - bbbbbbbbbbbbbbbbbbbb\n"
           "  - cccccccccccccccccccc\n  - dddddddd\n");
     check("[a, \"b\\nc\"]", "- a\n- |-\n  b\n  c\n");
@@ -305,8 +300,7 @@ static struct jr_node *random_string(struct random *random)
     jr_buf_str(&text, "");
     for (uint32_t i = 0; i < pieces; i++)
         add_piece(random, &text);
-    return jr_node_scalar(&random->arena, text.data == NULL ? "" : text.data,
-                          false);
+    return jr_node_scalar(&random->arena, text.data == NULL ? "" : text.data, false);
 }
 
 /* Values that YAML 1.1 and 1.2 agree on. */
@@ -316,8 +310,7 @@ static struct jr_node *random_value(struct random *random)
         "~",   "null",  "true",   "false", "0",     "7", "-12",
         "0.5", "-2.25", "1.5e+3", ".inf",  "-.inf", "",
     };
-    return jr_node_scalar(&random->arena,
-                          values[roll(random, sizeof values / sizeof *values)],
+    return jr_node_scalar(&random->arena, values[roll(random, sizeof values / sizeof *values)],
                           true);
 }
 
@@ -329,15 +322,14 @@ static struct jr_node *random_tree(struct random *random, uint32_t depth)
     if (kind == 3)
         return random_value(random);
     uint32_t count = roll(random, 6);
-    struct jr_node *node = kind < 6 ? jr_node_mapping(&random->arena)
-                                    : jr_node_sequence(&random->arena);
+    struct jr_node *node =
+        kind < 6 ? jr_node_mapping(&random->arena) : jr_node_sequence(&random->arena);
     for (uint32_t i = 0; i < count; i++) {
         struct jr_node *child = random_tree(random, depth - 1);
         if (node->kind == JR_NODE_SEQUENCE)
             jr_node_append(&random->arena, node, child);
         else
-            jr_node_set(&random->arena, node, random_string(random)->text,
-                        child);
+            jr_node_set(&random->arena, node, random_string(random)->text, child);
     }
     return node;
 }
@@ -424,29 +416,27 @@ static void describe(struct jr_buf *out, const struct jr_node *node)
     jr_buf_char(out, node->kind == JR_NODE_SEQUENCE ? ']' : '}');
 }
 
-static const char script[] =
-    "import sys, yaml\n"
-    "def text(t):\n"
-    "    return 's' + t.encode('utf-8').hex()\n"
-    "def tell(x):\n"
-    "    if x is None: return 'n'\n"
-    "    if isinstance(x, bool): return str(x).lower()\n"
-    "    if isinstance(x, int): return str(x)\n"
-    "    if isinstance(x, float): return 'f%g' % x\n"
-    "    if isinstance(x, str): return text(x)\n"
-    "    if isinstance(x, list): return '[' + ''.join("
-    "tell(y) + ',' for y in x) + ']'\n"
-    "    return '{' + ''.join(text(k) + ':' + tell(v) + ',' "
-    "for k, v in x.items()) + '}'\n"
-    "for d in yaml.safe_load_all(open(sys.argv[1], 'rb')):\n"
-    "    print(tell(d))\n";
+static const char script[] = "import sys, yaml\n"
+                             "def text(t):\n"
+                             "    return 's' + t.encode('utf-8').hex()\n"
+                             "def tell(x):\n"
+                             "    if x is None: return 'n'\n"
+                             "    if isinstance(x, bool): return str(x).lower()\n"
+                             "    if isinstance(x, int): return str(x)\n"
+                             "    if isinstance(x, float): return 'f%g' % x\n"
+                             "    if isinstance(x, str): return text(x)\n"
+                             "    if isinstance(x, list): return '[' + ''.join("
+                             "tell(y) + ',' for y in x) + ']'\n"
+                             "    return '{' + ''.join(text(k) + ':' + tell(v) + ',' "
+                             "for k, v in x.items()) + '}'\n"
+                             "for d in yaml.safe_load_all(open(sys.argv[1], 'rb')):\n"
+                             "    print(tell(d))\n";
 
 /* Read the emitted documents with PyYAML; what it prints, or NULL. */
 static FILE *ask_python(const char *path)
 {
     char command[4096];
-    (void)snprintf(command, sizeof command, "python3 -c \"%s\" %s", script,
-                   path);
+    (void)snprintf(command, sizeof command, "python3 -c \"%s\" %s", script, path);
     return popen(command, "r");
 }
 
@@ -458,8 +448,7 @@ static void compare_lines(FILE *python, const struct jr_buf *expected)
         size_t len = (size_t)got;
         CU_ASSERT_TRUE_FATAL(expected->len - at >= len);
         if (memcmp(expected->data + at, line, len) != 0)
-            printf("\n    PyYAML   %s    expected %.*s", line, (int)len,
-                   expected->data + at);
+            printf("\n    PyYAML   %s    expected %.*s", line, (int)len, expected->data + at);
         CU_ASSERT_TRUE_FATAL(memcmp(expected->data + at, line, len) == 0);
         at += len;
     }
@@ -496,9 +485,8 @@ static void another_reader_agrees(void)
     (void)unlink(path);
 }
 
-JR_UNIT_MAIN("doc.emit", CASE(quotes_what_a_reader_could_mistake),
-             CASE(leaves_plain_words_alone), CASE(escapes_what_cannot_be_shown),
-             CASE(writes_lines_literally), CASE(writes_blocks),
-             CASE(keeps_the_text_of_values), CASE(writes_keys_as_text),
-             CASE(writes_long_keys), CASE(breaks_sequences_at_the_width),
-             CASE(reads_back_random_trees), CASE(another_reader_agrees))
+JR_UNIT_MAIN("doc.emit", CASE(quotes_what_a_reader_could_mistake), CASE(leaves_plain_words_alone),
+             CASE(escapes_what_cannot_be_shown), CASE(writes_lines_literally), CASE(writes_blocks),
+             CASE(keeps_the_text_of_values), CASE(writes_keys_as_text), CASE(writes_long_keys),
+             CASE(breaks_sequences_at_the_width), CASE(reads_back_random_trees),
+             CASE(another_reader_agrees))

@@ -5,16 +5,13 @@
 #include "pages.h"
 #include "toy.h"
 
-static struct loaded assemble_chosen(const char *top, const struct page *pages,
-                                     const char *option)
+static struct loaded assemble_chosen(const char *top, const struct page *pages, const char *option)
 {
     struct loaded got = load(top, strlen(top));
     const struct jr_reader reader = {read_page, pages};
     struct jr_parent_choice choice;
-    struct jr_extends extends = {.shapes = &toy,
-                                 .reader = &reader,
-                                 .file = {"top", "top", "/"},
-                                 .choices = {.here = "/"}};
+    struct jr_extends extends = {
+        .shapes = &toy, .reader = &reader, .file = {"top", "top", "/"}, .choices = {.here = "/"}};
     CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
     got.result = -1;
     if (option != NULL) {
@@ -58,19 +55,16 @@ static void puts_together(void)
     } vectors[] = {
         {"a: 1\n", "a: 1\n"},
         {"extends: []\na: 1\n", "a: 1\n"},
-        {"a: top\nextends: base\n",
-         "a: top\nb: base\nmap:\n  a:\n    k: base\nl: [1, 2]\n"},
+        {"a: top\nextends: base\n", "a: top\nb: base\nmap:\n  a:\n    k: base\nl: [1, 2]\n"},
         {"extends: [left]\nl: [3]\n",
          "a: base\nb: left\nmap:\n  a:\n    k: base\nl: [3]\nc: left\n"},
         /* later parents over earlier ones, with all that they build on */
-        {"extends: [left, right]\nl: null\nmap: null\n",
-         "a: base\nb: base\nc: right\n"},
+        {"extends: [left, right]\nl: null\nmap: null\n", "a: base\nb: base\nc: right\n"},
         {"extends: again\nl: null\nmap: null\n", "a: base\nc: right\n"},
         /* a mapping is taken in its order, and null is no parent */
         {"extends: {y: left, a: right, n: null}\nl: null\nmap: null\n",
          "a: base\nb: base\nc: right\n"},
-        {"extends: {a: right, y: left}\nl: null\nmap: null\n",
-         "a: base\nb: left\nc: left\n"},
+        {"extends: {a: right, y: left}\nl: null\nmap: null\n", "a: base\nb: left\nc: left\n"},
         {"extends: {n: null}\na: 1\n", "a: 1\n"},
         {"extends: right\ntemplate: true\nl: null\nmap: null\n",
          "a: base\nb: base\nc: right\ntemplate: true\n"},
@@ -132,19 +126,16 @@ static void takes_choices(void)
         /* the name may be a parent's */
         {"extends: named\nl: null\nmap: null\n", "extends.one=right",
          "a: base\nb: base\nc: right\nd: named\n", ""},
-        {"extends: {one: left}", "extends.on=right", NULL,
-         "0228@1:9 extends.on"},
+        {"extends: {one: left}", "extends.on=right", NULL, "0228@1:9 extends.on"},
         {"extends: left", "extends.one=right", NULL, "0228@1:9 extends.one"},
         {"a: 1", "extends.one=right", NULL, "0228@1:9 extends.one"},
         {"a: 1", "extends.=right", NULL, "0228@1:9 extends."},
-        {"extends: {one: left}", "extends.one=[right]", NULL,
-         "0211@1:13 extends"},
+        {"extends: {one: left}", "extends.one=[right]", NULL, "0211@1:13 extends"},
         {"extends: {one: left}", "extends.one=none", NULL, "0118@1:13 extends"},
         {"extends: {one: left}", "extends.one=#", NULL, "0227@1:1 extends.one"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct loaded got =
-            assemble_chosen(vectors[i].top, pages, vectors[i].option);
+        struct loaded got = assemble_chosen(vectors[i].top, pages, vectors[i].option);
         toy_found(&got.diags, vectors[i].found);
         CU_ASSERT_EQUAL(got.result, vectors[i].merged == NULL ? -1 : 0);
         if (vectors[i].merged != NULL)
@@ -157,8 +148,7 @@ static void tells_the_circle(void)
 {
     struct loaded got = assemble("extends: ping", pages);
     CU_ASSERT_EQUAL_FATAL(got.diags.count, 1);
-    JR_ASSERT_TEXT(got.diags.items[0].message,
-                   "'extends' goes in a circle: ping -> pong -> ping");
+    JR_ASSERT_TEXT(got.diags.items[0].message, "'extends' goes in a circle: ping -> pong -> ping");
     JR_ASSERT_TEXT(got.diags.items[0].span.source->name, "pong");
     unload(&got);
 }
@@ -185,8 +175,7 @@ static void bounds_files(void)
     char names[80][8], texts[80][64];
     for (int i = 1; i < 79; i++) {
         (void)snprintf(names[i], sizeof names[i], "p%d", i);
-        (void)snprintf(texts[i], sizeof texts[i], "extends: [p%d, base]\n",
-                       i + 1);
+        (void)snprintf(texts[i], sizeof texts[i], "extends: [p%d, base]\n", i + 1);
         many[i] = (struct page){names[i], texts[i]};
     }
     many[62].text = "b: 1\n";
@@ -229,7 +218,6 @@ static void bounds_bytes(void)
     unload(&got);
 }
 
-JR_UNIT_MAIN("doc.extends", CASE(puts_together), CASE(refuses),
-             CASE(takes_choices), CASE(tells_the_circle),
-             CASE(points_into_parents), CASE(bounds_files),
+JR_UNIT_MAIN("doc.extends", CASE(puts_together), CASE(refuses), CASE(takes_choices),
+             CASE(tells_the_circle), CASE(points_into_parents), CASE(bounds_files),
              CASE(bounds_readings), CASE(bounds_bytes))

@@ -9,10 +9,8 @@ static char set[] = "SET=x y", token[] = "HF_TOKEN=hunter2", dollar[] = "D=$",
 static char *environment[] = {set, token, dollar, empty, ref, bad, NULL};
 static char *secrets[] = {secrets_glob};
 
-static const struct jr_interpolate plain = {.shapes = &toy,
-                                            .environ = environment,
-                                            .secrets = secrets,
-                                            .secrets_count = 1};
+static const struct jr_interpolate plain = {
+    .shapes = &toy, .environ = environment, .secrets = secrets, .secrets_count = 1};
 
 static struct loaded fill(const char *text, const struct jr_interpolate *how)
 {
@@ -52,8 +50,7 @@ static void fills(void)
         {"${c}: ${c}\nc: 1\n", "${c}: 1\nc: 1\n"},
         {"entry: {shell: \"${c}\", args: [\"${c}\"]}\nc: 1\n",
          "entry:\n  shell: ${c}\n  args: [\"1\"]\nc: 1\n"},
-        {"b: ${entry.shell}\nentry: {shell: \"${c}\"}\n",
-         "b: ${c}\nentry:\n  shell: ${c}\n"},
+        {"b: ${entry.shell}\nentry: {shell: \"${c}\"}\n", "b: ${c}\nentry:\n  shell: ${c}\n"},
         {"b: '${env:EMPTY}'\n", "b: \"\"\n"},
         {"b: ${env:EMPTY}\n", "b: null\n"},
         {"a: |\n  x ${c}\n  y\nc: 1\n", "a: |\n  x 1\n  y\nc: 1\n"},
@@ -128,9 +125,8 @@ static void explains(void)
     static const struct {
         const char *text, *finding;
     } vectors[] = {
-        {"b: ${c d}\n",
-         "1:4-10 0220 this is not a reference | write ${vars.NAME}, ${FIELD} "
-         "or ${env:NAME}; '$${' is a literal '${'\n"},
+        {"b: ${c d}\n", "1:4-10 0220 this is not a reference | write ${vars.NAME}, ${FIELD} "
+                        "or ${env:NAME}; '$${' is a literal '${'\n"},
         {"b: ${env:1}\n", "1:4-12 0220 this is not a reference | write "
                           "${env:NAME}, or ${env:NAME:-default}\n"},
         {"b: ${env:A b}\n", "1:4-14 0220 this is not a reference | write "
@@ -145,14 +141,12 @@ static void explains(void)
                          "variable is written ${env:HOME}\n"},
         {"b: ${HOME_2}\n", "1:4-13 0221 there is no 'HOME_2' | an environment "
                            "variable is written ${env:HOME_2}\n"},
-        {"b: ${HoME}\n",
-         "1:4-11 0221 there is no 'HoME' | write ${vars.HoME}, and declare it: "
-         "vars: {HoME: VALUE}\n"},
+        {"b: ${HoME}\n", "1:4-11 0221 there is no 'HoME' | write ${vars.HoME}, and declare it: "
+                         "vars: {HoME: VALUE}\n"},
         {"b: ${list[7]}\nlist: [1]\n", "1:4-14 0221 there is no 'list[7]' | "
                                        "the only entry is ${list[0]}\n"},
         {"b: ${list[2]}\nlist: [1, 2]\n",
-         "1:4-14 0221 there is no 'list[2]' | the last of 2 entries is "
-         "${list[1]}\n"},
+         "1:4-14 0221 there is no 'list[2]' | the last of 2 entries is ${list[1]}\n"},
         {"b: ${list[0]}\nlist: []\n", "1:4-14 0221 there is no 'list[0]'\n"},
         {"b: ${x-a}\nx-a: 1\n", "1:4-10 0221 'x-a' is never read | put values "
                                 "that are read into `vars`\n"},
@@ -163,17 +157,14 @@ static void explains(void)
                                      "spec is read | @2:7-11 it is MISSING\n"},
         {"b: ${size}\n", "1:4-11 0222 'size' is not known when the spec is "
                          "read | the spec does not state it\n"},
-        {"b: ${list}\nlist: [1]\n",
-         "1:4-11 0224 'list' is a list: only scalars can be inserted | "
-         "name an entry: ${list[0]}\n"},
+        {"b: ${list}\nlist: [1]\n", "1:4-11 0224 'list' is a list: only scalars can be inserted | "
+                                    "name an entry: ${list[0]}\n"},
         {"b: ${map}\nmap: {a: 1}\n",
          "1:4-10 0224 'map' is a mapping: only scalars can be inserted | "
          "name an entry: ${map.a}\n"},
         {"b: ${b}\n", "1:4-8 0223 ${...} goes in a circle: b -> b\n"},
-        {"b: ${c}\nc: ${d}\nd: ${b}\n",
-         "3:4-8 0223 ${...} goes in a circle: b -> c -> d -> b\n"},
-        {"a: ${b}\nb: ${c}\nc: ${b}\n",
-         "3:4-8 0223 ${...} goes in a circle: b -> c -> b\n"},
+        {"b: ${c}\nc: ${d}\nd: ${b}\n", "3:4-8 0223 ${...} goes in a circle: b -> c -> d -> b\n"},
+        {"a: ${b}\nb: ${c}\nc: ${b}\n", "3:4-8 0223 ${...} goes in a circle: b -> c -> b\n"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = fill(vectors[i].text, &plain);
@@ -190,12 +181,12 @@ static void explains(void)
     unload(&got);
 }
 
-/* The values of secrets, so that they are told nowhere; each once, and not the
- * empty text, which is everywhere. */
+/* The values of secrets, so that they are told nowhere; each once, and not the empty text, which is
+ * everywhere. */
 static void hides_secrets(void)
 {
-    static char one[] = "A_TOKEN=one", same[] = "B_TOKEN=one",
-                two[] = "C_TOKEN=two", none[] = "D_TOKEN=", open[] = "E=three";
+    static char one[] = "A_TOKEN=one", same[] = "B_TOKEN=one", two[] = "C_TOKEN=two",
+                none[] = "D_TOKEN=", open[] = "E=three";
     static char *outer[] = {one, same, two, none, open, NULL};
     struct jr_interpolate how = plain;
     how.environ = outer;
@@ -213,8 +204,7 @@ static void hides_secrets(void)
     unload(&got);
 }
 
-static const struct jr_filled *filled_of(const struct loaded *got,
-                                         const char *path)
+static const struct jr_filled *filled_of(const struct loaded *got, const char *path)
 {
     const struct jr_node *node = jr_doc_find(got->doc.root, path);
     CU_ASSERT_PTR_NOT_NULL_FATAL(node);
@@ -224,10 +214,9 @@ static const struct jr_filled *filled_of(const struct loaded *got,
 
 static void guesses(void)
 {
-    static const char text[] =
-        "a: ${env:SET}\nb: x-${a}\nc: ${env:NO:-d}\n"
-        "vars: {v: \"???\"}\nd: ${vars.v}\nenv: {E: \"???\"}\ne: ${env.E}\n"
-        "f: ${env:HF_TOKEN}\n";
+    static const char text[] = "a: ${env:SET}\nb: x-${a}\nc: ${env:NO:-d}\n"
+                               "vars: {v: \"???\"}\nd: ${vars.v}\nenv: {E: \"???\"}\ne: ${env.E}\n"
+                               "f: ${env:HF_TOKEN}\n";
     static char *const allowed[] = {(char *)"HF_*", NULL};
     struct jr_interpolate how = plain;
     how.guess = true;
@@ -361,6 +350,6 @@ static void bounds_time(void)
     unload(&got);
 }
 
-JR_UNIT_MAIN("doc.fill", CASE(fills), CASE(refuses), CASE(explains),
-             CASE(hides_secrets), CASE(guesses), CASE(remembers), CASE(undoes),
-             CASE(bounds_bytes), CASE(bounds_depth), CASE(bounds_time))
+JR_UNIT_MAIN("doc.fill", CASE(fills), CASE(refuses), CASE(explains), CASE(hides_secrets),
+             CASE(guesses), CASE(remembers), CASE(undoes), CASE(bounds_bytes), CASE(bounds_depth),
+             CASE(bounds_time))

@@ -9,8 +9,7 @@ static void check_parts(const char *text, const char *expected)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_interpolation part;
-    for (size_t at = 0;
-         jr_interpolation_next(text, strlen(text), &at, &part);) {
+    for (size_t at = 0; jr_interpolation_next(text, strlen(text), &at, &part);) {
         bool literal = part.kind == JR_INTERPOLATION_TEXT;
         jr_buf_str(&out, literal ? "" : "<");
         jr_buf_add(&out, text + part.start, part.end - part.start);
@@ -69,11 +68,9 @@ static void escapes(void)
         JR_ASSERT_TEXT(twice.data, escaped.data);
         struct jr_buf back = JR_BUF_INIT;
         struct jr_interpolation part = {0};
-        for (size_t at = 0;
-             jr_interpolation_next(escaped.data, escaped.len, &at, &part);)
+        for (size_t at = 0; jr_interpolation_next(escaped.data, escaped.len, &at, &part);)
             if (part.kind == JR_INTERPOLATION_TEXT)
-                jr_buf_add(&back, escaped.data + part.start,
-                           part.end - part.start);
+                jr_buf_add(&back, escaped.data + part.start, part.end - part.start);
         CU_ASSERT_EQUAL(part.kind, JR_INTERPOLATION_REFERENCE);
         CU_ASSERT_EQUAL(part.end - part.start, 4);
         JR_ASSERT_TEXT(back.data == NULL ? "" : back.data, text);

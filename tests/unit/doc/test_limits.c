@@ -7,8 +7,7 @@
 enum { MIB = 1 << 20, MOST_SECONDS = 30 };
 
 /* A text of `head`, `count` times `unit`, and `tail`. */
-static struct jr_buf repeat(const char *head, const char *unit, size_t count,
-                            const char *tail)
+static struct jr_buf repeat(const char *head, const char *unit, size_t count, const char *tail)
 {
     struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, head);
@@ -18,9 +17,8 @@ static struct jr_buf repeat(const char *head, const char *unit, size_t count,
     return text;
 }
 
-/* Load, and not for minutes of CPU time, as where the work grows with the square
- * of the text: it takes a tenth of a second, and in valgrind some. Expect one
- * finding, or none for NULL. */
+/* Load, and not for minutes of CPU time, as where the work grows with the square of the text: it
+ * takes a tenth of a second, and in valgrind some. Expect one finding, or none for NULL. */
 static void check(struct jr_buf *text, const char *name, const char *code)
 {
     clock_t start = clock();
@@ -28,8 +26,7 @@ static void check(struct jr_buf *text, const char *name, const char *code)
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     size_t expected = code == NULL ? 0 : 1;
     if (seconds > MOST_SECONDS || got.diags.count != expected)
-        printf("\n    %s: %.3f s, %zu findings\n", name, seconds,
-               got.diags.count);
+        printf("\n    %s: %.3f s, %zu findings\n", name, seconds, got.diags.count);
     CU_ASSERT_TRUE(seconds <= MOST_SECONDS);
     CU_ASSERT_EQUAL(got.diags.count, expected);
     if (got.diags.count == 1 && code != NULL)
@@ -49,8 +46,7 @@ static void check_all(const struct repeated *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct repeated *one = &cases[i];
-        struct jr_buf text =
-            repeat(one->head, one->unit, one->count, one->tail);
+        struct jr_buf text = repeat(one->head, one->unit, one->count, one->tail);
         check(&text, one->unit, one->code);
     }
 }
@@ -102,12 +98,9 @@ static void refuses_size(void)
 static void refuses_many_nodes(void)
 {
     static const struct repeated cases[] = {
-        {"[", "a,", 100000, "]", "JR0109"},
-        {"[", "a,", 99999, "]", NULL},
-        {"", "- a\n", MIB / 4, "", "JR0109"},
-        {"[", "? a,", MIB / 5, "]", "JR0109"},
-        {"", "- &a x\n", MIB / 7, "", "JR0109"},
-        {"", "- !!str\n", MIB / 8, "", "JR0109"},
+        {"[", "a,", 100000, "]", "JR0109"},      {"[", "a,", 99999, "]", NULL},
+        {"", "- a\n", MIB / 4, "", "JR0109"},    {"[", "? a,", MIB / 5, "]", "JR0109"},
+        {"", "- &a x\n", MIB / 7, "", "JR0109"}, {"", "- !!str\n", MIB / 8, "", "JR0109"},
     };
     CHECK_ALL(cases);
 }
@@ -188,9 +181,8 @@ static void keeps_many_anchors_apart(void)
 }
 
 JR_UNIT_MAIN("doc.limits", CASE(refuses_depth), CASE(refuses_deep_indentation),
-             CASE(refuses_depth_by_aliases), CASE(refuses_size),
-             CASE(refuses_many_nodes), CASE(refuses_alias_bombs),
-             CASE(refuses_many_or_large_aliases), CASE(refuses_many_directives),
-             CASE(allows_the_word_in_a_text), CASE(reads_long_things_fast),
-             CASE(finds_duplicates_among_many_keys),
+             CASE(refuses_depth_by_aliases), CASE(refuses_size), CASE(refuses_many_nodes),
+             CASE(refuses_alias_bombs), CASE(refuses_many_or_large_aliases),
+             CASE(refuses_many_directives), CASE(allows_the_word_in_a_text),
+             CASE(reads_long_things_fast), CASE(finds_duplicates_among_many_keys),
              CASE(keeps_many_anchors_apart))

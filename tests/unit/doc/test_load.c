@@ -21,10 +21,9 @@ static void check(const struct vector *vector)
     /* The count of errors at the end is the renderer's own affair. */
     const char *findings = text.data == NULL ? "" : text.data;
     if (strncmp(findings, vector->findings, strlen(vector->findings)) != 0)
-        printf("\n    of       '%s'\n    got      '%s'\n    expected '%s'\n",
-               vector->text, findings, vector->findings);
-    CU_ASSERT_NSTRING_EQUAL(findings, vector->findings,
-                            strlen(vector->findings));
+        printf("\n    of       '%s'\n    got      '%s'\n    expected '%s'\n", vector->text,
+               findings, vector->findings);
+    CU_ASSERT_NSTRING_EQUAL(findings, vector->findings, strlen(vector->findings));
     size_t count = 0;
     for (const char *at = vector->findings; (at = strchr(at, '\n')) != NULL;)
         count += *at++ == '\n';
@@ -45,54 +44,32 @@ static void check_all(const struct vector *vectors, size_t count)
 static void tells_syntax_errors(void)
 {
     static const struct vector vectors[] = {
-        {"a: {b: ???}\n",
-         "t:1:8: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
+        {"a: {b: ???}\n", "t:1:8: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
          false},
-        {"a: [x, ???, b]\n",
-         "t:1:9: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
+        {"a: [x, ???, b]\n", "t:1:9: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
          false},
         {"a:\n\tb: 1\n", "t:2:1: error: a tab cannot indent [JR0102]\n", false},
-        {"a: 1\n\tb: 2\n", "t:2:1: error: a tab cannot indent [JR0102]\n",
+        {"a: 1\n\tb: 2\n", "t:2:1: error: a tab cannot indent [JR0102]\n", false},
+        {"a: @x\n", "t:1:4: error: a value cannot begin with '@' [JR0102]\n", false},
+        {"a: %{rank}\n", "t:1:4: error: a value cannot begin with '%' [JR0102]\n", false},
+        {"a: [1, 2\nb: 3\n", "t:2:2: error: a ',' or ']' is missing before this [JR0102]\n", false},
+        {"a: [1, 2", "t:1:4: error: this '[' is never closed [JR0102]\n", false},
+        {"x: {a: 1\n", "t:1:4: error: this '{' is never closed [JR0102]\n", false},
+        {"a: \"x\nb: 2\n", "t:1:4: error: the quote that opens here is never closed [JR0102]\n",
          false},
-        {"a: @x\n", "t:1:4: error: a value cannot begin with '@' [JR0102]\n",
+        {"a: \"\\q\"\n", "t:1:5: error: unknown escape in a double-quoted string [JR0102]\n",
          false},
-        {"a: %{rank}\n",
-         "t:1:4: error: a value cannot begin with '%' [JR0102]\n", false},
-        {"a: [1, 2\nb: 3\n",
-         "t:2:2: error: a ',' or ']' is missing before this [JR0102]\n", false},
-        {"a: [1, 2", "t:1:4: error: this '[' is never closed [JR0102]\n",
+        {"a: b: c\n", "t:1:5: error: a ':' is not expected here [JR0102]\n", false},
+        {"a: 1\nb 2\nc: 3\n", "t:2:1: error: a ':' is missing on this line [JR0102]\n", false},
+        {"a: 'it's'\n", "t:1:7: error: this apostrophe ends the text in single quotes [JR0102]\n",
          false},
-        {"x: {a: 1\n", "t:1:4: error: this '{' is never closed [JR0102]\n",
+        {"- a\nb: 1\n", "t:2:1: error: this does not belong to the sequence before it [JR0102]\n",
          false},
-        {"a: \"x\nb: 2\n",
-         "t:1:4: error: the quote that opens here is never closed [JR0102]\n",
+        {"a: - b\n", "t:1:4: error: a '- ' item cannot begin on this line [JR0102]\n", false},
+        {"s: [*TOKEN*]\n", "t:1:5: error: a '*' begins the name of an alias [JR0102]\n", false},
+        {"a: | x\n", "t:1:4: error: no text is allowed on the line of a '|' or '>' [JR0102]\n",
          false},
-        {"a: \"\\q\"\n",
-         "t:1:5: error: unknown escape in a double-quoted string [JR0102]\n",
-         false},
-        {"a: b: c\n", "t:1:5: error: a ':' is not expected here [JR0102]\n",
-         false},
-        {"a: 1\nb 2\nc: 3\n",
-         "t:2:1: error: a ':' is missing on this line [JR0102]\n", false},
-        {"a: 'it's'\n",
-         "t:1:7: error: this apostrophe ends the text in single quotes "
-         "[JR0102]\n",
-         false},
-        {"- a\nb: 1\n",
-         "t:2:1: error: this does not belong to the sequence before it "
-         "[JR0102]\n",
-         false},
-        {"a: - b\n",
-         "t:1:4: error: a '- ' item cannot begin on this line [JR0102]\n",
-         false},
-        {"s: [*TOKEN*]\n",
-         "t:1:5: error: a '*' begins the name of an alias [JR0102]\n", false},
-        {"a: | x\n",
-         "t:1:4: error: no text is allowed on the line of a '|' or '>' "
-         "[JR0102]\n",
-         false},
-        {"  a: 1\n b: 2\n",
-         "t:2:2: error: the document has ended before this [JR0102]\n", false},
+        {"  a: 1\n b: 2\n", "t:2:2: error: the document has ended before this [JR0102]\n", false},
         {"a: \"\\uD800\"\n",
          "t:1:7: error: found invalid Unicode character escape code while "
          "parsing a quoted scalar [JR0102]\n",
@@ -104,20 +81,14 @@ static void tells_syntax_errors(void)
 static void tells_bad_bytes(void)
 {
     static const struct vector vectors[] = {
-        {"a: 1\n\xc3\xa9: \xff\n",
-         "t:2:4: error: byte 0xff is not UTF-8 [JR0104]\n", false},
-        {"a: \xed\xa0\x80", "t:1:4: error: byte 0xed is not UTF-8 [JR0104]\n",
-         false},
+        {"a: 1\n\xc3\xa9: \xff\n", "t:2:4: error: byte 0xff is not UTF-8 [JR0104]\n", false},
+        {"a: \xed\xa0\x80", "t:1:4: error: byte 0xed is not UTF-8 [JR0104]\n", false},
         {"\xff\xfe"
          "a",
          "t: error: this is UTF-16, not UTF-8 [JR0102]\n", false},
         {"a: 1\nb: \"\x1b[0m\"\n",
-         "t:2:5: error: the control character U+001B is not allowed "
-         "[JR0105]\n",
-         false},
-        {"a: \"\\0\"\n",
-         "t:1:4: error: the control character U+0000 is not allowed "
-         "[JR0105]\n",
+         "t:2:5: error: the control character U+001B is not allowed [JR0105]\n", false},
+        {"a: \"\\0\"\n", "t:1:4: error: the control character U+0000 is not allowed [JR0105]\n",
          true},
     };
     CHECK_ALL(vectors);
@@ -135,31 +106,26 @@ static void tells_bad_bytes(void)
 static void tells_what_is_not_offered(void)
 {
     static const struct vector vectors[] = {
-        {"a: 1\n---\nb: 2\n",
-         "t:2:1: error: a second document begins here [JR0107]\n", true},
+        {"a: 1\n---\nb: 2\n", "t:2:1: error: a second document begins here [JR0107]\n", true},
         {"{[1]: 2, {}: 3}\n",
          "t:1:2: error: a key cannot be a sequence [JR0113]\n"
          "t:1:10: error: a key cannot be a mapping [JR0113]\n",
          true},
-        {"a: {<<: {b: 1}}\n",
-         "t:1:5: error: the merge key '<<' is not supported [JR0114]\n", true},
+        {"a: {<<: {b: 1}}\n", "t:1:5: error: the merge key '<<' is not supported [JR0114]\n", true},
         {"a: &x !foo b\nc: !<tag:yaml.org,2002:set> {}\n",
          "t:1:4: error: unknown tag '!foo' [JR0115]\n"
          "t:2:4: error: unknown tag 'tag:yaml.org,2002:set' [JR0115]\n",
          true},
         {"a: !!int x\nb: !!map [1]\nc: !x!y 1\n",
-         "t:1:4: error: this value does not have the type !!int "
-         "[JR0115]\nt:2:4: error: this value does not have the type !!map "
-         "[JR0115]\nt:3:4: error: unknown tag [JR0115]\n",
+         "t:1:4: error: this value does not have the type !!int [JR0115]\nt:2:4: error: this "
+         "value does not have the type !!map [JR0115]\nt:3:4: error: unknown tag [JR0115]\n",
          false},
         {"", "t:1:1: error: the document is empty [JR0116]\n", false},
-        {"# only this\n\n", "t:1:1: error: the document is empty [JR0116]\n",
-         false},
+        {"# only this\n\n", "t:1:1: error: the document is empty [JR0116]\n", false},
         {"---\n...\n", "t:1:1: error: the document is empty [JR0116]\n", false},
-        {"%YAML 2.0\n---\na: 1\n",
-         "t:1:1: error: only YAML 1.1 and 1.2 are read [JR0117]\n", false},
-        {"%FOO\n---\na: 1\n", "t:1:1: error: unknown directive [JR0117]\n",
+        {"%YAML 2.0\n---\na: 1\n", "t:1:1: error: only YAML 1.1 and 1.2 are read [JR0117]\n",
          false},
+        {"%FOO\n---\na: 1\n", "t:1:1: error: unknown directive [JR0117]\n", false},
     };
     CHECK_ALL(vectors);
 }
@@ -244,11 +210,10 @@ static void knows_where_nodes_stand(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(node);
         const struct jr_span *span = &node->span;
         bool right = span->line == at->line && span->column == at->column &&
-                     span->end_line == at->end_line &&
-                     span->end_column == at->end_column;
+                     span->end_line == at->end_line && span->end_column == at->end_column;
         if (!right)
-            printf("\n    '%s': %u:%u-%u:%u\n", at->text, span->line,
-                   span->column, span->end_line, span->end_column);
+            printf("\n    '%s': %u:%u-%u:%u\n", at->text, span->line, span->column, span->end_line,
+                   span->end_column);
         CU_ASSERT_TRUE(right);
         CU_ASSERT_PTR_EQUAL(span->source, got.doc.source);
         unload(&got);
@@ -268,9 +233,8 @@ static void skips_a_byte_order_mark(void)
 
 static void keeps_style_and_text(void)
 {
-    static const char text[] =
-        "a: 4\nb: '4'\nc: |\n  x\n  y\nd: !!str 4\n"
-        "e: !!int \"4\"\nf: [g, {h: i}]\n\"j\": \"\\x41\"\n";
+    static const char text[] = "a: 4\nb: '4'\nc: |\n  x\n  y\nd: !!str 4\n"
+                               "e: !!int \"4\"\nf: [g, {h: i}]\n\"j\": \"\\x41\"\n";
     struct loaded got = load(text, strlen(text));
     const struct jr_node *root = got.doc.root;
     CU_ASSERT_PTR_NOT_NULL_FATAL(root);
@@ -291,8 +255,7 @@ static void keeps_style_and_text(void)
 /* A copy, so that changing one use leaves the others alone. */
 static void copies_what_an_alias_names(void)
 {
-    static const char text[] =
-        "a: &x {b: [1]}\nc: *x\nd: &x e\nf: *x\n*x : g\n";
+    static const char text[] = "a: &x {b: [1]}\nc: *x\nd: &x e\nf: *x\n*x : g\n";
     struct loaded got = load(text, strlen(text));
     const struct jr_node *root = got.doc.root;
     CU_ASSERT_EQUAL_FATAL(got.diags.count, 0);
@@ -379,9 +342,7 @@ static void reads_a_file(void)
 
 JR_UNIT_MAIN("doc.load", CASE(tells_syntax_errors), CASE(tells_bad_bytes),
              CASE(tells_what_is_not_offered), CASE(tells_all_mistakes_at_once),
-             CASE(relates_a_duplicate_to_the_first),
-             CASE(helps_with_a_bare_missing_in_flow),
+             CASE(relates_a_duplicate_to_the_first), CASE(helps_with_a_bare_missing_in_flow),
              CASE(knows_where_nodes_stand), CASE(skips_a_byte_order_mark),
              CASE(keeps_style_and_text), CASE(copies_what_an_alias_names),
-             CASE(refuses_what_is_no_file), CASE(reads_standard_input),
-             CASE(reads_a_file))
+             CASE(refuses_what_is_no_file), CASE(reads_standard_input), CASE(reads_a_file))

@@ -6,8 +6,7 @@ static const struct {
     const char *base, *over, *merged;
 } vectors[] = {
     {"a: 1\nb: 2\n", "b: 3\nc: 4\n", "a: 1\nb: 3\nc: 4\n"},
-    {"m: {a: {b: 1, c: 2}}\n", "m: {a: {b: 3}}\n",
-     "m:\n  a:\n    b: 3\n    c: 2\n"},
+    {"m: {a: {b: 1, c: 2}}\n", "m: {a: {b: 3}}\n", "m:\n  a:\n    b: 3\n    c: 2\n"},
     {"l: [1, 2, 3]\n", "l: [4]\n", "l: [4]\n"},
     {"l: [1]\n", "l: {a: 1}\n", "l:\n  a: 1\n"},
     {"m: {a: 1}\n", "m: x\n", "m: x\n"},
@@ -22,17 +21,14 @@ static const struct {
     {"back: x\n", "back: {data: w}\n", "back:\n  default: x\n  data: w\n"},
     {"back: {default: x, data: w}\n", "back: z\n", "back: z\n"},
     {"back: null\n", "back: {data: w}\n", "back:\n  data: w\n"},
-    {"entry: [a, b]\n", "entry: {args: [c]}\n",
-     "entry:\n  command: [a, b]\n  args: [c]\n"},
+    {"entry: [a, b]\n", "entry: {args: [c]}\n", "entry:\n  command: [a, b]\n  args: [c]\n"},
     {"entry: {command: [a], args: [b]}\n", "entry: [c]\n", "entry: [c]\n"},
     {"entry: {command: [a], args: [b]}\n", "entry: {command: [c]}\n",
      "entry:\n  command: [c]\n  args: [b]\n"},
     /* another form is another entry */
-    {"entry: {command: [a], args: [b]}\n", "entry: {shell: x}\n",
-     "entry:\n  shell: x\n"},
+    {"entry: {command: [a], args: [b]}\n", "entry: {shell: x}\n", "entry:\n  shell: x\n"},
     {"entry: [a]\n", "entry: {shell: x}\n", "entry:\n  shell: x\n"},
-    {"entry: {args: [b]}\n", "entry: {shell: x}\n",
-     "entry:\n  args: [b]\n  shell: x\n"},
+    {"entry: {args: [b]}\n", "entry: {shell: x}\n", "entry:\n  args: [b]\n  shell: x\n"},
 };
 
 static void merges(void)
@@ -42,8 +38,7 @@ static void merges(void)
         struct loaded over = toy_load(vectors[i].over);
         struct jr_arena arena = JR_ARENA_INIT;
         const struct jr_merger merger = {&arena, &toy};
-        toy_check(jr_merge(&merger, &toy.root, base.doc.root, over.doc.root),
-                  vectors[i].merged);
+        toy_check(jr_merge(&merger, &toy.root, base.doc.root, over.doc.root), vectors[i].merged);
         jr_arena_release(&arena);
         unload(&base);
         unload(&over);
@@ -117,8 +112,7 @@ static void takes_many_keys(void)
     struct loaded a = toy_load(base.data), b = toy_load(over.data);
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_merger merger = {&arena, &toy};
-    const struct jr_node *root =
-        jr_merge(&merger, &toy.root, a.doc.root, b.doc.root);
+    const struct jr_node *root = jr_merge(&merger, &toy.root, a.doc.root, b.doc.root);
     CU_ASSERT_PTR_NOT_NULL_FATAL(root);
     CU_ASSERT_EQUAL(root->count, 30000);
     JR_ASSERT_TEXT(jr_doc_get(root, "a19998")->text, "x");

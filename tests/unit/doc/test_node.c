@@ -64,8 +64,7 @@ static void finds_by_path(void)
     JR_ASSERT_TEXT(jr_doc_find(root, "hosts[1]")->text, "b");
     JR_ASSERT_TEXT(jr_doc_find(root, "hosts[2].c[0]")->text, "d");
     JR_ASSERT_TEXT(jr_doc_find(jr_doc_get(root, "hosts"), "[0]")->text, "a");
-    CU_ASSERT_PTR_EQUAL(jr_doc_pair(root, "hosts")->value,
-                        jr_doc_get(root, "hosts"));
+    CU_ASSERT_PTR_EQUAL(jr_doc_pair(root, "hosts")->value, jr_doc_get(root, "hosts"));
     unload(&got);
 }
 
@@ -130,12 +129,10 @@ static void sets_by_path(void)
     struct jr_arena *arena = &got.doc.arena;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct jr_node *value = jr_node_scalar(arena, "1", true);
-        CU_ASSERT_TRUE(
-            jr_node_set_path(arena, got.doc.root, cases[i].path, value));
+        CU_ASSERT_TRUE(jr_node_set_path(arena, got.doc.root, cases[i].path, value));
         CU_ASSERT_PTR_EQUAL(jr_doc_find(got.doc.root, cases[i].find), value);
     }
-    JR_ASSERT_TEXT(jr_doc_find(got.doc.root, "results.fields.x.min")->text,
-                   "0.5");
+    JR_ASSERT_TEXT(jr_doc_find(got.doc.root, "results.fields.x.min")->text, "0.5");
     CU_ASSERT_EQUAL(jr_doc_get(got.doc.root, "hosts")->count, 4);
     unload(&got);
 }
@@ -236,30 +233,21 @@ static void holds_values_to_their_tags(void)
         enum jr_scalar_type type;
         bool good;
     } vectors[] = {
-        {"a: !!int 4\n", JR_SCALAR_INT, true},
-        {"a: !!int \"4\"\n", JR_SCALAR_INT, true},
-        {"a: !!int 4.5\n", JR_SCALAR_FLOAT, false},
-        {"a: !!float 4.5\n", JR_SCALAR_FLOAT, true},
-        {"a: !!float 4\n", JR_SCALAR_INT, true},
-        {"a: !!float x\n", JR_SCALAR_STRING, false},
-        {"a: !!float true\n", JR_SCALAR_BOOL, false},
-        {"a: !!bool true\n", JR_SCALAR_BOOL, true},
-        {"a: !!bool 1\n", JR_SCALAR_INT, false},
-        {"a: !!null null\n", JR_SCALAR_NULL, true},
-        {"a: !!null 0\n", JR_SCALAR_INT, false},
-        {"a: !!str 4\n", JR_SCALAR_STRING, true},
-        {"a: !!str null\n", JR_SCALAR_STRING, true},
-        {"a: ! 4\n", JR_SCALAR_STRING, true},
-        {"a: !!seq 4\n", JR_SCALAR_INT, false},
-        {"a: !!map 4\n", JR_SCALAR_INT, false},
+        {"a: !!int 4\n", JR_SCALAR_INT, true},        {"a: !!int \"4\"\n", JR_SCALAR_INT, true},
+        {"a: !!int 4.5\n", JR_SCALAR_FLOAT, false},   {"a: !!float 4.5\n", JR_SCALAR_FLOAT, true},
+        {"a: !!float 4\n", JR_SCALAR_INT, true},      {"a: !!float x\n", JR_SCALAR_STRING, false},
+        {"a: !!float true\n", JR_SCALAR_BOOL, false}, {"a: !!bool true\n", JR_SCALAR_BOOL, true},
+        {"a: !!bool 1\n", JR_SCALAR_INT, false},      {"a: !!null null\n", JR_SCALAR_NULL, true},
+        {"a: !!null 0\n", JR_SCALAR_INT, false},      {"a: !!str 4\n", JR_SCALAR_STRING, true},
+        {"a: !!str null\n", JR_SCALAR_STRING, true},  {"a: ! 4\n", JR_SCALAR_STRING, true},
+        {"a: !!seq 4\n", JR_SCALAR_INT, false},       {"a: !!map 4\n", JR_SCALAR_INT, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
         CU_ASSERT_EQUAL(got.diags.errors, vectors[i].good ? 0 : 1);
         if (vectors[i].good) {
             CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
-            CU_ASSERT_EQUAL(jr_scalar_type(jr_doc_get(got.doc.root, "a")),
-                            vectors[i].type);
+            CU_ASSERT_EQUAL(jr_scalar_type(jr_doc_get(got.doc.root, "a")), vectors[i].type);
         } else {
             JR_ASSERT_TEXT(got.diags.items[0].code, "JR0115");
         }
@@ -267,8 +255,8 @@ static void holds_values_to_their_tags(void)
     }
 }
 
-/* Where a part of a value stands in the file; the whole value where its text
- * is not there as it is. */
+/* Where a part of a value stands in the file; the whole value where its text is not there as it
+ * is. */
 static void points_into_values(void)
 {
     static const struct {
@@ -302,12 +290,10 @@ static void points_into_values(void)
         struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
         CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
         const struct jr_node *node = jr_doc_get(got.doc.root, "a");
-        struct jr_span span =
-            jr_point_part(node, vectors[i].from, vectors[i].to);
-        if (span.column != vectors[i].column ||
-            span.end_column != vectors[i].end_column)
-            printf("\n    of '%s' %u:%u-%u:%u", vectors[i].text, span.line,
-                   span.column, span.end_line, span.end_column);
+        struct jr_span span = jr_point_part(node, vectors[i].from, vectors[i].to);
+        if (span.column != vectors[i].column || span.end_column != vectors[i].end_column)
+            printf("\n    of '%s' %u:%u-%u:%u", vectors[i].text, span.line, span.column,
+                   span.end_line, span.end_column);
         CU_ASSERT_EQUAL(span.line, vectors[i].line);
         CU_ASSERT_EQUAL(span.column, vectors[i].column);
         CU_ASSERT_EQUAL(span.end_line, vectors[i].end_line);
@@ -363,9 +349,9 @@ static void check_found(struct loaded *got, const char *expected)
     for (size_t i = 0; i < got->diags.count; i++) {
         const struct jr_diag *diag = &got->diags.items[i];
         CU_ASSERT_PTR_NOT_NULL_FATAL(diag->related);
-        jr_buf_printf(&text, "%s%s %u:%u after %u:%u", i == 0 ? "" : ", ",
-                      diag->code, diag->span.line, diag->span.column,
-                      diag->related->span.line, diag->related->span.column);
+        jr_buf_printf(&text, "%s%s %u:%u after %u:%u", i == 0 ? "" : ", ", diag->code,
+                      diag->span.line, diag->span.column, diag->related->span.line,
+                      diag->related->span.column);
         JR_ASSERT_TEXT(diag->related->message, "first stated here");
     }
     JR_ASSERT_TEXT(text.data, expected);
@@ -433,8 +419,7 @@ static void finds_keys(void)
             char key[16], value[16];
             (void)snprintf(key, sizeof key, "k%d", k);
             (void)snprintf(value, sizeof value, "%d", k);
-            const struct jr_pair *pair =
-                jr_keys_find(got.doc.root, sorted, key);
+            const struct jr_pair *pair = jr_keys_find(got.doc.root, sorted, key);
             CU_ASSERT_PTR_NOT_NULL_FATAL(pair);
             JR_ASSERT_TEXT(pair->value->text, value);
         }
@@ -455,16 +440,13 @@ static void cuts_long_keys(void)
     struct loaded got = load(text.data, text.len);
     CU_ASSERT_EQUAL_FATAL(got.diags.count, 1);
     JR_ASSERT_TEXT(got.diags.items[0].message,
-                   "duplicate key 'aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
-                   "eeeeeeeeeeffffffffff'");
+                   "duplicate key 'aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff'");
     unload(&got);
 }
 
-JR_UNIT_MAIN("doc.node", CASE(weighs), CASE(holds_values_to_their_tags),
-             CASE(points_into_values), CASE(points_into_values_in_normal_form),
-             CASE(finds_nothing_where_a_path_ends_early), CASE(finds_by_path),
-             CASE(refuses_paths_that_do_not_fit), CASE(sets_by_path),
-             CASE(builds_a_tree), CASE(copies_are_apart),
-             CASE(survives_a_lack_of_memory), CASE(finds_what_stands_twice),
-             CASE(tells_keys_of_one_sum_apart), CASE(finds_keys),
+JR_UNIT_MAIN("doc.node", CASE(weighs), CASE(holds_values_to_their_tags), CASE(points_into_values),
+             CASE(points_into_values_in_normal_form), CASE(finds_nothing_where_a_path_ends_early),
+             CASE(finds_by_path), CASE(refuses_paths_that_do_not_fit), CASE(sets_by_path),
+             CASE(builds_a_tree), CASE(copies_are_apart), CASE(survives_a_lack_of_memory),
+             CASE(finds_what_stands_twice), CASE(tells_keys_of_one_sum_apart), CASE(finds_keys),
              CASE(cuts_long_keys))

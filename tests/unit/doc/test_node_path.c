@@ -9,8 +9,8 @@ static struct jr_source source_of(const char *text)
     return (struct jr_source){.name = "t", .text = text, .len = strlen(text)};
 }
 
-/* Where `index` code points are behind the beginning: byte, line and column
- * from 0, and what stands there. */
+/* Where `index` code points are behind the beginning: byte, line and column from 0, and what stands
+ * there. */
 struct row {
     const char *text;
     size_t index, at, byte;
@@ -114,8 +114,7 @@ static void makes_spans(void)
     };
     for (size_t i = 0; i < LENGTH(spans); i++) {
         const struct jr_source source = source_of(spans[i].text);
-        struct jr_span span =
-            jr_point_bytes(&source, spans[i].from, spans[i].to);
+        struct jr_span span = jr_point_bytes(&source, spans[i].from, spans[i].to);
         CU_ASSERT_PTR_EQUAL(span.source, &source);
         CU_ASSERT_EQUAL(span.line, spans[i].line);
         CU_ASSERT_EQUAL(span.column, spans[i].column);
@@ -173,5 +172,4 @@ static void cuts_long_texts(void)
 }
 
 JR_UNIT_MAIN("doc.node_path", CASE(walks_to_code_points), CASE(walks_to_bytes),
-             CASE(never_walks_back), CASE(makes_spans), CASE(writes_paths),
-             CASE(cuts_long_texts))
+             CASE(never_walks_back), CASE(makes_spans), CASE(writes_paths), CASE(cuts_long_texts))

@@ -177,6 +177,5 @@ static void takes_paths_up_to_the_depth(void)
     }
 }
 
-JR_UNIT_MAIN("doc.override", CASE(sets), CASE(refuses),
-             CASE(points_into_the_option), CASE(bounds_the_depth),
-             CASE(takes_paths_up_to_the_depth))
+JR_UNIT_MAIN("doc.override", CASE(sets), CASE(refuses), CASE(points_into_the_option),
+             CASE(bounds_the_depth), CASE(takes_paths_up_to_the_depth))

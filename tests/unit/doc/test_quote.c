@@ -177,8 +177,7 @@ static void knows_what_a_literal_holds(void)
         {"caf\xc3\xa9\n", true},
     };
     for (size_t i = 0; i < LENGTH(rows); i++)
-        CU_ASSERT_EQUAL(jr_quote_literal(rows[i].text, strlen(rows[i].text)),
-                        rows[i].literal);
+        CU_ASSERT_EQUAL(jr_quote_literal(rows[i].text, strlen(rows[i].text)), rows[i].literal);
 }
 
 static void writes_double_quotes(void)

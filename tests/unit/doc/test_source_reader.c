@@ -28,8 +28,7 @@ static void names_files(void)
     };
     struct jr_arena arena = JR_ARENA_INIT;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        JR_ASSERT_TEXT(jr_reader_name(&arena, vectors[i].from, vectors[i].path),
-                       vectors[i].name);
+        JR_ASSERT_TEXT(jr_reader_name(&arena, vectors[i].from, vectors[i].path), vectors[i].name);
     jr_arena_release(&arena);
 }
 
@@ -75,9 +74,8 @@ static void make_place(struct place *place)
 
 static void remove_place(const struct place *place)
 {
-    static const char *const names[] = {"in/a.yaml", "in/fifo",  "in/link",
-                                        "in/out",    "in/updir", "in/loop",
-                                        "secret"};
+    static const char *const names[] = {"in/a.yaml", "in/fifo", "in/link", "in/out",
+                                        "in/updir",  "in/loop", "secret"};
     char path[PATH_MAX + 64];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", place->top, names[i]);
@@ -91,8 +89,8 @@ static void remove_place(const struct place *place)
 
 enum answer { READ, OUTSIDE, FAILED };
 
-static enum answer ask(const struct place *place, const char *path,
-                       struct jr_arena *arena, struct jr_reading *reading)
+static enum answer ask(const struct place *place, const char *path, struct jr_arena *arena,
+                       struct jr_reading *reading)
 {
     const struct jr_reader reader = jr_reader_of_files(place->root);
     const struct jr_file from = {.name = "jobs/top", .folder = place->root};

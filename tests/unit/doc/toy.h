@@ -14,8 +14,7 @@
 #include "tree.h"
 #include "unit.h"
 
-static inline struct jr_shape toy_child(const struct jr_shape *shape,
-                                        const char *key)
+static inline struct jr_shape toy_child(const struct jr_shape *shape, const char *key)
 {
     static const char *const forms[] = {"command", "shell", NULL};
     static const struct {
@@ -29,9 +28,7 @@ static inline struct jr_shape toy_child(const struct jr_shape *shape,
         {"root", "list", {.type = "list"}},
         {"root", "map", {.type = "map"}},
         {"root", "extends", {.type = "extends", .early = true}},
-        {"root",
-         "entry",
-         {.type = "entry", .shorthand = "command", .forms = forms}},
+        {"root", "entry", {.type = "entry", .shorthand = "command", .forms = forms}},
         {"back", "default", {.type = "scalar"}},
         {"entry", "command", {.type = "list"}},
         {"entry", "shell", {.type = "scalar", .literal = true}},
@@ -45,11 +42,9 @@ static inline struct jr_shape toy_child(const struct jr_shape *shape,
     if (key != NULL && strncmp(key, "x-", 2) == 0)
         return (struct jr_shape){.own = true};
     if (shape->open || key == NULL)
-        return (struct jr_shape){.type = "scalar",
-                                 .awaited = strcmp(shape->type, "vars") == 0};
+        return (struct jr_shape){.type = "scalar", .awaited = strcmp(shape->type, "vars") == 0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].in, shape->type) == 0 &&
-            strcmp(rows[i].key, key) == 0)
+        if (strcmp(rows[i].in, shape->type) == 0 && strcmp(rows[i].key, key) == 0)
             return rows[i].shape;
     return none;
 }
@@ -79,9 +74,8 @@ static inline void toy_found(const struct jr_diags *diags, const char *expected)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < diags->count; i++) {
         const struct jr_diag *diag = &diags->items[i];
-        jr_buf_printf(&text, "%s%s@%u:%u%s%s", i == 0 ? "" : "\n",
-                      diag->code + 2, diag->span.line, diag->span.column,
-                      diag->path == NULL ? "" : " ",
+        jr_buf_printf(&text, "%s%s@%u:%u%s%s", i == 0 ? "" : "\n", diag->code + 2, diag->span.line,
+                      diag->span.column, diag->path == NULL ? "" : " ",
                       diag->path == NULL ? "" : diag->path);
     }
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);

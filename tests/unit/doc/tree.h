@@ -33,8 +33,8 @@ static inline bool same_text(const struct jr_node *a, const struct jr_node *b)
     return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
 }
 
-/* The same kinds, values and order. How a null is spelled does not count, nor
- * do quotes, but where they make another type; keys are text. */
+/* The same kinds, values and order. How a null is spelled does not count, nor do quotes, but where
+ * they make another type; keys are text. */
 static inline bool same_tree(const struct jr_node *a, const struct jr_node *b)
 {
     if (a->kind != b->kind || a->count != b->count)

@@ -35,11 +35,10 @@ static void open_source(struct source *source, struct jr_loop *loop, char name,
 {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
-    *source = (struct source){
-        .watch = {.fd = ends[0], .ready = on_ready, .owner = source},
-        .write_fd = ends[1],
-        .name = name,
-        .record = record};
+    *source = (struct source){.watch = {.fd = ends[0], .ready = on_ready, .owner = source},
+                              .write_fd = ends[1],
+                              .name = name,
+                              .record = record};
     CU_ASSERT_EQUAL(jr_loop_add(loop, &source->watch, EPOLLIN), 0);
 }
 
@@ -191,6 +190,5 @@ static void is_crowded_by_one_too_many(void)
     (void)close(loop.epoll_fd);
 }
 
-JR_UNIT_MAIN("loop", CASE(calls_in_the_kernels_order),
-             CASE(forgets_what_was_removed), CASE(calls_what_is_due),
-             CASE(timers_stand_still), CASE(is_crowded_by_one_too_many))
+JR_UNIT_MAIN("loop", CASE(calls_in_the_kernels_order), CASE(forgets_what_was_removed),
+             CASE(calls_what_is_due), CASE(timers_stand_still), CASE(is_crowded_by_one_too_many))

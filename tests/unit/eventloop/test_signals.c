@@ -70,6 +70,5 @@ static void what_was_ignored_stays_so(void)
     CU_ASSERT_EQUAL(signals.use[SIGINT], JR_SIGNAL_STOP);
 }
 
-JR_UNIT_MAIN("signals", CASE(names_are_numbers),
-             CASE(the_spec_comes_after_the_usual),
+JR_UNIT_MAIN("signals", CASE(names_are_numbers), CASE(the_spec_comes_after_the_usual),
              CASE(what_was_ignored_stays_so))

@@ -1,6 +1,6 @@
-/* A libnvidia-ml.so.1 of two GPUs: one has MIG on, with instances in places 0
- * and 2 of 3; the other has it off. INIT is what nvmlInit_v2 returns, unless it
- * is one of these: then the library hangs, or crashes at the second GPU. */
+/* A libnvidia-ml.so.1 of two GPUs: one has MIG on, with instances in places 0 and 2 of 3; the other
+ * has it off. INIT is what nvmlInit_v2 returns, unless it is one of these: then the library hangs,
+ * or crashes at the second GPU. */
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,8 +30,7 @@ FAKE int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **ret);
 FAKE int nvmlDeviceGetPciInfo_v3(void *device, struct pci *ret);
 FAKE int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *next);
 FAKE int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *ret);
-FAKE int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index,
-                                             void **ret);
+FAKE int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **ret);
 FAKE int nvmlDeviceGetUUID(void *device, char *ret, unsigned size);
 FAKE int nvmlDeviceGetName(void *device, char *ret, unsigned size);
 FAKE int nvmlDeviceGetMemoryInfo(void *device, struct memory *ret);
@@ -85,8 +84,7 @@ int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *ret)
     return SUCCESS;
 }
 
-int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index,
-                                        void **ret)
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **ret)
 {
     *ret = &things[2 + index];
     return device == &things[0] && index != 1 ? SUCCESS : NOT_FOUND;
@@ -96,11 +94,9 @@ int nvmlDeviceGetUUID(void *device, char *ret, unsigned size)
 {
     ptrdiff_t place = (char *)device - things;
     if (place < 2)
-        (void)snprintf(ret, size, "GPU-7f3a9c4-5d10-4e6b-9a27-b0c4d5e6f70%td",
-                       place);
+        (void)snprintf(ret, size, "GPU-7f3a9c4-5d10-4e6b-9a27-b0c4d5e6f70%td", place);
     else
-        (void)snprintf(ret, size, "MIG-2f6b3c1d-8e4a-5b7f-9c0d-00000000000%td",
-                       place - 2);
+        (void)snprintf(ret, size, "MIG-2f6b3c1d-8e4a-5b7f-9c0d-00000000000%td", place - 2);
     return SUCCESS;
 }
 

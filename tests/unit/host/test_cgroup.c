@@ -7,10 +7,8 @@
 #include "base/buf.h"
 #include "host/cgroup.h"
 
-#define V1(root, point, options)                                               \
-    "32 31 0:29 " root " " point " rw - cgroup cgroup " options "\n"
-#define V2(root, point)                                                        \
-    "41 31 0:38 " root " " point " rw shared:4 - cgroup2 cgroup2 rw\n"
+#define V1(root, point, options) "32 31 0:29 " root " " point " rw - cgroup cgroup " options "\n"
+#define V2(root, point)          "41 31 0:38 " root " " point " rw shared:4 - cgroup2 cgroup2 rw\n"
 
 struct vector {
     const char *groups, *mounts, *controller;
@@ -37,8 +35,7 @@ static void check(const struct vector *vector)
     write_file("mountinfo", vector->mounts);
     struct jr_cgroup found = jr_cgroup_find(&probe, vector->controller);
     for (size_t i = 0; i < found.folders.count; i++)
-        jr_buf_printf(&text, "%s%s", i == 0 ? found.v2 ? "2 " : "1 " : " ",
-                      found.folders.items[i]);
+        jr_buf_printf(&text, "%s%s", i == 0 ? found.v2 ? "2 " : "1 " : " ", found.folders.items[i]);
     JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, vector->expected);
     CU_ASSERT_FALSE(probe.scratch.failed);
     jr_arena_release(&probe.scratch);
@@ -73,13 +70,11 @@ static void every_group_up_to_the_mount_is_listed(void)
         {"0::/\n", V2("/", "/c"), "cpu", "2 /c"},
         {"0::/a/b\n", V2("/", "/sys/c"), "cpu", "2 /sys/c/a/b /sys/c/a /sys/c"},
         {"2:cpu:/a\n1:name=systemd:/z\n0::/u\n",
-         V1("/", "/s", "rw,name=systemd") V1("/", "/c", "rw,cpu") V2("/", "/u"),
-         "cpu", "1 /c/a /c"},
-        {"3:cpuacct,cpu:/a:b\n", V1("/", "/c", "rw,cpu,cpuacct"), "cpu",
-         "1 /c/a:b /c"},
+         V1("/", "/s", "rw,name=systemd") V1("/", "/c", "rw,cpu") V2("/", "/u"), "cpu",
+         "1 /c/a /c"},
+        {"3:cpuacct,cpu:/a:b\n", V1("/", "/c", "rw,cpu,cpuacct"), "cpu", "1 /c/a:b /c"},
         /* hybrid: what version 1 does not have is the unified one's */
-        {"2:cpu:/a\n0::/u\n", V1("/", "/c", "rw,cpu") V2("/", "/u"), "memory",
-         "2 /u/u /u"},
+        {"2:cpu:/a\n0::/u\n", V1("/", "/c", "rw,cpu") V2("/", "/u"), "memory", "2 /u/u /u"},
     };
     check_all(vectors, sizeof vectors / sizeof vectors[0]);
 }
@@ -98,8 +93,7 @@ static void mounts_may_show_a_part(void)
         {"0::/a\n", V2("/", "/c1") V2("/", "/c2"), "cpu", "2 /c1/a /c1"},
         {"0::/a\n", V2("/b", "/c1") V2("/d", "/c2"), "cpu", "2 /c1"},
         /* blanks in paths */
-        {"0::/a b\n", V2("/", "/my\\040c\\134d"), "cpu",
-         "2 /my c\\d/a b /my c\\d"},
+        {"0::/a b\n", V2("/", "/my\\040c\\134d"), "cpu", "2 /my c\\d/a b /my c\\d"},
         {"0::/\n", V2("/", "/c\\04"), "cpu", "2 /c\\04"},
     };
     check_all(vectors, sizeof vectors / sizeof vectors[0]);
@@ -117,8 +111,8 @@ static void makes_its_folder(void)
 
 static void removes_its_folder(void)
 {
-    static const char *const names[] = {
-        "/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self", "/proc", ""};
+    static const char *const names[] = {"/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self",
+                                        "/proc", ""};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[64];
         (void)snprintf(path, sizeof path, "%s%s", root, names[i]);
@@ -127,5 +121,5 @@ static void removes_its_folder(void)
 }
 
 JR_UNIT_MAIN("cgroup", CASE(makes_its_folder), CASE(junk_is_no_group),
-             CASE(every_group_up_to_the_mount_is_listed),
-             CASE(mounts_may_show_a_part), CASE(removes_its_folder))
+             CASE(every_group_up_to_the_mount_is_listed), CASE(mounts_may_show_a_part),
+             CASE(removes_its_folder))

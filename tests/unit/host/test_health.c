@@ -9,15 +9,14 @@
 #include "base/strv.h"
 #include "host/health.h"
 
-#define LIMITS(locked, files)                                                  \
-    "Limit                     Soft Limit           Hard Limit           "     \
-    "Units     \n"                                                             \
-    "Max open files            1024                 " files                    \
-    "               files     \n"                                              \
-    "Max locked memory         " locked "              unlimited            "  \
+#define LIMITS(locked, files)                                                                      \
+    "Limit                     Soft Limit           Hard Limit           "                         \
+    "Units     \n"                                                                                 \
+    "Max open files            1024                 " files "               files     \n"          \
+    "Max locked memory         " locked "              unlimited            "                      \
     "bytes     \n"
-#define SHM(options)                                                           \
-    "23 1 0:21 / / rw - ext4 /dev/sda rw\n"                                    \
+#define SHM(options)                                                                               \
+    "23 1 0:21 / / rw - ext4 /dev/sda rw\n"                                                        \
     "30 23 0:25 / /dev/shm rw,nosuid - tmpfs shm rw," options "\n"
 
 struct vector {
@@ -30,18 +29,12 @@ static const struct jr_host_device two[] = {
     {.kind = JR_DEVICE_CUDA, .visible = true},
     {.kind = JR_DEVICE_ROCM, .visible = true},
 };
-static const struct jr_host_problem broken[] = {
-    {JR_DEVICE_CUDA, "no GPU", "see dmesg"}};
+static const struct jr_host_problem broken[] = {{JR_DEVICE_CUDA, "no GPU", "see dmesg"}};
 
 #define PORTS .port_low = 32768, .port_high = 60999
 
 static const struct vector vectors[] = {
-    {LIMITS("unlimited", "4095"),
-     SHM("size=1g"),
-     NULL,
-     NULL,
-     {PORTS},
-     "open at most 4095 files"},
+    {LIMITS("unlimited", "4095"), SHM("size=1g"), NULL, NULL, {PORTS}, "open at most 4095 files"},
     {LIMITS("65536", "4096"),
      SHM("size=1g"),
      "mlx5_0",
@@ -50,20 +43,10 @@ static const struct vector vectors[] = {
      "InfiniBand (mlx5_0)|64 KiB"},
     {NULL, SHM("size=65536k"), NULL, NULL, {PORTS}, "0.06 GiB"},
     {NULL, SHM("size=1048575k,mode=777"), NULL, NULL, {PORTS}, "GiB"},
-    {NULL,
-     "23 1 0:21 / / rw - ext4 /dev/sda rw\n",
-     NULL,
-     NULL,
-     {PORTS},
-     "not mounted"},
+    {NULL, "23 1 0:21 / / rw - ext4 /dev/sda rw\n", NULL, NULL, {PORTS}, "not mounted"},
     {NULL, NULL, NULL, "RANK=3", {PORTS}, "by no launcher|RANK"},
     {NULL, NULL, NULL, "WORLD_SIZE=", {PORTS}, "WORLD_SIZE"},
-    {NULL,
-     NULL,
-     NULL,
-     NULL,
-     {.port_low = 1024, .port_high = 65535},
-     "from 1024 on"},
+    {NULL, NULL, NULL, NULL, {.port_low = 1024, .port_high = 65535}, "from 1024 on"},
     {NULL,
      NULL,
      NULL,
@@ -95,12 +78,7 @@ static const struct vector vectors[] = {
      {PORTS, .scheduler = {.name = "srun", .step = true, .tasks_here = 4}},
      "more than one process"},
     /* nothing is wrong */
-    {LIMITS("unlimited", "1048576"),
-     SHM("inode64"),
-     "mlx5_0",
-     NULL,
-     {PORTS},
-     ""},
+    {LIMITS("unlimited", "1048576"), SHM("inode64"), "mlx5_0", NULL, {PORTS}, ""},
     {LIMITS("65536", "4096"),
      SHM("size=8g"),
      NULL,
@@ -118,8 +96,8 @@ static const struct vector vectors[] = {
 
 static char root[] = "/tmp/jr_health_XXXXXX";
 
-static const char *const folders[] = {
-    "/proc", "/proc/self", "/sys", "/sys/class", "/sys/class/infiniband"};
+static const char *const folders[] = {"/proc", "/proc/self", "/sys", "/sys/class",
+                                      "/sys/class/infiniband"};
 
 static void put(const char *name, const char *text)
 {
@@ -154,13 +132,11 @@ static void check(const struct vector *vector)
     put("/proc/self/limits", vector->limits);
     put("/proc/self/mountinfo", vector->mounts);
     put("/sys/class/infiniband/mlx5_0", vector->fabric);
-    uint32_t count =
-        jr_host_examine(&findings, &arena, &vector->hw, root, envp);
+    uint32_t count = jr_host_examine(&findings, &arena, &vector->hw, root, envp);
     for (uint32_t i = 0; i < count; i++)
         jr_buf_printf(&text, "%s\n", findings[i].message);
     const char *got = text.len == 0 ? "" : text.data;
-    bool right = has_parts(got, vector->expected) &&
-                 count == (vector->expected[0] != '\0');
+    bool right = has_parts(got, vector->expected) && count == (vector->expected[0] != '\0');
     if (!right)
         printf("\n    got %s    expected %s\n", got, vector->expected);
     CU_ASSERT_TRUE(right);

@@ -86,8 +86,7 @@ static void lists_expand_as_scontrol_does_it(void)
         {"n[3,1,3]", "n3 n1 n3"},
         {"x[1-2]y[8-9]", "x1y8 x1y9 x2y8 x2y9"},
         {"x[1-2]y[8-9],z", "x1y8 x1y9 x2y8 x2y9 z"},
-        {"a[1-2]b[3-4]c[5-6]",
-         "a1b3c5 a1b3c6 a2b3c5 a2b3c6 a1b4c5 a1b4c6 a2b4c5 a2b4c6"},
+        {"a[1-2]b[3-4]c[5-6]", "a1b3c5 a1b3c6 a2b3c5 a2b3c6 a1b4c5 a1b4c6 a2b4c5 a2b4c6"},
         {"a[1-2][3-4]", "a13 a14 a23 a24"},
     };
     check_all(vectors, sizeof vectors / sizeof *vectors);
@@ -98,8 +97,7 @@ static void the_largest_list_is_whole(void)
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv hosts = {0};
     const char *bad;
-    CU_ASSERT_TRUE_FATAL(
-        jr_hostlist_expand(&hosts, &arena, "n[00000-65535]", &bad));
+    CU_ASSERT_TRUE_FATAL(jr_hostlist_expand(&hosts, &arena, "n[00000-65535]", &bad));
     CU_ASSERT_EQUAL(hosts.count, JR_HOSTLIST_MAX);
     JR_ASSERT_TEXT(hosts.items[7], "n00007");
     JR_ASSERT_TEXT(hosts.items[65535], "n65535");
@@ -146,5 +144,5 @@ static void counts_are_whole_or_nothing(void)
 }
 
 JR_UNIT_MAIN("hostlist", CASE(what_is_no_list_is_refused_at_its_place),
-             CASE(lists_expand_as_scontrol_does_it),
-             CASE(the_largest_list_is_whole), CASE(counts_are_whole_or_nothing))
+             CASE(lists_expand_as_scontrol_does_it), CASE(the_largest_list_is_whole),
+             CASE(counts_are_whole_or_nothing))

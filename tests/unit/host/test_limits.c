@@ -1,15 +1,14 @@
-/* What control groups leave of a machine's memory and CPUs: each case is a
- * folder with the files that the kernel would show. */
+/* What control groups leave of a machine's memory and CPUs: each case is a folder with the files
+ * that the kernel would show. */
 #include "host/host.h"
 #include "scratch.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define V1(what)                                                               \
-    "32 31 0:29 / /sys/fs/cgroup/" what " rw - cgroup cgroup rw," what "\n"
-#define V2    "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
-#define TREE  "sys/fs/cgroup/"
-#define GIB   (UINT64_C(1) << 30)
-#define TOTAL "MemTotal:       8388608 kB\nMemFree: 1 kB\n"
+#define V1(what)      "32 31 0:29 / /sys/fs/cgroup/" what " rw - cgroup cgroup rw," what "\n"
+#define V2            "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+#define TREE          "sys/fs/cgroup/"
+#define GIB           (UINT64_C(1) << 30)
+#define TOTAL         "MemTotal:       8388608 kB\nMemFree: 1 kB\n"
 
 enum { MOST_FILES = 6 };
 
@@ -48,8 +47,7 @@ static void check_machine(const struct machine *machine)
     scratch_start(&scratch);
     for (size_t i = 0; i < MOST_FILES && machine->files[i].path != NULL; i++)
         write_file(&scratch, &machine->files[i]);
-    CU_ASSERT_EQUAL_FATAL(jr_host_probe(&hw, &arena, scratch.dir, no_env, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_host_probe(&hw, &arena, scratch.dir, no_env, NULL), 0);
     CU_ASSERT_EQUAL(hw.memory, machine->memory);
     CU_ASSERT_DOUBLE_EQUAL(hw.cpus.quota, machine->quota, 1e-9);
     if (machine->quota_from == NULL)
@@ -67,14 +65,14 @@ static void check_machine(const struct machine *machine)
     scratch_end(&scratch);
 }
 
-#define CHECK_MACHINES(rows)                                                   \
-    for (size_t row_ = 0; row_ < LENGTH(rows); row_++)                         \
+#define CHECK_MACHINES(rows)                                                                       \
+    for (size_t row_ = 0; row_ < LENGTH(rows); row_++)                                             \
     check_machine(&(rows)[row_])
 
-#define GROUP2                                                                 \
-    {"proc/self/cgroup", "0::/a/b\n"},                                         \
-    {                                                                          \
-        "proc/self/mountinfo", V2                                              \
+#define GROUP2                                                                                     \
+    {"proc/self/cgroup", "0::/a/b\n"},                                                             \
+    {                                                                                              \
+        "proc/self/mountinfo", V2                                                                  \
     }
 
 static void memory_is_the_least_of_all_groups(void)
@@ -82,18 +80,13 @@ static void memory_is_the_least_of_all_groups(void)
     static const struct machine rows[] = {
         {.files = {{"proc/meminfo", "MemFree: 1 kB\n"}}, .memory = 0},
         {.files = {{"proc/meminfo", "MemTotal: x kB\n"}}, .memory = 0},
-        {.files = {{"proc/meminfo", "MemTotal: 4503599627370496 kB\n"}},
-         .memory = 0},
+        {.files = {{"proc/meminfo", "MemTotal: 4503599627370496 kB\n"}}, .memory = 0},
         {.files = {{"proc/meminfo", "MemTotal: 4503599627370495 kB\n"}},
          .memory = (UINT64_C(1) << 62) - 1024},
         {.files = {{"proc/meminfo", TOTAL}}, .memory = 8 * GIB},
-        {.files = {{"proc/meminfo", TOTAL},
-                   GROUP2,
-                   {TREE "a/b/memory.max", "max\n"}},
+        {.files = {{"proc/meminfo", TOTAL}, GROUP2, {TREE "a/b/memory.max", "max\n"}},
          .memory = 8 * GIB},
-        {.files = {{"proc/meminfo", TOTAL},
-                   GROUP2,
-                   {TREE "a/b/memory.max", "1073741824\n"}},
+        {.files = {{"proc/meminfo", TOTAL}, GROUP2, {TREE "a/b/memory.max", "1073741824\n"}},
          .memory = GIB},
         {.files = {{"proc/meminfo", TOTAL},
                    GROUP2,
@@ -110,13 +103,10 @@ static void memory_is_the_least_of_all_groups(void)
                    {TREE "a/b/memory.max", "2147483648\n"},
                    {TREE "a/b/memory.high", "1073741824\n"}},
          .memory = GIB},
-        {.files = {{"proc/meminfo", TOTAL},
-                   GROUP2,
-                   {TREE "a/b/memory.max", "99999999999\n"}},
+        {.files = {{"proc/meminfo", TOTAL}, GROUP2, {TREE "a/b/memory.max", "99999999999\n"}},
          .memory = 8 * GIB},
         /* a limit is known where the machine's own memory is not */
-        {.files = {GROUP2, {TREE "a/memory.max", "2147483648\n"}},
-         .memory = 2 * GIB},
+        {.files = {GROUP2, {TREE "a/memory.max", "2147483648\n"}}, .memory = 2 * GIB},
         {.files = {{"proc/meminfo", TOTAL},
                    {"proc/self/cgroup", "3:memory:/a\n"},
                    {"proc/self/mountinfo", V1("memory")},
@@ -125,8 +115,7 @@ static void memory_is_the_least_of_all_groups(void)
         {.files = {{"proc/meminfo", TOTAL},
                    {"proc/self/cgroup", "3:memory:/a\n"},
                    {"proc/self/mountinfo", V1("memory")},
-                   {TREE "memory/a/memory.limit_in_bytes",
-                    "9223372036854771712\n"}},
+                   {TREE "memory/a/memory.limit_in_bytes", "9223372036854771712\n"}},
          .memory = 8 * GIB},
         /* files of the other version say nothing */
         {.files = {{"proc/meminfo", TOTAL},
@@ -134,9 +123,7 @@ static void memory_is_the_least_of_all_groups(void)
                    {"proc/self/mountinfo", V1("memory")},
                    {TREE "memory/a/memory.max", "1\n"}},
          .memory = 8 * GIB},
-        {.files = {{"proc/meminfo", TOTAL},
-                   GROUP2,
-                   {TREE "a/b/memory.limit_in_bytes", "1\n"}},
+        {.files = {{"proc/meminfo", TOTAL}, GROUP2, {TREE "a/b/memory.limit_in_bytes", "1\n"}},
          .memory = 8 * GIB},
     };
     CHECK_MACHINES(rows);
@@ -185,43 +172,33 @@ static void the_tightest_quota_counts(void)
     CHECK_MACHINES(rows);
 }
 
-#define ONLINE(list)                                                           \
-    {                                                                          \
-        "sys/devices/system/cpu/online", list "\n"                             \
+#define ONLINE(list)                                                                               \
+    {                                                                                              \
+        "sys/devices/system/cpu/online", list "\n"                                                 \
     }
-#define AFFINITY(list)                                                         \
-    {                                                                          \
-        "affinity", list "\n"                                                  \
+#define AFFINITY(list)                                                                             \
+    {                                                                                              \
+        "affinity", list "\n"                                                                      \
     }
-#define CORE(cpu, list)                                                        \
-    {                                                                          \
-        "sys/devices/system/cpu/cpu" cpu "/topology/core_cpus_list", list "\n" \
+#define CORE(cpu, list)                                                                            \
+    {                                                                                              \
+        "sys/devices/system/cpu/cpu" cpu "/topology/core_cpus_list", list "\n"                     \
     }
 
 static void usable_cpus_are_those_of_all_masks(void)
 {
     static const struct machine rows[] = {
         {.files = {ONLINE("")}},
-        {.files = {ONLINE("0-3")},
-         .online = 4,
-         .usable = 4,
-         .cores = 4,
-         .cpus = "0-3"},
-        {.files = {AFFINITY("1,3")},
-         .online = 2,
-         .usable = 2,
-         .cores = 2,
-         .cpus = "1,3"},
+        {.files = {ONLINE("0-3")}, .online = 4, .usable = 4, .cores = 4, .cpus = "0-3"},
+        {.files = {AFFINITY("1,3")}, .online = 2, .usable = 2, .cores = 2, .cpus = "1,3"},
         {.files = {ONLINE("0-7"), AFFINITY("2-5,9")},
          .online = 8,
          .usable = 4,
          .cores = 4,
          .cpus = "2-5"},
         {.files = {ONLINE("0-3"), AFFINITY("4-5")}, .online = 4},
-        {.files = {ONLINE("0-7"),
-                   AFFINITY("0-5"),
-                   GROUP2,
-                   {TREE "a/b/cpuset.cpus.effective", "4-7\n"}},
+        {.files =
+             {ONLINE("0-7"), AFFINITY("0-5"), GROUP2, {TREE "a/b/cpuset.cpus.effective", "4-7\n"}},
          .online = 8,
          .usable = 2,
          .cores = 2,
@@ -268,15 +245,13 @@ static void threads_of_a_core_count_once(void)
          .usable = 4,
          .cores = 2,
          .cpus = "0-3"},
-        {.files = {ONLINE("0-3"), AFFINITY("0-2"), CORE("0", "0-1"),
-                   CORE("2", "2-3")},
+        {.files = {ONLINE("0-3"), AFFINITY("0-2"), CORE("0", "0-1"), CORE("2", "2-3")},
          .online = 4,
          .usable = 3,
          .cores = 2,
          .cpus = "0-2"},
         /* only the second thread of a core may be used */
-        {.files = {ONLINE("0-3"), AFFINITY("2-3"), CORE("2", "0,2"),
-                   CORE("3", "1,3")},
+        {.files = {ONLINE("0-3"), AFFINITY("2-3"), CORE("2", "0,2"), CORE("3", "1,3")},
          .online = 4,
          .usable = 2,
          .cores = 2,
@@ -288,8 +263,7 @@ static void threads_of_a_core_count_once(void)
          .cores = 2,
          .cpus = "0-1"},
         {.files = {ONLINE("0-1"),
-                   {"sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
-                    "0-1\n"}},
+                   {"sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n"}},
          .online = 2,
          .usable = 2,
          .cores = 1,
@@ -299,6 +273,5 @@ static void threads_of_a_core_count_once(void)
 }
 
 JR_UNIT_MAIN("host.limits", CASE(memory_is_the_least_of_all_groups),
-             CASE(the_tightest_quota_counts),
-             CASE(usable_cpus_are_those_of_all_masks),
+             CASE(the_tightest_quota_counts), CASE(usable_cpus_are_those_of_all_masks),
              CASE(threads_of_a_core_count_once))

@@ -1,6 +1,6 @@
-/* The facts of recorded machines: tests/machines/NAME holds the files that a
- * probe reads, the environment in `env`, and the facts in `expected.yaml`.
- * UPDATE=1 in the environment writes that file. */
+/* The facts of recorded machines: tests/machines/NAME holds the files that a probe reads, the
+ * environment in `env`, and the facts in `expected.yaml`. UPDATE=1 in the environment writes that
+ * file. */
 #include "unit.h"
 
 #include <dirent.h>
@@ -17,8 +17,7 @@
 enum { MACHINES_LEAST = 40 };
 
 /* A file of a machine, NULL where there is none. */
-static char *text_of(struct jr_arena *arena, const char *machine,
-                     const char *file)
+static char *text_of(struct jr_arena *arena, const char *machine, const char *file)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     char path[512];
@@ -39,8 +38,7 @@ static char **environment(struct jr_arena *arena, const char *machine)
     return env.items;
 }
 
-static void emit(struct jr_arena *arena, const char **ret,
-                 const struct jr_host *hw)
+static void emit(struct jr_arena *arena, const char **ret, const struct jr_host *hw)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_profile_emit(&text, hw);
@@ -69,9 +67,7 @@ static void check(const char *machine)
     int failures = (int)CU_get_number_of_failures();
     const char *expected;
     (void)snprintf(path, sizeof path, MACHINES "/%s", machine);
-    CU_ASSERT_EQUAL(
-        jr_host_probe(&probed, &arena, path, environment(&arena, machine), NULL),
-        0);
+    CU_ASSERT_EQUAL(jr_host_probe(&probed, &arena, path, environment(&arena, machine), NULL), 0);
     jr_host_probe_more(&probed, &arena, path);
     emit(&arena, &before, &probed);
     if (getenv("UPDATE") != NULL)

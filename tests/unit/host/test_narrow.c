@@ -3,8 +3,7 @@
 #include "unit.h"
 #include "host/host.h"
 
-static char *cores[] = {(char[]){"0,4"}, (char[]){"1,5"}, (char[]){"2,6"},
-                        (char[]){"3,7"}, NULL};
+static char *cores[] = {(char[]){"0,4"}, (char[]){"1,5"}, (char[]){"2,6"}, (char[]){"3,7"}, NULL};
 static struct jr_host_numa numa[] = {{0, "0-1,4-5"}, {1, "2-3,6-7"}};
 static struct jr_host_device devices[] = {
     {.kind = JR_DEVICE_CUDA, .index = 2, .visible = true},
@@ -45,9 +44,7 @@ static void has_its_cores_alone(void)
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_host host = machine();
     struct jr_host part;
-    jr_host_narrow(&part, &host,
-                   &(struct jr_host_part){.cores = own, .cores_count = 2},
-                   &arena);
+    jr_host_narrow(&part, &host, &(struct jr_host_part){.cores = own, .cores_count = 2}, &arena);
     JR_ASSERT_TEXT(part.cpus.set, "1,3,5,7");
     CU_ASSERT_EQUAL(part.cpus.usable, 4);
     CU_ASSERT_EQUAL(part.cpus.usable_cores, 2);
@@ -66,9 +63,7 @@ static void leaves_out_nodes_without_cpus(void)
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_host host = machine();
     struct jr_host part;
-    jr_host_narrow(&part, &host,
-                   &(struct jr_host_part){.cores = own, .cores_count = 1},
-                   &arena);
+    jr_host_narrow(&part, &host, &(struct jr_host_part){.cores = own, .cores_count = 1}, &arena);
     CU_ASSERT_EQUAL(part.cpus.numa_count, 1);
     CU_ASSERT_EQUAL(part.cpus.numa[0].index, 1);
     JR_ASSERT_TEXT(part.cpus.numa[0].cpus, "2,6");
@@ -79,13 +74,10 @@ static void counts_cpus_where_each_is_a_core(void)
 {
     static const uint32_t own[] = {0, 2};
     struct jr_arena arena = JR_ARENA_INIT;
-    const struct jr_host host = {
-        .cpus = {.usable = 3, .usable_cores = 3, .set = "1,4,6"}};
+    const struct jr_host host = {.cpus = {.usable = 3, .usable_cores = 3, .set = "1,4,6"}};
     struct jr_host part;
     CU_ASSERT_EQUAL(jr_host_core_count(&host), 3);
-    jr_host_narrow(&part, &host,
-                   &(struct jr_host_part){.cores = own, .cores_count = 2},
-                   &arena);
+    jr_host_narrow(&part, &host, &(struct jr_host_part){.cores = own, .cores_count = 2}, &arena);
     JR_ASSERT_TEXT(part.cpus.set, "1,6");
     CU_ASSERT_EQUAL(part.cpus.cores.count, 0);
     CU_ASSERT_EQUAL(jr_host_core_count(&(struct jr_host){0}), 0);
@@ -98,8 +90,7 @@ static void sees_its_devices_alone(void)
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_host host = machine();
     struct jr_host part;
-    jr_host_narrow(&part, &host,
-                   &(struct jr_host_part){.devices = own, .devices_count = 1},
+    jr_host_narrow(&part, &host, &(struct jr_host_part){.devices = own, .devices_count = 1},
                    &arena);
     CU_ASSERT_EQUAL(part.devices_count, 3);
     CU_ASSERT_EQUAL(part.devices[0].index, 0);
@@ -111,7 +102,6 @@ static void sees_its_devices_alone(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("host.narrow", CASE(is_the_machine_if_nothing_is_said),
-             CASE(has_its_cores_alone), CASE(leaves_out_nodes_without_cpus),
-             CASE(counts_cpus_where_each_is_a_core),
+JR_UNIT_MAIN("host.narrow", CASE(is_the_machine_if_nothing_is_said), CASE(has_its_cores_alone),
+             CASE(leaves_out_nodes_without_cpus), CASE(counts_cpus_where_each_is_a_core),
              CASE(sees_its_devices_alone))

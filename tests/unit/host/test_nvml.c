@@ -1,6 +1,5 @@
-/* MIG instances and GPUs by a libnvidia-ml.so.1 of our own; FAKE_NVML is its
- * path, BROKEN_NVML that of one that cannot be initialised, HANGING_NVML and
- * CRASHING_NVML those of worse ones. */
+/* MIG instances and GPUs by a libnvidia-ml.so.1 of our own; FAKE_NVML is its path, BROKEN_NVML that
+ * of one that cannot be initialised, HANGING_NVML and CRASHING_NVML those of worse ones. */
 #include "unit.h"
 
 #include <errno.h>
@@ -36,8 +35,8 @@ static void link_to(const char *name, const char *target)
 }
 
 struct vector {
-    const char *library; /* NULL: none */
-    const char *value;   /* of CUDA_VISIBLE_DEVICES */
+    const char *library;  /* NULL: none */
+    const char *value;    /* of CUDA_VISIBLE_DEVICES */
     const char *expected; /* the last digits of the devices' UUIDs, those that
                              are not visible behind a slash */
     bool problem;
@@ -48,9 +47,7 @@ static void check(const struct vector *vector)
     struct jr_arena arena = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_host hw = {0};
-    char *envp[] = {jr_arena_printf(&arena, JR_CUDA_VISIBLE "=%s",
-                                    vector->value),
-                    NULL};
+    char *envp[] = {jr_arena_printf(&arena, JR_CUDA_VISIBLE "=%s", vector->value), NULL};
     link_to("libnvidia-ml.so.1", vector->library);
     CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, root, envp, NULL), 0);
     bool hidden = false;
@@ -72,16 +69,12 @@ static void check(const struct vector *vector)
     jr_arena_release(&arena);
 }
 
-static struct jr_host probe(struct jr_arena *arena, const char *library,
-                          const char *visible)
+static struct jr_host probe(struct jr_arena *arena, const char *library, const char *visible)
 {
     struct jr_host hw = {0};
-    char *envp[] = {jr_arena_printf(arena, JR_CUDA_VISIBLE "=%s", visible),
-                    NULL};
+    char *envp[] = {jr_arena_printf(arena, JR_CUDA_VISIBLE "=%s", visible), NULL};
     link_to("libnvidia-ml.so.1", library);
-    CU_ASSERT_EQUAL(jr_host_probe(&hw, arena, root, visible ? envp : envp + 1,
-                                NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_host_probe(&hw, arena, root, visible ? envp : envp + 1, NULL), 0);
     return hw;
 }
 
@@ -97,8 +90,7 @@ static void gpus_without_proc(void)
     hw = probe(&arena, FAKE_NVML, NULL);
     CU_ASSERT_EQUAL_FATAL(hw.devices_count, 2);
     CU_ASSERT_EQUAL(hw.problems_count, 0);
-    JR_ASSERT_TEXT(hw.devices[0].uuid,
-                   "GPU-7f3a9c4-5d10-4e6b-9a27-b0c4d5e6f700");
+    JR_ASSERT_TEXT(hw.devices[0].uuid, "GPU-7f3a9c4-5d10-4e6b-9a27-b0c4d5e6f700");
     JR_ASSERT_TEXT(hw.devices[0].model, "NVIDIA A100-SXM4-40GB");
     JR_ASSERT_TEXT(hw.devices[0].bus, "0000:c1:00.0");
     CU_ASSERT_EQUAL(hw.devices[0].memory, 40ull << 30);
@@ -120,8 +112,7 @@ static void gpus_without_proc(void)
         CU_ASSERT_EQUAL(hw.devices_count, 0);
         CU_ASSERT_EQUAL_FATAL(hw.problems_count, 1);
         CU_ASSERT_EQUAL(hw.problems[0].kind, JR_DEVICE_CUDA);
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(hw.problems[0].message, others[i][1] + strlen("it ")));
+        CU_ASSERT_PTR_NOT_NULL(strstr(hw.problems[0].message, others[i][1] + strlen("it ")));
     }
     link_to("dev", NULL);
     link_to("sys", NULL);
@@ -139,8 +130,7 @@ static void one_that_hangs_is_left_alone(void)
     struct jr_accel_list found = {0};
     make_root();
     link_to("libnvidia-ml.so.1", HANGING_NVML);
-    JR_ASSERT_TEXT(jr_nvml_read(&probe, &found, JR_NVML_GPUS, 200),
-                   "gave no answer within 0.2 s");
+    JR_ASSERT_TEXT(jr_nvml_read(&probe, &found, JR_NVML_GPUS, 200), "gave no answer within 0.2 s");
     CU_ASSERT_EQUAL(found.count, 0);
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
     CU_ASSERT_EQUAL(errno, ECHILD);
@@ -207,5 +197,4 @@ static void instances_are_devices(void)
 }
 
 JR_UNIT_MAIN("nvml", CASE(instances_are_devices), CASE(gpus_without_proc),
-             CASE(one_that_hangs_is_left_alone),
-             CASE(completes_gpus_for_people))
+             CASE(one_that_hangs_is_left_alone), CASE(completes_gpus_for_people))

@@ -30,8 +30,7 @@ static void fields_of_a_text(void)
     struct jr_host_reader probe = {.root = ""};
     CU_ASSERT_PTR_NULL(jr_host_reader_field(&probe, NULL, "Key"));
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        const char *value =
-            jr_host_reader_field(&probe, vectors[i].text, vectors[i].key);
+        const char *value = jr_host_reader_field(&probe, vectors[i].text, vectors[i].key);
         if (vectors[i].expected == NULL)
             CU_ASSERT_PTR_NULL(value)
         else
@@ -62,8 +61,7 @@ static void a_folder_that_is_not_there_has_no_facts(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host hw;
-    CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, MACHINES "nowhere", no_env, NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, MACHINES "nowhere", no_env, NULL), 0);
     CU_ASSERT_EQUAL(hw.cpus.usable, 0);
     CU_ASSERT_EQUAL(hw.memory, 0);
     CU_ASSERT_EQUAL(hw.devices_count, 0);
@@ -120,8 +118,7 @@ static void the_threads_own_affinity_counts(void)
     jr_arena_release(&arena);
 }
 
-static void check_range(const char *root, const char *path, const char *range,
-                        uint32_t low)
+static void check_range(const char *root, const char *path, const char *range, uint32_t low)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host hw;
@@ -131,19 +128,16 @@ static void check_range(const char *root, const char *path, const char *range,
     CU_ASSERT_EQUAL(fclose(file), 0);
     CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, root, no_env, NULL), 0);
     CU_ASSERT_EQUAL(hw.port_low, low);
-    CU_ASSERT_EQUAL(hw.port_high,
-                    low == JR_HOST_PORT_LOW ? JR_HOST_PORT_HIGH : 65535);
+    CU_ASSERT_EQUAL(hw.port_high, low == JR_HOST_PORT_LOW ? JR_HOST_PORT_HIGH : 65535);
     jr_arena_release(&arena);
 }
 
 /* No kernel has one that is empty, or begins at 0. */
 static void a_range_of_ports_that_is_none(void)
 {
-    static const char *const folders[] = {"proc", "proc/sys", "proc/sys/net",
-                                          "proc/sys/net/ipv4"};
-    static const char *const wrong[] = {"",       "x",       "1024",
-                                        "0 2000", "2000 1",  "1024 65536",
-                                        "-1 20",  "1024 max"};
+    static const char *const folders[] = {"proc", "proc/sys", "proc/sys/net", "proc/sys/net/ipv4"};
+    static const char *const wrong[] = {"",       "x",          "1024",  "0 2000",
+                                        "2000 1", "1024 65536", "-1 20", "1024 max"};
     enum { FOLDERS = sizeof folders / sizeof folders[0] };
     char root[] = "/tmp/jr_host_reader_XXXXXX", path[128];
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
@@ -151,8 +145,7 @@ static void a_range_of_ports_that_is_none(void)
         (void)snprintf(path, sizeof path, "%s/%s", root, folders[i]);
         CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
     }
-    (void)snprintf(path, sizeof path, "%s/%s/ip_local_port_range", root,
-                   folders[FOLDERS - 1]);
+    (void)snprintf(path, sizeof path, "%s/%s/ip_local_port_range", root, folders[FOLDERS - 1]);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         check_range(root, path, wrong[i], JR_HOST_PORT_LOW);
     check_range(root, path, "1\t65535\n", 1);
@@ -164,6 +157,6 @@ static void a_range_of_ports_that_is_none(void)
     CU_ASSERT_EQUAL(rmdir(root), 0);
 }
 
-JR_UNIT_MAIN("probe", CASE(a_range_of_ports_that_is_none), CASE(fields_of_a_text), CASE(survives_without_memory),
-             CASE(a_folder_that_is_not_there_has_no_facts), CASE(this_machine),
-             CASE(the_threads_own_affinity_counts))
+JR_UNIT_MAIN("probe", CASE(a_range_of_ports_that_is_none), CASE(fields_of_a_text),
+             CASE(survives_without_memory), CASE(a_folder_that_is_not_there_has_no_facts),
+             CASE(this_machine), CASE(the_threads_own_affinity_counts))

@@ -7,8 +7,8 @@
 
 enum { MOST_VARIABLES = 10 };
 
-/* An environment, and what is read from it: "NAME; step; nodes 2; rank 1;
- * hosts a b; tasks 2(x2)", each part where there is such a thing. */
+/* An environment, and what is read from it: "NAME; step; nodes 2; rank 1; hosts a b; tasks 2(x2)",
+ * each part where there is such a thing. */
 struct row {
     const char *env[MOST_VARIABLES];
     const char *expected;
@@ -19,8 +19,7 @@ static void describe(struct jr_buf *out, struct jr_host_reader *probe)
 {
     const struct jr_host_scheduler *it = &probe->hw->scheduler;
     char *tasks = jr_counts_print(&it->tasks, &probe->scratch);
-    jr_buf_printf(out, "%s%s", it->name == NULL ? "none" : it->name,
-                  it->step ? "; step" : "");
+    jr_buf_printf(out, "%s%s", it->name == NULL ? "none" : it->name, it->step ? "; step" : "");
     if (it->job_id != NULL)
         jr_buf_printf(out, "; job %s", it->job_id);
     if (it->nodes != 0)
@@ -28,8 +27,7 @@ static void describe(struct jr_buf *out, struct jr_host_reader *probe)
     if (it->node_rank >= 0)
         jr_buf_printf(out, "; rank %d", it->node_rank);
     for (size_t i = 0; i < it->hosts.count; i++)
-        jr_buf_printf(out, "%s%s", i == 0 ? "; hosts " : " ",
-                      it->hosts.items[i]);
+        jr_buf_printf(out, "%s%s", i == 0 ? "; hosts " : " ", it->hosts.items[i]);
     if (it->tasks_here != 0)
         jr_buf_printf(out, "; here %u", it->tasks_here);
     if (tasks != NULL)
@@ -56,8 +54,7 @@ static void check_in(const char *root, const struct row *row)
     char *env[MOST_VARIABLES + 1] = {NULL};
     for (size_t i = 0; i < MOST_VARIABLES && row->env[i] != NULL; i++)
         env[i] = jr_arena_strdup(&arena, row->env[i]);
-    struct jr_host_reader probe = {
-        .hw = &hw, .arena = &arena, .root = root, .envp = env};
+    struct jr_host_reader probe = {.hw = &hw, .arena = &arena, .root = root, .envp = env};
     jr_host_reader_scheduler(&probe);
     describe(&out, &probe);
     JR_ASSERT_TEXT(out.data, row->expected);
@@ -65,8 +62,8 @@ static void check_in(const char *root, const struct row *row)
     jr_arena_release(&arena);
 }
 
-#define CHECK_ROWS(rows)                                                       \
-    for (size_t row_ = 0; row_ < LENGTH(rows); row_++)                         \
+#define CHECK_ROWS(rows)                                                                           \
+    for (size_t row_ = 0; row_ < LENGTH(rows); row_++)                                             \
     check_in("/nowhere", &(rows)[row_])
 
 static void takes_no_leftovers_for_a_job(void)
@@ -83,9 +80,7 @@ static void takes_no_leftovers_for_a_job(void)
         {{"PET_NNODES=2"}, "none", NULL},
         {{"SM_HOSTS=[\"a\"]"}, "none", NULL},
         /* inside a rank of jobrun the scheduler speaks of that */
-        {{"SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2", "JOBRUN_RANK_DIR=/x"},
-         "none",
-         NULL},
+        {{"SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2", "JOBRUN_RANK_DIR=/x"}, "none", NULL},
     };
     CHECK_ROWS(rows);
 }
@@ -94,8 +89,7 @@ static void reads_a_slurm_allocation(void)
 {
     static const struct row rows[] = {
         {{"SLURM_JOB_ID=5"}, "Slurm; job 5", NULL},
-        {{"SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2",
-          "SLURM_JOB_NODELIST=n[1-2]"},
+        {{"SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]"},
          "Slurm; job 5; nodes 2; hosts n1 n2",
          NULL},
         {{"SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-3]"},
@@ -112,37 +106,33 @@ static void reads_a_slurm_allocation(void)
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_TASKS_PER_NODE=4(x2)"},
          "Slurm; job 5; nodes 2",
          NULL},
-        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_TASKS_PER_NODE=4(x2)",
-          "SLURM_NTASKS=8"},
+        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_TASKS_PER_NODE=4(x2)", "SLURM_NTASKS=8"},
          "Slurm; job 5; nodes 2; tasks 4(x2)",
          NULL},
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_TASKS_PER_NODE=4(x2),1",
           "SLURM_NTASKS_PER_NODE=4"},
          "Slurm; job 5; nodes 3; tasks 4(x2),1",
          NULL},
-        {{"SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_TASKS_PER_NODE=4(x2)",
-          "SLURM_NTASKS=8"},
+        {{"SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_TASKS_PER_NODE=4(x2)", "SLURM_NTASKS=8"},
          "Slurm; job 5; nodes 3",
          NULL},
         {{"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2", "SLURM_JOB_END_TIME=1001"},
          "Slurm; job 5; restarts 2; end 1001",
          NULL},
         /* this script's node is no rank of the job's */
-        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0",
-          "SLURM_PROCID=0"},
+        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_PROCID=0"},
          "Slurm; job 5; nodes 2",
          NULL},
         /* the batch step, and shells that stand for the allocation */
-        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0",
-          "SLURM_STEP_ID=4294967291", "SLURM_STEP_NUM_NODES=1"},
+        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=4294967291",
+          "SLURM_STEP_NUM_NODES=1"},
          "Slurm; job 5; nodes 2",
          NULL},
-        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0",
-          "SLURM_STEP_ID=4294967000"},
+        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=4294967000"},
          "Slurm; job 5; nodes 2",
          NULL},
-        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0",
-          "SLURM_STEP_ID=0", "SLURM_PTY_PORT=4000"},
+        {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=0",
+          "SLURM_PTY_PORT=4000"},
          "Slurm; job 5; nodes 2",
          NULL},
     };
@@ -151,22 +141,19 @@ static void reads_a_slurm_allocation(void)
 
 static void reads_a_step_of_srun(void)
 {
-#define STEP(id, node)                                                         \
-    "SLURM_JOB_ID=5", "SLURM_STEP_ID=" id, "SLURM_NODEID=" node
+#define STEP(id, node) "SLURM_JOB_ID=5", "SLURM_STEP_ID=" id, "SLURM_NODEID=" node
     static const struct row rows[] = {
-        {{STEP("0", "1"), "SLURM_STEP_NUM_NODES=2",
-          "SLURM_STEP_NODELIST=n[3-4]", "SLURM_STEP_TASKS_PER_NODE=1(x2)"},
+        {{STEP("0", "1"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[3-4]",
+          "SLURM_STEP_TASKS_PER_NODE=1(x2)"},
          "srun under Slurm; step; job 5; nodes 2; rank 1; hosts n3 n4; here 1",
          NULL},
         {{STEP("4294966999", "0"), "SLURM_STEP_NUM_NODES=1"},
          "srun under Slurm; step; job 5; nodes 1; rank 0",
          NULL},
-        {{STEP("1", "1"), "SLURM_STEP_NUM_NODES=3",
-          "SLURM_STEP_TASKS_PER_NODE=2(x2),1"},
+        {{STEP("1", "1"), "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_TASKS_PER_NODE=2(x2),1"},
          "srun under Slurm; step; job 5; nodes 3; rank 1; here 2",
          NULL},
-        {{STEP("1", "2"), "SLURM_STEP_NUM_NODES=3",
-          "SLURM_STEP_TASKS_PER_NODE=2(x2),1"},
+        {{STEP("1", "2"), "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_TASKS_PER_NODE=2(x2),1"},
          "srun under Slurm; step; job 5; nodes 3; rank 2; here 1",
          NULL},
         /* a step of a part of the nodes has not the hosts of all */
@@ -175,18 +162,14 @@ static void reads_a_step_of_srun(void)
          "srun under Slurm; step; job 5; nodes 1; rank 0",
          NULL},
         {{STEP("0", "0"), "SLURM_STEP_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]",
-          "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_END_TIME=2000",
-          "SLURM_RESTART_COUNT=1"},
-         "srun under Slurm; step; job 5; nodes 2; rank 0; hosts n1 n2; "
-         "restarts 1; end 2000",
+          "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_END_TIME=2000", "SLURM_RESTART_COUNT=1"},
+         "srun under Slurm; step; job 5; nodes 2; rank 0; hosts n1 n2; restarts 1; end 2000",
          NULL},
         /* a host that finds itself elsewhere: another order */
-        {{STEP("0", "0"), "SLURM_STEP_NUM_NODES=2",
-          "SLURM_STEP_NODELIST=n[1-2]"},
+        {{STEP("0", "0"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[1-2]"},
          "srun under Slurm; step; job 5; nodes 2; rank 0",
          "n2.example"},
-        {{STEP("0", "1"), "SLURM_STEP_NUM_NODES=2",
-          "SLURM_STEP_NODELIST=n[1-2]"},
+        {{STEP("0", "1"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[1-2]"},
          "srun under Slurm; step; job 5; nodes 2; rank 1; hosts n1 n2",
          "n2.example"},
     };
@@ -196,48 +179,41 @@ static void reads_a_step_of_srun(void)
 static void reads_the_launchers_of_mpi(void)
 {
     static const struct row rows[] = {
-        {{"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=3",
-          "OMPI_COMM_WORLD_LOCAL_SIZE=1", "OMPI_COMM_WORLD_NODE_RANK=0"},
+        {{"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+          "OMPI_COMM_WORLD_NODE_RANK=0"},
          "Open MPI; step; nodes 4; rank 3; here 1",
          NULL},
         {{"MPI_LOCALNRANKS=1", "PMI_SIZE=2", "PMI_RANK=1"},
          "MPICH; step; nodes 2; rank 1; here 1",
          NULL},
-        {{"PALS_APID=a", "PALS_RANKID=7", "PALS_NODEID=1", "PMI_SIZE=2",
-          "PMI_LOCAL_SIZE=1"},
+        {{"PALS_APID=a", "PALS_RANKID=7", "PALS_NODEID=1", "PMI_SIZE=2", "PMI_LOCAL_SIZE=1"},
          "PALS; step; job a; nodes 2; rank 1; here 1",
          NULL},
-        {{"JSM_NAMESPACE_RANK=1", "JSM_NAMESPACE_SIZE=2",
-          "JSM_NAMESPACE_LOCAL_SIZE=1"},
+        {{"JSM_NAMESPACE_RANK=1", "JSM_NAMESPACE_SIZE=2", "JSM_NAMESPACE_LOCAL_SIZE=1"},
          "jsrun; step; nodes 2; rank 1; here 1",
          NULL},
         /* where the nodes are told, the size says how many each has */
-        {{"FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=2",
-          "FLUX_TASK_RANK=1"},
+        {{"FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=2", "FLUX_TASK_RANK=1"},
          "Flux; step; job f; nodes 2; rank 1; here 1",
          NULL},
-        {{"FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=5",
-          "FLUX_TASK_RANK=1"},
+        {{"FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=5", "FLUX_TASK_RANK=1"},
          "Flux; step; job f; nodes 2; rank 1; here 3",
          NULL},
-        {{"FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=4",
-          "FLUX_TASK_RANK=0"},
+        {{"FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=4", "FLUX_TASK_RANK=0"},
          "Flux; step; job f; nodes 2; rank 0; here 2",
          NULL},
         /* of an allocation around it: the job, and hosts of as many nodes */
-        {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0",
-          "OMPI_COMM_WORLD_LOCAL_SIZE=1", "SLURM_JOB_ID=9",
-          "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=a,b"},
-         "Open MPI under Slurm; step; job 9; nodes 2; rank 0; hosts a b; "
-         "here 1",
+        {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+          "SLURM_JOB_ID=9", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=a,b"},
+         "Open MPI under Slurm; step; job 9; nodes 2; rank 0; hosts a b; here 1",
          NULL},
         {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0", "SLURM_JOB_ID=9",
           "SLURM_JOB_NODELIST=a,b,c"},
          "Open MPI under Slurm; step; job 9; nodes 2; rank 0",
          NULL},
         /* the first in the table counts: Open MPI inside of srun */
-        {{"SLURM_JOB_ID=5", "SLURM_STEP_ID=0", "SLURM_NODEID=0",
-          "OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1"},
+        {{"SLURM_JOB_ID=5", "SLURM_STEP_ID=0", "SLURM_NODEID=0", "OMPI_COMM_WORLD_SIZE=2",
+          "OMPI_COMM_WORLD_RANK=1"},
          "Open MPI under Slurm; step; job 5; nodes 2; rank 1",
          NULL},
     };
@@ -247,13 +223,13 @@ static void reads_the_launchers_of_mpi(void)
 static void reads_torchrun(void)
 {
     static const struct row rows[] = {
-        {{"TORCHELASTIC_RUN_ID=r", "GROUP_WORLD_SIZE=2", "GROUP_RANK=1",
-          "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=h", "RANK=1", "WORLD_SIZE=2"},
+        {{"TORCHELASTIC_RUN_ID=r", "GROUP_WORLD_SIZE=2", "GROUP_RANK=1", "LOCAL_WORLD_SIZE=1",
+          "MASTER_ADDR=h", "RANK=1", "WORLD_SIZE=2"},
          "torchrun; step; job r; nodes 2; rank 1; here 1; addr h",
          NULL},
         /* its run id is none of the scheduler's */
-        {{"TORCHELASTIC_RUN_ID=none", "GROUP_WORLD_SIZE=1", "GROUP_RANK=0",
-          "SLURM_JOB_ID=7", "SLURM_NNODES=1"},
+        {{"TORCHELASTIC_RUN_ID=none", "GROUP_WORLD_SIZE=1", "GROUP_RANK=0", "SLURM_JOB_ID=7",
+          "SLURM_NNODES=1"},
          "torchrun under Slurm; step; job 7; nodes 1; rank 0",
          NULL},
     };
@@ -263,8 +239,8 @@ static void reads_torchrun(void)
 static void reads_systems_that_start_every_node(void)
 {
     static const struct row rows[] = {
-        {{"PET_NNODES=2", "PET_NODE_RANK=1", "PET_NPROC_PER_NODE=8",
-          "PET_MASTER_ADDR=m", "PET_MASTER_PORT=23456", "WORLD_SIZE=2"},
+        {{"PET_NNODES=2", "PET_NODE_RANK=1", "PET_NPROC_PER_NODE=8", "PET_MASTER_ADDR=m",
+          "PET_MASTER_PORT=23456", "WORLD_SIZE=2"},
          "Kubeflow; step; nodes 2; rank 1; tasks 8(x2); addr m; port 23456",
          NULL},
         {{"PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=auto"},
@@ -274,17 +250,14 @@ static void reads_systems_that_start_every_node(void)
          "Kubeflow; step; nodes 2; rank 0",
          NULL},
         {{"PET_NNODES=1:2", "PET_NODE_RANK=0"},
-         "Kubeflow; step; rank 0; PROBLEM PET_NNODES cannot be read (pods, one "
-         "per node): '1:2'",
+         "Kubeflow; step; rank 0; PROBLEM PET_NNODES cannot be read (pods, one per node): '1:2'",
          NULL},
         {{"JOB_COMPLETION_INDEX=3"}, "Kubernetes; step; rank 3", NULL},
-        {{"TRAINING_JOB_NAME=t", "SM_HOSTS=[\"algo-1\",\"algo-2\"]",
-          "SM_CURRENT_HOST=algo-2"},
+        {{"TRAINING_JOB_NAME=t", "SM_HOSTS=[\"algo-1\",\"algo-2\"]", "SM_CURRENT_HOST=algo-2"},
          "SageMaker; step; job t; nodes 2; rank 1; hosts algo-1 algo-2",
          "algo-2"},
         {{"SM_HOSTS=[\"algo-1\"]", "SM_CURRENT_HOST=algo-3"},
-         "SageMaker; step; nodes 1; hosts algo-1; PROBLEM SM_CURRENT_HOST is "
-         "not one of SM_HOSTS",
+         "SageMaker; step; nodes 1; hosts algo-1; PROBLEM SM_CURRENT_HOST is not one of SM_HOSTS",
          NULL},
         {{"SM_HOSTS=[1]", "SM_CURRENT_HOST=algo-3"},
          "SageMaker; step; PROBLEM SM_HOSTS cannot be read (all hosts): '[1]'",
@@ -296,30 +269,22 @@ static void reads_systems_that_start_every_node(void)
 /* Ranks of AWS Batch are counted from the main node on, around the end. */
 static void reads_aws_batch(void)
 {
-#define BATCH(nodes, index)                                                    \
-    "AWS_BATCH_JOB_ID=b", "AWS_BATCH_JOB_NUM_NODES=" nodes,                    \
-        "AWS_BATCH_JOB_NODE_INDEX=" index
+#define BATCH(nodes, index)                                                                        \
+    "AWS_BATCH_JOB_ID=b", "AWS_BATCH_JOB_NUM_NODES=" nodes, "AWS_BATCH_JOB_NODE_INDEX=" index
 #define MAIN(index) "AWS_BATCH_JOB_MAIN_NODE_INDEX=" index
     static const struct row rows[] = {
         {{BATCH("4", "0"), MAIN("0")},
          "AWS Batch; step; job b; nodes 4; rank 0; addr ip-1",
          "ip-1"},
-        {{BATCH("4", "3"), MAIN("0"),
-          "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1"},
+        {{BATCH("4", "3"), MAIN("0"), "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1"},
          "AWS Batch; step; job b; nodes 4; rank 3; addr 10.0.0.1",
          "ip-1"},
         {{BATCH("4", "2"), MAIN("2")},
          "AWS Batch; step; job b; nodes 4; rank 0; addr ip-1",
          "ip-1"},
-        {{BATCH("4", "3"), MAIN("2")},
-         "AWS Batch; step; job b; nodes 4; rank 1",
-         NULL},
-        {{BATCH("4", "0"), MAIN("2")},
-         "AWS Batch; step; job b; nodes 4; rank 2",
-         NULL},
-        {{BATCH("4", "1"), MAIN("2")},
-         "AWS Batch; step; job b; nodes 4; rank 3",
-         NULL},
+        {{BATCH("4", "3"), MAIN("2")}, "AWS Batch; step; job b; nodes 4; rank 1", NULL},
+        {{BATCH("4", "0"), MAIN("2")}, "AWS Batch; step; job b; nodes 4; rank 2", NULL},
+        {{BATCH("4", "1"), MAIN("2")}, "AWS Batch; step; job b; nodes 4; rank 3", NULL},
         {{BATCH("4", "1"), MAIN("4")},
          "AWS Batch; step; job b; nodes 4; rank 1; PROBLEM "
          "AWS_BATCH_JOB_MAIN_NODE_INDEX is not one of the nodes",
@@ -347,13 +312,10 @@ static void reads_volcano(void)
          "Volcano; step; nodes 2; rank 1; hosts w0 w1",
          "w1"},
         {{"VC_TASK_INDEX=0", "VC_A_HOSTS=a", "VC_B_HOSTS=b"},
-         "Volcano; step; nodes 2; rank 0; hosts a b; PROBLEM Volcano has more "
-         "than one task of workers, and does not say in which order to count "
-         "them",
+         "Volcano; step; nodes 2; rank 0; hosts a b; PROBLEM Volcano has more than one task of "
+         "workers, and does not say in which order to count them",
          "a"},
-        {{"VC_TASK_INDEX=0", "VC_HOSTS=x", "XVC_A_HOSTS=y", "VC_A_HOSTSX=z"},
-         "Volcano; step",
-         "a"},
+        {{"VC_TASK_INDEX=0", "VC_HOSTS=x", "XVC_A_HOSTS=y", "VC_A_HOSTSX=z"}, "Volcano; step", "a"},
     };
     CHECK_ROWS(rows);
 }
@@ -362,27 +324,20 @@ static void tells_what_cannot_be_believed(void)
 {
     static const struct row rows[] = {
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=x"},
-         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the "
-         "job): 'x'",
+         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): 'x'",
          NULL},
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=0"},
-         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the "
-         "job): '0'",
+         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): '0'",
          NULL},
-        {{"SLURM_JOB_ID=5", "SLURM_NNODES=65536"},
-         "Slurm; job 5; nodes 65536",
-         NULL},
+        {{"SLURM_JOB_ID=5", "SLURM_NNODES=65536"}, "Slurm; job 5; nodes 65536", NULL},
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=65537"},
-         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the "
-         "job): '65537'",
+         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): '65537'",
          NULL},
         {{"SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-", "SLURM_NNODES=-1"},
-         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the "
-         "job): '-1'",
+         "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): '-1'",
          NULL},
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_JOB_NODELIST=n[1-3]"},
-         "Slurm; job 5; nodes 2; hosts n1 n2 n3; PROBLEM Slurm names 3 hosts "
-         "for 2 nodes",
+         "Slurm; job 5; nodes 2; hosts n1 n2 n3; PROBLEM Slurm names 3 hosts for 2 nodes",
          NULL},
         {{"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=1000"},
          "Slurm; job 5; end 1000; PROBLEM the time of Slurm job 5 is over",
@@ -392,8 +347,7 @@ static void tells_what_cannot_be_believed(void)
          "cannot be read (how often the job was started again): '2147483648'",
          NULL},
         {{"PET_NNODES=1", "PET_NODE_RANK=2147483648"},
-         "Kubeflow; step; nodes 1; PROBLEM PET_NODE_RANK cannot be read (this "
-         "pod): '2147483648'",
+         "Kubeflow; step; nodes 1; PROBLEM PET_NODE_RANK cannot be read (this pod): '2147483648'",
          NULL},
         {{"PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_PORT=65536"},
          "Kubeflow; step; nodes 1; rank 0; PROBLEM PET_MASTER_PORT cannot be "
@@ -409,34 +363,26 @@ static void tells_what_cannot_be_believed(void)
 static void reads_hosts_and_slots(void)
 {
     static const struct row rows[] = {
-        {{"LSB_JOBID=l", "LSB_HOSTS=a a b"},
-         "LSF; job l; nodes 2; hosts a b; slots 2,1",
-         NULL},
+        {{"LSB_JOBID=l", "LSB_HOSTS=a a b"}, "LSF; job l; nodes 2; hosts a b; slots 2,1", NULL},
         {{"LSB_JOBID=l", "LSB_HOSTS=x", "LSB_MCPU_HOSTS=a 4 b 2 a 1"},
          "LSF; job l; nodes 2; hosts a b; slots 5,2",
          NULL},
         {{"LSB_JOBID=l", "LSB_MCPU_HOSTS=a 4 b"},
-         "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their "
-         "slots): 'a 4 b'",
+         "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their slots): 'a 4 b'",
          NULL},
         {{"LSB_JOBID=l", "LSB_MCPU_HOSTS=a 0"},
-         "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their "
-         "slots): 'a 0'",
+         "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their slots): 'a 0'",
          NULL},
         {{"LSB_JOBID=l", "LSB_MCPU_HOSTS=a 65536 a 1"},
-         "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their "
-         "slots): 'a 65536 a 1'",
+         "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their slots): 'a 65536 a 1'",
          NULL},
         {{"LSB_JOBID=l", "LSB_MCPU_HOSTS=a 65535 a 1"},
          "LSF; job l; nodes 1; hosts a; slots 65536",
          NULL},
         {{"LSB_JOBID=l", "LSB_HOSTS=a/b"},
-         "LSF; job l; PROBLEM LSB_HOSTS cannot be read (the hosts, once per "
-         "slot): 'a/b'",
+         "LSF; job l; PROBLEM LSB_HOSTS cannot be read (the hosts, once per slot): 'a/b'",
          NULL},
-        {{"JOB_ID=3", "SGE_TASK_ID=undefined", "NHOSTS=2"},
-         "Grid Engine; job 3; nodes 2",
-         NULL},
+        {{"JOB_ID=3", "SGE_TASK_ID=undefined", "NHOSTS=2"}, "Grid Engine; job 3; nodes 2", NULL},
     };
     CHECK_ROWS(rows);
 }
@@ -459,8 +405,7 @@ static void reads_files_of_hosts(void)
          "PBS; job p; nodes 2; hosts n1 n2; slots 1(x2)",
          NULL},
         {{"PBS_JOBID=p", "PBS_NODEFILE=/none"},
-         "PBS; job p; PROBLEM PBS_NODEFILE cannot be read (the nodes, once per "
-         "slot): '/none'",
+         "PBS; job p; PROBLEM PBS_NODEFILE cannot be read (the nodes, once per slot): '/none'",
          NULL},
         {{"PBS_JOBID=p", "PBS_NODEFILE=/pbs", "PBS_TASKNUM=2", "PBS_NODENUM=1"},
          "pbsdsh under PBS; step; job p; nodes 2; rank 1; hosts n1.x n2.x",
@@ -472,8 +417,7 @@ static void reads_files_of_hosts(void)
          "Grid Engine; job 3; nodes 2; hosts n1 n2; slots 4,2",
          NULL},
         {{"JOB_ID=3", "SGE_TASK_ID=1", "PE_HOSTFILE=/bad"},
-         "Grid Engine; job 3; PROBLEM PE_HOSTFILE cannot be read (hosts and "
-         "their slots): '/bad'",
+         "Grid Engine; job 3; PROBLEM PE_HOSTFILE cannot be read (hosts and their slots): '/bad'",
          NULL},
         {{"LSB_JOBID=l", "LSB_DJOB_HOSTFILE=/pbs", "LSB_HOSTS=z"},
          "LSF; job l; nodes 2; hosts n1.x n2.x; slots 2,1",
@@ -508,8 +452,7 @@ static void reads_how_long_slurm_waits(void)
         (void)snprintf(expected, sizeof expected, "Slurm; job 5%s", rows[i][1]);
         scratch_write(&scratch, "conf", rows[i][0]);
         check_in(scratch.dir,
-                 &(struct row){
-                     {"SLURM_JOB_ID=5", "SLURM_CONF=/conf"}, expected, NULL});
+                 &(struct row){{"SLURM_JOB_ID=5", "SLURM_CONF=/conf"}, expected, NULL});
     }
     scratch_end(&scratch);
 }
@@ -531,8 +474,7 @@ static void finds_a_host_by_its_name(void)
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_host_scheduler it = {0};
         for (size_t k = 0; k < 3 && rows[i].hosts[k] != NULL; k++)
-            jr_strv_push(&it.hosts, &arena,
-                         jr_arena_strdup(&arena, rows[i].hosts[k]));
+            jr_strv_push(&it.hosts, &arena, jr_arena_strdup(&arena, rows[i].hosts[k]));
         CU_ASSERT_EQUAL(jr_hosts_find(&it, rows[i].name), rows[i].place);
         jr_arena_release(&arena);
     }
@@ -542,23 +484,18 @@ static void finds_a_host_by_its_name(void)
 static void remembers_what_it_read(void)
 {
     static const char *const rows[][4] = {
-        {"srun", "SLURM_NODEID", "0", "node_rank"},
-        {"srun", "SLURM_STEP_ID", "0", NULL},
-        {"Slurm", "SLURM_JOB_ID", "5", "job"},
-        {"Slurm", "SLURM_NNODES", "1", "nodes"},
-        {"Slurm", "SLURM_NODELIST", "a", "hosts"},
-        {"Slurm", "SLURM_JOB_END_TIME", "2000", "end"},
+        {"srun", "SLURM_NODEID", "0", "node_rank"}, {"srun", "SLURM_STEP_ID", "0", NULL},
+        {"Slurm", "SLURM_JOB_ID", "5", "job"},      {"Slurm", "SLURM_NNODES", "1", "nodes"},
+        {"Slurm", "SLURM_NODELIST", "a", "hosts"},  {"Slurm", "SLURM_JOB_END_TIME", "2000", "end"},
     };
-    char words[][32] = {"SLURM_JOB_ID=5",   "SLURM_STEP_ID=0",
-                        "SLURM_NODEID=0",   "SLURM_NNODES=1",
-                        "SLURM_NODELIST=a", "SLURM_JOB_END_TIME=2000"};
+    char words[][32] = {"SLURM_JOB_ID=5", "SLURM_STEP_ID=0",  "SLURM_NODEID=0",
+                        "SLURM_NNODES=1", "SLURM_NODELIST=a", "SLURM_JOB_END_TIME=2000"};
     char *env[LENGTH(words) + 1] = {NULL};
     for (size_t i = 0; i < LENGTH(words); i++)
         env[i] = words[i];
     struct jr_host hw = {0};
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_host_reader probe = {
-        .hw = &hw, .arena = &arena, .root = "/nowhere", .envp = env};
+    struct jr_host_reader probe = {.hw = &hw, .arena = &arena, .root = "/nowhere", .envp = env};
     jr_host_reader_scheduler(&probe);
     CU_ASSERT_EQUAL_FATAL(hw.variables_count, LENGTH(rows));
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -575,10 +512,9 @@ static void remembers_what_it_read(void)
 }
 
 JR_UNIT_MAIN("host.scheduler", CASE(takes_no_leftovers_for_a_job),
-             CASE(tells_what_cannot_be_believed),
-             CASE(reads_a_slurm_allocation), CASE(reads_a_step_of_srun),
-             CASE(reads_the_launchers_of_mpi), CASE(reads_torchrun),
-             CASE(reads_systems_that_start_every_node), CASE(reads_aws_batch),
-             CASE(reads_volcano), CASE(reads_hosts_and_slots),
-             CASE(reads_files_of_hosts), CASE(reads_how_long_slurm_waits),
-             CASE(finds_a_host_by_its_name), CASE(remembers_what_it_read))
+             CASE(tells_what_cannot_be_believed), CASE(reads_a_slurm_allocation),
+             CASE(reads_a_step_of_srun), CASE(reads_the_launchers_of_mpi), CASE(reads_torchrun),
+             CASE(reads_systems_that_start_every_node), CASE(reads_aws_batch), CASE(reads_volcano),
+             CASE(reads_hosts_and_slots), CASE(reads_files_of_hosts),
+             CASE(reads_how_long_slurm_waits), CASE(finds_a_host_by_its_name),
+             CASE(remembers_what_it_read))

@@ -129,10 +129,8 @@ static void mig_is_told_apart(void)
     CU_ASSERT_FALSE(jr_visible_is_mig(""));
 }
 
-/* What an environment of up to two variables leaves of four devices of a kind,
- * numbered from 0. */
-static void check_kind(enum jr_device kind, char *first, char *second,
-                       const char *expected)
+/* What an environment of up to two variables leaves of four devices of a kind, numbered from 0. */
+static void check_kind(enum jr_device kind, char *first, char *second, const char *expected)
 {
     static const struct jr_host_device devices[GPUS] = {
         {.index = 0, .uuid = "GPU-11aa"},
@@ -169,18 +167,13 @@ static void each_variable_has_its_grammar(void)
         {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=GPU-XX", NULL, ""},
         {JR_DEVICE_ROCM, "HIP_VISIBLE_DEVICES=3,1", NULL, "31"},
         {JR_DEVICE_ROCM, "HIP_VISIBLE_DEVICES=GPU-11aa", NULL, ""},
-        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=3,1",
-         "HIP_VISIBLE_DEVICES=1,0", "13"},
-        {JR_DEVICE_ROCM, "HIP_VISIBLE_DEVICES=2",
-         "ROCR_VISIBLE_DEVICES=3,1", ""},
-        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=3,1",
-         "CUDA_VISIBLE_DEVICES=3,1", "31"},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=3,1", "HIP_VISIBLE_DEVICES=1,0", "13"},
+        {JR_DEVICE_ROCM, "HIP_VISIBLE_DEVICES=2", "ROCR_VISIBLE_DEVICES=3,1", ""},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=3,1", "CUDA_VISIBLE_DEVICES=3,1", "31"},
         {JR_DEVICE_ROCM, "CUDA_VISIBLE_DEVICES=2", NULL, "2"},
         {JR_DEVICE_ROCM, "GPU_DEVICE_ORDINAL=3,0", NULL, "30"},
-        {JR_DEVICE_ROCM, "GPU_DEVICE_ORDINAL=3", "CUDA_VISIBLE_DEVICES=1",
-         "1"},
-        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=2,1", "GPU_DEVICE_ORDINAL=2",
-         "21"},
+        {JR_DEVICE_ROCM, "GPU_DEVICE_ORDINAL=3", "CUDA_VISIBLE_DEVICES=1", "1"},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=2,1", "GPU_DEVICE_ORDINAL=2", "21"},
         {JR_DEVICE_XPU, "ZE_AFFINITY_MASK=", NULL, ""},
         {JR_DEVICE_XPU, "ZE_AFFINITY_MASK=0.1", NULL, ""},
         {JR_DEVICE_XPU, "ZE_AFFINITY_MASK=2,0", NULL, "20"},
@@ -203,22 +196,17 @@ static void each_variable_has_its_grammar(void)
         {JR_DEVICE_CUDA, "CUDA_VISIBLE_DEVICES=1,0", NULL, "10"},
         /* the container's, which images set to whatever they like */
         {JR_DEVICE_CUDA, "NVIDIA_VISIBLE_DEVICES=none", NULL, "0123"},
-        {JR_DEVICE_CUDA, "CUDA_VISIBLE_DEVICES=2", "NVIDIA_VISIBLE_DEVICES=0",
-         "2"},
+        {JR_DEVICE_CUDA, "CUDA_VISIBLE_DEVICES=2", "NVIDIA_VISIBLE_DEVICES=0", "2"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
         check_kind(vectors[i].kind, jr_arena_strdup(&arena, vectors[i].first),
-                   jr_arena_strdup(&arena, vectors[i].second),
-                   vectors[i].expected);
+                   jr_arena_strdup(&arena, vectors[i].second), vectors[i].expected);
         jr_arena_release(&arena);
     }
 }
 
-JR_UNIT_MAIN("visible", CASE(bad_values_leave_none),
-             CASE(a_bad_element_ends_the_list),
+JR_UNIT_MAIN("visible", CASE(bad_values_leave_none), CASE(a_bad_element_ends_the_list),
              CASE(a_repeated_element_empties_the_list), CASE(unset_leaves_all),
-             CASE(the_order_of_the_list_counts),
-             CASE(ordinals_are_read_as_numbers_with_a_tail),
-             CASE(a_long_list_is_cut), CASE(mig_is_told_apart),
-             CASE(each_variable_has_its_grammar))
+             CASE(the_order_of_the_list_counts), CASE(ordinals_are_read_as_numbers_with_a_tail),
+             CASE(a_long_list_is_cut), CASE(mig_is_told_apart), CASE(each_variable_has_its_grammar))

@@ -4,8 +4,8 @@
 
 static char *model[] = {(char *)"model.pt"};
 
-/* One rank that promises model.pt in its working directory, where `before`
- * stands already; NULL: nothing. */
+/* One rank that promises model.pt in its working directory, where `before` stands already; NULL:
+ * nothing. */
 static void start(struct fake *fake, uint32_t world, const char *before)
 {
     struct jr_error err;
@@ -20,14 +20,12 @@ static void start(struct fake *fake, uint32_t world, const char *before)
     }
     if (before != NULL)
         fake_write(fake, "model.pt", before);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_artifacts_before(&fake->before, &fake->plan, fake->fd, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake->before, &fake->plan, fake->fd, &err), 0);
     for (uint32_t i = 0; i < world; i++)
         fake_write_rank(fake, i, "result.json", "{}");
 }
 
-static void expect(struct fake *fake, enum jr_result_error error,
-                   const char *reason)
+static void expect(struct fake *fake, enum jr_result_error error, const char *reason)
 {
     fake_judge(fake);
     CU_ASSERT_EQUAL(fake->report.ranks[0].result_error, error);
@@ -71,8 +69,7 @@ static void stale(void)
 {
     struct fake fake;
     start(&fake, 1, "yesterday");
-    expect(&fake, JR_RESULT_STALE,
-           "artifact model.pt is the one from before the start");
+    expect(&fake, JR_RESULT_STALE, "artifact model.pt is the one from before the start");
 }
 
 static void written_again_with_the_same_size_and_time(void)
@@ -123,8 +120,7 @@ static void only_its_status_changed(void)
     struct fake fake;
     start(&fake, 1, "yesterday");
     CU_ASSERT_EQUAL(fchmodat(fake.fd, "model.pt", 0640, 0), 0);
-    expect(&fake, JR_RESULT_STALE,
-           "artifact model.pt is the one from before the start");
+    expect(&fake, JR_RESULT_STALE, "artifact model.pt is the one from before the start");
 }
 
 static void pin(struct fake *fake, uint32_t i, bool job)
@@ -148,8 +144,7 @@ static void changed_after_the_end(void)
     fake_write(&fake, "model.pt", "weights");
     pin(&fake, 0, false);
     fake_write(&fake, "model.pt", "those of others"); /* in the same tick */
-    expect(&fake, JR_RESULT_CHANGED,
-           "artifact model.pt was changed after the rank had ended");
+    expect(&fake, JR_RESULT_CHANGED, "artifact model.pt was changed after the rank had ended");
     start(&fake, 1, NULL);
     pin(&fake, 0, false);
     fake_write(&fake, "model.pt", "weights");
@@ -202,8 +197,7 @@ static void many(void)
     }
 }
 
-JR_UNIT_MAIN("artifact", CASE(only_its_status_changed),
-             CASE(changed_after_the_end), CASE(the_jobs), CASE(many),
-             CASE(missing), CASE(removed), CASE(empty), CASE(a_folder),
-             CASE(stale), CASE(written_again_with_the_same_size_and_time),
-             CASE(written), CASE(not_asked_of_those_that_need_not_deliver))
+JR_UNIT_MAIN("artifact", CASE(only_its_status_changed), CASE(changed_after_the_end), CASE(the_jobs),
+             CASE(many), CASE(missing), CASE(removed), CASE(empty), CASE(a_folder), CASE(stale),
+             CASE(written_again_with_the_same_size_and_time), CASE(written),
+             CASE(not_asked_of_those_that_need_not_deliver))

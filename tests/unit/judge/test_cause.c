@@ -7,9 +7,9 @@
 #include "store/outcome.h"
 #include "store/progress.h"
 
-/* How a rank ended, in a letter: s(ucceeded) f(ailed with 3) F(ailed by
- * SIGSEGV) t(old to stop) n(ever started) x(could not start) k(illed by
- * someone) 0 (exited with 0 after the stop signal). */
+/* How a rank ended, in a letter: s(ucceeded) f(ailed with 3) F(ailed by SIGSEGV) t(old to stop)
+ * n(ever started) x(could not start) k(illed by someone) 0 (exited with 0 after the stop
+ * signal). */
 static void set_end(struct fake *fake, uint32_t i, char end)
 {
     struct jr_rank_outcome *rank = &fake->ends[i];
@@ -44,8 +44,8 @@ static void set_end(struct fake *fake, uint32_t i, char end)
     }
 }
 
-/* States in a letter each: S(ucceeded) F(ailed) I(ncomplete) A(fter the first
- * failure) T(old to stop) N(ot started). */
+/* States in a letter each: S(ucceeded) F(ailed) I(ncomplete) A(fter the first failure) T(old to
+ * stop) N(ot started). */
 static void check_states(const struct fake *fake, const char *expected)
 {
     static const char letters[] = "SFIATN";
@@ -129,8 +129,7 @@ static void without_a_line_20_ms_are_in_doubt(void)
         fake_exit(&fake, 0, 1);
         fake_exit(&fake, 1, 2);
         fake_exit(&fake, 2, 3);
-        fake.ends[1].ended_ns = fake.ends[2].ended_ns =
-            fake.ends[0].ended_ns + cases[c].later_ns;
+        fake.ends[1].ended_ns = fake.ends[2].ended_ns = fake.ends[0].ended_ns + cases[c].later_ns;
         fake_judge(&fake);
         check_states(&fake, cases[c].states);
         fake_end(&fake);
@@ -142,8 +141,7 @@ static void raise_at(struct fake *fake, uint32_t rank, double seconds)
 {
     char text[128];
     uint64_t ns = FAKE_WALL + (uint64_t)(int64_t)(seconds * 1e9);
-    (void)snprintf(text, sizeof text,
-                   "{\"message\": {\"message\": \"E: x\"}, \"time_ns\": %llu}",
+    (void)snprintf(text, sizeof text, "{\"message\": {\"message\": \"E: x\"}, \"time_ns\": %llu}",
                    (unsigned long long)ns);
     fake_write_rank(fake, rank, "error.json", text);
 }
@@ -201,16 +199,14 @@ static void a_start_that_failed_says_why(void)
         int error;
         const char *text;
     } cases[] = {
-        {JR_STAGE_EXEC, 2,
-         "could not execute './train': No such file or directory in /"},
+        {JR_STAGE_EXEC, 2, "could not execute './train': No such file or directory in /"},
         {JR_STAGE_CLONE, 11,
          "could not make a process: a limit on processes is reached (ulimit "
          "-u, the cgroup's pids.max)"},
         {JR_STAGE_LIMITS, 9999, "could not set its limits: unknown error"},
         {JR_STAGE_LIMITS, 0, "could not set its limits"},
         {JR_STAGE_WORKDIR, 2,
-         "could not enter the working directory '/': No such file or "
-         "directory"},
+         "could not enter the working directory '/': No such file or directory"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct fake fake;
@@ -224,8 +220,7 @@ static void a_start_that_failed_says_why(void)
     }
 }
 
-/* What the program may have been, and what is to be done about one that is
- * there. */
+/* What the program may have been, and what is to be done about one that is there. */
 static void a_program_that_cannot_be_executed_is_explained(void)
 {
     static const struct {
@@ -234,8 +229,7 @@ static void a_program_that_cannot_be_executed_is_explained(void)
         const char *more;
     } cases[] = {
         {"train", ENOENT, ": not found in PATH; did you mean './train'?"},
-        {"./trian", ENOENT,
-         ": No such file or directory; did you mean './train'?"},
+        {"./trian", ENOENT, ": No such file or directory; did you mean './train'?"},
         {"sub/other", ENOENT, ": No such file or directory in "},
         {"/no/such/file", ENOENT, ": No such file or directory"},
         {"./train.py", EACCES, "; or put python3 before it"},
@@ -256,9 +250,8 @@ static void a_program_that_cannot_be_executed_is_explained(void)
         fake.ends[0].stage = JR_STAGE_EXEC;
         fake.ends[0].start_errno = cases[c].error;
         fake_judge(&fake);
-        (void)snprintf(
-            expected, sizeof expected, "%s%s", cases[c].more,
-            cases[c].more[strlen(cases[c].more) - 1] == ' ' ? fake.dir : "");
+        (void)snprintf(expected, sizeof expected, "%s%s", cases[c].more,
+                       cases[c].more[strlen(cases[c].more) - 1] == ' ' ? fake.dir : "");
         if (strstr(fake.report.ranks[0].error, expected) == NULL)
             (void)printf("\n    %s\n", fake.report.ranks[0].error);
         CU_ASSERT_PTR_NOT_NULL(strstr(fake.report.ranks[0].error, expected));
@@ -290,8 +283,7 @@ static void a_helper_that_failed_says_why(void)
     strcpy(fake.outcome.start_text, "KeyError: 'lr' (/x/raises.py:2)");
     fake_judge(&fake);
     JR_ASSERT_TEXT(fake.report.ranks[0].error,
-                   "did not start: its helper could not import: KeyError: 'lr' "
-                   "(/x/raises.py:2)");
+                   "did not start: its helper could not import: KeyError: 'lr' (/x/raises.py:2)");
     CU_ASSERT_EQUAL(fake.report.exit_code, 7);
     fake_end(&fake);
 }
@@ -321,8 +313,8 @@ static void what_could_not_be_called_was_not_launched(void)
     }
 }
 
-/* A rank that ends as it was warned to is continued; one that the warning's
- * signal killed only where the job gets on, or is preempted. */
+/* A rank that ends as it was warned to is continued; one that the warning's signal killed only
+ * where the job gets on, or is preempted. */
 static void what_was_warned_may_yield(void)
 {
     enum { CODE = JR_YIELD_CODE };
@@ -363,8 +355,8 @@ static void what_was_warned_may_yield(void)
         }
 }
 
-/* Of three ranks that have to deliver, the last fails after the others ended
- * with 0. What those wrote, and who is to blame. */
+/* Of three ranks that have to deliver, the last fails after the others ended with 0. What those
+ * wrote, and who is to blame. */
 struct left {
     const char *name;
     const char *wrote[2]; /* NULL: nothing */
@@ -390,11 +382,7 @@ static const struct left left_vectors[] = {
      .states = "SFA",
      .early = "e--",
      .cause = 1},
-    {.name = "an empty file",
-     .wrote = {"", "{}"},
-     .states = "FSA",
-     .early = "---",
-     .cause = 0},
+    {.name = "an empty file", .wrote = {"", "{}"}, .states = "FSA", .early = "---", .cause = 0},
     {.name = "nothing of both", .states = "FIA", .early = "---", .cause = 0},
     {.name = "nothing of both, rank 1 first",
      .in_turn = true,
@@ -486,8 +474,7 @@ static void check_left(const struct left *vector)
         states[i] = letters[fake.report.ranks[i].state];
         early[i] = fake.report.ranks[i].early ? 'e' : '-';
     }
-    if (strcmp(states, vector->states) != 0 ||
-        strcmp(early, vector->early) != 0)
+    if (strcmp(states, vector->states) != 0 || strcmp(early, vector->early) != 0)
         printf("\n    %s", vector->name);
     JR_ASSERT_TEXT(states, vector->states);
     JR_ASSERT_TEXT(early, vector->early);
@@ -498,9 +485,8 @@ static void check_left(const struct left *vector)
     CU_ASSERT_TRUE(!together || fake.report.causes[1] == 2);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_FAILED);
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_FAILED);
-    CU_ASSERT_EQUAL(
-        jr_judgement_left(&fake.report.ranks[fake.report.causes[0]]),
-        vector->cause != 2);
+    CU_ASSERT_EQUAL(jr_judgement_left(&fake.report.ranks[fake.report.causes[0]]),
+                    vector->cause != 2);
     fake_end(&fake);
 }
 
@@ -512,8 +498,8 @@ static void who_left_without_delivering_is_to_blame(void)
         check_left(&left_vectors[i]);
 }
 
-/* All that failed with the loss follow from it, and the exit status of ranks is
- * not 0 where theirs is. */
+/* All that failed with the loss follow from it, and the exit status of ranks is not 0 where theirs
+ * is. */
 static void all_that_lost_a_peer_come_after(void)
 {
     struct fake fake;
@@ -536,15 +522,10 @@ static void all_that_lost_a_peer_come_after(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("cause", CASE(states_status_and_code),
-             CASE(without_a_line_20_ms_are_in_doubt),
-             CASE(an_exception_counts_when_it_was_raised),
-             CASE(an_exception_alone_is_no_failure),
+JR_UNIT_MAIN("cause", CASE(states_status_and_code), CASE(without_a_line_20_ms_are_in_doubt),
+             CASE(an_exception_counts_when_it_was_raised), CASE(an_exception_alone_is_no_failure),
              CASE(a_start_that_failed_says_why),
              CASE(a_program_that_cannot_be_executed_is_explained),
-             CASE(a_lost_rank_says_how_that_is_known),
-             CASE(a_helper_that_failed_says_why),
-             CASE(what_could_not_be_called_was_not_launched),
-             CASE(what_was_warned_may_yield),
-             CASE(who_left_without_delivering_is_to_blame),
-             CASE(all_that_lost_a_peer_come_after))
+             CASE(a_lost_rank_says_how_that_is_known), CASE(a_helper_that_failed_says_why),
+             CASE(what_could_not_be_called_was_not_launched), CASE(what_was_warned_may_yield),
+             CASE(who_left_without_delivering_is_to_blame), CASE(all_that_lost_a_peer_come_after))

@@ -24,10 +24,8 @@ static json_t *read_json(const char *text)
 static void takes_what_another_node_has_found(void)
 {
     struct fake fake;
-    json_t *delivery = read_json("{\"result\": {\"loss\": 0.25}, "
-                                 "\"late_match\": true, "
-                                 "\"unwritten\": true, "
-                                 "\"pattern_limits\": 3}");
+    json_t *delivery = read_json("{\"result\": {\"loss\": 0.25}, \"late_match\": true, "
+                                 "\"unwritten\": true, \"pattern_limits\": 3}");
     start_apart(&fake, delivery);
     fake_judge(&fake);
     const struct jr_rank_judgement *rank = &fake.report.ranks[1];
@@ -45,8 +43,7 @@ static void takes_what_another_node_has_found(void)
 static void looks_at_no_file_here(void)
 {
     struct fake fake;
-    json_t *delivery = read_json("{\"error\": \"stale\", \"reason\": "
-                                 "\"result.json is old\"}");
+    json_t *delivery = read_json("{\"error\": \"stale\", \"reason\": \"result.json is old\"}");
     start_apart(&fake, delivery);
     fake_write_rank(&fake, 1, "result.json", "{\"loss\": 0.5}");
     fake_judge(&fake);
@@ -68,8 +65,7 @@ static void refuses_words_that_are_none(void)
     start_apart(&fake, delivery);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_MISSING);
-    CU_ASSERT_STRING_EQUAL(fake.report.ranks[1].reason,
-                           "its node does not say why");
+    CU_ASSERT_STRING_EQUAL(fake.report.ranks[1].reason, "its node does not say why");
     fake_exit(&fake, 1, 3);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].state, JR_RANK_FAILED);
@@ -89,8 +85,7 @@ static void compares_it_with_what_is_here(void)
     fake.policy.results.equal_count = 1;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
-    CU_ASSERT_TRUE(fake.report.ranks[0].differs ||
-                   fake.report.ranks[1].differs);
+    CU_ASSERT_TRUE(fake.report.ranks[0].differs || fake.report.ranks[1].differs);
     fake_end(&fake);
     json_decref(delivery);
 }
@@ -139,8 +134,7 @@ static void sends_what_one_that_left_lacks(void)
     CU_ASSERT_TRUE(jr_judgement_left(&fake.report.ranks[0]));
     json_t *delivery = jr_delivery_pack(&fake.report, 0);
     CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "error"), "missing");
-    CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "reason"),
-                           "result.json was not written");
+    CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "reason"), "result.json was not written");
     json_decref(delivery);
     CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 1));
     fake_end(&fake);
@@ -160,15 +154,14 @@ static void leaves_comparisons_to_others(void)
 }
 
 static const char made[] = "{\"job\": [null]}";
-static const char none[] = "{\"job\": [{\"error\": \"missing\", \"reason\": "
-                           "\"was not written\"}]}";
+static const char none[] = "{\"job\": [{\"error\": \"missing\", \"reason\": \"was not written\"}]}";
 static const char old[] = "{\"job\": [{\"error\": \"stale\", \"reason\": "
                           "\"is the one from before the start\"}]}";
 
-/* Two ranks on other nodes, and what becomes of the first one's state where
- * these have said so of an artifact that any rank may make. */
-static void expect_job(const char *first, const char *second,
-                       enum jr_result_error error, const char *reason)
+/* Two ranks on other nodes, and what becomes of the first one's state where these have said so of
+ * an artifact that any rank may make. */
+static void expect_job(const char *first, const char *second, enum jr_result_error error,
+                       const char *reason)
 {
     char *names[] = {(char[]){"/nowhere/model.pt"}};
     struct fake fake;
@@ -198,8 +191,7 @@ static void has_an_artifact_of_the_job_where_any_node_has_it(void)
     expect_job(none, made, JR_RESULT_NONE, NULL);
     expect_job(made, old, JR_RESULT_NONE, NULL);
     expect_job(none, none, JR_RESULT_MISSING,
-               "artifact /nowhere/model.pt of the job, which any rank may "
-               "make, was not written");
+               "artifact /nowhere/model.pt of the job, which any rank may make, was not written");
     expect_job(none, old, JR_RESULT_STALE,
                "artifact /nowhere/model.pt of the job, which any rank may "
                "make, is the one from before the start");
@@ -233,9 +225,7 @@ static void sends_how_an_artifact_of_the_job_stands(void)
 }
 
 JR_UNIT_MAIN("delivery", CASE(has_an_artifact_of_the_job_where_any_node_has_it),
-             CASE(sends_how_an_artifact_of_the_job_stands),
-             CASE(takes_what_another_node_has_found),
+             CASE(sends_how_an_artifact_of_the_job_stands), CASE(takes_what_another_node_has_found),
              CASE(looks_at_no_file_here), CASE(refuses_words_that_are_none),
              CASE(compares_it_with_what_is_here), CASE(sends_what_was_found),
-             CASE(sends_what_one_that_left_lacks),
-             CASE(leaves_comparisons_to_others))
+             CASE(sends_what_one_that_left_lacks), CASE(leaves_comparisons_to_others))

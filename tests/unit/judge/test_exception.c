@@ -1,12 +1,10 @@
 #include "fake_run.h"
 #include "judge/exception.h"
 
-static bool read_text(struct fake *fake, struct jr_exception *ret,
-                      const char *text)
+static bool read_text(struct fake *fake, struct jr_exception *ret, const char *text)
 {
     fake_write(fake, "error.json", text);
-    return jr_exception_read(ret, &fake->arena, fake->fd, "error.json") ==
-           JR_EXCEPTION_READ;
+    return jr_exception_read(ret, &fake->arena, fake->fd, "error.json") == JR_EXCEPTION_READ;
 }
 
 static void torn_and_foreign_files_are_ignored(void)
@@ -25,16 +23,12 @@ static void torn_and_foreign_files_are_ignored(void)
     struct fake fake;
     struct jr_exception exception;
     fake_start(&fake, 1);
-    CU_ASSERT_EQUAL(
-        jr_exception_read(&exception, &fake.arena, fake.fd, "none.json"),
-        JR_EXCEPTION_NONE);
-    CU_ASSERT_EQUAL(
-        jr_exception_read(&exception, &fake.arena, fake.fd, NULL),
-        JR_EXCEPTION_NONE);
+    CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, "none.json"),
+                    JR_EXCEPTION_NONE);
+    CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, NULL), JR_EXCEPTION_NONE);
     fake_write(&fake, "error.json", "{\"message\": {\"mess");
-    CU_ASSERT_EQUAL(
-        jr_exception_read(&exception, &fake.arena, fake.fd, "error.json"),
-        JR_EXCEPTION_FOREIGN);
+    CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, "error.json"),
+                    JR_EXCEPTION_FOREIGN);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         CU_ASSERT_FALSE(read_text(&fake, &exception, texts[i]));
     fake_end(&fake);
@@ -45,13 +39,13 @@ static void torchs_form(void)
     struct fake fake;
     struct jr_exception exception;
     fake_start(&fake, 1);
-    CU_ASSERT_TRUE_FATAL(read_text(
-        &fake, &exception,
-        "{\"message\": {\"message\": \"ValueError: loss is NaN\\nat 120\","
-        " \"extraInfo\": {\"py_callstack\": \"Traceback (most recent call "
-        "last):\\n  File \\\"/x/run.py\\\", line 7, in wrapper\\n    f()\\n  "
-        "File \\\"/x/train.py\\\", line 88, in step\\n    raise\\n\","
-        " \"timestamp\": \"1700000000\"}}, \"time_ns\": 1700000000123456789}"));
+    CU_ASSERT_TRUE_FATAL(
+        read_text(&fake, &exception,
+                  "{\"message\": {\"message\": \"ValueError: loss is NaN\\nat 120\","
+                  " \"extraInfo\": {\"py_callstack\": \"Traceback (most recent call "
+                  "last):\\n  File \\\"/x/run.py\\\", line 7, in wrapper\\n    f()\\n  "
+                  "File \\\"/x/train.py\\\", line 88, in step\\n    raise\\n\","
+                  " \"timestamp\": \"1700000000\"}}, \"time_ns\": 1700000000123456789}"));
     JR_ASSERT_TEXT(exception.what, "ValueError: loss is NaN");
     JR_ASSERT_TEXT(exception.where, "train.py:88 in step");
     CU_ASSERT_EQUAL(exception.wall_ns, 1700000000123456789);
@@ -59,11 +53,11 @@ static void torchs_form(void)
 }
 
 #define TRACE "Traceback (most recent call last):\\n  File \\\"a.py\\\", line 1\\n"
-#define CAUSE                                                                  \
-    "\\n\\nThe above exception was the direct cause of the following "         \
+#define CAUSE                                                                                      \
+    "\\n\\nThe above exception was the direct cause of the following "                             \
     "exception:\\n\\n"
-#define CONTEXT                                                                \
-    "\\n\\nDuring handling of the above exception, another exception "         \
+#define CONTEXT                                                                                    \
+    "\\n\\nDuring handling of the above exception, another exception "                             \
     "occurred:\\n\\n"
 
 /* As torch's `record` leaves it: format_exc() of the whole chain. */
@@ -78,8 +72,7 @@ static void causes_of_a_traceback(void)
         {"x" CAUSE CAUSE, NULL},
         {TRACE CAUSE TRACE "V: bad", NULL},
         {TRACE "K: 'lr'" CAUSE TRACE "V: bad\\n", "K: 'lr'"},
-        {TRACE "O: gone\\nfar" CONTEXT TRACE "K" CAUSE TRACE "V: bad\\n",
-         "K, from O: gone"},
+        {TRACE "O: gone\\nfar" CONTEXT TRACE "K" CAUSE TRACE "V: bad\\n", "K, from O: gone"},
     };
     struct fake fake;
     struct jr_exception exception;
@@ -104,31 +97,28 @@ static void causes_and_starts(void)
     struct fake fake;
     struct jr_exception exception;
     fake_start(&fake, 1);
-    CU_ASSERT_TRUE_FATAL(read_text(
-        &fake, &exception,
-        "{\"message\": \"E: x\", \"causes\": [{\"message\": \"K: 'lr'\"}, 3,"
-        " {}, {\"message\": \"\"}, {\"message\": \"O: gone\\nfar\"}],"
-        " \"start\": true}"));
+    CU_ASSERT_TRUE_FATAL(
+        read_text(&fake, &exception,
+                  "{\"message\": \"E: x\", \"causes\": [{\"message\": \"K: 'lr'\"}, 3, {}, "
+                  "{\"message\": \"\"}, {\"message\": \"O: gone\\nfar\"}], \"start\": true}"));
     JR_ASSERT_TEXT(exception.behind, "K: 'lr', from O: gone");
     CU_ASSERT_TRUE(exception.start);
     CU_ASSERT_TRUE_FATAL(read_text(
-        &fake, &exception,
-        "{\"message\": \"E\", \"causes\": {\"a\": 1}, \"start\": \"no\"}"));
+        &fake, &exception, "{\"message\": \"E\", \"causes\": {\"a\": 1}, \"start\": \"no\"}"));
     CU_ASSERT_PTR_NULL(exception.behind);
     CU_ASSERT_FALSE(exception.start);
     fake_end(&fake);
 }
 
-/* However long the chain is: the nearest ones, in time and memory that grow
- * with its length alone. */
+/* However long the chain is: the nearest ones, in time and memory that grow with its length
+ * alone. */
 static void endless_chains(void)
 {
     enum { MANY = 5000 };
     struct fake fake;
     struct jr_exception exception;
     struct jr_buf stack = JR_BUF_INIT, causes = JR_BUF_INIT;
-    jr_buf_str(&stack, "{\"message\": {\"message\": \"V\", \"extraInfo\": "
-                       "{\"py_callstack\": \"");
+    jr_buf_str(&stack, "{\"message\": {\"message\": \"V\", \"extraInfo\": {\"py_callstack\": \"");
     jr_buf_str(&causes, "{\"message\": \"V\", \"causes\": [");
     for (int i = 0; i < MANY; i++) {
         jr_buf_printf(&stack, "T\\nE%d" CAUSE, i);
@@ -140,10 +130,9 @@ static void endless_chains(void)
     fake_start(&fake, 1);
     for (size_t i = 0; i < 2; i++) {
         CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, texts[i]));
-        JR_ASSERT_TEXT(exception.behind,
-                       "E4999, from E4998, from E4997, from E4996, from "
-                       "E4995, from E4994, from E4993, from E4992, and "
-                       "4992 more causes");
+        JR_ASSERT_TEXT(exception.behind, "E4999, from E4998, from E4997, from E4996, from "
+                                         "E4995, from E4994, from E4993, from E4992, and "
+                                         "4992 more causes");
     }
     CU_ASSERT_TRUE(fake.arena.used < (size_t)16 << 20);
     fake_end(&fake);
@@ -188,29 +177,27 @@ static void whose_it_is(void)
         int32_t own_pid;
         bool returns, own;
     } cases[] = {
-        {"", 7, false, true},           {"", 7, true, false},
-        {", \"pid\": 7", 7, false, true}, {", \"pid\": 7", 7, true, true},
-        {", \"pid\": 8", 7, false, false}, {", \"pid\": 8", 7, true, false},
+        {"", 7, false, true},
+        {"", 7, true, false},
+        {", \"pid\": 7", 7, false, true},
+        {", \"pid\": 7", 7, true, true},
+        {", \"pid\": 8", 7, false, false},
+        {", \"pid\": 8", 7, true, false},
         {", \"pid\": 4294967303", 7, false, false},
         {", \"pid\": 8", 0, true, true}, /* of a run of the past */
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        const struct jr_rank_outcome rank = {.pid = 70,
-                                             .own_pid = cases[c].own_pid};
+        const struct jr_rank_outcome rank = {.pid = 70, .own_pid = cases[c].own_pid};
         struct fake fake;
         struct jr_exception exception;
         fake_start(&fake, 1);
-        const char *text = jr_arena_printf(
-            &fake.arena, "{\"message\": \"E: x\"%s}", cases[c].pid);
+        const char *text = jr_arena_printf(&fake.arena, "{\"message\": \"E: x\"%s}", cases[c].pid);
         CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, text));
-        CU_ASSERT_EQUAL(jr_exception_is_own(&exception, &rank,
-                                            cases[c].returns),
-                        cases[c].own);
+        CU_ASSERT_EQUAL(jr_exception_is_own(&exception, &rank, cases[c].returns), cases[c].own);
         fake_end(&fake);
     }
 }
 
 JR_UNIT_MAIN("exception", CASE(whose_it_is), CASE(torn_and_foreign_files_are_ignored),
              CASE(torchs_form), CASE(causes_and_starts), CASE(causes_of_a_traceback),
-             CASE(endless_chains),
-             CASE(less_than_torchs_form))
+             CASE(endless_chains), CASE(less_than_torchs_form))

@@ -44,15 +44,12 @@ static void raise_at(struct fake *fake, uint32_t i, const struct fail *fail)
 {
     char text[256];
     uint64_t ns = FAKE_WALL + (uint64_t)(fail->raised * 1e6);
-    (void)snprintf(text, sizeof text,
-                   "{\"message\": {\"message\": \"%s\"}, \"time_ns\": %llu}",
-                   fail->message == NULL ? "ValueError: x" : fail->message,
-                   (unsigned long long)ns);
+    (void)snprintf(text, sizeof text, "{\"message\": {\"message\": \"%s\"}, \"time_ns\": %llu}",
+                   fail->message == NULL ? "ValueError: x" : fail->message, (unsigned long long)ns);
     fake_write_rank(fake, i, "error.json", text);
 }
 
-static void set_rank(struct fake *fake, uint32_t i, const struct fail *fail,
-                     uint32_t order)
+static void set_rank(struct fake *fake, uint32_t i, const struct fail *fail, uint32_t order)
 {
     struct jr_rank_outcome *rank = &fake->ends[i];
     if (fail->signal != 0)
@@ -99,11 +96,8 @@ static void check(const struct vector *vector)
         set_rank(&fake, i, &vector->ranks[i], order_of(vector, i));
     fake_judge(&fake);
     for (size_t i = 0; i < vector->count; i++)
-        states[i] = fake.report.ranks[i].early
-                        ? 'E'
-                        : letters[fake.report.ranks[i].state];
-    if (strcmp(states, vector->states) != 0 ||
-        fake.report.causes_count != vector->together + 1 ||
+        states[i] = fake.report.ranks[i].early ? 'E' : letters[fake.report.ranks[i].state];
+    if (strcmp(states, vector->states) != 0 || fake.report.causes_count != vector->together + 1 ||
         fake.report.causes[0] != vector->cause)
         printf("\n    %s", vector->name);
     JR_ASSERT_TEXT(states, vector->states);
@@ -114,10 +108,10 @@ static void check(const struct vector *vector)
 }
 
 #define RESET "ConnectionResetError: [Errno 104] Connection reset by peer"
-#define CHECK(vectors)                                                         \
-    do                                                                         \
-        for (size_t v = 0; v < sizeof(vectors) / sizeof *(vectors); v++)       \
-            check(&(vectors)[v]);                                              \
+#define CHECK(vectors)                                                                             \
+    do                                                                                             \
+        for (size_t v = 0; v < sizeof(vectors) / sizeof *(vectors); v++)                           \
+            check(&(vectors)[v]);                                                                  \
     while (0)
 
 /* The kernel's order decides between deaths, whatever they are. */
@@ -172,12 +166,7 @@ static void life_lines(void)
          0,
          0},
         {"who had told that it exits was stopped on the way",
-         {{.signal = 15,
-           .stopped_with = 15,
-           .ended = 30,
-           .told = 5,
-           .told_code = 3,
-           .alive = 10.1},
+         {{.signal = 15, .stopped_with = 15, .ended = 30, .told = 5, .told_code = 3, .alive = 10.1},
           {.code = 1, .ended = 10, .line = 9.9},
           {.code = 4, .ended = 11, .line = 9.95}},
          3,
@@ -188,23 +177,18 @@ static void life_lines(void)
     CHECK(vectors);
 }
 
-/* Without a line, a rank may have begun to die up to 20 ms before it was seen
- * to. */
+/* Without a line, a rank may have begun to die up to 20 ms before it was seen to. */
 static void without_life_lines(void)
 {
     static const struct vector vectors[] = {
         {"all within the doubt: who was reaped first",
-         {{.code = 1, .ended = 10.05},
-          {.code = 2, .ended = 10},
-          {.code = 3, .ended = 11}},
+         {{.code = 1, .ended = 10.05}, {.code = 2, .ended = 10}, {.code = 3, .ended = 11}},
          3,
          "FFF",
          1,
          2},
         {"but a crash comes before an exit",
-         {{.code = 1, .ended = 10},
-          {.signal = 7, .ended = 10.05},
-          {.code = 3, .ended = 10.1}},
+         {{.code = 1, .ended = 10}, {.signal = 7, .ended = 10.05}, {.code = 3, .ended = 10.1}},
          3,
          "FFF",
          1,
@@ -324,29 +308,25 @@ static void two_ranks(void)
 {
     static const struct vector vectors[] = {
         {"both exit",
-         {{.code = 1, .ended = 10, .line = 9.1},
-          {.code = 3, .ended = 10, .line = 9}},
+         {{.code = 1, .ended = 10, .line = 9.1}, {.code = 3, .ended = 10, .line = 9}},
          2,
          "FF",
          1,
          1},
         {"21 ms apart",
-         {{.code = 1, .ended = 40, .line = 30.1},
-          {.code = 3, .ended = 10, .line = 9}},
+         {{.code = 1, .ended = 40, .line = 30.1}, {.code = 3, .ended = 10, .line = 9}},
          2,
          "AF",
          1,
          0},
         {"one was killed",
-         {{.code = 1, .ended = 10, .line = 9.1},
-          {.signal = 9, .ended = 10, .line = 9}},
+         {{.code = 1, .ended = 10, .line = 9.1}, {.signal = 9, .ended = 10, .line = 9}},
          2,
          "AF",
          1,
          0},
         {"one was killed after the other's exit",
-         {{.code = 1, .ended = 10, .line = 9},
-          {.signal = 11, .ended = 10, .line = 9.1}},
+         {{.code = 1, .ended = 10, .line = 9}, {.signal = 11, .ended = 10, .line = 9.1}},
          2,
          "FF",
          0,
@@ -380,8 +360,7 @@ static void two_ranks(void)
          1,
          0},
         {"one left without its result",
-         {{.ended = 10, .line = 9, .missing = true},
-          {.code = 7, .ended = 10, .line = 9.1}},
+         {{.ended = 10, .line = 9, .missing = true}, {.code = 7, .ended = 10, .line = 9.1}},
          2,
          "FF",
          0,
@@ -401,8 +380,7 @@ static void two_ranks(void)
          0,
          0},
         {"long before something else went wrong",
-         {{.ended = 10, .line = 9, .missing = true},
-          {.code = 7, .ended = 5000, .line = 5000}},
+         {{.ended = 10, .line = 9, .missing = true}, {.code = 7, .ended = 5000, .line = 5000}},
          2,
          "EF",
          1,
@@ -491,56 +469,40 @@ static void who_had_ended_by_then(void)
          "SF",
          1,
          0},
-        {"too close to tell",
-         {{.ended = 9.95}, {.code = 3, .ended = 10}},
-         2,
-         "SF",
-         1,
-         0},
+        {"too close to tell", {{.ended = 9.95}, {.code = 3, .ended = 10}}, 2, "SF", 1, 0},
         {"a peer raises before the end can be reaped",
          {{.ended = 10},
-          {.code = 1,
-           .ended = 20,
-           .alive = 10.1,
-           .raised = 9.5,
-           .told = 9.8,
-           .message = RESET}},
+          {.code = 1, .ended = 20, .alive = 10.1, .raised = 9.5, .told = 9.8, .message = RESET}},
          2,
          "EF",
          1,
          0},
         {"the same, and it raises something of its own",
-         {{.ended = 10},
-          {.code = 1, .ended = 20, .alive = 10.1, .raised = 9.5, .told = 9.8}},
+         {{.ended = 10}, {.code = 1, .ended = 20, .alive = 10.1, .raised = 9.5, .told = 9.8}},
          2,
          "SF",
          1,
          0},
         {"a peer that was lost, and one that ended later",
-         {{.ended = 5},
-          {.code = 1, .ended = 10, .lost_peer = true},
-          {.ended = 11}},
+         {{.ended = 5}, {.code = 1, .ended = 10, .lost_peer = true}, {.ended = 11}},
          3,
          "EFS",
          1,
          0},
         {"it told that it goes before that, and ended later",
-         {{.ended = 20, .leaving = 5},
-          {.code = 1, .ended = 10, .lost_peer = true}},
+         {{.ended = 20, .leaving = 5}, {.code = 1, .ended = 10, .lost_peer = true}},
          2,
          "EF",
          1,
          0},
         {"it told so after that",
-         {{.ended = 20, .leaving = 11},
-          {.code = 1, .ended = 10, .lost_peer = true}},
+         {{.ended = 20, .leaving = 11}, {.code = 1, .ended = 10, .lost_peer = true}},
          2,
          "SF",
          1,
          0},
         {"on another node, it told so before that",
-         {{.ended = 20, .leaving = 7, .node = 1},
-          {.code = 1, .ended = 10, .lost_peer = true}},
+         {{.ended = 20, .leaving = 7, .node = 1}, {.code = 1, .ended = 10, .lost_peer = true}},
          2,
          "EF",
          1,
@@ -579,6 +541,6 @@ static void who_was_exiting_is_told_so(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("order", CASE(life_lines), CASE(without_life_lines),
-             CASE(the_odd_one_out), CASE(two_ranks), CASE(words), CASE(nodes),
-             CASE(who_had_ended_by_then), CASE(who_was_exiting_is_told_so))
+JR_UNIT_MAIN("order", CASE(life_lines), CASE(without_life_lines), CASE(the_odd_one_out),
+             CASE(two_ranks), CASE(words), CASE(nodes), CASE(who_had_ended_by_then),
+             CASE(who_was_exiting_is_told_so))

@@ -7,28 +7,28 @@
 #include "judge/hang_report.h"
 #include "store/progress.h"
 
-#define MAIN(state, call, wchan, used)                                         \
-    "{\"interval_seconds\": 0.5, \"silent_seconds\": 9.5, "                    \
-    "\"cpu_seconds\": " used ", \"processes\": [{\"pid\": 5, "                 \
-    "\"name\": \"x\", \"threads\": [{\"tid\": 5, \"name\": \"x\", "            \
-    "\"state\": \"" state "\", \"syscall\": " call ", \"wchan\": " wchan       \
+#define MAIN(state, call, wchan, used)                                                             \
+    "{\"interval_seconds\": 0.5, \"silent_seconds\": 9.5, "                                        \
+    "\"cpu_seconds\": " used ", \"processes\": [{\"pid\": 5, "                                     \
+    "\"name\": \"x\", \"threads\": [{\"tid\": 5, \"name\": \"x\", "                                \
+    "\"state\": \"" state "\", \"syscall\": " call ", \"wchan\": " wchan                           \
     ", \"cpu_seconds\": " used ", \"stack\": null}]}]}"
 #define FUTEX MAIN("S", "\"futex\"", "\"futex_wait\"", "0.0")
 #define READ  MAIN("S", "\"read\"", "null", "0.01")
 #define BUSY  MAIN("S", "null", "null", "0.4")
-#define SHELL                                                                  \
-    "{\"interval_seconds\": 0.5, \"silent_seconds\": null, "                   \
-    "\"cpu_seconds\": 0, \"processes\": ["                                     \
-    "{\"pid\": 5, \"parent\": 1, \"threads\": [{\"state\": \"S\", "            \
-    "\"syscall\": \"wait4\"}]}, "                                              \
-    "{\"pid\": 6, \"parent\": 5, \"threads\": [{\"state\": \"D\", "            \
+#define SHELL                                                                                      \
+    "{\"interval_seconds\": 0.5, \"silent_seconds\": null, "                                       \
+    "\"cpu_seconds\": 0, \"processes\": ["                                                         \
+    "{\"pid\": 5, \"parent\": 1, \"threads\": [{\"state\": \"S\", "                                \
+    "\"syscall\": \"wait4\"}]}, "                                                                  \
+    "{\"pid\": 6, \"parent\": 5, \"threads\": [{\"state\": \"D\", "                                \
     "\"wchan\": \"nfs_wait\"}]}]}"
-#define SILENT(seconds)                                                        \
-    "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "         \
+#define SILENT(seconds)                                                                            \
+    "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "                             \
     "[{\"state\": \"S\", \"syscall\": \"futex\"}]}]}"
 
-#define READING(seconds)                                                       \
-    "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "         \
+#define READING(seconds)                                                                           \
+    "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "                             \
     "[{\"state\": \"S\", \"syscall\": \"read\"}]}]}"
 
 static void words(void)
@@ -57,8 +57,7 @@ static void words(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf out = JR_BUF_INIT;
-        json_t *evidence =
-            jr_json_parse(rows[i].evidence, strlen(rows[i].evidence), NULL);
+        json_t *evidence = jr_json_parse(rows[i].evidence, strlen(rows[i].evidence), NULL);
         CU_ASSERT_PTR_NOT_NULL(evidence);
         jr_thread_state_words(&out, evidence);
         JR_ASSERT_TEXT(out.data, rows[i].words);
@@ -85,20 +84,16 @@ static void who_differs(void)
         {{"", "{", "[]"}, LIMIT},
         {{FUTEX}, LIMIT},
         {{FUTEX, FUTEX, FUTEX}, LIMIT},
-        {{FUTEX, FUTEX, READ, FUTEX},
-         LIMIT "; rank 2 waiting in read, silent for 9.5 s"},
+        {{FUTEX, FUTEX, READ, FUTEX}, LIMIT "; rank 2 waiting in read, silent for 9.5 s"},
         {{BUSY, FUTEX, BUSY, BUSY},
          LIMIT "; rank 1 waiting in futex (futex_wait), silent for 9.5 s"},
-        {{FUTEX, SHELL, FUTEX, SHELL, FUTEX},
-         LIMIT "; ranks 1,3 stuck in nfs_wait"},
+        {{FUTEX, SHELL, FUTEX, SHELL, FUTEX}, LIMIT "; ranks 1,3 stuck in nfs_wait"},
         /* Nobody knows who of two it is, nor of two and two. */
         {{FUTEX, READ}, LIMIT},
         {{FUTEX, READ, READ, FUTEX}, LIMIT},
-        {{NULL, FUTEX, FUTEX, NULL, READ},
-         LIMIT "; rank 4 waiting in read, silent for 9.5 s"},
+        {{NULL, FUTEX, FUTEX, NULL, READ}, LIMIT "; rank 4 waiting in read, silent for 9.5 s"},
         {{SILENT("600"), SILENT("644.5"), SILENT("600.1")}, LIMIT},
-        {{SILENT("600"), SILENT("700.5"), SILENT("601")},
-         LIMIT "; rank 1 fell silent first"},
+        {{SILENT("600"), SILENT("700.5"), SILENT("601")}, LIMIT "; rank 1 fell silent first"},
         {{SILENT("0.5"), SILENT("1.4")}, LIMIT},
         {{SILENT("0.5"), SILENT("1.6")}, LIMIT "; rank 1 fell silent first"},
         {{SILENT("null"), SILENT("1.6")}, LIMIT},
@@ -107,10 +102,8 @@ static void who_differs(void)
         {{SILENT("700"), SILENT("600"), SILENT("650")}, LIMIT},
         {{SILENT("700"), SILENT("650"), SILENT("600")}, LIMIT},
         {{SILENT("600"), SILENT("650"), SILENT("700")}, LIMIT},
-        {{SILENT("800"), SILENT("600"), SILENT("650")},
-         LIMIT "; rank 0 fell silent first"},
-        {{SILENT("600"), SILENT("800"), SILENT("650")},
-         LIMIT "; rank 1 fell silent first"},
+        {{SILENT("800"), SILENT("600"), SILENT("650")}, LIMIT "; rank 0 fell silent first"},
+        {{SILENT("600"), SILENT("800"), SILENT("650")}, LIMIT "; rank 1 fell silent first"},
         /* A group is silent as long as its longest. */
         {{SILENT("8"), READING("5"), READING("7"), SILENT("8"), SILENT("9")},
          LIMIT "; ranks 1-2 waiting in read, silent for 7.0 s"},
@@ -119,10 +112,8 @@ static void who_differs(void)
         {{READING("0"), SILENT("8"), SILENT("9")},
          LIMIT "; rank 0 waiting in read, silent for 0 ms"},
         /* The smallest of three. */
-        {{FUTEX, FUTEX, FUTEX, READ, READ, BUSY},
-         LIMIT "; rank 5 using the CPU, silent for 9.5 s"},
-        {{BUSY, READ, READ, FUTEX, FUTEX, FUTEX},
-         LIMIT "; rank 0 using the CPU, silent for 9.5 s"},
+        {{FUTEX, FUTEX, FUTEX, READ, READ, BUSY}, LIMIT "; rank 5 using the CPU, silent for 9.5 s"},
+        {{BUSY, READ, READ, FUTEX, FUTEX, FUTEX}, LIMIT "; rank 0 using the CPU, silent for 9.5 s"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fake fake;
@@ -159,16 +150,14 @@ static void other_limits(void)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_TIMED_OUT);
     jr_hang_message(&out, &fake.report, &fake.plan);
-    JR_ASSERT_TEXT(out.data,
-                   "not all ended within 1s500ms of the first "
-                   "(timeouts.after_first_exit); rank 2 waiting in read, "
-                   "silent for 9.5 s");
+    JR_ASSERT_TEXT(out.data, "not all ended within 1s500ms of the first "
+                             "(timeouts.after_first_exit); rank 2 waiting in read, "
+                             "silent for 9.5 s");
     jr_buf_release(&out);
     fake_end(&fake);
 }
 
-/* Each limit by its name; of a record that does not state it, without a
- * number. */
+/* Each limit by its name; of a record that does not state it, without a number. */
 static void names_the_limit(void)
 {
     static const struct {
@@ -176,20 +165,15 @@ static void names_the_limit(void)
         uint64_t ms;
         const char *message;
     } rows[] = {
-        {JR_TIMEOUT_SILENCE, 1,
-         "no output from any rank for 1ms (timeouts.silence)"},
-        {JR_TIMEOUT_SILENCE, 0,
-         "no output from any rank for the time (timeouts.silence)"},
+        {JR_TIMEOUT_SILENCE, 1, "no output from any rank for 1ms (timeouts.silence)"},
+        {JR_TIMEOUT_SILENCE, 0, "no output from any rank for the time (timeouts.silence)"},
         {JR_TIMEOUT_AFTER_FIRST_EXIT, 60000,
          "not all ended within 1m of the first (timeouts.after_first_exit)"},
         {JR_TIMEOUT_AFTER_FIRST_EXIT, 0,
-         "not all ended within the time of the first "
-         "(timeouts.after_first_exit)"},
+         "not all ended within the time of the first (timeouts.after_first_exit)"},
         {JR_TIMEOUT_PROGRESS, 900000, "no step for 15m (timeouts.progress)"},
-        {JR_TIMEOUT_FIRST_STEP, 1500,
-         "no first step within 1s500ms (timeouts.first_step)"},
-        {JR_TIMEOUT_RUN, 90000,
-         "longer than timeouts.run, which is 1 min 30 s"},
+        {JR_TIMEOUT_FIRST_STEP, 1500, "no first step within 1s500ms (timeouts.first_step)"},
+        {JR_TIMEOUT_RUN, 90000, "longer than timeouts.run, which is 1 min 30 s"},
         {JR_TIMEOUT_RUN, 1, "longer than timeouts.run, which is 1 ms"},
         {JR_TIMEOUT_RUN, 0, "longer than timeouts.run"},
     };
@@ -224,8 +208,7 @@ static void names_the_step_that_was_the_last(void)
     fake.policy.timeouts.progress_ms = 900000;
     fake.outcome.progress = jr_progress_new(1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fake.outcome.progress);
-    fake.outcome.progress->job =
-        (struct jr_steps){.any = true, .step = 100, .best = 120};
+    fake.outcome.progress->job = (struct jr_steps){.any = true, .step = 100, .best = 120};
     fake_stopped(&fake, 0);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_HUNG);
@@ -252,6 +235,5 @@ static void blames_nobody_for_a_long_run(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("hang", CASE(words), CASE(who_differs), CASE(other_limits),
-             CASE(names_the_limit), CASE(names_the_step_that_was_the_last),
-             CASE(blames_nobody_for_a_long_run))
+JR_UNIT_MAIN("hang", CASE(words), CASE(who_differs), CASE(other_limits), CASE(names_the_limit),
+             CASE(names_the_step_that_was_the_last), CASE(blames_nobody_for_a_long_run))

@@ -62,10 +62,8 @@ static void what_is_not_opened(void)
         const char *path;
         int sys; /* 0: any */
     } cases[] = {
-        {"none", ENOENT},         {"../etc/passwd", EXDEV},
-        {"attempt_0", 0},         {"pipe", 0},
-        {"link", ELOOP},          {"folder/file", ELOOP},
-        {"file/x", ENOTDIR},      {"", ENOENT},
+        {"none", ENOENT},         {"../etc/passwd", EXDEV}, {"attempt_0", 0},    {"pipe", 0},
+        {"link", ELOOP},          {"folder/file", ELOOP},   {"file/x", ENOTDIR}, {"", ENOENT},
         {"/nonexistent", ENOENT}, {"/dev/null", 0},
     };
     struct fake fake;
@@ -159,8 +157,6 @@ static void the_tail_of_a_large_log_is_cut(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("judge.judge", CASE(what_is_not_opened),
-             CASE(links_are_not_followed_without_openat2),
-             CASE(files_are_read_up_to_a_limit),
-             CASE(the_tail_is_the_last_lines),
+JR_UNIT_MAIN("judge.judge", CASE(what_is_not_opened), CASE(links_are_not_followed_without_openat2),
+             CASE(files_are_read_up_to_a_limit), CASE(the_tail_is_the_last_lines),
              CASE(the_tail_of_a_large_log_is_cut))

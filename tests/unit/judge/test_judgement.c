@@ -10,9 +10,8 @@
 /* Without earlier attempts there is one only, and the outcome is its own. */
 static void the_run_began_with_its_first_attempt(void)
 {
-    static const struct jr_attempt attempts[] = {
-        {.started_ns = 7, .started_wall_ns = 77},
-        {.started_ns = 8, .started_wall_ns = 88}};
+    static const struct jr_attempt attempts[] = {{.started_ns = 7, .started_wall_ns = 77},
+                                                 {.started_ns = 8, .started_wall_ns = 88}};
     struct jr_outcome outcome = {.started_ns = 9, .started_wall_ns = 99};
     struct jr_judgement report = {0};
     CU_ASSERT_EQUAL(jr_judgement_began_ns(&report, &outcome), 9);
@@ -68,15 +67,11 @@ static void results_are_told_without_secrets(void)
         {"{\"a\": 1}", "{\"a\": 1}"},
         {"{\"a\": \"hunter2\"}", "{\"a\": \"hunter2\"}"},
         {"{\"a\": \"hunter22\"}", "{\"a\": \"<redacted>\"}"},
-        {"{\"a\": \"xhunter22ys3cr3tz\"}",
-         "{\"a\": \"x<redacted>y<redacted>z\"}"},
-        {"{\"a\": [\"s3cr3t\", [\"s3cr3t\"]]}",
-         "{\"a\": [\"<redacted>\", [\"<redacted>\"]]}"},
-        {"{\"a\": {\"b\": {\"c\": \"s3cr3t\"}}}",
-         "{\"a\": {\"b\": {\"c\": \"<redacted>\"}}}"},
+        {"{\"a\": \"xhunter22ys3cr3tz\"}", "{\"a\": \"x<redacted>y<redacted>z\"}"},
+        {"{\"a\": [\"s3cr3t\", [\"s3cr3t\"]]}", "{\"a\": [\"<redacted>\", [\"<redacted>\"]]}"},
+        {"{\"a\": {\"b\": {\"c\": \"s3cr3t\"}}}", "{\"a\": {\"b\": {\"c\": \"<redacted>\"}}}"},
         {"{\"s3cr3t\": true}", "{\"<redacted>\": true}"},
-        {"{\"a s3cr3t\": null, \"b\": 0.5}",
-         "{\"a <redacted>\": null, \"b\": 0.5}"},
+        {"{\"a s3cr3t\": null, \"b\": 0.5}", "{\"a <redacted>\": null, \"b\": 0.5}"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check_result(vectors[i][0], vectors[i][1]);
@@ -101,10 +96,8 @@ static void what_ranks_said_is_told_without_secrets(void)
 {
     struct fake fake;
     struct jr_judgement told = {0};
-    struct jr_attempt earlier = {.number = 0,
-                                 .exit_code = 3,
-                                 .cause = "rank 0 exited: s3cr3t",
-                                 .how = "exited: s3cr3t"};
+    struct jr_attempt earlier = {
+        .number = 0, .exit_code = 3, .cause = "rank 0 exited: s3cr3t", .how = "exited: s3cr3t"};
     fake_start(&fake, 2);
     fake_judge(&fake);
     fake.report.ranks[0].error = "E: hunter22";
@@ -147,8 +140,7 @@ static void nothing_is_hidden_where_there_are_no_secrets(void)
     fake_end(&fake);
 }
 
-static void check_file(const struct fake *fake, const char *name,
-                       const char *expected)
+static void check_file(const struct fake *fake, const char *name, const char *expected)
 {
     char text[512] = "";
     int fd = openat(fake->fd, name, O_RDONLY);
@@ -165,8 +157,7 @@ static void error_files_are_rewritten(void)
     fake_start(&fake, 2);
     fake_exit(&fake, 0, 1);
     fake_exit(&fake, 1, 1);
-    fake_write_rank(&fake, 0, "error.json",
-                    "{\"message\": \"E: long text with hunter22 in it\"}");
+    fake_write_rank(&fake, 0, "error.json", "{\"message\": \"E: long text with hunter22 in it\"}");
     fake_write_rank(&fake, 1, "error.json", "{\"message\": \"E: fine\"}");
     fake.plan.hidden = (char **)secrets;
     fake_judge(&fake);
@@ -199,8 +190,7 @@ static void a_file_with_two_names_is_left_alone(void)
     fake_start(&fake, 1);
     fake_exit(&fake, 0, 1);
     fake_write(&fake, "other", "{\"message\": \"E: hunter22\"}");
-    CU_ASSERT_EQUAL(
-        linkat(fake.fd, "other", fake.fd, "attempt_0/0/error.json", 0), 0);
+    CU_ASSERT_EQUAL(linkat(fake.fd, "other", fake.fd, "attempt_0/0/error.json", 0), 0);
     fake.plan.hidden = (char **)secrets;
     fake_judge(&fake);
     jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
@@ -208,8 +198,8 @@ static void a_file_with_two_names_is_left_alone(void)
     fake_end(&fake);
 }
 
-/* Whether the lines that the summary quotes hold a secret: of the cause's two
- * logs, the last ten lines. */
+/* Whether the lines that the summary quotes hold a secret: of the cause's two logs, the last ten
+ * lines. */
 static void logs_with_a_secret_are_noted(void)
 {
     static const struct {
@@ -261,10 +251,9 @@ static void logs_of_an_odd_rank_are_noted(void)
 static void a_stall_is_not_continued(void)
 {
     const struct jr_stall stall = {.attempts = 2, .stepped = true, .step = 7};
-    struct jr_judgement report = {
-        .status = JR_RUN_YIELDED,
-        .exit_code = JR_STATUS_YIELDED,
-        .requeue = {.cause = JR_REQUEUE_DEADLINE, .done = 2, .max = 20}};
+    struct jr_judgement report = {.status = JR_RUN_YIELDED,
+                                  .exit_code = JR_STATUS_YIELDED,
+                                  .requeue = {.cause = JR_REQUEUE_DEADLINE, .done = 2, .max = 20}};
     jr_judgement_stall(&report, &stall);
     CU_ASSERT_EQUAL(report.status, JR_RUN_FAILED);
     CU_ASSERT_EQUAL(report.exit_code, JR_STATUS_TIMEOUT);
@@ -288,14 +277,12 @@ static void what_may_go_on_is_told_from_what_failed(void)
         enum jr_requeue_cause cause;
     } rows[] = {
         {0, 0, false, JR_END_EXITED, JR_RUN_SUCCEEDED, 0, JR_REQUEUE_NONE},
-        {0, 3, true, JR_END_EXITED, JR_RUN_FAILED, JR_STATUS_FAILED,
-         JR_REQUEUE_NONE},
-        {SIGUSR1, JR_YIELD_CODE, false, JR_END_EXITED, JR_RUN_YIELDED,
-         JR_STATUS_YIELDED, JR_REQUEUE_DEADLINE},
-        {0, JR_YIELD_CODE, true, JR_END_EXITED, JR_RUN_YIELDED,
-         JR_STATUS_YIELDED, JR_REQUEUE_PREEMPTED},
-        {0, 0, false, JR_END_LOST, JR_RUN_FAILED, JR_STATUS_FAILED,
-         JR_REQUEUE_LOST_NODE},
+        {0, 3, true, JR_END_EXITED, JR_RUN_FAILED, JR_STATUS_FAILED, JR_REQUEUE_NONE},
+        {SIGUSR1, JR_YIELD_CODE, false, JR_END_EXITED, JR_RUN_YIELDED, JR_STATUS_YIELDED,
+         JR_REQUEUE_DEADLINE},
+        {0, JR_YIELD_CODE, true, JR_END_EXITED, JR_RUN_YIELDED, JR_STATUS_YIELDED,
+         JR_REQUEUE_PREEMPTED},
+        {0, 0, false, JR_END_LOST, JR_RUN_FAILED, JR_STATUS_FAILED, JR_REQUEUE_LOST_NODE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct fake fake;
@@ -314,14 +301,9 @@ static void what_may_go_on_is_told_from_what_failed(void)
 
 JR_UNIT_MAIN("judgement", CASE(a_stall_is_not_continued),
              CASE(what_may_go_on_is_told_from_what_failed),
-             CASE(the_run_began_with_its_first_attempt),
-             CASE(the_first_rank_in_a_state_is_found),
-             CASE(results_are_told_without_secrets),
-             CASE(a_zero_hides_no_secret),
+             CASE(the_run_began_with_its_first_attempt), CASE(the_first_rank_in_a_state_is_found),
+             CASE(results_are_told_without_secrets), CASE(a_zero_hides_no_secret),
              CASE(what_ranks_said_is_told_without_secrets),
-             CASE(nothing_is_hidden_where_there_are_no_secrets),
-             CASE(error_files_are_rewritten),
-             CASE(a_good_run_has_no_file_to_rewrite),
-             CASE(a_file_with_two_names_is_left_alone),
-             CASE(logs_with_a_secret_are_noted),
-             CASE(logs_of_an_odd_rank_are_noted))
+             CASE(nothing_is_hidden_where_there_are_no_secrets), CASE(error_files_are_rewritten),
+             CASE(a_good_run_has_no_file_to_rewrite), CASE(a_file_with_two_names_is_left_alone),
+             CASE(logs_with_a_secret_are_noted), CASE(logs_of_an_odd_rank_are_noted))

@@ -1,5 +1,5 @@
-/* The ranks of an MPI world as they are judged: who left the others alone, who
- * aborted, and a world that there never was. */
+/* The ranks of an MPI world as they are judged: who left the others alone, who aborted, and a world
+ * that there never was. */
 #include <signal.h>
 
 #include "fake_run.h"
@@ -9,8 +9,7 @@
 static void start(struct fake *fake, enum jr_mpi_part part)
 {
     fake_start(fake, 4);
-    fake->plan.mpi =
-        (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_PMI1, .stated = true};
+    fake->plan.mpi = (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_PMI1, .stated = true};
     for (uint32_t i = 0; i < 4; i++)
         fake->ends[i].mpi = part;
 }
@@ -19,14 +18,12 @@ static void check_states(const struct fake *fake, const char *expected)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (uint32_t i = 0; i < 4; i++)
-        jr_buf_printf(&text, "%s ",
-                      jr_rank_state_word(fake->report.ranks[i].state));
+        jr_buf_printf(&text, "%s ", jr_rank_state_word(fake->report.ranks[i].state));
     JR_ASSERT_TEXT(text.data, expected);
 }
 
 /* How rank `i` ended as the cause of a failed run. */
-static void check_cause(struct fake *fake, uint32_t i, const char *words,
-                        int code)
+static void check_cause(struct fake *fake, uint32_t i, const char *words, int code)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     fake_judge(fake);
@@ -50,15 +47,13 @@ static void nobody_initialized(void)
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_INCOMPLETE);
     CU_ASSERT_TRUE(fake.report.singletons);
-    JR_ASSERT_TEXT(fake.report.error,
-                   "4 singletons: `mpi: pmi1` is stated, but no rank called "
-                   "MPI_Init through it");
+    JR_ASSERT_TEXT(fake.report.error, "4 singletons: `mpi: pmi1` is stated, but no rank called "
+                                      "MPI_Init through it");
     fake.plan.mpi.library = "libmpi.so.40";
     fake.plan.count = fake.outcome.count = 1;
     fake_judge(&fake);
-    JR_ASSERT_TEXT(fake.report.error,
-                   "1 singleton: `mpi: pmi1` is stated, but no rank called "
-                   "MPI_Init through it (the program needs libmpi.so.40)");
+    JR_ASSERT_TEXT(fake.report.error, "1 singleton: `mpi: pmi1` is stated, but no rank called "
+                                      "MPI_Init through it (the program needs libmpi.so.40)");
     fake_end(&fake);
 }
 
@@ -70,8 +65,7 @@ static void these_are_no_singletons(void)
     fake.plan.mpi.stated = false;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
-    fake.plan.mpi =
-        (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_NONE, .stated = true};
+    fake.plan.mpi = (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_NONE, .stated = true};
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
     fake.plan.mpi.protocol = JR_MPI_PROTOCOL_PMI1;
@@ -96,16 +90,11 @@ static void a_rank_left_the_others(void)
             fake_stopped(&fake, i);
     fake.ends[1].mpi = JR_MPI_PART_LEFT;
     check_cause(&fake, 1,
-                "exited with code 0 without calling MPI_Init, which other "
-                "ranks had called",
-                1);
+                "exited with code 0 without calling MPI_Init, which other ranks had called", 1);
     check_states(&fake, "stopped failed stopped stopped ");
     fake.ends[1].mpi = JR_MPI_PART_INITIALIZED;
     fake.policy.exit_status = JR_EXIT_STATUS_CLASS;
-    check_cause(&fake, 1,
-                "exited with code 0 after MPI_Init, without calling "
-                "MPI_Finalize",
-                1);
+    check_cause(&fake, 1, "exited with code 0 after MPI_Init, without calling MPI_Finalize", 1);
     fake_end(&fake);
 }
 
@@ -123,8 +112,7 @@ static void a_rank_aborted(void)
         {JR_MPI_PART_ABORTED, -1, "called MPI_Abort with code -1", 255},
         {JR_MPI_PART_ABORTED, 256, "called MPI_Abort with code 256", 1},
         {JR_MPI_PART_FAILED, 739859215, "had a fatal error within MPI", 15},
-        {JR_MPI_PART_BROKEN, 0, "broke the protocol of MPI's process manager",
-         0},
+        {JR_MPI_PART_BROKEN, 0, "broke the protocol of MPI's process manager", 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fake fake;
@@ -161,12 +149,11 @@ static void the_first_is_the_cause(void)
     fake_end(&fake);
 }
 
-/* A program that is told to stop may end with 0 where it is: what ended the run
- * is the cause, and the rank is none. */
+/* A program that is told to stop may end with 0 where it is: what ended the run is the cause, and
+ * the rank is none. */
 static void what_was_stopped_left_nobody(void)
 {
-    static const enum jr_mpi_part parts[] = {JR_MPI_PART_INITIALIZED,
-                                             JR_MPI_PART_LEFT};
+    static const enum jr_mpi_part parts[] = {JR_MPI_PART_INITIALIZED, JR_MPI_PART_LEFT};
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         struct fake fake;
         start(&fake, parts[p]);
@@ -191,7 +178,6 @@ static void what_was_stopped_left_nobody(void)
     }
 }
 
-JR_UNIT_MAIN("mpi_ends", CASE(nobody_initialized),
-             CASE(these_are_no_singletons), CASE(a_rank_left_the_others),
-             CASE(a_rank_aborted), CASE(the_first_is_the_cause),
+JR_UNIT_MAIN("mpi_ends", CASE(nobody_initialized), CASE(these_are_no_singletons),
+             CASE(a_rank_left_the_others), CASE(a_rank_aborted), CASE(the_first_is_the_cause),
              CASE(what_was_stopped_left_nobody))

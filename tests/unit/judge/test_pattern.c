@@ -39,24 +39,18 @@ static void what_does_not_convert_fails(void)
         enum jr_result_error error;
         const char *reason;
     } cases[] = {
-        {"n=(?<n>\\S+)", "n=12x\n", JR_RESULT_FIELD,
-         "stdout.log: 'n' is '12x', not an integer"},
-        {"n=(?<n>\\S*)", "n=\n", JR_RESULT_FIELD,
-         "stdout.log: 'n' is '', not an integer"},
-        {"n=(?<n>\\S+)", "n=2.0\n", JR_RESULT_FIELD,
-         "stdout.log: 'n' is '2.0', not an integer"},
-        {"x=(?<x>\\S+)", "x=nan\n", JR_RESULT_FIELD,
-         "stdout.log: 'x' is 'nan', not a number"},
+        {"n=(?<n>\\S+)", "n=12x\n", JR_RESULT_FIELD, "stdout.log: 'n' is '12x', not an integer"},
+        {"n=(?<n>\\S*)", "n=\n", JR_RESULT_FIELD, "stdout.log: 'n' is '', not an integer"},
+        {"n=(?<n>\\S+)", "n=2.0\n", JR_RESULT_FIELD, "stdout.log: 'n' is '2.0', not an integer"},
+        {"x=(?<x>\\S+)", "x=nan\n", JR_RESULT_FIELD, "stdout.log: 'x' is 'nan', not a number"},
         {"b=(?<b>\\S+)", "b=True\n", JR_RESULT_FIELD,
          "stdout.log: 'b' is 'True', not true or false"},
         {"l=(?<list>.+)", "l=[1,\n", JR_RESULT_FIELD,
          "stdout.log: 'list' is '[1,', not a JSON array"},
-        {"l=(?<list>.+)", "l={}\n", JR_RESULT_FIELD,
-         "stdout.log: 'list' is {}, not an array"},
+        {"l=(?<list>.+)", "l={}\n", JR_RESULT_FIELD, "stdout.log: 'list' is {}, not an array"},
         {"n=(?<n>\\d+)", "nothing\n", JR_RESULT_MISSING,
          "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
-        {"n=(?<n>\\d+)", "", JR_RESULT_MISSING,
-         "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
+        {"n=(?<n>\\d+)", "", JR_RESULT_MISSING, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct fake fake;
@@ -123,13 +117,12 @@ static void the_last_match_counts(void)
     }
 }
 
-/* A match is found wherever the borders of the windows fall: the first window
- * ends at 1114368, the second at 2162944. */
+/* A match is found wherever the borders of the windows fall: the first window ends at 1114368, the
+ * second at 2162944. */
 static void long_logs_are_searched_in_windows(void)
 {
-    static const size_t places[] = {0,       1048571, 1048827, 1114356,
-                                    1114357, 1114363, 1114367, 1114368,
-                                    2162939, 3145716};
+    static const size_t places[] = {0,       1048571, 1048827, 1114356, 1114357,
+                                    1114363, 1114367, 1114368, 2162939, 3145716};
     enum { SIZE = 3 << 20 };
     char *log = malloc(SIZE + 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(log);
@@ -179,8 +172,7 @@ static void long_matches_are_found_anywhere(void)
     struct fake fake;
     start(&fake, "x", "x");
     for (size_t l = 0; l < 3; l++)
-        for (size_t at = CHUNK - LONGEST - 300; at < CHUNK + LONGEST;
-             at += 10007) {
+        for (size_t at = CHUNK - LONGEST - 300; at < CHUNK + LONGEST; at += 10007) {
             size_t len = lengths[l];
             memset(log, '.', LARGE);
             memcpy(log, "<short>", 7);
@@ -189,8 +181,7 @@ static void long_matches_are_found_anywhere(void)
             log[at + len - 1] = '>';
             search(&fake, "(?<m><[^.]*>)", log);
             const json_t *result = fake.report.ranks[0].result;
-            CU_ASSERT_EQUAL(json_string_length(json_object_get(result, "m")),
-                            len);
+            CU_ASSERT_EQUAL(json_string_length(json_object_get(result, "m")), len);
         }
     fake_end(&fake);
 }
@@ -218,15 +209,12 @@ static void what_stands_before_is_known(void)
     fake_end(&fake);
 }
 
-/* What took no part in the last match is not there, whatever an earlier one
- * had. */
+/* What took no part in the last match is not there, whatever an earlier one had. */
 static void groups_are_those_of_the_last_match(void)
 {
     struct fake fake;
-    start(&fake, "a=(?<a>\\d+)(?: b=(?<w>\\d+))?(?: c=(?<z>\\d+))?",
-          "a=1 b=22\na=333 c=4444");
-    check_json(fake.report.ranks[0].result,
-               "{\"a\": \"333\", \"z\": \"4444\"}");
+    start(&fake, "a=(?<a>\\d+)(?: b=(?<w>\\d+))?(?: c=(?<z>\\d+))?", "a=1 b=22\na=333 c=4444");
+    check_json(fake.report.ranks[0].result, "{\"a\": \"333\", \"z\": \"4444\"}");
     fake_end(&fake);
 }
 
@@ -236,8 +224,7 @@ static void a_stream_must_be_captured(void)
     start(&fake, "n=(?<n>\\d+)", "n=1\n");
     fake.ranks[0].out_path = NULL;
     fake_judge(&fake);
-    JR_ASSERT_TEXT(fake.report.ranks[0].reason,
-                   "standard output was not captured");
+    JR_ASSERT_TEXT(fake.report.ranks[0].reason, "standard output was not captured");
     fake.policy.results.from = JR_FROM_STDERR;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
@@ -251,12 +238,10 @@ static void a_stream_must_be_captured(void)
 static void only_what_the_rank_wrote_counts(void)
 {
     static const char late[] =
-        "nothing in stdout.log matches 'n=(?<n>\\d+)'; a match came only after "
-        "the rank had ended, from a process that it had started, and does not "
-        "count";
+        "nothing in stdout.log matches 'n=(?<n>\\d+)'; a match came only after the rank had "
+        "ended, from a process that it had started, and does not count";
     static const char none[] = "nothing in stdout.log matches 'n=(?<n>\\d+)'";
-    static const char cut[] =
-        "stdout.log was shortened after the rank had ended";
+    static const char cut[] = "stdout.log was shortened after the rank had ended";
     static const struct {
         const char *log;
         uint64_t captured; /* bytes when it ended; UINT64_MAX: not known */
@@ -291,21 +276,18 @@ static void only_what_the_rank_wrote_counts(void)
         CU_ASSERT_EQUAL(rank->late_match, cases[c].late);
         if (cases[c].reason != NULL)
             JR_ASSERT_TEXT(rank->reason, cases[c].reason);
-        CU_ASSERT_EQUAL(rank->result_error,
-                        cases[c].reason == NULL  ? JR_RESULT_NONE
-                        : cases[c].reason == cut ? JR_RESULT_CHANGED
-                                                 : JR_RESULT_MISSING);
+        CU_ASSERT_EQUAL(rank->result_error, cases[c].reason == NULL  ? JR_RESULT_NONE
+                                            : cases[c].reason == cut ? JR_RESULT_CHANGED
+                                                                     : JR_RESULT_MISSING);
         fake_end(&fake);
     }
 }
 
-/* Lines that take too many steps are counted, and told of where nothing was
- * found. */
+/* Lines that take too many steps are counted, and told of where nothing was found. */
 static void tells_of_lines_that_take_too_long(void)
 {
     static const char pattern[] = "n=(?<w>(?:a+a*)+b)";
-    static const char bad[] =
-        "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
     struct fake fake;
     char log[256];
     (void)snprintf(log, sizeof log, "%sn=ab\n%s", bad, bad);
@@ -317,8 +299,7 @@ static void tells_of_lines_that_take_too_long(void)
     CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
     CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 1);
     JR_ASSERT_TEXT(fake.report.ranks[0].reason,
-                   "nothing in stdout.log matches 'n=(?<w>(?:a+a*)+b)' within "
-                   "the match limit");
+                   "nothing in stdout.log matches 'n=(?<w>(?:a+a*)+b)' within the match limit");
     fake_end(&fake);
 }
 
@@ -347,8 +328,7 @@ static void a_bad_pattern_is_an_error(void)
     fake_start(&fake, 1);
     fake.policy.results.pattern = (char *)"(";
     CU_ASSERT_EQUAL(jr_judgement_make(&report, &fake.plan, &fake.outcome,
-                                      &(struct jr_left){.run_fd = fake.fd},
-                                      &err),
+                                      &(struct jr_left){.run_fd = fake.fd}, &err),
                     -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "results.pattern"));
     fake_end(&fake);
@@ -358,8 +338,7 @@ static void a_bad_pattern_is_an_error(void)
 static void goes_on_line_by_line_behind_a_bad_one(void)
 {
     static const char pattern[] = "n=(?<w>(?:a+a*)+b)";
-    static const char bad[] =
-        "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
     static const struct {
         const char *before, *after, *result;
         uint32_t limits;
@@ -370,14 +349,12 @@ static void goes_on_line_by_line_behind_a_bad_one(void)
         {"", "x\n\n\nn=aab\nx", "{\"w\": \"aab\"}", 1},
         {"n=ab\n", "n=aab\nn=x\n", "{\"w\": \"aab\"}", 1},
         {"n=ab n=aaab\n", "", "{\"w\": \"aaab\"}", 1},
-        {"", "n=aab\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb",
-         "{\"w\": \"aab\"}", 2},
+        {"", "n=aab\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb", "{\"w\": \"aab\"}", 2},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct fake fake;
         char log[256];
-        (void)snprintf(log, sizeof log, "%s%s%s", cases[c].before, bad,
-                       cases[c].after);
+        (void)snprintf(log, sizeof log, "%s%s%s", cases[c].before, bad, cases[c].after);
         start(&fake, pattern, log);
         check_json(fake.report.ranks[0].result, cases[c].result);
         CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, cases[c].limits);
@@ -385,12 +362,11 @@ static void goes_on_line_by_line_behind_a_bad_one(void)
     }
 }
 
-/* A line that takes too long is counted once, where it is in two windows, too,
- * and the next window is searched as the first was. */
+/* A line that takes too long is counted once, where it is in two windows, too, and the next window
+ * is searched as the first was. */
 static void counts_a_bad_line_at_a_border_once(void)
 {
-    static const char bad[] =
-        "\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    static const char bad[] = "\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
     static const size_t places[] = {CHUNK - 100, CHUNK + LONGEST + 256 - 20,
                                     CHUNK + LONGEST + 256 + 20};
     static char log[LARGE + 1];
@@ -411,8 +387,7 @@ static void counts_a_bad_line_at_a_border_once(void)
 static void gives_up_on_a_log_of_bad_lines(void)
 {
     enum { LINES = 10002 };
-    static const char bad[] =
-        "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
     static char log[LINES * sizeof bad];
     struct fake fake;
     size_t len = 0;
@@ -446,10 +421,8 @@ static void reads_no_log_that_is_none(void)
         CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
         CU_ASSERT_PTR_NOT_NULL_FATAL(fake.report.ranks[0].reason);
-        CU_ASSERT_EQUAL(
-            strncmp(fake.report.ranks[0].reason, "stdout.log: ", 12), 0);
-        CU_ASSERT_FALSE(
-            jr_pattern_holds("n", fake.fd, "attempt_0/0/stdout.log"));
+        CU_ASSERT_EQUAL(strncmp(fake.report.ranks[0].reason, "stdout.log: ", 12), 0);
+        CU_ASSERT_FALSE(jr_pattern_holds("n", fake.fd, "attempt_0/0/stdout.log"));
     }
     fake_end(&fake);
 }
@@ -457,8 +430,7 @@ static void reads_no_log_that_is_none(void)
 /* Have a file been written so many seconds after the start. */
 static void set_time(const struct fake *fake, const char *path, int64_t seconds)
 {
-    const struct timespec time = {.tv_sec = (int64_t)(FAKE_WALL / FAKE_SECOND) +
-                                            seconds};
+    const struct timespec time = {.tv_sec = (int64_t)(FAKE_WALL / FAKE_SECOND) + seconds};
     const struct timespec times[2] = {time, time};
     CU_ASSERT_EQUAL(utimensat(fake->fd, path, times, 0), 0);
 }
@@ -484,8 +456,7 @@ static void refuses_a_link_to_an_old_log(void)
     fake_end(&fake);
 }
 
-/* Another's output is nobody's by a link; a rank of which nothing is asked has
- * none then. */
+/* Another's output is nobody's by a link; a rank of which nothing is asked has none then. */
 static void refuses_a_log_of_two_ranks(void)
 {
     static const struct {
@@ -502,16 +473,14 @@ static void refuses_a_log_of_two_ranks(void)
     fake.policy.results.pattern = (char *)"n=(?<n>\\d+)";
     fake_write_rank(&fake, 0, "stdout.log", "n=1\n");
     fake_write_rank(&fake, 1, "stdout.log", "n=1\n");
-    CU_ASSERT_EQUAL_FATAL(linkat(fake.fd, fake.ranks[0].out_path, fake.fd,
-                                 fake.ranks[2].out_path, 0),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        linkat(fake.fd, fake.ranks[0].out_path, fake.fd, fake.ranks[2].out_path, 0), 0);
     set_time(&fake, fake.ranks[0].out_path, 0);
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         fake.policy.results.required = (char *)cases[c].required;
         fake_judge(&fake);
         for (size_t i = 0; i < 3; i++)
-            CU_ASSERT_EQUAL(fake.report.ranks[i].result_error,
-                            cases[c].errors[i]);
+            CU_ASSERT_EQUAL(fake.report.ranks[i].result_error, cases[c].errors[i]);
         JR_ASSERT_TEXT(fake.report.ranks[0].reason,
                        "stdout.log is also the file of rank 2: a link to the "
                        "result of another rank does not count");
@@ -520,8 +489,8 @@ static void refuses_a_log_of_two_ranks(void)
     fake_end(&fake);
 }
 
-/* Of a log with a gap, what the rank wrote is told by the bytes of the stream,
- * of which the file has fewer. */
+/* Of a log with a gap, what the rank wrote is told by the bytes of the stream, of which the file
+ * has fewer. */
 static void knows_the_end_in_a_log_with_a_gap(void)
 {
     struct jr_buf log = JR_BUF_INIT;
@@ -555,8 +524,7 @@ static void knows_the_end_in_a_log_with_a_gap(void)
     fake_end(&fake);
 }
 
-/* What log_limit left out may hold the last match, unless another comes after
- * it. */
+/* What log_limit left out may hold the last match, unless another comes after it. */
 static void a_match_before_a_gap_need_not_be_the_last(void)
 {
     static const struct {
@@ -565,9 +533,8 @@ static void a_match_before_a_gap_need_not_be_the_last(void)
     } cases[] = {
         {"n=1\n", "n=2\n", "all", "{\"n\": 2}", NULL, 5008},
         {"n=1\n", "", "all", NULL,
-         "the last match may be in the 5000 bytes that log_limit left out of "
-         "stdout.log, and none comes after them: raise log_limit, or use "
-         "`from: file`",
+         "the last match may be in the 5000 bytes that log_limit left out of stdout.log, and none "
+         "comes after them: raise log_limit, or use `from: file`",
          5004},
         {"n=1\n", "n=2\n", "all", NULL, "the last match may be in", 3000},
         {"n=1\n", "n=2\n", "all", "{\"n\": 1}", NULL, 4},
@@ -593,11 +560,9 @@ static void a_match_before_a_gap_need_not_be_the_last(void)
         else
             check_json(fake.report.ranks[0].result, cases[c].result);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error,
-                        cases[c].reason == NULL ? JR_RESULT_NONE
-                                                : JR_RESULT_MISSING);
+                        cases[c].reason == NULL ? JR_RESULT_NONE : JR_RESULT_MISSING);
         if (cases[c].reason != NULL)
-            CU_ASSERT_PTR_NOT_NULL(
-                strstr(fake.report.ranks[0].reason, cases[c].reason));
+            CU_ASSERT_PTR_NOT_NULL(strstr(fake.report.ranks[0].reason, cases[c].reason));
         fake_end(&fake);
     }
 }
@@ -627,9 +592,8 @@ static void text_that_holds_a_nul_is_no_number(void)
     static const char log[] = "n=1\0002\n";
     struct fake fake;
     start(&fake, "n=(?<n>[^\\n]+)", "x");
-    fake_write_bytes(
-        jr_arena_printf(&fake.arena, "%s/attempt_0/0/stdout.log", fake.dir),
-        log, sizeof log - 1);
+    fake_write_bytes(jr_arena_printf(&fake.arena, "%s/attempt_0/0/stdout.log", fake.dir), log,
+                     sizeof log - 1);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_FIELD);
     fake.policy.results.pattern = (char *)"n=(?<b>[^\\n]+)";
@@ -644,8 +608,7 @@ static void text_that_holds_a_nul_is_no_number(void)
 /* A message shows as much of a value as a line has room for. */
 static void shows_a_long_value_cut(void)
 {
-    static const char sixty[] =
-        "012345678901234567890123456789012345678901234567890123456789";
+    static const char sixty[] = "012345678901234567890123456789012345678901234567890123456789";
     struct jr_buf log = JR_BUF_INIT, want = JR_BUF_INIT;
     struct fake fake;
     jr_buf_printf(&log, "b=%sXYZ\n", sixty);
@@ -657,20 +620,15 @@ static void shows_a_long_value_cut(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN(
-    "pattern", CASE(a_log_that_is_gone_is_told),
-    CASE(what_does_not_convert_fails), CASE(the_last_match_counts),
-    CASE(long_logs_are_searched_in_windows), CASE(a_window_does_not_end_a_line),
-    CASE(long_matches_are_found_anywhere), CASE(what_stands_before_is_known),
-    CASE(groups_are_those_of_the_last_match), CASE(a_stream_must_be_captured),
-    CASE(only_what_the_rank_wrote_counts),
-    CASE(tells_of_lines_that_take_too_long),
-    CASE(nothing_is_asked_of_the_others), CASE(a_bad_pattern_is_an_error),
-    CASE(goes_on_line_by_line_behind_a_bad_one),
-    CASE(counts_a_bad_line_at_a_border_once),
-    CASE(gives_up_on_a_log_of_bad_lines), CASE(reads_no_log_that_is_none),
-    CASE(refuses_a_log_of_two_ranks), CASE(refuses_a_link_to_an_old_log),
-    CASE(knows_the_end_in_a_log_with_a_gap),
-    CASE(a_match_before_a_gap_need_not_be_the_last),
-    CASE(holds_where_a_log_has_a_match),
-    CASE(text_that_holds_a_nul_is_no_number), CASE(shows_a_long_value_cut))
+JR_UNIT_MAIN("pattern", CASE(a_log_that_is_gone_is_told), CASE(what_does_not_convert_fails),
+             CASE(the_last_match_counts), CASE(long_logs_are_searched_in_windows),
+             CASE(a_window_does_not_end_a_line), CASE(long_matches_are_found_anywhere),
+             CASE(what_stands_before_is_known), CASE(groups_are_those_of_the_last_match),
+             CASE(a_stream_must_be_captured), CASE(only_what_the_rank_wrote_counts),
+             CASE(tells_of_lines_that_take_too_long), CASE(nothing_is_asked_of_the_others),
+             CASE(a_bad_pattern_is_an_error), CASE(goes_on_line_by_line_behind_a_bad_one),
+             CASE(counts_a_bad_line_at_a_border_once), CASE(gives_up_on_a_log_of_bad_lines),
+             CASE(reads_no_log_that_is_none), CASE(refuses_a_log_of_two_ranks),
+             CASE(refuses_a_link_to_an_old_log), CASE(knows_the_end_in_a_log_with_a_gap),
+             CASE(a_match_before_a_gap_need_not_be_the_last), CASE(holds_where_a_log_has_a_match),
+             CASE(text_that_holds_a_nul_is_no_number), CASE(shows_a_long_value_cut))

@@ -29,8 +29,7 @@ static struct jr_history make(struct jr_attempt *items, size_t count)
     return (struct jr_history){.items = items, .count = count};
 }
 
-static struct jr_verdict decide(const struct jr_restart *spec,
-                                const struct jr_history *history)
+static struct jr_verdict decide(const struct jr_restart *spec, const struct jr_history *history)
 {
     const struct jr_policy policy = {.restart = *spec};
     struct jr_verdict verdict;
@@ -38,8 +37,7 @@ static struct jr_verdict decide(const struct jr_restart *spec,
     return verdict;
 }
 
-/* What of the last attempt keeps the job from starting again, and how that is
- * told. */
+/* What of the last attempt keeps the job from starting again, and how that is told. */
 static void ends(void)
 {
     static const struct {
@@ -49,18 +47,12 @@ static void ends(void)
     } rows[] = {
         {{.failed = true, .on = "", .how = ""}, 0, ""},
         {{.failed = false}, 3, ""},
-        {{.failed = false, .left = "processes are left"},
-         3,
-         "processes are left"},
-        {{.failed = true, .on = NULL, .how = ""},
-         3,
-         "restart.on does not name such a cause"},
+        {{.failed = false, .left = "processes are left"}, 3, "processes are left"},
+        {{.failed = true, .on = NULL, .how = ""}, 3, "restart.on does not name such a cause"},
         {{.failed = true, .on = "exit", .never = "exit:2", .how = ""},
          3,
          "restart.never names exit:2"},
-        {{.failed = true, .on = NULL, .never = "oom", .how = ""},
-         3,
-         "restart.never names oom"},
+        {{.failed = true, .on = NULL, .never = "oom", .how = ""}, 3, "restart.never names oom"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct jr_attempt items[1] = {rows[i].last};
@@ -81,13 +73,12 @@ static void allows_so_many(void)
         struct jr_verdict verdict = decide(&spec, &history);
         CU_ASSERT_EQUAL(verdict.again, count <= 3);
         CU_ASSERT_EQUAL(verdict.counted, count - 1);
-        CU_ASSERT_STRING_EQUAL(verdict.why,
-                               count <= 3 ? "" : "restart.max is 3");
+        CU_ASSERT_STRING_EQUAL(verdict.why, count <= 3 ? "" : "restart.max is 3");
     }
 }
 
-/* Attempts are a minute long: of the last three minutes are those that began
- * then, the one that has just ended among them. */
+/* Attempts are a minute long: of the last three minutes are those that began then, the one that has
+ * just ended among them. */
 static void counts_within_the_window(void)
 {
     struct jr_attempt items[40];
@@ -107,9 +98,8 @@ static void counts_within_the_window(void)
 
 static void waits_longer_each_time(void)
 {
-    static const uint64_t waits[] = {1000,   2000,   4000,  8000,
-                                     16000,  32000,  64000, 128000,
-                                     256000, 300000, 300000};
+    static const uint64_t waits[] = {1000,  2000,   4000,   8000,   16000, 32000,
+                                     64000, 128000, 256000, 300000, 300000};
     struct jr_attempt items[COUNT(waits)];
     struct jr_restart spec = {.max = UINT32_MAX, .backoff_ms = 1000};
     for (size_t i = 0; i < COUNT(waits); i++) {
@@ -123,13 +113,12 @@ static void waits_longer_each_time(void)
     CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, UINT64_MAX / 1000000);
     spec.backoff_ms = 0;
     CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, 0);
-    spec = (struct jr_restart){
-        .max = 3, .backoff_ms = 1000, .window_ms = 60000 - 1};
+    spec = (struct jr_restart){.max = 3, .backoff_ms = 1000, .window_ms = 60000 - 1};
     CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, 1000);
 }
 
-/* The furthest step of each attempt, -1 for none; how many of the last ones got
- * no further, and than what. */
+/* The furthest step of each attempt, -1 for none; how many of the last ones got no further, and
+ * than what. */
 static void finds_stalls(void)
 {
     static const struct {
@@ -185,9 +174,8 @@ static void ends_a_stall(void)
     items[3].failed = true;
     struct jr_history history = {.items = items, .count = 4};
     jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_STRING_EQUAL(verdict.why,
-                           "the last 3 attempts got no further than step 120 "
-                           "(progress.stall is 2)");
+    CU_ASSERT_STRING_EQUAL(verdict.why, "the last 3 attempts got no further than step 120 "
+                                        "(progress.stall is 2)");
     CU_ASSERT_EQUAL(verdict.stall.step, 120);
     policy.progress.stall = 4;
     jr_restart_decide(&verdict, &policy, &history);
@@ -197,12 +185,11 @@ static void ends_a_stall(void)
         items[i].stepped = false;
     history.count = 2;
     jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "the last attempt made no step "
-                                        "(progress.stall is 1)");
+    CU_ASSERT_STRING_EQUAL(verdict.why, "the last attempt made no step (progress.stall is 1)");
 }
 
-/* An attempt that is to be continued starts again by `requeue` alone, and as
- * often as that allows. */
+/* An attempt that is to be continued starts again by `requeue` alone, and as often as that
+ * allows. */
 static void continues(void)
 {
     static char word[] = "preempted";
@@ -211,8 +198,7 @@ static void continues(void)
     struct jr_policy policy = {.requeue.max = 2, .restart.max = 1};
     struct jr_history history = make(items, 5);
     struct jr_verdict verdict;
-    items[4] = (struct jr_attempt){.continues = JR_REQUEUE_PREEMPTED,
-                                   .how = "was preempted"};
+    items[4] = (struct jr_attempt){.continues = JR_REQUEUE_PREEMPTED, .how = "was preempted"};
     jr_restart_decide(&verdict, &policy, &history);
     CU_ASSERT_TRUE(verdict.again);
     CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_PREEMPTED);
@@ -241,8 +227,8 @@ static void continues(void)
     CU_ASSERT_FALSE(verdict.again);
 }
 
-/* A lost node is a failure too, which `restart` may take where `requeue` does
- * not; neither counts what the other did. */
+/* A lost node is a failure too, which `restart` may take where `requeue` does not; neither counts
+ * what the other did. */
 static void counts_each_by_itself(void)
 {
     static char word[] = "deadline";
@@ -295,8 +281,7 @@ static void ends_a_stall_of_requeues(void)
     CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 2");
 }
 
-/* Attempts of an earlier process count as those of this one do, but for what
- * only that one knew. */
+/* Attempts of an earlier process count as those of this one do, but for what only that one knew. */
 static void recalls(void)
 {
     struct jr_history history = {0};
@@ -368,8 +353,8 @@ static void starves(struct fake *fake)
 
 static void never_starts(struct fake *fake)
 {
-    fake->ends[1] = (struct jr_rank_outcome){
-        .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
+    fake->ends[1] =
+        (struct jr_rank_outcome){.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
 }
 
 static void times_out(struct fake *fake)
@@ -417,14 +402,12 @@ static void yields(struct fake *fake)
 
 static void withholds(struct fake *fake)
 {
-    fake->policy.results =
-        (struct jr_results){.stated = true, .required = (char *)"all"};
+    fake->policy.results = (struct jr_results){.stated = true, .required = (char *)"all"};
 }
 
 static void withholds_some(struct fake *fake)
 {
-    fake->policy.results =
-        (struct jr_results){.stated = true, .required = (char *)"1-2"};
+    fake->policy.results = (struct jr_results){.stated = true, .required = (char *)"1-2"};
 }
 
 /* A peer of the ranks that withhold lost them. */
@@ -443,20 +426,17 @@ static void check_held(const struct held *held, const char *entries, bool met)
     while ((entry = strsep(&rest, " ")) != NULL) {
         struct jr_history history = {0};
         fake_start(&fake, 3);
-        fake.policy.restart =
-            (struct jr_restart){.max = 1, .on = &entry, .on_count = 1};
+        fake.policy.restart = (struct jr_restart){.max = 1, .on = &entry, .on_count = 1};
         held->bend(&fake);
         fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
-                                       &fake.outcome, fake.fd),
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
                         0);
         const struct jr_attempt *last = &history.items[0];
         CU_ASSERT_TRUE(last->failed);
         if ((last->on != NULL) != met)
             CU_FAIL(held->name);
         if ((last->on != NULL) != met)
-            (void)printf("%s: %s %s\n", held->name, entry,
-                         met ? "is not met" : "is met");
+            (void)printf("%s: %s %s\n", held->name, entry, met ? "is not met" : "is met");
         jr_history_release(&history);
         fake_end(&fake);
     }
@@ -468,12 +448,10 @@ static void knows_causes(void)
     static const struct held table[] = {
         {"exit", exits, "exit exit:75 exit:70-80 stderr:/CUDA/ stderr:/^x$/",
          "exit:1 signal oom start result timeout hang stderr:/quiet/"},
-        {"signal", dies, "signal signal:SEGV signal:ABRT,SIGSEGV",
-         "exit signal:KILL oom start"},
+        {"signal", dies, "signal signal:SEGV signal:ABRT,SIGSEGV", "exit signal:KILL oom start"},
         {"oom", starves, "oom", "signal signal:KILL exit"},
         {"start", never_starts, "start", "exit exit:127 signal result"},
-        {"timeout", times_out, "timeout stderr:/NCCL/",
-         "hang exit signal:TERM stderr:/CUDA/"},
+        {"timeout", times_out, "timeout stderr:/NCCL/", "hang exit signal:TERM stderr:/CUDA/"},
         {"result", withholds, "result", "exit signal start"},
         {"left", leaves, "result", "exit signal start timeout exit:1"},
         {"silence", falls_silent, "hang stderr:/NCCL/", "timeout exit signal"},
@@ -495,18 +473,15 @@ static void tells_causes(void)
         {exits, "rank 1 exited with code 75", "exited with code 75"},
         {dies, "rank 2 died by SIGSEGV", "died by SIGSEGV"},
         {times_out, "longer than timeouts.run", "longer than timeouts.run"},
-        {straggles,
-         "not all ended within timeouts.after_first_exit of the first",
+        {straggles, "not all ended within timeouts.after_first_exit of the first",
          "not all ended within timeouts.after_first_exit of the first"},
         {falls_silent, "no rank wrote anything within timeouts.silence",
          "no rank wrote anything within timeouts.silence"},
-        {gets_no_further,
-         "the job made no step forward within timeouts.progress",
+        {gets_no_further, "the job made no step forward within timeouts.progress",
          "the job made no step forward within timeouts.progress"},
         {makes_no_step, "the job made no step within timeouts.first_step",
          "the job made no step within timeouts.first_step"},
-        {loses_a_node, "rank 1 was lost with its node",
-         "was lost with its node"},
+        {loses_a_node, "rank 1 was lost with its node", "was lost with its node"},
         {yields, "stopped for the deadline", "stopped for the deadline"},
         {withholds, "rank 0 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},
@@ -514,8 +489,7 @@ static void tells_causes(void)
          "did not deliver: result.json was not written"},
         {withholds_some, "rank 1 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},
-        {never_starts,
-         "rank 1 could not execute './train': No such file or directory in /",
+        {never_starts, "rank 1 could not execute './train': No such file or directory in /",
          "could not execute './train': No such file or directory in /"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -524,8 +498,7 @@ static void tells_causes(void)
         fake_start(&fake, 3);
         rows[i].bend(&fake);
         fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
-                                       &fake.outcome, fake.fd),
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
                         0);
         CU_ASSERT_STRING_EQUAL(history.items[0].cause, rows[i].cause);
         CU_ASSERT_STRING_EQUAL(history.items[0].how, rows[i].how);
@@ -534,8 +507,8 @@ static void tells_causes(void)
     }
 }
 
-/* What the next decision needs of an attempt: when it was, and for how long it
- * lived, which is until the first failure. */
+/* What the next decision needs of an attempt: when it was, and for how long it lived, which is
+ * until the first failure. */
 static void notes_the_times(void)
 {
     struct fake fake;
@@ -544,15 +517,11 @@ static void notes_the_times(void)
     fake.plan.attempt = 2;
     fake_exit(&fake, 1, 75); /* 2 s after the start of the run */
     fake_judge(&fake);
-    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
-                                   &fake.outcome, fake.fd),
-                    0);
+    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd), 0);
     fake.ends[1].exit_code = 0;
     fake.plan.attempt = 3;
     fake_judge(&fake);
-    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
-                                   &fake.outcome, fake.fd),
-                    0);
+    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd), 0);
     CU_ASSERT_EQUAL_FATAL(history.count, 2);
     for (size_t i = 0; i < 2; i++) {
         const struct jr_attempt *attempt = &history.items[i];
@@ -560,11 +529,9 @@ static void notes_the_times(void)
         CU_ASSERT_EQUAL(attempt->started_ns, FAKE_SECOND);
         CU_ASSERT_EQUAL(attempt->started_wall_ns, FAKE_WALL);
         CU_ASSERT_EQUAL(attempt->ended_ns, 11 * FAKE_SECOND);
-        CU_ASSERT_EQUAL(attempt->lived_ns,
-                        i == 0 ? 2 * FAKE_SECOND : 10 * FAKE_SECOND);
+        CU_ASSERT_EQUAL(attempt->lived_ns, i == 0 ? 2 * FAKE_SECOND : 10 * FAKE_SECOND);
         CU_ASSERT_EQUAL(attempt->failed, i == 0);
-        CU_ASSERT_EQUAL(attempt->status,
-                        i == 0 ? JR_RUN_FAILED : JR_RUN_SUCCEEDED);
+        CU_ASSERT_EQUAL(attempt->status, i == 0 ? JR_RUN_FAILED : JR_RUN_SUCCEEDED);
         CU_ASSERT_EQUAL(attempt->exit_code, i == 0 ? 1 : 0);
     }
     jr_history_release(&history);
@@ -582,9 +549,8 @@ static void holds_causes_only_where_asked(void)
         uint32_t max, on, never;
         const char *expect_on, *expect_never;
     } rows[] = {
-        {0, 1, 1, NULL, NULL},     {1, 0, 0, "", NULL},
-        {1, 1, 0, "exit", NULL},   {1, 0, 1, "", "exit"},
-        {1, 1, 1, "exit", "exit"},
+        {0, 1, 1, NULL, NULL}, {1, 0, 0, "", NULL},       {1, 1, 0, "exit", NULL},
+        {1, 0, 1, "", "exit"}, {1, 1, 1, "exit", "exit"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct fake fake;
@@ -597,8 +563,7 @@ static void holds_causes_only_where_asked(void)
                                                   .never = entries,
                                                   .never_count = rows[i].never};
         fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
-                                       &fake.outcome, fake.fd),
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
                         0);
         const struct jr_attempt *attempt = &history.items[0];
         CU_ASSERT_EQUAL(attempt->on == NULL, rows[i].expect_on == NULL);
@@ -622,8 +587,7 @@ static void leaves_what_jobrun_failed_at(void)
         {0, 0, 0, 0, NULL},
         {SIGTERM, 0, 0, 0, NULL},
         {0, SIGKILL, 0, 0, "jobrun itself failed"},
-        {0, 0, 2, 0,
-         "processes are left, which would disturb the next attempt"},
+        {0, 0, 2, 0, "processes are left, which would disturb the next attempt"},
         {0, 0, 0, 3, "the other nodes would not start again with this one"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -637,8 +601,7 @@ static void leaves_what_jobrun_failed_at(void)
         if (i > 0)
             fake.ends[0].exit_code = 1;
         fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
-                                       &fake.outcome, fake.fd),
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
                         0);
         CU_ASSERT_FALSE(history.items[0].failed);
         if (rows[i].why == NULL)
@@ -650,11 +613,8 @@ static void leaves_what_jobrun_failed_at(void)
     }
 }
 
-JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many),
-             CASE(counts_within_the_window), CASE(waits_longer_each_time),
-             CASE(finds_stalls), CASE(ends_a_stall), CASE(continues),
-             CASE(counts_each_by_itself), CASE(ends_a_stall_of_requeues),
-             CASE(recalls), CASE(sees_no_progress), CASE(knows_causes),
-             CASE(tells_causes), CASE(notes_the_times),
-             CASE(holds_causes_only_where_asked),
-             CASE(leaves_what_jobrun_failed_at))
+JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many), CASE(counts_within_the_window),
+             CASE(waits_longer_each_time), CASE(finds_stalls), CASE(ends_a_stall), CASE(continues),
+             CASE(counts_each_by_itself), CASE(ends_a_stall_of_requeues), CASE(recalls),
+             CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes), CASE(notes_the_times),
+             CASE(holds_causes_only_where_asked), CASE(leaves_what_jobrun_failed_at))

@@ -6,8 +6,7 @@
 
 static char *names[] = {(char *)"f"};
 
-/* Judge four ranks whose results are `values` of the field f; NULL: a result
- * without it. */
+/* Judge four ranks whose results are `values` of the field f; NULL: a result without it. */
 static void start(struct fake *fake, bool equal, const char *const values[4])
 {
     fake_start(fake, 4);
@@ -21,9 +20,7 @@ static void start(struct fake *fake, bool equal, const char *const values[4])
     }
     for (uint32_t i = 0; i < 4; i++) {
         const char *text =
-            values[i] == NULL
-                ? "{}"
-                : jr_arena_printf(&fake->arena, "{\"f\": %s}", values[i]);
+            values[i] == NULL ? "{}" : jr_arena_printf(&fake->arena, "{\"f\": %s}", values[i]);
         fake_write_rank(fake, i, "result.json", text);
     }
     fake_judge(fake);
@@ -48,9 +45,8 @@ static void check(bool equal, const struct vector *vectors, size_t count,
                 continue;
             }
             JR_ASSERT_TEXT(rank->reason, reason);
-            CU_ASSERT_EQUAL(rank->result_error, vectors[v].values[i] == NULL
-                                                    ? JR_RESULT_FIELD
-                                                    : error);
+            CU_ASSERT_EQUAL(rank->result_error,
+                            vectors[v].values[i] == NULL ? JR_RESULT_FIELD : error);
         }
         fake_end(&fake);
     }
@@ -60,29 +56,20 @@ static void the_odd_ones_are_named(void)
 {
     static const struct vector vectors[] = {
         {{"\"a\"", "\"a\"", "\"b\"", "\"a\""},
-         {NULL, NULL, "result.json: 'f' is \"b\", but \"a\" on ranks 0-1,3",
-          NULL}},
+         {NULL, NULL, "result.json: 'f' is \"b\", but \"a\" on ranks 0-1,3", NULL}},
         {{"1", "2", "3", "1"},
          {NULL, "result.json: 'f' is 2, but 1 on ranks 0,3",
           "result.json: 'f' is 3, but 1 on ranks 0,3", NULL}},
         {{"1", "1", "2", "2"},
-         {"result.json: 'f' is 1, but 2 on ranks 2-3",
-          "result.json: 'f' is 1, but 2 on ranks 2-3",
+         {"result.json: 'f' is 1, but 2 on ranks 2-3", "result.json: 'f' is 1, but 2 on ranks 2-3",
           "result.json: 'f' is 2, but 1 on ranks 0-1",
           "result.json: 'f' is 2, but 1 on ranks 0-1"}},
         {{"1", "2", "3", "4"},
-         {"result.json: 'f' is 1, but 2 on rank 1",
-          "result.json: 'f' is 2, but 1 on rank 0",
-          "result.json: 'f' is 3, but 1 on rank 0",
-          "result.json: 'f' is 4, but 1 on rank 0"}},
-        {{"1", NULL, "1", "1"},
-         {NULL, "result.json has no 'f' to compare", NULL, NULL}},
-        {{"[1, {\"a\": 2}]", "[1.0, {\"a\": 2.0}]", "[1, {\"a\": 3}]",
-          "[1, {\"a\": 2}]"},
-         {NULL, NULL,
-          "result.json: 'f' is [1,{\"a\":3}], but [1,{\"a\":2}] on ranks "
-          "0-1,3",
-          NULL}},
+         {"result.json: 'f' is 1, but 2 on rank 1", "result.json: 'f' is 2, but 1 on rank 0",
+          "result.json: 'f' is 3, but 1 on rank 0", "result.json: 'f' is 4, but 1 on rank 0"}},
+        {{"1", NULL, "1", "1"}, {NULL, "result.json has no 'f' to compare", NULL, NULL}},
+        {{"[1, {\"a\": 2}]", "[1.0, {\"a\": 2.0}]", "[1, {\"a\": 3}]", "[1, {\"a\": 2}]"},
+         {NULL, NULL, "result.json: 'f' is [1,{\"a\":3}], but [1,{\"a\":2}] on ranks 0-1,3", NULL}},
         {{"\"1\"", "1", "1", "1"},
          {"result.json: 'f' is \"1\", but 1 on ranks 1-3", NULL, NULL, NULL}},
     };
@@ -108,8 +95,7 @@ static void the_same_twice_is_not_distinct(void)
         {{"1", "2", "1.0", "4"},
          {"result.json: 'f' is 1 on ranks 0,2, not distinct", NULL,
           "result.json: 'f' is 1 on ranks 0,2, not distinct", NULL}},
-        {{"1", "2", "3", NULL},
-         {NULL, NULL, NULL, "result.json has no 'f' to compare"}},
+        {{"1", "2", "3", NULL}, {NULL, NULL, NULL, "result.json has no 'f' to compare"}},
         {{"1", "2", "3", "4"}, {NULL}},
     };
     check(false, vectors, sizeof vectors / sizeof vectors[0], JR_RESULT_FIELD);
@@ -129,8 +115,8 @@ static void those_that_failed_are_not_compared(void)
     fake_end(&fake);
 }
 
-/* As nodes that know nothing of each other are compared: what differs is told,
- * and what is wrong by itself stays as it was. */
+/* As nodes that know nothing of each other are compared: what differs is told, and what is wrong by
+ * itself stays as it was. */
 static void comparing_again_leaves_the_others_alone(void)
 {
     static const char *const values[4] = {"1", "1", "1", "1"};
@@ -148,19 +134,12 @@ static void comparing_again_leaves_the_others_alone(void)
         int other;
         enum jr_rank_state states[4];
     } steps[] = {
-        {1,
-         {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE,
-          JR_RANK_YIELDED}},
-        {2,
-         {JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE,
-          JR_RANK_YIELDED}},
-        {1,
-         {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE,
-          JR_RANK_YIELDED}},
+        {1, {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
+        {2, {JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
+        {1, {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
     };
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
-        (void)json_object_set_new(fake.report.ranks[1].result, "f",
-                                  json_integer(steps[s].other));
+        (void)json_object_set_new(fake.report.ranks[1].result, "f", json_integer(steps[s].other));
         jr_compare_again(&judge);
         for (size_t i = 0; i < 4; i++)
             CU_ASSERT_EQUAL(fake.report.ranks[i].state, steps[s].states[i]);
@@ -168,7 +147,6 @@ static void comparing_again_leaves_the_others_alone(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("judge.result_checks", CASE(the_odd_ones_are_named),
-             CASE(equal_is_by_value), CASE(the_same_twice_is_not_distinct),
-             CASE(those_that_failed_are_not_compared),
+JR_UNIT_MAIN("judge.result_checks", CASE(the_odd_ones_are_named), CASE(equal_is_by_value),
+             CASE(the_same_twice_is_not_distinct), CASE(those_that_failed_are_not_compared),
              CASE(comparing_again_leaves_the_others_alone))

@@ -2,9 +2,9 @@
 
 static char *colours[] = {(char *)"\"red\"", (char *)"2"};
 
-#define FIELD(type_, ...)                                                      \
-    {                                                                          \
-        .name = (char *)"f", .type = JR_JSON_##type_, __VA_ARGS__              \
+#define FIELD(type_, ...)                                                                          \
+    {                                                                                              \
+        .name = (char *)"f", .type = JR_JSON_##type_, __VA_ARGS__                                  \
     }
 
 struct vector {
@@ -15,24 +15,16 @@ struct vector {
 
 static const struct vector vectors[] = {
     {FIELD(NUMBER, .required = true), "{}", "result.json has no 'f'"},
-    {FIELD(NUMBER, .required = true), "[1]",
-     "result.json is not an object, and has no fields"},
-    {FIELD(NUMBER, .required = true), "{\"f\": null}",
-     "result.json: 'f' is null, not a number"},
+    {FIELD(NUMBER, .required = true), "[1]", "result.json is not an object, and has no fields"},
+    {FIELD(NUMBER, .required = true), "{\"f\": null}", "result.json: 'f' is null, not a number"},
     {FIELD(NUMBER, .required = true), "{\"f\": \"high\"}",
      "result.json: 'f' is \"high\", not a number"},
-    {FIELD(INTEGER, .required = true), "{\"f\": 2.0}",
-     "result.json: 'f' is 2.0, not an integer"},
-    {FIELD(INTEGER, .required = true), "{\"f\": true}",
-     "result.json: 'f' is true, not an integer"},
-    {FIELD(STRING, .required = true), "{\"f\": 1}",
-     "result.json: 'f' is 1, not a string"},
-    {FIELD(BOOLEAN, .required = true), "{\"f\": 0}",
-     "result.json: 'f' is 0, not true or false"},
-    {FIELD(ARRAY, .required = true), "{\"f\": {}}",
-     "result.json: 'f' is {}, not an array"},
-    {FIELD(OBJECT, .required = true), "{\"f\": []}",
-     "result.json: 'f' is [], not an object"},
+    {FIELD(INTEGER, .required = true), "{\"f\": 2.0}", "result.json: 'f' is 2.0, not an integer"},
+    {FIELD(INTEGER, .required = true), "{\"f\": true}", "result.json: 'f' is true, not an integer"},
+    {FIELD(STRING, .required = true), "{\"f\": 1}", "result.json: 'f' is 1, not a string"},
+    {FIELD(BOOLEAN, .required = true), "{\"f\": 0}", "result.json: 'f' is 0, not true or false"},
+    {FIELD(ARRAY, .required = true), "{\"f\": {}}", "result.json: 'f' is {}, not an array"},
+    {FIELD(OBJECT, .required = true), "{\"f\": []}", "result.json: 'f' is [], not an object"},
     {FIELD(NUMBER, .min = (char *)"0.9"), "{\"f\": 0.41}",
      "result.json: 'f' is 0.41, less than 0.9"},
     {FIELD(NUMBER, .max = (char *)"100"), "{\"f\": 100.5}",
@@ -44,8 +36,7 @@ static const struct vector vectors[] = {
     {FIELD(STRING, .pattern = (char *)"^[0-9a-f]+$"), "{\"f\": \"xyz\"}",
      "result.json: 'f' is \"xyz\", which does not match '^[0-9a-f]+$'"},
     {FIELD(NUMBER, .required = false),
-     "{\"f\": \"1234567890123456789012345678901234567890123456789012345678"
-     "901234567890\"}",
+     "{\"f\": \"1234567890123456789012345678901234567890123456789012345678901234567890\"}",
      "result.json: 'f' is \"12345678901234567890123456789012345678901234567890"
      "123456789..., not a number"},
     {FIELD(STRING, .required = false), "{}", NULL},
@@ -55,13 +46,11 @@ static const struct vector vectors[] = {
      "result.json: 'f' is " MORE ", more than " LESS},
     {FIELD(INTEGER, .min = (char *)MORE), "{\"f\": " LESS "}",
      "result.json: 'f' is " LESS ", less than " MORE},
-    {FIELD(INTEGER, .min = (char *)MORE, .max = (char *)MORE),
-     "{\"f\": " MORE "}", NULL},
+    {FIELD(INTEGER, .min = (char *)MORE, .max = (char *)MORE), "{\"f\": " MORE "}", NULL},
     {FIELD(INTEGER, .min = (char *)LESS ".5"), "{\"f\": " LESS "}",
      "result.json: 'f' is " LESS ", less than " LESS ".5"},
     {FIELD(INTEGER, .max = (char *)LESS ".5"), "{\"f\": " LESS "}", NULL},
-    {FIELD(INTEGER, .max = (char *)"9223372036854775807"),
-     "{\"f\": 9223372036854775807}", NULL},
+    {FIELD(INTEGER, .max = (char *)"9223372036854775807"), "{\"f\": 9223372036854775807}", NULL},
     {FIELD(INTEGER, .min = (char *)"1e30"), "{\"f\": 9223372036854775807}",
      "result.json: 'f' is 9223372036854775807, less than 1e30"},
     {FIELD(NUMBER, .min = (char *)MORE), "{\"f\": " LESS ".0}",
@@ -69,8 +58,7 @@ static const struct vector vectors[] = {
     {FIELD(NUMBER, .max = (char *)MORE), "{\"f\": 1e16}",
      "result.json: 'f' is 1e+16, more than " MORE},
     {FIELD(INTEGER, .min = (char *)"0.5"), "{\"f\": 1}", NULL},
-    {FIELD(INTEGER, .max = (char *)"-0.5"), "{\"f\": 0}",
-     "result.json: 'f' is 0, more than -0.5"},
+    {FIELD(INTEGER, .max = (char *)"-0.5"), "{\"f\": 0}", "result.json: 'f' is 0, more than -0.5"},
     {FIELD(INTEGER, .min = (char *)"0.9"), "{\"f\": 1}", NULL},
     {FIELD(NUMBER, .min = (char *)"0.9"), "{\"f\": 0.9}", NULL},
     {FIELD(NUMBER, .max = (char *)"100"), "{\"f\": 100}", NULL},
@@ -83,8 +71,7 @@ static const struct vector vectors[] = {
     {FIELD(STRING, .pattern = (char *)"^a.b$"), "{\"f\": \"a\\u0000b\"}", NULL},
     {FIELD(STRING, .pattern = (char *)"^a$"), "{\"f\": \"a\\u0000\"}",
      "result.json: 'f' is \"a\\u0000\", which does not match '^a$'"},
-    {FIELD(STRING, .pattern = (char *)"^[0-9a-f]+$"), "{\"f\": \"3f9c\"}",
-     NULL},
+    {FIELD(STRING, .pattern = (char *)"^[0-9a-f]+$"), "{\"f\": \"3f9c\"}", NULL},
     {FIELD(BOOLEAN, .required = false), "{\"f\": false, \"other\": [1]}", NULL},
     {FIELD(ARRAY, .required = false), "{\"f\": []}", NULL},
     {FIELD(OBJECT, .required = false), "{\"f\": {}}", NULL},
@@ -127,12 +114,9 @@ static void several_fields_and_the_first_reason(void)
     fake_write_rank(&fake, 0, "result.json", "{\"f\": \"x\", \"g\": 1}");
     fake_write_rank(&fake, 1, "result.json", "{\"f\": 1, \"g\": 1}");
     fake_judge(&fake);
-    JR_ASSERT_TEXT(fake.report.ranks[0].reason,
-                   "result.json: 'f' is \"x\", not a number");
-    JR_ASSERT_TEXT(fake.report.ranks[1].reason,
-                   "result.json: 'g' is 1, not a string");
+    JR_ASSERT_TEXT(fake.report.ranks[0].reason, "result.json: 'f' is \"x\", not a number");
+    JR_ASSERT_TEXT(fake.report.ranks[1].reason, "result.json: 'g' is 1, not a string");
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("check", CASE(fields_hold_or_say_why),
-             CASE(several_fields_and_the_first_reason))
+JR_UNIT_MAIN("check", CASE(fields_hold_or_say_why), CASE(several_fields_and_the_first_reason))

@@ -23,14 +23,13 @@ static void check_taken(const struct fake *fake, uint32_t i)
 }
 
 /* It has none, and why that is a fault; a NULL reason: it is none. */
-static void check_refused(const struct fake *fake, uint32_t i,
-                          enum jr_result_error error, const char *reason)
+static void check_refused(const struct fake *fake, uint32_t i, enum jr_result_error error,
+                          const char *reason)
 {
     const struct jr_rank_judgement *rank = &fake->report.ranks[i];
     CU_ASSERT_PTR_NULL(rank->result);
     CU_ASSERT_EQUAL(rank->result_error, error);
-    CU_ASSERT_EQUAL(rank->state, error == JR_RESULT_NONE ? JR_RANK_SUCCEEDED
-                                                         : JR_RANK_INCOMPLETE);
+    CU_ASSERT_EQUAL(rank->state, error == JR_RESULT_NONE ? JR_RANK_SUCCEEDED : JR_RANK_INCOMPLETE);
     if (reason != NULL)
         JR_ASSERT_TEXT(rank->reason, reason);
     CU_ASSERT_EQUAL(rank->reason == NULL, reason == NULL);
@@ -42,12 +41,9 @@ static void withholds_what_is_ordered(void)
         struct jr_injection rows[2];
         const char *withheld; /* a letter for each rank: w */
     } vectors[] = {
-        {{{.what = JR_INJECT_NORESULT, .first = 2, .last = 2, .step = 1}},
-         "..w..."},
-        {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 5, .step = 2}},
-         ".w.w.w"},
-        {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 4, .step = 2}},
-         ".w.w.."},
+        {{{.what = JR_INJECT_NORESULT, .first = 2, .last = 2, .step = 1}}, "..w..."},
+        {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 5, .step = 2}}, ".w.w.w"},
+        {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 4, .step = 2}}, ".w.w.."},
         {{{.what = JR_INJECT_KILL, .first = 0, .last = 5, .step = 1},
           {.what = JR_INJECT_NORESULT, .first = 5, .last = 5, .step = 1}},
          ".....w"},
@@ -64,8 +60,7 @@ static void withholds_what_is_ordered(void)
         fake_judge(&fake);
         for (uint32_t i = 0; i < 6; i++) {
             if (vectors[v].withheld[i] == 'w')
-                check_refused(&fake, i, JR_RESULT_MISSING,
-                              "result.json was withheld by --inject");
+                check_refused(&fake, i, JR_RESULT_MISSING, "result.json was withheld by --inject");
             else
                 check_taken(&fake, i);
         }
@@ -73,8 +68,7 @@ static void withholds_what_is_ordered(void)
     }
 }
 
-/* What a function leaves behind counts only if it returned, and in the process
- * that was started. */
+/* What a function leaves behind counts only if it returned, and in the process that was started. */
 static void asks_whether_it_returned(void)
 {
     static const struct {
@@ -88,19 +82,15 @@ static void asks_whether_it_returned(void)
         {JR_FORM_PYTHON, "all", true, 0, JR_RESULT_NONE, NULL},
         {JR_FORM_PYTHON, "none", true, 0, JR_RESULT_NONE, NULL},
         {JR_FORM_PYTHON, "all", false, 0, JR_RESULT_MISSING,
-         "its function did not return: the process ended before that "
-         "(sys.exit, os._exit or exec)"},
+         "its function did not return: the process ended before that (sys.exit, os._exit or exec)"},
         {JR_FORM_LIBRARY, "all", false, 0, JR_RESULT_MISSING,
-         "its step did not return: the process ended before that (exit, _exit "
-         "or exec)"},
+         "its step did not return: the process ended before that (exit, _exit or exec)"},
         {JR_FORM_PYTHON, "all", false, 77, JR_RESULT_MISSING,
-         "its function returned in process 77, which is not the one that "
-         "jobrun started: a wrapper must exec the program that it starts, and "
-         "a fork is not the rank"},
+         "its function returned in process 77, which is not the one that jobrun started: a "
+         "wrapper must exec the program that it starts, and a fork is not the rank"},
         {JR_FORM_LIBRARY, "all", false, 77, JR_RESULT_MISSING,
-         "its step returned in process 77, which is not the one that jobrun "
-         "started: a wrapper must exec the program that it starts, and a fork "
-         "is not the rank"},
+         "its step returned in process 77, which is not the one that jobrun started: a wrapper "
+         "must exec the program that it starts, and a fork is not the rank"},
         {JR_FORM_PYTHON, "none", false, 0, JR_RESULT_NONE, NULL},
         {JR_FORM_PYTHON, "none", false, 77, JR_RESULT_NONE, NULL},
     };
@@ -142,8 +132,7 @@ static void holds_to_what_was_there_at_the_end(void)
     fake_judge(&fake);
     check_taken(&fake, 0);
     check_refused(&fake, 1, JR_RESULT_CHANGED,
-                  "result.json was changed after the rank had ended (8 bytes "
-                  "then, 12 now)");
+                  "result.json was changed after the rank had ended (8 bytes then, 12 now)");
     check_refused(&fake, 2, JR_RESULT_MISSING,
                   "result.json was not there when the rank ended: what was "
                   "written later does not count");
@@ -153,8 +142,7 @@ static void holds_to_what_was_there_at_the_end(void)
         fake.ends[i].returned = true;
     fake_judge(&fake);
     check_refused(&fake, 1, JR_RESULT_CHANGED,
-                  "result.json was changed after the rank had returned (8 "
-                  "bytes then, 12 now)");
+                  "result.json was changed after the rank had returned (8 bytes then, 12 now)");
     fake_end(&fake);
 }
 
@@ -173,9 +161,8 @@ static void compares_what_it_holds(void)
     fake_judge(&fake);
     check_taken(&fake, 0);
     check_refused(&fake, 1, JR_RESULT_CHANGED,
-                  "result.json was changed after the rank had ended: it has "
-                  "the size and the times that it had, and holds something "
-                  "else");
+                  "result.json was changed after the rank had ended: it has the size and the "
+                  "times that it had, and holds something else");
     check_taken(&fake, 2);
     check_taken(&fake, 3); /* of which nothing is asked */
     fake_end(&fake);
@@ -196,8 +183,7 @@ static void compares_far_files_by_time_and_size(void)
             check_taken(&fake, 0);
         else
             check_refused(&fake, 0, JR_RESULT_CHANGED,
-                          "result.json was changed after the rank had ended "
-                          "(8 bytes then, 8 now)");
+                          "result.json was changed after the rank had ended (8 bytes then, 8 now)");
         fake_end(&fake);
     }
 }
@@ -209,21 +195,19 @@ static void refuses_what_is_old(void)
     struct jr_error err;
     start(&fake, 2, "0");
     for (uint32_t i = 0; i < 2; i++)
-        fake.ranks[i].result_path = jr_arena_printf(
-            &fake.arena, "%s/attempt_0/%u/result.json", fake.dir, i);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
+        fake.ranks[i].result_path =
+            jr_arena_printf(&fake.arena, "%s/attempt_0/%u/result.json", fake.dir, i);
+    CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
     fake_judge(&fake);
     check_refused(&fake, 0, JR_RESULT_STALE,
-                  jr_arena_printf(&fake.arena,
-                                  "%s is the one from before the start",
+                  jr_arena_printf(&fake.arena, "%s is the one from before the start",
                                   fake.ranks[0].result_path));
     check_refused(&fake, 1, JR_RESULT_NONE, NULL);
     fake_end(&fake);
 }
 
-/* Until the clock of files has gone on: by two ticks, since files may already
- * have the time of the next. */
+/* Until the clock of files has gone on: by two ticks, since files may already have the time of the
+ * next. */
 static void await_tick(void)
 {
     struct timespec then, now;
@@ -235,47 +219,39 @@ static void await_tick(void)
     }
 }
 
-/* A link, and what was moved, is as old as the file is; a copy with its times
- * was born when it was made. */
+/* A link, and what was moved, is as old as the file is; a copy with its times was born when it was
+ * made. */
 static void refuses_what_is_old_elsewhere(void)
 {
     for (int vector = 0; vector < 8; vector++) {
         bool born = vector & 1, touched = vector & 2, linked = vector & 4;
-        struct timespec times[2] = {{.tv_nsec = UTIME_NOW},
-                                    {.tv_nsec = UTIME_NOW}};
+        struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
         struct fake fake;
         struct jr_error err;
         start(&fake, 1, "all");
         fake_write(&fake, "old", "{\"a\": 1}");
         await_tick();
-        CU_ASSERT_EQUAL_FATAL(
-            jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
         await_tick();
         if (born)
             CU_ASSERT_EQUAL(unlinkat(fake.fd, "old", 0), 0);
         fake_write(&fake, "new", "{\"a\": 1}");
-        CU_ASSERT_EQUAL(renameat(fake.fd, born ? "new" : "old", fake.fd,
-                                 fake.ranks[0].result_path),
+        CU_ASSERT_EQUAL(renameat(fake.fd, born ? "new" : "old", fake.fd, fake.ranks[0].result_path),
                         0);
         if (linked)
-            CU_ASSERT_EQUAL(
-                linkat(fake.fd, fake.ranks[0].result_path, fake.fd, "kept", 0),
-                0);
+            CU_ASSERT_EQUAL(linkat(fake.fd, fake.ranks[0].result_path, fake.fd, "kept", 0), 0);
         if (!touched)
             times[1] = (struct timespec){.tv_sec = 1000000000};
         if (touched || born)
-            CU_ASSERT_EQUAL(
-                utimensat(fake.fd, fake.ranks[0].result_path, times, 0), 0);
+            CU_ASSERT_EQUAL(utimensat(fake.fd, fake.ranks[0].result_path, times, 0), 0);
         fake_judge(&fake);
         if (born || touched)
             check_taken(&fake, 0);
         else
             check_refused(&fake, 0, JR_RESULT_STALE,
-                          linked ? "result.json is a link to a file from "
-                                   "before the start"
-                                 : "result.json is a file from before the "
-                                   "start that was moved here, or whose "
-                                   "folder was: a copy counts");
+                          linked ? "result.json is a link to a file from before the start"
+                                 : "result.json is a file from before the start that was moved "
+                                   "here, or whose folder was: a copy counts");
         fake_end(&fake);
     }
 }
@@ -302,13 +278,12 @@ static void keeps_to_the_limit(void)
 static void link_result(struct fake *fake, uint32_t from, uint32_t to)
 {
     (void)unlinkat(fake->fd, fake->ranks[to].result_path, 0);
-    CU_ASSERT_EQUAL(linkat(fake->fd, fake->ranks[from].result_path, fake->fd,
-                           fake->ranks[to].result_path, 0),
-                    0);
+    CU_ASSERT_EQUAL(
+        linkat(fake->fd, fake->ranks[from].result_path, fake->fd, fake->ranks[to].result_path, 0),
+        0);
     struct timespec times[2] = {{.tv_sec = (int64_t)(FAKE_WALL / FAKE_SECOND)},
                                 {.tv_sec = (int64_t)(FAKE_WALL / FAKE_SECOND)}};
-    CU_ASSERT_EQUAL(utimensat(fake->fd, fake->ranks[to].result_path, times, 0),
-                    0);
+    CU_ASSERT_EQUAL(utimensat(fake->fd, fake->ranks[to].result_path, times, 0), 0);
 }
 
 /* What it delivered is shown, and does not count. */
@@ -339,9 +314,8 @@ static void refuses_a_file_of_two_ranks(void)
         else
             check_fault(&fake, i,
                         jr_arena_printf(&fake.arena,
-                                        "result.json is also the file of rank "
-                                        "%s: a link to the result of another "
-                                        "rank does not count",
+                                        "result.json is also the file of rank %s: a link to the "
+                                        "result of another rank does not count",
                                         others[i]));
     }
     fake_end(&fake);
@@ -390,12 +364,9 @@ static void names_where_a_result_comes_from(void)
     }
 }
 
-JR_UNIT_MAIN("result_files", CASE(withholds_what_is_ordered),
-             CASE(asks_whether_it_returned),
-             CASE(holds_to_what_was_there_at_the_end),
-             CASE(compares_what_it_holds),
-             CASE(compares_far_files_by_time_and_size),
-             CASE(refuses_what_is_old), CASE(refuses_what_is_old_elsewhere),
-             CASE(keeps_to_the_limit), CASE(refuses_a_file_of_two_ranks),
-             CASE(gives_a_common_file_to_who_is_asked),
+JR_UNIT_MAIN("result_files", CASE(withholds_what_is_ordered), CASE(asks_whether_it_returned),
+             CASE(holds_to_what_was_there_at_the_end), CASE(compares_what_it_holds),
+             CASE(compares_far_files_by_time_and_size), CASE(refuses_what_is_old),
+             CASE(refuses_what_is_old_elsewhere), CASE(keeps_to_the_limit),
+             CASE(refuses_a_file_of_two_ranks), CASE(gives_a_common_file_to_who_is_asked),
              CASE(names_where_a_result_comes_from))

@@ -2,8 +2,8 @@
 
 #include "judge/artifacts.h"
 
-static void expect(const struct fake *fake, uint32_t i,
-                   enum jr_result_error error, const char *reason)
+static void expect(const struct fake *fake, uint32_t i, enum jr_result_error error,
+                   const char *reason)
 {
     const struct jr_rank_judgement *rank = &fake->report.ranks[i];
     CU_ASSERT_EQUAL(rank->result_error, error);
@@ -24,18 +24,15 @@ static void undelivered_by_reason(void)
         {NULL, JR_RESULT_MISSING, "result.json was not written"},
         {"", JR_RESULT_EMPTY, "result.json is empty"},
         {"{\"a\": ", JR_RESULT_NOT_JSON,
-         "result.json is not JSON: line 1, column 6: string or '}' expected "
-         "near end of file"},
+         "result.json is not JSON: line 1, column 6: string or '}' expected near end of file"},
         {"{\"a\": NaN}", JR_RESULT_NOT_JSON, NULL},
         {"{\"a\": 1, \"a\": 2}", JR_RESULT_NOT_JSON, NULL},
         {"[1, 2", JR_RESULT_NOT_JSON, NULL},
         {"{} {}", JR_RESULT_NOT_JSON, NULL},
         {"{\"a\": 9223372036854775808}", JR_RESULT_NOT_JSON,
-         "result.json: line 1, column 25: a number beyond 64 bits; write it as "
-         "a string"},
+         "result.json: line 1, column 25: a number beyond 64 bits; write it as a string"},
         {"{\"a\": 1e999}", JR_RESULT_NOT_JSON,
-         "result.json: line 1, column 11: a number beyond 64 bits; write it as "
-         "a string"},
+         "result.json: line 1, column 11: a number beyond 64 bits; write it as a string"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct fake fake;
@@ -56,8 +53,8 @@ static void undelivered_by_reason(void)
     }
 }
 
-/* A file that the spec names is not the one that JOBRUN_RESULT_FILE does, and a
- * function writes none. */
+/* A file that the spec names is not the one that JOBRUN_RESULT_FILE does, and a function writes
+ * none. */
 static void is_unwritten_where_the_rank_should_write(void)
 {
     for (int c = 0; c < 2; c++) {
@@ -104,8 +101,7 @@ static void links_fifos_and_folders_are_no_results(void)
     fake_write(&fake, "real/result.json", "{}");
     (void)symlinkat("../real", fake.fd, "attempt_0/3");
     fake_judge(&fake);
-    expect(&fake, 0, JR_RESULT_MISSING,
-           "result.json is a symbolic link, which is not followed");
+    expect(&fake, 0, JR_RESULT_MISSING, "result.json is a symbolic link, which is not followed");
     expect(&fake, 1, JR_RESULT_MISSING, "result.json: not a regular file");
     for (uint32_t i = 0; i < 4; i++) {
         CU_ASSERT_EQUAL(fake.report.ranks[i].result_error, JR_RESULT_MISSING);
@@ -131,8 +127,7 @@ static void only_the_required_must_deliver(void)
         fake_judge(&fake);
         for (uint32_t i = 0; i < 4; i++)
             CU_ASSERT_EQUAL(fake.report.ranks[i].state,
-                            cases[c].states[i] == 'I' ? JR_RANK_INCOMPLETE
-                                                      : JR_RANK_SUCCEEDED);
+                            cases[c].states[i] == 'I' ? JR_RANK_INCOMPLETE : JR_RANK_SUCCEEDED);
         fake_end(&fake);
     }
 }
@@ -191,27 +186,21 @@ static void yesterdays_result_is_stale(void)
     fake_start(&fake, 2);
     fake.policy.results.stated = true;
     for (uint32_t i = 0; i < 2; i++) {
-        fake.ranks[i].result_path =
-            jr_arena_printf(&fake.arena, "%s/out%u.json", fake.dir, i);
+        fake.ranks[i].result_path = jr_arena_printf(&fake.arena, "%s/out%u.json", fake.dir, i);
         fake_write_bytes(fake.ranks[i].result_path, "{}", 2);
     }
-    CU_ASSERT_EQUAL_FATAL(
-        jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
     fake_write_bytes(fake.ranks[1].result_path, "{\"a\": 1}", 8);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_STALE);
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(fake.report.ranks[0].reason,
-               "out0.json is the one from before the start"));
+        strstr(fake.report.ranks[0].reason, "out0.json is the one from before the start"));
     expect(&fake, 1, JR_RESULT_NONE, NULL);
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("result", CASE(undelivered_by_reason),
-             CASE(is_unwritten_where_the_rank_should_write),
-             CASE(anything_json_is_a_result),
-             CASE(links_fifos_and_folders_are_no_results),
-             CASE(only_the_required_must_deliver),
-             CASE(unasked_results_are_taken_along),
-             CASE(a_result_of_a_failed_rank_is_not_asked_for),
-             CASE(large_results_arrive_whole), CASE(yesterdays_result_is_stale))
+JR_UNIT_MAIN("result", CASE(undelivered_by_reason), CASE(is_unwritten_where_the_rank_should_write),
+             CASE(anything_json_is_a_result), CASE(links_fifos_and_folders_are_no_results),
+             CASE(only_the_required_must_deliver), CASE(unasked_results_are_taken_along),
+             CASE(a_result_of_a_failed_rank_is_not_asked_for), CASE(large_results_arrive_whole),
+             CASE(yesterdays_result_is_stale))

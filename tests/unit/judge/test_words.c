@@ -15,8 +15,7 @@ static void words_and_values(void)
     CU_ASSERT_EQUAL(state, JR_RANK_STOPPED);
     CU_ASSERT_EQUAL(error, JR_RESULT_STALE);
     JR_ASSERT_TEXT(jr_run_status_word(JR_RUN_TIMED_OUT), "timed_out");
-    JR_ASSERT_TEXT(jr_rank_state_word(JR_RANK_AFTER_FIRST_FAILURE),
-                   "after_first_failure");
+    JR_ASSERT_TEXT(jr_rank_state_word(JR_RANK_AFTER_FIRST_FAILURE), "after_first_failure");
     JR_ASSERT_TEXT(jr_result_error_word(JR_RESULT_NOT_JSON), "not_json");
     CU_ASSERT_TRUE(jr_run_status_of("timed_out", &status));
     CU_ASSERT_TRUE(jr_rank_state_of("not_started", &state));
@@ -35,62 +34,36 @@ static void ends_in_words(void)
         {{0}, "was not started"},
         {{.pid = 5}, "was ended with its runner"},
         {{.end = JR_END_START}, "could not start"},
-        {{.pid = 5, .end = JR_END_EXITED, .exit_code = 3},
-         "exited with code 3"},
+        {{.pid = 5, .end = JR_END_EXITED, .exit_code = 3}, "exited with code 3"},
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 11}, "died by SIGSEGV"},
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 6, .core_dumped = true},
          "died by SIGABRT (core dumped)"},
-        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9},
-         "was killed by SIGKILL, sender unknown"},
-        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .killed = true},
-         "died by SIGKILL"},
-        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .stopped_with = 9},
-         "died by SIGKILL"},
-        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .stopped_with = 15},
-         "died by SIGTERM"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9}, "was killed by SIGKILL, sender unknown"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .killed = true}, "died by SIGKILL"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .stopped_with = 9}, "died by SIGKILL"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .stopped_with = 15}, "died by SIGTERM"},
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .oom = true},
          "was OOM-killed: the kernel ran out of memory"},
         {{.pid = 5, .end = JR_END_LOST}, "was lost with its node"},
         {{.pid = 5, .end = JR_END_EXITED, .mpi = JR_MPI_PART_BROKEN},
          "broke the protocol of MPI's process manager"},
         /* What was ordered is not taken for what it looks like. */
-        {{.pid = 5,
-          .end = JR_END_SIGNALED,
-          .signal = 9,
-          .oom = true,
-          .injected = true},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .oom = true, .injected = true},
          "was killed as if memory had run out, injected"},
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .injected = true},
          "was killed by SIGKILL, injected"},
         {{.pid = 5, .end = JR_END_EXITED, .exit_code = 7, .injected = true},
          "exited with code 7, injected"},
-        {{.pid = 5,
-          .end = JR_END_SIGNALED,
-          .signal = 15,
-          .stopped_with = 15,
-          .injected = true},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .stopped_with = 15, .injected = true},
          "died by SIGTERM"},
-        {{.pid = 5,
-          .end = JR_END_SIGNALED,
-          .signal = 9,
-          .killed = true,
-          .injected = true},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .killed = true, .injected = true},
          "died by SIGKILL, injected"},
         /* It had said with which code it would exit. */
-        {{.pid = 5,
-          .end = JR_END_SIGNALED,
-          .signal = 15,
-          .stopped_with = 15,
-          .told_code = 3},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .stopped_with = 15, .told_code = 3},
          "was exiting with code 3 when it was stopped"},
-        {{.pid = 5,
-          .end = JR_END_SIGNALED,
-          .signal = 11,
-          .stopped_with = 15,
-          .told_code = 3},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 11, .stopped_with = 15, .told_code = 3},
          "died by SIGSEGV"},
-        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .told_code = 3},
-         "died by SIGTERM"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .told_code = 3}, "died by SIGTERM"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct jr_buf out = JR_BUF_INIT;
@@ -112,8 +85,8 @@ static void hosts_by_node(void)
     JR_ASSERT_TEXT(jr_words_host(&plan, 0, &here), "laptop");
 }
 
-/* Who dies in another way than by what it was sent has crashed; who dies by it
- * was only cut short. */
+/* Who dies in another way than by what it was sent has crashed; who dies by it was only cut
+ * short. */
 static void tells_crashes_from_stops(void)
 {
     static const struct {
@@ -123,36 +96,13 @@ static void tells_crashes_from_stops(void)
     } cases[] = {
         {{.end = JR_END_SIGNALED, .signal = 11}, false, 0},
         {{.end = JR_END_SIGNALED, .signal = 11, .told_code = 2}, false, 0},
-        {{.end = JR_END_SIGNALED,
-          .signal = 11,
-          .stopped_with = 15,
-          .told_code = 2},
-         true,
-         0},
-        {{.end = JR_END_SIGNALED,
-          .signal = 15,
-          .stopped_with = 15,
-          .told_code = 2},
+        {{.end = JR_END_SIGNALED, .signal = 11, .stopped_with = 15, .told_code = 2}, true, 0},
+        {{.end = JR_END_SIGNALED, .signal = 15, .stopped_with = 15, .told_code = 2}, false, 2},
+        {{.end = JR_END_SIGNALED, .signal = 9, .stopped_with = 15, .told_code = 2}, true, 0},
+        {{.end = JR_END_SIGNALED, .signal = 9, .stopped_with = 15, .killed = true, .told_code = 2},
          false,
          2},
-        {{.end = JR_END_SIGNALED,
-          .signal = 9,
-          .stopped_with = 15,
-          .told_code = 2},
-         true,
-         0},
-        {{.end = JR_END_SIGNALED,
-          .signal = 9,
-          .stopped_with = 15,
-          .killed = true,
-          .told_code = 2},
-         false,
-         2},
-        {{.end = JR_END_SIGNALED,
-          .signal = 6,
-          .stopped_with = 15,
-          .killed = true,
-          .told_code = 2},
+        {{.end = JR_END_SIGNALED, .signal = 6, .stopped_with = 15, .killed = true, .told_code = 2},
          true,
          0},
         {{.end = JR_END_EXITED, .stopped_with = 15, .told_code = 2}, false, 0},
@@ -173,8 +123,7 @@ static void tells_what_jobrun_lost(void)
         {{.runner_signal = 9}, "jobrun's runner was killed by SIGKILL"},
         {{.runner_signal = 11}, "jobrun's runner was killed by SIGSEGV"},
         {{.guard_pid = 77}, "jobrun's guard (pid 77) was killed"},
-        {{.guard_pid = 77, .guard_signal = 9},
-         "jobrun's guard (pid 77) was killed by SIGKILL"},
+        {{.guard_pid = 77, .guard_signal = 9}, "jobrun's guard (pid 77) was killed by SIGKILL"},
         {{.guard_pid = 77, .guard_signal = 15, .runner_signal = 9},
          "jobrun's guard (pid 77) was killed by SIGTERM"},
     };
@@ -255,5 +204,5 @@ static void causes_of_requeues(void)
 
 JR_UNIT_MAIN("words", CASE(causes_of_requeues), CASE(tells_crashes_from_stops),
              CASE(tells_what_jobrun_lost), CASE(names_the_folder_of_the_logs),
-             CASE(counts_ranks_and_seconds), CASE(words_and_values),
-             CASE(ends_in_words), CASE(hosts_by_node))
+             CASE(counts_ranks_and_seconds), CASE(words_and_values), CASE(ends_in_words),
+             CASE(hosts_by_node))

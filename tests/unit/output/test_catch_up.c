@@ -14,8 +14,8 @@
 
 enum { STREAMS = 3 };
 
-/* Streams that are behind: 0 and 1 of rank 0 and 1 on standard output, and 2 is
- * rank 1 on standard error. The console is a file, or a pipe. */
+/* Streams that are behind: 0 and 1 of rank 0 and 1 on standard output, and 2 is rank 1 on standard
+ * error. The console is a file, or a pipe. */
 struct fixture {
     char folder[64];
     struct jr_logfiles files;
@@ -50,13 +50,11 @@ static int open_console(struct fixture *fixture, bool piped)
         return openat(fixture->files.dir_fd, "out", O_CREAT | O_WRONLY, 0600);
     CU_ASSERT_EQUAL_FATAL(pipe2(fixture->pipe, O_NONBLOCK | O_CLOEXEC), 0);
     CU_ASSERT_EQUAL_FATAL(pipe2(fixture->err, O_NONBLOCK | O_CLOEXEC), 0);
-    CU_ASSERT_EQUAL(fcntl(fixture->pipe[1], F_SETPIPE_SZ, JR_CATCH_UP_STEP),
-                    JR_CATCH_UP_STEP);
+    CU_ASSERT_EQUAL(fcntl(fixture->pipe[1], F_SETPIPE_SZ, JR_CATCH_UP_STEP), JR_CATCH_UP_STEP);
     return fixture->pipe[1];
 }
 
-static void begin(struct fixture *fixture, struct jr_console console,
-                  bool piped)
+static void begin(struct fixture *fixture, struct jr_console console, bool piped)
 {
     *fixture = (struct fixture){.folder = "/tmp/jobrun behind XXXXXX"};
     fixture->policy.console = console;
@@ -64,29 +62,26 @@ static void begin(struct fixture *fixture, struct jr_console console,
     fixture->files.dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY);
     int out = open_console(fixture, piped);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&fixture->loop), 0);
-    jr_console_writer_open(&fixture->console, &fixture->loop, out,
-                           fixture->err[1]);
+    jr_console_writer_open(&fixture->console, &fixture->loop, out, fixture->err[1]);
     fixture->console.relieved = count_room;
     fixture->console.owner = fixture;
     fixture->ranks[0].prefix = "[0] ";
     fixture->ranks[1].prefix = "[1] ";
-    fixture->plan = (struct jr_plan){
-        .policy = &fixture->policy, .ranks = fixture->ranks, .count = 2};
+    fixture->plan =
+        (struct jr_plan){.policy = &fixture->policy, .ranks = fixture->ranks, .count = 2};
     fixture->ranks[0].around[0] = fixture->ranks[1].around[0] = "[";
     fixture->ranks[0].around[1] = fixture->ranks[1].around[1] = "] ";
     fixture->ranks[1].rank = 1;
-    CU_ASSERT_EQUAL_FATAL(
-        jr_line_writer_open(&fixture->lines, piped ? &fixture->loop : NULL,
-                            &fixture->console, &fixture->plan, false),
-        0);
+    CU_ASSERT_EQUAL_FATAL(jr_line_writer_open(&fixture->lines, piped ? &fixture->loop : NULL,
+                                              &fixture->console, &fixture->plan, false),
+                          0);
     fixture->all = (struct jr_catch_up){.console = &fixture->console,
                                         .lines = &fixture->lines,
                                         .files = &fixture->files,
                                         .bytes = fixture->bytes};
     for (uint32_t i = 0; i < STREAMS; i++)
         fixture->streams[i] = (struct jr_follower){
-            .feed = jr_line_writer_feed(&fixture->lines, i > 0,
-                                        &fixture->ranks[i > 0], i == 2),
+            .feed = jr_line_writer_feed(&fixture->lines, i > 0, &fixture->ranks[i > 0], i == 2),
             .path = paths[i],
             .ended = true};
 }
@@ -113,8 +108,7 @@ static struct fixture *make_piped(struct jr_console console)
 
 static void keep(const struct fixture *fixture, unsigned i, const char *text)
 {
-    int fd = openat(fixture->files.dir_fd, paths[i],
-                    O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    int fd = openat(fixture->files.dir_fd, paths[i], O_CREAT | O_WRONLY | O_TRUNC, 0600);
     CU_ASSERT_EQUAL(jr_io_write_all(fd, text, strlen(text)), 0);
     (void)close(fd);
 }
@@ -162,8 +156,7 @@ static void check(struct fixture *fixture, const char *want)
 static void keep_kib(const struct fixture *fixture, unsigned i, unsigned count)
 {
     char line[1025];
-    int fd = openat(fixture->files.dir_fd, paths[i],
-                    O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    int fd = openat(fixture->files.dir_fd, paths[i], O_CREAT | O_WRONLY | O_TRUNC, 0600);
     for (unsigned n = 0; n < count; n++) {
         (void)snprintf(line, sizeof line, "%01023u\n", n);
         CU_ASSERT_EQUAL(jr_io_write_all(fd, line, 1024), 0);
@@ -196,14 +189,10 @@ static void tells_of_what_is_not_there(void)
     keep(fixture, 0, "a\n");
     add(fixture, 0, (struct jr_shown){.file.total = 102, .lost = 7});
     add(fixture, 1, (struct jr_shown){.file.total = 50});
-    check(
-        fixture,
-        "[0] a\n"
-        "[1] [jobrun: 50 bytes are left out here: the log no longer has them]\n"
-        "[0] [jobrun: 100 bytes are left out here: the log no longer has "
-        "them]\n"
-        "[0] [jobrun: 7 bytes are left out here: the console was not read in "
-        "time]\n");
+    check(fixture, "[0] a\n"
+                   "[1] [jobrun: 50 bytes are left out here: the log no longer has them]\n"
+                   "[0] [jobrun: 100 bytes are left out here: the log no longer has them]\n"
+                   "[0] [jobrun: 7 bytes are left out here: the console was not read in time]\n");
 }
 
 static void tells_of_a_limit(void)
@@ -211,8 +200,7 @@ static void tells_of_a_limit(void)
     struct fixture *fixture = make();
     keep(fixture, 0, "a\nMARKER\nz\n");
     add(fixture, 0,
-        (struct jr_shown){
-            .file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7}});
+        (struct jr_shown){.file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7}});
     check(fixture, "[0] a\n"
                    "[0] [jobrun: log_limit: 998 bytes left out here]\n"
                    "[0] z\n");
@@ -224,9 +212,7 @@ static void begins_within_a_gap(void)
     struct fixture *fixture = make();
     keep(fixture, 0, "a\nMARKER\nz\n");
     add(fixture, 0,
-        (struct jr_shown){
-            .file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7},
-            .at = 500});
+        (struct jr_shown){.file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7}, .at = 500});
     check(fixture, "[0] [jobrun: log_limit: 500 bytes left out here]\n"
                    "[0] z\n");
 }
@@ -236,9 +222,7 @@ static void begins_at_the_end_of_a_gap(void)
     struct fixture *fixture = make();
     keep(fixture, 0, "a\nMARKER\nz\n");
     add(fixture, 0,
-        (struct jr_shown){
-            .file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7},
-            .at = 999});
+        (struct jr_shown){.file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7}, .at = 999});
     check(fixture, "[0] [jobrun: log_limit: 1 bytes left out here]\n"
                    "[0] z\n");
 }
@@ -252,8 +236,7 @@ static void keeps_to_the_time(void)
         fixture->streams[i].times = &fixture->times[i];
         add(fixture, i, (struct jr_shown){.file.total = 4});
         fixture->times[i] = (struct jr_times){
-            .count = 2,
-            .items = {{2, (1 + i) * SECOND_NS}, {4, (3 + i) * SECOND_NS}}};
+            .count = 2, .items = {{2, (1 + i) * SECOND_NS}, {4, (3 + i) * SECOND_NS}}};
     }
     check(fixture, "[0] 1\n[1] 2\n[0] 3\n[1] 4\n");
 }
@@ -277,8 +260,7 @@ static void remembers_times_more_coarsely(void)
     check(fixture, "");
 }
 
-/* What comes after a pause, however much it is, is not taken for what came
- * before. */
+/* What comes after a pause, however much it is, is not taken for what came before. */
 static void remembers_a_pause(void)
 {
     struct fixture *fixture = make();
@@ -298,8 +280,7 @@ static void remembers_a_pause(void)
         after++;
     CU_ASSERT_TRUE_FATAL(after > 0 && after < times->count);
     CU_ASSERT_EQUAL(times->items[after - 1].end, 10);
-    CU_ASSERT_TRUE(times->items[after].wall_ns >=
-                   times->items[after - 1].wall_ns + 50000000);
+    CU_ASSERT_TRUE(times->items[after].wall_ns >= times->items[after - 1].wall_ns + 50000000);
     check(fixture, "");
 }
 
@@ -340,21 +321,19 @@ static void keeps_to_any_times(void)
             add(fixture, i, (struct jr_shown){0});
             for (const unsigned *at = vectors[n].times[i]; *at != 0; at++) {
                 (void)strncat(text, ".\n", sizeof text - strlen(text) - 1);
-                times->items[times->count++] =
-                    (struct jr_time){strlen(text), *at * MS_NS};
+                times->items[times->count++] = (struct jr_time){strlen(text), *at * MS_NS};
             }
             fixture->streams[i].shown.file.total = strlen(text);
             keep(fixture, i, text);
         }
         for (const char *at = vectors[n].want; *at != '\0'; at++)
-            (void)snprintf(want + strlen(want), sizeof want - strlen(want),
-                           "[%c] .\n", *at);
+            (void)snprintf(want + strlen(want), sizeof want - strlen(want), "[%c] .\n", *at);
         check(fixture, want);
     }
 }
 
-/* When there is no room for one more time, that which is closest to the next
- * goes, and nothing else changes. */
+/* When there is no room for one more time, that which is closest to the next goes, and nothing else
+ * changes. */
 static void forgets_the_closest_time(void)
 {
     static const unsigned places[] = {0, 1, 100, JR_TIMES_MOST - 2};
@@ -378,14 +357,12 @@ static void forgets_the_closest_time(void)
         CU_ASSERT_EQUAL(times->items[JR_TIMES_MOST - 1].end, 1000);
         CU_ASSERT_EQUAL(fixture->times[1].count, 0x5a5a5a5a);
         CU_ASSERT_EQUAL(memchr(&fixture->times[1], 0, sizeof *times), NULL);
-        CU_ASSERT_TRUE(times->items[JR_TIMES_MOST - 1].wall_ns >
-                       JR_TIMES_MOST * SECOND_NS);
+        CU_ASSERT_TRUE(times->items[JR_TIMES_MOST - 1].wall_ns > JR_TIMES_MOST * SECOND_NS);
         check(fixture, "");
     }
 }
 
-/* The times are those at which the lines came, and what comes later has its
- * own again. */
+/* The times are those at which the lines came, and what comes later has its own again. */
 static void stamps_lines_with_their_time(void)
 {
     struct fixture *fixture = make();
@@ -394,8 +371,8 @@ static void stamps_lines_with_their_time(void)
     fixture->streams[0].ended = false;
     keep(fixture, 0, "a\nb\n");
     add(fixture, 0, (struct jr_shown){.file.total = 4, .lost = 1});
-    fixture->times[0] = (struct jr_times){
-        .count = 2, .items = {{2, SECOND_NS}, {4, 2 * SECOND_NS}}};
+    fixture->times[0] =
+        (struct jr_times){.count = 2, .items = {{2, SECOND_NS}, {4, 2 * SECOND_NS}}};
     keep(fixture, 1, "c\n"); /* nobody knows when */
     add(fixture, 1, (struct jr_shown){.file.total = 2});
     jr_catch_up_step(&fixture->all, &fixture->console.outputs[0]);
@@ -435,15 +412,12 @@ static void counts_what_is_lost(void)
     CU_ASSERT_FALSE(jr_catch_up_is_behind(&fixture->all));
     add(fixture, 0, fixture->streams[0].shown); /* behind once more */
     jr_catch_up_note_bytes(&fixture->streams[0], 1);
-    check(fixture,
-          "[0] [jobrun: 42 bytes are left out here: the console was not read "
-          "in time]\n"
-          "[0] [jobrun: 1 bytes are left out here: the console was not read "
-          "in time]\n");
+    check(fixture, "[0] [jobrun: 42 bytes are left out here: the console was not read in time]\n"
+                   "[0] [jobrun: 1 bytes are left out here: the console was not read in time]\n");
 }
 
-/* A turn shows so much, and then lets the loop have its turn; those that have
- * to wait for others do not count. */
+/* A turn shows so much, and then lets the loop have its turn; those that have to wait for others do
+ * not count. */
 static void shows_so_much_in_a_turn(void)
 {
     struct fixture *fixture = make_piped((struct jr_console){0});
@@ -512,8 +486,8 @@ static void keeps_the_outputs_apart(void)
     end(fixture);
 }
 
-/* With console.collapse as well, in smaller pieces, so that the lines of all
- * ranks meet; and the lines that waited for the console go on to wait. */
+/* With console.collapse as well, in smaller pieces, so that the lines of all ranks meet; and the
+ * lines that waited for the console go on to wait. */
 static void collapses_what_it_shows(void)
 {
     struct fixture *fixture = make_piped((struct jr_console){.collapse = true});
@@ -543,8 +517,7 @@ static void collapses_what_it_shows(void)
 /* Once it has caught up, an unfinished line is shown when it is due. */
 static void awaits_the_rest_of_a_line(void)
 {
-    struct fixture *fixture =
-        make_piped((struct jr_console){.partial_ms = 3600000});
+    struct fixture *fixture = make_piped((struct jr_console){.partial_ms = 3600000});
     fixture->streams[0].ended = false;
     keep(fixture, 0, "a\nrest");
     add(fixture, 0, (struct jr_shown){.file.total = 6});

@@ -13,7 +13,7 @@ struct shown {
     struct jr_loop loop;
     struct jr_collapse *collapse;
     uint64_t places[2][64];
-    bool blocked[2]; /* whether the console takes nothing of a stream */
+    bool blocked[2];          /* whether the console takes nothing of a stream */
     struct jr_collapsed last; /* what was shown last; its texts are gone */
 };
 
@@ -42,15 +42,14 @@ static void add(struct shown *shown, uint32_t most, const char *text)
 {
     uint32_t rank = (uint32_t)(text[0] - '0');
     int number = text[1] == '!';
-    jr_collapse_add(
-        shown->collapse,
-        &(struct jr_collapse_input){.text = text + 2,
-                                    .len = strlen(text + 2),
-                                    .around = around,
-                                    .number = number,
-                                    .rank = rank,
-                                    .most = most,
-                                    .place = &shown->places[number][rank]});
+    jr_collapse_add(shown->collapse,
+                    &(struct jr_collapse_input){.text = text + 2,
+                                                .len = strlen(text + 2),
+                                                .around = around,
+                                                .number = number,
+                                                .rank = rank,
+                                                .most = most,
+                                                .place = &shown->places[number][rank]});
 }
 
 static void end(struct shown *shown)
@@ -73,8 +72,7 @@ static void folds_and_keeps_order(void)
         {{"0=a", "1=b", "1=a", "0=b"}, "0=a 0-1=b 1=a "},
         {{"0=a", "1!a", "2=a"}, "0,2=a 1!a "},
         {{"0=a", "0=b", "0=c", "1=a", "1=c"}, "0-1=a 0=b 0-1=c "},
-        {{"0=", "1=", "0=aaaaaaaab", "1=aaaaaaaac"},
-         "0-1= 0=aaaaaaaab 1=aaaaaaaac "},
+        {{"0=", "1=", "0=aaaaaaaab", "1=aaaaaaaac"}, "0-1= 0=aaaaaaaab 1=aaaaaaaac "},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct shown shown;
@@ -123,13 +121,13 @@ static void knows_many_ranks(void)
     shown.collapse->base = 1000;
     for (uint32_t rank = 0; rank < 200; rank += 67)
         for (int line = 0; line < 2; line++)
-            jr_collapse_add(shown.collapse, &(struct jr_collapse_input){
-                                                .text = line == 0 ? "a" : "b",
-                                                .len = 1,
-                                                .around = around,
-                                                .rank = 1000 + rank,
-                                                .most = 200,
-                                                .place = &places[rank]});
+            jr_collapse_add(shown.collapse,
+                            &(struct jr_collapse_input){.text = line == 0 ? "a" : "b",
+                                                        .len = 1,
+                                                        .around = around,
+                                                        .rank = 1000 + rank,
+                                                        .most = 200,
+                                                        .place = &places[rank]});
     jr_collapse_flush(shown.collapse);
     JR_ASSERT_TEXT(shown.text.data, "1000,1067,1134=a 1000,1067,1134=b ");
     end(&shown);
@@ -143,8 +141,7 @@ static void is_bounded(void)
     begin(&shown, 64);
     for (int i = 0; i < 3 * JR_COLLAPSE_LINES_MOST; i++)
         add(&shown, 65, "0=");
-    CU_ASSERT_TRUE(shown.collapse->end - shown.collapse->first <
-                   JR_COLLAPSE_LINES_MOST);
+    CU_ASSERT_TRUE(shown.collapse->end - shown.collapse->first < JR_COLLAPSE_LINES_MOST);
     memset(line, 'x', sizeof line - 1);
     line[0] = '1';
     line[1] = '=';
@@ -159,8 +156,8 @@ static void is_bounded(void)
     end(&shown);
 }
 
-/* The last line for which there is room waits with the others; with one more
- * the first one leaves, and no other. */
+/* The last line for which there is room waits with the others; with one more the first one leaves,
+ * and no other. */
 static void is_bounded_to_the_line(void)
 {
     struct shown shown;
@@ -172,8 +169,7 @@ static void is_bounded_to_the_line(void)
     JR_ASSERT_TEXT(shown.text.data, "");
     add(&shown, 9, "2=last");
     JR_ASSERT_TEXT(shown.text.data, "0=first ");
-    CU_ASSERT_EQUAL(shown.collapse->end - shown.collapse->first,
-                    JR_COLLAPSE_LINES_MOST - 1);
+    CU_ASSERT_EQUAL(shown.collapse->end - shown.collapse->first, JR_COLLAPSE_LINES_MOST - 1);
     end(&shown);
 }
 
@@ -206,15 +202,15 @@ static void tells_all_of_a_line(void)
     struct shown shown;
     begin(&shown, 8);
     for (uint32_t rank = 0; rank < 2; rank++)
-        jr_collapse_add(shown.collapse, &(struct jr_collapse_input){
-                                            .text = "a",
-                                            .len = 1,
-                                            .around = around,
-                                            .number = 1,
-                                            .rank = rank,
-                                            .most = 2,
-                                            .wall_ns = 700 + rank,
-                                            .place = &shown.places[1][rank]});
+        jr_collapse_add(shown.collapse,
+                        &(struct jr_collapse_input){.text = "a",
+                                                    .len = 1,
+                                                    .around = around,
+                                                    .number = 1,
+                                                    .rank = rank,
+                                                    .most = 2,
+                                                    .wall_ns = 700 + rank,
+                                                    .place = &shown.places[1][rank]});
     CU_ASSERT_EQUAL(shown.last.wall_ns, 700);
     CU_ASSERT_PTR_EQUAL(shown.last.around, around);
     CU_ASSERT_EQUAL(shown.last.number, 1);
@@ -243,18 +239,17 @@ static void waits_for_others_without_a_loop(void)
 /* What stands around the ranks is part of the line. */
 static void keeps_other_prefixes_apart(void)
 {
-    static const char *const arounds[][2] = {
-        {"[", "] "}, {"[x", "] "}, {"[", "]: "}, {"[", "] "}};
+    static const char *const arounds[][2] = {{"[", "] "}, {"[x", "] "}, {"[", "]: "}, {"[", "] "}};
     struct shown shown;
     begin(&shown, 8);
     for (uint32_t rank = 0; rank < 4; rank++)
-        jr_collapse_add(shown.collapse, &(struct jr_collapse_input){
-                                            .text = "a",
-                                            .len = 1,
-                                            .around = arounds[rank],
-                                            .rank = rank,
-                                            .most = 8,
-                                            .place = &shown.places[0][rank]});
+        jr_collapse_add(shown.collapse,
+                        &(struct jr_collapse_input){.text = "a",
+                                                    .len = 1,
+                                                    .around = arounds[rank],
+                                                    .rank = rank,
+                                                    .most = 8,
+                                                    .place = &shown.places[0][rank]});
     jr_collapse_flush(shown.collapse);
     JR_ASSERT_TEXT(shown.text.data, "0,3=a 1=a 2=a ");
     end(&shown);
@@ -276,8 +271,7 @@ static void lets_go_one_after_the_other(void)
     bool both = strcmp(shown.text.data, "0=a ") != 0;
     CU_ASSERT_TRUE(!both || jr_clock_ns() >= second + JR_COLLAPSE_WAIT_NS);
     CU_ASSERT_EQUAL(both, shown.collapse->timer.at == 0);
-    CU_ASSERT_TRUE(both ||
-                   shown.collapse->timer.at >= second + JR_COLLAPSE_WAIT_NS);
+    CU_ASSERT_TRUE(both || shown.collapse->timer.at >= second + JR_COLLAPSE_WAIT_NS);
     while (shown.collapse->timer.at != 0)
         (void)jr_loop_turn(&shown.loop, false);
     JR_ASSERT_TEXT(shown.text.data, "0=a 1=b ");
@@ -319,9 +313,8 @@ static void waits_for_the_console(void)
     end(&shown);
 }
 
-JR_UNIT_MAIN("collapse", CASE(keeps_other_prefixes_apart),
-             CASE(lets_go_one_after_the_other), CASE(waits_for_the_console),
-             CASE(folds_and_keeps_order), CASE(lets_go_when_all_have_joined),
-             CASE(lets_go_in_time), CASE(knows_many_ranks), CASE(is_bounded),
-             CASE(is_bounded_to_the_line), CASE(is_bounded_to_the_byte),
+JR_UNIT_MAIN("collapse", CASE(keeps_other_prefixes_apart), CASE(lets_go_one_after_the_other),
+             CASE(waits_for_the_console), CASE(folds_and_keeps_order),
+             CASE(lets_go_when_all_have_joined), CASE(lets_go_in_time), CASE(knows_many_ranks),
+             CASE(is_bounded), CASE(is_bounded_to_the_line), CASE(is_bounded_to_the_byte),
              CASE(tells_all_of_a_line), CASE(waits_for_others_without_a_loop))

@@ -13,8 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void write_text(struct jr_console_writer *console, int stream,
-                       const char *text)
+static void write_text(struct jr_console_writer *console, int stream, const char *text)
 {
     jr_console_writer_write(console, stream, text, strlen(text));
 }
@@ -29,8 +28,7 @@ static void count_relief(void *owner, struct jr_output *output)
 static size_t fill(struct jr_console_writer *console)
 {
     size_t written = 0;
-    while (!jr_output_is_full(&console->outputs[0]) &&
-           written < 16 * 1024 * 1024) {
+    while (!jr_output_is_full(&console->outputs[0]) && written < 16 * 1024 * 1024) {
         write_text(console, 0, "0123456789abcdef0123456789abcde\n");
         written += 32;
     }
@@ -257,12 +255,12 @@ static void keeps_the_order_within_one_file(void)
     (void)close(loop.epoll_fd);
 }
 
-/* Each kind of file is written to in its own way; what was opened for that is
- * closed again, and what was the caller's is not. */
+/* Each kind of file is written to in its own way; what was opened for that is closed again, and
+ * what was the caller's is not. */
 static void opens_each_kind_of_output(void)
 {
-    static const enum jr_output_kind kinds[] = {
-        JR_OUTPUT_OPEN, JR_OUTPUT_SOCKET, JR_OUTPUT_FILE, JR_OUTPUT_CLOSED};
+    static const enum jr_output_kind kinds[] = {JR_OUTPUT_OPEN, JR_OUTPUT_SOCKET, JR_OUTPUT_FILE,
+                                                JR_OUTPUT_CLOSED};
     for (int stream = 0; stream < 2; stream++)
         for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
             struct jr_console_writer console;
@@ -272,8 +270,7 @@ static void opens_each_kind_of_output(void)
             if (kinds[i] == JR_OUTPUT_OPEN)
                 CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
             if (kinds[i] == JR_OUTPUT_SOCKET)
-                CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends),
-                                      0);
+                CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
             if (kinds[i] == JR_OUTPUT_FILE)
                 ends[1] = open("/tmp", O_RDWR | O_TMPFILE, 0600);
             CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
@@ -370,8 +367,7 @@ static void screen_open(struct screen *screen, unsigned columns)
 {
     struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
     struct termios raw;
-    CU_ASSERT_EQUAL_FATAL(
-        openpty(&screen->master, &screen->slave, NULL, NULL, &size), 0);
+    CU_ASSERT_EQUAL_FATAL(openpty(&screen->master, &screen->slave, NULL, NULL, &size), 0);
     CU_ASSERT_EQUAL(tcgetattr(screen->slave, &raw), 0);
     cfmakeraw(&raw);
     CU_ASSERT_EQUAL(tcsetattr(screen->slave, TCSANOW, &raw), 0);
@@ -384,8 +380,7 @@ static void screen_open(struct screen *screen, unsigned columns)
 /* What it was sent since the last call. */
 static const char *screen_text(struct screen *screen)
 {
-    return terminal_text(screen->master, screen->slave, screen->text,
-                         sizeof screen->text);
+    return terminal_text(screen->master, screen->slave, screen->text, sizeof screen->text);
 }
 
 static void screen_close(struct screen *screen)
@@ -399,8 +394,8 @@ static void screen_close(struct screen *screen)
 /* The last column stays free, for there a terminal may go to the next line. */
 static void cuts_the_status_to_the_columns(void)
 {
-    static const char digits[] = "1234567890123456789012345678901234567890"
-                                 "1234567890123456789012345678901234567890";
+    static const char digits[] =
+        "12345678901234567890123456789012345678901234567890123456789012345678901234567890";
     static const struct {
         const char *text;
         unsigned columns;
@@ -438,8 +433,8 @@ static void cuts_the_status_to_the_columns(void)
 
 #define BELOW "\r\033[J"
 
-/* The last line stands below what is written, and leaves the cursor at its own
- * begin, for a terminal may wrap it. */
+/* The last line stands below what is written, and leaves the cursor at its own begin, for a
+ * terminal may wrap it. */
 static void keeps_a_line_below_the_others(void)
 {
     struct screen screen;
@@ -467,8 +462,8 @@ static void keeps_a_line_below_the_others(void)
     screen_close(&screen);
 }
 
-/* Behind a backlog, and while somebody else writes, there is none; it comes
- * back with the next that is written, cut to the width of that time. */
+/* Behind a backlog, and while somebody else writes, there is none; it comes back with the next that
+ * is written, cut to the width of that time. */
 static void a_line_that_stands_comes_back(void)
 {
     struct screen screen;
@@ -488,8 +483,8 @@ static void a_line_that_stands_comes_back(void)
     screen_close(&screen);
 }
 
-/* A pipe for standard output does not disturb the terminal, and a terminal is
- * needed for a line to stand on. */
+/* A pipe for standard output does not disturb the terminal, and a terminal is needed for a line to
+ * stand on. */
 static void stands_on_terminals_only(void)
 {
     struct screen screen;
@@ -541,13 +536,11 @@ static void draws_the_status_below_the_lines(void)
     screen_close(&screen);
 }
 
-JR_UNIT_MAIN(
-    "console", CASE(opens_each_kind_of_output),
-    CASE(keeps_the_order_behind_one_byte), CASE(is_full_beyond_its_backlog),
-    CASE(cuts_the_status_to_the_columns),
-    CASE(draws_the_status_below_the_lines), CASE(keeps_a_line_below_the_others),
-    CASE(a_line_that_stands_comes_back), CASE(stands_on_terminals_only),
-    CASE(waits_for_a_slow_reader), CASE(writes_to_what_it_cannot_reopen),
-    CASE(goes_on_without_a_reader), CASE(goes_on_where_the_reader_was_reset),
-    CASE(waits_at_the_gate), CASE(tells_of_room_while_it_is_wanted),
-    CASE(tells_a_full_disk), CASE(keeps_the_order_within_one_file))
+JR_UNIT_MAIN("console", CASE(opens_each_kind_of_output), CASE(keeps_the_order_behind_one_byte),
+             CASE(is_full_beyond_its_backlog), CASE(cuts_the_status_to_the_columns),
+             CASE(draws_the_status_below_the_lines), CASE(keeps_a_line_below_the_others),
+             CASE(a_line_that_stands_comes_back), CASE(stands_on_terminals_only),
+             CASE(waits_for_a_slow_reader), CASE(writes_to_what_it_cannot_reopen),
+             CASE(goes_on_without_a_reader), CASE(goes_on_where_the_reader_was_reset),
+             CASE(waits_at_the_gate), CASE(tells_of_room_while_it_is_wanted),
+             CASE(tells_a_full_disk), CASE(keeps_the_order_within_one_file))

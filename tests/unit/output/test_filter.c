@@ -25,9 +25,8 @@ static void decides_by_both(void)
         CU_ASSERT_EQUAL_FATAL(jr_filter_open(&filter, &console), 0);
         CU_ASSERT_EQUAL(jr_filter_is_set(&filter),
                         vectors[i].show != NULL || vectors[i].hide != NULL);
-        CU_ASSERT_EQUAL(
-            jr_filter_passes(&filter, vectors[i].line, strlen(vectors[i].line)),
-            vectors[i].passes);
+        CU_ASSERT_EQUAL(jr_filter_passes(&filter, vectors[i].line, strlen(vectors[i].line)),
+                        vectors[i].passes);
         jr_filter_close(&filter);
     }
 }

@@ -1,5 +1,5 @@
-/* The two ranks of a node that is not the first, whose lines go to a file, a
- * terminal, or a pipe that is full. */
+/* The two ranks of a node that is not the first, whose lines go to a file, a terminal, or a pipe
+ * that is full. */
 #include "output/line_writer.h"
 
 #include <fcntl.h>
@@ -28,30 +28,25 @@ struct desk {
 };
 
 /* The console as `console` has it, on two descriptors, which are taken over. */
-static void begin_at(struct desk *desk, const struct jr_console *console,
-                     int out, int err)
+static void begin_at(struct desk *desk, const struct jr_console *console, int out, int err)
 {
     desk->policy.console = *console;
     desk->fds[0] = out;
     desk->fds[1] = err;
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&desk->loop), 0);
     jr_console_writer_open(&desk->console, &desk->loop, out, err);
-    desk->ranks[4] = (struct jr_plan_rank){
-        .rank = 4, .prefix = "[4] ", .around = {"[", "] "}};
-    desk->ranks[5] = (struct jr_plan_rank){
-        .rank = 5, .prefix = "[5] ", .around = {"[", "] "}};
+    desk->ranks[4] = (struct jr_plan_rank){.rank = 4, .prefix = "[4] ", .around = {"[", "] "}};
+    desk->ranks[5] = (struct jr_plan_rank){.rank = 5, .prefix = "[5] ", .around = {"[", "] "}};
     desk->setup = (struct jr_plan_rank){.prefix = "setup: "};
-    desk->plan = (struct jr_plan){
-        .policy = &desk->policy, .ranks = desk->ranks, .first = 4, .count = 2};
-    CU_ASSERT_EQUAL_FATAL(jr_line_writer_open(&desk->lines, &desk->loop,
-                                              &desk->console, &desk->plan,
-                                              false),
-                          0);
+    desk->plan =
+        (struct jr_plan){.policy = &desk->policy, .ranks = desk->ranks, .first = 4, .count = 2};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_line_writer_open(&desk->lines, &desk->loop, &desk->console, &desk->plan, false), 0);
     desk->lines.wall_ns = WALL_NS;
     for (uint32_t i = 0; i < 2; i++)
         for (int number = 0; number < 2; number++)
-            desk->feeds[i][number] = jr_line_writer_feed(
-                &desk->lines, i, &desk->ranks[4 + i], number);
+            desk->feeds[i][number] =
+                jr_line_writer_feed(&desk->lines, i, &desk->ranks[4 + i], number);
 }
 
 static void begin(struct desk *desk, const struct jr_console *console)
@@ -77,27 +72,24 @@ static void end(struct desk *desk)
 static const char *shown(const struct desk *desk, int number)
 {
     static char text[2][PIECE * 4];
-    ssize_t len =
-        pread(desk->fds[number], text[number], sizeof text[number] - 1, 0);
+    ssize_t len = pread(desk->fds[number], text[number], sizeof text[number] - 1, 0);
     text[number][len > 0 ? len : 0] = '\0';
     return text[number];
 }
 
 static void add(struct desk *desk, uint32_t i, int number, const char *text)
 {
-    CU_ASSERT_EQUAL(jr_feed_add(desk->feeds[i][number], text, strlen(text)),
-                    strlen(text));
+    CU_ASSERT_EQUAL(jr_feed_add(desk->feeds[i][number], text, strlen(text)), strlen(text));
 }
 
-/* RANK, then = for standard output or ! for standard error, and the bytes; or
- * a dot and nothing for the end of the stream, or # and a note. */
+/* RANK, then = for standard output or ! for standard error, and the bytes; or a dot and nothing for
+ * the end of the stream, or # and a note. */
 static void play(struct desk *desk, const char *step)
 {
     uint32_t rank = (uint32_t)(step[0] - '0');
     int number = step[1] == '!';
     if (rank == 2) /* which has nobody's lines in common */
-        desk->feeds[2][number] =
-            jr_line_writer_feed(&desk->lines, 2, &desk->setup, number);
+        desk->feeds[2][number] = jr_line_writer_feed(&desk->lines, 2, &desk->setup, number);
     if (step[2] == '.')
         jr_feed_end(desk->feeds[rank][number]);
     else if (step[2] == '#')
@@ -142,8 +134,7 @@ static void makes_lines_whole(void)
         {.steps = {"0=dos\r\nunix\n"}, .out = "[4] dos\n[4] unix\n"},
         {.steps = {"0=a\rb", "0=."}, .out = "[4] b\n"},
         {.steps = {"0=\033[31mred\a\n"}, .out = "[4] \033[31mred\a\n"},
-        {.steps = {"0=a", "0=#note", "0=b\n"},
-         .out = "[4] a\n[4] note\n[4] b\n"},
+        {.steps = {"0=a", "0=#note", "0=b\n"}, .out = "[4] a\n[4] note\n[4] b\n"},
         {.steps = {"0=#note"}, .out = "[4] note\n"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -155,18 +146,9 @@ static void makes_lines_whole(void)
 static void says_when(void)
 {
     static const struct vector vectors[] = {
-        {{.timestamps = true},
-         {"0=a\nb\n"},
-         STAMP "[4] a\n" STAMP "[4] b\n",
-         NULL},
-        {{.timestamps = true},
-         {"0=1\r2\n", "0!c\n"},
-         STAMP "[4] 2\n",
-         STAMP "[4] c\n"},
-        {{.timestamps = true, .collapse = true},
-         {"0=a\n", "1=a\n"},
-         STAMP "[4-5] a\n",
-         NULL},
+        {{.timestamps = true}, {"0=a\nb\n"}, STAMP "[4] a\n" STAMP "[4] b\n", NULL},
+        {{.timestamps = true}, {"0=1\r2\n", "0!c\n"}, STAMP "[4] 2\n", STAMP "[4] c\n"},
+        {{.timestamps = true, .collapse = true}, {"0=a\n", "1=a\n"}, STAMP "[4-5] a\n", NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
@@ -176,45 +158,27 @@ static void leaves_lines_out(void)
 {
     static char keep[] = "^keep", drop[] = "drop";
     static const struct vector vectors[] = {
-        {{.show = keep},
-         {"0=keep\nno\n", "1!a\nkeep it\n"},
-         "[4] keep\n",
-         "[5] keep it\n"},
+        {{.show = keep}, {"0=keep\nno\n", "1!a\nkeep it\n"}, "[4] keep\n", "[5] keep it\n"},
         {{.hide = drop}, {"0=a drop\nb\n"}, "[4] b\n", NULL},
-        {{.show = keep, .hide = drop},
-         {"0=keep\nkeep, drop\nx\n"},
-         "[4] keep\n",
-         NULL},
-        {{.show = keep},
-         {"0=ke", "0=ep\nkeep", "0=."},
-         "[4] keep\n[4] keep\n",
-         NULL},
+        {{.show = keep, .hide = drop}, {"0=keep\nkeep, drop\nx\n"}, "[4] keep\n", NULL},
+        {{.show = keep}, {"0=ke", "0=ep\nkeep", "0=."}, "[4] keep\n[4] keep\n", NULL},
         {{.show = keep}, {"0=no\rkeep\n", "0=keep\rno\n"}, "[4] keep\n", NULL},
-        {{.show = keep},
-         {"0=no", "0=#note", "0=keep\n"},
-         "[4] note\n[4] keep\n",
-         NULL},
-        {{.show = keep, .collapse = true},
-         {"0=no\nkeep\n", "1=keep\n"},
-         "[4-5] keep\n",
-         NULL},
+        {{.show = keep}, {"0=no", "0=#note", "0=keep\n"}, "[4] note\n[4] keep\n", NULL},
+        {{.show = keep, .collapse = true}, {"0=no\nkeep\n", "1=keep\n"}, "[4-5] keep\n", NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
 }
 
-/* The same line of both ranks becomes one, by their numbers in the world; the
- * setup's stay by themselves. */
+/* The same line of both ranks becomes one, by their numbers in the world; the setup's stay by
+ * themselves. */
 static void joins_lines_of_ranks(void)
 {
     static const struct vector vectors[] = {
         {{.collapse = true}, {"0=a\n"}, "", NULL},
         {{.collapse = true}, {"0=a\n", "1=a\n"}, "[4-5] a\n", NULL},
         {{.collapse = true}, {"0=a\n", "1=a\n", "0=b\n"}, "[4-5] a\n", NULL},
-        {{.collapse = true},
-         {"0=a\n", "0=.", "1=b\n", "1=."},
-         "[4] a\n[5] b\n",
-         NULL},
+        {{.collapse = true}, {"0=a\n", "0=.", "1=b\n", "1=."}, "[4] a\n[5] b\n", NULL},
         {{.collapse = true}, {"0=x\ra\n", "1!a\n", "1=a\n"}, "[4-5] a\n", ""},
         {{.collapse = true}, {"2=a\n"}, "setup: a\n", NULL},
         {{.collapse = false}, {"0=a\n", "1=a\n"}, "[4] a\n[5] a\n", NULL},
@@ -264,15 +228,14 @@ static void shows_an_unfinished_line_after_a_while(void)
     end(&desk);
 }
 
-/* Of lines that wait, each is shown in its turn, and the timer is that of the
- * next: an hour is more than any test takes. */
+/* Of lines that wait, each is shown in its turn, and the timer is that of the next: an hour is more
+ * than any test takes. */
 static void shows_unfinished_lines_one_by_one(void)
 {
     static const uint64_t hour_ns = 3600 * UINT64_C(1000000000);
     struct desk desk;
     begin(&desk, &(struct jr_console){.partial_ms = 3600000});
-    struct jr_feed *first = desk.feeds[1][0], *second = desk.feeds[0][0],
-                   *third = desk.feeds[1][1];
+    struct jr_feed *first = desk.feeds[1][0], *second = desk.feeds[0][0], *third = desk.feeds[1][1];
     add(&desk, 1, 0, "first");
     add(&desk, 0, 0, "second");
     add(&desk, 1, 1, "third");
@@ -347,8 +310,8 @@ static void takes_no_more_than_the_console(void)
     end(&desk);
 }
 
-/* A line that waits for the same one of another rank is let go after a while;
- * but not while the console is full, for there is time then. */
+/* A line that waits for the same one of another rank is let go after a while; but not while the
+ * console is full, for there is time then. */
 static void keeps_lines_while_the_console_is_full(void)
 {
     static char bytes[1 << 20];
@@ -423,8 +386,7 @@ static void is_careful_with_a_terminal(void)
 static void keeps_a_bar_that_is_hidden_off_the_terminal(void)
 {
     struct desk desk;
-    int master =
-        begin_terminal(&desk, &(struct jr_console){.hide = (char[]){"%"}}, 0);
+    int master = begin_terminal(&desk, &(struct jr_console){.hide = (char[]){"%"}}, 0);
     add(&desk, 0, 0, "10%\r20%");
     JR_ASSERT_TEXT(sent(&desk, master), "");
     add(&desk, 0, 0, "\rdone");
@@ -435,8 +397,8 @@ static void keeps_a_bar_that_is_hidden_off_the_terminal(void)
     (void)close(master);
 }
 
-/* What redraws itself for ever takes no more memory than its last state, and
- * stands for the bytes of that only. */
+/* What redraws itself for ever takes no more memory than its last state, and stands for the bytes
+ * of that only. */
 static void keeps_the_last_state_of_a_bar(void)
 {
     struct desk desk;
@@ -458,19 +420,14 @@ static void refuses_a_pattern_that_is_none(void)
     struct jr_plan plan = {.policy = &policy};
     struct jr_console_writer console = {0};
     struct jr_line_writer lines;
-    CU_ASSERT_EQUAL(jr_line_writer_open(&lines, NULL, &console, &plan, false),
-                    -1);
+    CU_ASSERT_EQUAL(jr_line_writer_open(&lines, NULL, &console, &plan, false), -1);
     jr_line_writer_close(&lines);
 }
 
-JR_UNIT_MAIN("line_writer", CASE(makes_lines_whole), CASE(says_when),
-             CASE(leaves_lines_out), CASE(joins_lines_of_ranks),
-             CASE(shows_an_unfinished_line_after_a_while),
-             CASE(shows_unfinished_lines_one_by_one),
-             CASE(breaks_a_line_that_does_not_end), CASE(hides_all_of_a_line),
-             CASE(takes_no_more_than_the_console),
-             CASE(keeps_lines_while_the_console_is_full),
-             CASE(is_careful_with_a_terminal),
-             CASE(keeps_a_bar_that_is_hidden_off_the_terminal),
-             CASE(keeps_the_last_state_of_a_bar),
+JR_UNIT_MAIN("line_writer", CASE(makes_lines_whole), CASE(says_when), CASE(leaves_lines_out),
+             CASE(joins_lines_of_ranks), CASE(shows_an_unfinished_line_after_a_while),
+             CASE(shows_unfinished_lines_one_by_one), CASE(breaks_a_line_that_does_not_end),
+             CASE(hides_all_of_a_line), CASE(takes_no_more_than_the_console),
+             CASE(keeps_lines_while_the_console_is_full), CASE(is_careful_with_a_terminal),
+             CASE(keeps_a_bar_that_is_hidden_off_the_terminal), CASE(keeps_the_last_state_of_a_bar),
              CASE(refuses_a_pattern_that_is_none))

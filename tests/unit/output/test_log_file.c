@@ -25,17 +25,13 @@ struct fixture {
 
 static void begin(struct fixture *fixture, uint64_t limit, unsigned most)
 {
-    *fixture =
-        (struct fixture){.folder = "/tmp/jobrun logs XXXXXX", .limit = limit};
+    *fixture = (struct fixture){.folder = "/tmp/jobrun logs XXXXXX", .limit = limit};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->folder));
     fixture->all = (struct jr_logfiles){
-        .dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY),
-        .mode = 0600,
-        .most = most};
+        .dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY), .mode = 0600, .most = most};
 }
 
-static void open_file(struct fixture *fixture, struct jr_log_file *file,
-                      const char *name)
+static void open_file(struct fixture *fixture, struct jr_log_file *file, const char *name)
 {
     jr_log_file_begin(file, &fixture->all, name, fixture->limit);
 }
@@ -47,8 +43,8 @@ static void read_descriptor(int fds, const char *name, char ret[PATH_MAX])
     ret[len < 0 ? 0 : len] = '\0';
 }
 
-/* How many are open that lead to a file of the folder, or one that it had: the
- * process may have opened others meanwhile, which are not the logs'. */
+/* How many are open that lead to a file of the folder, or one that it had: the process may have
+ * opened others meanwhile, which are not the logs'. */
 static unsigned count_open(const struct fixture *fixture)
 {
     char number[16], folder[PATH_MAX], path[PATH_MAX];
@@ -76,22 +72,21 @@ static void end(struct fixture *fixture)
     CU_ASSERT_EQUAL(rmdir(fixture->folder), 0); /* nothing else was left */
 }
 
-static void send_bytes(struct fixture *fixture, struct jr_log_file *file,
-                       const char *bytes, size_t len)
+static void send_bytes(struct fixture *fixture, struct jr_log_file *file, const char *bytes,
+                       size_t len)
 {
     CU_ASSERT_EQUAL_FATAL(jr_log_file_write(file, bytes, len), 0);
     jr_buf_add(&fixture->sent, bytes, len);
 }
 
-/* The file is the stream, or its beginning, what is left out, and its end.
- * Returns what it says that is left out. */
+/* The file is the stream, or its beginning, what is left out, and its end. Returns what it says
+ * that is left out. */
 static uint64_t check_file(const struct fixture *fixture, bool lines)
 {
     struct jr_buf held = JR_BUF_INIT;
     const struct jr_buf *sent = &fixture->sent;
     uint64_t dropped = 0;
-    CU_ASSERT_EQUAL_FATAL(
-        jr_io_read_file(&held, fixture->all.dir_fd, NAME, 1U << 30, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&held, fixture->all.dir_fd, NAME, 1U << 30, NULL), 0);
     CU_ASSERT_TRUE(held.len <= fixture->limit);
     char *mark = held.len == 0 ? NULL : strstr(held.data, "[jobrun: log_");
     if (mark == NULL) {
@@ -116,18 +111,15 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     CU_ASSERT_EQUAL(memcmp(tail, sent->data + head + dropped, tail_len), 0);
     const uint64_t place = jr_log_gap_place(fd, fixture->limit, sent->len);
     CU_ASSERT_EQUAL(place, held.len);
-    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, sent->len - 1),
-                    held.len - 1);
+    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, sent->len - 1), held.len - 1);
     CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, head), head);
     CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, head + 1), gap.at);
-    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, head + dropped),
-                    gap.at);
+    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, head + dropped), gap.at);
     CU_ASSERT_EQUAL(jr_log_gap_place(fd, 0, sent->len), sent->len);
     (void)close(fd);
     if (lines)
         CU_ASSERT_EQUAL(sent->data[head + dropped - 1], '\n');
-    CU_ASSERT_TRUE(head + 4096 >= fixture->limit / 2 ||
-                   head + 4096 >= JR_LOG_HEAD);
+    CU_ASSERT_TRUE(head + 4096 >= fixture->limit / 2 || head + 4096 >= JR_LOG_HEAD);
     CU_ASSERT_TRUE(tail_len >= fixture->limit / 8);
     jr_buf_release(&held);
     return dropped;
@@ -139,16 +131,11 @@ static void keeps_beginning_and_end(void)
         uint64_t limit;
         size_t chunk, total, line;
     } vectors[] = {
-        {JR_LOG_LIMIT_LEAST, 100, 300000, 100},
-        {JR_LOG_LIMIT_LEAST, 65536, 1000000, 81},
-        {JR_LOG_LIMIT_LEAST, 300000, 1000000, 7},
-        {JR_LOG_LIMIT_LEAST, 5000, 1000000, 0},
-        {JR_LOG_LIMIT_LEAST, 300000, 900000, 0},
-        {JR_LOG_LIMIT_LEAST, 1, 70000, 10},
-        {JR_LOG_LIMIT_LEAST, 65536, 60000, 10},
-        {JR_LOG_LIMIT_LEAST, 65536, 65536, 10},
-        {JR_LOG_LIMIT_LEAST, 65537, 65537, 10},
-        {100000, 3333, 500000, 4000},
+        {JR_LOG_LIMIT_LEAST, 100, 300000, 100},   {JR_LOG_LIMIT_LEAST, 65536, 1000000, 81},
+        {JR_LOG_LIMIT_LEAST, 300000, 1000000, 7}, {JR_LOG_LIMIT_LEAST, 5000, 1000000, 0},
+        {JR_LOG_LIMIT_LEAST, 300000, 900000, 0},  {JR_LOG_LIMIT_LEAST, 1, 70000, 10},
+        {JR_LOG_LIMIT_LEAST, 65536, 60000, 10},   {JR_LOG_LIMIT_LEAST, 65536, 65536, 10},
+        {JR_LOG_LIMIT_LEAST, 65537, 65537, 10},   {100000, 3333, 500000, 4000},
         {4U << 20, 262144, 20000000, 100},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
@@ -160,16 +147,12 @@ static void keeps_beginning_and_end(void)
         open_file(&fixture, &file, NAME);
         for (size_t at = 0; at < vectors[i].total;) {
             for (size_t n = 0; n < chunk; n++, at++)
-                bytes[n] = line != 0 && at % line == line - 1
-                               ? '\n'
-                               : (char)('a' + at / 977 % 26);
+                bytes[n] = line != 0 && at % line == line - 1 ? '\n' : (char)('a' + at / 977 % 26);
             send_bytes(&fixture, &file, bytes, chunk);
             if (chunk > 1000 || at % 1000 == 0)
-                CU_ASSERT_EQUAL(check_file(&fixture, line != 0),
-                                jr_log_file_dropped(&file));
+                CU_ASSERT_EQUAL(check_file(&fixture, line != 0), jr_log_file_dropped(&file));
         }
-        CU_ASSERT_EQUAL(jr_log_file_dropped(&file) > 0,
-                        fixture.sent.len > vectors[i].limit);
+        CU_ASSERT_EQUAL(jr_log_file_dropped(&file) > 0, fixture.sent.len > vectors[i].limit);
         jr_log_file_end(&file);
         (void)check_file(&fixture, line != 0);
         (void)unlinkat(fixture.all.dir_fd, NAME, 0);
@@ -240,9 +223,8 @@ static void follows_no_trap(void)
     end(&fixture);
 }
 
-/* A file is there once there is something in it, or it is asked for. Two
- * streams that go to one file make it once, and what a rank has put into it
- * before stays. */
+/* A file is there once there is something in it, or it is asked for. Two streams that go to one
+ * file make it once, and what a rank has put into it before stays. */
 static void makes_a_file_when_there_is_something_to_write(void)
 {
     struct fixture fixture;
@@ -277,9 +259,8 @@ static void makes_a_file_when_there_is_something_to_write(void)
     end(&fixture);
 }
 
-/* What stands in the place of a file before that is made: a plain file of ours
- * is added to; one that has another name, too, a link, or no file is refused,
- * by the first write. */
+/* What stands in the place of a file before that is made: a plain file of ours is added to; one
+ * that has another name, too, a link, or no file is refused, by the first write. */
 static void refuses_what_stands_in_its_place(void)
 {
     struct fixture fixture;
@@ -360,8 +341,7 @@ static void follows_no_link_when_it_opens_again(void)
 }
 
 /* Whatever is left out by now, each byte is found, or told to be missing. */
-static void check_read(const struct fixture *fixture,
-                       const struct jr_log_file *file, uint64_t at)
+static void check_read(const struct fixture *fixture, const struct jr_log_file *file, uint64_t at)
 {
     char bytes[512];
     const struct jr_log_file_span span = jr_log_file_span(file);
@@ -371,8 +351,7 @@ static void check_read(const struct fixture *fixture,
         CU_ASSERT_EQUAL(at + gap, span.cut);
         return;
     }
-    ssize_t len =
-        jr_log_file_read(&fixture->all, NAME, &span, at, bytes, sizeof bytes);
+    ssize_t len = jr_log_file_read(&fixture->all, NAME, &span, at, bytes, sizeof bytes);
     CU_ASSERT_TRUE_FATAL(len >= 0);
     CU_ASSERT_TRUE(len > 0 || at == span.total);
     bool before = span.cut != 0 && at < span.head;
@@ -395,8 +374,7 @@ static void finds_what_it_has_kept(void)
         line[len - 1] = i % 7 == 0 ? 'x' : '\n';
         send_bytes(&fixture, &file, line, len);
         for (int j = 0; j < 20; j++)
-            check_read(&fixture, &file,
-                       (uint64_t)rand_r(&seed) % (fixture.sent.len + 1));
+            check_read(&fixture, &file, (uint64_t)rand_r(&seed) % (fixture.sent.len + 1));
     }
     CU_ASSERT_TRUE(jr_log_file_dropped(&file) > 0);
     jr_log_file_end(&file);
@@ -416,8 +394,7 @@ static int fail(struct jr_log_file *file)
     return 0;
 }
 
-/* A rank that empties its own log, or puts something where FILE.next is to
- * be. */
+/* A rank that empties its own log, or puts something where FILE.next is to be. */
 static void tells_what_it_cannot_cut(void)
 {
     struct fixture fixture;
@@ -504,11 +481,9 @@ static void tidies_up(void)
     end(&fixture);
 }
 
-JR_UNIT_MAIN("logfile", CASE(tells_what_it_cannot_cut),
-             CASE(tells_of_a_path_that_is_too_long), CASE(tidies_up),
-             CASE(finds_what_it_has_kept),
-             CASE(follows_no_link_when_it_opens_again),
-             CASE(keeps_beginning_and_end), CASE(borrows_descriptors),
-             CASE(follows_no_trap), CASE(refuses_what_stands_in_its_place),
-             CASE(goes_on_where_it_has_another_name),
+JR_UNIT_MAIN("logfile", CASE(tells_what_it_cannot_cut), CASE(tells_of_a_path_that_is_too_long),
+             CASE(tidies_up), CASE(finds_what_it_has_kept),
+             CASE(follows_no_link_when_it_opens_again), CASE(keeps_beginning_and_end),
+             CASE(borrows_descriptors), CASE(follows_no_trap),
+             CASE(refuses_what_stands_in_its_place), CASE(goes_on_where_it_has_another_name),
              CASE(makes_a_file_when_there_is_something_to_write))

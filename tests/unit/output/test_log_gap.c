@@ -92,10 +92,8 @@ static void finds_the_line(void)
         {"\n" MARKER, 1, 123},
         {"a\nb\n" MARKER "c\n", 4, 123},
         {"a\n" MARKER "[jobrun: log_limit: 456 bytes left out here]\n", 2, 123},
-        {"[jobrun: log_limit: x]\n[jobrun: log_limit: 7 bytes left out here]\n",
-         23, 7},
-        {"[jobrun: log_limit: 18446744073709551614 bytes left out here]\n", 0,
-         UINT64_MAX - 1},
+        {"[jobrun: log_limit: x]\n[jobrun: log_limit: 7 bytes left out here]\n", 23, 7},
+        {"[jobrun: log_limit: 18446744073709551614 bytes left out here]\n", 0, UINT64_MAX - 1},
     };
     struct scratch scratch;
     scratch_start(&scratch);
@@ -130,8 +128,8 @@ static void looks_only_at_the_beginning(void)
     scratch_end(&scratch);
 }
 
-/* Where bytes of the stream end in a file whose beginning has `head` bytes and
- * ends with a newline, or was given one. */
+/* Where bytes of the stream end in a file whose beginning has `head` bytes and ends with a newline,
+ * or was given one. */
 static void finds_the_place(void)
 {
     enum { LIMIT = 65536, HALF = LIMIT / 2 };
@@ -162,10 +160,8 @@ static void finds_the_place(void)
             {head + 128, at + MARKER_AT + 5},
         };
         for (size_t n = 0; n < sizeof vectors / sizeof vectors[0]; n++) {
-            CU_ASSERT_EQUAL(jr_log_gap_place(fd, LIMIT, vectors[n].bytes),
-                            vectors[n].place);
-            CU_ASSERT_EQUAL(jr_log_gap_place(fd, 0, vectors[n].bytes),
-                            vectors[n].bytes);
+            CU_ASSERT_EQUAL(jr_log_gap_place(fd, LIMIT, vectors[n].bytes), vectors[n].place);
+            CU_ASSERT_EQUAL(jr_log_gap_place(fd, 0, vectors[n].bytes), vectors[n].bytes);
         }
         (void)close(fd);
     }
@@ -173,6 +169,5 @@ static void finds_the_place(void)
 }
 
 JR_UNIT_MAIN("log_gap", CASE(finds_no_other_line), CASE(finds_the_line),
-             CASE(looks_only_at_the_beginning), CASE(finds_the_place),
-             CASE(writes_the_line),
+             CASE(looks_only_at_the_beginning), CASE(finds_the_place), CASE(writes_the_line),
              CASE(keeps_half_but_no_more_than_a_mebibyte))

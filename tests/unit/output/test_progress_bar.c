@@ -28,15 +28,14 @@ static const struct jr_progress_bar train = {
     .behind = 31,
 };
 
-static void check_bar(const struct jr_progress_bar *bar, unsigned columns,
-                      bool plain, const char *expected)
+static void check_bar(const struct jr_progress_bar *bar, unsigned columns, bool plain,
+                      const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     jr_progress_bar_add(&out, bar, columns, plain);
     CU_ASSERT_FALSE(out.failed);
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
-    CU_ASSERT_TRUE(out.len == 0 ||
-                   jr_utf8_columns(out.data, out.len) <= columns);
+    CU_ASSERT_TRUE(out.len == 0 || jr_utf8_columns(out.data, out.len) <= columns);
 }
 
 static void fits_every_width(void)
@@ -45,16 +44,12 @@ static void fits_every_width(void)
         unsigned columns;
         const char *text;
     } rows[] = {
-        {120, "train  step 1840/4000  46 %  ━━━━━━━━━━            "
-              "   12.4 steps/s   left 2m54s   loss 0.527   "
-              "rank 5 is 31 steps behind"},
-        {119, "train  step 1840/4000  46 %  ━━━━━━━━━╸           "
-              "   12.4 steps/s   left 2m54s   loss 0.527   "
-              "rank 5 is 31 steps behind"},
-        {79, "train  step 1840/4000  46 %  ━━━━     "
-             "   12.4 steps/s   left 2m54s   loss 0.527"},
-        {60, "step 1840/4000  46 %  ━━━━╸     "
-             "   12.4 steps/s   left 2m54s"},
+        {120, "train  step 1840/4000  46 %  ━━━━━━━━━━               12.4 steps/s   left 2m54s   "
+              "loss 0.527   rank 5 is 31 steps behind"},
+        {119, "train  step 1840/4000  46 %  ━━━━━━━━━╸              12.4 steps/s   left 2m54s   "
+              "loss 0.527   rank 5 is 31 steps behind"},
+        {79, "train  step 1840/4000  46 %  ━━━━        12.4 steps/s   left 2m54s   loss 0.527"},
+        {60, "step 1840/4000  46 %  ━━━━╸        12.4 steps/s   left 2m54s"},
         {39, "step 1840/4000  46 %  ━╸     left 2m54s"},
         {38, "step 1840/4000  46 %   left 2m54s"},
         {30, "step 1840/4000   left 2m54s"},
@@ -68,8 +63,7 @@ static void fits_every_width(void)
     for (unsigned columns = 0; columns < 200; columns++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_progress_bar_add(&out, &train, columns, false);
-        CU_ASSERT_TRUE(out.len == 0 ||
-                       jr_utf8_columns(out.data, out.len) <= columns);
+        CU_ASSERT_TRUE(out.len == 0 || jr_utf8_columns(out.data, out.len) <= columns);
     }
 }
 
@@ -80,10 +74,8 @@ static void tells_what_is_known(void)
     bar.rate = 3;
     bar.metrics = metrics;
     bar.metrics_count = 4;
-    check_bar(&bar, 79, false,
-              "t  step 7   3.0 steps/s   loss 0.527   acc 0.9125   lr 0.0001");
-    check_bar(&bar, 49, false,
-              "t  step 7   3.0 steps/s   loss 0.527   acc 0.9125");
+    check_bar(&bar, 79, false, "t  step 7   3.0 steps/s   loss 0.527   acc 0.9125   lr 0.0001");
+    check_bar(&bar, 49, false, "t  step 7   3.0 steps/s   loss 0.527   acc 0.9125");
     check_bar(&bar, 48, false, "t  step 7   3.0 steps/s   loss 0.527");
     bar = (struct jr_progress_bar){.name = "t", .step = 0, .of = 1};
     check_bar(&bar, 22, false, "t  step 0/1  0 %      ");
@@ -91,9 +83,7 @@ static void tells_what_is_known(void)
     check_bar(&bar, 18, false, "step 0/1  0 %");
     bar.behind = 1;
     bar.slowest = 3;
-    check_bar(&bar, 60, true,
-              "t  step 0/1  0 %  ................   "
-              "rank 3 is 1 step behind");
+    check_bar(&bar, 60, true, "t  step 0/1  0 %  ................   rank 3 is 1 step behind");
 }
 
 /* A fifth of the bar after another, and what no job should tell. */
@@ -112,13 +102,11 @@ static void draws_what_is_done(void)
         {1, -10, "step 1", "step 1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct jr_progress_bar bar = {
-            .name = "", .step = rows[i].step, .of = rows[i].of};
+        const struct jr_progress_bar bar = {.name = "", .step = rows[i].step, .of = rows[i].of};
         check_bar(&bar, 26, false, rows[i].text);
         check_bar(&bar, 26, true, rows[i].plain);
     }
-    const struct jr_progress_bar last = {
-        .name = "", .step = INT64_MAX, .of = INT64_MAX};
+    const struct jr_progress_bar last = {.name = "", .step = INT64_MAX, .of = INT64_MAX};
     check_bar(&last, 50, false, "step 9223372036854775807/9223372036854775807");
 }
 
@@ -147,33 +135,29 @@ static void tells_rates_and_times(void)
                                             .step = 1,
                                             .rate = rows[i].rate,
                                             .timed = true,
-                                            .left_ns =
-                                                rows[i].left_ms * 1000000};
+                                            .left_ns = rows[i].left_ms * 1000000};
         check_bar(&bar, 79, false, rows[i].text);
     }
 }
 
-/* Names are the program's; nothing in them moves a cursor, and wide ones are
- * counted as the terminal does. */
+/* Names are the program's; nothing in them moves a cursor, and wide ones are counted as the
+ * terminal does. */
 static void names_are_safe(void)
 {
-    static const struct jr_progress_metric odd[] = {
-        {"a\033[2J\n", NAN}, {"\xe6\x97\xa5\xe6\x9c\xac", INFINITY}};
+    static const struct jr_progress_metric odd[] = {{"a\033[2J\n", NAN},
+                                                    {"\xe6\x97\xa5\xe6\x9c\xac", INFINITY}};
     const struct jr_progress_bar bar = {
         .name = "j\r", .step = 1, .metrics = odd, .metrics_count = 2};
     check_bar(&bar, 79, false,
-              "j\\x0d  step 1   a\\x1b[2J\\x0a nan   "
-              "\xe6\x97\xa5\xe6\x9c\xac inf");
+              "j\\x0d  step 1   a\\x1b[2J\\x0a nan   \xe6\x97\xa5\xe6\x9c\xac inf");
     check_bar(&bar, 43, false,
-              "j\\x0d  step 1   a\\x1b[2J\\x0a nan   "
-              "\xe6\x97\xa5\xe6\x9c\xac inf");
+              "j\\x0d  step 1   a\\x1b[2J\\x0a nan   \xe6\x97\xa5\xe6\x9c\xac inf");
     check_bar(&bar, 42, false, "j\\x0d  step 1   a\\x1b[2J\\x0a nan");
 }
 
-/* The bar of a job on a terminal of `columns`, as it is drawn: "" where it is
- * not. */
-static const char *stand(const struct jr_progress *progress, bool utf8,
-                         unsigned short columns, bool *ret_stands)
+/* The bar of a job on a terminal of `columns`, as it is drawn: "" where it is not. */
+static const char *stand(const struct jr_progress *progress, bool utf8, unsigned short columns,
+                         bool *ret_stands)
 {
     const struct winsize size = {.ws_col = columns, .ws_row = 24};
     static char text[4096];
@@ -201,14 +185,13 @@ static void stands_where_there_is_a_step(void)
     JR_ASSERT_TEXT(stand(progress, true, 80, &stands), "");
     CU_ASSERT_FALSE(stands);
     progress->job.any = true;
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(stand(progress, true, 80, &stands), "digits  step 0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(stand(progress, true, 80, &stands), "digits  step 0"));
     CU_ASSERT_TRUE(stands);
     jr_progress_free(progress);
 }
 
-/* What the line has of a job: the metrics that have a value, who is behind, and
- * the time that is left before the last step. */
+/* What the line has of a job: the metrics that have a value, who is behind, and the time that is
+ * left before the last step. */
 static void stands_with_what_is_told(void)
 {
     struct jr_progress *progress = jr_progress_new(2);
@@ -216,18 +199,13 @@ static void stands_with_what_is_told(void)
     (void)jr_progress_metric(progress, "loss", 4);
     (void)jr_progress_metric(progress, "lr", 2);
     (void)jr_progress_metric(progress, "acc", 3);
-    progress->job = (struct jr_steps){.any = true,
-                                      .step = 30,
-                                      .of = 60,
-                                      .rate = 2,
-                                      .metrics = 5,
-                                      .values = {0.5, 7, 0.25}};
+    progress->job = (struct jr_steps){
+        .any = true, .step = 30, .of = 60, .rate = 2, .metrics = 5, .values = {0.5, 7, 0.25}};
     progress->slowest = 1;
     progress->behind = 4;
     const char *text = stand(progress, false, 150, &stands);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "digits  step 30/60  50 %  ####"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "2.0 steps/s   left 15s   loss 0.5   "
-                                        "acc 0.25"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "2.0 steps/s   left 15s   loss 0.5   acc 0.25"));
     CU_ASSERT_PTR_NULL(strstr(text, "lr"));
     CU_ASSERT_PTR_NULL(strstr(text, "behind")); /* one rank's steps count */
     CU_ASSERT_PTR_NULL(strstr(text, "\xe2"));
@@ -238,12 +216,10 @@ static void stands_with_what_is_told(void)
     CU_ASSERT_PTR_NULL(strstr(text, "left"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "\xe2"));
     progress->job.step = 59;
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(stand(progress, true, 150, &stands), "left 1s"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(stand(progress, true, 150, &stands), "left 1s"));
     jr_progress_free(progress);
 }
 
 JR_UNIT_MAIN("progress_bar", CASE(fits_every_width), CASE(tells_what_is_known),
-             CASE(draws_what_is_done), CASE(tells_rates_and_times),
-             CASE(names_are_safe), CASE(stands_where_there_is_a_step),
-             CASE(stands_with_what_is_told))
+             CASE(draws_what_is_done), CASE(tells_rates_and_times), CASE(names_are_safe),
+             CASE(stands_where_there_is_a_step), CASE(stands_with_what_is_told))

@@ -1,5 +1,4 @@
-/* What a run has left for its console, shown later: to a file, or to a pipe
- * that takes nothing. */
+/* What a run has left for its console, shown later: to a file, or to a pipe that takes nothing. */
 #include "output/replay.h"
 
 #include <fcntl.h>
@@ -32,25 +31,20 @@ static void begin(struct desk *desk, int out)
     *desk = (struct desk){0};
     scratch_start(&desk->scratch);
     for (uint32_t i = 0; i < RANKS; i++)
-        desk->ranks[i] =
-            (struct jr_plan_rank){.rank = i,
-                                  .prefix = i == 0 ? "0 " : "1 ",
-                                  .around = {"[", "] "},
-                                  .out_path = i == 0 ? "0.out" : "1.out",
-                                  .err_path = i == 0 ? "0.err" : "1.err"};
-    desk->plan = (struct jr_plan){
-        .policy = &desk->policy, .ranks = desk->ranks, .count = RANKS};
+        desk->ranks[i] = (struct jr_plan_rank){.rank = i,
+                                               .prefix = i == 0 ? "0 " : "1 ",
+                                               .around = {"[", "] "},
+                                               .out_path = i == 0 ? "0.out" : "1.out",
+                                               .err_path = i == 0 ? "0.err" : "1.err"};
+    desk->plan = (struct jr_plan){.policy = &desk->policy, .ranks = desk->ranks, .count = RANKS};
     desk->left = jr_remainder_new(RANKS);
     CU_ASSERT_PTR_NOT_NULL_FATAL(desk->left);
     CU_ASSERT_EQUAL(desk->left->count, 2 * RANKS + 2);
-    desk->out = out >= 0 ? out
-                         : openat(desk->scratch.fd, "console",
-                                  O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    desk->err =
-        openat(desk->scratch.fd, "errors", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    CU_ASSERT_EQUAL_FATAL(jr_replay_open(&desk->replay, desk->out, desk->err,
-                                         desk->scratch.fd, false),
-                          0);
+    desk->out =
+        out >= 0 ? out : openat(desk->scratch.fd, "console", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    desk->err = openat(desk->scratch.fd, "errors", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_replay_open(&desk->replay, desk->out, desk->err, desk->scratch.fd, false), 0);
 }
 
 static void end(struct desk *desk)
@@ -73,8 +67,8 @@ static const char *content(int fd)
 }
 
 /* The stream is in `name`, and shown up to `at`. */
-static void leave(struct desk *desk, uint32_t stream, const char *name,
-                  const char *text, uint64_t at)
+static void leave(struct desk *desk, uint32_t stream, const char *name, const char *text,
+                  uint64_t at)
 {
     scratch_write(&desk->scratch, name, text);
     desk->left->streams[stream] =
@@ -124,8 +118,8 @@ static void shows_nothing_of_nothing(void)
     end(&desk);
 }
 
-/* Lines that were on their way first, then the streams; then what jobrun says,
- * and the next attempt. */
+/* Lines that were on their way first, then the streams; then what jobrun says, and the next
+ * attempt. */
 static void shows_attempt_after_attempt(void)
 {
     struct desk desk;
@@ -168,8 +162,7 @@ static void shows_what_only_one_output_left(void)
     }
 }
 
-/* As the run's own console would have: hidden lines, and the rest of one whose
- * beginning was. */
+/* As the run's own console would have: hidden lines, and the rest of one whose beginning was. */
 static void shows_it_as_the_console_does(void)
 {
     struct desk desk;
@@ -198,10 +191,8 @@ static void shows_it_as_the_console_does(void)
     desk.policy.console.timestamps = true;
     leave(&desk, 0, "0.out", "a\nb\n", 0);
     desk.left->times[0].count = 2;
-    desk.left->times[0].items[0] =
-        (struct jr_time){2, UINT64_C(1700000000123000000)};
-    desk.left->times[0].items[1] =
-        (struct jr_time){4, UINT64_C(1700000001000000000)};
+    desk.left->times[0].items[0] = (struct jr_time){2, UINT64_C(1700000000123000000)};
+    desk.left->times[0].items[1] = (struct jr_time){4, UINT64_C(1700000001000000000)};
     jr_replay_add(&desk.replay, &desk.plan, desk.left);
     finish(&desk);
     JR_ASSERT_TEXT(content(desk.out), "2023-11-14T22:13:20.123Z 0 a\n"
@@ -242,8 +233,7 @@ static void begin_slow(struct desk *desk, int ends[2])
     begin(desk, ends[1]);
     write_wide(desk, "0.out", 5000);
     leave_lines(desk, 4, 4);
-    desk->left->streams[0] =
-        (struct jr_shown){.file.total = 5000000, .behind = true};
+    desk->left->streams[0] = (struct jr_shown){.file.total = 5000000, .behind = true};
     jr_replay_add(&desk->replay, &desk->plan, desk->left);
     jr_replay_turn(&desk->replay);
     CU_ASSERT_FALSE(jr_replay_is_done(&desk->replay));
@@ -265,8 +255,8 @@ static void waits_for_a_console_that_is_slow(void)
     end(&desk);
 }
 
-/* Whoever stopped the run waits a second for a console that takes nothing, and
- * is told that there was more. */
+/* Whoever stopped the run waits a second for a console that takes nothing, and is told that there
+ * was more. */
 static void leaves_a_console_that_takes_nothing(void)
 {
     struct desk desk;
@@ -303,8 +293,8 @@ static void end_reader(pid_t pid)
     CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
 }
 
-/* However long it takes, where nobody is in a hurry; in a hurry no longer than
- * until the limit, even if the console takes something. */
+/* However long it takes, where nobody is in a hurry; in a hurry no longer than until the limit,
+ * even if the console takes something. */
 static void shows_all_until_the_limit(void)
 {
     for (int hurried = 0; hurried < 2; hurried++) {
@@ -315,10 +305,8 @@ static void shows_all_until_the_limit(void)
         (void)close(ends[0]);
         if (hurried) {
             jr_replay_hurry(&desk.replay);
-            CU_ASSERT_TRUE(desk.replay.limit_ns >
-                           desk.replay.patience.at + 8 * SECOND_NS);
-            CU_ASSERT_TRUE(desk.replay.limit_ns <
-                           desk.replay.patience.at + 10 * SECOND_NS);
+            CU_ASSERT_TRUE(desk.replay.limit_ns > desk.replay.patience.at + 8 * SECOND_NS);
+            CU_ASSERT_TRUE(desk.replay.limit_ns < desk.replay.patience.at + 10 * SECOND_NS);
             desk.replay.limit_ns = 1;
         }
         finish(&desk);
@@ -355,8 +343,7 @@ static void goes_to_the_next_part_in_a_turn(void)
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     begin(&desk, ends[1]);
     write_wide(&desk, "0.out", 100);
-    desk.left->streams[0] =
-        (struct jr_shown){.file.total = 100000, .behind = true};
+    desk.left->streams[0] = (struct jr_shown){.file.total = 100000, .behind = true};
     jr_replay_add(&desk.replay, &desk.plan, desk.left);
     CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "done\n", 5));
     jr_replay_turn(&desk.replay);
@@ -461,12 +448,9 @@ static void has_room_for_all(void)
         memset(left->times, 2, count * sizeof *left->times);
         CU_ASSERT_TRUE(left->room >= (16U << 20) + count * (2U << 20));
         memset(left->pending, 3, 16 << 20);
-        CU_ASSERT_EQUAL(
-            memchr(left->streams, 2, count * sizeof(*left->streams)), NULL);
-        CU_ASSERT_EQUAL(
-            memchr(left->streams, 3, count * sizeof(*left->streams)), NULL);
-        CU_ASSERT_EQUAL(memchr(left->times, 3, count * sizeof(*left->times)),
-                        NULL);
+        CU_ASSERT_EQUAL(memchr(left->streams, 2, count * sizeof(*left->streams)), NULL);
+        CU_ASSERT_EQUAL(memchr(left->streams, 3, count * sizeof(*left->streams)), NULL);
+        CU_ASSERT_EQUAL(memchr(left->times, 3, count * sizeof(*left->times)), NULL);
         CU_ASSERT_EQUAL(left->count, count);
         char *end = left->pending + left->room;
         CU_ASSERT_EQUAL((size_t)(end - (char *)left), left->size);
@@ -479,8 +463,8 @@ static void has_room_for_all(void)
     }
 }
 
-/* Of both outputs, the first's before the second's; of the second as many whole
- * lines as there is room for. */
+/* Of both outputs, the first's before the second's; of the second as many whole lines as there is
+ * room for. */
 static void keeps_both_outputs(void)
 {
     enum { MOST = 16 << 20, LINE = 1 << 16 };
@@ -507,8 +491,7 @@ static void keeps_both_outputs(void)
         }
         jr_buf_str(&console.outputs[0].backlog, "it has taken this");
         console.outputs[0].taken = console.outputs[0].backlog.len;
-        jr_console_writer_write(&console, 0, line + LINE - vectors[i].first,
-                                vectors[i].first);
+        jr_console_writer_write(&console, 0, line + LINE - vectors[i].first, vectors[i].first);
         for (size_t n = 0; n < vectors[i].lines; n++)
             jr_console_writer_write(&console, 1, line, LINE);
         jr_remainder_keep(left, &console);
@@ -527,13 +510,10 @@ static void keeps_both_outputs(void)
     }
 }
 
-JR_UNIT_MAIN("replay", CASE(says_that_it_has_no_memory),
-             CASE(shows_nothing_of_nothing), CASE(shows_attempt_after_attempt),
-             CASE(shows_what_only_one_output_left),
-             CASE(shows_it_as_the_console_does),
-             CASE(waits_for_a_console_that_is_slow),
-             CASE(leaves_a_console_that_takes_nothing),
-             CASE(is_ended_by_a_signal), CASE(is_suspended_by_a_signal),
-             CASE(shows_all_until_the_limit), CASE(outlives_its_console),
-             CASE(goes_to_the_next_part_in_a_turn), CASE(keeps_whole_lines),
-             CASE(keeps_both_outputs), CASE(has_room_for_all))
+JR_UNIT_MAIN("replay", CASE(says_that_it_has_no_memory), CASE(shows_nothing_of_nothing),
+             CASE(shows_attempt_after_attempt), CASE(shows_what_only_one_output_left),
+             CASE(shows_it_as_the_console_does), CASE(waits_for_a_console_that_is_slow),
+             CASE(leaves_a_console_that_takes_nothing), CASE(is_ended_by_a_signal),
+             CASE(is_suspended_by_a_signal), CASE(shows_all_until_the_limit),
+             CASE(outlives_its_console), CASE(goes_to_the_next_part_in_a_turn),
+             CASE(keeps_whole_lines), CASE(keeps_both_outputs), CASE(has_room_for_all))

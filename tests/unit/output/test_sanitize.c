@@ -47,15 +47,13 @@ static void lets_only_colors_through(void)
          NULL},
         {"\xc3", "\\xc3", NULL},
         {"tab\there", "tab\there", NULL},
-        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
-         "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", NULL},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", NULL},
         {"", "", NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         const struct vector *vector = &vectors[i];
         check_line(vector->in, true, vector->color);
-        check_line(vector->in, false,
-                   vector->plain == NULL ? vector->color : vector->plain);
+        check_line(vector->in, false, vector->plain == NULL ? vector->color : vector->plain);
     }
 }
 
@@ -116,5 +114,5 @@ static void takes_the_last_redrawing(void)
     }
 }
 
-JR_UNIT_MAIN("safe", CASE(lets_only_colors_through), CASE(shows_a_nul),
-             CASE(ends_with_the_line), CASE(takes_the_last_redrawing))
+JR_UNIT_MAIN("safe", CASE(lets_only_colors_through), CASE(shows_a_nul), CASE(ends_with_the_line),
+             CASE(takes_the_last_redrawing))

@@ -30,17 +30,13 @@ static void note_step(void *owner)
 static void begin(struct bench *bench, const char *pattern)
 {
     *bench = (struct bench){.progress = jr_progress_new(1)};
-    bench->plan = (struct jr_plan){.policy = &bench->policy,
-                                   .ranks = &bench->rank,
-                                   .world_size = 1,
-                                   .count = 1};
-    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench->tracker, &bench->plan,
-                                               bench->progress, -1, 0600),
-                          0);
+    bench->plan = (struct jr_plan){
+        .policy = &bench->policy, .ranks = &bench->rank, .world_size = 1, .count = 1};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_step_tracker_open(&bench->tracker, &bench->plan, bench->progress, -1, 0600), 0);
     bench->tracker.told = note_step;
     bench->tracker.owner = bench;
-    CU_ASSERT_EQUAL_FATAL(
-        jr_step_lines_open(&bench->lines, &bench->tracker, pattern), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_step_lines_open(&bench->lines, &bench->tracker, pattern), 0);
 }
 
 static void end(struct bench *bench)
@@ -62,9 +58,7 @@ static void add(struct bench *bench, const char *text, size_t piece)
 
 static const char *warning(const struct bench *bench)
 {
-    return bench->progress->warnings_count == 0
-               ? ""
-               : bench->progress->warnings[0].text;
+    return bench->progress->warnings_count == 0 ? "" : bench->progress->warnings[0].text;
 }
 
 #define STEP "step (?<step>\\d+)"
@@ -87,11 +81,9 @@ static void finds_lines_that_match(void)
         {"step\\s+(?<step>\\d+)", "step\n5\nstep 6\n", "6 "},
         {"a[^b]*b(?<step>\\d+)", "a x\ny b1\na b2\nab3\n", "2 3 "},
         {"\\s*(?<step>\\d+)!", "x\n\n 5!\n\n6!\n", "5 6 "},
-        {"step (?:(?<step>\\d+)|l(?<loss>\\d))", "step 1\nstep l3\nstep 2\n",
-         "1 1 2 "},
+        {"step (?:(?<step>\\d+)|l(?<loss>\\d))", "step 1\nstep l3\nstep 2\n", "1 1 2 "},
         /* By a character within the match, where it begins with any. */
-        {"(?<step>\\d+)/(?<of>\\d+)", "7/x\n 1/9\nx\n12/ 3/9 4/9\r5/9\n/6\n",
-         "1 3 5 "},
+        {"(?<step>\\d+)/(?<of>\\d+)", "7/x\n 1/9\nx\n12/ 3/9 4/9\r5/9\n/6\n", "1 3 5 "},
         {"(?<step>\\d+)it", "1IT\n2it\nit 3\n4 it\n", "2 "},
         {"(?i)(?<step>\\d+)it", "1IT\n2it\n", "1 2 "},
         {"(?i:(?<step>\\d+)IT)", "1IT\n2it\n", "1 2 "},
@@ -132,8 +124,7 @@ static void reads_metrics(void)
     CU_ASSERT_TRUE(isinf(job->values[loss]));
     CU_ASSERT_EQUAL(bench.progress->warnings_count, 1);
     CU_ASSERT_EQUAL(bench.progress->warnings[0].count, 2);
-    JR_ASSERT_TEXT(warning(&bench),
-                   "rank 0 told a metric 'loss' that is not a number: 'high'");
+    JR_ASSERT_TEXT(warning(&bench), "rank 0 told a metric 'loss' that is not a number: 'high'");
     end(&bench);
 }
 
@@ -145,14 +136,10 @@ static void reads_json_lines(void)
         {"{\"step\": 1}\n{\"step\": 2.0, \"of\": 9}\n\n", "1 2 ", ""},
         {"{\"step\": 1, \"loss\": NaN, \"t\": \"NaN\"}\n", "1 ", ""},
         {"{\"step\": 1, \"loss\": -Infinity}\n{\"step\": 2}", "1 2 ", ""},
-        {"{\"step\": 1, \"of\": null, \"text\": \"x\", \"deep\": {}}\n", "1 ",
-         ""},
+        {"{\"step\": 1, \"of\": null, \"text\": \"x\", \"deep\": {}}\n", "1 ", ""},
         {"{\"step\": 1}\nstep 2\n{\"step\": 3}\n", "1 3 ",
-         "rank 0 has a line in its progress file that is not a JSON object: "
-         "'step 2'"},
-        {"[1]\n", "",
-         "rank 0 has a line in its progress file that is not a JSON object: "
-         "'[1]'"},
+         "rank 0 has a line in its progress file that is not a JSON object: 'step 2'"},
+        {"[1]\n", "", "rank 0 has a line in its progress file that is not a JSON object: '[1]'"},
         {"{\"step\": -1}\n", "",
          "rank 0 told a 'step' that is not a whole number: '{\"step\": -1}'"},
         {"{\"step\": 1.5}\n", "",
@@ -160,14 +147,12 @@ static void reads_json_lines(void)
         {"{\"loss\": 1.5}\n", "",
          "rank 0 told a 'step' that is not a whole number: '{\"loss\": 1.5}'"},
         {"{\"step\": 1, \"of\": \"x\"}\n", "1 ",
-         "rank 0 told a 'of' that is not a whole number: '{\"step\": 1, "
-         "\"of\": \"x\"}'"},
+         "rank 0 told a 'of' that is not a whole number: '{\"step\": 1, \"of\": \"x\"}'"},
         {"{\"step\": 1}\n{\"step\": 99999999999999999999}\n", "1 ",
          "rank 0 has a line in its progress file that is not a JSON object: "
          "'{\"step\": 99999999999999999999}'"},
         {"\x1b]0;x\n", "",
-         "rank 0 has a line in its progress file that is not a JSON object: "
-         "'\\x1b]0;x'"},
+         "rank 0 has a line in its progress file that is not a JSON object: '\\x1b]0;x'"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         for (size_t piece = 1; piece < 50; piece += 4) {
@@ -198,20 +183,17 @@ static void bounds_lines(void)
         else
             add(&bench, "step 5\n", 100);
         JR_ASSERT_TEXT(bench.steps, json ? "5 " : "4 5 ");
-        JR_ASSERT_TEXT(warning(&bench),
-                       json ? "rank 0 has a line of more than 65536 bytes in "
-                              "its progress file, which is left out"
-                            : "");
+        JR_ASSERT_TEXT(warning(&bench), json ? "rank 0 has a line of more than 65536 bytes in "
+                                               "its progress file, which is left out"
+                                             : "");
         end(&bench);
     }
 }
 
-/* A line of so many bytes, as a pattern or an object of JSON has it, between
- * two short ones. */
+/* A line of so many bytes, as a pattern or an object of JSON has it, between two short ones. */
 static char *print_long_line(bool json, size_t size)
 {
-    static const char *const heads[] = {"step 1\nstep 2 ",
-                                        "{\"step\": 1}\n{\"step\": 2"};
+    static const char *const heads[] = {"step 1\nstep 2 ", "{\"step\": 1}\n{\"step\": 2"};
     static const char *const tails[] = {"\nstep 3\n", "}\n{\"step\": 3}\n"};
     const char *head = heads[json], *tail = tails[json];
     size_t pad = size - strlen(strchr(head, '\n') + 1) - json;
@@ -223,8 +205,8 @@ static char *print_long_line(bool json, size_t size)
     return text;
 }
 
-/* However a line that is too long is cut into pieces, one among them, the same
- * is found: its first bytes by a pattern, and nothing where it is JSON. */
+/* However a line that is too long is cut into pieces, one among them, the same is found: its first
+ * bytes by a pattern, and nothing where it is JSON. */
 static void bounds_lines_in_any_pieces(void)
 {
     static const size_t pieces[] = {1000, 4096, JR_STEP_LINE_MOST, SIZE_MAX};
@@ -237,11 +219,9 @@ static void bounds_lines_in_any_pieces(void)
         begin(&bench, json ? NULL : STEP);
         add(&bench, text, pieces[k / 6]);
         JR_ASSERT_TEXT(bench.steps, left_out ? "1 3 " : "1 2 3 ");
-        JR_ASSERT_TEXT(warning(&bench),
-                       left_out
-                           ? "rank 0 has a line of more than 65536 bytes in "
-                             "its progress file, which is left out"
-                           : "");
+        JR_ASSERT_TEXT(warning(&bench), left_out ? "rank 0 has a line of more than 65536 bytes in "
+                                                   "its progress file, which is left out"
+                                                 : "");
         CU_ASSERT_EQUAL(bench.progress->warnings_count, left_out);
         CU_ASSERT_EQUAL(bench.progress->warnings[0].count, left_out);
         end(&bench);
@@ -257,9 +237,8 @@ static void bounds_patterns(void)
     for (int i = 0; i < 150; i++)
         add(&bench, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\n", 100);
     CU_ASSERT_EQUAL(bench.lines.limited, 100);
-    JR_ASSERT_TEXT(warning(&bench),
-                   "rank 0 wrote a line for which progress.pattern takes too "
-                   "many steps");
+    JR_ASSERT_TEXT(warning(&bench), "rank 0 wrote a line for which progress.pattern takes too "
+                                    "many steps");
     end(&bench);
 }
 
@@ -276,8 +255,8 @@ static char *print_steps(size_t count, const char *after, size_t *ret_len)
     return text;
 }
 
-static void expect_flood(const char *pattern, size_t count, const char *after,
-                         size_t least, size_t most)
+static void expect_flood(const char *pattern, size_t count, const char *after, size_t least,
+                         size_t most)
 {
     struct bench bench;
     size_t len;
@@ -291,8 +270,8 @@ static void expect_flood(const char *pattern, size_t count, const char *after,
     free(text);
 }
 
-/* Steps that nobody can look at one by one are passed over, but never the last,
- * whatever stands behind it. */
+/* Steps that nobody can look at one by one are passed over, but never the last, whatever stands
+ * behind it. */
 static void passes_over_steps(void)
 {
     static char noise[40001];
@@ -345,10 +324,8 @@ static void ranks_share_what_is_looked_at(void)
         CU_ASSERT_EQUAL(bench.progress->ranks[0].step, 30000);
         jr_step_lines_end(&bench.lines, &text);
     }
-    /* One for each 50 us that went by, and of each piece the first and those
-     * of its last bytes. */
-    CU_ASSERT_TRUE(bench.told <=
-                   (bench.lines.now_ns - begin_ns) / 50000 + 50 * 30);
+    /* One for each 50 us that went by, and of each piece the first and those of its last bytes. */
+    CU_ASSERT_TRUE(bench.told <= (bench.lines.now_ns - begin_ns) / 50000 + 50 * 30);
     end(&bench);
     free(flood);
 }
@@ -402,8 +379,7 @@ static void reads_metrics_as_they_are_written(void)
         CU_ASSERT_EQUAL(rank->metrics, numbers[i].number);
         CU_ASSERT_EQUAL(bench.progress->warnings_count, !numbers[i].number);
         if (!numbers[i].number)
-            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem,
-                            JR_STEP_PROBLEM_METRIC)
+            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem, JR_STEP_PROBLEM_METRIC)
         else if (isnan(numbers[i].value))
             CU_ASSERT_TRUE(isnan(rank->values[0]))
         else
@@ -412,9 +388,8 @@ static void reads_metrics_as_they_are_written(void)
     }
 }
 
-/* Behind the last newline there is no line, not even an empty one, and within
- * \r\n there is none: a pattern that an empty line matches finds none there,
- * whatever pieces they come in. */
+/* Behind the last newline there is no line, not even an empty one, and within \r\n there is none: a
+ * pattern that an empty line matches finds none there, whatever pieces they come in. */
 static void an_end_is_no_line(void)
 {
     static const char *const texts[] = {"7\n", "7\r\n", "7", "7\n\n\r\n"};
@@ -462,18 +437,17 @@ static void reads_steps_as_they_are_written(void)
     }
 }
 
-/* The last step is whole, too; where it is none it is warned of, and the step
- * counts all the same. */
+/* The last step is whole, too; where it is none it is warned of, and the step counts all the
+ * same. */
 static void reads_the_last_step(void)
 {
     static const struct {
         const char *text;
         int64_t of;
         bool warns;
-    } lines[] = {
-        {"step 7/x", 0, true},      {"step 7/-1", 0, true},
-        {"step 7/1.5", 0, true},    {"step 7/9223372036854775808", 0, true},
-        {"step 7/100", 100, false}, {"step 7/007", 7, false}};
+    } lines[] = {{"step 7/x", 0, true},      {"step 7/-1", 0, true},
+                 {"step 7/1.5", 0, true},    {"step 7/9223372036854775808", 0, true},
+                 {"step 7/100", 100, false}, {"step 7/007", 7, false}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct bench bench;
         char line[64];
@@ -484,14 +458,13 @@ static void reads_the_last_step(void)
         CU_ASSERT_EQUAL(bench.progress->ranks[0].of, lines[i].of);
         CU_ASSERT_EQUAL(bench.progress->warnings_count, lines[i].warns);
         if (lines[i].warns)
-            CU_ASSERT_PTR_NOT_NULL(
-                strstr(warning(&bench), "'of' that is not a whole number"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(warning(&bench), "'of' that is not a whole number"));
         end(&bench);
     }
 }
 
-/* Lines of a progress file: what is no object, or has no step, is warned of;
- * other members that are numbers are metrics, and any else is passed over. */
+/* Lines of a progress file: what is no object, or has no step, is warned of; other members that are
+ * numbers are metrics, and any else is passed over. */
 static void reads_lines_of_a_file(void)
 {
     static const struct {
@@ -510,8 +483,7 @@ static void reads_lines_of_a_file(void)
         {"{\"loss\": 1}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
         {"{\"step\": 3, \"loss\": \"x\"}", true, 3, 0, 0, -1},
         {"{\"step\": 3, \"loss\": [1]}", true, 3, 0, 0, -1},
-        {"{\"step\": 3, \"of\": 9, \"loss\": 0.5, \"lr\": 1, \"x\": null}",
-         true, 3, 9, 3, -1},
+        {"{\"step\": 3, \"of\": 9, \"loss\": 0.5, \"lr\": 1, \"x\": null}", true, 3, 9, 3, -1},
         {"{\"step\": 0}", true, 0, 0, 0, -1},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -524,21 +496,17 @@ static void reads_lines_of_a_file(void)
         CU_ASSERT_EQUAL(rank->any, lines[i].any);
         CU_ASSERT_EQUAL(rank->step, lines[i].step);
         CU_ASSERT_EQUAL(rank->of, lines[i].of);
-        CU_ASSERT_EQUAL((uint32_t)__builtin_popcount(rank->metrics),
-                        lines[i].metrics);
+        CU_ASSERT_EQUAL((uint32_t)__builtin_popcount(rank->metrics), lines[i].metrics);
         CU_ASSERT_EQUAL(bench.progress->warnings_count, lines[i].problem >= 0);
         if (lines[i].problem >= 0 && bench.progress->warnings_count > 0)
-            CU_ASSERT_EQUAL((int)bench.progress->warnings[0].problem,
-                            lines[i].problem);
+            CU_ASSERT_EQUAL((int)bench.progress->warnings[0].problem, lines[i].problem);
         end(&bench);
     }
 }
 
 JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(reads_metrics),
-             CASE(reads_json_lines), CASE(bounds_lines),
-             CASE(bounds_lines_in_any_pieces), CASE(bounds_patterns),
-             CASE(passes_over_steps), CASE(takes_all_steps_again),
-             CASE(ranks_share_what_is_looked_at),
-             CASE(reads_metrics_as_they_are_written), CASE(an_end_is_no_line),
-             CASE(reads_steps_as_they_are_written), CASE(reads_the_last_step),
-             CASE(reads_lines_of_a_file))
+             CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_lines_in_any_pieces),
+             CASE(bounds_patterns), CASE(passes_over_steps), CASE(takes_all_steps_again),
+             CASE(ranks_share_what_is_looked_at), CASE(reads_metrics_as_they_are_written),
+             CASE(an_end_is_no_line), CASE(reads_steps_as_they_are_written),
+             CASE(reads_the_last_step), CASE(reads_lines_of_a_file))

@@ -9,9 +9,8 @@ static void knows_plain_patterns(void)
         "step (?<step>\\d+)", "^a(?:b|c)$", "(?P<step>\\d+)", "(?'step'\\d+)",
         "a\\(?=b\\d+",        "\\bstep\\b", "[^x]*a"};
     static const char *const others[] = {
-        "(?=a)",      "(?!a)",  "(?<=a)", "(?<!a)", "(?>a)", "a++",
-        "a*+",        "\\Aa",   "a\\z",   "a\\Z",   "\\Ga",  "a\\Kb",
-        "(*COMMIT)a", "(?-m)a", "a{2}+b", "\\Q(\\E"};
+        "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(?>a)",      "a++",    "a*+",    "\\Aa",
+        "a\\z",  "a\\Z",  "\\Ga",   "a\\Kb",  "(*COMMIT)a", "(?-m)a", "a{2}+b", "\\Q(\\E"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         CU_ASSERT_TRUE(jr_step_pattern_is_plain(plain[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -40,8 +39,7 @@ static void finds_landmarks(void)
         size_t bad;
         const char *pattern = vectors[i].pattern;
         CU_ASSERT_EQUAL_FATAL(jr_regex_new(&regex, pattern, &bad, &err), 0);
-        int found =
-            jr_step_pattern_landmark(regex, jr_step_pattern_is_plain(pattern));
+        int found = jr_step_pattern_landmark(regex, jr_step_pattern_is_plain(pattern));
         if (found != vectors[i].landmark)
             printf("\n    %s: %d\n", pattern, found);
         CU_ASSERT_EQUAL(found, vectors[i].landmark);

@@ -1,5 +1,5 @@
-/* Streams of two ranks, which the test writes, through the tee into files and
- * to a console that is a pipe. */
+/* Streams of two ranks, which the test writes, through the tee into files and to a console that is
+ * a pipe. */
 #include "output/tee.h"
 
 #include <errno.h>
@@ -44,21 +44,17 @@ static void begin(struct desk *desk)
     jr_console_writer_open(&desk->console, &desk->loop, desk->out[1], -1);
     jr_events_open(&desk->events, desk->scratch.fd, 0600);
     desk->dir.file_mode = 0600;
-    desk->options = (struct jr_run_options){
-        .dir = &desk->dir, .out_fd = desk->out[1], .err_fd = -1};
+    desk->options =
+        (struct jr_run_options){.dir = &desk->dir, .out_fd = desk->out[1], .err_fd = -1};
     for (uint32_t i = 0; i < RANKS; i++)
-        desk->ranks[i] =
-            (struct jr_plan_rank){.rank = i,
-                                  .prefix = i == 0 ? "0 " : "1 ",
-                                  .on_console = true,
-                                  .out = JR_SINK_FILE | JR_SINK_CONSOLE,
-                                  .err = JR_SINK_FILE};
-    desk->ranks[RANKS] = (struct jr_plan_rank){.prefix = "setup ",
+        desk->ranks[i] = (struct jr_plan_rank){.rank = i,
+                                               .prefix = i == 0 ? "0 " : "1 ",
                                                .on_console = true,
-                                               .out = JR_SINK_CONSOLE,
-                                               .err = JR_SINK_CONSOLE};
-    desk->plan = (struct jr_plan){
-        .policy = &desk->policy, .ranks = desk->ranks, .count = RANKS};
+                                               .out = JR_SINK_FILE | JR_SINK_CONSOLE,
+                                               .err = JR_SINK_FILE};
+    desk->ranks[RANKS] = (struct jr_plan_rank){
+        .prefix = "setup ", .on_console = true, .out = JR_SINK_CONSOLE, .err = JR_SINK_CONSOLE};
+    desk->plan = (struct jr_plan){.policy = &desk->policy, .ranks = desk->ranks, .count = RANKS};
     desk->remainder = jr_remainder_new(RANKS);
     const struct jr_tee_setup setup = {.loop = &desk->loop,
                                        .console = &desk->console,
@@ -88,8 +84,7 @@ static void end(struct desk *desk)
 }
 
 /* Begin a stream of a rank, with a file at `path` where that is not NULL. */
-static void add_stream(struct desk *desk, uint32_t i, int number,
-                       const char *path)
+static void add_stream(struct desk *desk, uint32_t i, int number, const char *path)
 {
     struct jr_started started = JR_STARTED_NONE;
     int ends[2];
@@ -97,19 +92,15 @@ static void add_stream(struct desk *desk, uint32_t i, int number,
     desk->ends[i][number] = ends[1];
     started.pipes[number] = ends[0];
     if (path != NULL) {
-        *(number == 0 ? &desk->ranks[i].out_path : &desk->ranks[i].err_path) =
-            path;
+        *(number == 0 ? &desk->ranks[i].out_path : &desk->ranks[i].err_path) = path;
         started.kept[number] = true;
     }
-    CU_ASSERT_EQUAL(jr_tee_add(&desk->tee, i, &started, &desk->ranks[i],
-                               &desk->outcomes[i]),
-                    0);
+    CU_ASSERT_EQUAL(jr_tee_add(&desk->tee, i, &started, &desk->ranks[i], &desk->outcomes[i]), 0);
 }
 
 static void put(struct desk *desk, uint32_t i, int number, const char *text)
 {
-    CU_ASSERT_EQUAL(write(desk->ends[i][number], text, strlen(text)),
-                    (ssize_t)strlen(text));
+    CU_ASSERT_EQUAL(write(desk->ends[i][number], text, strlen(text)), (ssize_t)strlen(text));
 }
 
 static void end_stream(struct desk *desk, uint32_t i, int number)
@@ -151,8 +142,8 @@ static unsigned count_events(struct desk *desk, const char *name)
 {
     unsigned count = 0;
     jr_events_flush(&desk->events);
-    for (const char *at = content(desk, "events.jsonl");
-         (at = strstr(at, name)) != NULL; at += strlen(name))
+    for (const char *at = content(desk, "events.jsonl"); (at = strstr(at, name)) != NULL;
+         at += strlen(name))
         count++;
     return count;
 }
@@ -245,8 +236,8 @@ static void leaves_other_descriptors_alone(void)
     (void)close(own >= 0 ? own : 0);
 }
 
-/* A file that cannot be written, because somebody has put another one in its
- * place, costs the file, and nothing else. */
+/* A file that cannot be written, because somebody has put another one in its place, costs the file,
+ * and nothing else. */
 static void tells_of_a_file_that_failed(void)
 {
     struct desk desk;
@@ -266,8 +257,8 @@ static void tells_of_a_file_that_failed(void)
     end(&desk);
 }
 
-/* A rank that is silent has no file for a while, and none at all where it ends
- * before that; one that runs longer has its files, and keeps them. */
+/* A rank that is silent has no file for a while, and none at all where it ends before that; one
+ * that runs longer has its files, and keeps them. */
 static void makes_the_files_of_silent_streams_late(void)
 {
     struct desk desk;
@@ -390,8 +381,8 @@ static void holds_a_rank_that_has_no_file(void)
     end(&desk);
 }
 
-/* With a file it goes on, and the console catches up from there, to the end of
- * a line that has none. */
+/* With a file it goes on, and the console catches up from there, to the end of a line that has
+ * none. */
 static void lets_a_rank_with_a_file_go_on(void)
 {
     struct desk desk;
@@ -436,16 +427,15 @@ static void tells_what_a_shared_file_cannot_give(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(lost);
     size_t lines = (size_t)(lost - text) / 1002;
     CU_ASSERT_TRUE(lines > 1000 && lines < 2500);
-    CU_ASSERT_EQUAL(strtoul(lost + strlen(note), NULL, 10),
-                    3000000 - 1000 * lines);
+    CU_ASSERT_EQUAL(strtoul(lost + strlen(note), NULL, 10), 3000000 - 1000 * lines);
     struct stat st;
     CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "0.both", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 3000000);
     end(&desk);
 }
 
-/* At the end: all that is in the pipes is taken, whoever still holds them, and
- * what the console has not shown is left for later. */
+/* At the end: all that is in the pipes is taken, whoever still holds them, and what the console has
+ * not shown is left for later. */
 static void leaves_what_was_not_shown(void)
 {
     struct desk desk;
@@ -515,22 +505,20 @@ static void limit_files(rlim_t bytes)
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* What the console gets after the run, with what it had not been read of
- * before; returns how much. */
+/* What the console gets after the run, with what it had not been read of before; returns how
+ * much. */
 static size_t show_all_that_is_left(struct desk *desk, char *ret, size_t size)
 {
     struct jr_replay replay;
     ssize_t len;
     size_t got = 0;
     /* The console is read at once, and no pipe has room for all. */
-    int file = openat(desk->scratch.fd, "replayed",
-                      O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file = openat(desk->scratch.fd, "replayed", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     limit_files(RLIM_INFINITY);
     (void)fcntl(desk->out[0], F_SETFL, O_NONBLOCK);
     while ((len = read(desk->out[0], ret + got, size - 1 - got)) > 0)
         got += (size_t)len;
-    CU_ASSERT_EQUAL_FATAL(
-        jr_replay_open(&replay, file, -1, desk->scratch.fd, false), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_replay_open(&replay, file, -1, desk->scratch.fd, false), 0);
     jr_replay_add(&replay, &desk->plan, desk->remainder);
     jr_replay_finish(&replay, &desk->policy, &(sigset_t){0});
     CU_ASSERT_TRUE(jr_replay_is_done(&replay));
@@ -550,8 +538,7 @@ static void pour_pieces(struct desk *desk, uint32_t i, size_t len)
     for (size_t at = 0; at < len; at += sizeof piece) {
         for (size_t k = 0; k < sizeof piece; k++)
             piece[k] = (at + k) % 1000 == 999 ? '\n' : 'p';
-        CU_ASSERT_EQUAL(write(desk->ends[i][0], piece, sizeof piece),
-                        sizeof piece);
+        CU_ASSERT_EQUAL(write(desk->ends[i][0], piece, sizeof piece), sizeof piece);
         turn(desk);
     }
 }
@@ -598,13 +585,12 @@ static void drains_a_rank_that_waited(void)
     CU_ASSERT_TRUE(desk.remainder->pending_len[0] > 1 << 20);
     CU_ASSERT_TRUE(desk.remainder->streams[0].tail > 0);
     static char text[6 << 20];
-    CU_ASSERT_EQUAL(show_all_that_is_left(&desk, text, sizeof text),
-                    lines * 1002);
+    CU_ASSERT_EQUAL(show_all_that_is_left(&desk, text, sizeof text), lines * 1002);
     end(&desk);
 }
 
-/* Numbered lines of 100 bytes of rank `i`, from `*next` on and up to `most`, as
- * far as its pipe takes them. */
+/* Numbered lines of 100 bytes of rank `i`, from `*next` on and up to `most`, as far as its pipe
+ * takes them. */
 static void number(struct desk *desk, uint32_t i, unsigned *next, unsigned most)
 {
     char line[128];
@@ -625,8 +611,7 @@ static void check_numbered(const char *text, const unsigned lines[RANKS])
     unsigned seen[RANKS] = {0};
     for (const char *at = text; *at != '\0'; at += 102) {
         unsigned i = (unsigned)(at[0] - '0');
-        CU_ASSERT_TRUE_FATAL(strlen(at) >= 102 && i < RANKS && at[1] == ' ' &&
-                             at[101] == '\n');
+        CU_ASSERT_TRUE_FATAL(strlen(at) >= 102 && i < RANKS && at[1] == ' ' && at[101] == '\n');
         CU_ASSERT_EQUAL_FATAL(strtoul(at + 2, NULL, 10), seen[i]);
         seen[i]++;
     }
@@ -634,9 +619,9 @@ static void check_numbered(const char *text, const unsigned lines[RANKS])
         CU_ASSERT_EQUAL(seen[i], lines[i]);
 }
 
-/* The ways in which a disk becomes full while the console is not read: the
- * console had fallen behind by then, or falls behind later; a file with a
- * limit; one that two streams share; no file at all. */
+/* The ways in which a disk becomes full while the console is not read: the console had fallen
+ * behind by then, or falls behind later; a file with a limit; one that two streams share; no file
+ * at all. */
 static const struct {
     rlim_t bytes; /* 0: there is no file */
     bool limited, shared;
@@ -673,13 +658,12 @@ static void fill(struct desk *desk, size_t how, unsigned lines[RANKS])
         CU_ASSERT_TRUE(lines[i] >= fillings[how].held / RANKS);
         CU_ASSERT_TRUE(lines[i] < 60000); /* the rank is held */
         CU_ASSERT_TRUE(jr_tee_bytes(&desk->tee, i, 0) == 100 * lines[i]);
-        CU_ASSERT_EQUAL(desk->outcomes[i].log_errno,
-                        fillings[how].bytes > 0 ? EFBIG : 0);
+        CU_ASSERT_EQUAL(desk->outcomes[i].log_errno, fillings[how].bytes > 0 ? EFBIG : 0);
     }
 }
 
-/* What was written before and after a file cannot be written any more is shown
- * whole, once the console is read; and until then the ranks wait. */
+/* What was written before and after a file cannot be written any more is shown whole, once the
+ * console is read; and until then the ranks wait. */
 static void shows_all_that_a_full_disk_refuses(void)
 {
     static char text[16 << 20];
@@ -711,8 +695,8 @@ static void shows_all_that_a_full_disk_refuses(void)
     }
 }
 
-/* The end of the run waits for nobody; what is in memory, and in the pipes, is
- * shown later with the rest. */
+/* The end of the run waits for nobody; what is in memory, and in the pipes, is shown later with the
+ * rest. */
 static void leaves_all_that_a_full_disk_refuses(void)
 {
     static char text[16 << 20];
@@ -740,8 +724,7 @@ static void leaves_what_the_console_stops_amid(void)
         (void)fcntl(desk.out[0], F_SETFL, O_NONBLOCK);
         size_t got = 0;
         ssize_t len;
-        while (got < (1 << 20) + how * 333333 &&
-               (len = read(desk.out[0], text + got, 5000)) > 0) {
+        while (got < (1 << 20) + how * 333333 && (len = read(desk.out[0], text + got, 5000)) > 0) {
             got += (size_t)len;
             turn(&desk);
         }
@@ -826,8 +809,7 @@ static void goes_on_where_nothing_is_left(void)
     begin(&desk);
     add_stream(&desk, 0, 0, "0.out");
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
-    puller.watch =
-        (struct jr_watch){.fd = ends[0], .ready = on_pull, .owner = &puller};
+    puller.watch = (struct jr_watch){.fd = ends[0], .ready = on_pull, .owner = &puller};
     CU_ASSERT_EQUAL(jr_loop_add(&desk.loop, &puller.watch, EPOLLIN), 0);
     CU_ASSERT_EQUAL(write(ends[1], "!", 1), 1);
     put(&desk, 0, 0, "a\n");
@@ -872,9 +854,7 @@ static void tells_what_it_cannot_watch(void)
     started.pipes[0] = ends[0];
     int epoll_fd = desk.loop.epoll_fd;
     desk.loop.epoll_fd = -1;
-    CU_ASSERT_NOT_EQUAL(
-        jr_tee_add(&desk.tee, 0, &started, &desk.ranks[0], &desk.outcomes[0]),
-        0);
+    CU_ASSERT_NOT_EQUAL(jr_tee_add(&desk.tee, 0, &started, &desk.ranks[0], &desk.outcomes[0]), 0);
     desk.loop.epoll_fd = epoll_fd;
     jr_tee_drain(&desk.tee);
     CU_ASSERT_EQUAL(write(ends[1], "x", 1), -1);

@@ -33,8 +33,7 @@ struct sample {
 };
 
 /* One node, CPUs, gloo, `./train --epochs 5`, an empty environment. */
-static inline void sample_init(struct sample *s, uint32_t model,
-                               uint32_t pipeline, uint32_t data)
+static inline void sample_init(struct sample *s, uint32_t model, uint32_t pipeline, uint32_t data)
 {
     static char train[] = "./train", epochs[] = "--epochs", five[] = "5";
     static char prefix[] = "[%{rank}] ", all[] = "all", torch[] = "torch";
@@ -45,9 +44,7 @@ static inline void sample_init(struct sample *s, uint32_t model,
     s->policy.console = (struct jr_console){.prefix = prefix, .ranks = all};
     s->job = (struct jr_job){
         .name = "digits",
-        .entrypoint = {.form = JR_FORM_COMMAND,
-                       .argv = s->argv,
-                       .argv_count = 3},
+        .entrypoint = {.form = JR_FORM_COMMAND, .argv = s->argv, .argv_count = 3},
         .workdir = "/home/u/job",
         .env_profiles = profiles,
         .env_profiles_count = 1,
@@ -92,8 +89,7 @@ static inline void sample_release(struct sample *s)
 }
 
 /* The value of a rank's variable, or NULL. */
-static inline const char *sample_env(const struct sample *s, uint32_t rank,
-                                     const char *name)
+static inline const char *sample_env(const struct sample *s, uint32_t rank, const char *name)
 {
     size_t len = strlen(name);
     char *const *env = s->plan.ranks[rank].env;
@@ -104,8 +100,7 @@ static inline const char *sample_env(const struct sample *s, uint32_t rank,
 }
 
 /* Exactly one finding, of this code and with this text. */
-static inline bool sample_found(const struct sample *s, const char *code,
-                                const char *text)
+static inline bool sample_found(const struct sample *s, const char *code, const char *text)
 {
     return s->diags.count == 1 && strcmp(s->diags.items[0].code, code) == 0 &&
            strstr(s->diags.items[0].message, text) != NULL;

@@ -32,9 +32,8 @@ static void check_words(char *const *argv, const char *expected)
     JR_ASSERT_TEXT(words.data == NULL ? "" : words.data, expected);
 }
 
-#define CALL(args, kwargs)                                                     \
-    "python3|" WORKER "|function|pkg.train:main|{\"args\": [" args             \
-    "], \"kwargs\": {" kwargs                                                  \
+#define CALL(args, kwargs)                                                                         \
+    "python3|" WORKER "|function|pkg.train:main|{\"args\": [" args "], \"kwargs\": {" kwargs       \
     "}, \"setup\": null, \"init\": null, \"smoke_test\": false}|"
 
 static void calls_a_function(void)
@@ -76,10 +75,9 @@ static void expands_by_value(void)
     s.job.entrypoint.kwargs = kwargs;
     s.job.entrypoint.kwargs_count = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check_words(s.plan.ranks[3].argv,
-                CALL("\"%{rank} 127.0.0.1\"",
-                     "\"k%{rank}\": [\"3\", 7, null], \"dir\": {\"%{rank}\": "
-                     "\"/a\\\"b\\\\c\xef\xbf\xbd/run-1/1\"}"));
+    check_words(s.plan.ranks[3].argv, CALL("\"%{rank} 127.0.0.1\"",
+                                           "\"k%{rank}\": [\"3\", 7, null], \"dir\": {\"%{rank}\": "
+                                           "\"/a\\\"b\\\\c\xef\xbf\xbd/run-1/1\"}"));
     sample_release(&s);
 }
 
@@ -88,15 +86,10 @@ static void merges_entries(void)
 {
     struct jr_python python = function();
     struct jr_kwarg all[] = {{TEXT("lr"), TEXT("0.1")}, {TEXT("n"), TEXT("1")}};
-    struct jr_kwarg own[] = {{TEXT("more"), TEXT("\"%{rank}\"")},
-                             {TEXT("lr"), TEXT("null")}};
+    struct jr_kwarg own[] = {{TEXT("more"), TEXT("\"%{rank}\"")}, {TEXT("lr"), TEXT("null")}};
     char *args[] = {TEXT("[2]")};
     struct jr_rank_entry entries[] = {
-        {.ranks = TEXT("1-2"),
-         .args = args,
-         .args_count = 1,
-         .kwargs = own,
-         .kwargs_count = 2},
+        {.ranks = TEXT("1-2"), .args = args, .args_count = 1, .kwargs = own, .kwargs_count = 2},
         {.ranks = TEXT("3")},
     };
     struct sample s;
@@ -109,8 +102,7 @@ static void merges_entries(void)
     s.job.per_rank_count = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     check_words(s.plan.ranks[0].argv, CALL("1", "\"lr\": 0.1, \"n\": 1"));
-    check_words(s.plan.ranks[2].argv,
-                CALL("1, [2]", "\"lr\": null, \"n\": 1, \"more\": \"2\""));
+    check_words(s.plan.ranks[2].argv, CALL("1, [2]", "\"lr\": null, \"n\": 1, \"more\": \"2\""));
     check_words(s.plan.ranks[3].argv, CALL("1", "\"lr\": 0.1, \"n\": 1"));
     sample_release(&s);
 }
@@ -123,8 +115,7 @@ static void runs_scripts_and_libraries(void)
                                .interpreter = TEXT("/v/bin/python")};
     struct jr_library library = {TEXT("/j/l%{.so"), TEXT("step")};
     char *args[] = {TEXT("-q")};
-    struct jr_rank_entry entry = {
-        .ranks = TEXT("1"), .args = args, .args_count = 1};
+    struct jr_rank_entry entry = {.ranks = TEXT("1"), .args = args, .args_count = 1};
     struct sample s;
     sample_python(&s, &script);
     s.options.support = "/s%{x}";
@@ -133,9 +124,8 @@ static void runs_scripts_and_libraries(void)
     s.job.per_rank = &entry;
     s.job.per_rank_count = 1;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check_words(s.plan.ranks[1].argv,
-                "/v/bin/python|/s%{x}/python/jobrun/_worker.py|script|"
-                "/j/%{rank}/a b.py|./train|1|-q|");
+    check_words(s.plan.ranks[1].argv, "/v/bin/python|/s%{x}/python/jobrun/_worker.py|script|"
+                                      "/j/%{rank}/a b.py|./train|1|-q|");
     CU_ASSERT_FALSE(s.plan.returns);
     sample_release(&s);
     sample_python(&s, NULL);
@@ -161,12 +151,11 @@ static void makes_a_helper(void)
         s.job.preload = preload;
         s.job.preload_count = 2;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-        check_words(s.plan.helper.argv,
-                    i == 0 ? "python3|" WORKER
-                             "|serve|--preload|numpy|--preload|pkg.data|"
-                             "--load|function|pkg.train:main|"
-                           : "python3|" WORKER
-                             "|serve|--preload|numpy|--preload|pkg.data|");
+        check_words(
+            s.plan.helper.argv,
+            i == 0 ? "python3|" WORKER
+                     "|serve|--preload|numpy|--preload|pkg.data|--load|function|pkg.train:main|"
+                   : "python3|" WORKER "|serve|--preload|numpy|--preload|pkg.data|");
         sample_release(&s);
     }
     sample_python(&s, NULL);
@@ -186,18 +175,16 @@ static bool has(char *const *env, const char *item)
     return false;
 }
 
-/* The helper's environment is what its ranks have in common, whichever rank has
- * something of its own. */
+/* The helper's environment is what its ranks have in common, whichever rank has something of its
+ * own. */
 static void shares_an_environment(void)
 {
     struct jr_python python = function();
-    struct jr_env_entry own[] = {{.name = TEXT("HOME")},
-                                 {.name = TEXT("A"), .value = TEXT("1")}};
+    struct jr_env_entry own[] = {{.name = TEXT("HOME")}, {.name = TEXT("A"), .value = TEXT("1")}};
     static const char *const ranks[] = {"0", "1", "2", "3", "1,3"};
     char *outer[] = {TEXT("HOME=/h"), TEXT("PATH=/bin"), NULL};
     for (size_t i = 0; i < LENGTH(ranks); i++) {
-        struct jr_rank_entry entry = {
-            .ranks = (char *)ranks[i], .env = own, .env_count = 2};
+        struct jr_rank_entry entry = {.ranks = (char *)ranks[i], .env = own, .env_count = 2};
         struct sample s;
         sample_python(&s, &python);
         s.job.start_method = JR_START_FORK;
@@ -213,8 +200,7 @@ static void shares_an_environment(void)
         CU_ASSERT_FALSE(has(helper->env, "RANK=0"));
         CU_ASSERT_FALSE(has(helper->env, "MODEL_PARALLEL_RANK=0"));
         JR_ASSERT_TEXT(helper->env[helper->env_own], "PATH=/bin");
-        JR_ASSERT_TEXT(helper->env[helper->env_own + 1],
-                       "PYTHONPATH=/s/python");
+        JR_ASSERT_TEXT(helper->env[helper->env_own + 1], "PYTHONPATH=/s/python");
         CU_ASSERT_PTR_NULL(helper->env[helper->env_own + 2]);
         sample_release(&s);
     }
@@ -228,9 +214,8 @@ static void shares_equal_variables(void)
                                  {.name = TEXT("A"), .value = TEXT("1")}};
     struct jr_env_entry swapped[] = {{.name = TEXT("A"), .value = TEXT("1")},
                                      {.name = TEXT("B"), .value = TEXT("2")}};
-    struct jr_rank_entry entries[] = {
-        {.ranks = TEXT("0"), .env = own, .env_count = 2},
-        {.ranks = TEXT("1-3"), .env = swapped, .env_count = 2}};
+    struct jr_rank_entry entries[] = {{.ranks = TEXT("0"), .env = own, .env_count = 2},
+                                      {.ranks = TEXT("1-3"), .env = swapped, .env_count = 2}};
     struct sample s;
     sample_python(&s, &python);
     s.job.start_method = JR_START_FORK;
@@ -246,12 +231,9 @@ static void shares_equal_variables(void)
 static void plans_a_setup(void)
 {
     struct jr_env_entry gone[] = {{.name = TEXT("LANG")}};
-    struct jr_env_entry own[] = {{.name = TEXT("HOME")},
-                                 {.name = TEXT("A"), .value = TEXT("1")}};
-    struct jr_rank_entry entry = {
-        .ranks = TEXT("1"), .env = own, .env_count = 2};
-    char *outer[] = {TEXT("LANG=C"), TEXT("NCCL_X=1"), TEXT("PMI_RANK=3"),
-                     NULL};
+    struct jr_env_entry own[] = {{.name = TEXT("HOME")}, {.name = TEXT("A"), .value = TEXT("1")}};
+    struct jr_rank_entry entry = {.ranks = TEXT("1"), .env = own, .env_count = 2};
+    char *outer[] = {TEXT("LANG=C"), TEXT("NCCL_X=1"), TEXT("PMI_RANK=3"), NULL};
     char *removed[] = {TEXT("NCCL_*")};
     struct sample s;
     sample_init(&s, 1, 1, 2);
@@ -305,8 +287,7 @@ static void measures_calls(void)
         text[most + extra + 2] = '\0';
         s.argv[0] = text;
         s.job.entrypoint.argv_count = 1;
-        CU_ASSERT_EQUAL(sample_build(&s),
-                        extra == 0 ? JR_STATUS_OK : JR_STATUS_INVALID);
+        CU_ASSERT_EQUAL(sample_build(&s), extra == 0 ? JR_STATUS_OK : JR_STATUS_INVALID);
         CU_ASSERT_EQUAL(sample_found(&s, "JR0508", "122881 bytes"), extra == 1);
         sample_release(&s);
     }
@@ -331,8 +312,7 @@ static void warns_of_forks(void)
     sample_release(&s);
 }
 
-JR_UNIT_MAIN("plan.argv", CASE(calls_a_function), CASE(expands_by_value),
-             CASE(merges_entries), CASE(runs_scripts_and_libraries),
-             CASE(makes_a_helper), CASE(shares_an_environment),
-             CASE(shares_equal_variables), CASE(plans_a_setup), CASE(refuses),
-             CASE(measures_calls), CASE(warns_of_forks))
+JR_UNIT_MAIN("plan.argv", CASE(calls_a_function), CASE(expands_by_value), CASE(merges_entries),
+             CASE(runs_scripts_and_libraries), CASE(makes_a_helper), CASE(shares_an_environment),
+             CASE(shares_equal_variables), CASE(plans_a_setup), CASE(refuses), CASE(measures_calls),
+             CASE(warns_of_forks))

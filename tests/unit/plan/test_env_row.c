@@ -22,8 +22,7 @@ static void is_the_last_entry_once(void)
     };
     struct jr_arena arena = JR_ARENA_INIT;
     for (size_t i = 0; i < LENGTH(cases); i++)
-        JR_ASSERT_TEXT(jr_python_path_with(&arena, cases[i].value, FOLDER),
-                       cases[i].expected);
+        JR_ASSERT_TEXT(jr_python_path_with(&arena, cases[i].value, FOLDER), cases[i].expected);
     jr_arena_release(&arena);
 }
 
@@ -155,10 +154,7 @@ static void is_told_for_what_setup_exports(void)
     }
 }
 
-JR_UNIT_MAIN("plan.env_row", CASE(is_the_last_entry_once),
-             CASE(leaves_out_what_cannot_be_an_entry),
-             CASE(extends_an_environment),
-             CASE(stands_behind_what_the_user_has),
-             CASE(takes_any_folder_by_its_name),
-             CASE(is_left_alone_without_the_package),
+JR_UNIT_MAIN("plan.env_row", CASE(is_the_last_entry_once), CASE(leaves_out_what_cannot_be_an_entry),
+             CASE(extends_an_environment), CASE(stands_behind_what_the_user_has),
+             CASE(takes_any_folder_by_its_name), CASE(is_left_alone_without_the_package),
              CASE(is_told_for_what_setup_exports))

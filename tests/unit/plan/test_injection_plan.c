@@ -13,16 +13,11 @@ struct fixture {
     struct jr_plan plan;
 };
 
-static enum jr_status parse(struct fixture *f, const char *text,
-                            uint32_t attempt)
+static enum jr_status parse(struct fixture *f, const char *text, uint32_t attempt)
 {
-    *f = (struct fixture){
-        .policy = {.results = {.stated = true}, .requeue = {.max = 3}}};
-    f->plan = (struct jr_plan){.world_size = RANKS,
-                               .count = RANKS,
-                               .nodes = 1,
-                               .ranks = f->ranks,
-                               .policy = &f->policy};
+    *f = (struct fixture){.policy = {.results = {.stated = true}, .requeue = {.max = 3}}};
+    f->plan = (struct jr_plan){
+        .world_size = RANKS, .count = RANKS, .nodes = 1, .ranks = f->ranks, .policy = &f->policy};
     for (uint32_t i = 0; i < RANKS; i++)
         f->ranks[i].rank = i;
     static const uint32_t sizes[] = {2, 1, 5};
@@ -43,20 +38,53 @@ static void refuses(void)
         const char *text;
         unsigned column;
     } vectors[] = {
-        {"", 1}, {" ", 2}, {",", 1}, {"kill", 1}, {"kill:", 6}, {":0", 1},
-        {"Kill:0", 1}, {"kill :0", 1}, {"kill:-1", 6}, {"kill:8", 6},
-        {"kill:0-8", 6}, {"kill:4294967296", 6}, {"kill:0-", 6},
-        {"kill:3-1", 6}, {"kill:none", 6}, {"kill:**", 6},
-        {"kill:0@", 8}, {"kill:0@5", 8}, {"kill:0@-1s", 8}, {"kill:0@1s2", 8},
-        {"kill:0@99999999999999999999s", 8}, {"kill:0#", 8}, {"kill:0#-1", 8},
-        {"kill:0#4294967296", 8}, {"kill:0=1", 7}, {"exit:0", 1},
-        {"exit:0=", 8}, {"exit:0=256", 8}, {"exit:0=1.0", 8},
-        {"exit:0=0x1", 8}, {"noresult:0@1s", 11}, {"kill:0@1s@1s", 10},
-        {"kill:0#1#1", 9}, {"kill:0 stop:1", 6}, {"kill:0;stop:1", 6},
-        {"lost_node", 1}, {"lost_node:*", 11}, {"lost_node:3", 11},
-        {"lost_node:-1", 11}, {"lost_node:1=2", 12}, {"preempt:1", 8},
-        {"preempt=1", 8}, {"preempt@", 9}, {"deadline@1s", 1},
-        {"kill:0,,stop:1", 8}, {"kill:0, stop:9", 14}, {"kill:0\n", 6},
+        {"", 1},
+        {" ", 2},
+        {",", 1},
+        {"kill", 1},
+        {"kill:", 6},
+        {":0", 1},
+        {"Kill:0", 1},
+        {"kill :0", 1},
+        {"kill:-1", 6},
+        {"kill:8", 6},
+        {"kill:0-8", 6},
+        {"kill:4294967296", 6},
+        {"kill:0-", 6},
+        {"kill:3-1", 6},
+        {"kill:none", 6},
+        {"kill:**", 6},
+        {"kill:0@", 8},
+        {"kill:0@5", 8},
+        {"kill:0@-1s", 8},
+        {"kill:0@1s2", 8},
+        {"kill:0@99999999999999999999s", 8},
+        {"kill:0#", 8},
+        {"kill:0#-1", 8},
+        {"kill:0#4294967296", 8},
+        {"kill:0=1", 7},
+        {"exit:0", 1},
+        {"exit:0=", 8},
+        {"exit:0=256", 8},
+        {"exit:0=1.0", 8},
+        {"exit:0=0x1", 8},
+        {"noresult:0@1s", 11},
+        {"kill:0@1s@1s", 10},
+        {"kill:0#1#1", 9},
+        {"kill:0 stop:1", 6},
+        {"kill:0;stop:1", 6},
+        {"lost_node", 1},
+        {"lost_node:*", 11},
+        {"lost_node:3", 11},
+        {"lost_node:-1", 11},
+        {"lost_node:1=2", 12},
+        {"preempt:1", 8},
+        {"preempt=1", 8},
+        {"preempt@", 9},
+        {"deadline@1s", 1},
+        {"kill:0,,stop:1", 8},
+        {"kill:0, stop:9", 14},
+        {"kill:0\n", 6},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fixture f;
@@ -94,15 +122,12 @@ static void orders(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fixture f;
-        CU_ASSERT_EQUAL(parse(&f, vectors[i].text, vectors[i].attempt),
-                        JR_STATUS_OK);
+        CU_ASSERT_EQUAL(parse(&f, vectors[i].text, vectors[i].attempt), JR_STATUS_OK);
         CU_ASSERT_EQUAL(f.diags.count, 0);
         JR_ASSERT_TEXT(f.plan.inject, vectors[i].text);
         CU_ASSERT_EQUAL(f.plan.injections_count, vectors[i].count);
-        if (vectors[i].count > 0 &&
-            f.plan.injections_count == vectors[i].count) {
-            const struct jr_injection *last =
-                &f.plan.injections[vectors[i].count - 1];
+        if (vectors[i].count > 0 && f.plan.injections_count == vectors[i].count) {
+            const struct jr_injection *last = &f.plan.injections[vectors[i].count - 1];
             CU_ASSERT_EQUAL(last->what, vectors[i].what);
             CU_ASSERT_EQUAL(last->after_ms, vectors[i].after_ms);
             CU_ASSERT_EQUAL(last->code, vectors[i].code);
@@ -117,12 +142,8 @@ static void orders_ranges(void)
         const char *text;
         uint32_t first, last, step;
     } vectors[] = {
-        {"kill:3", 3, 3, 1},
-        {"kill:0-7", 0, 7, 1},
-        {"kill:1-6/2", 1, 6, 2},
-        {"kill:*", 0, RANKS - 1, 1},
-        {"lost_node:0", 0, 1, 1},
-        {"lost_node:1@5s", 2, 2, 1},
+        {"kill:3", 3, 3, 1},         {"kill:0-7", 0, 7, 1},    {"kill:1-6/2", 1, 6, 2},
+        {"kill:*", 0, RANKS - 1, 1}, {"lost_node:0", 0, 1, 1}, {"lost_node:1@5s", 2, 2, 1},
         {"lost_node:2", 3, 7, 1},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {

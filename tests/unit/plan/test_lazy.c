@@ -19,8 +19,7 @@ static int take(void *data, struct jr_buf *text)
     return ++got->pieces == got->most;
 }
 
-static char *print(const struct jr_plan *plan, unsigned form,
-                   const struct jr_drain *drain)
+static char *print(const struct jr_plan *plan, unsigned form, const struct jr_drain *drain)
 {
     struct jr_buf out = JR_BUF_INIT;
     if (form == 0)
@@ -30,8 +29,7 @@ static char *print(const struct jr_plan *plan, unsigned form,
     return jr_buf_detach(&out);
 }
 
-/* Two samples of one job, the second one lazy: as JSON, as text with
- * variables, and without. */
+/* Two samples of one job, the second one lazy: as JSON, as text with variables, and without. */
 static void compare(struct sample *whole, struct sample *lazy, unsigned forms)
 {
     lazy->options.lazy = true;
@@ -71,12 +69,11 @@ static void is_told_as_the_plan(void)
 static void has_what_is_for_some_ranks(void)
 {
     char *args[] = {TEXT("--verbose"), TEXT("%{rank}")};
-    struct jr_env_entry env[] = {
-        {.name = TEXT("DEBUG"), .value = TEXT("%{rank}")},
-        {.name = TEXT("WORLD_SIZE_OF"), .value = NULL},
-        {.name = TEXT("OMP_NUM_THREADS"), .value = NULL},
-        {.name = TEXT("RANK_OWN"), .value = TEXT("own")},
-        {.name = TEXT("HOME"), .value = NULL}};
+    struct jr_env_entry env[] = {{.name = TEXT("DEBUG"), .value = TEXT("%{rank}")},
+                                 {.name = TEXT("WORLD_SIZE_OF"), .value = NULL},
+                                 {.name = TEXT("OMP_NUM_THREADS"), .value = NULL},
+                                 {.name = TEXT("RANK_OWN"), .value = TEXT("own")},
+                                 {.name = TEXT("HOME"), .value = NULL}};
     struct jr_rank_entry entries[] = {{.ranks = TEXT("1,5-6"),
                                        .args = args,
                                        .args_count = 2,
@@ -145,18 +142,16 @@ static void refuses_what_the_plan_refuses(void)
             struct sample s;
             sample_init(&s, 1, 1, 8);
             sample_nodes(&s, 2);
-            s.policy.results = (struct jr_results){
-                .stated = true, .required = TEXT("all"), .file = files[i].file};
+            s.policy.results =
+                (struct jr_results){.stated = true, .required = TEXT("all"), .file = files[i].file};
             s.options.lazy = lazy;
-            CU_ASSERT_EQUAL(sample_build(&s),
-                            files[i].good ? JR_STATUS_OK : JR_STATUS_INVALID);
+            CU_ASSERT_EQUAL(sample_build(&s), files[i].good ? JR_STATUS_OK : JR_STATUS_INVALID);
             if (!files[i].good)
                 CU_ASSERT_TRUE(sample_found(&s, "JR0507", "ranks 0 and 1"));
             sample_release(&s);
         }
 }
 
-JR_UNIT_MAIN("lazy", CASE(is_told_as_the_plan),
-             CASE(has_what_is_for_some_ranks),
+JR_UNIT_MAIN("lazy", CASE(is_told_as_the_plan), CASE(has_what_is_for_some_ranks),
              CASE(is_told_beyond_what_ranks_share), CASE(is_told_in_pieces),
              CASE(refuses_what_the_plan_refuses))

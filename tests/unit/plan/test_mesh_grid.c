@@ -31,19 +31,16 @@ static void gives_the_groups_of_eight(void)
         [JR_AXIS_DATA] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
     };
     static const uint32_t group[8][JR_AXIS_COUNT] = {
-        {0, 0, 0}, {0, 1, 1}, {1, 0, 2}, {1, 1, 3},
-        {2, 2, 0}, {2, 3, 1}, {3, 2, 2}, {3, 3, 3},
+        {0, 0, 0}, {0, 1, 1}, {1, 0, 2}, {1, 1, 3}, {2, 2, 0}, {2, 3, 1}, {3, 2, 2}, {3, 3, 3},
     };
     static const uint32_t at[8][JR_AXIS_COUNT] = {
-        {0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0},
-        {0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1},
+        {0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1},
     };
     CU_ASSERT_EQUAL(jr_grid_world(&grid), 8);
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         CU_ASSERT_EQUAL(jr_grid_groups(&grid, axis), 4);
         for (uint32_t i = 0; i < 8; i++) {
-            CU_ASSERT_EQUAL(jr_grid_member(&grid, axis, i / 2, i % 2),
-                            members[axis][i / 2][i % 2]);
+            CU_ASSERT_EQUAL(jr_grid_member(&grid, axis, i / 2, i % 2), members[axis][i / 2][i % 2]);
             CU_ASSERT_EQUAL(jr_grid_group(&grid, i, axis), group[i][axis]);
             CU_ASSERT_EQUAL(jr_grid_at(&grid, i, axis), at[i][axis]);
         }
@@ -52,8 +49,8 @@ static void gives_the_groups_of_eight(void)
         CU_ASSERT_EQUAL(jr_grid_rank(&grid, at[rank]), rank);
 }
 
-/* The indices that a widely copied library uses to pick a rank's groups are
- * wrong for six of these eight ranks, on both axes. */
+/* The indices that a widely copied library uses to pick a rank's groups are wrong for six of these
+ * eight ranks, on both axes. */
 static void is_not_fooled_by_the_common_mistake(void)
 {
     static const struct jr_grid grid = {{2, 2, 2}};
@@ -62,8 +59,7 @@ static void is_not_fooled_by_the_common_mistake(void)
         uint32_t model = jr_grid_at(&grid, rank, JR_AXIS_MODEL);
         uint32_t pipeline = jr_grid_at(&grid, rank, JR_AXIS_PIPELINE);
         wrong_model += jr_grid_group(&grid, rank, JR_AXIS_MODEL) != model;
-        wrong_pipeline +=
-            jr_grid_group(&grid, rank, JR_AXIS_PIPELINE) != pipeline;
+        wrong_pipeline += jr_grid_group(&grid, rank, JR_AXIS_PIPELINE) != pipeline;
     }
     CU_ASSERT_EQUAL(wrong_model, 6);
     CU_ASSERT_EQUAL(wrong_pipeline, 6);
@@ -75,9 +71,8 @@ static void follows_the_formulas(const struct jr_grid *grid)
     uint32_t model = grid->size[JR_AXIS_MODEL];
     uint32_t inner = model * grid->size[JR_AXIS_PIPELINE];
     for (uint32_t rank = 0; rank < jr_grid_world(grid); rank++) {
-        uint32_t at[JR_AXIS_COUNT] = {
-            rank % model, rank / model % grid->size[JR_AXIS_PIPELINE],
-            rank / inner};
+        uint32_t at[JR_AXIS_COUNT] = {rank % model, rank / model % grid->size[JR_AXIS_PIPELINE],
+                                      rank / inner};
         if (jr_grid_rank(grid, at) != rank ||
             jr_grid_group(grid, rank, JR_AXIS_MODEL) != rank / model ||
             jr_grid_group(grid, rank, JR_AXIS_PIPELINE) !=
@@ -113,7 +108,6 @@ static void proves_random_grids(void)
     }
 }
 
-JR_UNIT_MAIN("grid", CASE(refuses_a_world_of_no_size),
-             CASE(gives_the_groups_of_eight),
-             CASE(is_not_fooled_by_the_common_mistake),
-             CASE(proves_every_kind_of_grid), CASE(proves_random_grids))
+JR_UNIT_MAIN("grid", CASE(refuses_a_world_of_no_size), CASE(gives_the_groups_of_eight),
+             CASE(is_not_fooled_by_the_common_mistake), CASE(proves_every_kind_of_grid),
+             CASE(proves_random_grids))

@@ -7,12 +7,11 @@
 
 enum { MOST = 8 };
 
-static void check_first(uint32_t nodes, const uint32_t *node_ranks,
-                        uint32_t world_size, const uint32_t *expected)
+static void check_first(uint32_t nodes, const uint32_t *node_ranks, uint32_t world_size,
+                        const uint32_t *expected)
 {
     struct jr_plan_rank ranks[MOST] = {{0}};
-    const struct jr_plan plan = {
-        .nodes = nodes, .world_size = world_size, .ranks = ranks};
+    const struct jr_plan plan = {.nodes = nodes, .world_size = world_size, .ranks = ranks};
     for (uint32_t i = 0; i < world_size; i++)
         ranks[i].node_rank = node_ranks[i];
     uint32_t *first = jr_node_ranks_first(&plan);
@@ -25,16 +24,13 @@ static void check_first(uint32_t nodes, const uint32_t *node_ranks,
 static void begins_where_the_node_before_ends(void)
 {
     check_first(1, (const uint32_t[]){0, 0, 0}, 3, (const uint32_t[]){0, 3});
-    check_first(3, (const uint32_t[]){0, 0, 1, 2, 2, 2}, 6,
-                (const uint32_t[]){0, 2, 3, 6});
+    check_first(3, (const uint32_t[]){0, 0, 1, 2, 2, 2}, 6, (const uint32_t[]){0, 2, 3, 6});
 }
 
 static void knows_nodes_without_ranks(void)
 {
-    check_first(4, (const uint32_t[]){1, 1, 3}, 3,
-                (const uint32_t[]){0, 0, 2, 2, 3});
+    check_first(4, (const uint32_t[]){1, 1, 3}, 3, (const uint32_t[]){0, 0, 2, 2, 3});
     check_first(2, NULL, 0, (const uint32_t[]){0, 0, 0});
 }
 
-JR_UNIT_MAIN("node_ranks", CASE(begins_where_the_node_before_ends),
-             CASE(knows_nodes_without_ranks))
+JR_UNIT_MAIN("node_ranks", CASE(begins_where_the_node_before_ends), CASE(knows_nodes_without_ranks))

@@ -23,8 +23,7 @@ static struct jr_env_entry common[] = {
 
 static char lang[] = "LANG=C", path[] = "PATH=/bin";
 
-static void sample_of(struct sample *s, struct jr_rank_entry *entries,
-                      uint32_t count)
+static void sample_of(struct sample *s, struct jr_rank_entry *entries, uint32_t count)
 {
     static char *outer[] = {lang, path, NULL};
     sample_init(s, 1, 1, 4);
@@ -42,9 +41,8 @@ static void adds_arguments(void)
         {.ranks = TEXT("0"), .args = first, .args_count = 2},
         {.ranks = TEXT("2-3"), .args = rest, .args_count = 1},
     };
-    static const char *const expected[4] = {
-        "./train --epochs 5 --main 0 ", "./train --epochs 5 ",
-        "./train --epochs 5 -q ", "./train --epochs 5 -q "};
+    static const char *const expected[4] = {"./train --epochs 5 --main 0 ", "./train --epochs 5 ",
+                                            "./train --epochs 5 -q ", "./train --epochs 5 -q "};
     struct sample s;
     sample_of(&s, entries, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -102,8 +100,7 @@ static void tells_what_ranks_have_apart(void)
     const char *zero = strstr(out.data, "environment of rank 0");
     const char *one = strstr(out.data, "environment of rank 1");
     const char *two = strstr(out.data, "environment of rank 2");
-    CU_ASSERT_TRUE_FATAL(all != NULL && zero != NULL && one != NULL &&
-                         two != NULL);
+    CU_ASSERT_TRUE_FATAL(all != NULL && zero != NULL && one != NULL && two != NULL);
     const char *world = strstr(all, "  WORLD_SIZE=4\n");
     CU_ASSERT_TRUE(world != NULL && world < zero);
     CU_ASSERT_PTR_NULL(strstr(world + 1, "  WORLD_SIZE=4\n"));
@@ -119,10 +116,8 @@ static void tells_what_ranks_have_apart(void)
 static void refuses(void)
 {
     char *bad[] = {TEXT("%{nope}")};
-    struct jr_rank_entry unset[] = {
-        {.ranks = TEXT("0"), .env = asked, .env_count = 1}};
-    struct jr_rank_entry args[] = {
-        {.ranks = TEXT("0"), .args = bad, .args_count = 1}};
+    struct jr_rank_entry unset[] = {{.ranks = TEXT("0"), .env = asked, .env_count = 1}};
+    struct jr_rank_entry args[] = {{.ranks = TEXT("0"), .args = bad, .args_count = 1}};
     struct jr_rank_entry ranks[] = {{.ranks = TEXT("x")}};
     struct sample s;
     sample_of(&s, unset, 1);
@@ -167,8 +162,8 @@ struct rules {
     const char *expected; /* or the error */
 };
 
-static uint32_t copy(struct jr_stream_rule *ret, struct jr_arena *arena,
-                     const char *ranks, enum jr_streams streams)
+static uint32_t copy(struct jr_stream_rule *ret, struct jr_arena *arena, const char *ranks,
+                     enum jr_streams streams)
 {
     if (ranks == NULL)
         return 0;
@@ -186,10 +181,8 @@ static void check(const struct rules *rules, bool good)
     job.tee_stated = rules->tee_stated;
     for (int i = 0; i < 3; i++) {
         job.redirects_count +=
-            copy(&redirects[i], &arena, rules->redirects[i].ranks,
-                 rules->redirects[i].streams);
-        job.tee_count +=
-            copy(&tee[i], &arena, rules->tee[i].ranks, rules->tee[i].streams);
+            copy(&redirects[i], &arena, rules->redirects[i].ranks, rules->redirects[i].streams);
+        job.tee_count += copy(&tee[i], &arena, rules->tee[i].ranks, rules->tee[i].streams);
     }
     const struct jr_sinks *sinks = jr_sinks_build(&arena, &job, RANKS, &err);
     CU_ASSERT_EQUAL(sinks != NULL, good);
@@ -222,13 +215,10 @@ static void applies_rules(void)
         /* Nothing said: everything is captured and shown. */
         {.expected = "tt tt tt tt"},
         {.tee_stated = true, .expected = "ii ii ii ii"},
-        {.tee = {{"all", JR_STREAM_NONE}},
-         .tee_stated = true,
-         .expected = "ii ii ii ii"},
+        {.tee = {{"all", JR_STREAM_NONE}}, .tee_stated = true, .expected = "ii ii ii ii"},
         {.redirects = {{"all", JR_STREAM_ALL}}, .expected = "ff ff ff ff"},
         {.redirects = {{"all", JR_STREAM_OUT}}, .expected = "ft ft ft ft"},
-        {.redirects = {{"0", JR_STREAM_ALL}, {"1-3/2", JR_STREAM_ERR}},
-         .expected = "ff tf tt tf"},
+        {.redirects = {{"0", JR_STREAM_ALL}, {"1-3/2", JR_STREAM_ERR}}, .expected = "ff tf tt tf"},
         {.redirects = {{"0", JR_STREAM_ALL}, {"1", JR_STREAM_NONE}},
          .tee_stated = true,
          .expected = "ff ii ii ii"},

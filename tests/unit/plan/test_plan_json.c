@@ -50,9 +50,8 @@ static void says_the_words_of_the_contract(void)
     check(plan, "master_port", "29500");
     check(mesh, "model", "2");
     check(mesh, "groups",
-          "{\"model\": [[0, 1], [2, 3], [4, 5], [6, 7]], "
-          "\"pipeline\": [[0, 2], [1, 3], [4, 6], [5, 7]], "
-          "\"data\": [[0, 4], [1, 5], [2, 6], [3, 7]]}");
+          "{\"model\": [[0, 1], [2, 3], [4, 5], [6, 7]], \"pipeline\": [[0, 2], [1, 3], [4, 6], "
+          "[5, 7]], \"data\": [[0, 4], [1, 5], [2, 6], [3, 7]]}");
     CU_ASSERT_EQUAL(json_array_size(json_object_get(plan, "ranks")), 8);
     json_decref(plan);
     sample_release(&s);
@@ -70,8 +69,7 @@ static void says_all_of_a_rank(void)
         {"groups", "{\"model\": 2, \"pipeline\": 3, \"data\": 1}"},
         {"argv", "[\"./train\", \"--epochs\", \"5\"]"},
         {"workdir", "\"/home/u/job\""},
-        {"stdout", "{\"file\": \"attempt_0/5/stdout.log\", "
-                   "\"console\": false}"},
+        {"stdout", "{\"file\": \"attempt_0/5/stdout.log\", \"console\": false}"},
         {"stderr", "{\"file\": \"attempt_0/5/stderr.log\", \"console\": true}"},
         {"device", "null"},
         {"cpus", "null"},
@@ -90,8 +88,7 @@ static void says_all_of_a_rank(void)
     check(json_object_get(rank_of(plan, 5), "env"), "LOCAL_RANK", "\"1\"");
     s.job.tee_stated = true;
     json_t *inherited = plan_json(&s);
-    check(rank_of(inherited, 5), "stderr",
-          "{\"file\": null, \"console\": false}");
+    check(rank_of(inherited, 5), "stderr", "{\"file\": null, \"console\": false}");
     json_decref(inherited);
     json_decref(plan);
     sample_release(&s);
@@ -99,8 +96,7 @@ static void says_all_of_a_rank(void)
 
 static void keeps_secrets_and_what_it_inherits_to_itself(void)
 {
-    char *outer[] = {TEXT("HOME=/home/u"), TEXT("HF_TOKEN=abc"), TEXT("NEED=x"),
-                     NULL};
+    char *outer[] = {TEXT("HOME=/home/u"), TEXT("HF_TOKEN=abc"), TEXT("NEED=x"), NULL};
     struct jr_env_entry env[] = {
         {.name = TEXT("MY_TOKEN_A"), .value = TEXT("s3cret")},
         {.name = TEXT("a_token"), .value = TEXT("s3cret")},
@@ -131,13 +127,11 @@ static void keeps_secrets_and_what_it_inherits_to_itself(void)
 /* What runs before the ranks, and what they are forked from. */
 static void says_how_ranks_start(void)
 {
-    struct jr_python python = {.what = JR_PYTHON_FUNCTION,
-                               .target = TEXT("train:main"),
-                               .interpreter = TEXT("python3")};
-    struct jr_env_entry env[] = {
-        {.name = TEXT("A_TOKEN"), .value = TEXT("s3cret")},
-        {.name = TEXT("EMPTY"), .value = TEXT("")},
-        {.name = TEXT("OPEN"), .value = TEXT("a=b")}};
+    struct jr_python python = {
+        .what = JR_PYTHON_FUNCTION, .target = TEXT("train:main"), .interpreter = TEXT("python3")};
+    struct jr_env_entry env[] = {{.name = TEXT("A_TOKEN"), .value = TEXT("s3cret")},
+                                 {.name = TEXT("EMPTY"), .value = TEXT("")},
+                                 {.name = TEXT("OPEN"), .value = TEXT("a=b")}};
     char *outer[] = {TEXT("HOME=/home/u"), NULL};
     struct sample s;
     sample_init(&s, 1, 1, 2);
@@ -161,8 +155,7 @@ static void says_how_ranks_start(void)
     check(plan, "start_method", "\"forkserver\"");
     check(plan, "setup", "null");
     const json_t *helper = json_object_get(plan, "helper");
-    check(helper, "argv",
-          "[\"python3\", \"/s/python/jobrun/_worker.py\", \"serve\"]");
+    check(helper, "argv", "[\"python3\", \"/s/python/jobrun/_worker.py\", \"serve\"]");
     const json_t *shown = json_object_get(helper, "env");
     check(shown, "A_TOKEN", "\"<redacted>\"");
     check(shown, "EMPTY", "\"\"");
@@ -175,16 +168,13 @@ static void says_how_ranks_start(void)
     sample_release(&s);
 }
 
-/* Variables of which one's name begins as the other's are not taken for each
- * other. */
+/* Variables of which one's name begins as the other's are not taken for each other. */
 static void tells_names_apart(void)
 {
-    struct jr_env_entry env[] = {
-        {.name = TEXT("TOKEN"), .value = TEXT("s3cret")},
-        {.name = TEXT("TOKE"), .value = TEXT("open")},
-        {.name = TEXT("TOKENS"), .value = TEXT("s3cret too")}};
-    struct jr_rank_entry entry = {
-        .ranks = TEXT("1"), .env = env, .env_count = LENGTH(env)};
+    struct jr_env_entry env[] = {{.name = TEXT("TOKEN"), .value = TEXT("s3cret")},
+                                 {.name = TEXT("TOKE"), .value = TEXT("open")},
+                                 {.name = TEXT("TOKENS"), .value = TEXT("s3cret too")}};
+    struct jr_rank_entry entry = {.ranks = TEXT("1"), .env = env, .env_count = LENGTH(env)};
     struct sample s;
     sample_init(&s, 1, 1, 2);
     s.job.per_rank = &entry;
@@ -194,16 +184,14 @@ static void tells_names_apart(void)
     check(shown, "TOKEN", "\"<redacted>\"");
     check(shown, "TOKE", "\"open\"");
     check(shown, "TOKENS", "\"<redacted>\"");
-    CU_ASSERT_PTR_NULL(
-        json_object_get(json_object_get(rank_of(plan, 0), "env"), "TOKEN"));
+    CU_ASSERT_PTR_NULL(json_object_get(json_object_get(rank_of(plan, 0), "env"), "TOKEN"));
     json_decref(plan);
     sample_release(&s);
 }
 
 static void escapes_text(void)
 {
-    struct jr_env_entry env[] = {
-        {.name = TEXT("Q\"\\"), .value = TEXT("\x1b[31m\t\x7f")}};
+    struct jr_env_entry env[] = {{.name = TEXT("Q\"\\"), .value = TEXT("\x1b[31m\t\x7f")}};
     struct sample s;
     sample_init(&s, 1, 1, 1);
     s.argv[1] = TEXT("a\"b\\c\n");
@@ -213,11 +201,10 @@ static void escapes_text(void)
     json_t *plan = plan_json(&s);
     const json_t *argv = json_object_get(rank_of(plan, 0), "argv");
     JR_ASSERT_TEXT(json_string_value(json_array_get(argv, 1)), "a\"b\\c\n");
-    JR_ASSERT_TEXT(json_string_value(json_array_get(argv, 2)),
-                   "\xc3\xa9 \xef\xbf\xbd");
-    JR_ASSERT_TEXT(json_string_value(json_object_get(
-                       json_object_get(rank_of(plan, 0), "env"), "Q\"\\")),
-                   "\x1b[31m\t\x7f");
+    JR_ASSERT_TEXT(json_string_value(json_array_get(argv, 2)), "\xc3\xa9 \xef\xbf\xbd");
+    JR_ASSERT_TEXT(
+        json_string_value(json_object_get(json_object_get(rank_of(plan, 0), "env"), "Q\"\\")),
+        "\x1b[31m\t\x7f");
     json_decref(plan);
     sample_release(&s);
 }
@@ -232,11 +219,8 @@ static void says_a_long_list_once(void)
     CU_ASSERT_PTR_NULL(json_object_get(env, "DATA_PARALLEL_MEMBERS"));
     check(env, "MODEL_PARALLEL_MEMBERS", "\"7\"");
     CU_ASSERT_PTR_NOT_NULL(sample_env(&s, 7, "DATA_PARALLEL_MEMBERS"));
-    const json_t *groups =
-        json_object_get(json_object_get(plan, "mesh"), "groups");
-    CU_ASSERT_EQUAL(
-        json_array_size(json_array_get(json_object_get(groups, "data"), 0)),
-        1000);
+    const json_t *groups = json_object_get(json_object_get(plan, "mesh"), "groups");
+    CU_ASSERT_EQUAL(json_array_size(json_array_get(json_object_get(groups, "data"), 0)), 1000);
     json_decref(plan);
     sample_release(&s);
 }
@@ -244,9 +228,7 @@ static void says_a_long_list_once(void)
 /* The exit status of validate.py: 0 valid, 1 not, 77 cannot tell. */
 static int validate(const char *text, size_t len)
 {
-    FILE *python = popen("python3 '" TEST_SOURCE_DIR
-                         "/unit/plan/validate.py' '" SCHEMA "'",
-                         "w");
+    FILE *python = popen("python3 '" TEST_SOURCE_DIR "/unit/plan/validate.py' '" SCHEMA "'", "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(python);
     (void)fwrite(text, 1, len, python);
     int status = pclose(python);
@@ -271,9 +253,7 @@ static void obeys_its_schema(void)
     sample_release(&s);
 }
 
-JR_UNIT_MAIN("json", CASE(says_the_words_of_the_contract),
-             CASE(says_all_of_a_rank),
-             CASE(keeps_secrets_and_what_it_inherits_to_itself),
-             CASE(says_how_ranks_start), CASE(tells_names_apart),
-             CASE(escapes_text), CASE(says_a_long_list_once),
+JR_UNIT_MAIN("json", CASE(says_the_words_of_the_contract), CASE(says_all_of_a_rank),
+             CASE(keeps_secrets_and_what_it_inherits_to_itself), CASE(says_how_ranks_start),
+             CASE(tells_names_apart), CASE(escapes_text), CASE(says_a_long_list_once),
              CASE(obeys_its_schema))

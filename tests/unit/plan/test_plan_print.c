@@ -36,26 +36,25 @@ static void prints_the_whole_of_a_small_plan(void)
     out.data[strlen(out.data) - 1] = '\0';
     *strrchr(out.data, '\n') = '\0';
     *strstr(out.data, "\n1     1") = '\0';
-    JR_ASSERT_TEXT(
-        out.data, "job       digits: 8 ranks on 1 node\n"
-                  "command   ./train --epochs 5\n"
-                  "workdir   /home/u/job\n"
-                  "folder    /home/u/job/runs/run-1\n"
-                  "master    127.0.0.1:29500\n"
-                  "backends  gloo\n"
-                  "\n"
-                  "8 ranks = data 2 x pipeline 2 x model 2       "
-                  "layout [data][pipeline][model], model fastest\n"
-                  "                    model 0   model 1\n"
-                  "data 0  pipeline 0  0         1\n"
-                  "        pipeline 1  2         3\n"
-                  "data 1  pipeline 0  4         5\n"
-                  "        pipeline 1  6         7\n"
-                  "groups  model 0,1 2,3 4,5 6,7   pipeline 0,2 1,3 4,6 5,7   "
-                  "data 0,4 1,5 2,6 3,7      proved: each axis partitions 0-7\n"
-                  "\n"
-                  "rank  local  device  threads  cpus\n"
-                  "0     0      cpu     3        any");
+    JR_ASSERT_TEXT(out.data, "job       digits: 8 ranks on 1 node\n"
+                             "command   ./train --epochs 5\n"
+                             "workdir   /home/u/job\n"
+                             "folder    /home/u/job/runs/run-1\n"
+                             "master    127.0.0.1:29500\n"
+                             "backends  gloo\n"
+                             "\n"
+                             "8 ranks = data 2 x pipeline 2 x model 2       "
+                             "layout [data][pipeline][model], model fastest\n"
+                             "                    model 0   model 1\n"
+                             "data 0  pipeline 0  0         1\n"
+                             "        pipeline 1  2         3\n"
+                             "data 1  pipeline 0  4         5\n"
+                             "        pipeline 1  6         7\n"
+                             "groups  model 0,1 2,3 4,5 6,7   pipeline 0,2 1,3 4,6 5,7   "
+                             "data 0,4 1,5 2,6 3,7      proved: each axis partitions 0-7\n"
+                             "\n"
+                             "rank  local  device  threads  cpus\n"
+                             "0     0      cpu     3        any");
     jr_buf_release(&out);
     sample_release(&s);
 }
@@ -67,13 +66,11 @@ static void keeps_meshes_short(void)
         const char *mesh;
     } rows[] = {
         {1, 1, 1,
-         "groups  one rank, its own group on each axis      "
-         "proved: each axis partitions 0-0\n"},
+         "groups  one rank, its own group on each axis      proved: each axis partitions 0-0\n"},
         {1, 1, 4,
          "model fastest\n"
          "groups  data 0,1,2,3      proved: each axis partitions 0-3\n"},
-        {1, 1, 4096,
-         "groups  data 0-4095      proved: each axis partitions 0-4095\n"},
+        {1, 1, 4096, "groups  data 0-4095      proved: each axis partitions 0-4095\n"},
         {1, 2, 2,
          "        pipeline 0   pipeline 1\n"
          "data 0  0            1\n"
@@ -83,18 +80,15 @@ static void keeps_meshes_short(void)
          "            model 0-15\n"
          "pipeline 0  0-15\n"
          "pipeline 1  16-31\n"
-         "groups  model 0-15 16-31   pipeline 0,16 1,17 2,18 3,19 .. 15,31 (16 "
-         "groups)      "
+         "groups  model 0-15 16-31   pipeline 0,16 1,17 2,18 3,19 .. 15,31 (16 groups)      "
          "proved: each axis partitions 0-31\n"},
         {8, 1, 512,
-         "data 7    56        57        58        59        60        61"
-         "        62        63\n"
+         "data 7    56        57        58        59        60        61        62        63\n"
          "...     503 more lines\n"
-         "data 511  4088      4089      4090      4091      4092      4093"
-         "      4094      4095\n"
+         "data 511  4088      4089      4090      4091      4092      4093      4094      4095\n"
          "groups  model 0-7 8-15 16-23 24-31 .. 4088-4095 (512 groups)\n"
-         "        data 0-4088/8 1-4089/8 2-4090/8 3-4091/8 4-4092/8 "
-         "5-4093/8 6-4094/8 7-4095/8      proved"},
+         "        data 0-4088/8 1-4089/8 2-4090/8 3-4091/8 4-4092/8 5-4093/8 6-4094/8 "
+         "7-4095/8      proved"},
     };
     struct jr_buf out = JR_BUF_INIT;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -122,12 +116,9 @@ static void tells_where_streams_go(void)
     s.job.tee_stated = true;
     s.policy.console.ranks = TEXT("0-1");
     print(&out, &s, false);
-    check(&out, "\n0     0      cpu     3        file             "
-                "inherited        any\n");
-    check(&out, "\n1     1      cpu     3        file + console   "
-                "file + console   any\n");
-    check(&out, "\n2     2      cpu     3        file, not shown  "
-                "file, not shown  any\n");
+    check(&out, "\n0     0      cpu     3        file             inherited        any\n");
+    check(&out, "\n1     1      cpu     3        file + console   file + console   any\n");
+    check(&out, "\n2     2      cpu     3        file, not shown  file, not shown  any\n");
     jr_buf_release(&out);
     sample_release(&s);
 }
@@ -174,13 +165,11 @@ static void tells_spares(void)
     print(&out, &s, false);
     check(&out, "job       digits: 4 ranks on 2 nodes, and 2 spares\n"
                 "here      node 0: ranks 0-1\n"
-                "spares    node 2, gpu08: they take the place of a node that "
-                "is lost\n");
+                "spares    node 2, gpu08: they take the place of a node that is lost\n");
     s.job.spare_nodes = 1;
     print(&out, &s, false);
     check(&out, " on 2 nodes, and 1 spare\n");
-    check(&out,
-          "spares    node 2: it takes the place of a node that is lost\n");
+    check(&out, "spares    node 2: it takes the place of a node that is lost\n");
     jr_buf_release(&out);
     sample_release(&s);
 }
@@ -298,8 +287,7 @@ static void quotes_the_command(void)
         memcpy(text, rows[i].text, sizeof text);
         s.argv[2] = text;
         print(&out, &s, false);
-        (void)snprintf(line, sizeof line, "\ncommand   ./train --epochs %s\n",
-                       rows[i].quoted);
+        (void)snprintf(line, sizeof line, "\ncommand   ./train --epochs %s\n", rows[i].quoted);
         check(&out, line);
         s.argv[2] = TEXT("%{rank}");
         print(&out, &s, false);
@@ -329,9 +317,7 @@ static void lets_no_text_forge_a_line(void)
     sample_release(&s);
 }
 
-JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan),
-             CASE(keeps_meshes_short), CASE(tells_where_streams_go),
-             CASE(tells_nodes_and_devices), CASE(tells_spares),
-             CASE(tells_what_each_node_has), CASE(folds_a_large_world),
-             CASE(shows_the_environment), CASE(quotes_the_command),
-             CASE(lets_no_text_forge_a_line))
+JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan), CASE(keeps_meshes_short),
+             CASE(tells_where_streams_go), CASE(tells_nodes_and_devices), CASE(tells_spares),
+             CASE(tells_what_each_node_has), CASE(folds_a_large_world), CASE(shows_the_environment),
+             CASE(quotes_the_command), CASE(lets_no_text_forge_a_line))

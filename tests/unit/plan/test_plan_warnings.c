@@ -18,27 +18,13 @@ static void counts_groups_that_cross_nodes(void)
         {2, {2, 4, 2}, NULL},
         {1, {1, 2, 3}, NULL},
         {4, {4}, NULL},
-        {2,
-         {3, 3},
-         "1 of 3 model groups cross nodes: ranks 2-3 are on nodes 0 to 1"},
-        {2,
-         {1, 2, 2, 1},
-         "3 of 3 model groups cross nodes: ranks 0-1 are on nodes 0 to 1"},
-        {2,
-         {2, 1, 1, 2},
-         "1 of 3 model groups cross nodes: ranks 2-3 are on nodes 1 to 2"},
-        {4,
-         {1, 1, 1, 1},
-         "1 of 1 model groups cross nodes: ranks 0-3 are on nodes 0 to 3"},
-        {3,
-         {3, 1, 1, 1, 3},
-         "1 of 3 model groups cross nodes: ranks 3-5 are on nodes 1 to 3"},
-        {3,
-         {3, 2, 3, 1},
-         "2 of 3 model groups cross nodes: ranks 3-5 are on nodes 1 to 2"},
-        {2,
-         {4, 1, 3},
-         "1 of 4 model groups cross nodes: ranks 4-5 are on nodes 1 to 2"},
+        {2, {3, 3}, "1 of 3 model groups cross nodes: ranks 2-3 are on nodes 0 to 1"},
+        {2, {1, 2, 2, 1}, "3 of 3 model groups cross nodes: ranks 0-1 are on nodes 0 to 1"},
+        {2, {2, 1, 1, 2}, "1 of 3 model groups cross nodes: ranks 2-3 are on nodes 1 to 2"},
+        {4, {1, 1, 1, 1}, "1 of 1 model groups cross nodes: ranks 0-3 are on nodes 0 to 3"},
+        {3, {3, 1, 1, 1, 3}, "1 of 3 model groups cross nodes: ranks 3-5 are on nodes 1 to 3"},
+        {3, {3, 2, 3, 1}, "2 of 3 model groups cross nodes: ranks 3-5 are on nodes 1 to 2"},
+        {2, {4, 1, 3}, "1 of 4 model groups cross nodes: ranks 4-5 are on nodes 1 to 2"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct sample s;
@@ -69,8 +55,7 @@ static void counts_groups_that_cross_nodes(void)
     }
 }
 
-/* Only imports can touch a device before the fork, and only where there is
- * one. */
+/* Only imports can touch a device before the fork, and only where there is one. */
 static void warns_of_forks_with_devices(void)
 {
     static const struct {
@@ -86,9 +71,8 @@ static void warns_of_forks_with_devices(void)
         {JR_START_FORKSERVER, JR_DEVICE_CUDA, true, false},
         {JR_START_SPAWN, JR_DEVICE_CUDA, true, false},
     };
-    struct jr_python python = {.what = JR_PYTHON_FUNCTION,
-                               .target = TEXT("train:main"),
-                               .interpreter = TEXT("python3")};
+    struct jr_python python = {
+        .what = JR_PYTHON_FUNCTION, .target = TEXT("train:main"), .interpreter = TEXT("python3")};
     struct jr_library library = {TEXT("/j/l.so"), TEXT("step")};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct sample s;
@@ -108,10 +92,8 @@ static void warns_of_forks_with_devices(void)
             const struct jr_diag *diag = only_finding(&s);
             JR_ASSERT_TEXT(diag->code, "JR0509");
             JR_ASSERT_TEXT(diag->path, "start_method");
-            JR_ASSERT_TEXT(diag->message,
-                           "the imports of the entry module must not touch "
-                           "the device (the device) before the ranks are "
-                           "forked");
+            JR_ASSERT_TEXT(diag->message, "the imports of the entry module must not touch the "
+                                          "device (the device) before the ranks are forked");
             JR_ASSERT_TEXT(diag->help, "start_method: forkserver imports only "
                                        "what `preload` names");
         }
@@ -171,9 +153,8 @@ static void helps_with_failures(void)
     } rows[] = {
         {"kil:0", "did you mean 'kill'?"},
         {"hnag:0", "did you mean 'hang'?"},
-        {"fly:0", "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, noresult:1, "
-                  "oom:2: one range of ranks each; lost_node:1@5s, "
-                  "deadline@10s, preempt@10s"},
+        {"fly:0", "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, noresult:1, oom:2: one range of "
+                  "ranks each; lost_node:1@5s, deadline@10s, preempt@10s"},
         {"kill:x", "ranks are written as 3, 0-3, 0-7/2 or *"},
         {"kill:0-3/0", "ranks are written as 3, 0-3, 0-7/2 or *"},
         {"kill:0-4294967296", "ranks are written as 3, 0-3, 0-7/2 or *"},
@@ -214,26 +195,20 @@ static void refuses_a_result_file_on_any_node(void)
         sample_init(&s, 1, 1, 6);
         sample_nodes(&s, 3);
         s.job.workdir = rows[i].workdir;
-        s.policy.results =
-            (struct jr_results){.stated = true,
-                                .file = (char *)rows[i].file,
-                                .required = (char *)rows[i].required};
+        s.policy.results = (struct jr_results){
+            .stated = true, .file = (char *)rows[i].file, .required = (char *)rows[i].required};
         bool good = rows[i].first == rows[i].second;
-        CU_ASSERT_EQUAL(sample_build(&s),
-                        good ? JR_STATUS_OK : JR_STATUS_INVALID);
+        CU_ASSERT_EQUAL(sample_build(&s), good ? JR_STATUS_OK : JR_STATUS_INVALID);
         if (!good) {
             const struct jr_diag *diag = only_finding(&s);
             char ranks[32];
-            (void)snprintf(ranks, sizeof ranks, "ranks %u and %u ",
-                           rows[i].first, rows[i].second);
+            (void)snprintf(ranks, sizeof ranks, "ranks %u and %u ", rows[i].first, rows[i].second);
             CU_ASSERT_EQUAL(strncmp(diag->message, ranks, strlen(ranks)), 0);
             JR_ASSERT_TEXT(diag->path, "results.file");
-            (void)snprintf(
-                help, sizeof help,
-                "put %%{rank} into results.file; or, if one rank "
-                "delivers for all, name that rank: results: {required: "
-                "\"%u\"}",
-                rows[i].first);
+            (void)snprintf(help, sizeof help,
+                           "put %%{rank} into results.file; or, if one rank delivers for all, "
+                           "name that rank: results: {required: \"%u\"}",
+                           rows[i].first);
             JR_ASSERT_TEXT(diag->help, help);
         }
         s.policy.results.stated = false; /* then nobody looks */
@@ -247,6 +222,6 @@ static void refuses_a_result_file_on_any_node(void)
 }
 
 JR_UNIT_MAIN("plan.warnings", CASE(counts_groups_that_cross_nodes),
-             CASE(warns_of_forks_with_devices),
-             CASE(warns_where_each_rank_sees_one_device), CASE(orders_failures),
-             CASE(helps_with_failures), CASE(refuses_a_result_file_on_any_node))
+             CASE(warns_of_forks_with_devices), CASE(warns_where_each_rank_sees_one_device),
+             CASE(orders_failures), CASE(helps_with_failures),
+             CASE(refuses_a_result_file_on_any_node))

@@ -24,8 +24,8 @@ static void refuses_a_world_that_does_not_add_up(void)
     }
 }
 
-/* CPUs of the node's ranks, or of all ranks, where they share this machine; of
- * nodes that are unlike it nobody knows. */
+/* CPUs of the node's ranks, or of all ranks, where they share this machine; of nodes that are
+ * unlike it nobody knows. */
 static void binds_ranks_to_cpus(void)
 {
     char *slots[] = {TEXT("0-1"), TEXT("2-3"), TEXT("4-5"),
@@ -64,8 +64,7 @@ static void binds_ranks_to_cpus(void)
 static void refuses_every_bad_template(void)
 {
     static char bad[] = "%{no}";
-    static const char *const paths[] = {"entrypoint", "workdir",
-                                        "console.prefix", "results.file",
+    static const char *const paths[] = {"entrypoint", "workdir", "console.prefix", "results.file",
                                         "results.artifacts"};
     static char *artifacts[] = {bad};
     struct sample s;
@@ -94,8 +93,7 @@ static void refuses_ranks_that_are_none(void)
     s.job.redirects = &rule;
     s.job.redirects_count = 1;
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
-    CU_ASSERT_TRUE(sample_found(&s, "JR0506",
-                                "redirects: 'x' is not a set of local ranks"));
+    CU_ASSERT_TRUE(sample_found(&s, "JR0506", "redirects: 'x' is not a set of local ranks"));
     sample_release(&s);
     sample_init(&s, 1, 1, 4);
     s.policy.console.ranks = junk;
@@ -188,9 +186,7 @@ static void refuses_a_result_file_of_two_ranks(void)
             .file = (char *)rows[i].file,
             .required = (char *)rows[i].required,
         };
-        CU_ASSERT_EQUAL(sample_build(&s), rows[i].text == NULL
-                                              ? JR_STATUS_OK
-                                              : JR_STATUS_INVALID);
+        CU_ASSERT_EQUAL(sample_build(&s), rows[i].text == NULL ? JR_STATUS_OK : JR_STATUS_INVALID);
         if (rows[i].text != NULL)
             CU_ASSERT_TRUE(sample_found(&s, "JR0507", rows[i].text));
         sample_release(&s);
@@ -209,8 +205,7 @@ static void escapes_prefixes(void)
     sample_release(&s);
 }
 
-/* A folded line has the ranks in the place of %{rank}; the rest is each rank's
- * own. */
+/* A folded line has the ranks in the place of %{rank}; the rest is each rank's own. */
 static void cuts_prefixes_for_several_ranks(void)
 {
     static const struct {
@@ -307,8 +302,7 @@ static void makes_the_command_line(void)
 static void hands_text_to_the_shell(void)
 {
     static const char *const expected[] = {
-        "/bin/sh", "-c",       "echo %{rank} is ${RANK} 1 \"$1\"",
-        "sh",      "--epochs", "5"};
+        "/bin/sh", "-c", "echo %{rank} is ${RANK} 1 \"$1\"", "sh", "--epochs", "5"};
     struct sample s;
     sample_init(&s, 1, 1, 2);
     s.job.entrypoint.form = JR_FORM_SHELL;
@@ -342,8 +336,7 @@ static void warns_of_a_group_that_crosses_nodes(void)
     sample_nodes(&s, 2);
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
     CU_ASSERT_TRUE(sample_found(&s, "JR0503",
-                                "1 of 3 model groups cross nodes: ranks 2-3 "
-                                "are on nodes 0 to 1"));
+                                "1 of 3 model groups cross nodes: ranks 2-3 are on nodes 0 to 1"));
     CU_ASSERT_EQUAL(s.diags.errors, 0);
     sample_release(&s);
     sample_init(&s, 2, 2, 2);
@@ -375,8 +368,8 @@ static void survives_without_memory(void)
     CU_ASSERT_TRUE(done);
 }
 
-/* Memory grows with the world, not with its square: every rank of 4096 is in a
- * group of 4096, whose list alone is 19 KiB. */
+/* Memory grows with the world, not with its square: every rank of 4096 is in a group of 4096, whose
+ * list alone is 19 KiB. */
 static void stays_linear(void)
 {
     static const struct {
@@ -399,15 +392,12 @@ static void stays_linear(void)
     }
 }
 
-JR_UNIT_MAIN("plan", CASE(refuses_a_world_that_does_not_add_up),
-             CASE(refuses_every_bad_template), CASE(binds_ranks_to_cpus),
-             CASE(refuses_ranks_that_are_none),
-             CASE(places_ranks_on_their_nodes),
-             CASE(names_files_below_the_run_folder),
+JR_UNIT_MAIN("plan", CASE(refuses_a_world_that_does_not_add_up), CASE(refuses_every_bad_template),
+             CASE(binds_ranks_to_cpus), CASE(refuses_ranks_that_are_none),
+             CASE(places_ranks_on_their_nodes), CASE(names_files_below_the_run_folder),
              CASE(refuses_a_result_file_of_two_ranks), CASE(escapes_prefixes),
-             CASE(gives_terminals_and_input),
-             CASE(cuts_prefixes_for_several_ranks), CASE(expands_stated_paths),
-             CASE(makes_the_command_line), CASE(hands_text_to_the_shell),
-             CASE(shows_whom_the_console_shows),
-             CASE(warns_of_a_group_that_crosses_nodes),
-             CASE(survives_without_memory), CASE(stays_linear))
+             CASE(gives_terminals_and_input), CASE(cuts_prefixes_for_several_ranks),
+             CASE(expands_stated_paths), CASE(makes_the_command_line),
+             CASE(hands_text_to_the_shell), CASE(shows_whom_the_console_shows),
+             CASE(warns_of_a_group_that_crosses_nodes), CASE(survives_without_memory),
+             CASE(stays_linear))

@@ -10,8 +10,8 @@ struct expected {
     const char *name, *value;
 };
 
-static void check(const struct sample *s, uint32_t rank,
-                  const struct expected *expected, size_t count)
+static void check(const struct sample *s, uint32_t rank, const struct expected *expected,
+                  size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *value = sample_env(s, rank, expected[i].name);
@@ -39,8 +39,7 @@ static void refuses_a_missing_variable(void)
 {
     static char root[] = "DATA_ROOT", key[] = "KEY";
     char *outer[] = {TEXT("KEYS=1"), TEXT("DATA_ROOT2=1"), NULL};
-    struct jr_env_entry env[] = {{.name = root, .required = true},
-                                 {.name = key, .required = true}};
+    struct jr_env_entry env[] = {{.name = root, .required = true}, {.name = key, .required = true}};
     struct sample s;
     sample_init(&s, 1, 1, 2);
     s.job.env = env;
@@ -88,11 +87,9 @@ static void sets_the_contract(void)
         {"JOBRUN_RUN_ID", "run-1"},
         {"JOBRUN_RUN_DIR", "/home/u/job/runs/run-1"},
         {"JOBRUN_RANK_DIR", "/home/u/job/runs/run-1/attempt_2/6"},
-        {"JOBRUN_RESULT_FILE",
-         "/home/u/job/runs/run-1/attempt_2/6/result.json"},
+        {"JOBRUN_RESULT_FILE", "/home/u/job/runs/run-1/attempt_2/6/result.json"},
         {"JOBRUN_ERROR_FILE", "/home/u/job/runs/run-1/attempt_2/6/error.json"},
-        {"JOBRUN_PROGRESS_FILE",
-         "/home/u/job/runs/run-1/attempt_2/progress/6.jsonl"},
+        {"JOBRUN_PROGRESS_FILE", "/home/u/job/runs/run-1/attempt_2/progress/6.jsonl"},
         {"JOBRUN_ATTEMPT", "2"},
         {"MODEL_PARALLEL_SIZE", "2"},
         {"MODEL_PARALLEL_RANK", "0"},
@@ -115,8 +112,7 @@ static void sets_the_contract(void)
         {"TORCHELASTIC_RUN_ID", "run-1"},
         {"TORCHELASTIC_RESTART_COUNT", "2"},
         {"TORCHELASTIC_MAX_RESTARTS", "0"},
-        {"TORCHELASTIC_ERROR_FILE",
-         "/home/u/job/runs/run-1/attempt_2/6/error.json"},
+        {"TORCHELASTIC_ERROR_FILE", "/home/u/job/runs/run-1/attempt_2/6/error.json"},
         {"TORCH_DISTRIBUTED_BACKEND", "gloo"},
         {"PYTHONUNBUFFERED", "1"},
         {"PYTHONFAULTHANDLER", "1"},
@@ -135,8 +131,8 @@ static void sets_the_contract(void)
     sample_release(&s);
 }
 
-/* RCCL is "nccl" to frameworks; of a custom backend they know the name. Our own
- * variables keep the words of the spec. */
+/* RCCL is "nccl" to frameworks; of a custom backend they know the name. Our own variables keep the
+ * words of the spec. */
 static void calls_backends_as_frameworks_do(void)
 {
     static const char *const calls[][2] = {
@@ -151,8 +147,7 @@ static void calls_backends_as_frameworks_do(void)
         s.job.rank_ports = ports;
         s.job.backend = s.job.axis_backend[JR_AXIS_DATA] = calls[i][0];
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-        JR_ASSERT_TEXT(sample_env(&s, 0, "TORCH_DISTRIBUTED_BACKEND"),
-                       calls[i][1]);
+        JR_ASSERT_TEXT(sample_env(&s, 0, "TORCH_DISTRIBUTED_BACKEND"), calls[i][1]);
         JR_ASSERT_TEXT(sample_env(&s, 0, "PADDLE_DISTRI_BACKEND"), calls[i][1]);
         JR_ASSERT_TEXT(sample_env(&s, 0, "DATA_PARALLEL_BACKEND"), calls[i][0]);
         sample_release(&s);
@@ -170,9 +165,9 @@ struct profile {
 static void sets_every_row_of_the_tables(void)
 {
 #define NAME(name, text, field) name,
-#define PROFILE(name, names)                                                   \
-    {                                                                          \
-        TEXT(name), names, LENGTH(names)                                       \
+#define PROFILE(name, names)                                                                       \
+    {                                                                                              \
+        TEXT(name), names, LENGTH(names)                                                           \
     }
     static const char *const always[] = {JR_CONTRACT_VARIABLES(NAME)};
     static const char *const torch[] = {JR_CONTRACT_TORCH(NAME)};
@@ -278,8 +273,7 @@ static void cleans_what_it_inherits(void)
     check_whole(&s, 1);
     /* Own first, then inherited. */
     JR_ASSERT_TEXT(s.plan.ranks[1].env[0], "RANK=1");
-    JR_ASSERT_TEXT(s.plan.ranks[1].env[s.plan.ranks[1].env_own],
-                   "HOME=/home/u");
+    JR_ASSERT_TEXT(s.plan.ranks[1].env[s.plan.ranks[1].env_own], "HOME=/home/u");
     sample_release(&s);
 }
 
@@ -294,8 +288,8 @@ static const struct task_variable tasks[] = {
 #undef TASK
 };
 
-/* Whatever a scheduler said of its one task, a rank hears of its own world, or
- * nothing; what describes the allocation stays. */
+/* Whatever a scheduler said of its one task, a rank hears of its own world, or nothing; what
+ * describes the allocation stays. */
 static void tells_ranks_of_their_own_world(void)
 {
     static const struct expected rank6[] = {
@@ -323,8 +317,7 @@ static void tells_ranks_of_their_own_world(void)
         {"SLURM_JOB_NODELIST", "n[7-9]"},
         {"SLURM_JOB_NUM_NODES", "3"},
     };
-    char *outer[LENGTH(tasks) + 4] = {TEXT("SLURM_JOB_ID=12"),
-                                      TEXT("SLURM_JOB_NODELIST=n[7-9]"),
+    char *outer[LENGTH(tasks) + 4] = {TEXT("SLURM_JOB_ID=12"), TEXT("SLURM_JOB_NODELIST=n[7-9]"),
                                       TEXT("SLURM_JOB_NUM_NODES=3")};
     char items[LENGTH(tasks)][64];
     struct sample s;
@@ -352,13 +345,11 @@ static void tells_ranks_of_their_own_world(void)
 static void adds_no_words_of_a_scheduler(void)
 {
     char *none[] = {TEXT("SLURM_JOB_ID=12"), NULL};
-    char *size[] = {TEXT("SLURM_NTASKS=1"), TEXT("SLURM_STEP_NODELIST=n1"),
-                    NULL};
+    char *size[] = {TEXT("SLURM_NTASKS=1"), TEXT("SLURM_STEP_NODELIST=n1"), NULL};
     static const struct expected rank1[] = {
-        {"SLURM_PROCID", "1"},          {"SLURM_LOCALID", "1"},
-        {"SLURM_NODEID", "0"},          {"SLURM_NTASKS", "2"},
-        {"SLURM_NTASKS_PER_NODE", "2"}, {"SLURM_NNODES", "1"},
-        {"SLURM_NPROCS", NULL},         {"SLURM_STEP_NODELIST", NULL},
+        {"SLURM_PROCID", "1"},  {"SLURM_LOCALID", "1"},         {"SLURM_NODEID", "0"},
+        {"SLURM_NTASKS", "2"},  {"SLURM_NTASKS_PER_NODE", "2"}, {"SLURM_NNODES", "1"},
+        {"SLURM_NPROCS", NULL}, {"SLURM_STEP_NODELIST", NULL},
     };
     struct sample s;
     sample_init(&s, 1, 1, 2);
@@ -377,8 +368,7 @@ static void adds_no_words_of_a_scheduler(void)
 
 static void lets_the_spec_have_the_last_word(void)
 {
-    char *outer[] = {TEXT("KEEP=1"), TEXT("DROP=1"), TEXT("NEED=a%{rank}=b"),
-                     TEXT("GONE=1"), NULL};
+    char *outer[] = {TEXT("KEEP=1"), TEXT("DROP=1"), TEXT("NEED=a%{rank}=b"), TEXT("GONE=1"), NULL};
     static char gone[] = "GONE";
     static char *remove[] = {gone};
     struct jr_env_entry env[] = {
@@ -445,12 +435,8 @@ static void sets_what_devices_are_seen(void)
         {JR_VISIBLE_ONE,
          false,
          JR_DEVICE_ROCM,
-         {{"CUDA_VISIBLE_DEVICES", "7"},
-          {"CUDA_DEVICE_ORDER", NULL},
-          {"JOBRUN_DEVICE_INDEX", "0"}},
-         {{"CUDA_VISIBLE_DEVICES", "4"},
-          {"CUDA_DEVICE_ORDER", NULL},
-          {"JOBRUN_DEVICE_INDEX", "0"}},
+         {{"CUDA_VISIBLE_DEVICES", "7"}, {"CUDA_DEVICE_ORDER", NULL}, {"JOBRUN_DEVICE_INDEX", "0"}},
+         {{"CUDA_VISIBLE_DEVICES", "4"}, {"CUDA_DEVICE_ORDER", NULL}, {"JOBRUN_DEVICE_INDEX", "0"}},
          1},
         {JR_VISIBLE_INHERIT,
          true,
@@ -480,19 +466,17 @@ static void sets_what_devices_are_seen(void)
         JR_ASSERT_TEXT(s.plan.ranks[3].device, "4");
         CU_ASSERT_EQUAL(s.diags.warnings, rows[i].warnings);
         if (rows[i].warnings > 0)
-            CU_ASSERT_TRUE(
-                sample_found(&s, "JR0505", "LOCAL_RANK is not a device index"));
+            CU_ASSERT_TRUE(sample_found(&s, "JR0505", "LOCAL_RANK is not a device index"));
         sample_release(&s);
     }
 }
 
-/* A variable of the spec that gives ranks other devices than the plan does is
- * told of, whether it is stated for all ranks or for some. */
+/* A variable of the spec that gives ranks other devices than the plan does is told of, whether it
+ * is stated for all ranks or for some. */
 static void warns_of_replaced_devices(void)
 {
-    static char cuda[] = "CUDA_VISIBLE_DEVICES", zero[] = "0",
-                order[] = "CUDA_DEVICE_ORDER", bus[] = "PCI_BUS_ID",
-                fast[] = "FASTEST_FIRST", hip[] = "HIP_VISIBLE_DEVICES",
+    static char cuda[] = "CUDA_VISIBLE_DEVICES", zero[] = "0", order[] = "CUDA_DEVICE_ORDER",
+                bus[] = "PCI_BUS_ID", fast[] = "FASTEST_FIRST", hip[] = "HIP_VISIBLE_DEVICES",
                 rocr[] = "ROCR_VISIBLE_DEVICES", other[] = "CUDA_CACHE_PATH";
     char *devices[] = {TEXT("0"), TEXT("1")};
     static const struct {
@@ -502,17 +486,9 @@ static void warns_of_replaced_devices(void)
         struct jr_env_entry entry;
         bool found;
     } rows[] = {
-        {JR_DEVICE_CUDA,
-         JR_VISIBLE_ALL,
-         2,
-         {.name = cuda, .value = zero},
-         true},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda, .value = zero}, true},
         {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda}, true},
-        {JR_DEVICE_CUDA,
-         JR_VISIBLE_ALL,
-         2,
-         {.name = cuda, .required = 1},
-         true},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda, .required = 1}, true},
         {JR_DEVICE_CUDA, JR_VISIBLE_INHERIT, 2, {cuda, zero, false}, false},
         {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 0, {cuda, zero, false}, false},
         {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {other, zero, false}, false},
@@ -527,13 +503,11 @@ static void warns_of_replaced_devices(void)
         {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, NULL, false}, false},
         {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {order, fast, false}, false},
     };
-    char *outer[] = {TEXT("CUDA_VISIBLE_DEVICES=0,1"),
-                     TEXT("HIP_VISIBLE_DEVICES=0,1"), NULL};
+    char *outer[] = {TEXT("CUDA_VISIBLE_DEVICES=0,1"), TEXT("HIP_VISIBLE_DEVICES=0,1"), NULL};
     for (size_t i = 0; i < 2 * LENGTH(rows); i++) {
         size_t row = i / 2;
         struct jr_env_entry entry = rows[row].entry;
-        struct jr_rank_entry some = {
-            .ranks = TEXT("1"), .env = &entry, .env_count = 1};
+        struct jr_rank_entry some = {.ranks = TEXT("1"), .env = &entry, .env_count = 1};
         struct sample s;
         sample_init(&s, 1, 1, 2);
         s.options.environ = outer;
@@ -542,20 +516,18 @@ static void warns_of_replaced_devices(void)
         s.job.own.devices_count = rows[row].devices;
         s.job.devices_by_index = true;
         s.job.device_visibility = rows[row].visibility;
-        s.job.visibility_variable =
-            rows[row].device == JR_DEVICE_CUDA ? cuda : rocr;
+        s.job.visibility_variable = rows[row].device == JR_DEVICE_CUDA ? cuda : rocr;
         if (i % 2 == 0)
             s.job.env = &entry, s.job.env_count = 1;
         else
             s.job.per_rank = &some, s.job.per_rank_count = 1;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-        CU_ASSERT_EQUAL(sample_found(&s, "JR0517", entry.name),
-                        rows[row].found);
+        CU_ASSERT_EQUAL(sample_found(&s, "JR0517", entry.name), rows[row].found);
         CU_ASSERT_EQUAL(s.diags.warnings, rows[row].found);
         if (rows[row].found) {
             char path[64];
-            (void)snprintf(path, sizeof path, "%s.%s",
-                           i % 2 == 0 ? "env" : "per_rank.1.env", entry.name);
+            (void)snprintf(path, sizeof path, "%s.%s", i % 2 == 0 ? "env" : "per_rank.1.env",
+                           entry.name);
             JR_ASSERT_TEXT(s.diags.items[0].path, path);
         }
         sample_release(&s);
@@ -573,12 +545,9 @@ static void counts_the_devices_that_are_seen(void)
         uint32_t count;
         const char *index[4];
     } rows[] = {
-        {JR_VISIBLE_ALL, 3, {"0", "1", "2", "0"}},
-        {JR_VISIBLE_ALL, 2, {"0", "1", "0", "1"}},
-        {JR_VISIBLE_INHERIT, 3, {"0", "1", "2", "0"}},
-        {JR_VISIBLE_ONE, 3, {"0", "0", "0", "0"}},
-        {JR_VISIBLE_ONE, 0, {"0", "1", "2", "3"}},
-        {JR_VISIBLE_ALL, 0, {"0", "1", "2", "3"}},
+        {JR_VISIBLE_ALL, 3, {"0", "1", "2", "0"}},     {JR_VISIBLE_ALL, 2, {"0", "1", "0", "1"}},
+        {JR_VISIBLE_INHERIT, 3, {"0", "1", "2", "0"}}, {JR_VISIBLE_ONE, 3, {"0", "0", "0", "0"}},
+        {JR_VISIBLE_ONE, 0, {"0", "1", "2", "3"}},     {JR_VISIBLE_ALL, 0, {"0", "1", "2", "3"}},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct sample s;
@@ -591,8 +560,7 @@ static void counts_the_devices_that_are_seen(void)
         s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         for (uint32_t rank = 0; rank < 4; rank++)
-            JR_ASSERT_TEXT(sample_env(&s, rank, "FLAGS_selected_gpus"),
-                           rows[i].index[rank]);
+            JR_ASSERT_TEXT(sample_env(&s, rank, "FLAGS_selected_gpus"), rows[i].index[rank]);
         sample_release(&s);
     }
 }
@@ -620,14 +588,12 @@ static void shares_the_lists_of_members(void)
     JR_ASSERT_TEXT(first, "0,1,2,3");
     CU_ASSERT_PTR_EQUAL(sample_env(&s, 3, "MODEL_PARALLEL_MEMBERS"), first);
     CU_ASSERT_PTR_NOT_EQUAL(sample_env(&s, 4, "MODEL_PARALLEL_MEMBERS"), first);
-    CU_ASSERT_PTR_EQUAL(sample_env(&s, 7, "WORLD_SIZE"),
-                        sample_env(&s, 0, "WORLD_SIZE"));
+    CU_ASSERT_PTR_EQUAL(sample_env(&s, 7, "WORLD_SIZE"), sample_env(&s, 0, "WORLD_SIZE"));
     CU_ASSERT_PTR_EQUAL(s.plan.ranks[7].argv, s.plan.ranks[0].argv);
     sample_release(&s);
 }
 
-static uint32_t number(const struct sample *s, uint32_t rank, const char *axis,
-                       const char *what)
+static uint32_t number(const struct sample *s, uint32_t rank, const char *axis, const char *what)
 {
     char name[64];
     (void)snprintf(name, sizeof name, "%s_PARALLEL_%s", axis, what);
@@ -636,10 +602,9 @@ static uint32_t number(const struct sample *s, uint32_t rank, const char *axis,
     return (uint32_t)strtoul(value, NULL, 10);
 }
 
-/* What a rank is told of one axis is true, by the lists alone: it stands in
- * its own list where its coordinate says, and the list is as long as said. */
-static bool is_consistent(const struct sample *s, uint32_t rank,
-                          const char *axis)
+/* What a rank is told of one axis is true, by the lists alone: it stands in its own list where its
+ * coordinate says, and the list is as long as said. */
+static bool is_consistent(const struct sample *s, uint32_t rank, const char *axis)
 {
     char name[64];
     uint32_t at = number(s, rank, axis, "RANK"), i = 0;
@@ -671,8 +636,8 @@ static void tells_every_rank_of_its_groups(void)
     }
 }
 
-/* Every rank has the same names, in the same order: what reads one rank's
- * environment knows where to look in another's. */
+/* Every rank has the same names, in the same order: what reads one rank's environment knows where
+ * to look in another's. */
 static void sets_the_same_names_for_all(void)
 {
     char *devices[] = {TEXT("0"), TEXT("1")};
@@ -690,15 +655,14 @@ static void sets_the_same_names_for_all(void)
         const struct jr_plan_rank *other = &s.plan.ranks[rank];
         CU_ASSERT_EQUAL_FATAL(other->env_own, first->env_own);
         for (uint32_t i = 0; i < first->env_own; i++)
-            CU_ASSERT_EQUAL(strncmp(first->env[i], other->env[i],
-                                    strcspn(first->env[i], "=") + 1),
+            CU_ASSERT_EQUAL(strncmp(first->env[i], other->env[i], strcspn(first->env[i], "=") + 1),
                             0);
     }
     sample_release(&s);
 }
 
-/* 20,000 ranks make a list of more than 100 KiB; 18,000 do not. A stale list
- * in the environment is not passed on either. */
+/* 20,000 ranks make a list of more than 100 KiB; 18,000 do not. A stale list in the environment is
+ * not passed on either. */
 static void leaves_out_a_list_that_is_too_long(void)
 {
     char *outer[] = {TEXT("DATA_PARALLEL_MEMBERS=0,1"), NULL};
@@ -712,21 +676,19 @@ static void leaves_out_a_list_that_is_too_long(void)
         CU_ASSERT_EQUAL(list != NULL && strlen(list) > 90000, i == 1);
         CU_ASSERT_EQUAL(s.diags.warnings, i == 0 ? 1 : 0);
         if (i == 0)
-            CU_ASSERT_TRUE(sample_found(&s, "JR0504",
-                                        "DATA_PARALLEL_MEMBERS is left out"));
+            CU_ASSERT_TRUE(sample_found(&s, "JR0504", "DATA_PARALLEL_MEMBERS is left out"));
         JR_ASSERT_TEXT(sample_env(&s, 5, "MODEL_PARALLEL_MEMBERS"), "5");
         sample_release(&s);
     }
 }
 
-JR_UNIT_MAIN(
-    "env", CASE(refuses_a_missing_variable), CASE(refuses_a_bad_template),
-    CASE(sets_the_contract), CASE(sets_every_row_of_the_tables),
-    CASE(calls_backends_as_frameworks_do),
-    CASE(leaves_out_endpoints_that_do_not_fit), CASE(cleans_what_it_inherits),
-    CASE(tells_ranks_of_their_own_world), CASE(adds_no_words_of_a_scheduler),
-    CASE(lets_the_spec_have_the_last_word), CASE(sets_what_devices_are_seen),
-    CASE(warns_of_replaced_devices), CASE(counts_the_devices_that_are_seen),
-    CASE(leaves_devices_alone_where_there_are_none),
-    CASE(tells_every_rank_of_its_groups), CASE(sets_the_same_names_for_all),
-    CASE(shares_the_lists_of_members), CASE(leaves_out_a_list_that_is_too_long))
+JR_UNIT_MAIN("env", CASE(refuses_a_missing_variable), CASE(refuses_a_bad_template),
+             CASE(sets_the_contract), CASE(sets_every_row_of_the_tables),
+             CASE(calls_backends_as_frameworks_do), CASE(leaves_out_endpoints_that_do_not_fit),
+             CASE(cleans_what_it_inherits), CASE(tells_ranks_of_their_own_world),
+             CASE(adds_no_words_of_a_scheduler), CASE(lets_the_spec_have_the_last_word),
+             CASE(sets_what_devices_are_seen), CASE(warns_of_replaced_devices),
+             CASE(counts_the_devices_that_are_seen),
+             CASE(leaves_devices_alone_where_there_are_none), CASE(tells_every_rank_of_its_groups),
+             CASE(sets_the_same_names_for_all), CASE(shares_the_lists_of_members),
+             CASE(leaves_out_a_list_that_is_too_long))

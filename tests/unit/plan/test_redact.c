@@ -26,13 +26,10 @@ static void check(const struct sample *s, bool json, const char *const *lacks,
 static void hides(void)
 {
     static const char *const lacks[] = {"hunter2", "a\"b", "a\\\"b", NULL};
-    static const char *const json[] = {
-        "\"--token=<redacted>!\"", "\"<redacted><redacted>\"",
-        "\"OUT\":\"/x/<redacted>\"", "\"5\"", NULL};
-    static const char *const text[] = {"'--token=<redacted>!'",
-                                       "OUT=/x/<redacted>", NULL};
-    struct jr_env_entry env[] = {
-        {.name = TEXT("OUT"), .value = TEXT("/x/hunter2")}};
+    static const char *const json[] = {"\"--token=<redacted>!\"", "\"<redacted><redacted>\"",
+                                       "\"OUT\":\"/x/<redacted>\"", "\"5\"", NULL};
+    static const char *const text[] = {"'--token=<redacted>!'", "OUT=/x/<redacted>", NULL};
+    struct jr_env_entry env[] = {{.name = TEXT("OUT"), .value = TEXT("/x/hunter2")}};
     struct sample s;
     sample_init(&s, 1, 1, 2);
     s.argv[0] = TEXT("--token=a\"b\\c\xc3\xa9!");
@@ -66,9 +63,8 @@ static void hides_in_calls(void)
 {
     static const char *const lacks[] = {"hunter2", "c\xc3\xa9", NULL};
     static const char *const has[] = {"<redacted>", NULL};
-    struct jr_python python = {.what = JR_PYTHON_FUNCTION,
-                               .target = TEXT("m:f"),
-                               .interpreter = TEXT("python3")};
+    struct jr_python python = {
+        .what = JR_PYTHON_FUNCTION, .target = TEXT("m:f"), .interpreter = TEXT("python3")};
     struct sample s;
     sample_init(&s, 1, 1, 2);
     s.options.support = "/s";

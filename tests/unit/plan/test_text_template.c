@@ -47,8 +47,7 @@ static void refuses_what_is_no_template(void)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct jr_compiled_template template = {0};
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_compiled_template_compile(&template, &f.space, "",
-                                                     bad[i].text, &err),
+        CU_ASSERT_EQUAL(jr_compiled_template_compile(&template, &f.space, "", bad[i].text, &err),
                         -1);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, bad[i].error));
         CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
@@ -84,14 +83,12 @@ static void expands(void)
     set_up(&f);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct jr_compiled_template template = {0};
-        CU_ASSERT_EQUAL_FATAL(jr_compiled_template_compile(&template, &f.space,
-                                                           good[i].prefix,
-                                                           good[i].text, NULL),
-                              0);
+        CU_ASSERT_EQUAL_FATAL(
+            jr_compiled_template_compile(&template, &f.space, good[i].prefix, good[i].text, NULL),
+            0);
         CU_ASSERT_EQUAL(template.domain, good[i].domain);
-        JR_ASSERT_TEXT(
-            jr_compiled_template_expand(&template, &f.arena, &f.scope),
-            good[i].expected);
+        JR_ASSERT_TEXT(jr_compiled_template_expand(&template, &f.arena, &f.scope),
+                       good[i].expected);
     }
     jr_arena_release(&f.arena);
 }
@@ -102,13 +99,10 @@ static void knows_the_words_of_tables_where_told(void)
     set_up(&f);
     f.space.internals = true;
     struct jr_compiled_template template = {0};
-    CU_ASSERT_EQUAL(jr_compiled_template_compile(&template, &f.space, "M=",
-                                                 "%{model_members} "
-                                                 "%{framework_backend}",
-                                                 NULL),
+    CU_ASSERT_EQUAL(jr_compiled_template_compile(
+                        &template, &f.space, "M=", "%{model_members} %{framework_backend}", NULL),
                     0);
-    JR_ASSERT_TEXT(jr_compiled_template_expand(&template, &f.arena, &f.scope),
-                   "M=2,3 gloo");
+    JR_ASSERT_TEXT(jr_compiled_template_expand(&template, &f.arena, &f.scope), "M=2,3 gloo");
     jr_arena_release(&f.arena);
 }
 
@@ -118,41 +112,33 @@ static void takes_a_literal_as_it_is(void)
     set_up(&f);
     struct jr_compiled_template template;
     jr_compiled_template_literal(&template, &f.space, "A=%{rank} %%{ %{");
-    JR_ASSERT_TEXT(jr_compiled_template_expand(&template, &f.arena, &f.scope),
-                   "A=%{rank} %%{ %{");
+    JR_ASSERT_TEXT(jr_compiled_template_expand(&template, &f.arena, &f.scope), "A=%{rank} %%{ %{");
     jr_arena_release(&f.arena);
 }
 
-/* Ranks with the same value of the domain get the same pointer; others do
- * not; and what depends on the rank is never shared. */
+/* Ranks with the same value of the domain get the same pointer; others do not; and what depends on
+ * the rank is never shared. */
 static void shares_within_a_domain(void)
 {
     struct fixture f;
     set_up(&f);
     f.space.internals = true;
     struct jr_compiled_template members = {0}, rank = {0};
-    CU_ASSERT_EQUAL(jr_compiled_template_compile(
-                        &members, &f.space, "M=", "%{model_members}", NULL),
-                    0);
     CU_ASSERT_EQUAL(
-        jr_compiled_template_compile(&rank, &f.space, "R=", "%{rank}", NULL),
-        0);
+        jr_compiled_template_compile(&members, &f.space, "M=", "%{model_members}", NULL), 0);
+    CU_ASSERT_EQUAL(jr_compiled_template_compile(&rank, &f.space, "R=", "%{rank}", NULL), 0);
     CU_ASSERT_EQUAL(members.domain, JR_DOMAIN_GROUP + JR_AXIS_MODEL);
     f.scope.index[members.domain] = 1;
-    const char *first =
-        jr_compiled_template_expand(&members, &f.arena, &f.scope);
-    const char *again =
-        jr_compiled_template_expand(&members, &f.arena, &f.scope);
+    const char *first = jr_compiled_template_expand(&members, &f.arena, &f.scope);
+    const char *again = jr_compiled_template_expand(&members, &f.arena, &f.scope);
     f.scope.index[members.domain] = 0;
     f.scope.text[JR_TEMPLATE_MODEL_MEMBERS] = "0,1";
-    const char *other =
-        jr_compiled_template_expand(&members, &f.arena, &f.scope);
+    const char *other = jr_compiled_template_expand(&members, &f.arena, &f.scope);
     CU_ASSERT_PTR_EQUAL(first, again);
     JR_ASSERT_TEXT(first, "M=2,3");
     JR_ASSERT_TEXT(other, "M=0,1");
-    CU_ASSERT_PTR_NOT_EQUAL(
-        jr_compiled_template_expand(&rank, &f.arena, &f.scope),
-        jr_compiled_template_expand(&rank, &f.arena, &f.scope));
+    CU_ASSERT_PTR_NOT_EQUAL(jr_compiled_template_expand(&rank, &f.arena, &f.scope),
+                            jr_compiled_template_expand(&rank, &f.arena, &f.scope));
     jr_arena_release(&f.arena);
 }
 
@@ -163,20 +149,15 @@ static void shares_a_vector_that_no_rank_changes(void)
     struct fixture f;
     set_up(&f);
     struct jr_compiled_templates a = {0}, b = {0}, none = {0};
-    CU_ASSERT_EQUAL(jr_compiled_templates_compile(&a, &f.space, same, 1, NULL),
-                    0);
-    CU_ASSERT_EQUAL(
-        jr_compiled_templates_compile(&b, &f.space, varying, 2, NULL), 0);
-    CU_ASSERT_EQUAL(
-        jr_compiled_templates_compile(&none, &f.space, NULL, 0, NULL), 0);
+    CU_ASSERT_EQUAL(jr_compiled_templates_compile(&a, &f.space, same, 1, NULL), 0);
+    CU_ASSERT_EQUAL(jr_compiled_templates_compile(&b, &f.space, varying, 2, NULL), 0);
+    CU_ASSERT_EQUAL(jr_compiled_templates_compile(&none, &f.space, NULL, 0, NULL), 0);
     char **vector = jr_compiled_templates_expand(&a, &f.arena, &f.scope);
-    CU_ASSERT_PTR_EQUAL(vector,
-                        jr_compiled_templates_expand(&a, &f.arena, &f.scope));
+    CU_ASSERT_PTR_EQUAL(vector, jr_compiled_templates_expand(&a, &f.arena, &f.scope));
     JR_ASSERT_TEXT(vector[0], "./train");
     CU_ASSERT_PTR_NULL(vector[1]);
     vector = jr_compiled_templates_expand(&b, &f.arena, &f.scope);
-    CU_ASSERT_PTR_NOT_EQUAL(
-        vector, jr_compiled_templates_expand(&b, &f.arena, &f.scope));
+    CU_ASSERT_PTR_NOT_EQUAL(vector, jr_compiled_templates_expand(&b, &f.arena, &f.scope));
     JR_ASSERT_TEXT(vector[1], "3");
     CU_ASSERT_PTR_NULL(vector[2]);
     vector = jr_compiled_templates_expand(&none, &f.arena, &f.scope);
@@ -193,11 +174,9 @@ static void survives_without_memory(void)
         set_up(&f);
         f.arena.limit = limit;
         struct jr_compiled_template template = {0};
-        CU_ASSERT_EQUAL(jr_compiled_template_compile(
-                            &template, &f.space, "A=", "%{world_size}", NULL),
-                        0);
-        const char *text =
-            jr_compiled_template_expand(&template, &f.arena, &f.scope);
+        CU_ASSERT_EQUAL(
+            jr_compiled_template_compile(&template, &f.space, "A=", "%{world_size}", NULL), 0);
+        const char *text = jr_compiled_template_expand(&template, &f.arena, &f.scope);
         done = !f.arena.failed;
         if (done)
             JR_ASSERT_TEXT(text, "A=4");
@@ -207,7 +186,6 @@ static void survives_without_memory(void)
 }
 
 JR_UNIT_MAIN("template", CASE(refuses_what_is_no_template), CASE(expands),
-             CASE(knows_the_words_of_tables_where_told),
-             CASE(takes_a_literal_as_it_is), CASE(shares_within_a_domain),
-             CASE(shares_a_vector_that_no_rank_changes),
+             CASE(knows_the_words_of_tables_where_told), CASE(takes_a_literal_as_it_is),
+             CASE(shares_within_a_domain), CASE(shares_a_vector_that_no_rank_changes),
              CASE(survives_without_memory))

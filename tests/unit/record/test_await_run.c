@@ -1,5 +1,4 @@
-/* Waiting for a run of another jobrun, and telling it to stop. A child stands
- * for that jobrun. */
+/* Waiting for a run of another jobrun, and telling it to stop. A child stands for that jobrun. */
 #include "record/live_run.h"
 
 #include <signal.h>
@@ -32,8 +31,7 @@ static void add_record(struct bench *bench)
 static void open_live(struct bench *bench)
 {
     bench->live = (struct jr_live){.held = JR_HOLD_NONE};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_live_open(&bench->live, bench->fake.dir, "r", NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_live_open(&bench->live, bench->fake.dir, "r", NULL), 0);
 }
 
 static void begin(struct bench *bench)
@@ -47,10 +45,8 @@ static void begin(struct bench *bench)
     CU_ASSERT_TRUE_FATAL(bench->jobrun > 0);
     (void)alarm(MINUTE);
     fake_start(&bench->fake, 0);
-    CU_ASSERT_EQUAL_FATAL(jr_record_facts_fill(&bench->facts,
-                                               &bench->fake.arena,
-                                               &bench->fake.plan, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_record_facts_fill(&bench->facts, &bench->fake.arena, &bench->fake.plan, NULL), 0);
     bench->facts.pid = bench->jobrun;
     bench->facts.start_ticks = jr_record_folder_ticks(bench->jobrun);
     add_record(bench);
@@ -66,8 +62,7 @@ static void end(struct bench *bench)
     fake_end(&bench->fake);
 }
 
-/* Let another process kill the jobrun, once the results are there, where there
- * are to be any. */
+/* Let another process kill the jobrun, once the results are there, where there are to be any. */
 static pid_t end_soon(struct bench *bench, const char *results)
 {
     pid_t pid = fork();
@@ -81,8 +76,7 @@ static pid_t end_soon(struct bench *bench, const char *results)
 
 static int await(struct bench *bench, uint64_t until_ns)
 {
-    return jr_live_await(&bench->live, bench->fake.dir, "r", until_ns,
-                         &bench->err);
+    return jr_live_await(&bench->live, bench->fake.dir, "r", until_ns, &bench->err);
 }
 
 static void signals_nothing_by_the_word_of_others(void)
@@ -136,8 +130,7 @@ static void waits_for_the_results(void)
 {
     struct bench bench;
     begin(&bench);
-    pid_t writer =
-        end_soon(&bench, "{\"status\": \"failed\", \"exit_code\": 3}");
+    pid_t writer = end_soon(&bench, "{\"status\": \"failed\", \"exit_code\": 3}");
     CU_ASSERT_EQUAL(await(&bench, 0), 0);
     CU_ASSERT_EQUAL(bench.live.standing, JR_STANDING_FINISHED);
     CU_ASSERT_EQUAL(bench.live.exit_code, 3);
@@ -156,8 +149,7 @@ static void waits_for_an_end_without_any(void)
     CU_ASSERT_EQUAL(bench.live.standing, JR_STANDING_LOST);
     jr_live_explain(&why, &bench.live, "r");
     (void)snprintf(expected, sizeof expected,
-                   "r is lost: its jobrun (pid %d) is gone and left no results",
-                   (int)bench.jobrun);
+                   "r is lost: its jobrun (pid %d) is gone and left no results", (int)bench.jobrun);
     CU_ASSERT_STRING_EQUAL(why.data, expected);
     CU_ASSERT_EQUAL(waitpid(killer, NULL, 0), killer);
     jr_buf_release(&why);
@@ -185,8 +177,7 @@ static void explains_where_a_run_is(void)
     open_live(&bench);
     bench.live.part = "node_1";
     jr_live_explain(&why, &bench.live, "r");
-    CU_ASSERT_STRING_EQUAL(
-        why.data, "r/node_1 runs on another host: run this command on node7");
+    CU_ASSERT_STRING_EQUAL(why.data, "r/node_1 runs on another host: run this command on node7");
     jr_buf_clear(&why);
     bench.live.part = NULL;
     bench.live.contained = true;
@@ -198,8 +189,6 @@ static void explains_where_a_run_is(void)
 }
 
 JR_UNIT_MAIN("await_run", CASE(signals_nothing_by_the_word_of_others),
-             CASE(a_stopped_one_is_woken_to_stop),
-             CASE(waits_no_longer_than_told), CASE(waits_for_the_results),
-             CASE(waits_for_an_end_without_any),
-             CASE(tells_of_a_folder_that_went_away),
-             CASE(explains_where_a_run_is))
+             CASE(a_stopped_one_is_woken_to_stop), CASE(waits_no_longer_than_told),
+             CASE(waits_for_the_results), CASE(waits_for_an_end_without_any),
+             CASE(tells_of_a_folder_that_went_away), CASE(explains_where_a_run_is))

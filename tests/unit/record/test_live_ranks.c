@@ -6,12 +6,11 @@
 #include "scratch.h"
 
 #define PLAN(ranks) "{\"ranks\": [" ranks "]}"
-#define RANK(i)                                                                \
-    "{\"rank\": " i ", \"stdout\": {\"file\": \"out." i "\"}, "                \
+#define RANK(i)                                                                                    \
+    "{\"rank\": " i ", \"stdout\": {\"file\": \"out." i "\"}, "                                    \
     "\"stderr\": {\"file\": null}}"
-#define STARTED(i, pid)                                                        \
-    "{\"event\":\"rank_started\",\"rank\":" i ",\"pid\":" pid "}\n"
-#define ENDED(i) "{\"event\":\"rank_ended\",\"rank\":" i ",\"pid\":1}\n"
+#define STARTED(i, pid) "{\"event\":\"rank_started\",\"rank\":" i ",\"pid\":" pid "}\n"
+#define ENDED(i)        "{\"event\":\"rank_ended\",\"rank\":" i ",\"pid\":1}\n"
 
 struct run {
     struct scratch scratch;
@@ -38,8 +37,7 @@ static void finish(struct run *run)
 
 static void add(const struct run *run, const char *text)
 {
-    int fd = openat(run->scratch.fd, "r/events.jsonl",
-                    O_WRONLY | O_CREAT | O_APPEND, 0600);
+    int fd = openat(run->scratch.fd, "r/events.jsonl", O_WRONLY | O_CREAT | O_APPEND, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
     CU_ASSERT_TRUE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     (void)close(fd);
@@ -72,8 +70,7 @@ static void survives_odd_events(void)
     };
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         struct run run;
-        CU_ASSERT_EQUAL_FATAL(
-            start(&run, PLAN(RANK("0") "," RANK("1")), events[i]), 0);
+        CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")), events[i]), 0);
         CU_ASSERT_EQUAL_FATAL(run.live.count, 2);
         CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
         CU_ASSERT_EQUAL(run.live.items[1].pid, 0);
@@ -82,15 +79,13 @@ static void survives_odd_events(void)
     }
 }
 
-/* Parts are joined in the order of their nodes, which need not be that of
- * their ranks. */
+/* Parts are joined in the order of their nodes, which need not be that of their ranks. */
 static void hears_of_ranks_in_any_order(void)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(start(&run,
-                                PLAN(RANK("7") "," RANK("2") "," RANK("4")),
-                                STARTED("2", "52") STARTED("3", "53")
-                                    STARTED("7", "57") ENDED("2")),
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("7") "," RANK("2") "," RANK("4")),
+                                STARTED("2", "52") STARTED("3", "53") STARTED("7", "57")
+                                    ENDED("2")),
                           0);
     CU_ASSERT_EQUAL_FATAL(run.live.count, 3);
     CU_ASSERT_EQUAL(run.live.items[0].rank, 2);
@@ -121,17 +116,15 @@ static void hears_what_is_added(void)
     finish(&run);
 }
 
-/* Of several nodes one jobrun writes for all of them, and builds before this
- * one left blanks between what they said. */
+/* Of several nodes one jobrun writes for all of them, and builds before this one left blanks
+ * between what they said. */
 static void hears_what_nodes_said(void)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(
-        start(&run, PLAN(RANK("0") "," RANK("1")),
-              "{\"time\": \"2026-11-21T06:30:12.345Z\", \"ns\": 5, "
-              "\"event\": \"rank_started\", \"rank\": 1, \"pid\": 51, "
-              "\"node\": 1}\n"),
-        0);
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")),
+                                "{\"time\": \"2026-11-21T06:30:12.345Z\", \"ns\": 5, \"event\": "
+                                "\"rank_started\", \"rank\": 1, \"pid\": 51, \"node\": 1}\n"),
+                          0);
     CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
     CU_ASSERT_EQUAL(run.live.items[1].pid, 51);
     finish(&run);
@@ -141,10 +134,8 @@ static void hears_what_nodes_said(void)
 static void starts_again(void)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(
-        start(&run, PLAN(RANK("0")), STARTED("0", "50") ENDED("0")), 0);
-    scratch_write(&run.scratch, "r/plan.json",
-                  PLAN(RANK("0") "," RANK("1") "," RANK("2")));
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), STARTED("0", "50") ENDED("0")), 0);
+    scratch_write(&run.scratch, "r/plan.json", PLAN(RANK("0") "," RANK("1") "," RANK("2")));
     add(&run, "{\"event\":\"restart\",\"attempt\":1}\n" STARTED("2", "62"));
     jr_live_ranks_update(&run.live);
     CU_ASSERT_EQUAL_FATAL(run.live.count, 3);
@@ -158,9 +149,8 @@ static void starts_again(void)
 static void lives_below_its_runner(void)
 {
     static const struct jr_proc all[] = {
-        {.pid = 10, .parent = 1},  {.pid = 11, .parent = 10},
-        {.pid = 50, .parent = 11}, {.pid = 51, .parent = 10},
-        {.pid = 52, .parent = 1},  {.pid = 53, .parent = 99},
+        {.pid = 10, .parent = 1},  {.pid = 11, .parent = 10}, {.pid = 50, .parent = 11},
+        {.pid = 51, .parent = 10}, {.pid = 52, .parent = 1},  {.pid = 53, .parent = 99},
     };
     static const struct {
         struct jr_live_rank rank;
@@ -174,8 +164,7 @@ static void lives_below_its_runner(void)
     };
     const struct jr_live_ranks live = {.guard = 10};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_live_ranks_lives(&live, &vectors[i].rank, all,
-                                            sizeof all / sizeof *all),
+        CU_ASSERT_EQUAL(jr_live_ranks_lives(&live, &vectors[i].rank, all, sizeof all / sizeof *all),
                         vectors[i].lives);
 }
 
@@ -183,13 +172,10 @@ static void lives_below_its_runner(void)
 static void finds_ranks_by_their_numbers(void)
 {
     static const int64_t none[] = {
-        -1,        0,        2, 4, INT64_C(4294967297), INT64_C(4294967298),
-        INT64_MIN, INT64_MAX};
+        -1, 0, 2, 4, INT64_C(4294967297), INT64_C(4294967298), INT64_MIN, INT64_MAX};
     struct run run;
     struct jr_live_rank *rank;
-    CU_ASSERT_EQUAL_FATAL(
-        start(&run, PLAN(RANK("3") "," RANK("1") "," RANK("4294967295")), ""),
-        0);
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("3") "," RANK("1") "," RANK("4294967295")), ""), 0);
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         CU_ASSERT_PTR_NULL(jr_live_ranks_find(&run.live, none[i]));
     rank = jr_live_ranks_find(&run.live, 1);
@@ -207,16 +193,13 @@ static void finds_ranks_by_their_numbers(void)
 static void hears_how_ranks_ended(void)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(
-        start(&run, PLAN(RANK("0") "," RANK("1") "," RANK("2")),
-              STARTED("0", "50")
-                  STARTED("1", "51") "{\"event\":\"rank_ended\",\"rank\":0,"
-                                     "\"pid\":50,\"exit_code\":3,"
-                                     "\"signal\":null}\n"
-                                     "{\"event\":\"rank_ended\",\"rank\":1,"
-                                     "\"pid\":51,\"exit_code\":null,"
-                                     "\"signal\":\"SIGSEGV\"}\n"),
-        0);
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1") "," RANK("2")),
+                                STARTED("0", "50") STARTED(
+                                    "1", "51") "{\"event\":\"rank_ended\",\"rank\":0,\"pid\":50,"
+                                               "\"exit_code\":3,\"signal\":null}\n"
+                                               "{\"event\":\"rank_ended\",\"rank\":1,\"pid\":51,"
+                                               "\"exit_code\":null,\"signal\":\"SIGSEGV\"}\n"),
+                          0);
     CU_ASSERT_TRUE(run.live.items[0].ended && run.live.items[1].ended);
     CU_ASSERT_EQUAL(run.live.items[0].exit_code, 3);
     CU_ASSERT_EQUAL(run.live.items[0].signal, 0);
@@ -267,8 +250,7 @@ static void leaves_no_descriptor_open(void)
     CU_ASSERT_EQUAL(count_descriptors(), before);
 }
 
-static void touch(const struct run *run, const char *name, time_t seconds,
-                  long ns)
+static void touch(const struct run *run, const char *name, time_t seconds, long ns)
 {
     const struct timespec times[2] = {{.tv_sec = seconds, .tv_nsec = ns},
                                       {.tv_sec = seconds, .tv_nsec = ns}};
@@ -278,12 +260,11 @@ static void touch(const struct run *run, const char *name, time_t seconds,
 static void knows_the_latest_log(void)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(
-        start(&run,
-              PLAN("{\"rank\": 0, \"stdout\": {\"file\": \"out\"}, "
-                   "\"stderr\": {\"file\": \"err\"}}"),
-              ""),
-        0);
+    CU_ASSERT_EQUAL_FATAL(start(&run,
+                                PLAN("{\"rank\": 0, \"stdout\": {\"file\": \"out\"}, "
+                                     "\"stderr\": {\"file\": \"err\"}}"),
+                                ""),
+                          0);
     const struct jr_live_rank *rank = &run.live.items[0];
     CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.live, rank));
     CU_ASSERT_EQUAL(jr_live_ranks_silence(&run.live, rank), -1);
@@ -322,9 +303,8 @@ static void tells_how_long_a_rank_was_silent(void)
 }
 
 JR_UNIT_MAIN("live", CASE(needs_a_plan), CASE(survives_odd_events),
-             CASE(finds_ranks_by_their_numbers),
-             CASE(hears_of_ranks_in_any_order), CASE(hears_what_is_added),
-             CASE(hears_how_ranks_ended), CASE(hears_what_nodes_said),
-             CASE(forgets_a_line_without_end), CASE(starts_again),
-             CASE(lives_below_its_runner), CASE(leaves_no_descriptor_open),
-             CASE(knows_the_latest_log), CASE(tells_how_long_a_rank_was_silent))
+             CASE(finds_ranks_by_their_numbers), CASE(hears_of_ranks_in_any_order),
+             CASE(hears_what_is_added), CASE(hears_how_ranks_ended), CASE(hears_what_nodes_said),
+             CASE(forgets_a_line_without_end), CASE(starts_again), CASE(lives_below_its_runner),
+             CASE(leaves_no_descriptor_open), CASE(knows_the_latest_log),
+             CASE(tells_how_long_a_rank_was_silent))

@@ -1,5 +1,5 @@
-/* A run as another jobrun sees it: how it stands, and what is done about what a
- * lost one has left. */
+/* A run as another jobrun sees it: how it stands, and what is done about what a lost one has
+ * left. */
 #include "record/live_run.h"
 
 #include <signal.h>
@@ -20,10 +20,8 @@ static void begin(struct bench *bench)
 {
     *bench = (struct bench){.facts = {0}};
     fake_start(&bench->fake, 0);
-    CU_ASSERT_EQUAL_FATAL(jr_record_facts_fill(&bench->facts,
-                                               &bench->fake.arena,
-                                               &bench->fake.plan, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_record_facts_fill(&bench->facts, &bench->fake.arena, &bench->fake.plan, NULL), 0);
 }
 
 /* The record of a run whose jobrun is gone. */
@@ -38,20 +36,15 @@ static void add_record(struct bench *bench, const char *id)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_record_run_json(&text, &bench->facts);
     (void)mkdirat(bench->fake.fd, id, 0700);
-    fake_write(&bench->fake,
-               jr_arena_printf(&bench->fake.arena, "%s/run.json", id),
-               text.data);
+    fake_write(&bench->fake, jr_arena_printf(&bench->fake.arena, "%s/run.json", id), text.data);
 }
 
 static void add_results(struct bench *bench, const char *id, const char *text)
 {
-    fake_write(&bench->fake,
-               jr_arena_printf(&bench->fake.arena, "%s/results.json", id),
-               text);
+    fake_write(&bench->fake, jr_arena_printf(&bench->fake.arena, "%s/results.json", id), text);
 }
 
-static enum jr_standing standing_of(struct bench *bench, const char *id,
-                                    struct jr_live *live)
+static enum jr_standing standing_of(struct bench *bench, const char *id, struct jr_live *live)
 {
     *live = (struct jr_live){.held = JR_HOLD_NONE};
     CU_ASSERT_EQUAL(jr_live_open(live, bench->fake.dir, id, NULL), 0);
@@ -159,10 +152,10 @@ static void a_part_stands_for_the_run(void)
     fake_end(&bench.fake);
 }
 
-/* A control group with so many processes, each called `name`; false where none
- * can be made, loudly. */
-static bool fill_group(struct jr_group *group, const char *id, int count,
-                       const char *name, pid_t *ret)
+/* A control group with so many processes, each called `name`; false where none can be made,
+ * loudly. */
+static bool fill_group(struct jr_group *group, const char *id, int count, const char *name,
+                       pid_t *ret)
 {
     int ready[2];
     char byte;
@@ -224,10 +217,10 @@ static void what_a_lost_run_left_is_ended(void)
             add_results(&bench, "r", "{\"status\": \"failed\"}");
         unsigned count = jr_lost_sweep(&out, bench.fake.dir, "r");
         CU_ASSERT_EQUAL(count, bend == NOTHING ? 2 : 0);
-        JR_ASSERT_TEXT(out.len == 0 ? "" : out.data,
-                       bend == NOTHING ? "the lost run r had left 2 processes, "
-                                         "now killed"
-                                       : "");
+        JR_ASSERT_TEXT(out.len == 0 ? "" : out.data, bend == NOTHING
+                                                         ? "the lost run r had left 2 processes, "
+                                                           "now killed"
+                                                         : "");
         for (int i = 0; i < 2; i++)
             CU_ASSERT_EQUAL(was_killed(pids[i]), bend == NOTHING);
         CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), 0);
@@ -254,16 +247,15 @@ static void another_runs_group_is_left_alone(void)
     fake_end(&bench.fake);
 }
 
-/* Records of earlier builds do not say to which PID namespace their pid
- * belongs: the run may live in another one, as long as its runner is there. */
+/* Records of earlier builds do not say to which PID namespace their pid belongs: the run may live
+ * in another one, as long as its runner is there. */
 static void a_group_with_a_runner_is_left_alone(void)
 {
     static const struct {
         const char *name;
         bool placed, killed;
-    } vectors[] = {{JR_RUNNER_NAME, false, false},
-                   {JR_RUNNER_NAME, true, true},
-                   {"rank", false, true}};
+    } vectors[] = {
+        {JR_RUNNER_NAME, false, false}, {JR_RUNNER_NAME, true, true}, {"rank", false, true}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct bench bench;
         struct jr_group group;
@@ -276,8 +268,7 @@ static void a_group_with_a_runner_is_left_alone(void)
         if (!vectors[i].placed)
             bench.facts.pid_namespace = 0;
         add_record(&bench, "r");
-        CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"),
-                        vectors[i].killed);
+        CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), vectors[i].killed);
         CU_ASSERT_EQUAL(was_killed(pid), vectors[i].killed);
         jr_group_remove(&group);
         fake_end(&bench.fake);
@@ -316,8 +307,8 @@ static void all_lost_runs_are_swept(void)
     fake_end(&bench.fake);
 }
 
-/* Of many that have no results, those that were changed last: one that is older
- * has its turn when there are fewer. */
+/* Of many that have no results, those that were changed last: one that is older has its turn when
+ * there are fewer. */
 static void the_last_of_many_lost_runs_are_swept(void)
 {
     enum { MANY = 255 }; /* and the attempt_0 of the folder */
@@ -369,11 +360,8 @@ static void finished_runs_are_not_swept(void)
 }
 
 JR_UNIT_MAIN("live_run", CASE(what_is_no_run_is_not_opened),
-             CASE(the_record_says_where_and_whose_it_is),
-             CASE(results_say_how_it_ended), CASE(a_part_stands_for_the_run),
-             CASE(what_a_lost_run_left_is_ended),
-             CASE(another_runs_group_is_left_alone),
-             CASE(a_group_with_a_runner_is_left_alone),
-             CASE(all_lost_runs_are_swept),
-             CASE(the_last_of_many_lost_runs_are_swept),
+             CASE(the_record_says_where_and_whose_it_is), CASE(results_say_how_it_ended),
+             CASE(a_part_stands_for_the_run), CASE(what_a_lost_run_left_is_ended),
+             CASE(another_runs_group_is_left_alone), CASE(a_group_with_a_runner_is_left_alone),
+             CASE(all_lost_runs_are_swept), CASE(the_last_of_many_lost_runs_are_swept),
              CASE(finished_runs_are_not_swept))

@@ -1,5 +1,5 @@
-/* metrics.jsonl as curves: what is read of it, in which order, and what of a
- * damaged or hostile file is left out. */
+/* metrics.jsonl as curves: what is read of it, in which order, and what of a damaged or hostile
+ * file is left out. */
 #include "record/load_results.h"
 
 #include <math.h>
@@ -13,9 +13,8 @@ static void check_points(const struct jr_metrics *metrics, const char *expected)
     struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < metrics->points_count; i++) {
         const struct jr_metric_point *point = &metrics->points[i];
-        jr_buf_printf(&text, "%s%s %u/%u %g=%g", i == 0 ? "" : ", ",
-                      metrics->names[point->metric], point->rank,
-                      point->attempt, point->step, fabs(point->value));
+        jr_buf_printf(&text, "%s%s %u/%u %g=%g", i == 0 ? "" : ", ", metrics->names[point->metric],
+                      point->rank, point->attempt, point->step, fabs(point->value));
     }
     jr_buf_str(&text, metrics->partial ? " partial" : "");
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
@@ -37,17 +36,16 @@ static void check_text(const char *name, const char *text, const char *expected)
 }
 
 #define FILE_NAME "metrics.jsonl"
-#define LINE(rank, attempt, step, values)                                      \
-    "{\"ns\":5,\"time\":\"t\",\"attempt\":" attempt ",\"rank\":" rank          \
-    ",\"step\":" step ",\"metrics\":{" values "}}\n"
+#define LINE(rank, attempt, step, values)                                                          \
+    "{\"ns\":5,\"time\":\"t\",\"attempt\":" attempt ",\"rank\":" rank ",\"step\":" step            \
+    ",\"metrics\":{" values "}}\n"
 
 static void points_are_sorted(void)
 {
     check_text(FILE_NAME,
-               LINE("0", "0", "1", "\"loss\":2.5,\"acc\":0.5")
-                   LINE("1", "0", "1", "\"loss\":3")
-                       LINE("0", "0", "2", "\"loss\":null,\"acc\":1")
-                           LINE("0", "1", "1", "\"loss\":1e-3"),
+               LINE("0", "0", "1", "\"loss\":2.5,\"acc\":0.5") LINE("1", "0", "1", "\"loss\":3")
+                   LINE("0", "0", "2", "\"loss\":null,\"acc\":1")
+                       LINE("0", "1", "1", "\"loss\":1e-3"),
                "loss 0/0 1=2.5, loss 0/0 2=nan, loss 0/1 1=0.001, "
                "loss 1/0 1=3, acc 0/0 1=0.5, acc 0/0 2=1");
 }
@@ -162,18 +160,14 @@ static void parts_are_put_together(void)
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "node_3", 0700), 0);
     scratch_write(&scratch, "node_0/run.json", "{}");
     scratch_write(&scratch, "node_3/run.json", "{}");
-    scratch_write(&scratch, "node_3/" FILE_NAME,
-                  LINE("6", "0", "1", "\"a\":6"));
-    scratch_write(&scratch, "node_0/" FILE_NAME,
-                  LINE("0", "0", "1", "\"a\":0"));
+    scratch_write(&scratch, "node_3/" FILE_NAME, LINE("6", "0", "1", "\"a\":6"));
+    scratch_write(&scratch, "node_0/" FILE_NAME, LINE("0", "0", "1", "\"a\":0"));
     jr_metrics_read(&metrics, scratch.fd);
     check_points(&metrics, "a 0/0 1=0, a 6/0 1=6");
     jr_metrics_release(&metrics);
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("metrics", CASE(points_are_sorted),
-             CASE(what_is_no_point_is_left_out),
-             CASE(nothing_but_a_plain_file_is_read),
-             CASE(long_lines_are_passed_over), CASE(reading_is_bounded),
-             CASE(parts_are_put_together))
+JR_UNIT_MAIN("metrics", CASE(points_are_sorted), CASE(what_is_no_point_is_left_out),
+             CASE(nothing_but_a_plain_file_is_read), CASE(long_lines_are_passed_over),
+             CASE(reading_is_bounded), CASE(parts_are_put_together))

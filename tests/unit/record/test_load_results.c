@@ -1,5 +1,5 @@
-/* results.json, key by key: what is written is read back as it was, and what
- * another program wrote is read as far as it makes sense. */
+/* results.json, key by key: what is written is read back as it was, and what another program wrote
+ * is read as far as it makes sense. */
 #include "record/load_results.h"
 
 #include "fake_run.h"
@@ -18,20 +18,13 @@ static json_t *parse(const char *text)
 
 static void what_has_no_ranks_is_refused(void)
 {
-    static const char *const vectors[] = {"{}",
-                                          "[]",
-                                          "7",
-                                          "null",
-                                          "{\"ranks\": {}}",
-                                          "{\"ranks\": null}",
-                                          "{\"ranks\": \"x\"}"};
+    static const char *const vectors[] = {
+        "{}", "[]", "7", "null", "{\"ranks\": {}}", "{\"ranks\": null}", "{\"ranks\": \"x\"}"};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_loaded_run loaded;
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_loaded_run_read(&loaded, parse(vectors[i]), &err),
-                        -1);
-        JR_ASSERT_TEXT(err.text,
-                       "results.json is not in the form that jobrun writes");
+        CU_ASSERT_EQUAL(jr_loaded_run_read(&loaded, parse(vectors[i]), &err), -1);
+        JR_ASSERT_TEXT(err.text, "results.json is not in the form that jobrun writes");
     }
 }
 
@@ -46,17 +39,15 @@ static void check_rank(const struct vector *vector)
     struct jr_error err = {0};
     char text[512];
     struct jr_buf out = JR_BUF_INIT;
-    (void)snprintf(text, sizeof text, "{\"attempt\": 2, \"ranks\": [%s]}",
-                   vector->rank);
+    (void)snprintf(text, sizeof text, "{\"attempt\": 2, \"ranks\": [%s]}", vector->rank);
     CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
     const struct jr_plan_rank *plan = &loaded.plan.ranks[0];
     const struct jr_rank_judgement *report = &loaded.report.ranks[0];
-    jr_buf_printf(
-        &out, "%u %u %u %s, %s, %u/%u/%u, %s %s", plan->rank, plan->local_rank,
-        plan->node_rank, jr_rank_state_word(report->state), plan->dir,
-        loaded.plan.axis_size[0], loaded.plan.axis_size[1],
-        loaded.plan.axis_size[2], report->error == NULL ? "-" : report->error,
-        report->reason == NULL ? "-" : report->reason);
+    jr_buf_printf(&out, "%u %u %u %s, %s, %u/%u/%u, %s %s", plan->rank, plan->local_rank,
+                  plan->node_rank, jr_rank_state_word(report->state), plan->dir,
+                  loaded.plan.axis_size[0], loaded.plan.axis_size[1], loaded.plan.axis_size[2],
+                  report->error == NULL ? "-" : report->error,
+                  report->reason == NULL ? "-" : report->reason);
     JR_ASSERT_TEXT(out.data, vector->expected);
     jr_buf_release(&out);
     jr_loaded_run_release(&loaded);
@@ -69,16 +60,13 @@ static void ranks_may_say_anything(void)
         {"7", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
         {"{\"rank\": -1, \"local_rank\": \"x\", \"node_rank\": 1048576}",
          "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
-        {"{\"rank\": 4294967296, \"state\": \"odd\"}",
-         "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
+        {"{\"rank\": 4294967296, \"state\": \"odd\"}", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
         {"{\"rank\": 7, \"local_rank\": 3, \"node_rank\": 1048575}",
          "7 3 1048575 failed, attempt_2/7, 1/1/1, - -"},
         {"{\"rank\": 7, \"folder\": \"node_1/attempt_0/7\"}",
          "7 0 0 failed, node_1/attempt_0/7, 1/1/1, - -"},
-        {"{\"state\": \"succeeded\"}",
-         "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
-        {"{\"state\": \"not_started\"}",
-         "0 0 0 not_started, attempt_2/0, 1/1/1, - -"},
+        {"{\"state\": \"succeeded\"}", "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
+        {"{\"state\": \"not_started\"}", "0 0 0 not_started, attempt_2/0, 1/1/1, - -"},
         {"{\"coordinates\": {\"model\": 1, \"pipeline\": 0, \"data\": 3}}",
          "0 0 0 failed, attempt_2/0, 2/1/4, - -"},
         {"{\"coordinates\": {\"model\": 1048576, \"data\": -3}}",
@@ -103,27 +91,19 @@ static void numbers_of_the_run_are_bounded(void)
         enum jr_run_status status;
         int stop_signal;
     } vectors[] = {
-        {"\"attempt\": -1, \"exit_code\": 256, \"processes_left\": -1", 0, 0, 0,
-         JR_RUN_FAILED, 0},
-        {"\"attempt\": 3, \"exit_code\": 255, \"processes_left\": 2", 3, 2, 255,
-         JR_RUN_FAILED, 0},
-        {"\"status\": \"succeeded\", \"exit_code\": 0", 0, 0, 0,
-         JR_RUN_SUCCEEDED, 0},
-        {"\"status\": \"failed\", \"exit_code\": 143", 0, 0, 143, JR_RUN_FAILED,
-         0},
-        {"\"status\": \"stopped\", \"exit_code\": 143", 0, 0, 143,
-         JR_RUN_STOPPED, 15},
-        {"\"status\": \"Stopped\", \"exit_code\": \"143\"", 0, 0, 0,
-         JR_RUN_FAILED, 0},
+        {"\"attempt\": -1, \"exit_code\": 256, \"processes_left\": -1", 0, 0, 0, JR_RUN_FAILED, 0},
+        {"\"attempt\": 3, \"exit_code\": 255, \"processes_left\": 2", 3, 2, 255, JR_RUN_FAILED, 0},
+        {"\"status\": \"succeeded\", \"exit_code\": 0", 0, 0, 0, JR_RUN_SUCCEEDED, 0},
+        {"\"status\": \"failed\", \"exit_code\": 143", 0, 0, 143, JR_RUN_FAILED, 0},
+        {"\"status\": \"stopped\", \"exit_code\": 143", 0, 0, 143, JR_RUN_STOPPED, 15},
+        {"\"status\": \"Stopped\", \"exit_code\": \"143\"", 0, 0, 0, JR_RUN_FAILED, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_loaded_run loaded;
         struct jr_error err = {0};
         char text[256];
-        (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}",
-                       vectors[i].head);
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err),
-                              0);
+        (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}", vectors[i].head);
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
         CU_ASSERT_EQUAL(loaded.plan.attempt, vectors[i].attempt);
         CU_ASSERT_EQUAL(loaded.outcome.left, vectors[i].left);
         CU_ASSERT_EQUAL(loaded.report.exit_code, vectors[i].exit_code);
@@ -138,11 +118,10 @@ static void hosts_are_those_of_the_nodes(void)
     struct jr_loaded_run loaded;
     struct jr_error err = {0};
     CU_ASSERT_EQUAL_FATAL(
-        jr_loaded_run_read(
-            &loaded,
-            parse("{\"ranks\": [{\"node_rank\": 2, \"host\": \"c\"}, "
-                  "{\"node_rank\": 0, \"host\": \"a\"}]}"),
-            &err),
+        jr_loaded_run_read(&loaded,
+                           parse("{\"ranks\": [{\"node_rank\": 2, \"host\": \"c\"}, "
+                                 "{\"node_rank\": 0, \"host\": \"a\"}]}"),
+                           &err),
         0);
     CU_ASSERT_EQUAL(loaded.plan.nodes, 3);
     CU_ASSERT_PTR_NOT_NULL_FATAL(loaded.plan.hosts);
@@ -159,37 +138,28 @@ static void timeouts_are_read_by_their_words(void)
         enum jr_timeout by;
         uint64_t start, run, silence, after;
     } vectors[] = {
-        {"\"timed_out_by\": null, \"timeout_seconds\": 5", JR_TIMEOUT_NONE, 0,
-         0, 0, 0},
-        {"\"timed_out_by\": \"odd\", \"timeout_seconds\": 5", JR_TIMEOUT_NONE,
-         0, 0, 0, 0},
-        {"\"timed_out_by\": \"exit\", \"timeout_seconds\": 5", JR_TIMEOUT_NONE,
-         0, 0, 0, 0},
-        {"\"timed_out_by\": \"start\", \"timeout_seconds\": 5",
-         JR_TIMEOUT_START, 5000, 0, 0, 0},
-        {"\"timed_out_by\": \"run\", \"timeout_seconds\": 0.25", JR_TIMEOUT_RUN,
-         0, 250, 0, 0},
-        {"\"timed_out_by\": \"silence\", \"timeout_seconds\": 60",
-         JR_TIMEOUT_SILENCE, 0, 0, 60000, 0},
+        {"\"timed_out_by\": null, \"timeout_seconds\": 5", JR_TIMEOUT_NONE, 0, 0, 0, 0},
+        {"\"timed_out_by\": \"odd\", \"timeout_seconds\": 5", JR_TIMEOUT_NONE, 0, 0, 0, 0},
+        {"\"timed_out_by\": \"exit\", \"timeout_seconds\": 5", JR_TIMEOUT_NONE, 0, 0, 0, 0},
+        {"\"timed_out_by\": \"start\", \"timeout_seconds\": 5", JR_TIMEOUT_START, 5000, 0, 0, 0},
+        {"\"timed_out_by\": \"run\", \"timeout_seconds\": 0.25", JR_TIMEOUT_RUN, 0, 250, 0, 0},
+        {"\"timed_out_by\": \"silence\", \"timeout_seconds\": 60", JR_TIMEOUT_SILENCE, 0, 0, 60000,
+         0},
         {"\"timed_out_by\": \"after_first_exit\", \"timeout_seconds\": 1.5",
          JR_TIMEOUT_AFTER_FIRST_EXIT, 0, 0, 0, 1500},
-        {"\"timed_out_by\": \"run\", \"timeout_seconds\": -3", JR_TIMEOUT_RUN,
-         0, 0, 0, 0},
+        {"\"timed_out_by\": \"run\", \"timeout_seconds\": -3", JR_TIMEOUT_RUN, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_loaded_run loaded;
         struct jr_error err = {0};
         char text[256];
-        (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}",
-                       vectors[i].head);
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err),
-                              0);
+        (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}", vectors[i].head);
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
         CU_ASSERT_EQUAL(loaded.outcome.timed_out_by, vectors[i].by);
         CU_ASSERT_EQUAL(loaded.policy.timeouts.start_ms, vectors[i].start);
         CU_ASSERT_EQUAL(loaded.policy.timeouts.run_ms, vectors[i].run);
         CU_ASSERT_EQUAL(loaded.policy.timeouts.silence_ms, vectors[i].silence);
-        CU_ASSERT_EQUAL(loaded.policy.timeouts.after_first_exit_ms,
-                        vectors[i].after);
+        CU_ASSERT_EQUAL(loaded.policy.timeouts.after_first_exit_ms, vectors[i].after);
         jr_loaded_run_release(&loaded);
     }
 }
@@ -203,11 +173,9 @@ static void check_same_again(struct fake *fake)
     fake_judge(fake);
     jr_judgement_json(&first, &fake->report, &fake->plan, &fake->outcome, NULL);
     fake_write(fake, "results.json", first.data);
-    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&loaded, fake->fd, "results.json",
-                                             "runs", "exp1", &err),
-                          0);
-    jr_judgement_json(&again, &loaded.report, &loaded.plan, &loaded.outcome,
-                      NULL);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_loaded_run_load(&loaded, fake->fd, "results.json", "runs", "exp1", &err), 0);
+    jr_judgement_json(&again, &loaded.report, &loaded.plan, &loaded.outcome, NULL);
     JR_ASSERT_TEXT(again.data, first.data);
     JR_ASSERT_TEXT(loaded.plan.own_dir, "runs/exp1");
     jr_loaded_run_release(&loaded);
@@ -250,8 +218,8 @@ static void failures_are_read_as_they_were_written(void)
 
 static void other_ends_are_read_as_they_were_written(void)
 {
-    static const enum jr_timeout timeouts[] = {
-        JR_TIMEOUT_RUN, JR_TIMEOUT_SILENCE, JR_TIMEOUT_AFTER_FIRST_EXIT};
+    static const enum jr_timeout timeouts[] = {JR_TIMEOUT_RUN, JR_TIMEOUT_SILENCE,
+                                               JR_TIMEOUT_AFTER_FIRST_EXIT};
     struct fake fake;
     for (size_t i = 0; i < 3; i++) {
         fake_start(&fake, 2);
@@ -277,13 +245,12 @@ static void what_was_compared_is_read(void)
     struct jr_loaded_run past;
     struct jr_error err = {0};
     CU_ASSERT_EQUAL_FATAL(
-        jr_loaded_run_read(
-            &past,
-            parse("{\"compared\": {\"source\": \"result.json\", \"equal\": "
-                  "[\"a\", 7, \"b\"], \"distinct\": [\"c\"]}, "
-                  "\"failed_alike\": 3, \"not_restarted\": \"no progress\", "
-                  "\"attempts\": [{\"attempt\": 0}], \"ranks\": [{}, {}]}"),
-            &err),
+        jr_loaded_run_read(&past,
+                           parse("{\"compared\": {\"source\": \"result.json\", \"equal\": "
+                                 "[\"a\", 7, \"b\"], \"distinct\": [\"c\"]}, "
+                                 "\"failed_alike\": 3, \"not_restarted\": \"no progress\", "
+                                 "\"attempts\": [{\"attempt\": 0}], \"ranks\": [{}, {}]}"),
+                           &err),
         0);
     const struct jr_results *wants = &past.policy.results;
     CU_ASSERT_TRUE(wants->stated);
@@ -298,11 +265,9 @@ static void what_was_compared_is_read(void)
     JR_ASSERT_TEXT(past.report.not_again, "no progress");
     CU_ASSERT_EQUAL(past.report.earlier_count, 1);
     jr_loaded_run_release(&past);
-    static const char *const none[] = {"{\"compared\": null, \"ranks\": []}",
-                                       "{\"ranks\": []}"};
+    static const char *const none[] = {"{\"compared\": null, \"ranks\": []}", "{\"ranks\": []}"};
     for (size_t i = 0; i < 2; i++) {
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err),
-                              0);
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err), 0);
         CU_ASSERT_FALSE(past.policy.results.stated);
         CU_ASSERT_EQUAL(past.policy.results.equal_count, 0);
         CU_ASSERT_EQUAL(past.report.earlier_count, 0);
@@ -310,8 +275,8 @@ static void what_was_compared_is_read(void)
     }
 }
 
-#define AT(step, loss)                                                         \
-    "{\"step\": " step ", \"best\": 9, \"of\": 20, \"rate\": 0.5, "            \
+#define AT(step, loss)                                                                             \
+    "{\"step\": " step ", \"best\": 9, \"of\": 20, \"rate\": 0.5, "                                \
     "\"metrics\": {\"loss\": " loss "}"
 
 /* How far a run came, and each of its ranks; a rank's alone says nothing. */
@@ -322,11 +287,10 @@ static void progress_is_read(void)
     CU_ASSERT_EQUAL_FATAL(
         jr_loaded_run_read(
             &past,
-            parse("{\"progress\": " AT(
-                "7", "0.25") ", \"slowest\": {\"rank\": 1, \"behind\": 2}, "
-                             "\"warnings\": [\"slow\", 5]}, "
-                             "\"ranks\": [{\"progress\": null}, "
-                             "{\"progress\": " AT("7", "1.5") "}}, {}]}"),
+            parse("{\"progress\": " AT("7", "0.25") ", \"slowest\": {\"rank\": 1, \"behind\": 2}, "
+                                                    "\"warnings\": [\"slow\", 5]}, "
+                                                    "\"ranks\": [{\"progress\": null}, "
+                                                    "{\"progress\": " AT("7", "1.5") "}}, {}]}"),
             &err),
         0);
     const struct jr_progress *progress = past.outcome.progress;
@@ -352,15 +316,14 @@ static void progress_is_read(void)
         "{\"progress\": [7], \"ranks\": [{\"progress\": " AT("7", "1") "}}]}",
         "{\"ranks\": [{\"progress\": " AT("7", "1") "}}]}"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err),
-                              0);
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err), 0);
         CU_ASSERT_PTR_NULL(past.outcome.progress);
         jr_loaded_run_release(&past);
     }
 }
 
-/* A run that went wrong, by the records of any build: three ranks of a second
- * node, which are told by their numbers. */
+/* A run that went wrong, by the records of any build: three ranks of a second node, which are told
+ * by their numbers. */
 struct wrong {
     const char *head, *cause, *expected;
 };
@@ -373,9 +336,8 @@ static void print_wrong(struct jr_buf *out, const struct jr_loaded_run *past)
         jr_buf_printf(out, " %u", past->plan.ranks[report->causes[i]].rank);
     for (size_t i = 0; i < past->outcome.count; i++)
         jr_buf_str(out, past->outcome.ranks[i].oom ? " oom" : "");
-    jr_buf_printf(out, ", timeout %d, signal %d, guard %d, %s, %s",
-                  past->outcome.timed_out_by, past->outcome.runner_signal,
-                  past->outcome.guard_pid,
+    jr_buf_printf(out, ", timeout %d, signal %d, guard %d, %s, %s", past->outcome.timed_out_by,
+                  past->outcome.runner_signal, past->outcome.guard_pid,
                   report->error == NULL ? "-" : report->error,
                   report->overrun == NULL ? "-" : report->overrun);
 }
@@ -392,8 +354,7 @@ static void check_wrong(const struct wrong *wrong)
                                "{%s, \"root_cause\": {%s}, \"ranks\": "
                                "[{\"rank\": 4}, {\"rank\": 5}, {\"rank\": 6}]}",
                                wrong->head, wrong->cause));
-    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake.fd, "results.json",
-                                             "runs", "exp1", &err),
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err),
                           0);
     print_wrong(&out, &past);
     JR_ASSERT_TEXT(out.data, wrong->expected);
@@ -411,8 +372,7 @@ static void check_wrong(const struct wrong *wrong)
 static void the_ranks_that_were_the_cause_are_found(void)
 {
     static const struct wrong vectors[] = {
-        {"\"status\": \"incomplete\"",
-         "\"kind\": \"singletons\", \"rank\": null" WHY,
+        {"\"status\": \"incomplete\"", "\"kind\": \"singletons\", \"rank\": null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
         {FAILED, "\"kind\": \"stall\", \"rank\": 5" WHY,
          "ranks 5, timeout 0, signal 0, guard 0, -, -"},
@@ -431,8 +391,7 @@ static void the_ranks_that_were_the_cause_are_found(void)
         {FAILED, "\"kind\": \"start\", \"rank\": 4, \"together\": [6, 5]" WHY,
          "ranks 4 6 5, timeout 0, signal 0, guard 0, -, -"},
         /* No more than there are ranks, whatever the file says. */
-        {FAILED,
-         "\"kind\": \"exit\", \"rank\": 4, \"together\": [5, 6, 4, 5]" WHY,
+        {FAILED, "\"kind\": \"exit\", \"rank\": 4, \"together\": [5, 6, 4, 5]" WHY,
          "ranks 4 5 6, timeout 0, signal 0, guard 0, -, -"},
         {FAILED, "\"kind\": \"oom\", \"rank\": 5, \"together\": [4]" WHY,
          "ranks 5 4 oom, timeout 0, signal 0, guard 0, -, -"},
@@ -445,15 +404,13 @@ static void the_ranks_that_were_the_cause_are_found(void)
         check_wrong(&vectors[i]);
 }
 
-/* A cause without a rank is told by its message, or by the signal that ended
- * jobrun. */
+/* A cause without a rank is told by its message, or by the signal that ended jobrun. */
 static void a_cause_may_be_no_rank(void)
 {
     static const struct wrong vectors[] = {
         {UNBEGUN, "\"kind\": \"start\", \"rank\": null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
-        {UNBEGUN,
-         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
+        {UNBEGUN, "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
          "ranks, timeout 0, signal 9, guard 0, -, -"},
         {UNBEGUN ", \"jobrun_killed\": {\"process\": \"guard\", \"pid\": 7, "
                  "\"signal\": \"SIGKILL\"}",
@@ -463,11 +420,9 @@ static void a_cause_may_be_no_rank(void)
                  "null, \"signal\": \"SIGSEGV\"}",
          "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGTERM\"" WHY,
          "ranks, timeout 0, signal 11, guard 0, -, -"},
-        {FAILED,
-         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
+        {FAILED, "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
-        {"\"status\": \"incomplete\"",
-         "\"kind\": \"result\", \"rank\": null" WHY,
+        {"\"status\": \"incomplete\"", "\"kind\": \"result\", \"rank\": null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
         {"\"status\": \"incomplete\"", "\"kind\": \"result\", \"rank\": 4" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
@@ -481,11 +436,9 @@ static void a_status_that_is_not_known_is_no_success(void)
 {
     static const struct wrong vectors[] = {
         {"\"exit_code\": 0", "",
-         "ranks, timeout 0, signal 0, guard 0, its results.json states no "
-         "status, -"},
+         "ranks, timeout 0, signal 0, guard 0, its results.json states no status, -"},
         {"\"status\": null", "",
-         "ranks, timeout 0, signal 0, guard 0, its results.json states no "
-         "status, -"},
+         "ranks, timeout 0, signal 0, guard 0, its results.json states no status, -"},
         {"\"status\": \"paused\"", "",
          "ranks, timeout 0, signal 0, guard 0, its results.json has the status "
          "'paused', which this version of jobrun does not know, -"},
@@ -504,13 +457,10 @@ static void a_limit_may_be_told_by_the_message_alone(void)
         {TIMED, "\"kind\": \"timeout\", \"rank\": null" WHY,
          "ranks, timeout 4, signal 0, guard 0, -, why"},
         {TIMED, "\"kind\": \"exit\", \"rank\": 5" WHY,
-         "ranks 5, timeout 4, signal 0, guard 0, -, longer than its timeouts "
-         "allow"},
-        {TIMED ", \"timed_out_by\": \"run\"",
-         "\"kind\": \"timeout\", \"rank\": null" WHY,
+         "ranks 5, timeout 4, signal 0, guard 0, -, longer than its timeouts allow"},
+        {TIMED ", \"timed_out_by\": \"run\"", "\"kind\": \"timeout\", \"rank\": null" WHY,
          "ranks, timeout 2, signal 0, guard 0, -, longer than timeouts.run"},
-        {HUNG ", \"timed_out_by\": \"silence\"",
-         "\"kind\": \"hang\", \"rank\": null" WHY,
+        {HUNG ", \"timed_out_by\": \"silence\"", "\"kind\": \"hang\", \"rank\": null" WHY,
          "ranks, timeout 3, signal 0, guard 0, -, no output from any rank for "
          "the time (timeouts.silence)"},
         {FAILED, "\"kind\": \"timeout\", \"rank\": null" WHY,
@@ -523,8 +473,8 @@ static void a_limit_may_be_told_by_the_message_alone(void)
         check_wrong(&vectors[i]);
 }
 
-/* Where it was raised, and from what, is in the rank's own file: read again for
- * the ranks that are the cause, if results.json says that there is one. */
+/* Where it was raised, and from what, is in the rank's own file: read again for the ranks that are
+ * the cause, if results.json says that there is one. */
 static void exceptions_of_the_cause_are_read_again(void)
 {
     struct fake fake;
@@ -532,22 +482,18 @@ static void exceptions_of_the_cause_are_read_again(void)
     struct jr_error err = {0};
     fake_start(&fake, 3);
     for (uint32_t i = 0; i < 3; i++)
-        fake_write_rank(
-            &fake, i, "error.json",
-            "{\"message\": {\"message\": \"E: x\", \"extraInfo\": "
-            "{\"py_callstack\": \"  File \\\"/x/t.py\\\", line 8, in step\"}}, "
-            "\"start\": true, \"causes\": [{\"how\": \"cause\", \"message\": "
-            "\"K: y\"}]}");
+        fake_write_rank(&fake, i, "error.json",
+                        "{\"message\": {\"message\": \"E: x\", \"extraInfo\": {\"py_callstack\": "
+                        "\"  File \\\"/x/t.py\\\", line 8, in step\"}}, \"start\": true, "
+                        "\"causes\": [{\"how\": \"cause\", \"message\": \"K: y\"}]}");
     fake_write(&fake, "results.json",
-               "{\"status\": \"failed\", \"root_cause\": {\"kind\": \"exit\", "
-               "\"rank\": 1, \"together\": [2]}, \"ranks\": [{\"rank\": 0, "
-               "\"error_file\": \"attempt_0/0/error.json\"}, {\"rank\": 1, "
-               "\"error_file\": \"attempt_0/1/error.json\", \"stop_signals\": "
-               "[\"SIGTERM\"]}, {\"rank\": 2, "
+               "{\"status\": \"failed\", \"root_cause\": {\"kind\": \"exit\", \"rank\": 1, "
+               "\"together\": [2]}, \"ranks\": [{\"rank\": 0, \"error_file\": "
+               "\"attempt_0/0/error.json\"}, {\"rank\": 1, \"error_file\": "
+               "\"attempt_0/1/error.json\", \"stop_signals\": [\"SIGTERM\"]}, {\"rank\": 2, "
                "\"error_file\": null}]}");
-    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake.fd, "results.json",
-                                             "/r", "exp1/node_0", &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_loaded_run_load(&past, fake.fd, "results.json", "/r", "exp1/node_0", &err), 0);
     JR_ASSERT_TEXT(past.report.ranks[1].where, "t.py:8 in step");
     JR_ASSERT_TEXT(past.report.ranks[1].behind, "K: y");
     CU_ASSERT_TRUE(past.report.ranks[1].unstarted);
@@ -568,27 +514,19 @@ static void what_is_not_there_is_refused(void)
     struct jr_loaded_run past;
     struct jr_error err = {0};
     fake_start(&fake, 0);
-    CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs",
-                                       "exp1", &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err), -1);
     fake_write(&fake, "results.json", "{\"ranks\": 7}");
-    CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs",
-                                       "exp1", &err),
-                    -1);
-    JR_ASSERT_TEXT(err.text,
-                   "results.json is not in the form that jobrun writes");
+    CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err), -1);
+    JR_ASSERT_TEXT(err.text, "results.json is not in the form that jobrun writes");
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("load_results", CASE(what_has_no_ranks_is_refused),
-             CASE(what_is_not_there_is_refused), CASE(ranks_may_say_anything),
-             CASE(numbers_of_the_run_are_bounded),
-             CASE(hosts_are_those_of_the_nodes),
-             CASE(timeouts_are_read_by_their_words),
+JR_UNIT_MAIN("load_results", CASE(what_has_no_ranks_is_refused), CASE(what_is_not_there_is_refused),
+             CASE(ranks_may_say_anything), CASE(numbers_of_the_run_are_bounded),
+             CASE(hosts_are_those_of_the_nodes), CASE(timeouts_are_read_by_their_words),
              CASE(what_was_compared_is_read), CASE(progress_is_read),
 
-             CASE(the_ranks_that_were_the_cause_are_found),
-             CASE(a_cause_may_be_no_rank),
+             CASE(the_ranks_that_were_the_cause_are_found), CASE(a_cause_may_be_no_rank),
              CASE(a_status_that_is_not_known_is_no_success),
              CASE(a_limit_may_be_told_by_the_message_alone),
              CASE(exceptions_of_the_cause_are_read_again),

@@ -48,35 +48,34 @@ static void check_torn(const struct vector *vector)
     bool torn = jr_node_mismatch_find(&text, nodes);
     CU_ASSERT_EQUAL(torn, vector->expected != NULL);
     if (torn || vector->expected != NULL)
-        JR_ASSERT_TEXT(torn ? text.data : "(one run)", vector->expected == NULL
-                                                           ? "(one run)"
-                                                           : vector->expected);
+        JR_ASSERT_TEXT(torn ? text.data : "(one run)",
+                       vector->expected == NULL ? "(one run)" : vector->expected);
     jr_buf_release(&text);
     json_decref(nodes);
 }
 
-#define WORLD(nodes, world)                                                    \
-    {                                                                          \
-        nodes, world, 0, 0, NULL, false                                        \
+#define WORLD(nodes, world)                                                                        \
+    {                                                                                              \
+        nodes, world, 0, 0, NULL, false                                                            \
     }
-#define RANKS(nodes, world, first, count)                                      \
-    {                                                                          \
-        nodes, world, first, count, NULL, false                                \
+#define RANKS(nodes, world, first, count)                                                          \
+    {                                                                                              \
+        nodes, world, first, count, NULL, false                                                    \
     }
-#define RAN(nodes, world, first, count, fingerprint)                           \
-    {                                                                          \
-        nodes, world, first, count, fingerprint, false                         \
+#define RAN(nodes, world, first, count, fingerprint)                                               \
+    {                                                                                              \
+        nodes, world, first, count, fingerprint, false                                             \
     }
-#define ABSENT                                                                 \
-    {                                                                          \
-        .absent = true                                                         \
+#define ABSENT                                                                                     \
+    {                                                                                              \
+        .absent = true                                                                             \
     }
 
 #define OF "the nodes are not of one run: "
-#define CHECK_ALL(vectors, check)                                              \
-    do                                                                         \
-        for (size_t v = 0; v < sizeof(vectors) / sizeof *(vectors); v++)       \
-            check(&(vectors)[v]);                                              \
+#define CHECK_ALL(vectors, check)                                                                  \
+    do                                                                                             \
+        for (size_t v = 0; v < sizeof(vectors) / sizeof *(vectors); v++)                           \
+            check(&(vectors)[v]);                                                                  \
     while (0)
 
 static void worlds_that_differ_are_named(void)
@@ -91,8 +90,7 @@ static void worlds_that_differ_are_named(void)
         {{RANKS(3, 6, 0, 2), RANKS(3, 9, 2, 2), RANKS(3, 6, 4, 2)},
          3,
          OF "nodes 0,2: 6 ranks on 3 nodes; node 1: 9 ranks on 3 nodes"},
-        {{RANKS(4, 8, 0, 2), RANKS(2, 4, 2, 2), RANKS(2, 4, 4, 2),
-          RANKS(2, 4, 6, 2)},
+        {{RANKS(4, 8, 0, 2), RANKS(2, 4, 2, 2), RANKS(2, 4, 4, 2), RANKS(2, 4, 6, 2)},
          4,
          OF "node 0: 8 ranks on 4 nodes; nodes 1-3: 4 ranks on 2 nodes"},
         {{WORLD(1, 2), WORLD(1, 3), WORLD(1, 4), WORLD(1, 5), WORLD(1, 6)},
@@ -110,12 +108,8 @@ static void worlds_that_differ_are_named(void)
 static void ranks_that_overlap_or_lack_are_named(void)
 {
     static const struct vector vectors[] = {
-        {{RANKS(2, 4, 0, 2), RANKS(2, 4, 1, 3)},
-         2,
-         OF "more than one has rank 1"},
-        {{RANKS(2, 4, 0, 4), RANKS(2, 4, 1, 2)},
-         2,
-         OF "more than one has ranks 1-2"},
+        {{RANKS(2, 4, 0, 2), RANKS(2, 4, 1, 3)}, 2, OF "more than one has rank 1"},
+        {{RANKS(2, 4, 0, 4), RANKS(2, 4, 1, 2)}, 2, OF "more than one has ranks 1-2"},
         {{RANKS(2, 4, 0, 2), RANKS(2, 4, 3, 1)}, 2, OF "none has rank 2"},
         {{RANKS(1, 3, 0, 2)}, 1, OF "none has rank 2"},
         {{RANKS(2, 6, 0, 1), RANKS(2, 6, 4, 2)}, 2, OF "none has ranks 1-3"},
@@ -123,20 +117,17 @@ static void ranks_that_overlap_or_lack_are_named(void)
         {{RANKS(2, 6, 0, 3), RANKS(2, 6, 2, 2)},
          2,
          OF "more than one has rank 2; none has ranks 4-5"},
-        {{RANKS(3, 6, 4, 2), RANKS(3, 6, 0, 2), RANKS(3, 6, 2, 1)},
-         3,
-         OF "none has rank 3"},
+        {{RANKS(3, 6, 4, 2), RANKS(3, 6, 0, 2), RANKS(3, 6, 2, 1)}, 3, OF "none has rank 3"},
         {{RANKS(3, 4, 0, 4), RANKS(3, 4, 1, 1), RANKS(3, 4, 3, 1)},
          3,
          OF "more than one has ranks 1,3"},
-        {{RANKS(9, 20, 1, 1), RANKS(9, 20, 3, 1), RANKS(9, 20, 5, 1),
-          RANKS(9, 20, 7, 1), RANKS(9, 20, 9, 1), RANKS(9, 20, 11, 1),
-          RANKS(9, 20, 13, 1), RANKS(9, 20, 15, 1), RANKS(9, 20, 17, 1)},
+        {{RANKS(9, 20, 1, 1), RANKS(9, 20, 3, 1), RANKS(9, 20, 5, 1), RANKS(9, 20, 7, 1),
+          RANKS(9, 20, 9, 1), RANKS(9, 20, 11, 1), RANKS(9, 20, 13, 1), RANKS(9, 20, 15, 1),
+          RANKS(9, 20, 17, 1)},
          9,
          OF "none has ranks 0,2,4,6,8,10,12,14,..."},
-        {{RANKS(8, 16, 1, 1), RANKS(8, 16, 3, 1), RANKS(8, 16, 5, 1),
-          RANKS(8, 16, 7, 1), RANKS(8, 16, 9, 1), RANKS(8, 16, 11, 1),
-          RANKS(8, 16, 13, 1), RANKS(8, 16, 15, 1)},
+        {{RANKS(8, 16, 1, 1), RANKS(8, 16, 3, 1), RANKS(8, 16, 5, 1), RANKS(8, 16, 7, 1),
+          RANKS(8, 16, 9, 1), RANKS(8, 16, 11, 1), RANKS(8, 16, 13, 1), RANKS(8, 16, 15, 1)},
          8,
          OF "none has ranks 0,2,4,6,8,10,12,14"},
     };
@@ -155,9 +146,7 @@ static void what_is_not_known_is_no_difference(void)
         {{ABSENT, RANKS(2, 4, 2, 2)}, 2, NULL},
         {{ABSENT, ABSENT}, 2, NULL},
         {{ABSENT}, 0, NULL},
-        {{RANKS(3, 6, 0, 3), ABSENT, RANKS(3, 6, 2, 2)},
-         3,
-         OF "more than one has rank 2"},
+        {{RANKS(3, 6, 0, 3), ABSENT, RANKS(3, 6, 2, 2)}, 3, OF "more than one has rank 2"},
     };
     CHECK_ALL(vectors, check_torn);
 }
@@ -193,8 +182,8 @@ static void experiments_that_differ_offer_their_difference(void)
          2,
          UNLIKE "node 0: fingerprint aaaa; node 1: fingerprint bbbb "
                 "(jobrun diff exp1/node_0 exp1/node_1)\n"},
-        {{RAN(1, 1, 0, 1, "0123456789abcdef"),
-          RAN(1, 1, 0, 1, "0123456789abcdef"), RAN(1, 1, 0, 1, "f\033x")},
+        {{RAN(1, 1, 0, 1, "0123456789abcdef"), RAN(1, 1, 0, 1, "0123456789abcdef"),
+          RAN(1, 1, 0, 1, "f\033x")},
          3,
          UNLIKE "nodes 0-1: fingerprint 0123456789ab; node 2: fingerprint "
                 "f\\x1bx (jobrun diff exp1/node_0 exp1/node_2)\n"},
@@ -213,12 +202,9 @@ static void experiments_that_differ_are_a_reason(void)
     static const struct vector vector = {
         {RAN(2, 2, 0, 1, "a"), RAN(2, 2, 1, 1, "b")},
         2,
-        "the nodes ran different experiments: node 0: fingerprint a; node 1: "
-        "fingerprint b"};
-    const struct jr_node_mismatch_view look = {.before = "  ",
-                                               .run = "exp1",
-                                               .run_dir = "runs/exp1",
-                                               .verdict = vector.expected};
+        "the nodes ran different experiments: node 0: fingerprint a; node 1: fingerprint b"};
+    const struct jr_node_mismatch_view look = {
+        .before = "  ", .run = "exp1", .run_dir = "runs/exp1", .verdict = vector.expected};
     struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(&vector);
     check_torn(&vector);
@@ -229,30 +215,25 @@ static void experiments_that_differ_are_a_reason(void)
     json_decref(nodes);
 }
 
-/* The verdict may have said already that they are not of one run; and a
- * log_dir that is not the usual one is part of the command. */
+/* The verdict may have said already that they are not of one run; and a log_dir that is not the
+ * usual one is part of the command. */
 static void worlds_are_told_unless_the_verdict_did(void)
 {
-    static const struct vector vector = {
-        {RAN(2, 4, 0, 2, "a"), RAN(2, 8, 4, 4, "b")}, 2, NULL};
-    struct jr_node_mismatch_view look = {
-        .before = "! ", .run = "exp1", .run_dir = "/data/x/exp1"};
+    static const struct vector vector = {{RAN(2, 4, 0, 2, "a"), RAN(2, 8, 4, 4, "b")}, 2, NULL};
+    struct jr_node_mismatch_view look = {.before = "! ", .run = "exp1", .run_dir = "/data/x/exp1"};
     struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(&vector);
     jr_node_mismatch_print(&text, nodes, &look);
-    JR_ASSERT_TEXT(
-        text.data,
-        "! " OF "node 0: 4 ranks on 2 nodes; node 1: 8 ranks on 2 nodes\n"
-        "! the nodes ran different experiments: node 0: fingerprint a; "
-        "node 1: fingerprint b (jobrun diff exp1/node_0 exp1/node_1 "
-        "--log-dir '/data/x')\n");
+    JR_ASSERT_TEXT(text.data, "! " OF "node 0: 4 ranks on 2 nodes; node 1: 8 ranks on 2 nodes\n"
+                              "! the nodes ran different experiments: node 0: fingerprint a; "
+                              "node 1: fingerprint b (jobrun diff exp1/node_0 exp1/node_1 "
+                              "--log-dir '/data/x')\n");
     jr_buf_release(&text);
     json_decref(nodes);
 }
 
 JR_UNIT_MAIN("node_mismatch", CASE(worlds_that_differ_are_named),
-             CASE(ranks_that_overlap_or_lack_are_named),
-             CASE(what_is_not_known_is_no_difference),
+             CASE(ranks_that_overlap_or_lack_are_named), CASE(what_is_not_known_is_no_difference),
              CASE(experiments_that_differ_offer_their_difference),
              CASE(experiments_that_differ_are_a_reason),
              CASE(worlds_are_told_unless_the_verdict_did))

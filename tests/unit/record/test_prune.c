@@ -10,8 +10,8 @@ static void add_folder(const struct scratch *scratch, const char *id)
     CU_ASSERT_EQUAL_FATAL(mkdirat(scratch->fd, id, 0700), 0);
 }
 
-static void add_file(const struct scratch *scratch, const char *id,
-                     const char *name, const char *text)
+static void add_file(const struct scratch *scratch, const char *id, const char *name,
+                     const char *text)
 {
     char path[128];
     (void)snprintf(path, sizeof path, "%s/%s", id, name);
@@ -19,8 +19,8 @@ static void add_file(const struct scratch *scratch, const char *id,
 }
 
 /* A record that calls itself `named`, from another host. */
-static void add_record(const struct scratch *scratch, const char *id,
-                       const char *named, double started)
+static void add_record(const struct scratch *scratch, const char *id, const char *named,
+                       double started)
 {
     char text[256];
     (void)snprintf(text, sizeof text,
@@ -31,21 +31,19 @@ static void add_record(const struct scratch *scratch, const char *id,
 }
 
 /* A run that is over: it began so many seconds after the epoch. */
-static void add_run_of(const struct scratch *scratch, const char *id,
-                       double started, const char *status)
+static void add_run_of(const struct scratch *scratch, const char *id, double started,
+                       const char *status)
 {
     char text[256];
     add_folder(scratch, id);
     add_record(scratch, id, id, started);
     (void)snprintf(text, sizeof text,
-                   "{\"status\": \"%s\", \"exit_code\": 0, "
-                   "\"started\": %.3f, \"seconds\": 1}",
+                   "{\"status\": \"%s\", \"exit_code\": 0, \"started\": %.3f, \"seconds\": 1}",
                    status, started);
     add_file(scratch, id, "results.json", text);
 }
 
-static void add_run(const struct scratch *scratch, const char *id,
-                    double started)
+static void add_run(const struct scratch *scratch, const char *id, double started)
 {
     add_run_of(scratch, id, started, "succeeded");
 }
@@ -56,15 +54,13 @@ static bool exists(const struct scratch *scratch, const char *name)
 }
 
 /* Prune; what was told is held to both texts. */
-static struct jr_pruned prune(const struct scratch *scratch,
-                              struct jr_prune_options options,
+static struct jr_pruned prune(const struct scratch *scratch, struct jr_prune_options options,
                               const char *expected, const char *complaints)
 {
     struct jr_pruned pruned = {0};
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT, bad = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(
-        jr_records_prune(&pruned, &out, &bad, scratch->dir, &options, &err), 0);
+    CU_ASSERT_EQUAL(jr_records_prune(&pruned, &out, &bad, scratch->dir, &options, &err), 0);
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
     JR_ASSERT_TEXT(bad.data == NULL ? "" : bad.data, complaints);
     jr_buf_release(&out);
@@ -72,13 +68,12 @@ static struct jr_pruned prune(const struct scratch *scratch,
     return pruned;
 }
 
-static void check_counts(const struct jr_pruned *pruned, uint32_t removed,
-                         uint32_t kept, uint32_t others)
+static void check_counts(const struct jr_pruned *pruned, uint32_t removed, uint32_t kept,
+                         uint32_t others)
 {
     CU_ASSERT_EQUAL(pruned->removed, removed);
     CU_ASSERT_EQUAL(pruned->kept, kept);
-    CU_ASSERT_EQUAL(pruned->unfinished + pruned->foreign + pruned->failed,
-                    others);
+    CU_ASSERT_EQUAL(pruned->unfinished + pruned->foreign + pruned->failed, others);
 }
 
 static void a_log_dir_that_is_none_is_told(void)
@@ -92,8 +87,7 @@ static void a_log_dir_that_is_none_is_told(void)
     scratch_start(&scratch);
     scratch_write(&scratch, "file", "");
     (void)snprintf(path, sizeof path, "%s/file", scratch.dir);
-    CU_ASSERT_EQUAL(jr_records_prune(&pruned, &out, &bad, path, &options, &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_records_prune(&pruned, &out, &bad, path, &options, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "Not a directory"));
     CU_ASSERT_EQUAL(out.len + bad.len, 0);
     scratch_end(&scratch);
@@ -116,8 +110,7 @@ static void what_is_no_finished_run_stays(void)
                    "jobrun: the record of torn is damaged; it was left alone "
                    "(rm -r %s/torn removes it)\n",
                    scratch.dir);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){.keep = 1}, "", told);
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){.keep = 1}, "", told);
     check_counts(&pruned, 0, 1, 1);
     CU_ASSERT_EQUAL(pruned.unfinished, 1);
     CU_ASSERT_TRUE(exists(&scratch, "data/precious"));
@@ -135,12 +128,10 @@ static void a_record_of_another_name_is_not_removed(void)
     add_run(&scratch, "copy", 1);
     add_record(&scratch, "copy", "original", 1);
     add_run(&scratch, "other", 2);
-    add_file(&scratch, "other", "run.json",
-             "{\"run_id\": \"other\", \"started\": 2}");
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){0}, "",
-              "jobrun: other is not one of your runs; it was not removed\n"
-              "jobrun: copy is not one of your runs; it was not removed\n");
+    add_file(&scratch, "other", "run.json", "{\"run_id\": \"other\", \"started\": 2}");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){0}, "",
+                                    "jobrun: other is not one of your runs; it was not removed\n"
+                                    "jobrun: copy is not one of your runs; it was not removed\n");
     check_counts(&pruned, 0, 0, 2);
     CU_ASSERT_EQUAL(pruned.failed, 2);
     CU_ASSERT_TRUE(exists(&scratch, "copy/results.json"));
@@ -154,10 +145,9 @@ static void what_everybody_may_write_to_is_told_and_stays(void)
     scratch_start(&scratch);
     add_run(&scratch, "open", 1);
     CU_ASSERT_EQUAL(fchmodat(scratch.fd, "open", 0777, 0), 0);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){0}, "",
-              "jobrun: open is a folder that everybody may write to; it was "
-              "left alone (chmod o-w)\n");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){0}, "",
+                                    "jobrun: open is a folder that everybody may write to; it was "
+                                    "left alone (chmod o-w)\n");
     check_counts(&pruned, 0, 0, 1);
     CU_ASSERT_EQUAL(pruned.foreign, 1);
     CU_ASSERT_TRUE(exists(&scratch, "open/run.json"));
@@ -179,9 +169,8 @@ static void the_newest_stay(void)
         add_run(&scratch, "a", 10);
         add_run(&scratch, "d", 40);
         add_run(&scratch, "b", 20);
-        struct jr_pruned pruned =
-            prune(&scratch, (struct jr_prune_options){.keep = vectors[v].keep},
-                  vectors[v].expected, "");
+        struct jr_pruned pruned = prune(
+            &scratch, (struct jr_prune_options){.keep = vectors[v].keep}, vectors[v].expected, "");
         uint32_t gone = (uint32_t)strlen(vectors[v].expected) / 2;
         check_counts(&pruned, gone, 4 - gone, 0);
         CU_ASSERT_EQUAL(exists(&scratch, "a"), gone < 1);
@@ -200,14 +189,12 @@ static void the_young_stay(void)
     add_run(&scratch, "older", now - 10800);
     add_run(&scratch, "young", now - 1800);
     struct jr_pruned pruned = prune(
-        &scratch, (struct jr_prune_options){.older_ms = 3600000, .dry = true},
-        "old\nolder\n", "");
+        &scratch, (struct jr_prune_options){.older_ms = 3600000, .dry = true}, "old\nolder\n", "");
     check_counts(&pruned, 2, 1, 0);
     CU_ASSERT_TRUE(exists(&scratch, "old"));
     CU_ASSERT_EQUAL(pruned.bytes, 0);
-    pruned = prune(&scratch,
-                   (struct jr_prune_options){.older_ms = 3600000, .keep = 2},
-                   "older\n", "");
+    pruned =
+        prune(&scratch, (struct jr_prune_options){.older_ms = 3600000, .keep = 2}, "older\n", "");
     check_counts(&pruned, 1, 2, 0);
     CU_ASSERT_TRUE(exists(&scratch, "old"));
     CU_ASSERT_TRUE(exists(&scratch, "young"));
@@ -237,16 +224,13 @@ static void all_of_a_run_goes_and_nothing_else(void)
     add_file(&scratch, "a/attempt_0/0", "stdout.log", large);
     add_file(&scratch, "a/attempt_0/0", "results.json", "{}");
     CU_ASSERT_EQUAL(symlinkat("../data", scratch.fd, "a/link"), 0);
-    CU_ASSERT_EQUAL(
-        linkat(scratch.fd, "data/precious", scratch.fd, "a/twin", 0), 0);
+    CU_ASSERT_EQUAL(linkat(scratch.fd, "data/precious", scratch.fd, "a/twin", 0), 0);
     uint64_t bytes = 0;
     static const char *const own[] = {"a/run.json", "a/results.json", "a/link",
-                                      "a/attempt_0/0/stdout.log",
-                                      "a/attempt_0/0/results.json"};
+                                      "a/attempt_0/0/stdout.log", "a/attempt_0/0/results.json"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         bytes += bytes_of(&scratch, own[i]);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
     check_counts(&pruned, 1, 0, 0);
     CU_ASSERT_TRUE(bytes >= sizeof large - 1);
     CU_ASSERT_EQUAL(pruned.bytes, bytes); /* the twin is there still */
@@ -256,8 +240,7 @@ static void all_of_a_run_goes_and_nothing_else(void)
 }
 
 /* Make folders in one another; *deepest is the last one's path. */
-static void add_depth(const struct scratch *scratch, const char *id,
-                      unsigned depth, char *deepest)
+static void add_depth(const struct scratch *scratch, const char *id, unsigned depth, char *deepest)
 {
     char *end = stpcpy(deepest, id);
     for (unsigned i = 0; i < depth; i++) {
@@ -276,10 +259,9 @@ static void a_folder_may_be_200_deep(void)
     add_depth(&scratch, "a", 200, deepest);
     add_run(&scratch, "b", 2);
     add_depth(&scratch, "b", 201, deepest);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){0}, "a\n",
-              "jobrun: b could not be removed: Too many levels of symbolic "
-              "links\n");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){0}, "a\n",
+                                    "jobrun: b could not be removed: Too many levels of symbolic "
+                                    "links\n");
     check_counts(&pruned, 1, 0, 1);
     CU_ASSERT_EQUAL(pruned.failed, 1);
     CU_ASSERT_FALSE(exists(&scratch, "a"));
@@ -289,8 +271,7 @@ static void a_folder_may_be_200_deep(void)
     scratch_end(&scratch);
 }
 
-/* What is another user's stays, with the record that tells of it; the rest of
- * the run goes. */
+/* What is another user's stays, with the record that tells of it; the rest of the run goes. */
 static void what_is_anothers_in_a_run_stays(void)
 {
     struct scratch scratch;
@@ -302,9 +283,8 @@ static void what_is_anothers_in_a_run_stays(void)
     for (char name[] = "1"; name[0] <= '5'; name[0]++)
         add_file(&scratch, "a/attempt_0", name, "x");
     CU_ASSERT_EQUAL(fchownat(scratch.fd, "a/attempt_0/3", 64123, 64123, 0), 0);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){0}, "",
-              "jobrun: a could not be removed: Operation not permitted\n");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){0}, "",
+                                    "jobrun: a could not be removed: Operation not permitted\n");
     check_counts(&pruned, 0, 0, 1);
     CU_ASSERT_EQUAL(pruned.failed, 1);
     CU_ASSERT_TRUE(exists(&scratch, "a/attempt_0/3"));
@@ -329,9 +309,8 @@ static void a_record_stays_with_results_that_are_anothers(void)
     scratch_start(&scratch);
     add_run(&scratch, "a", 1);
     CU_ASSERT_EQUAL(fchownat(scratch.fd, "a/results.json", 64123, 64123, 0), 0);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){0}, "",
-              "jobrun: a could not be removed: Operation not permitted\n");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){0}, "",
+                                    "jobrun: a could not be removed: Operation not permitted\n");
     check_counts(&pruned, 0, 0, 1);
     CU_ASSERT_TRUE(exists(&scratch, "a/run.json"));
     CU_ASSERT_TRUE(exists(&scratch, "a/results.json"));
@@ -348,8 +327,7 @@ static void a_run_in_parts_goes(void)
     add_record(&scratch, "p/node_0", "p", 1);
     add_run(&scratch, "p/node_1", 1);
     add_record(&scratch, "p/node_1", "p", 1);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){0}, "p\n", "");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){0}, "p\n", "");
     check_counts(&pruned, 1, 0, 0);
     CU_ASSERT_FALSE(exists(&scratch, "p"));
     scratch_end(&scratch);
@@ -368,14 +346,12 @@ static void the_code_of_what_goes_on_stays(void)
     for (int i = 0; i < 2; i++) {
         char text[256];
         (void)snprintf(text, sizeof text,
-                       "{\"format_version\": 1, \"run_id\": \"%s\", "
-                       "\"host\": \"h\", \"started\": %d, \"code\": "
-                       "{\"frozen\": true, \"bytes\": 1}}",
+                       "{\"format_version\": 1, \"run_id\": \"%s\", \"host\": \"h\", \"started\": "
+                       "%d, \"code\": {\"frozen\": true, \"bytes\": 1}}",
                        ids[i], i + 1);
         add_file(&scratch, ids[i], "run.json", text);
     }
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){.code = true}, "a\n", "");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){.code = true}, "a\n", "");
     check_counts(&pruned, 1, 0, 1);
     CU_ASSERT_FALSE(exists(&scratch, "a/code"));
     CU_ASSERT_TRUE(exists(&scratch, "b/code"));
@@ -418,31 +394,26 @@ static void the_code_of_all_parts_goes(void)
         add_file(&scratch, part, "code/train.py", "x");
         add_file(&scratch, part, "code.files", "x");
     }
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){.code = true}, "p\n", "");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){.code = true}, "p\n", "");
     check_counts(&pruned, 1, 0, 0);
     for (int i = 0; i < 2; i++) {
         static const char *const names[2][4] = {
-            {"p/node_0/code", "p/node_0/code.files", "p/node_0/run.json",
-             "p/node_0/results.json"},
-            {"p/node_1/code", "p/node_1/code.files", "p/node_1/run.json",
-             "p/node_1/results.json"}};
+            {"p/node_0/code", "p/node_0/code.files", "p/node_0/run.json", "p/node_0/results.json"},
+            {"p/node_1/code", "p/node_1/code.files", "p/node_1/run.json", "p/node_1/results.json"}};
         for (int k = 0; k < 4; k++)
             CU_ASSERT_EQUAL(exists(&scratch, names[i][k]), k >= 2);
     }
     scratch_end(&scratch);
 }
 
-/* By a clock that was set back, a run may have begun in the future: it is
- * young. */
+/* By a clock that was set back, a run may have begun in the future: it is young. */
 static void a_run_of_the_future_is_young(void)
 {
     struct scratch scratch;
     double now = (double)jr_clock_wall_ns() / 1e9;
     scratch_start(&scratch);
     add_run(&scratch, "a", now + 1000);
-    struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){.older_ms = 1}, "", "");
+    struct jr_pruned pruned = prune(&scratch, (struct jr_prune_options){.older_ms = 1}, "", "");
     check_counts(&pruned, 0, 1, 0);
     pruned = prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
     check_counts(&pruned, 1, 0, 0);
@@ -455,9 +426,8 @@ static void a_link_that_leads_nowhere_goes(void)
         const char *target;
         bool dry, stays;
         uint32_t keep;
-    } vectors[] = {{"a", false, false, 1},  {"a", true, true, 1},
-                   {"b", false, true, 1},   {"gone", false, false, 1},
-                   {"gone", true, true, 1}, {"gone", false, true, 2}};
+    } vectors[] = {{"a", false, false, 1},    {"a", true, true, 1},    {"b", false, true, 1},
+                   {"gone", false, false, 1}, {"gone", true, true, 1}, {"gone", false, true, 2}};
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct scratch scratch;
         scratch_start(&scratch);
@@ -465,8 +435,7 @@ static void a_link_that_leads_nowhere_goes(void)
         add_run(&scratch, "b", 2);
         CU_ASSERT_EQUAL(symlinkat(vectors[v].target, scratch.fd, "latest"), 0);
         (void)prune(&scratch,
-                    (struct jr_prune_options){.keep = vectors[v].keep,
-                                              .dry = vectors[v].dry},
+                    (struct jr_prune_options){.keep = vectors[v].keep, .dry = vectors[v].dry},
                     vectors[v].keep == 1 ? "a\n" : "", "");
         CU_ASSERT_EQUAL(exists(&scratch, "latest"), vectors[v].stays);
         scratch_end(&scratch);
@@ -485,17 +454,13 @@ static void a_folder_called_latest_stays(void)
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("prune", CASE(a_log_dir_that_is_none_is_told),
-             CASE(what_is_no_finished_run_stays),
+JR_UNIT_MAIN("prune", CASE(a_log_dir_that_is_none_is_told), CASE(what_is_no_finished_run_stays),
              CASE(a_record_of_another_name_is_not_removed),
              CASE(what_everybody_may_write_to_is_told_and_stays),
              CASE(what_is_anothers_in_a_run_stays),
-             CASE(a_record_stays_with_results_that_are_anothers),
-             CASE(the_newest_stay), CASE(the_young_stay),
-             CASE(the_code_of_what_goes_on_stays),
+             CASE(a_record_stays_with_results_that_are_anothers), CASE(the_newest_stay),
+             CASE(the_young_stay), CASE(the_code_of_what_goes_on_stays),
              CASE(the_code_of_all_parts_goes), CASE(a_folder_goes_by_its_name),
-             CASE(a_run_of_the_future_is_young),
-             CASE(all_of_a_run_goes_and_nothing_else),
+             CASE(a_run_of_the_future_is_young), CASE(all_of_a_run_goes_and_nothing_else),
              CASE(a_run_in_parts_goes), CASE(a_folder_may_be_200_deep),
-             CASE(a_link_that_leads_nowhere_goes),
-             CASE(a_folder_called_latest_stays))
+             CASE(a_link_that_leads_nowhere_goes), CASE(a_folder_called_latest_stays))

@@ -1,5 +1,5 @@
-/* The code of a run: what stands of it in run.json, what is made of that again,
- * for people too, and where copies are. */
+/* The code of a run: what stands of it in run.json, what is made of that again, for people too, and
+ * where copies are. */
 #include "record/record_code.h"
 
 #include <stdlib.h>
@@ -12,8 +12,7 @@
 
 static char *specs[] = {(char *)"/w/job.yaml", NULL};
 static char *links[] = {(char *)"data", (char *)"big\nfile", NULL};
-static const struct jr_record_left_out left_out[] = {{"a", "size"},
-                                                     {"b", "secret"}};
+static const struct jr_record_left_out left_out[] = {{"a", "size"}, {"b", "secret"}};
 
 static const struct jr_record_code full = {
     .commit = COMMIT,
@@ -50,17 +49,14 @@ static void is_an_object(void)
                "false, \"top\": null, \"specs\": [], \"problem\": null}");
     check_json(&(struct jr_record_code){.commit = COMMIT, .tree = TREE},
                "{\"commit\": \"" COMMIT "\", \"dirty\": false, \"tree\": "
-               "\"" TREE "\", \"patch\": null, \"left_out\": [], "
-               "\"left_out_count\": 0, \"frozen\": false, \"top\": null, "
-               "\"specs\": [], \"problem\": null}");
-    check_json(&full,
-               "{\"commit\": \"" COMMIT "\", \"dirty\": true, \"tree\": "
-               "\"" TREE "\", \"patch\": \"code.patch\", \"left_out\": "
-               "[{\"path\": \"a\", \"why\": \"size\"}, {\"path\": \"b\", "
-               "\"why\": \"secret\"}], \"left_out_count\": 5, \"frozen\": "
-               "true, \"files\": 12, \"bytes\": 3145728, \"links\": "
-               "[\"data\", \"big\\nfile\"], \"links_count\": 9, \"top\": "
-               "\"/w\", \"specs\": [\"/w/job.yaml\"], \"problem\": \"slow\"}");
+               "\"" TREE "\", \"patch\": null, \"left_out\": [], \"left_out_count\": 0, "
+               "\"frozen\": false, \"top\": null, \"specs\": [], \"problem\": null}");
+    check_json(&full, "{\"commit\": \"" COMMIT "\", \"dirty\": true, \"tree\": "
+                      "\"" TREE "\", \"patch\": \"code.patch\", \"left_out\": [{\"path\": \"a\", "
+                      "\"why\": \"size\"}, {\"path\": \"b\", \"why\": \"secret\"}], "
+                      "\"left_out_count\": 5, \"frozen\": true, \"files\": 12, \"bytes\": "
+                      "3145728, \"links\": [\"data\", \"big\\nfile\"], \"links_count\": 9, "
+                      "\"top\": \"/w\", \"specs\": [\"/w/job.yaml\"], \"problem\": \"slow\"}");
 }
 
 /* However many names there are: a thousand, or 64 KiB of them. */
@@ -68,9 +64,8 @@ static void stays_small(void)
 {
     static const struct {
         size_t count, len, named;
-    } vectors[] = {{1000, 3, 1000},        {1001, 3, 1000},
-                   {9, 8192, 8},           {1, 64 << 10, 1},
-                   {1, (64 << 10) + 1, 0}, {2, (64 << 10) - 1, 1}};
+    } vectors[] = {{1000, 3, 1000},  {1001, 3, 1000},        {9, 8192, 8},
+                   {1, 64 << 10, 1}, {1, (64 << 10) + 1, 0}, {2, (64 << 10) - 1, 1}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         size_t count = vectors[i].count;
         char *name = malloc(vectors[i].len + 1);
@@ -83,22 +78,17 @@ static void stays_small(void)
             items[k] = (struct jr_record_left_out){name, "size"};
             texts[k] = name;
         }
-        json_t *object = jr_record_code_json(
-            &(struct jr_record_code){.left_out = items,
-                                     .left_out_count = count,
-                                     .left_out_all = count,
-                                     .frozen = true,
-                                     .links = texts,
-                                     .links_all = count,
-                                     .specs = texts});
-        CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "left_out")),
-                        vectors[i].named);
-        CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "links")),
-                        vectors[i].named);
-        CU_ASSERT_EQUAL(jr_json_get_int(object, "left_out_count"),
-                        (json_int_t)count);
-        CU_ASSERT_EQUAL(jr_json_get_int(object, "links_count"),
-                        (json_int_t)count);
+        json_t *object = jr_record_code_json(&(struct jr_record_code){.left_out = items,
+                                                                      .left_out_count = count,
+                                                                      .left_out_all = count,
+                                                                      .frozen = true,
+                                                                      .links = texts,
+                                                                      .links_all = count,
+                                                                      .specs = texts});
+        CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "left_out")), vectors[i].named);
+        CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "links")), vectors[i].named);
+        CU_ASSERT_EQUAL(jr_json_get_int(object, "left_out_count"), (json_int_t)count);
+        CU_ASSERT_EQUAL(jr_json_get_int(object, "links_count"), (json_int_t)count);
         json_decref(object);
         free(texts);
         free(items);
@@ -107,8 +97,8 @@ static void stays_small(void)
 }
 
 /* Read `text` as run.json. */
-static bool read_code(struct jr_record_code *ret, struct jr_arena *arena,
-                      json_t **ret_run, const char *text)
+static bool read_code(struct jr_record_code *ret, struct jr_arena *arena, json_t **ret_run,
+                      const char *text)
 {
     *ret_run = jr_json_parse(text, strlen(text), NULL);
     CU_ASSERT_PTR_NOT_NULL(*ret_run);
@@ -155,22 +145,18 @@ static void odd_records_are_read_as_far_as_they_go(void)
         {"{\"code\": null}", false, 0, 0},
         {"{\"code\": [1]}", false, 0, 0},
         {"{\"code\": {}}", true, 0, 0},
-        {"{\"code\": {\"left_out\": 5, \"specs\": {}, \"links\": \"x\"}}", true,
-         0, 0},
+        {"{\"code\": {\"left_out\": 5, \"specs\": {}, \"links\": \"x\"}}", true, 0, 0},
         {"{\"code\": {\"left_out\": [1, {\"why\": \"x\"}, {\"path\": \"p\"}], "
          "\"left_out_count\": 0}}",
          true, 1, 1},
-        {"{\"code\": {\"left_out\": [{\"path\": \"p\"}], \"left_out_count\": "
-         "-4}}",
-         true, 1, 1},
+        {"{\"code\": {\"left_out\": [{\"path\": \"p\"}], \"left_out_count\": -4}}", true, 1, 1},
         {"{\"code\": {\"left_out_count\": 2}}", true, 0, 2},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_record_code code;
         json_t *run;
-        CU_ASSERT_EQUAL(read_code(&code, &arena, &run, vectors[i].text),
-                        vectors[i].there);
+        CU_ASSERT_EQUAL(read_code(&code, &arena, &run, vectors[i].text), vectors[i].there);
         CU_ASSERT_EQUAL(code.left_out_count, vectors[i].left_out);
         CU_ASSERT_EQUAL(code.left_out_all, vectors[i].all);
         if (code.left_out_count == 1) {
@@ -193,14 +179,12 @@ static void odd_numbers_of_a_copy_are_none(void)
         const char *text;
         size_t files, bytes, links;
     } vectors[] = {
-        {"{\"code\": {\"files\": -1, \"bytes\": -9, \"links_count\": -2}}", 0,
-         0, 0},
+        {"{\"code\": {\"files\": -1, \"bytes\": -9, \"links_count\": -2}}", 0, 0, 0},
         {"{\"code\": {\"files\": 7, \"bytes\": 8, \"links_count\": 1, "
          "\"links\": [\"a\", 5, \"b\"]}}",
          7, 8, 2},
-        {"{\"code\": {\"files\": \"7\", \"bytes\": [], \"links_count\": 3, "
-         "\"links\": [\"a\"]}}",
-         0, 0, 3},
+        {"{\"code\": {\"files\": \"7\", \"bytes\": [], \"links_count\": 3, \"links\": [\"a\"]}}", 0,
+         0, 3},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
@@ -241,56 +225,37 @@ static void is_told_to_people(void)
 {
     static char *many[] = {(char *)"1", (char *)"2", (char *)"3", (char *)"4",
                            (char *)"5", (char *)"6", NULL};
-    static const struct jr_record_left_out out[] = {
-        {"1", "a"}, {"2", "a"}, {"3", "a"}, {"4", "a"}, {"5", "a"}, {"6", "a"}};
+    static const struct jr_record_left_out out[] = {{"1", "a"}, {"2", "a"}, {"3", "a"},
+                                                    {"4", "a"}, {"5", "a"}, {"6", "a"}};
     static const struct {
         struct jr_record_code code;
         const char *text;
     } vectors[] = {
         {{0}, "not recorded"},
-        {{.problem = "git\n is slow", .frozen = true},
-         "not recorded: git\\x0a is slow"},
+        {{.problem = "git\n is slow", .frozen = true}, "not recorded: git\\x0a is slow"},
         {{.tree = "abc"}, "no commit yet, tree abc"},
-        {{.tree = TREE, .commit = COMMIT},
-         "commit 0123456789ab, tree fedcba987654"},
+        {{.tree = TREE, .commit = COMMIT}, "commit 0123456789ab, tree fedcba987654"},
         {{.tree = "a\033", .commit = "b"}, "commit b, tree a\\x1b"},
         {{.tree = "a", .commit = "b", .dirty = true},
          "commit b, tree a, with changes that were not committed"},
         {{.tree = "a", .commit = "b", .dirty = true, .patch = true},
          "commit b, tree a, with changes that were not committed (code.patch)"},
-        {{.tree = "a",
-          .commit = "b",
-          .left_out = out,
-          .left_out_count = 1,
-          .left_out_all = 1},
+        {{.tree = "a", .commit = "b", .left_out = out, .left_out_count = 1, .left_out_all = 1},
          "commit b, tree a; not, or not whole, in the patch: 1 (a)"},
-        {{.tree = "a",
-          .commit = "b",
-          .left_out = out,
-          .left_out_count = 6,
-          .left_out_all = 6},
+        {{.tree = "a", .commit = "b", .left_out = out, .left_out_count = 6, .left_out_all = 6},
          "commit b, tree a; not, or not whole, in the patch: 1 (a), 2 (a), 3 "
          "(a), 4 (a), 5 (a) and 1 more"},
         {{.tree = "a", .commit = "b", .left_out_all = 3},
-         "commit b, tree a; not, or not whole, in the patch: 3 that the record "
-         "does not name"},
+         "commit b, tree a; not, or not whole, in the patch: 3 that the record does not name"},
         {{.tree = "a", .commit = "b", .frozen = true, .links_all = 1},
          "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the "
          "original: 1 that the record does not name"},
         {{.tree = "a", .commit = "b", .frozen = true, .files = 1, .bytes = 512},
          "commit b, tree a; frozen: 1 files, 0.5 KiB"},
-        {{.tree = "a",
-          .commit = "b",
-          .frozen = true,
-          .links = many,
-          .links_all = 9},
+        {{.tree = "a", .commit = "b", .frozen = true, .links = many, .links_all = 9},
          "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the "
          "original: 1, 2, 3, 4, 5 and 4 more"},
-        {{.tree = "a",
-          .commit = "b",
-          .frozen = true,
-          .links = links,
-          .links_all = 2},
+        {{.tree = "a", .commit = "b", .frozen = true, .links = links, .links_all = 2},
          "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the "
          "original: data, big\\x0afile"},
     };
@@ -333,9 +298,8 @@ static void finds_the_copies(void)
             make_folder(&scratch, path);
     }
     CU_ASSERT_EQUAL(jr_record_code_folders(&out, scratch.dir, "two", &err), 0);
-    (void)snprintf(expected, sizeof expected,
-                   "%s/two/node_0/code\n%s/two/node_2/code\n", scratch.dir,
-                   scratch.dir);
+    (void)snprintf(expected, sizeof expected, "%s/two/node_0/code\n%s/two/node_2/code\n",
+                   scratch.dir, scratch.dir);
     JR_ASSERT_TEXT(out.data, expected);
     scratch_end(&scratch);
 }
@@ -346,18 +310,15 @@ static void says_why_there_is_no_copy(void)
     static const struct {
         const char *run, *text; /* NULL: there is no record */
     } vectors[] = {
-        {NULL, "run r has no copy of its code: it was not frozen (code: "
-               "freeze)"},
-        {"{}", "run r has no copy of its code: it was not frozen (code: "
-               "freeze)"},
+        {NULL, "run r has no copy of its code: it was not frozen (code: freeze)"},
+        {"{}", "run r has no copy of its code: it was not frozen (code: freeze)"},
         {"{\"code\": {\"tree\": \"a\"}}",
          "run r has no copy of its code: it was not frozen (code: freeze); its "
          "record has the commit"},
         {"{\"code\": {\"tree\": \"a\", \"patch\": \"code.patch\"}}",
          "run r has no copy of its code: it was not frozen (code: freeze); its "
          "record has the commit, and code.patch"},
-        {"{\"code\": {\"frozen\": true}}",
-         "run r has no copy of its code: its copy was removed"},
+        {"{\"code\": {\"frozen\": true}}", "run r has no copy of its code: its copy was removed"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct scratch scratch;
@@ -369,8 +330,7 @@ static void says_why_there_is_no_copy(void)
             scratch_write(&scratch, "r/run.json", vectors[i].run);
         /* What is no folder is no copy. */
         CU_ASSERT_EQUAL(symlinkat(".", scratch.fd, "r/code"), 0);
-        CU_ASSERT_EQUAL(jr_record_code_folders(&out, scratch.dir, "r", &err),
-                        -1);
+        CU_ASSERT_EQUAL(jr_record_code_folders(&out, scratch.dir, "r", &err), -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         JR_ASSERT_TEXT(err.text, vectors[i].text);
         CU_ASSERT_EQUAL(out.len, 0);
@@ -378,9 +338,7 @@ static void says_why_there_is_no_copy(void)
     }
 }
 
-JR_UNIT_MAIN("record_code", CASE(is_an_object), CASE(stays_small),
-             CASE(is_read_as_it_was_written),
-             CASE(odd_records_are_read_as_far_as_they_go),
-             CASE(odd_numbers_of_a_copy_are_none), CASE(sizes_are_for_people),
-             CASE(is_told_to_people), CASE(finds_the_copies),
+JR_UNIT_MAIN("record_code", CASE(is_an_object), CASE(stays_small), CASE(is_read_as_it_was_written),
+             CASE(odd_records_are_read_as_far_as_they_go), CASE(odd_numbers_of_a_copy_are_none),
+             CASE(sizes_are_for_people), CASE(is_told_to_people), CASE(finds_the_copies),
              CASE(says_why_there_is_no_copy))

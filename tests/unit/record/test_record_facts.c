@@ -12,14 +12,12 @@ static const char child_variable[] = "JR_TEST_RECORD";
 
 static void write_record(struct fake *fake, const char *path)
 {
-    static char *secrets[] = {(char *)"*TOKEN*", (char *)"*token*",
-                              (char *)"K"};
+    static char *secrets[] = {(char *)"*TOKEN*", (char *)"*token*", (char *)"K"};
     struct jr_record_facts facts = {0};
     struct jr_buf text = JR_BUF_INIT;
     fake->plan.secrets = secrets;
     fake->plan.secrets_count = 3;
-    CU_ASSERT_EQUAL(
-        jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
     jr_record_run_json(&text, &facts);
     fake_write_bytes(path, text.data, text.len);
     jr_buf_release(&text);
@@ -31,8 +29,7 @@ static json_t *record_of_child(const char *path, char *const *argv)
     pid_t child = 0;
     int status = 0;
     (void)setenv(child_variable, path, 1);
-    CU_ASSERT_EQUAL_FATAL(
-        posix_spawn(&child, "/proc/self/exe", NULL, NULL, argv, environ), 0);
+    CU_ASSERT_EQUAL_FATAL(posix_spawn(&child, "/proc/self/exe", NULL, NULL, argv, environ), 0);
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
     (void)unsetenv(child_variable);
     CU_ASSERT_EQUAL(status, 0);
@@ -80,15 +77,13 @@ static void secrets_in_arguments_are_redacted(void)
     json_t *kept = json_object_get(record, "argv");
     CU_ASSERT_EQUAL(json_array_size(kept), COUNT);
     for (size_t i = 0; i < COUNT; i++)
-        JR_ASSERT_TEXT(json_string_value(json_array_get(kept, i)),
-                       arguments[i][1]);
+        JR_ASSERT_TEXT(json_string_value(json_array_get(kept, i)), arguments[i][1]);
     json_decref(record);
     fake_end(&fake);
 }
 
-/* A command line that run.json has no room for is cut at a whole argument, and
- * says how many there are more. Room is counted as if each byte took three, and
- * a control byte six. */
+/* A command line that run.json has no room for is cut at a whole argument, and says how many there
+ * are more. Room is counted as if each byte took three, and a control byte six. */
 static void long_command_lines_are_cut(void)
 {
     enum { LONG = 131000, ROOM = 768 << 10 };
@@ -102,8 +97,7 @@ static void long_command_lines_are_cut(void)
         static char text[LONG + 1], last[512];
         struct fake fake;
         char path[128], *argv[8] = {(char *)"jobrun"};
-        size_t used =
-            (4 + 6 * 3) + vectors[v].count * (4 + LONG * vectors[v].each);
+        size_t used = (4 + 6 * 3) + vectors[v].count * (4 + LONG * vectors[v].each);
         size_t most = (ROOM - used - 4) / 3;
         memset(text, vectors[v].fill, LONG);
         memset(last, 'y', most);
@@ -115,9 +109,7 @@ static void long_command_lines_are_cut(void)
         json_t *record = record_of_child(path, argv);
         const json_t *kept = json_object_get(record, "argv");
         CU_ASSERT_EQUAL(json_array_size(kept), vectors[v].count + 2);
-        JR_ASSERT_TEXT(
-            json_string_value(json_array_get(kept, vectors[v].count + 1)),
-            last);
+        JR_ASSERT_TEXT(json_string_value(json_array_get(kept, vectors[v].count + 1)), last);
         json_decref(record);
         /* A byte more, and another argument behind it, which would fit. */
         (void)stpcpy(last + most, "y");
@@ -125,9 +117,8 @@ static void long_command_lines_are_cut(void)
         record = record_of_child(path, argv);
         kept = json_object_get(record, "argv");
         CU_ASSERT_EQUAL(json_array_size(kept), vectors[v].count + 2);
-        JR_ASSERT_TEXT(
-            json_string_value(json_array_get(kept, vectors[v].count + 1)),
-            "... and 2 more");
+        JR_ASSERT_TEXT(json_string_value(json_array_get(kept, vectors[v].count + 1)),
+                       "... and 2 more");
         json_decref(record);
         memset(last, 0, sizeof last);
         fake_end(&fake);
@@ -143,8 +134,7 @@ static void the_facts_are_those_of_the_machine(void)
     struct utsname here;
     char line[256], cwd[4096];
     fake_start(&fake, 1);
-    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
     CU_ASSERT_EQUAL(uname(&here), 0);
     JR_ASSERT_TEXT(facts.machine.host, here.nodename);
     JR_ASSERT_TEXT(facts.machine.kernel, here.release);
@@ -157,8 +147,7 @@ static void the_facts_are_those_of_the_machine(void)
     CU_ASSERT_EQUAL(facts.nodes, 1);
     if (jr_io_read_file(&os, AT_FDCWD, "/etc/os-release", 1 << 16, NULL) == 0) {
         CU_ASSERT_PTR_NOT_NULL_FATAL(facts.machine.os);
-        (void)snprintf(line, sizeof line, "PRETTY_NAME=\"%s\"\n",
-                       facts.machine.os);
+        (void)snprintf(line, sizeof line, "PRETTY_NAME=\"%s\"\n", facts.machine.os);
         CU_ASSERT_PTR_NOT_NULL(strstr(os.data, line));
     } else {
         CU_ASSERT_PTR_NULL(facts.machine.os);
@@ -173,8 +162,7 @@ static void a_known_machine_is_not_read_again(void)
     struct fake fake;
     struct jr_record_facts facts = {0};
     fake_start(&fake, 1);
-    CU_ASSERT_EQUAL(
-        jr_record_facts_fill(&facts, &fake.arena, &fake.plan, &machine), 0);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, &machine), 0);
     JR_ASSERT_TEXT(facts.machine.host, "h");
     JR_ASSERT_TEXT(facts.machine.cwd, "/c");
     CU_ASSERT_PTR_NULL(facts.machine.user);
@@ -191,8 +179,7 @@ static void the_user_is_the_one_that_acts(void)
     struct jr_record_facts facts;
     fake_start(&fake, 1);
     CU_ASSERT_EQUAL(seteuid(64123), 0);
-    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
     CU_ASSERT_EQUAL(seteuid(0), 0);
     JR_ASSERT_TEXT(facts.machine.user, "64123");
     fake_end(&fake);
@@ -251,67 +238,66 @@ static void the_record_is_written_key_by_key(void)
         .exit_code = 9};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_record_run_json(&text, &facts);
-    JR_ASSERT_TEXT(text.data,
-                   "{\n"
-                   "  \"format_version\": 1,\n"
-                   "  \"run_id\": \"r\",\n"
-                   "  \"name\": \"digits\",\n"
-                   "  \"version\": \"0.1\",\n"
-                   "  \"host\": \"gpu07\",\n"
-                   "  \"user\": \"ann\",\n"
-                   "  \"os\": \"Debian\",\n"
-                   "  \"kernel\": \"6.1\",\n"
-                   "  \"arch\": \"x86_64\",\n"
-                   "  \"pid\": 7,\n"
-                   "  \"pid_namespace\": 4026531836,\n"
-                   "  \"start_ticks\": 99,\n"
-                   "  \"boot_id\": \"b\",\n"
-                   "  \"argv\": [\n    \"jobrun\",\n    \"a\"\n  ],\n"
-                   "  \"cwd\": \"/x\",\n"
-                   "  \"git\": {\n    \"commit\": \"c0ffee\",\n"
-                   "    \"dirty\": true\n  },\n"
-                   "  \"code\": {\n    \"commit\": \"c0ffee\",\n"
-                   "    \"dirty\": true,\n    \"tree\": \"7ee\",\n"
-                   "    \"patch\": \"code.patch\",\n"
-                   "    \"left_out\": [\n      {\n"
-                   "        \"path\": \"w.bin\",\n"
-                   "        \"why\": \"size\"\n      }\n    ],\n"
-                   "    \"left_out_count\": 1,\n"
-                   "    \"frozen\": false,\n    \"top\": \"/x\",\n"
-                   "    \"specs\": [\n      \"/x/a.yaml\"\n    ],\n"
-                   "    \"problem\": null\n  },\n"
-                   "  \"fingerprint\": \"f\",\n"
-                   "  \"spec\": \"s\",\n"
-                   "  \"spec_folder\": \"/s\",\n"
-                   "  \"rerun_of\": \"q\",\n"
-                   "  \"vars\": {\n    \"lr\": 0.1\n  },\n"
-                   "  \"labels\": null,\n"
-                   "  \"job\": {\n"
-                   "    \"scheduler\": \"Slurm\",\n"
-                   "    \"id\": \"12\",\n"
-                   "    \"restarts\": 3\n"
-                   "  },\n"
-                   "  \"local\": true,\n"
-                   "  \"any_devices\": true,\n"
-                   "  \"attempt\": 5,\n"
-                   "  \"world_size\": 8,\n"
-                   "  \"nodes\": 2,\n"
-                   "  \"ranks\": {\n    \"first\": 4,\n"
-                   "    \"count\": 3\n  },\n"
-                   "  \"started\": 1800000000.5,\n"
-                   "  \"finished\": 1800000002.0,\n"
-                   "  \"status\": \"failed\",\n"
-                   "  \"exit_code\": 9,\n"
-                   "  \"cgroup\": \"/sys/fs/cgroup/g\"\n"
-                   "}\n");
+    JR_ASSERT_TEXT(text.data, "{\n"
+                              "  \"format_version\": 1,\n"
+                              "  \"run_id\": \"r\",\n"
+                              "  \"name\": \"digits\",\n"
+                              "  \"version\": \"0.1\",\n"
+                              "  \"host\": \"gpu07\",\n"
+                              "  \"user\": \"ann\",\n"
+                              "  \"os\": \"Debian\",\n"
+                              "  \"kernel\": \"6.1\",\n"
+                              "  \"arch\": \"x86_64\",\n"
+                              "  \"pid\": 7,\n"
+                              "  \"pid_namespace\": 4026531836,\n"
+                              "  \"start_ticks\": 99,\n"
+                              "  \"boot_id\": \"b\",\n"
+                              "  \"argv\": [\n    \"jobrun\",\n    \"a\"\n  ],\n"
+                              "  \"cwd\": \"/x\",\n"
+                              "  \"git\": {\n    \"commit\": \"c0ffee\",\n"
+                              "    \"dirty\": true\n  },\n"
+                              "  \"code\": {\n    \"commit\": \"c0ffee\",\n"
+                              "    \"dirty\": true,\n    \"tree\": \"7ee\",\n"
+                              "    \"patch\": \"code.patch\",\n"
+                              "    \"left_out\": [\n      {\n"
+                              "        \"path\": \"w.bin\",\n"
+                              "        \"why\": \"size\"\n      }\n    ],\n"
+                              "    \"left_out_count\": 1,\n"
+                              "    \"frozen\": false,\n    \"top\": \"/x\",\n"
+                              "    \"specs\": [\n      \"/x/a.yaml\"\n    ],\n"
+                              "    \"problem\": null\n  },\n"
+                              "  \"fingerprint\": \"f\",\n"
+                              "  \"spec\": \"s\",\n"
+                              "  \"spec_folder\": \"/s\",\n"
+                              "  \"rerun_of\": \"q\",\n"
+                              "  \"vars\": {\n    \"lr\": 0.1\n  },\n"
+                              "  \"labels\": null,\n"
+                              "  \"job\": {\n"
+                              "    \"scheduler\": \"Slurm\",\n"
+                              "    \"id\": \"12\",\n"
+                              "    \"restarts\": 3\n"
+                              "  },\n"
+                              "  \"local\": true,\n"
+                              "  \"any_devices\": true,\n"
+                              "  \"attempt\": 5,\n"
+                              "  \"world_size\": 8,\n"
+                              "  \"nodes\": 2,\n"
+                              "  \"ranks\": {\n    \"first\": 4,\n"
+                              "    \"count\": 3\n  },\n"
+                              "  \"started\": 1800000000.5,\n"
+                              "  \"finished\": 1800000002.0,\n"
+                              "  \"status\": \"failed\",\n"
+                              "  \"exit_code\": 9,\n"
+                              "  \"cgroup\": \"/sys/fs/cgroup/g\"\n"
+                              "}\n");
     json_decref(values);
 }
 
 static void a_record_without_facts_is_null(void)
 {
-    static const char *const nulls[] = {
-        "host",   "boot_id",   "cwd",    "spec", "fingerprint", "finished",
-        "status", "exit_code", "cgroup", "vars", "labels"};
+    static const char *const nulls[] = {"host",        "boot_id",  "cwd",    "spec",
+                                        "fingerprint", "finished", "status", "exit_code",
+                                        "cgroup",      "vars",     "labels"};
     struct jr_record_facts facts = {.run_id = "r", .pid = 3};
     struct jr_buf text = JR_BUF_INIT;
     jr_record_run_json(&text, &facts);
@@ -337,8 +323,7 @@ static void the_end_is_added(void)
     fake_start(&fake, 1);
     fake_exit(&fake, 0, 2);
     fake_judge(&fake);
-    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
     CU_ASSERT_EQUAL(facts.finished_ns, 0);
     jr_record_facts_finish(&facts, &fake.report, &fake.outcome);
     JR_ASSERT_TEXT(facts.status, "failed");
@@ -348,14 +333,13 @@ static void the_end_is_added(void)
     fake_end(&fake);
 }
 
-/* What is written of the code is read back, and told; of records of earlier
- * versions it is not known. */
+/* What is written of the code is read back, and told; of records of earlier versions it is not
+ * known. */
 static void code_is_read_back(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text = JR_BUF_INIT;
-    const struct jr_record_left_out left_out[] = {{"w.bin", "size"},
-                                                  {"\x1b", "link"}};
+    const struct jr_record_left_out left_out[] = {{"w.bin", "size"}, {"\x1b", "link"}};
     const struct jr_record_code written = {.commit = "0123456789abcdef",
                                            .tree = "fedcba9876543210",
                                            .dirty = true,
@@ -373,10 +357,9 @@ static void code_is_read_back(void)
     jr_json_set(run, "code", jr_record_code_json(&written));
     CU_ASSERT_TRUE(jr_record_code_read(&code, &arena, run));
     jr_record_code_print(&text, &code);
-    JR_ASSERT_TEXT(text.data,
-                   "commit 0123456789ab, tree fedcba987654, with changes that "
-                   "were not committed (code.patch); not, or not whole, in the "
-                   "patch: w.bin (size), \\x1b (link) and 5 more");
+    JR_ASSERT_TEXT(text.data, "commit 0123456789ab, tree fedcba987654, with changes that "
+                              "were not committed (code.patch); not, or not whole, in the "
+                              "patch: w.bin (size), \\x1b (link) and 5 more");
     jr_buf_clear(&text);
     code = (struct jr_record_code){.problem = "git is slow"};
     jr_record_code_print(&text, &code);
@@ -386,11 +369,7 @@ static void code_is_read_back(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("facts", CASE(secrets_in_arguments_are_redacted),
-             CASE(long_command_lines_are_cut),
-             CASE(the_facts_are_those_of_the_machine),
-             CASE(a_known_machine_is_not_read_again),
-             CASE(the_user_is_the_one_that_acts),
-             CASE(the_record_is_written_key_by_key),
-             CASE(a_record_without_facts_is_null), CASE(code_is_read_back),
-             CASE(the_end_is_added))
+JR_UNIT_MAIN("facts", CASE(secrets_in_arguments_are_redacted), CASE(long_command_lines_are_cut),
+             CASE(the_facts_are_those_of_the_machine), CASE(a_known_machine_is_not_read_again),
+             CASE(the_user_is_the_one_that_acts), CASE(the_record_is_written_key_by_key),
+             CASE(a_record_without_facts_is_null), CASE(code_is_read_back), CASE(the_end_is_added))

@@ -1,5 +1,5 @@
-/* Whose word a run folder is. Owners other than ours need root: those vectors
- * are left out for other users. */
+/* Whose word a run folder is. Owners other than ours need root: those vectors are left out for
+ * other users. */
 #include "record/record_folder.h"
 
 #include <signal.h>
@@ -35,8 +35,7 @@ static void place_end(struct place *place)
     scratch_end(&place->scratch);
 }
 
-static void change(const struct place *place, const char *name, mode_t mode,
-                   uid_t owner)
+static void change(const struct place *place, const char *name, mode_t mode, uid_t owner)
 {
     if (owner != 0)
         CU_ASSERT_EQUAL(fchownat(place->scratch.fd, name, owner, owner, 0), 0);
@@ -44,8 +43,8 @@ static void change(const struct place *place, const char *name, mode_t mode,
         CU_ASSERT_EQUAL(fchmodat(place->scratch.fd, name, mode, 0), 0);
 }
 
-/* What is bent: the log_dir ".", the folder "run" or a file in it. A `mode` or
- * an `owner` of 0 stays as it is. */
+/* What is bent: the log_dir ".", the folder "run" or a file in it. A `mode` or an `owner` of 0
+ * stays as it is. */
 struct vector {
     const char *name;
     mode_t mode;
@@ -79,18 +78,13 @@ static void what_others_may_change_is_not_ours(void)
         {".", 0777, 0, "lies in a log_dir that everybody may write to"},
         {".", 0702, 0, "lies in a log_dir that everybody may write to"},
         {"run/run.json", 0606, 0, "has a run.json that everybody may write to"},
-        {"run/resolved.yaml", 0602, 0,
-         "has a resolved.yaml that everybody may write to"},
+        {"run/resolved.yaml", 0602, 0, "has a resolved.yaml that everybody may write to"},
         {"run", 0, BOB, "belongs to user 64123, not to you"},
         {"run", 0777, BOB, "belongs to user 64123, not to you"},
-        {".", 0, BOB,
-         "lies in a log_dir that belongs to user 64123, not to you"},
-        {".", 01777, BOB,
-         "lies in a log_dir that belongs to user 64123, not to you"},
-        {"run/run.json", 0, BOB,
-         "has a run.json that belongs to user 64123, not to you"},
-        {"run/resolved.yaml", 0, BOB,
-         "has a resolved.yaml that belongs to user 64123, not to you"},
+        {".", 0, BOB, "lies in a log_dir that belongs to user 64123, not to you"},
+        {".", 01777, BOB, "lies in a log_dir that belongs to user 64123, not to you"},
+        {"run/run.json", 0, BOB, "has a run.json that belongs to user 64123, not to you"},
+        {"run/resolved.yaml", 0, BOB, "has a resolved.yaml that belongs to user 64123, not to you"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
@@ -158,8 +152,8 @@ static void one_folder_alone(void)
     place_end(&place);
 }
 
-/* Another user's folder above is judged as that user would be, but root may do
- * what it likes anyway. Only root can try it. */
+/* Another user's folder above is judged as that user would be, but root may do what it likes
+ * anyway. Only root can try it. */
 static void a_log_dir_of_root_is_as_good_as_ours(void)
 {
     static const struct {
@@ -190,15 +184,9 @@ static void a_run_is_entered_by_its_id(void)
         const char *id;
         bool there, ours;
     } vectors[] = {
-        {"run", true, true},
-        {"run/node_0", true, true},
-        {"run/open", true, false},
-        {"absent", false, false},
-        {"link", false, false},
-        {"run/absent", false, false},
-        {"run/link", false, false},
-        {"run/run.json", false, false},
-        {"run/node_0/x", false, false},
+        {"run", true, true},        {"run/node_0", true, true},     {"run/open", true, false},
+        {"absent", false, false},   {"link", false, false},         {"run/absent", false, false},
+        {"run/link", false, false}, {"run/run.json", false, false}, {"run/node_0/x", false, false},
     };
     struct place place;
     struct jr_trust trust = {.verdict = JR_TRUST_THEIRS};
@@ -211,23 +199,20 @@ static void a_run_is_entered_by_its_id(void)
     CU_ASSERT_EQUAL(symlinkat("node_0", place.run_fd, "link"), 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_error err = {0};
-        int fd = jr_record_folder_enter(&trust, place.scratch.dir,
-                                        vectors[i].id, &err);
+        int fd = jr_record_folder_enter(&trust, place.scratch.dir, vectors[i].id, &err);
         CU_ASSERT_EQUAL(fd >= 0, vectors[i].there);
         CU_ASSERT_EQUAL(fd >= 0 && jr_trust_is_ours(&trust), vectors[i].ours);
         CU_ASSERT_TRUE(fd < 0 || fcntl(fd, F_GETFD) == FD_CLOEXEC);
-        (void)snprintf(expected, sizeof expected,
-                       "run '%s' in %s: ", vectors[i].id, place.scratch.dir);
-        CU_ASSERT_TRUE(fd >= 0 ||
-                       strncmp(err.text, expected, strlen(expected)) == 0);
+        (void)snprintf(expected, sizeof expected, "run '%s' in %s: ", vectors[i].id,
+                       place.scratch.dir);
+        CU_ASSERT_TRUE(fd >= 0 || strncmp(err.text, expected, strlen(expected)) == 0);
         CU_ASSERT_TRUE(fd >= 0 || err.status == JR_STATUS_USAGE);
         if (fd >= 0)
             (void)close(fd);
     }
     /* The whole run is judged first. */
     change(&place, "run", 0777, 0);
-    int fd =
-        jr_record_folder_enter(&trust, place.scratch.dir, "run/node_0", NULL);
+    int fd = jr_record_folder_enter(&trust, place.scratch.dir, "run/node_0", NULL);
     CU_ASSERT_TRUE(fd >= 0 && trust.verdict == JR_TRUST_OPEN);
     (void)close(fd);
     CU_ASSERT_EQUAL(jr_record_folder_open("/no-such-folder", "run", NULL), -1);
@@ -248,8 +233,7 @@ static void a_file_that_cannot_be_read_is_named(void)
         CU_ASSERT_EQUAL(unlinkat(place.run_fd, "run.json", 0), 0);
         if (vectors[i].text != NULL)
             scratch_write(&place.scratch, "run/run.json", vectors[i].text);
-        CU_ASSERT_PTR_NULL(
-            jr_record_folder_json(place.run_fd, "run.json", &err));
+        CU_ASSERT_PTR_NULL(jr_record_folder_json(place.run_fd, "run.json", &err));
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, place.scratch.dir));
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, vectors[i].error));
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
@@ -269,13 +253,10 @@ static void a_record_that_is_too_large_is_not_read(void)
     CU_ASSERT_PTR_NULL(jr_record_folder_json(place.run_fd, "run.json", &err));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "run.json: "));
     CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "run.json"), 1 << 20);
-    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "node_0/run.json"),
-                    1 << 20);
-    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "results.json"),
-                    (size_t)4 << 30);
+    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "node_0/run.json"), 1 << 20);
+    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "results.json"), (size_t)4 << 30);
     change(&place, "run", 0777, 0);
-    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "results.json"),
-                    64 << 20);
+    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "results.json"), 64 << 20);
     place_end(&place);
 }
 
@@ -292,17 +273,14 @@ static void what_has_a_hole_is_not_read(void)
     bool sparse = lseek(fd, 0, SEEK_HOLE) < (off_t)3 << 30;
     (void)close(fd);
     if (sparse)
-        CU_ASSERT_EQUAL(
-            jr_record_folder_read(&text, place.run_fd, "results.json", &err),
-            -1);
-    CU_ASSERT_TRUE(!sparse || strstr(err.text, "results.json is damaged: "
-                                               "there is a hole in it"));
+        CU_ASSERT_EQUAL(jr_record_folder_read(&text, place.run_fd, "results.json", &err), -1);
+    CU_ASSERT_TRUE(!sparse || strstr(err.text, "results.json is damaged: there is a hole in it"));
     CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "results.json"));
     place_end(&place);
 }
 
-/* Of a file of jobrun's the ranks are left out; one that another program wrote
- * is read as a whole. */
+/* Of a file of jobrun's the ranks are left out; one that another program wrote is read as a
+ * whole. */
 static void the_head_is_without_ranks(void)
 {
     static const struct {
@@ -320,15 +298,12 @@ static void the_head_is_without_ranks(void)
     struct place place;
     place_start(&place);
     CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "results.json"));
-    CU_ASSERT_PTR_NULL(
-        jr_record_folder_head(place.run_fd, "attempt_0/results.json"));
+    CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "attempt_0/results.json"));
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         scratch_write(&place.scratch, "run/results.json", vectors[i].text);
         json_t *json = jr_record_folder_head(place.run_fd, "results.json");
-        CU_ASSERT_EQUAL(json == NULL ? -1 : jr_json_get_int(json, "status"),
-                        vectors[i].status);
-        CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "ranks")),
-                        (size_t)vectors[i].ranks);
+        CU_ASSERT_EQUAL(json == NULL ? -1 : jr_json_get_int(json, "status"), vectors[i].status);
+        CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "ranks")), (size_t)vectors[i].ranks);
         json_decref(json);
     }
     place_end(&place);
@@ -354,15 +329,13 @@ static void each_attempt_has_its_results(void)
         struct jr_error err = {0};
         char expected[64];
         uint32_t attempt = (uint32_t)vectors[i].attempt;
-        int result = jr_record_folder_results(
-            &name, place.run_fd, "exp1",
-            vectors[i].attempt < 0 ? NULL : &attempt, &err);
+        int result = jr_record_folder_results(&name, place.run_fd, "exp1",
+                                              vectors[i].attempt < 0 ? NULL : &attempt, &err);
         CU_ASSERT_EQUAL(result, vectors[i].expected == NULL ? -1 : 0);
         if (vectors[i].expected != NULL) {
             JR_ASSERT_TEXT(name.data, vectors[i].expected);
         }
-        (void)snprintf(expected, sizeof expected,
-                       "run 'exp1' has no attempt %u: the last one is 2",
+        (void)snprintf(expected, sizeof expected, "run 'exp1' has no attempt %u: the last one is 2",
                        attempt);
         if (vectors[i].expected == NULL) {
             JR_ASSERT_TEXT(err.text, expected);
@@ -383,8 +356,7 @@ static json_t *own_record(void)
     jr_json_set_str(run, "host", here.nodename);
     jr_json_set_str(run, "boot_id", boot.data);
     jr_json_set_int(run, "pid", getpid());
-    jr_json_set_int(run, "start_ticks",
-                    (int64_t)jr_record_folder_ticks(getpid()));
+    jr_json_set_int(run, "start_ticks", (int64_t)jr_record_folder_ticks(getpid()));
     jr_json_set_int(run, "pid_namespace", (int64_t)jr_proc_namespace());
     return run;
 }
@@ -419,8 +391,7 @@ static void a_run_stands_by_its_record(void)
         else
             jr_json_set_int(run, vectors[i].key, vectors[i].number);
         JR_ASSERT_TEXT(jr_record_folder_standing(run), vectors[i].expected);
-        CU_ASSERT_EQUAL(jr_record_folder_is_contained(run),
-                        vectors[i].contained);
+        CU_ASSERT_EQUAL(jr_record_folder_is_contained(run), vectors[i].contained);
         json_decref(run);
     }
     /* Where there is no such process, no time is the right one. */
@@ -472,16 +443,14 @@ static void says_whose_word_it_is(void)
     place_end(&place);
 }
 
-/* Where the jobrun that began a run is gone, who completes its record is known
- * by that one's boot, number and start. */
+/* Where the jobrun that began a run is gone, who completes its record is known by that one's boot,
+ * number and start. */
 static void knows_who_completes_the_record(void)
 {
-    static const char record[] =
-        "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 500}";
-    static const char *const others[] = {
-        "{\"boot_id\": \"c\", \"pid\": 70, \"start_ticks\": 500}",
-        "{\"boot_id\": \"b\", \"pid\": 71, \"start_ticks\": 500}",
-        "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 501}"};
+    static const char record[] = "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 500}";
+    static const char *const others[] = {"{\"boot_id\": \"c\", \"pid\": 70, \"start_ticks\": 500}",
+                                         "{\"boot_id\": \"b\", \"pid\": 71, \"start_ticks\": 500}",
+                                         "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 501}"};
     struct scratch scratch;
     int ready[2];
     char byte;
@@ -513,17 +482,13 @@ static void knows_who_completes_the_record(void)
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("record_folder", CASE(knows_who_completes_the_record),
-             CASE(says_whose_word_it_is),
+JR_UNIT_MAIN("record_folder", CASE(knows_who_completes_the_record), CASE(says_whose_word_it_is),
              CASE(what_others_may_change_is_not_ours),
              CASE(what_only_we_and_the_group_may_change_is_ours),
              CASE(a_log_dir_of_root_is_as_good_as_ours),
-             CASE(files_that_are_not_there_are_not_judged),
-             CASE(the_first_reason_is_told), CASE(one_folder_alone),
-             CASE(a_run_is_entered_by_its_id),
+             CASE(files_that_are_not_there_are_not_judged), CASE(the_first_reason_is_told),
+             CASE(one_folder_alone), CASE(a_run_is_entered_by_its_id),
              CASE(a_file_that_cannot_be_read_is_named),
-             CASE(a_record_that_is_too_large_is_not_read),
-             CASE(what_has_a_hole_is_not_read), CASE(the_head_is_without_ranks),
-             CASE(each_attempt_has_its_results),
-             CASE(a_run_stands_by_its_record),
-             CASE(an_exit_status_that_is_none_is_a_failure))
+             CASE(a_record_that_is_too_large_is_not_read), CASE(what_has_a_hole_is_not_read),
+             CASE(the_head_is_without_ranks), CASE(each_attempt_has_its_results),
+             CASE(a_run_stands_by_its_record), CASE(an_exit_status_that_is_none_is_a_failure))

@@ -5,8 +5,8 @@
 #include "record/results_run.h"
 
 /*
- * What the tests write is left in this file of the current folder, for a
- * validator to hold to the schemas: each text behind a line with its name.
+ * What the tests write is left in this file of the current folder, for a validator to hold to the
+ * schemas: each text behind a line with its name.
  */
 static const char samples_path[] = "report_samples.txt";
 
@@ -34,8 +34,7 @@ static void keep_record(struct fake *fake)
     struct jr_record_facts facts = {0};
     struct jr_buf text = JR_BUF_INIT;
     static const bool dirty = true;
-    CU_ASSERT_EQUAL(
-        jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
     jr_record_run_json(&text, &facts);
     keep("run", &text);
     jr_record_facts_finish(&facts, &fake->report, &fake->outcome);
@@ -48,10 +47,9 @@ static void keep_record(struct fake *fake)
     jr_buf_release(&text);
 }
 
-/* Judge, write, keep, and hold `path` of results.json ("ranks.1.state") to the
- * compact JSON that is expected there. */
-static void expect(struct fake *fake, const char *const (*expected)[2],
-                   size_t count)
+/* Judge, write, keep, and hold `path` of results.json ("ranks.1.state") to the compact JSON that is
+ * expected there. */
+static void expect(struct fake *fake, const char *const (*expected)[2], size_t count)
 {
     struct jr_buf text = JR_BUF_INIT;
     fake_judge(fake);
@@ -79,10 +77,10 @@ static void expect(struct fake *fake, const char *const (*expected)[2],
     fake_end(fake);
 }
 
-#define EXPECT(fake, ...)                                                      \
-    do {                                                                       \
-        static const char *const expected[][2] = {__VA_ARGS__};                \
-        expect(fake, expected, sizeof expected / sizeof expected[0]);          \
+#define EXPECT(fake, ...)                                                                          \
+    do {                                                                                           \
+        static const char *const expected[][2] = {__VA_ARGS__};                                    \
+        expect(fake, expected, sizeof expected / sizeof expected[0]);                              \
     } while (0)
 
 static void a_good_run(void)
@@ -93,25 +91,22 @@ static void a_good_run(void)
     fake.ranks[1].device = "GPU-5";
     fake.ends[1].max_rss_bytes = 4096;
     fake.ends[1].dropped[1] = 5000000000;
-    EXPECT(
-        &fake, {"format_version", "1"},
-        {"run_id", "\"20261121-063012-digits-3f9c\""}, {"name", "\"digits\""},
-        {"fingerprint", "\"abc\""}, {"status", "\"succeeded\""},
-        {"exit_code", "0"}, {"attempt", "0"}, {"started", "1800000000.0"},
-        {"finished", "1800000010.0"}, {"seconds", "10.0"}, {"world_size", "2"},
-        {"processes_left", "0"}, {"root_cause", "null"}, {"ranks.1.rank", "1"},
-        {"ranks.1.host", "\"gpu07\""}, {"ranks.1.pid", "1001"},
-        {"ranks.1.device", "\"GPU-5\""}, {"ranks.0.device", "null"},
-        {"ranks.1.coordinates", "{\"model\": 0, \"pipeline\": 0, \"data\": 1}"},
-        {"ranks.1.state", "\"succeeded\""}, {"ranks.1.exit_code", "0"},
-        {"ranks.1.signal", "null"}, {"ranks.1.core_dumped", "false"},
-        {"ranks.1.seconds", "2.0"}, {"ranks.1.max_rss_bytes", "4096"},
-        {"ranks.1.dropped_bytes", "{\"stdout\": 0, \"stderr\": 5000000000}"},
-        {"ranks.0.max_rss_bytes", "null"},
-        {"ranks.1.stdout", "\"attempt_0/1/stdout.log\""},
-        {"ranks.1.error_file", "null"}, {"ranks.1.error", "null"},
-        {"ranks.0.result", "{\"b\": [1, null], \"a\": 0.1}"},
-        {"ranks.1.result", "null"}, {"ranks.1.result_error", "null"});
+    EXPECT(&fake, {"format_version", "1"}, {"run_id", "\"20261121-063012-digits-3f9c\""},
+           {"name", "\"digits\""}, {"fingerprint", "\"abc\""}, {"status", "\"succeeded\""},
+           {"exit_code", "0"}, {"attempt", "0"}, {"started", "1800000000.0"},
+           {"finished", "1800000010.0"}, {"seconds", "10.0"}, {"world_size", "2"},
+           {"processes_left", "0"}, {"root_cause", "null"}, {"ranks.1.rank", "1"},
+           {"ranks.1.host", "\"gpu07\""}, {"ranks.1.pid", "1001"}, {"ranks.1.device", "\"GPU-5\""},
+           {"ranks.0.device", "null"},
+           {"ranks.1.coordinates", "{\"model\": 0, \"pipeline\": 0, \"data\": 1}"},
+           {"ranks.1.state", "\"succeeded\""}, {"ranks.1.exit_code", "0"},
+           {"ranks.1.signal", "null"}, {"ranks.1.core_dumped", "false"}, {"ranks.1.seconds", "2.0"},
+           {"ranks.1.max_rss_bytes", "4096"},
+           {"ranks.1.dropped_bytes", "{\"stdout\": 0, \"stderr\": 5000000000}"},
+           {"ranks.0.max_rss_bytes", "null"}, {"ranks.1.stdout", "\"attempt_0/1/stdout.log\""},
+           {"ranks.1.error_file", "null"}, {"ranks.1.error", "null"},
+           {"ranks.0.result", "{\"b\": [1, null], \"a\": 0.1}"}, {"ranks.1.result", "null"},
+           {"ranks.1.result_error", "null"});
 }
 
 static void a_failure(void)
@@ -125,19 +120,16 @@ static void a_failure(void)
     fake_stopped(&fake, 0);
     fake.ends[2] = (struct jr_rank_outcome){0};
     fake_write_rank(&fake, 1, "error.json", "{\"message\": \"E: x\"}");
-    EXPECT(&fake, {"status", "\"failed\""}, {"exit_code", "1"},
-           {"root_cause.rank", "1"}, {"root_cause.host", "\"gpu07\""},
-           {"root_cause.kind", "\"signal\""}, {"root_cause.exit_code", "null"},
-           {"root_cause.signal", "\"SIGSEGV\""},
+    EXPECT(&fake, {"status", "\"failed\""}, {"exit_code", "1"}, {"root_cause.rank", "1"},
+           {"root_cause.host", "\"gpu07\""}, {"root_cause.kind", "\"signal\""},
+           {"root_cause.exit_code", "null"}, {"root_cause.signal", "\"SIGSEGV\""},
            {"root_cause.message", "\"E: x\""}, {"root_cause.together", "[3]"},
            {"ranks.1.core_dumped", "true"}, {"ranks.1.state", "\"failed\""},
            {"ranks.1.exit_code", "null"}, {"ranks.1.error", "\"E: x\""},
-           {"ranks.1.error_file", "\"attempt_0/1/error.json\""},
-           {"ranks.0.state", "\"stopped\""}, {"ranks.0.signal", "\"SIGTERM\""},
-           {"ranks.0.stop_signals", "[\"SIGTERM\"]"},
+           {"ranks.1.error_file", "\"attempt_0/1/error.json\""}, {"ranks.0.state", "\"stopped\""},
+           {"ranks.0.signal", "\"SIGTERM\""}, {"ranks.0.stop_signals", "[\"SIGTERM\"]"},
            {"ranks.1.stop_signals", "[]"}, {"ranks.2.state", "\"not_started\""},
-           {"ranks.2.pid", "null"}, {"ranks.2.seconds", "null"},
-           {"ranks.3.state", "\"failed\""});
+           {"ranks.2.pid", "null"}, {"ranks.2.seconds", "null"}, {"ranks.3.state", "\"failed\""});
 }
 
 static void nothing_delivered(void)
@@ -158,14 +150,14 @@ static void no_such_program(void)
 {
     struct fake fake;
     fake_start(&fake, 1);
-    fake.ends[0] = (struct jr_rank_outcome){
-        .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
+    fake.ends[0] =
+        (struct jr_rank_outcome){.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
     fake.ranks[0].out_path = fake.ranks[0].err_path = NULL;
-    EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
-           {"root_cause.kind", "\"start\""},
-           {"root_cause.message",
-            "\"could not execute './train': No such file or directory in /\""},
-           {"ranks.0.stdout", "null"}, {"ranks.0.pid", "null"});
+    EXPECT(
+        &fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
+        {"root_cause.kind", "\"start\""},
+        {"root_cause.message", "\"could not execute './train': No such file or directory in /\""},
+        {"ranks.0.stdout", "null"}, {"ranks.0.pid", "null"});
 }
 
 static void stopped_by_a_signal(void)
@@ -175,9 +167,8 @@ static void stopped_by_a_signal(void)
     fake_signal(&fake, 0, 37);
     fake.ends[0].stopped_with = 37;
     fake.outcome.stop_signal = 37;
-    EXPECT(&fake, {"status", "\"stopped\""}, {"exit_code", "165"},
-           {"root_cause.rank", "null"}, {"root_cause.kind", "\"signal\""},
-           {"root_cause.signal", "\"SIGRTMIN+3\""},
+    EXPECT(&fake, {"status", "\"stopped\""}, {"exit_code", "165"}, {"root_cause.rank", "null"},
+           {"root_cause.kind", "\"signal\""}, {"root_cause.signal", "\"SIGRTMIN+3\""},
            {"root_cause.message", "\"jobrun was stopped by SIGRTMIN+3\""},
            {"ranks.0.signal", "\"SIGRTMIN+3\""});
 }
@@ -211,8 +202,7 @@ static void what_was_compared(void)
     fake.policy.results.distinct = (char **)names;
     fake.policy.results.distinct_count = 1;
     fake.ranks[1].result_path = "/data/own.json";
-    EXPECT(&fake, {"compared", "{\"source\": null, \"equal\": [], "
-                               "\"distinct\": [\"a\"]}"});
+    EXPECT(&fake, {"compared", "{\"source\": null, \"equal\": [], \"distinct\": [\"a\"]}"});
     fake_start(&fake, 1);
     EXPECT(&fake, {"compared", "null"});
 }
@@ -226,14 +216,12 @@ static void a_killed_runner(void)
     EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
            {"root_cause.message", "\"jobrun's runner was killed by SIGKILL\""},
            {"ranks.0.state", "\"stopped\""},
-           {"jobrun_killed", "{\"process\": \"runner\", \"pid\": null, "
-                             "\"signal\": \"SIGKILL\"}"});
+           {"jobrun_killed", "{\"process\": \"runner\", \"pid\": null, \"signal\": \"SIGKILL\"}"});
 }
 
 static void a_killed_guard(void)
 {
-    static const char killed[] = "{\"process\": \"guard\", \"pid\": 4711, "
-                                 "\"signal\": \"SIGKILL\"}";
+    static const char killed[] = "{\"process\": \"guard\", \"pid\": 4711, \"signal\": \"SIGKILL\"}";
     struct fake fake;
     fake_start(&fake, 1);
     EXPECT(&fake, {"jobrun_killed", "null"});
@@ -243,22 +231,19 @@ static void a_killed_guard(void)
     EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
            {"root_cause.kind", "\"signal\""}, {"root_cause.rank", "null"},
            {"root_cause.signal", "\"SIGKILL\""},
-           {"root_cause.message",
-            "\"jobrun's guard (pid 4711) was killed by SIGKILL\""},
+           {"root_cause.message", "\"jobrun's guard (pid 4711) was killed by SIGKILL\""},
            {"jobrun_killed", killed});
     fake_start(&fake, 1);
     fake.outcome.guard_pid = 4711;
-    EXPECT(&fake,
-           {"root_cause.message", "\"jobrun's guard (pid 4711) was killed\""},
+    EXPECT(&fake, {"root_cause.message", "\"jobrun's guard (pid 4711) was killed\""},
            {"root_cause.signal", "null"});
     fake_start(&fake, 1);
     fake.outcome.stop_signal = 15;
     fake.outcome.guard_pid = 4711;
     fake.outcome.guard_signal = 9;
     EXPECT(&fake, {"status", "\"stopped\""}, {"exit_code", "143"},
-           {"root_cause.message",
-            "\"jobrun was stopped by SIGTERM, and then jobrun's guard (pid "
-            "4711) was killed by SIGKILL\""},
+           {"root_cause.message", "\"jobrun was stopped by SIGTERM, and then jobrun's guard (pid "
+                                  "4711) was killed by SIGKILL\""},
            {"jobrun_killed", killed});
 }
 
@@ -288,10 +273,9 @@ static void expect_cause(struct fake *fake, const char *expected)
     fake_end(fake);
 }
 
-#define CAUSE(rank, kind, code, sig, message, together)                        \
-    "{\"rank\": " rank ", \"host\": \"gpu07\", \"kind\": \"" kind              \
-    "\", \"exit_code\": " code ", \"signal\": " sig                            \
-    ", \"message\": \"" message "\", \"together\": [" together "]}"
+#define CAUSE(rank, kind, code, sig, message, together)                                            \
+    "{\"rank\": " rank ", \"host\": \"gpu07\", \"kind\": \"" kind "\", \"exit_code\": " code       \
+    ", \"signal\": " sig ", \"message\": \"" message "\", \"together\": [" together "]}"
 
 static void a_cause_is_told_by_what_became_of_its_rank(void)
 {
@@ -300,25 +284,21 @@ static void a_cause_is_told_by_what_became_of_its_rank(void)
     expect_cause(&fake, "null");
     fake_start(&fake, 2);
     fake_exit(&fake, 1, 3);
-    expect_cause(&fake,
-                 CAUSE("1", "exit", "3", "null", "exited with code 3", ""));
+    expect_cause(&fake, CAUSE("1", "exit", "3", "null", "exited with code 3", ""));
     fake_start(&fake, 3);
     fake.ends[1].end = JR_END_LOST;
-    expect_cause(&fake, CAUSE("1", "lost_node", "null", "null",
-                              "was lost with its node", ""));
+    expect_cause(&fake, CAUSE("1", "lost_node", "null", "null", "was lost with its node", ""));
     fake_start(&fake, 2);
     fake_signal(&fake, 0, 9);
     fake.ends[0].oom = true;
-    expect_cause(&fake,
-                 CAUSE("0", "oom", "null", "\"SIGKILL\"",
-                       "was OOM-killed: the kernel ran out of memory", ""));
+    expect_cause(&fake, CAUSE("0", "oom", "null", "\"SIGKILL\"",
+                              "was OOM-killed: the kernel ran out of memory", ""));
 }
 
 /* A job that got no further is over for that, and its last attempt for this. */
 static void a_stall_is_the_cause_of_the_run(void)
 {
-    static const struct jr_stall stall = {
-        .attempts = 2, .stepped = true, .step = 7};
+    static const struct jr_stall stall = {.attempts = 2, .stepped = true, .step = 7};
     struct fake fake;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     fake_start(&fake, 2);
@@ -340,17 +320,15 @@ static void the_schema_is_as_it_is_published(void)
     struct jr_buf published JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_schema_results(&text);
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&published, AT_FDCWD,
-                                          TEST_SOURCE_DIR
-                                          "/../schemas/results-v1.schema.json",
+                                          TEST_SOURCE_DIR "/../schemas/results-v1.schema.json",
                                           1 << 20, NULL),
                           0);
     JR_ASSERT_TEXT(text.data, published.data);
 }
 
-/* The same for a judgement that is made by hand, of ranks 0, 10, 20, 30: what
- * the record names is the rank and not its place. */
-static void expect_cause_of(struct fake *fake,
-                            const struct jr_judgement *report,
+/* The same for a judgement that is made by hand, of ranks 0, 10, 20, 30: what the record names is
+ * the rank and not its place. */
+static void expect_cause_of(struct fake *fake, const struct jr_judgement *report,
                             const char *expected)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -361,10 +339,9 @@ static void expect_cause_of(struct fake *fake,
     fake_end(fake);
 }
 
-#define NO_RANK(kind, message)                                                 \
-    "{\"rank\": null, \"host\": null, \"kind\": \"" kind                       \
-    "\", \"exit_code\": null, \"signal\": null, \"message\": \"" message       \
-    "\", \"together\": []}"
+#define NO_RANK(kind, message)                                                                     \
+    "{\"rank\": null, \"host\": null, \"kind\": \"" kind                                           \
+    "\", \"exit_code\": null, \"signal\": null, \"message\": \"" message "\", \"together\": []}"
 
 static void a_cause_of_time_names_who_differs(void)
 {
@@ -381,13 +358,12 @@ static void a_cause_of_time_names_who_differs(void)
     fake_start(&fake, 4);
     expect_cause_of(&fake, &report,
                     CAUSE("20", "hang", "null", "null",
-                          "no output for 5 s; rank 20 fell silent first",
-                          "0, 30"));
+                          "no output for 5 s; rank 20 fell silent first", "0, 30"));
     report.odd_count = 1;
     fake_start(&fake, 4);
-    expect_cause_of(&fake, &report,
-                    CAUSE("20", "hang", "null", "null",
-                          "no output for 5 s; rank 20 fell silent first", ""));
+    expect_cause_of(
+        &fake, &report,
+        CAUSE("20", "hang", "null", "null", "no output for 5 s; rank 20 fell silent first", ""));
     report.odd_count = 0;
     fake_start(&fake, 4);
     expect_cause_of(&fake, &report, NO_RANK("hang", "no output for 5 s"));
@@ -409,17 +385,14 @@ static void an_incomplete_run_names_who_did_not_deliver(void)
         {.state = JR_RANK_INCOMPLETE, .reason = "later"},
         {.state = JR_RANK_INCOMPLETE},
     };
-    struct jr_judgement report = {
-        .status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 4};
+    struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 4};
     struct fake fake;
     fake_start(&fake, 4);
-    expect_cause_of(&fake, &report,
-                    CAUSE("10", "result", "0", "null", "no file", "20, 30"));
+    expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "no file", "20, 30"));
     ranks[1].reason = NULL;
     report.error = "of the run";
     fake_start(&fake, 4);
-    expect_cause_of(&fake, &report,
-                    CAUSE("10", "result", "0", "null", "other", "20, 30"));
+    expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "other", "20, 30"));
     for (int i = 0; i < 4; i++)
         ranks[i].state = JR_RANK_SUCCEEDED;
     fake_start(&fake, 4);
@@ -438,48 +411,40 @@ static void the_last_rank_can_be_incomplete(void)
         {.state = JR_RANK_INCOMPLETE, .reason = "no file"},
         {.state = JR_RANK_INCOMPLETE, .reason = "of nobody"},
     };
-    const struct jr_judgement report = {
-        .status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 2};
+    const struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 2};
     struct fake fake;
     fake_start(&fake, 3);
-    expect_cause_of(&fake, &report,
-                    CAUSE("10", "result", "0", "null", "no file", ""));
+    expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "no file", ""));
 }
 
 static void a_cause_is_of_the_kind_that_its_rank_ended_by(void)
 {
     static uint32_t causes[] = {1, 3};
     struct jr_rank_judgement ranks[4] = {0};
-    const struct jr_judgement report = {.status = JR_RUN_FAILED,
-                                        .causes = causes,
-                                        .causes_count = 2,
-                                        .ranks = ranks,
-                                        .count = 4};
+    const struct jr_judgement report = {
+        .status = JR_RUN_FAILED, .causes = causes, .causes_count = 2, .ranks = ranks, .count = 4};
     struct fake fake;
     fake_start(&fake, 4);
     fake_signal(&fake, 1, 11);
-    expect_cause_of(
-        &fake, &report,
-        CAUSE("10", "signal", "null", "\"SIGSEGV\"", "died by SIGSEGV", "30"));
+    expect_cause_of(&fake, &report,
+                    CAUSE("10", "signal", "null", "\"SIGSEGV\"", "died by SIGSEGV", "30"));
     /* it was about to exit by itself when the stop came */
     fake_start(&fake, 4);
     fake_stopped(&fake, 1);
     fake.ends[1].told_code = 4;
-    expect_cause_of(&fake, &report,
-                    CAUSE("10", "exit", "4", "null",
-                          "was exiting with code 4 when it was stopped", "30"));
+    expect_cause_of(
+        &fake, &report,
+        CAUSE("10", "exit", "4", "null", "was exiting with code 4 when it was stopped", "30"));
     /* its code was never called */
     fake_start(&fake, 4);
     fake_exit(&fake, 1, 1);
     ranks[1].unstarted = true;
     ranks[1].error = "no module t";
-    expect_cause_of(&fake, &report,
-                    CAUSE("10", "start", "1", "null", "no module t", "30"));
+    expect_cause_of(&fake, &report, CAUSE("10", "start", "1", "null", "no module t", "30"));
     ranks[1].reason = "the reason";
     fake_start(&fake, 4);
     fake.ends[1].end = JR_END_START;
-    expect_cause_of(&fake, &report,
-                    CAUSE("10", "start", "null", "null", "the reason", "30"));
+    expect_cause_of(&fake, &report, CAUSE("10", "start", "null", "null", "the reason", "30"));
 }
 
 /* Take what there is: each time, so many bytes. */
@@ -498,8 +463,8 @@ static int take_piece(void *data, struct jr_buf *piece)
     return taken->times == taken->end_at ? -1 : 0;
 }
 
-/* Results of many ranks are written piece by piece, so that they need not be in
- * memory at once; who takes them may end it. */
+/* Results of many ranks are written piece by piece, so that they need not be in memory at once; who
+ * takes them may end it. */
 static void large_results_are_taken_in_pieces(void)
 {
     enum { RANKS = 600 };
@@ -550,12 +515,10 @@ static void begins_afresh(void)
 }
 
 /* Two ranks that are told to be one world by PMI-1. */
-static void start_mpi_world(struct fake *fake, enum jr_mpi_part first,
-                            enum jr_mpi_part second)
+static void start_mpi_world(struct fake *fake, enum jr_mpi_part first, enum jr_mpi_part second)
 {
     fake_start(fake, 2);
-    fake->plan.mpi =
-        (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_PMI1, .stated = true};
+    fake->plan.mpi = (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_PMI1, .stated = true};
     fake->ends[0].mpi = first;
     fake->ends[1].mpi = second;
 }
@@ -575,17 +538,15 @@ static void the_ends_of_an_mpi_world(void)
     static const char *const failed[][2] = {{"root_cause.kind", "\"mpi\""},
                                             {"root_cause.exit_code", "15"},
                                             {"ranks.1.mpi", "\"failed\""}};
-    static const char *const left[][2] = {{"root_cause.kind", "\"mpi\""},
-                                          {"root_cause.exit_code", "0"},
-                                          {"ranks.1.mpi", "\"left\""}};
+    static const char *const left[][2] = {
+        {"root_cause.kind", "\"mpi\""}, {"root_cause.exit_code", "0"}, {"ranks.1.mpi", "\"left\""}};
     static const char *const none[][2] = {
         {"status", "\"incomplete\""},
         {"exit_code", "5"},
         {"root_cause.kind", "\"singletons\""},
         {"root_cause.rank", "null"},
-        {"root_cause.message",
-         "\"2 singletons: `mpi: pmi1` is stated, but no rank called MPI_Init "
-         "through it\""},
+        {"root_cause.message", "\"2 singletons: `mpi: pmi1` is stated, but no rank called MPI_Init "
+                               "through it\""},
         {"ranks.1.mpi", "\"absent\""}};
     struct fake fake;
     start_mpi_world(&fake, JR_MPI_PART_ABSENT, JR_MPI_PART_ABSENT);
@@ -605,17 +566,12 @@ static void the_ends_of_an_mpi_world(void)
     expect(&fake, aborted, sizeof aborted / sizeof *aborted);
 }
 
-JR_UNIT_MAIN("json", CASE(the_ends_of_an_mpi_world), CASE(begins_afresh),
-             CASE(a_good_run), CASE(a_failure), CASE(nothing_delivered),
-             CASE(no_such_program), CASE(stopped_by_a_signal),
-             CASE(out_of_time), CASE(what_was_compared),
-             CASE(a_stall_is_the_cause_of_the_run),
-             CASE(the_schema_is_as_it_is_published), CASE(a_killed_runner),
-             CASE(a_killed_guard),
-             CASE(a_cause_is_told_by_what_became_of_its_rank),
-             CASE(a_cause_of_time_names_who_differs),
-             CASE(an_incomplete_run_names_who_did_not_deliver),
-             CASE(the_last_rank_can_be_incomplete),
-             CASE(a_cause_is_of_the_kind_that_its_rank_ended_by),
-             CASE(large_results_are_taken_in_pieces),
-             CASE(a_run_without_ranks_is_json), CASE(one_rank_a_line))
+JR_UNIT_MAIN(
+    "json", CASE(the_ends_of_an_mpi_world), CASE(begins_afresh), CASE(a_good_run), CASE(a_failure),
+    CASE(nothing_delivered), CASE(no_such_program), CASE(stopped_by_a_signal), CASE(out_of_time),
+    CASE(what_was_compared), CASE(a_stall_is_the_cause_of_the_run),
+    CASE(the_schema_is_as_it_is_published), CASE(a_killed_runner), CASE(a_killed_guard),
+    CASE(a_cause_is_told_by_what_became_of_its_rank), CASE(a_cause_of_time_names_who_differs),
+    CASE(an_incomplete_run_names_who_did_not_deliver), CASE(the_last_rank_can_be_incomplete),
+    CASE(a_cause_is_of_the_kind_that_its_rank_ended_by), CASE(large_results_are_taken_in_pieces),
+    CASE(a_run_without_ranks_is_json), CASE(one_rank_a_line))

@@ -39,22 +39,17 @@ static void attempts_are_written(void)
 {
     static const char *const expected[] = {
         "\"attempts\": []",
-        "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", "
-        "\"exit_code\": 3, "
-        "\"started\": 1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 "
-        "\\\"exited\\\"\", \"wait\": 1.5, \"step\": -7, \"requeued\": null}]",
-        "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", "
-        "\"exit_code\": 3, "
-        "\"started\": 1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 "
-        "\\\"exited\\\"\", \"wait\": 1.5, \"step\": -7, \"requeued\": null}, "
-        "{\"attempt\": 1, \"status\": "
-        "\"hung\", \"exit_code\": 6, \"started\": 1800000004.0, "
-        "\"seconds\": 0.0, \"cause\": null, \"wait\": 0.0, "
+        "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", \"exit_code\": 3, \"started\": "
+        "1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 \\\"exited\\\"\", \"wait\": 1.5, "
+        "\"step\": -7, \"requeued\": null}]",
+        "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", \"exit_code\": 3, \"started\": "
+        "1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 \\\"exited\\\"\", \"wait\": 1.5, "
+        "\"step\": -7, \"requeued\": null}, {\"attempt\": 1, \"status\": \"hung\", \"exit_code\": "
+        "6, \"started\": 1800000004.0, \"seconds\": 0.0, \"cause\": null, \"wait\": 0.0, "
         "\"step\": null, \"requeued\": \"preempted\"}]",
     };
     for (size_t count = 0; count < 3; count++) {
-        struct jr_judgement report = {.earlier = attempts,
-                                      .earlier_count = count};
+        struct jr_judgement report = {.earlier = attempts, .earlier_count = count};
         struct jr_buf text = JR_BUF_INIT;
         put(&text, &report);
         JR_ASSERT_TEXT(text.data, expected[count]);
@@ -125,8 +120,7 @@ static void attempts_are_read_as_they_were_written(void)
     CU_ASSERT_TRUE(loaded.report.earlier[1].requeued);
     CU_ASSERT_EQUAL(loaded.report.earlier[1].continues, JR_REQUEUE_PREEMPTED);
     CU_ASSERT_EQUAL(loaded.report.earlier[0].started_ns, 0);
-    CU_ASSERT_EQUAL(loaded.report.earlier[0].started_wall_ns / 1000000,
-                    UINT64_C(1800000000001));
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].started_wall_ns / 1000000, UINT64_C(1800000000001));
     jr_arena_release(&loaded.arena);
     json_decref(json);
     jr_buf_release(&text);
@@ -142,11 +136,9 @@ static void requeues_are_written_and_read(void)
     } vectors[] = {
         {{JR_REQUEUE_NONE, 0, 20, false}, "{\"requeue\": null}"},
         {{JR_REQUEUE_DEADLINE, 0, 0, true},
-         "{\"requeue\": {\"cause\": \"deadline\", \"requeues\": 0, \"max\": "
-         "0, \"queued\": true}}"},
+         "{\"requeue\": {\"cause\": \"deadline\", \"requeues\": 0, \"max\": 0, \"queued\": true}}"},
         {{JR_REQUEUE_NONE, 3, 20, false},
-         "{\"requeue\": {\"cause\": null, \"requeues\": 3, \"max\": 20, "
-         "\"queued\": false}}"},
+         "{\"requeue\": {\"cause\": null, \"requeues\": 3, \"max\": 20, \"queued\": false}}"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct jr_judgement report = {.requeue = vectors[i].state};
@@ -158,8 +150,7 @@ static void requeues_are_written_and_read(void)
         jr_buf_char(&text, '}');
         JR_ASSERT_TEXT(text.data, vectors[i].text);
         json_t *json = parse(text.data);
-        jr_results_get_requeue(&loaded, &requeue,
-                               json_object_get(json, "requeue"));
+        jr_results_get_requeue(&loaded, &requeue, json_object_get(json, "requeue"));
         CU_ASSERT_EQUAL(loaded.report.requeue.cause, vectors[i].state.cause);
         CU_ASSERT_EQUAL(loaded.report.requeue.done, vectors[i].state.done);
         CU_ASSERT_EQUAL(loaded.report.requeue.queued, vectors[i].state.queued);
@@ -170,11 +161,9 @@ static void requeues_are_written_and_read(void)
 
 /* What a member of a record of one run is, and what is read of it again. */
 static json_t *put_member(const struct jr_results_row *member,
-                          void (*put_it)(struct jr_buf *,
-                                         const struct jr_results_row *,
+                          void (*put_it)(struct jr_buf *, const struct jr_results_row *,
                                          const struct jr_results_run *),
-                          const struct jr_results_run *run,
-                          const char *expected)
+                          const struct jr_results_run *run, const char *expected)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_char(&text, '{');
@@ -201,11 +190,9 @@ static void stalls_are_written_and_read(void)
         const struct jr_judgement report = {.stall = vectors[i].stall};
         const struct jr_results_run run = {.report = &report};
         struct jr_loaded_run loaded = {0};
-        json_t *json =
-            put_member(&stall, jr_results_put_stall, &run, vectors[i].text);
+        json_t *json = put_member(&stall, jr_results_put_stall, &run, vectors[i].text);
         jr_results_get_stall(&loaded, &stall, json_object_get(json, "stall"));
-        CU_ASSERT_EQUAL(loaded.report.stall.attempts,
-                        vectors[i].stall.attempts);
+        CU_ASSERT_EQUAL(loaded.report.stall.attempts, vectors[i].stall.attempts);
         CU_ASSERT_EQUAL(loaded.report.stall.stepped, vectors[i].stall.stepped);
         CU_ASSERT_EQUAL(loaded.report.stall.step, vectors[i].stall.step);
         json_decref(json);
@@ -216,28 +203,22 @@ static void stalls_are_written_and_read(void)
 static void machines_that_are_left_out_are_written_and_read(void)
 {
     static const struct jr_results_row left_out = {.key = "left_out"};
-    static const struct jr_lost_machine machines[] = {{"n1", "no \"GPU\""},
-                                                      {"n2", "gone"}};
+    static const struct jr_lost_machine machines[] = {{"n1", "no \"GPU\""}, {"n2", "gone"}};
     static const char *const texts[] = {
         "{\"left_out\": []}",
-        "{\"left_out\": [{\"host\": \"n1\", \"reason\": \"no "
-        "\\\"GPU\\\"\"}]}",
+        "{\"left_out\": [{\"host\": \"n1\", \"reason\": \"no \\\"GPU\\\"\"}]}",
         "{\"left_out\": [{\"host\": \"n1\", \"reason\": \"no "
         "\\\"GPU\\\"\"}, {\"host\": \"n2\", \"reason\": \"gone\"}]}"};
     for (uint32_t count = 0; count < 3; count++) {
-        const struct jr_judgement report = {.left_out = machines,
-                                            .left_out_count = count};
+        const struct jr_judgement report = {.left_out = machines, .left_out_count = count};
         const struct jr_results_run run = {.report = &report};
         struct jr_loaded_run loaded = {0};
-        json_t *json =
-            put_member(&left_out, jr_results_put_left_out, &run, texts[count]);
-        jr_results_get_left_out(&loaded, &left_out,
-                                json_object_get(json, "left_out"));
+        json_t *json = put_member(&left_out, jr_results_put_left_out, &run, texts[count]);
+        jr_results_get_left_out(&loaded, &left_out, json_object_get(json, "left_out"));
         CU_ASSERT_EQUAL_FATAL(loaded.report.left_out_count, count);
         for (uint32_t i = 0; i < count; i++) {
             JR_ASSERT_TEXT(loaded.report.left_out[i].host, machines[i].host);
-            JR_ASSERT_TEXT(loaded.report.left_out[i].reason,
-                           machines[i].reason);
+            JR_ASSERT_TEXT(loaded.report.left_out[i].reason, machines[i].reason);
         }
         json_decref(json);
         jr_arena_release(&loaded.arena);
@@ -269,25 +250,21 @@ static void the_limit_is_that_of_the_timeout(void)
         {JR_TIMEOUT_START, "{\"limit\": 6.5}"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const struct jr_policy policy = {
-            .timeouts = {.run_ms = 1500,
-                         .silence_ms = 2500,
-                         .after_first_exit_ms = 3500,
-                         .progress_ms = 4500,
-                         .first_step_ms = 5500,
-                         .start_ms = 6500}};
+        const struct jr_policy policy = {.timeouts = {.run_ms = 1500,
+                                                      .silence_ms = 2500,
+                                                      .after_first_exit_ms = 3500,
+                                                      .progress_ms = 4500,
+                                                      .first_step_ms = 5500,
+                                                      .start_ms = 6500}};
         const struct jr_plan plan = {.policy = &policy};
         const struct jr_outcome outcome = {.timed_out_by = vectors[i].by};
         const struct jr_results_run run = {.plan = &plan, .outcome = &outcome};
-        json_decref(
-            put_member(&limit, jr_results_put_limit, &run, vectors[i].text));
+        json_decref(put_member(&limit, jr_results_put_limit, &run, vectors[i].text));
     }
 }
 
 JR_UNIT_MAIN("results_policy", CASE(stalls_are_written_and_read),
              CASE(machines_that_are_left_out_are_written_and_read),
-             CASE(the_limit_is_that_of_the_timeout),
-             CASE(requeues_are_written_and_read), CASE(attempts_are_written),
-             CASE(what_is_no_list_holds_no_attempts),
-             CASE(entries_may_be_anything),
-             CASE(attempts_are_read_as_they_were_written))
+             CASE(the_limit_is_that_of_the_timeout), CASE(requeues_are_written_and_read),
+             CASE(attempts_are_written), CASE(what_is_no_list_holds_no_attempts),
+             CASE(entries_may_be_anything), CASE(attempts_are_read_as_they_were_written))

@@ -10,15 +10,13 @@
 #include "report/summary.h"
 
 /* A LOG_DIR is the fake's folder; runs are folders in it. */
-static void add_run(struct fake *fake, const char *id, const char *name,
-                    const char *text)
+static void add_run(struct fake *fake, const char *id, const char *name, const char *text)
 {
     (void)mkdirat(fake->fd, id, 0700);
     fake_write(fake, jr_arena_printf(&fake->arena, "%s/%s", id, name), text);
 }
 
-static void print_record(struct fake *fake, const char *id,
-                         const struct jr_record_facts *facts)
+static void print_record(struct fake *fake, const char *id, const struct jr_record_facts *facts)
 {
     struct jr_buf text = JR_BUF_INIT;
     jr_record_run_json(&text, facts);
@@ -29,13 +27,11 @@ static void print_record(struct fake *fake, const char *id,
 static struct jr_record_facts facts_of(struct fake *fake)
 {
     struct jr_record_facts facts = {0};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
     return facts;
 }
 
-static const struct jr_record *record_of(const struct jr_records *records,
-                                         const char *id)
+static const struct jr_record *record_of(const struct jr_records *records, const char *id)
 {
     for (size_t i = 0; i < records->count; i++)
         if (strcmp(records->items[i].id, id) == 0)
@@ -115,8 +111,7 @@ static void a_step_is_told_with_the_last(void)
         const struct jr_record record = {
             .progress = vectors[i][0] == NULL
                             ? NULL
-                            : jr_json_parse(vectors[i][0],
-                                            strlen(vectors[i][0]), NULL)};
+                            : jr_json_parse(vectors[i][0], strlen(vectors[i][0]), NULL)};
         jr_record_step(&text, &record);
         JR_ASSERT_TEXT(text.data, vectors[i][1]);
         json_decref(record.progress);
@@ -130,13 +125,10 @@ static void unfinished_runs_are_told_apart(void)
     fake_start(&fake, 1);
     struct jr_record_facts facts = facts_of(&fake);
     print_record(&fake, "running", &facts);
-    add_run(&fake, "running", "plan.json",
-            "{\"world_size\": 4, \"ranks\": []}");
+    add_run(&fake, "running", "plan.json", "{\"world_size\": 4, \"ranks\": []}");
     add_run(&fake, "running", "progress.json", "{\"step\": 7}");
-    add_run(&fake, "gone", "plan.json",
-            "{\"world_size\": 1e300, \"ranks\": []}");
-    add_run(&fake, "rebooted", "plan.json",
-            "{\"world_size\": 4294967296, \"ranks\": []}");
+    add_run(&fake, "gone", "plan.json", "{\"world_size\": 1e300, \"ranks\": []}");
+    add_run(&fake, "rebooted", "plan.json", "{\"world_size\": 4294967296, \"ranks\": []}");
     facts.pid = 2000000000; /* beyond any pid */
     print_record(&fake, "gone", &facts);
     facts.pid = getpid();
@@ -151,8 +143,7 @@ static void unfinished_runs_are_told_apart(void)
     JR_ASSERT_TEXT(record_of(&records, "running")->status, "running");
     CU_ASSERT_EQUAL(record_of(&records, "running")->world_size, 4);
     CU_ASSERT_FALSE(record_of(&records, "running")->finished);
-    CU_ASSERT_EQUAL(
-        jr_json_get_int(record_of(&records, "running")->progress, "step"), 7);
+    CU_ASSERT_EQUAL(jr_json_get_int(record_of(&records, "running")->progress, "step"), 7);
     CU_ASSERT_PTR_NULL(record_of(&records, "gone")->progress);
     JR_ASSERT_TEXT(record_of(&records, "gone")->status, "lost");
     CU_ASSERT_EQUAL(record_of(&records, "gone")->world_size, 0);
@@ -164,8 +155,7 @@ static void unfinished_runs_are_told_apart(void)
     fake_end(&fake);
 }
 
-/* Judge the fake and leave its files as the run `id` that began at `started`
- * seconds. */
+/* Judge the fake and leave its files as the run `id` that began at `started` seconds. */
 static void finish_run(struct fake *fake, const char *id, uint64_t started)
 {
     struct jr_buf text = JR_BUF_INIT;
@@ -247,8 +237,7 @@ static void a_run_is_found_by_id_prefix_or_latest(void)
         if (cases[c].id != NULL) {
             JR_ASSERT_TEXT(id, cases[c].id);
         } else {
-            CU_ASSERT_EQUAL(
-                strncmp(err.text, cases[c].error, strlen(cases[c].error)), 0);
+            CU_ASSERT_EQUAL(strncmp(err.text, cases[c].error, strlen(cases[c].error)), 0);
             CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         }
     }
@@ -287,16 +276,13 @@ static void check_shown(struct fake *fake)
     for (uint32_t i = 0; i < fake->plan.count; i++) {
         const char *dir = fake->ranks[i].dir;
         CU_ASSERT_EQUAL(
-            renameat(fake->fd, dir, fake->fd,
-                     jr_arena_printf(&fake->arena, "latest-run/%s", dir)),
+            renameat(fake->fd, dir, fake->fd, jr_arena_printf(&fake->arena, "latest-run/%s", dir)),
             0);
     }
     int fd = openat(fake->fd, "latest-run", O_RDONLY);
-    jr_judgement_print(&told, &fake->report, &fake->plan, &fake->outcome, fd,
-                       false);
-    CU_ASSERT_EQUAL(jr_record_show(&shown, fake->dir, "latest-run",
-                                   &(struct jr_record_view){0}, &err),
-                    0);
+    jr_judgement_print(&told, &fake->report, &fake->plan, &fake->outcome, fd, false);
+    CU_ASSERT_EQUAL(
+        jr_record_show(&shown, fake->dir, "latest-run", &(struct jr_record_view){0}, &err), 0);
     char *at = strstr(shown.data, " latest-run");
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     (void)memmove(at + 7, at + 11, strlen(at + 11) + 1);
@@ -398,17 +384,11 @@ static void an_unfinished_run_is_shown(void)
     struct jr_record_facts facts = facts_of(&fake);
     facts.pid = 2000000000;
     print_record(&fake, "lost", &facts);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope",
-                                   &(struct jr_record_view){0}, &err),
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope", &(struct jr_record_view){0}, &err), -1);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0", &(struct jr_record_view){0}, &err),
                     -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0",
-                                   &(struct jr_record_view){0}, &err),
-                    -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost",
-                                   &(struct jr_record_view){0}, &err),
-                    0);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "jobrun: lost: pid 2000000000 on "));
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost", &(struct jr_record_view){0}, &err), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "jobrun: lost: pid 2000000000 on "));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, " is gone and left no results\n"));
     jr_buf_release(&out);
     fake_end(&fake);
@@ -421,9 +401,7 @@ static void results_that_jobrun_did_not_write(void)
         "{\"ranks\": 3}",
         "[]",
         "{\"ranks\": [3, null, {\"state\": \"odd\", \"coordinates\": 7}]}",
-        "{\"root_cause\": {\"kind\": \"exit\", \"rank\": 0, \"together\": [0, "
-        "0]},"
-        "\"ranks\": [{}]}",
+        "{\"root_cause\": {\"kind\": \"exit\", \"rank\": 0, \"together\": [0, 0]},\"ranks\": [{}]}",
         "{\"seconds\": -1, \"ranks\": []}",
         "{\"ranks\": [{\"node_rank\": 4294967295}]}",
         "{\"ranks\": [{\"coordinates\": {\"data\": 4294967295}}]}",
@@ -437,9 +415,7 @@ static void results_that_jobrun_did_not_write(void)
         struct jr_record_facts facts = facts_of(&fake);
         print_record(&fake, "r", &facts);
         add_run(&fake, "r", "results.json", texts[t]);
-        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r",
-                                       &(struct jr_record_view){0}, &err),
-                        0);
+        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", &(struct jr_record_view){0}, &err), 0);
         CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
         jr_buf_release(&out);
         fake_end(&fake);
@@ -453,12 +429,10 @@ static void logs_by_results_or_by_plan(void)
     struct jr_error err = {0};
     fake_start(&fake, 2);
     CU_ASSERT_EQUAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), -1);
-    add_run(
-        &fake, "r", "plan.json",
-        "{\"ranks\": [{\"rank\": 4, \"stdout\": {\"file\": \"o\", \"console\": "
-        "true}, \"stderr\": {\"file\": null, \"console\": true}}]}");
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err),
-                          0);
+    add_run(&fake, "r", "plan.json",
+            "{\"ranks\": [{\"rank\": 4, \"stdout\": {\"file\": \"o\", \"console\": "
+            "true}, \"stderr\": {\"file\": null, \"console\": true}}]}");
+    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(logs.count, 1);
     CU_ASSERT_FALSE(logs.finished);
     CU_ASSERT_EQUAL(logs.items[0].rank, 4);
@@ -466,8 +440,7 @@ static void logs_by_results_or_by_plan(void)
     CU_ASSERT_PTR_NULL(logs.items[0].err);
     jr_record_logs_release(&logs);
     finish_run(&fake, "r", 1000);
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(logs.count, 2);
     CU_ASSERT_TRUE(logs.finished);
     JR_ASSERT_TEXT(logs.items[1].err, "attempt_0/1/stderr.log");
@@ -538,19 +511,13 @@ static void the_record_tells_of_this_process(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("record", CASE(a_step_is_told_with_the_last),
-             CASE(what_is_no_run_is_not_listed),
-             CASE(what_cannot_be_read_is_listed_as_damaged),
-             CASE(unfinished_runs_are_told_apart),
-             CASE(finished_runs_newest_first),
-             CASE(a_run_is_found_by_id_prefix_or_latest),
+JR_UNIT_MAIN("record", CASE(a_step_is_told_with_the_last), CASE(what_is_no_run_is_not_listed),
+             CASE(what_cannot_be_read_is_listed_as_damaged), CASE(unfinished_runs_are_told_apart),
+             CASE(finished_runs_newest_first), CASE(a_run_is_found_by_id_prefix_or_latest),
              CASE(latest_without_a_usable_link_is_the_newest),
-             CASE(a_success_is_shown_as_it_was_told),
-             CASE(a_failure_is_shown_as_it_was_told),
+             CASE(a_success_is_shown_as_it_was_told), CASE(a_failure_is_shown_as_it_was_told),
              CASE(stopped_ranks_are_shown_as_they_were_told),
              CASE(an_incomplete_run_is_shown_as_it_was_told),
-             CASE(other_ends_are_shown_as_they_were_told),
-             CASE(an_unfinished_run_is_shown),
-             CASE(results_that_jobrun_did_not_write),
-             CASE(logs_by_results_or_by_plan), CASE(lives_until_it_ends),
-             CASE(the_record_tells_of_this_process))
+             CASE(other_ends_are_shown_as_they_were_told), CASE(an_unfinished_run_is_shown),
+             CASE(results_that_jobrun_did_not_write), CASE(logs_by_results_or_by_plan),
+             CASE(lives_until_it_ends), CASE(the_record_tells_of_this_process))

@@ -15,14 +15,13 @@ static void read_events(struct jr_timeline *ret, const char *text)
 }
 
 /* The spans as "RANK START-END[ heard AT][ last]", ENDs of -1 are open. */
-static void check_spans(const struct jr_timeline *timeline,
-                        const char *expected)
+static void check_spans(const struct jr_timeline *timeline, const char *expected)
 {
     struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct jr_stretch *span = &timeline->spans[i];
-        jr_buf_printf(&text, "%s%u %g-%g", i == 0 ? "" : ", ", span->rank,
-                      span->started, span->ended);
+        jr_buf_printf(&text, "%s%u %g-%g", i == 0 ? "" : ", ", span->rank, span->started,
+                      span->ended);
         if (span->heard >= 0)
             jr_buf_printf(&text, " heard %g", span->heard);
         jr_buf_str(&text, span->last ? " last" : "");
@@ -31,22 +30,20 @@ static void check_spans(const struct jr_timeline *timeline,
     jr_buf_release(&text);
 }
 
-static void check_moments(const struct jr_timeline *timeline,
-                          const char *expected)
+static void check_moments(const struct jr_timeline *timeline, const char *expected)
 {
     struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < timeline->moment_count; i++) {
         const struct jr_moment *moment = &timeline->moments[i];
-        jr_buf_printf(&text, "%s%g: %s (%s)", i == 0 ? "" : "\n", moment->at,
-                      moment->words, moment->text);
+        jr_buf_printf(&text, "%s%g: %s (%s)", i == 0 ? "" : "\n", moment->at, moment->words,
+                      moment->text);
     }
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
     jr_buf_release(&text);
 }
 
-#define WALL "\"time\":\"2026-11-21T06:30:12.500Z\","
-#define LINE(ns, event, more)                                                  \
-    "{" WALL "\"ns\":" ns ",\"event\":\"" event "\"" more "}\n"
+#define WALL                  "\"time\":\"2026-11-21T06:30:12.500Z\","
+#define LINE(ns, event, more) "{" WALL "\"ns\":" ns ",\"event\":\"" event "\"" more "}\n"
 
 static void what_is_no_event_is_left_out(void)
 {
@@ -82,14 +79,13 @@ static void what_is_no_event_is_left_out(void)
 static void ranks_live_from_their_start_to_their_end(void)
 {
     struct jr_timeline timeline;
-    read_events(
-        &timeline,
-        LINE("1000000000", "rank_started", ",\"rank\":1,\"pid\":7") LINE(
-            "1500000000", "rank_started", ",\"rank\":0,\"pid\":8")
-            LINE("1750000000", "first_output", ",\"rank\":1,\"stream\":1") LINE(
-                "2000000000", "first_output", ",\"rank\":1,\"stream\":2")
-                LINE("3000000000", "rank_ended",
-                     ",\"rank\":1,\"pid\":7,\"exit_code\":0,\"signal\":null"));
+    read_events(&timeline,
+                LINE("1000000000", "rank_started", ",\"rank\":1,\"pid\":7")
+                    LINE("1500000000", "rank_started", ",\"rank\":0,\"pid\":8")
+                        LINE("1750000000", "first_output", ",\"rank\":1,\"stream\":1")
+                            LINE("2000000000", "first_output", ",\"rank\":1,\"stream\":2")
+                                LINE("3000000000", "rank_ended",
+                                     ",\"rank\":1,\"pid\":7,\"exit_code\":0,\"signal\":null"));
     check_spans(&timeline, "1 0-2 heard 0.75 last, 0 0.5--1 last");
     check_moments(&timeline, "");
     CU_ASSERT_FALSE(timeline.partial);
@@ -105,13 +101,10 @@ static void ends_of_unknown_ranks_are_not_drawn(void)
     struct jr_timeline timeline;
     read_events(
         &timeline,
-        LINE("1000000000", "rank_ended",
-             ",\"rank\":3,\"pid\":7,\"exit_code\":0,\"signal\":null")
-            LINE("2000000000", "rank_started", ",\"rank\":4,\"pid\":9")
-                LINE("2500000000", "rank_ended",
-                     ",\"rank\":3,\"pid\":7,\"exit_code\":0,\"signal\":null")
-                    LINE("3000000000", "rank_done",
-                         ",\"rank\":4,\"returned\":true"));
+        LINE("1000000000", "rank_ended", ",\"rank\":3,\"pid\":7,\"exit_code\":0,\"signal\":null")
+            LINE("2000000000", "rank_started", ",\"rank\":4,\"pid\":9") LINE(
+                "2500000000", "rank_ended", ",\"rank\":3,\"pid\":7,\"exit_code\":0,\"signal\":null")
+                LINE("3000000000", "rank_done", ",\"rank\":4,\"returned\":true"));
     check_spans(&timeline, "4 1--1 last");
     CU_ASSERT_FALSE(timeline.partial);
     CU_ASSERT_EQUAL(timeline.end, 2.0);
@@ -121,37 +114,30 @@ static void ends_of_unknown_ranks_are_not_drawn(void)
 static void each_attempt_is_a_life_of_its_own(void)
 {
     struct jr_timeline timeline;
-    read_events(
-        &timeline,
-        LINE("1000000000", "rank_started", ",\"rank\":0,\"pid\":7") LINE(
-            "2000000000", "rank_ended",
-            ",\"rank\":0,\"pid\":7,\"exit_code\":3,\"signal\":null")
-            LINE("2000000000", "attempt_failed", ",\"attempt\":0,\"wait\":1.5")
-                LINE("3500000000", "restart",
-                     ",\"attempt\":1,\"master_port\":29501")
-                    LINE("4000000000", "rank_started", ",\"rank\":0,\"pid\":9")
-                        LINE("4250000000", "first_output",
-                             ",\"rank\":0,\"stream\":1"));
+    read_events(&timeline,
+                LINE("1000000000", "rank_started", ",\"rank\":0,\"pid\":7")
+                    LINE("2000000000", "rank_ended",
+                         ",\"rank\":0,\"pid\":7,\"exit_code\":3,\"signal\":null")
+                        LINE("2000000000", "attempt_failed", ",\"attempt\":0,\"wait\":1.5")
+                            LINE("3500000000", "restart", ",\"attempt\":1,\"master_port\":29501")
+                                LINE("4000000000", "rank_started", ",\"rank\":0,\"pid\":9")
+                                    LINE("4250000000", "first_output", ",\"rank\":0,\"stream\":1"));
     check_spans(&timeline, "0 0-1, 0 3--1 heard 3.25 last");
-    check_moments(&timeline,
-                  "1: an attempt failed (attempt 0, wait 1.5)\n"
-                  "2.5: started all ranks again (attempt 1, master_port "
-                  "29501)");
+    check_moments(&timeline, "1: an attempt failed (attempt 0, wait 1.5)\n"
+                             "2.5: started all ranks again (attempt 1, master_port 29501)");
     jr_timeline_release(&timeline);
 }
 
 static void what_happened_besides_is_told(void)
 {
     struct jr_timeline timeline;
-    read_events(
-        &timeline,
-        LINE("1000000000", "signal", ",\"signal\":\"SIGTERM\"") LINE(
-            "1250000000", "stop", ",\"signal\":\"SIGTERM\",\"running\":5")
-            LINE("1500000000", "from_the_future", ",\"how\":[1,{\"a\":null}]"));
-    check_moments(&timeline,
-                  "0: jobrun was sent a signal (signal SIGTERM)\n"
-                  "0.25: told the ranks to stop (signal SIGTERM, running 5)\n"
-                  "0.5: from_the_future (how [1, {\"a\": null}])");
+    read_events(&timeline,
+                LINE("1000000000", "signal", ",\"signal\":\"SIGTERM\"")
+                    LINE("1250000000", "stop", ",\"signal\":\"SIGTERM\",\"running\":5")
+                        LINE("1500000000", "from_the_future", ",\"how\":[1,{\"a\":null}]"));
+    check_moments(&timeline, "0: jobrun was sent a signal (signal SIGTERM)\n"
+                             "0.25: told the ranks to stop (signal SIGTERM, running 5)\n"
+                             "0.5: from_the_future (how [1, {\"a\": null}])");
     CU_ASSERT_EQUAL_FATAL(timeline.moment_count, 3);
     CU_ASSERT_EQUAL(timeline.moments[0].name, JR_EVENT_SIGNAL);
     CU_ASSERT_EQUAL(timeline.moments[2].name, JR_EVENT_UNKNOWN);
@@ -163,14 +149,12 @@ static void what_happened_besides_is_told(void)
 static void time_begins_with_the_first_event(void)
 {
     struct jr_timeline timeline;
-    read_events(&timeline,
-                LINE("5000000000", "kill", ",\"running\":2")
-                    LINE("4000000000", "kill", ",\"running\":1")
-                        LINE("5125000000", "kill", ",\"running\":0"));
-    check_moments(&timeline,
-                  "0: killed the ranks that still ran (running 2)\n"
-                  "0: killed the ranks that still ran (running 1)\n"
-                  "0.125: killed the ranks that still ran (running 0)");
+    read_events(&timeline, LINE("5000000000", "kill", ",\"running\":2")
+                               LINE("4000000000", "kill", ",\"running\":1")
+                                   LINE("5125000000", "kill", ",\"running\":0"));
+    check_moments(&timeline, "0: killed the ranks that still ran (running 2)\n"
+                             "0: killed the ranks that still ran (running 1)\n"
+                             "0.125: killed the ranks that still ran (running 0)");
     CU_ASSERT_EQUAL(timeline.end, 0.125);
     jr_timeline_release(&timeline);
 }
@@ -180,8 +164,7 @@ static void a_torn_last_line_is_left_out(void)
 {
     struct jr_timeline timeline;
     read_events(&timeline,
-                LINE("5000000000", "kill",
-                     ",\"running\":2") "{\"time\":\"2026-11-21T06:3");
+                LINE("5000000000", "kill", ",\"running\":2") "{\"time\":\"2026-11-21T06:3");
     check_moments(&timeline, "0: killed the ranks that still ran (running 2)");
     CU_ASSERT_TRUE(timeline.partial);
     jr_timeline_release(&timeline);
@@ -223,13 +206,11 @@ static void files_of_several_nodes_are_added(void)
     struct scratch scratch;
     struct jr_timeline timeline = {0};
     scratch_start(&scratch);
-    scratch_write(&scratch, "a",
-                  LINE("9000000000", "rank_started", ",\"rank\":0,\"pid\":7"));
+    scratch_write(&scratch, "a", LINE("9000000000", "rank_started", ",\"rank\":0,\"pid\":7"));
     scratch_write(&scratch, "b",
                   LINE("100000000", "rank_started", ",\"rank\":1,\"pid\":7")
                       LINE("600000000", "rank_ended",
-                           ",\"rank\":1,\"pid\":7,\"exit_code\":0,"
-                           "\"signal\":null"));
+                           ",\"rank\":1,\"pid\":7,\"exit_code\":0,\"signal\":null"));
     jr_timeline_add(&timeline, scratch.fd, "a", 0);
     jr_timeline_add(&timeline, scratch.fd, "b", 2);
     check_spans(&timeline, "0 0--1 last, 1 2-2.5 last");
@@ -243,11 +224,7 @@ static void files_of_several_nodes_are_added(void)
 
 JR_UNIT_MAIN("timeline", CASE(what_is_no_event_is_left_out),
              CASE(ranks_live_from_their_start_to_their_end),
-             CASE(ends_of_unknown_ranks_are_not_drawn),
-             CASE(each_attempt_is_a_life_of_its_own),
-             CASE(what_happened_besides_is_told),
-             CASE(time_begins_with_the_first_event),
-             CASE(a_torn_last_line_is_left_out),
-             CASE(a_last_line_without_its_newline_counts),
-             CASE(no_more_moments_than_a_page_holds),
-             CASE(files_of_several_nodes_are_added))
+             CASE(ends_of_unknown_ranks_are_not_drawn), CASE(each_attempt_is_a_life_of_its_own),
+             CASE(what_happened_besides_is_told), CASE(time_begins_with_the_first_event),
+             CASE(a_torn_last_line_is_left_out), CASE(a_last_line_without_its_newline_counts),
+             CASE(no_more_moments_than_a_page_holds), CASE(files_of_several_nodes_are_added))

@@ -22,22 +22,19 @@ struct scene {
 static void scene_init(struct scene *s)
 {
     *s = (struct scene){
-        .policy = {.engine.kubernetes.image = W("img"),
-                   .timeouts.stop_grace_ms = 30000},
+        .policy = {.engine.kubernetes.image = W("img"), .timeouts.stop_grace_ms = 30000},
         .job = {.name = "j", .nodes = 1, .ranks = 2, .workdir = "/srv"}};
     s->policy.engine.kubernetes.image = jr_arena_strdup(&s->arena, "img");
     s->job.policy = &s->policy;
     s->job.arena = &s->arena;
     s->job.spec = jr_node_mapping(&s->arena);
-    jr_node_set(&s->arena, s->job.spec, "version",
-                jr_node_scalar(&s->arena, "1", true));
+    jr_node_set(&s->arena, s->job.spec, "version", jr_node_scalar(&s->arena, "1", true));
 }
 
 static void scene_render(struct scene *s)
 {
     jr_buf_clear(&s->out);
-    CU_ASSERT_EQUAL(
-        jr_engine_render(&s->out, JR_ENGINE_KUBERNETES, &s->job, NULL), 0);
+    CU_ASSERT_EQUAL(jr_engine_render(&s->out, JR_ENGINE_KUBERNETES, &s->job, NULL), 0);
     CU_ASSERT_FALSE(s->out.failed);
 }
 
@@ -64,8 +61,8 @@ struct value {
     const char *path, *value;
 };
 
-static void check_values(const struct scene *s, const char *head,
-                         const struct value *values, size_t count)
+static void check_values(const struct scene *s, const char *head, const struct value *values,
+                         size_t count)
 {
     struct jr_doc doc = JR_DOC_INIT;
     load_object(&doc, s->out.data, head);
@@ -84,8 +81,7 @@ static void check_values(const struct scene *s, const char *head,
     jr_doc_release(&doc);
 }
 
-#define CHECK_VALUES(s, head, values)                                          \
-    check_values(s, head, values, LENGTH(values))
+#define CHECK_VALUES(s, head, values) check_values(s, head, values, LENGTH(values))
 
 static void refuses_what_the_cluster_could_not_run(void)
 {
@@ -93,14 +89,12 @@ static void refuses_what_the_cluster_could_not_run(void)
     struct jr_error err = {0};
     scene_init(&s);
     s.job.device = JR_DEVICE_CUSTOM;
-    CU_ASSERT_EQUAL(
-        jr_engine_render(&s.out, JR_ENGINE_KUBERNETES, &s.job, &err), -1);
+    CU_ASSERT_EQUAL(jr_engine_render(&s.out, JR_ENGINE_KUBERNETES, &s.job, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
     JR_ASSERT_TEXT(err.text, "the cluster's name for the devices is not known: "
                              "state engine.kubernetes.device_resource");
     s.policy.engine.kubernetes.image = NULL;
-    CU_ASSERT_EQUAL(
-        jr_engine_render(&s.out, JR_ENGINE_KUBERNETES, &s.job, &err), -1);
+    CU_ASSERT_EQUAL(jr_engine_render(&s.out, JR_ENGINE_KUBERNETES, &s.job, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
     JR_ASSERT_TEXT(err.text, "no image is stated: set engine.kubernetes.image "
                              "to an image that contains jobrun");
@@ -133,10 +127,9 @@ static void makes_names_for_hosts(void)
         const struct value same[] = {{"metadata.name", rows[i][1]}};
         const struct value service[] = {{"metadata.name", rows[i][1]},
                                         {"spec.selector.job-name", rows[i][1]}};
-        const struct value job[] = {
-            {"metadata.name", rows[i][1]},
-            {POD ".subdomain", rows[i][1]},
-            {POD ".volumes[0].configMap.name", rows[i][1]}};
+        const struct value job[] = {{"metadata.name", rows[i][1]},
+                                    {POD ".subdomain", rows[i][1]},
+                                    {POD ".volumes[0].configMap.name", rows[i][1]}};
         CHECK_VALUES(&s, MAP, same);
         CHECK_VALUES(&s, SERVICE, service);
         CHECK_VALUES(&s, JOB, job);
@@ -213,8 +206,8 @@ static void makes_a_job_of_several_pods(void)
     scene_end(&s);
 }
 
-/* A pod that says that it is to be continued is started again, and what fails
- * otherwise ends the job. */
+/* A pod that says that it is to be continued is started again, and what fails otherwise ends the
+ * job. */
 static void queues_again(void)
 {
     static char deadline[] = "deadline", preempted[] = "preempted";
@@ -251,8 +244,8 @@ static void queues_again(void)
     }
 }
 
-/* The spec goes in whole; of several pods the first is where ranks meet, unless
- * somebody said where. */
+/* The spec goes in whole; of several pods the first is where ranks meet, unless somebody said
+ * where. */
 static void carries_the_spec(void)
 {
     static const struct {
@@ -304,8 +297,7 @@ static void gives_jobrun_the_time_to_stop(void)
         scene_init(&s);
         s.policy.timeouts.stop_grace_ms = rows[i].ms;
         scene_render(&s);
-        const struct value job[] = {
-            {POD ".terminationGracePeriodSeconds", rows[i].seconds}};
+        const struct value job[] = {{POD ".terminationGracePeriodSeconds", rows[i].seconds}};
         CHECK_VALUES(&s, JOB, job);
         scene_end(&s);
     }
@@ -326,8 +318,7 @@ static void wants_devices_by_the_name_of_their_plugin(void)
         {JR_DEVICE_NPU, NULL, "{huawei.com/Ascend910: 2}"},
         {JR_DEVICE_MLU, NULL, "{cambricon.com/mlu: 2}"},
         {JR_DEVICE_CPU, (char *)(uintptr_t) "x.org/y", NULL},
-        {JR_DEVICE_CUDA, (char *)(uintptr_t) "nvidia.com/mig-1g.5gb",
-         "{nvidia.com/mig-1g.5gb: 2}"},
+        {JR_DEVICE_CUDA, (char *)(uintptr_t) "nvidia.com/mig-1g.5gb", "{nvidia.com/mig-1g.5gb: 2}"},
         {JR_DEVICE_CUSTOM, (char *)(uintptr_t) "x.org/y", "{x.org/y: 2}"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -336,8 +327,7 @@ static void wants_devices_by_the_name_of_their_plugin(void)
         s.job.device = rows[i].device;
         s.policy.engine.kubernetes.device_resource = rows[i].stated;
         scene_render(&s);
-        const struct value job[] = {
-            {FIRST ".resources.limits", rows[i].limits}};
+        const struct value job[] = {{FIRST ".resources.limits", rows[i].limits}};
         CHECK_VALUES(&s, JOB, job);
         scene_end(&s);
     }
@@ -353,8 +343,7 @@ static void takes_what_the_user_states(void)
         {FIRST ".envFrom", "[{secretRef: {name: tokens}}]"},
         {FIRST ".resources.limits.cpu", "\"16\""},
         {FIRST ".resources.limits.memory", "64Gi"},
-        {FIRST ".resources.limits", "{cpu: \"16\", memory: 64Gi, "
-                                    "nvidia.com/gpu: 8}"},
+        {FIRST ".resources.limits", "{cpu: \"16\", memory: 64Gi, nvidia.com/gpu: 8}"},
     };
     static const struct value map[] = {{"metadata.namespace", "team"}};
     struct scene s;
@@ -387,20 +376,16 @@ static void mounts_volumes(void)
         {true, false,
          "[{name: spec, configMap: {name: j}}, "
          "{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]",
-         "[{name: spec, mountPath: /etc/jobrun}, "
-         "{name: shm, mountPath: /dev/shm}]"},
+         "[{name: spec, mountPath: /etc/jobrun}, {name: shm, mountPath: /dev/shm}]"},
         {false, true,
          "[{name: spec, configMap: {name: j}}, "
          "{name: claim, persistentVolumeClaim: {claimName: data}}]",
-         "[{name: spec, mountPath: /etc/jobrun}, "
-         "{name: claim, mountPath: /data}]"},
+         "[{name: spec, mountPath: /etc/jobrun}, {name: claim, mountPath: /data}]"},
         {true, true,
-         "[{name: spec, configMap: {name: j}}, "
-         "{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}, "
-         "{name: claim, persistentVolumeClaim: {claimName: data}}]",
-         "[{name: spec, mountPath: /etc/jobrun}, "
-         "{name: shm, mountPath: /dev/shm}, "
-         "{name: claim, mountPath: /data}]"},
+         "[{name: spec, configMap: {name: j}}, {name: shm, emptyDir: {medium: Memory, sizeLimit: "
+         "16Gi}}, {name: claim, persistentVolumeClaim: {claimName: data}}]",
+         "[{name: spec, mountPath: /etc/jobrun}, {name: shm, mountPath: /dev/shm}, {name: claim, "
+         "mountPath: /data}]"},
     };
     char size[] = "16Gi", claim[] = "data", mount[] = "/data";
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -444,7 +429,6 @@ static void begins_in_a_folder_that_is_there(void)
 JR_UNIT_MAIN("render.kubernetes", CASE(refuses_what_the_cluster_could_not_run),
              CASE(makes_names_for_hosts), CASE(makes_a_job_of_one_pod),
              CASE(makes_a_job_of_several_pods), CASE(queues_again), CASE(carries_the_spec),
-             CASE(gives_jobrun_the_time_to_stop),
-             CASE(wants_devices_by_the_name_of_their_plugin),
+             CASE(gives_jobrun_the_time_to_stop), CASE(wants_devices_by_the_name_of_their_plugin),
              CASE(takes_what_the_user_states), CASE(mounts_volumes),
              CASE(begins_in_a_folder_that_is_there))

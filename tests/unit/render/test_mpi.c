@@ -6,8 +6,8 @@
 #define WORDS(...)    ((char *[]){__VA_ARGS__, NULL})
 #define W(literal)    ((char[]){literal})
 #define HEAD          "#!/bin/sh\n"
-#define FOLDERS(count, path)                                                   \
-    "rank=0\nwhile [ $rank -lt " count " ]; do\n  mkdir -p " path              \
+#define FOLDERS(count, path)                                                                       \
+    "rank=0\nwhile [ $rank -lt " count " ]; do\n  mkdir -p " path                                  \
     "$rank || exit\n  rank=$((rank + 1))\ndone\n"
 
 enum { MOST = 4 };
@@ -37,11 +37,8 @@ static void sketch_init(struct sketch *s, const uint32_t *nodes, uint32_t count)
                                .nodes = nodes[count - 1] + 1,
                                .ranks = s->ranks,
                                .policy = &s->policy};
-    s->job = (struct jr_engine_job){.name = "j",
-                                    .bind = "none",
-                                    .meets = true,
-                                    .policy = &s->policy,
-                                    .plan = &s->plan};
+    s->job = (struct jr_engine_job){
+        .name = "j", .bind = "none", .meets = true, .policy = &s->policy, .plan = &s->plan};
 }
 
 static void check_script(const struct sketch *s, const char *expected)
@@ -68,18 +65,15 @@ static void refuses_what_it_cannot_start(void)
         {.returns = true,
          .helper = true,
          .status = JR_STATUS_INVALID,
-         .text =
-             "a function or a library returns its result to jobrun, which does "
-             "not run under MPI: use a command, a script or a module"},
+         .text = "a function or a library returns its result to jobrun, which does "
+                 "not run under MPI: use a command, a script or a module"},
         {.helper = true,
          .setup = true,
          .status = JR_STATUS_INVALID,
-         .text = "MPI starts each rank as a new process: use start_method: "
-                 "spawn"},
+         .text = "MPI starts each rank as a new process: use start_method: spawn"},
         {.setup = true,
          .status = JR_STATUS_INVALID,
-         .text = "MPI cannot run `setup`: run it before, in the shell that "
-                 "starts the launcher"},
+         .text = "MPI cannot run `setup`: run it before, in the shell that starts the launcher"},
     };
     static char *helper[] = {NULL};
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -91,8 +85,7 @@ static void refuses_what_it_cannot_start(void)
         s.plan.helper.argv = rows[i].helper ? helper : NULL;
         s.plan.setup.text = rows[i].setup ? "x" : NULL;
         s.job.meets = !rows[i].homeless;
-        CU_ASSERT_EQUAL(jr_engine_render(&out, JR_ENGINE_MPI, &s.job, &err),
-                        -1);
+        CU_ASSERT_EQUAL(jr_engine_render(&out, JR_ENGINE_MPI, &s.job, &err), -1);
         CU_ASSERT_EQUAL(err.status, rows[i].status);
         JR_ASSERT_TEXT(err.text, rows[i].text);
         CU_ASSERT_EQUAL(out.len, 0);
@@ -103,18 +96,14 @@ static void writes_one_rank_after_the_other(void)
 {
     struct sketch s;
     sketch_init(&s, (const uint32_t[]){0}, 1);
-    check_script(
-        &s,
-        HEAD FOLDERS(
-            "1", "/runs/r/attempt_0/") "exec mpiexec "
-                                       "\\\n  --bind-to none \\\n  " RANK "\n");
+    check_script(&s,
+                 HEAD FOLDERS("1", "/runs/r/attempt_0/") "exec mpiexec "
+                                                         "\\\n  --bind-to none \\\n  " RANK "\n");
     sketch_init(&s, (const uint32_t[]){0, 0, 0}, 3);
-    check_script(
-        &s,
-        HEAD FOLDERS(
-            "3", "/runs/r/attempt_0/") "exec mpiexec "
-                                       "\\\n  --bind-to none \\\n  " RANK
-                                       " \\\n  : " RANK " \\\n  : " RANK "\n");
+    check_script(&s,
+                 HEAD FOLDERS("3", "/runs/r/attempt_0/") "exec mpiexec "
+                                                         "\\\n  --bind-to none \\\n  " RANK
+                                                         " \\\n  : " RANK " \\\n  : " RANK "\n");
 }
 
 static void names_hosts_with_their_ranks(void)
@@ -126,15 +115,13 @@ static void names_hosts_with_their_ranks(void)
     sketch_init(&s, (const uint32_t[]){0, 0, 1, 2}, 4);
     s.plan.hosts = hosts;
     CU_ASSERT_EQUAL(jr_engine_render(&out, JR_ENGINE_MPI, &s.job, NULL), 0);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "exec mpiexec \\\n  --host gpu1:2,'gpu 2':1,gpu3:1 "
-                         "\\\n  --bind-to none"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "exec mpiexec \\\n  --host gpu1:2,'gpu 2':1,gpu3:1 "
+                                            "\\\n  --bind-to none"));
     /* one that is not known, and no list is written */
     hosts[1] = NULL;
     jr_buf_clear(&out);
     CU_ASSERT_EQUAL(jr_engine_render(&out, JR_ENGINE_MPI, &s.job, NULL), 0);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "exec mpiexec \\\n  --bind-to none"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "exec mpiexec \\\n  --bind-to none"));
     /* and where all of them are, no other place has to be */
     hosts[1] = gpu2;
     s.job.meets = false;
@@ -149,17 +136,12 @@ static void speaks_as_the_launcher_does(void)
         const char *bind, *line;
     } rows[] = {
         {JR_MPI_OPENMPI, "none",
-         " \\\n  --host h:1 \\\n  --bind-to none "
-         "\\\n  -n 1 --wdir /srv env"},
+         " \\\n  --host h:1 \\\n  --bind-to none \\\n  -n 1 --wdir /srv env"},
         {JR_MPI_OPENMPI, "core",
-         " \\\n  --host h:1 \\\n  --bind-to core "
-         "\\\n  -n 1 --wdir /srv env"},
+         " \\\n  --host h:1 \\\n  --bind-to core \\\n  -n 1 --wdir /srv env"},
         {JR_MPI_OPENMPI, "device",
-         " \\\n  --host h:1 \\\n  --bind-to numa "
-         "\\\n  -n 1 --wdir /srv env"},
-        {JR_MPI_HYDRA, "numa",
-         " \\\n  -hosts h:1 \\\n  -bind-to numa "
-         "\\\n  -n 1 -wdir /srv env"},
+         " \\\n  --host h:1 \\\n  --bind-to numa \\\n  -n 1 --wdir /srv env"},
+        {JR_MPI_HYDRA, "numa", " \\\n  -hosts h:1 \\\n  -bind-to numa \\\n  -n 1 -wdir /srv env"},
     };
     static char host[] = "h", launcher[] = "/opt/my mpi/mpirun";
     char *hosts[] = {host};
@@ -174,13 +156,13 @@ static void speaks_as_the_launcher_does(void)
         CU_ASSERT_EQUAL(jr_engine_render(&out, JR_ENGINE_MPI, &s.job, NULL), 0);
         const char *line = strstr(out.data, "exec '/opt/my mpi/mpirun'");
         CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-        CU_ASSERT_TRUE(strncmp(line + strlen("exec '/opt/my mpi/mpirun'"),
-                               rows[i].line, strlen(rows[i].line)) == 0);
+        CU_ASSERT_TRUE(strncmp(line + strlen("exec '/opt/my mpi/mpirun'"), rows[i].line,
+                               strlen(rows[i].line)) == 0);
     }
 }
 
-/* What the launcher tells its processes itself is left to it, a secret to the
- * environment of the script, and what is inherited to the launcher. */
+/* What the launcher tells its processes itself is left to it, a secret to the environment of the
+ * script, and what is inherited to the launcher. */
 static void writes_the_variables_of_each_rank(void)
 {
     struct sketch s;
@@ -205,15 +187,12 @@ static void writes_the_variables_of_each_rank(void)
     s.ranks[0].workdir = "/srv/it's";
     char *argv[] = {W("./a b"), W(""), W("$HOME"), NULL};
     s.ranks[0].argv = argv;
-    check_script(
-        &s,
-        HEAD FOLDERS("1", "/runs/r/attempt_0/") "exec mpiexec "
-                                                "\\\n  --bind-to none \\\n  -n "
-                                                "1 --wdir /srv/it\\'s env "
-                                                "MPI_HOME=/m XPMI_RANK=1 "
-                                                "HF_TOKEN=\"${HF_TOKEN:?}\" "
-                                                "TOKENS=2 'B=x y=$z' C= './a "
-                                                "b' '' '$HOME'\n");
+    check_script(&s, HEAD FOLDERS("1", "/runs/r/attempt_0/") "exec mpiexec \\\n  --bind-to none "
+                                                             "\\\n  -n 1 --wdir /srv/it\\'s env "
+                                                             "MPI_HOME=/m XPMI_RANK=1 "
+                                                             "HF_TOKEN=\"${HF_TOKEN:?}\" "
+                                                             "TOKENS=2 'B=x y=$z' C= './a b' '' "
+                                                             "'$HOME'\n");
 }
 
 static void tells_no_secrets_and_no_checks(void)
@@ -226,17 +205,13 @@ static void tells_no_secrets_and_no_checks(void)
     s.ranks[0].argv = argv;
     s.policy.results.stated = true;
     s.plan.own_dir = "/runs/a b";
-    check_script(
-        &s, HEAD "# Nothing checks the ranks against `results` here.\n" FOLDERS(
-                "1", "'/runs/a b/attempt_0/'") "exec mpiexec "
-                                               "\\\n  --bind-to none \\\n  -n "
-                                               "1 --wdir /srv env A=1 ./a "
-                                               "--key=<redacted>\n");
+    check_script(&s, HEAD "# Nothing checks the ranks against `results` here.\n" FOLDERS(
+                         "1", "'/runs/a b/attempt_0/'") "exec mpiexec \\\n  --bind-to none \\\n  "
+                                                        "-n 1 --wdir /srv env A=1 ./a "
+                                                        "--key=<redacted>\n");
 }
 
 JR_UNIT_MAIN("render.mpi", CASE(refuses_what_it_cannot_start),
-             CASE(writes_one_rank_after_the_other),
-             CASE(names_hosts_with_their_ranks),
-             CASE(speaks_as_the_launcher_does),
-             CASE(writes_the_variables_of_each_rank),
+             CASE(writes_one_rank_after_the_other), CASE(names_hosts_with_their_ranks),
+             CASE(speaks_as_the_launcher_does), CASE(writes_the_variables_of_each_rank),
              CASE(tells_no_secrets_and_no_checks))

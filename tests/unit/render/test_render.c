@@ -39,5 +39,4 @@ static void finds_engines(void)
     CU_ASSERT_EQUAL(jr_engine_find("mpi"), JR_ENGINE_MPI);
 }
 
-JR_UNIT_MAIN("render", CASE(writes_words_as_shells_and_sbatch_read_them),
-             CASE(finds_engines))
+JR_UNIT_MAIN("render", CASE(writes_words_as_shells_and_sbatch_read_them), CASE(finds_engines))

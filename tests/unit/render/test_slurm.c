@@ -28,17 +28,16 @@ static void check_script(const struct row *row)
     struct jr_env_entry entries[LENGTH(row->options)];
     uint32_t count = 0;
     for (; count < LENGTH(entries) && row->options[count].name != NULL; count++)
-        entries[count] = (struct jr_env_entry){
-            .name = (char *)(uintptr_t)row->options[count].name,
-            .value = (char *)(uintptr_t)row->options[count].value};
-    struct jr_policy policy = {
-        .timeouts = {.start_ms = row->start_ms,
-                     .run_ms = row->run_ms,
-                     .stop_grace_ms = row->grace_ms},
-        .restart.max = row->restarts,
-        .requeue.max = row->requeues,
-        .deadline = {row->before_ms, (char *)(uintptr_t)row->signal},
-        .engine = {.slurm = entries, .slurm_count = count}};
+        entries[count] =
+            (struct jr_env_entry){.name = (char *)(uintptr_t)row->options[count].name,
+                                  .value = (char *)(uintptr_t)row->options[count].value};
+    struct jr_policy policy = {.timeouts = {.start_ms = row->start_ms,
+                                            .run_ms = row->run_ms,
+                                            .stop_grace_ms = row->grace_ms},
+                               .restart.max = row->restarts,
+                               .requeue.max = row->requeues,
+                               .deadline = {row->before_ms, (char *)(uintptr_t)row->signal},
+                               .engine = {.slurm = entries, .slurm_count = count}};
     char *command[] = {run, verb, spec, NULL};
     const struct jr_engine_job job = {.name = "j",
                                       .nodes = row->nodes - row->spares,
@@ -52,17 +51,16 @@ static void check_script(const struct row *row)
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf all JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL(jr_engine_render(&out, JR_ENGINE_SLURM, &job, NULL), 0);
-    jr_buf_printf(
-        &all,
-        "#!/bin/sh\n#SBATCH --job-name=j\n#SBATCH --nodes=%u\n"
-        "#SBATCH --ntasks-per-node=1\n%s\nexec jobrun run%s 'a b.yaml'\n",
-        row->nodes, row->expected,
-        row->array == NULL ? "" : " --cell \"$SLURM_ARRAY_TASK_ID\"");
+    jr_buf_printf(&all,
+                  "#!/bin/sh\n#SBATCH --job-name=j\n#SBATCH --nodes=%u\n"
+                  "#SBATCH --ntasks-per-node=1\n%s\nexec jobrun run%s 'a b.yaml'\n",
+                  row->nodes, row->expected,
+                  row->array == NULL ? "" : " --cell \"$SLURM_ARRAY_TASK_ID\"");
     JR_ASSERT_TEXT(out.data, all.data);
 }
 
-#define CHECK_ROWS(rows)                                                       \
-    for (size_t row_ = 0; row_ < LENGTH(rows); row_++)                         \
+#define CHECK_ROWS(rows)                                                                           \
+    for (size_t row_ = 0; row_ < LENGTH(rows); row_++)                                             \
     check_script(&(rows)[row_])
 
 #define SIGNAL_30 "#SBATCH --signal=B:TERM@30\n"
@@ -77,9 +75,7 @@ static void asks_for_cpus_and_devices(void)
          .ranks = 8,
          .cpus = 96,
          .device = JR_DEVICE_CUDA,
-         .expected =
-             "#SBATCH --cpus-per-task=96\n#SBATCH --gpus-per-node=8\n" SIGNAL_30
-                 ONCE},
+         .expected = "#SBATCH --cpus-per-task=96\n#SBATCH --gpus-per-node=8\n" SIGNAL_30 ONCE},
         {.nodes = 1,
          .ranks = 4,
          .device = JR_DEVICE_NPU,
@@ -98,20 +94,17 @@ static void asks_for_cpus_and_devices(void)
 static void makes_an_array_of_cells(void)
 {
     static const struct row rows[] = {
-        {.nodes = 2,
-         .array = "0-7,9%4",
-         .expected = "#SBATCH --array=0-7,9%4\n" SIGNAL_30 ONCE},
+        {.nodes = 2, .array = "0-7,9%4", .expected = "#SBATCH --array=0-7,9%4\n" SIGNAL_30 ONCE},
         {.nodes = 1,
          .cpus = 2,
          .array = "3",
-         .expected =
-             "#SBATCH --array=3\n#SBATCH --cpus-per-task=2\n" SIGNAL_30 ONCE},
+         .expected = "#SBATCH --array=3\n#SBATCH --cpus-per-task=2\n" SIGNAL_30 ONCE},
     };
     CHECK_ROWS(rows);
 }
 
-/* The time is the run's own, its start, the grace, and 90 seconds around it;
- * the signal comes 30 seconds before the grace begins. */
+/* The time is the run's own, its start, the grace, and 90 seconds around it; the signal comes 30
+ * seconds before the grace begins. */
 static void asks_for_the_time_of_the_run(void)
 {
     static const struct row rows[] = {
@@ -119,28 +112,16 @@ static void asks_for_the_time_of_the_run(void)
          .start_ms = 5000,
          .grace_ms = 30000,
          .expected = "#SBATCH --signal=B:TERM@60\n" ONCE},
-        {.nodes = 1,
-         .run_ms = 1,
-         .expected = "#SBATCH --time=0-00:01:31\n" SIGNAL_30 ONCE},
-        {.nodes = 1,
-         .run_ms = 1000,
-         .expected = "#SBATCH --time=0-00:01:31\n" SIGNAL_30 ONCE},
-        {.nodes = 1,
-         .run_ms = 1001,
-         .expected = "#SBATCH --time=0-00:01:32\n" SIGNAL_30 ONCE},
+        {.nodes = 1, .run_ms = 1, .expected = "#SBATCH --time=0-00:01:31\n" SIGNAL_30 ONCE},
+        {.nodes = 1, .run_ms = 1000, .expected = "#SBATCH --time=0-00:01:31\n" SIGNAL_30 ONCE},
+        {.nodes = 1, .run_ms = 1001, .expected = "#SBATCH --time=0-00:01:32\n" SIGNAL_30 ONCE},
         {.nodes = 1,
          .start_ms = 500,
          .run_ms = 500,
          .expected = "#SBATCH --time=0-00:01:31\n" SIGNAL_30 ONCE},
-        {.nodes = 1,
-         .run_ms = 510000,
-         .expected = "#SBATCH --time=0-00:10:00\n" SIGNAL_30 ONCE},
-        {.nodes = 1,
-         .run_ms = 3510000,
-         .expected = "#SBATCH --time=0-01:00:00\n" SIGNAL_30 ONCE},
-        {.nodes = 1,
-         .run_ms = 86310000,
-         .expected = "#SBATCH --time=1-00:00:00\n" SIGNAL_30 ONCE},
+        {.nodes = 1, .run_ms = 510000, .expected = "#SBATCH --time=0-00:10:00\n" SIGNAL_30 ONCE},
+        {.nodes = 1, .run_ms = 3510000, .expected = "#SBATCH --time=0-01:00:00\n" SIGNAL_30 ONCE},
+        {.nodes = 1, .run_ms = 86310000, .expected = "#SBATCH --time=1-00:00:00\n" SIGNAL_30 ONCE},
         {.nodes = 1,
          .start_ms = 60000,
          .run_ms = UINT64_C(36000000000),
@@ -164,19 +145,13 @@ static void asks_for_the_time_of_the_run(void)
 static void starts_again_where_the_spec_does(void)
 {
     static const struct row rows[] = {
-        {.nodes = 1,
-         .restarts = 1,
-         .expected = SIGNAL_30 "#SBATCH --requeue\n"},
+        {.nodes = 1, .restarts = 1, .expected = SIGNAL_30 "#SBATCH --requeue\n"},
         {.nodes = 1,
          .restarts = 1,
          .options = {{"no-requeue", "true"}},
          .expected = SIGNAL_30 "#SBATCH --no-requeue\n"},
-        {.nodes = 1,
-         .options = {{"requeue", "true"}},
-         .expected = SIGNAL_30 "#SBATCH --requeue\n"},
-        {.nodes = 1,
-         .options = {{"no-requeue", "false"}},
-         .expected = SIGNAL_30},
+        {.nodes = 1, .options = {{"requeue", "true"}}, .expected = SIGNAL_30 "#SBATCH --requeue\n"},
+        {.nodes = 1, .options = {{"no-requeue", "false"}}, .expected = SIGNAL_30},
     };
     CHECK_ROWS(rows);
 }
@@ -197,8 +172,8 @@ static void keeps_the_job_when_a_node_with_spares_fails(void)
     CHECK_ROWS(rows);
 }
 
-/* The warning comes so long before the end as the deadline says, besides what
- * jobrun needs; what a job that is queued again has printed is kept. */
+/* The warning comes so long before the end as the deadline says, besides what jobrun needs; what a
+ * job that is queued again has printed is kept. */
 static void warns_of_the_deadline_and_queues_again(void)
 {
 #define AGAIN "#SBATCH --requeue\n#SBATCH --open-mode=append\n"
@@ -225,8 +200,7 @@ static void warns_of_the_deadline_and_queues_again(void)
         {.nodes = 1,
          .requeues = 1,
          .options = {{"open-mode", "truncate"}},
-         .expected =
-             SIGNAL_30 "#SBATCH --requeue\n#SBATCH --open-mode=truncate\n"},
+         .expected = SIGNAL_30 "#SBATCH --requeue\n#SBATCH --open-mode=truncate\n"},
         {.nodes = 1,
          .requeues = 1,
          .before_ms = 1000,
@@ -254,15 +228,13 @@ static void leaves_what_the_user_says(void)
          .expected = TWO SIGNAL_30 ONCE "#SBATCH --exclusive=user\n"},
         {GPUS, .options = {{"cpus-per-gpu", "6"}},
          .expected = TWO SIGNAL_30 ONCE "#SBATCH --cpus-per-gpu=6\n"},
-        {GPUS, .options = {{"cpus-per-task", "false"}},
-         .expected = TWO SIGNAL_30 ONCE},
+        {GPUS, .options = {{"cpus-per-task", "false"}}, .expected = TWO SIGNAL_30 ONCE},
         {GPUS, .options = {{"gres", "gpu:a100:2"}},
          .expected = CPUS SIGNAL_30 ONCE "#SBATCH --gres=gpu:a100:2\n"},
         {GPUS, .options = {{"gpus", "2"}, {"signal", "USR1@9"}},
          .expected = CPUS ONCE "#SBATCH --gpus=2\n#SBATCH --signal=USR1@9\n"},
         {GPUS, .options = {{"tres-per-node", "gres/gpu:2"}},
-         .expected =
-             CPUS SIGNAL_30 ONCE "#SBATCH --tres-per-node=gres/gpu:2\n"},
+         .expected = CPUS SIGNAL_30 ONCE "#SBATCH --tres-per-node=gres/gpu:2\n"},
         {GPUS, .options = {{"gpus-per-task", "2"}},
          .expected = CPUS SIGNAL_30 ONCE "#SBATCH --gpus-per-task=2\n"},
         /* a part of such a name is another option */
@@ -279,15 +251,12 @@ static void leaves_what_the_user_says(void)
          .expected = SIGNAL_30 ONCE "#SBATCH --time-min=1\n"},
         {.nodes = 1,
          .options = {{"comment", ""}, {"wckey", "it's"}},
-         .expected =
-             SIGNAL_30 ONCE "#SBATCH --comment=''\n#SBATCH --wckey=it\\'s\n"},
+         .expected = SIGNAL_30 ONCE "#SBATCH --comment=''\n#SBATCH --wckey=it\\'s\n"},
     };
     CHECK_ROWS(rows);
 }
 
-JR_UNIT_MAIN("render.slurm", CASE(asks_for_cpus_and_devices),
-             CASE(makes_an_array_of_cells), CASE(asks_for_the_time_of_the_run),
-             CASE(starts_again_where_the_spec_does),
+JR_UNIT_MAIN("render.slurm", CASE(asks_for_cpus_and_devices), CASE(makes_an_array_of_cells),
+             CASE(asks_for_the_time_of_the_run), CASE(starts_again_where_the_spec_does),
              CASE(keeps_the_job_when_a_node_with_spares_fails),
-             CASE(warns_of_the_deadline_and_queues_again),
-             CASE(leaves_what_the_user_says))
+             CASE(warns_of_the_deadline_and_queues_again), CASE(leaves_what_the_user_says))

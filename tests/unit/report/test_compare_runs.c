@@ -8,8 +8,7 @@ struct run {
     const char *record, *results;
 };
 
-static void add_run(const struct scratch *scratch, const char *id,
-                    const struct run *run)
+static void add_run(const struct scratch *scratch, const char *id, const struct run *run)
 {
     char path[64];
     CU_ASSERT_EQUAL_FATAL(mkdirat(scratch->fd, id, 0700), 0);
@@ -31,16 +30,14 @@ static void print_rows(struct jr_buf *out, const struct jr_diff_table *table)
     }
 }
 
-static void check(const struct run *a, const struct run *b,
-                  const char *expected)
+static void check(const struct run *a, const struct run *b, const char *expected)
 {
     struct scratch scratch;
     struct jr_diff_table table = JR_DIFF_TABLE_INIT;
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
     scratch_start(&scratch);
-    const struct jr_run_place places[] = {{scratch.dir, "a"},
-                                          {scratch.dir, "b"}};
+    const struct jr_run_place places[] = {{scratch.dir, "a"}, {scratch.dir, "b"}};
     add_run(&scratch, "a", a);
     add_run(&scratch, "b", b);
     CU_ASSERT_EQUAL_FATAL(jr_record_compare(&table, places, &err), 0);
@@ -53,8 +50,8 @@ static void check(const struct run *a, const struct run *b,
 
 #define RECORD(more)         "{\"host\": \"gpu00\", \"version\": \"1.0\"" more "}"
 #define RESULTS(head, ranks) "{" head ", \"ranks\": [" ranks "]}"
-#define GOOD                                                                   \
-    "\"status\": \"succeeded\", \"exit_code\": 0, \"seconds\": 10, "           \
+#define GOOD                                                                                       \
+    "\"status\": \"succeeded\", \"exit_code\": 0, \"seconds\": 10, "                               \
     "\"root_cause\": null"
 #define RANK(result) "{\"rank\": 0, \"result\": " result "}"
 
@@ -65,12 +62,11 @@ static void a_run_that_is_not_there_is_told(void)
     struct jr_error err = {0};
     char expected[128];
     scratch_start(&scratch);
-    const struct jr_run_place places[] = {{scratch.dir, "a"},
-                                          {scratch.dir, "nope"}};
+    const struct jr_run_place places[] = {{scratch.dir, "a"}, {scratch.dir, "nope"}};
     add_run(&scratch, "a", &(struct run){RECORD(""), NULL});
     CU_ASSERT_EQUAL(jr_record_compare(&table, places, &err), -1);
-    (void)snprintf(expected, sizeof expected,
-                   "run 'nope' in %s: No such file or directory", scratch.dir);
+    (void)snprintf(expected, sizeof expected, "run 'nope' in %s: No such file or directory",
+                   scratch.dir);
     JR_ASSERT_TEXT(err.text, expected);
     CU_ASSERT_EQUAL(table.count, 0);
     scratch_end(&scratch);
@@ -82,8 +78,7 @@ static void runs_that_went_the_same_way(void)
                                    RESULTS(GOOD, RANK("{\"acc\": 0.5}"))};
     check(&run, &run,
           "outcome status: succeeded | succeeded\n"
-          "time started: 2027-01-15T08:00:00.500Z | "
-          "2027-01-15T08:00:00.500Z\n"
+          "time started: 2027-01-15T08:00:00.500Z | 2027-01-15T08:00:00.500Z\n"
           "time took: 10.0 s | 10.0 s\n"
           "circumstance peak memory: - | -\n"
           "result results.acc: 0.5 | 0.5\n");
@@ -91,18 +86,17 @@ static void runs_that_went_the_same_way(void)
 
 static void what_differs_is_told(void)
 {
-    static const struct run a = {
-        RECORD(", \"git\": {\"commit\": \"0123456789abcdef\", \"dirty\": "
-               "false}"),
-        RESULTS(GOOD, "{\"rank\": 0, \"max_rss_bytes\": 1572864, \"result\": "
-                      "{\"acc\": 0.5, \"only\": [1]}}, {\"rank\": 1, "
-                      "\"max_rss_bytes\": 1048576}")};
+    static const struct run a = {RECORD(", \"git\": {\"commit\": \"0123456789abcdef\", \"dirty\": "
+                                        "false}"),
+                                 RESULTS(GOOD,
+                                         "{\"rank\": 0, \"max_rss_bytes\": 1572864, \"result\": "
+                                         "{\"acc\": 0.5, \"only\": [1]}}, {\"rank\": 1, "
+                                         "\"max_rss_bytes\": 1048576}")};
     static const struct run b = {
         "{\"host\": \"gpu01\", \"version\": \"1.1\", \"git\": {\"commit\": "
         "\"0123456789abcdef\", \"dirty\": true}}",
-        RESULTS("\"status\": \"failed\", \"exit_code\": 3, \"seconds\": 0.25, "
-                "\"root_cause\": {\"rank\": 7, \"kind\": \"exit\", "
-                "\"message\": \"exited with code 3\"}",
+        RESULTS("\"status\": \"failed\", \"exit_code\": 3, \"seconds\": 0.25, \"root_cause\": "
+                "{\"rank\": 7, \"kind\": \"exit\", \"message\": \"exited with code 3\"}",
                 RANK("{\"new\": true, \"acc\": 0.25}"))};
     check(&a, &b,
           "outcome status: succeeded | failed\n"
@@ -119,8 +113,7 @@ static void what_differs_is_told(void)
           "result results.new: - | true\n");
 }
 
-/* Of a run without results what its record says; a cause that is no rank's has
- * no number. */
+/* Of a run without results what its record says; a cause that is no rank's has no number. */
 static void a_run_without_results(void)
 {
     static const struct run a = {RECORD(""), NULL};
@@ -147,13 +140,10 @@ static void what_a_rerun_needs(void)
     struct jr_error err = {0};
     char expected[64];
     scratch_start(&scratch);
-    CU_ASSERT_EQUAL(jr_record_origin(&origin, &arena, scratch.dir, "a", &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_record_origin(&origin, &arena, scratch.dir, "a", &err), -1);
     add_run(&scratch, "a",
-            &(struct run){RECORD(", \"fingerprint\": \"ab\", \"local\": true"),
-                          NULL});
-    CU_ASSERT_EQUAL_FATAL(
-        jr_record_origin(&origin, &arena, scratch.dir, "a", &err), 0);
+            &(struct run){RECORD(", \"fingerprint\": \"ab\", \"local\": true"), NULL});
+    CU_ASSERT_EQUAL_FATAL(jr_record_origin(&origin, &arena, scratch.dir, "a", &err), 0);
     (void)snprintf(expected, sizeof expected, "%s/a", scratch.dir);
     JR_ASSERT_TEXT(origin.run_dir, expected);
     JR_ASSERT_TEXT(origin.log_dir, scratch.dir);
@@ -162,8 +152,7 @@ static void what_a_rerun_needs(void)
     CU_ASSERT_PTR_NULL(origin.spec);
     CU_ASSERT_TRUE(jr_trust_is_ours(&origin.trust));
     scratch_write(&scratch, "a/resolved.yaml", "name: x\n");
-    CU_ASSERT_EQUAL_FATAL(
-        jr_record_origin(&origin, &arena, scratch.dir, "a", &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_origin(&origin, &arena, scratch.dir, "a", &err), 0);
     JR_ASSERT_TEXT(origin.spec, "name: x\n");
     jr_arena_release(&arena);
     scratch_end(&scratch);

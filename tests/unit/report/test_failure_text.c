@@ -31,9 +31,9 @@ static void check_cause(struct fake *fake, const char *expected)
     fake_end(fake);
 }
 
-#define WHO(rank)                                                              \
-    "  rank " #rank "   node 0 (gpu07)   local " #rank "   data " #rank        \
-    "   pid 100" #rank "   attempt 0\n"
+#define WHO(rank)                                                                                  \
+    "  rank " #rank "   node 0 (gpu07)   local " #rank "   data " #rank "   pid 100" #rank         \
+    "   attempt 0\n"
 
 static void a_rank_that_wrote_nothing(void)
 {
@@ -51,8 +51,8 @@ static void a_rank_that_wrote_nothing(void)
     check_cause(&fake, WHO(1));
 }
 
-/* Standard error comes first, the ten last lines of it; standard output is
- * shown only where that is empty. */
+/* Standard error comes first, the ten last lines of it; standard output is shown only where that is
+ * empty. */
 static void the_last_lines_are_quoted(void)
 {
     static const struct {
@@ -68,8 +68,7 @@ static void the_last_lines_are_quoted(void)
         {"", "10%\r20%\r30%\n", "  last lines of stderr:\n    | 30%\n"},
         {"", "10%\r20%\r\n", "  last lines of stderr:\n    | 20%\n"},
         {"", "dos\r\n", "  last lines of stderr:\n    | dos\n"},
-        {"", "\033[31mred\a\n",
-         "  last lines of stderr:\n    | \\x1b[31mred\\x07\n"},
+        {"", "\033[31mred\a\n", "  last lines of stderr:\n    | \\x1b[31mred\\x07\n"},
     };
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct fake fake;
@@ -78,8 +77,7 @@ static void the_last_lines_are_quoted(void)
         fake_exit(&fake, 0, 1);
         fake_write_rank(&fake, 0, "stdout.log", vectors[v].out);
         fake_write_rank(&fake, 0, "stderr.log", vectors[v].err);
-        (void)snprintf(expected, sizeof expected, "%s%s", WHO(0),
-                       vectors[v].expected);
+        (void)snprintf(expected, sizeof expected, "%s%s", WHO(0), vectors[v].expected);
         check_cause(&fake, expected);
     }
 }
@@ -98,8 +96,7 @@ static void long_lines_are_cut(void)
         memset(line, 'x', (size_t)vectors[v].len);
         fake_write_rank(&fake, 0, "stderr.log", line);
         int shown = vectors[v].len < 200 ? vectors[v].len : 200;
-        (void)snprintf(expected, sizeof expected,
-                       "%s  last lines of stderr:\n    | %.*s%s", WHO(0),
+        (void)snprintf(expected, sizeof expected, "%s  last lines of stderr:\n    | %.*s%s", WHO(0),
                        shown - 1, line, vectors[v].end);
         check_cause(&fake, expected);
     }
@@ -124,11 +121,9 @@ static void a_torn_error_file_is_warned_of(void)
     fake_start(&fake, 2);
     fake_exit(&fake, 1, 1);
     fake_write_rank(&fake, 1, "error.json", "{\"message\": ");
-    check_cause(&fake,
-                WHO(1) "  warning: attempt_0/1/error.json is incomplete, or "
-                       "not in the form that torch and jobrun write; it was "
-                       "ignored\n"
-                       "  it wrote nothing to stdout and stderr\n");
+    check_cause(&fake, WHO(1) "  warning: attempt_0/1/error.json is incomplete, or not in the form "
+                              "that torch and jobrun write; it was ignored\n"
+                              "  it wrote nothing to stdout and stderr\n");
 }
 
 /* The place begins in a column of its own, where the text leaves room. */
@@ -153,10 +148,9 @@ static void places_stand_in_a_column(void)
         struct jr_page page = page_of(&fake, &out);
         jr_print_rank(&page, 0);
         (void)snprintf(expected, sizeof expected,
-                       "  rank 0   node 0 (gpu07)   local 0   pid 1000   "
-                       "attempt 0\n  %s%*sa.py:8 in f\n    from KeyError: "
-                       "'lr'\n  the last lines of its logs contain the value "
-                       "of a secret, and are not shown\n",
+                       "  rank 0   node 0 (gpu07)   local 0   pid 1000   attempt 0\n  %s%*sa.py:8 "
+                       "in f\n    from KeyError: 'lr'\n  the last lines of its logs contain the "
+                       "value of a secret, and are not shown\n",
                        text, vectors[v].blanks, "");
         JR_ASSERT_TEXT(out.data, expected);
         jr_buf_release(&out);
@@ -206,10 +200,9 @@ static void those_that_failed_together_are_named(void)
         fake_exit(&fake, i, 1);
         fake.ends[i].ended_ns = 5 * FAKE_SECOND;
     }
-    check_cause(&fake,
-                WHO(0) "  it wrote nothing to stdout and stderr\n"
-                       "  together:   ranks 1-2 failed with it, too close to "
-                       "tell which was first\n");
+    check_cause(&fake, WHO(0) "  it wrote nothing to stdout and stderr\n"
+                              "  together:   ranks 1-2 failed with it, too close to "
+                              "tell which was first\n");
 }
 
 /* The first of all is not always the cause. */
@@ -220,10 +213,9 @@ static void one_before_the_cause_may_be_together_with_it(void)
     fake_exit(&fake, 1, 1);
     fake_exit(&fake, 0, 1);
     fake.ends[0].ended_ns = fake.ends[1].ended_ns + 1;
-    check_cause(&fake,
-                WHO(1) "  it wrote nothing to stdout and stderr\n"
-                       "  together:   rank 0 failed with it, too close to "
-                       "tell which was first\n");
+    check_cause(&fake, WHO(1) "  it wrote nothing to stdout and stderr\n"
+                              "  together:   rank 0 failed with it, too close to "
+                              "tell which was first\n");
 }
 
 /* A node without a name in the plan is this one. */
@@ -258,9 +250,8 @@ static void long_sets_are_cut(void)
     fake_judge(&fake);
     struct jr_page page = page_of(&fake, &out);
     jr_print_cause(&page);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "  together:   ranks 1000000002,1000000004,1000000006,"
-                         "1000000008,... (7 ranks) failed with it"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "  together:   ranks 1000000002,1000000004,1000000006,"
+                                            "1000000008,... (7 ranks) failed with it"));
     jr_buf_release(&out);
     fake_end(&fake);
 }
@@ -270,13 +261,11 @@ static void those_that_lost_a_peer_are_told_apart(void)
 {
     static const char head[] =
         WHO(0) "  it wrote nothing to stdout and stderr\n"
-               "  together with it (too close to order, and of a kind that a "
-               "dead peer causes):\n";
+               "  together with it (too close to order, and of a kind that a dead peer causes):\n";
     static const char *const lines[] = {
         "    rank 1   died by SIGPIPE\n", "    rank 2   died by SIGPIPE\n",
         "    rank 3   died by SIGPIPE\n", "    rank 4   died by SIGPIPE\n"};
-    static const char *const rest[] = {"", "    and so did rank 5\n",
-                                       "    and so did ranks 5-6\n"};
+    static const char *const rest[] = {"", "    and so did rank 5\n", "    and so did ranks 5-6\n"};
     for (uint32_t count = 1; count <= 6; count++) {
         struct fake fake;
         struct jr_buf expected = JR_BUF_INIT;
@@ -322,8 +311,7 @@ static void one_that_could_not_start_later_says_why(void)
 }
 
 /* Judge, and hold what is told of the other ranks to `expected`. */
-static void check_others(struct fake *fake, const char *label,
-                         const char *expected)
+static void check_others(struct fake *fake, const char *label, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
@@ -348,8 +336,7 @@ static void others_by_how_they_ended(void)
     fake.ends[4] = (struct jr_rank_outcome){0};
     check_others(&fake, "others:",
                  "  others:     ranks 1-2 stopped by jobrun (SIGTERM)\n"
-                 "              rank 3 failed after the first failure: exited "
-                 "with code 9\n"
+                 "              rank 3 failed after the first failure: exited with code 9\n"
                  "              rank 4 not started\n"
                  "              rank 5 succeeded\n");
 }
@@ -374,10 +361,9 @@ static void who_had_ended_by_then(void)
                              "              rank 1 had ended with 0\n");
     jr_buf_clear(&out);
     jr_print_others(&page, "after it:");
-    JR_ASSERT_TEXT(out.data,
-                   "  after it:   rank 5 ended with 0 but did not deliver: "
-                   "result.json was not written\n"
-                   "              rank 4 succeeded\n");
+    JR_ASSERT_TEXT(out.data, "  after it:   rank 5 ended with 0 but did not deliver: "
+                             "result.json was not written\n"
+                             "              rank 4 succeeded\n");
     jr_buf_release(&out);
     fake_end(&fake);
 }
@@ -397,23 +383,20 @@ static void who_left_is_told_with_what_it_lacks(void)
     jr_print_cause(&page);
     jr_print_early(&page);
     jr_print_others(&page, "after it:");
-    JR_ASSERT_TEXT(
-        out.data, "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   "
-                  "attempt 0\n"
-                  "  result.json was not written\n"
-                  "  last lines of stdout:\n"
-                  "    | bye\n"
-                  "  after it:   rank 1 failed after the first failure: exited "
-                  "with code 1\n");
+    JR_ASSERT_TEXT(out.data, "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
+                             "  result.json was not written\n"
+                             "  last lines of stdout:\n"
+                             "    | bye\n"
+                             "  after it:   rank 1 failed after the first failure: exited with "
+                             "code 1\n");
     jr_buf_clear(&out);
     jr_print_end(&page);
     JR_ASSERT_TEXT(out.data, "rank 0 ended with 0 but did not deliver");
     jr_buf_clear(&out);
     jr_print_next_step(&page, 0);
-    JR_ASSERT_TEXT(out.data,
-                   "  try:        rank 0 left while the others went on, which "
-                   "breaks their connections: have all ranks make the same "
-                   "number of steps, or wait for each other before they end\n");
+    JR_ASSERT_TEXT(out.data, "  try:        rank 0 left while the others went on, which "
+                             "breaks their connections: have all ranks make the same "
+                             "number of steps, or wait for each other before they end\n");
     jr_buf_release(&out);
     fake_end(&fake);
 }
@@ -426,8 +409,7 @@ static void several_that_failed_later_are_told_by_the_first(void)
     fake_exit(&fake, 1, 9);
     fake_exit(&fake, 3, 7);
     check_others(&fake, NULL,
-                 "  ranks 1,3 failed after the first failure: rank 1 exited "
-                 "with code 9\n"
+                 "  ranks 1,3 failed after the first failure: rank 1 exited with code 9\n"
                  "  rank 2 succeeded\n");
 }
 
@@ -440,9 +422,7 @@ static void how_ranks_were_stopped(void)
     fake_stopped(&fake, 2);
     fake_signal(&fake, 2, 9);
     fake.ends[2].killed = true;
-    check_others(&fake, NULL,
-                 "  ranks 1-2 stopped by jobrun (SIGTERM; rank 2 needed "
-                 "SIGKILL)\n");
+    check_others(&fake, NULL, "  ranks 1-2 stopped by jobrun (SIGTERM; rank 2 needed SIGKILL)\n");
     fake_start(&fake, 3);
     fake_exit(&fake, 0, 3);
     fake_stopped(&fake, 1);
@@ -450,8 +430,7 @@ static void how_ranks_were_stopped(void)
     fake_signal(&fake, 2, 11);
     check_others(&fake, NULL,
                  "  rank 1 stopped by jobrun (SIGTERM)\n"
-                 "  rank 2 failed after the first failure: died by "
-                 "SIGSEGV\n");
+                 "  rank 2 failed after the first failure: died by SIGSEGV\n");
 }
 
 static void ranks_that_did_not_deliver(void)
@@ -491,26 +470,19 @@ static void the_log_that_is_worth_a_look(void)
         fake_write_rank(&fake, 0, "stderr.log", vectors[v].err);
         struct jr_page page = page_of(&fake, &out);
         const char *log = jr_print_log(&page, &fake.ranks[0]);
-        JR_ASSERT_TEXT(log == NULL ? "(none)" : log, vectors[v].expected == NULL
-                                                         ? "(none)"
-                                                         : vectors[v].expected);
+        JR_ASSERT_TEXT(log == NULL ? "(none)" : log,
+                       vectors[v].expected == NULL ? "(none)" : vectors[v].expected);
         fake_end(&fake);
     }
 }
 
-JR_UNIT_MAIN("failure_text", CASE(a_rank_that_wrote_nothing),
-             CASE(the_last_lines_are_quoted), CASE(long_lines_are_cut),
-             CASE(exceptions_stand_above_the_log),
-             CASE(a_torn_error_file_is_warned_of),
-             CASE(places_stand_in_a_column),
-             CASE(what_failed_before_a_rank_is_quoted),
-             CASE(those_that_failed_together_are_named),
-             CASE(one_before_the_cause_may_be_together_with_it),
-             CASE(the_host_is_this_one), CASE(long_sets_are_cut),
-             CASE(one_that_could_not_start_later_says_why),
-             CASE(those_that_lost_a_peer_are_told_apart),
-             CASE(others_by_how_they_ended), CASE(who_had_ended_by_then),
-             CASE(who_left_is_told_with_what_it_lacks),
-             CASE(several_that_failed_later_are_told_by_the_first),
-             CASE(how_ranks_were_stopped), CASE(ranks_that_did_not_deliver),
-             CASE(the_log_that_is_worth_a_look))
+JR_UNIT_MAIN("failure_text", CASE(a_rank_that_wrote_nothing), CASE(the_last_lines_are_quoted),
+             CASE(long_lines_are_cut), CASE(exceptions_stand_above_the_log),
+             CASE(a_torn_error_file_is_warned_of), CASE(places_stand_in_a_column),
+             CASE(what_failed_before_a_rank_is_quoted), CASE(those_that_failed_together_are_named),
+             CASE(one_before_the_cause_may_be_together_with_it), CASE(the_host_is_this_one),
+             CASE(long_sets_are_cut), CASE(one_that_could_not_start_later_says_why),
+             CASE(those_that_lost_a_peer_are_told_apart), CASE(others_by_how_they_ended),
+             CASE(who_had_ended_by_then), CASE(who_left_is_told_with_what_it_lacks),
+             CASE(several_that_failed_later_are_told_by_the_first), CASE(how_ranks_were_stopped),
+             CASE(ranks_that_did_not_deliver), CASE(the_log_that_is_worth_a_look))

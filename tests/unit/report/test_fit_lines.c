@@ -59,9 +59,8 @@ static void breaks_lines_as_people_do(void)
          "0123456789012   then words that go on to\n"
          "        be long enough\n"},
         /* another word than jobrun's is broken anywhere */
-        {"and so (jobrunner has it that) words go on\n",
-         "and so (jobrunner has it that) words go\n"
-         "        on\n"},
+        {"and so (jobrunner has it that) words go on\n", "and so (jobrunner has it that) words go\n"
+                                                         "        on\n"},
         {"lines may be broken (jobrunner has it in there)\n",
          "lines may be broken (jobrunner has it in\n"
          "        there)\n"},

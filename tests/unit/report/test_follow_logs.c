@@ -13,10 +13,9 @@
 #include "scratch.h"
 
 #define LOG(rank, stream) "attempt_0/" #rank "/" stream ".log"
-#define RANK(rank)                                                             \
-    "{\"rank\": " #rank                                                        \
-    ", \"stdout\": \"" LOG(rank, "stdout") "\", "                              \
-                                           "\"stderr\": null}"
+#define RANK(rank)                                                                                 \
+    "{\"rank\": " #rank ", \"stdout\": \"" LOG(rank, "stdout") "\", "                              \
+                                                               "\"stderr\": null}"
 
 /* A LOG_DIR with the run `r` of two ranks. */
 struct logs {
@@ -35,8 +34,7 @@ static void start_logs(struct logs *logs)
     (void)mkdirat(logs->scratch.fd, "r/attempt_0", 0700);
     (void)mkdirat(logs->scratch.fd, "r/attempt_0/0", 0700);
     (void)mkdirat(logs->scratch.fd, "r/attempt_0/1", 0700);
-    scratch_write(&logs->scratch, "r/results.json",
-                  "{\"ranks\": [" RANK(0) ", " RANK(1) "]}");
+    scratch_write(&logs->scratch, "r/results.json", "{\"ranks\": [" RANK(0) ", " RANK(1) "]}");
     scratch_write(&logs->scratch, "r/" LOG(0, "stdout"), "a\nb\nc");
     scratch_write(&logs->scratch, "r/" LOG(1, "stdout"), "x\n");
     logs->view.ranks = &logs->ranks;
@@ -54,8 +52,7 @@ static int print_logs(struct logs *logs)
     int fd = openat(logs->scratch.fd, "out", O_RDWR | O_CREAT | O_TRUNC, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
     logs->err = (struct jr_error){0};
-    int failed =
-        jr_logs_print(fd, logs->scratch.dir, "r", &logs->view, &logs->err);
+    int failed = jr_logs_print(fd, logs->scratch.dir, "r", &logs->view, &logs->err);
     CU_ASSERT_EQUAL(lseek(fd, 0, SEEK_SET), 0);
     jr_buf_release(&logs->text);
     logs->text = JR_BUF_INIT;
@@ -71,8 +68,7 @@ static const char *printed(const struct logs *logs)
 }
 
 /* The rank alone. */
-static void choose_rank(struct logs *logs, struct jr_arena *arena,
-                        const char *words)
+static void choose_rank(struct logs *logs, struct jr_arena *arena, const char *words)
 {
     const char *bad;
     CU_ASSERT_TRUE_FATAL(jr_set_parse(&logs->ranks, arena, words, &bad));
@@ -83,8 +79,7 @@ static void refuses_what_is_not_there(void)
     struct logs logs;
     struct jr_arena arena = JR_ARENA_INIT;
     start_logs(&logs);
-    CU_ASSERT_EQUAL(
-        jr_logs_print(-1, logs.scratch.dir, "s", &logs.view, &logs.err), -1);
+    CU_ASSERT_EQUAL(jr_logs_print(-1, logs.scratch.dir, "s", &logs.view, &logs.err), -1);
     CU_ASSERT_EQUAL(logs.err.status, JR_STATUS_USAGE);
     choose_rank(&logs, &arena, "7");
     CU_ASSERT_EQUAL(print_logs(&logs), -1);
@@ -106,9 +101,7 @@ static void follows_no_link_out_of_the_run(void)
     choose_rank(&logs, &arena, "1");
     scratch_write(&logs.scratch, "secret", "of another user\n");
     (void)unlinkat(logs.scratch.fd, "r/" LOG(1, "stdout"), 0);
-    CU_ASSERT_EQUAL(
-        symlinkat("../../../secret", logs.scratch.fd, "r/" LOG(1, "stdout")),
-        0);
+    CU_ASSERT_EQUAL(symlinkat("../../../secret", logs.scratch.fd, "r/" LOG(1, "stdout")), 0);
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
     CU_ASSERT_STRING_EQUAL(printed(&logs), "");
     jr_arena_release(&arena);
@@ -121,11 +114,10 @@ static void heads_several_files(void)
     struct jr_arena arena = JR_ARENA_INIT;
     char all[256];
     start_logs(&logs);
-    (void)snprintf(
-        all, sizeof all,
-        "==> %s/r/" LOG(0, "stdout") " <==\na\nb\nc\n"
-                                     "==> %s/r/" LOG(1, "stdout") " <==\nx\n",
-        logs.scratch.dir, logs.scratch.dir);
+    (void)snprintf(all, sizeof all,
+                   "==> %s/r/" LOG(0, "stdout") " <==\na\nb\nc\n"
+                                                "==> %s/r/" LOG(1, "stdout") " <==\nx\n",
+                   logs.scratch.dir, logs.scratch.dir);
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
     CU_ASSERT_STRING_EQUAL(printed(&logs), all);
     choose_rank(&logs, &arena, "0");
@@ -141,16 +133,14 @@ static void prints_both_streams(void)
     struct logs logs;
     char all[256];
     start_logs(&logs);
-    scratch_write(
-        &logs.scratch, "r/results.json",
-        "{\"ranks\": [{\"rank\": 0, \"stdout\": \"" LOG(
-            0, "stdout") "\", \"stderr\": \"" LOG(0, "stderr") "\"}]}");
+    scratch_write(&logs.scratch, "r/results.json",
+                  "{\"ranks\": [{\"rank\": 0, \"stdout\": \"" LOG(
+                      0, "stdout") "\", \"stderr\": \"" LOG(0, "stderr") "\"}]}");
     scratch_write(&logs.scratch, "r/" LOG(0, "stderr"), "e\n");
-    (void)snprintf(
-        all, sizeof all,
-        "==> %s/r/" LOG(0, "stdout") " <==\na\nb\nc\n"
-                                     "==> %s/r/" LOG(0, "stderr") " <==\ne\n",
-        logs.scratch.dir, logs.scratch.dir);
+    (void)snprintf(all, sizeof all,
+                   "==> %s/r/" LOG(0, "stdout") " <==\na\nb\nc\n"
+                                                "==> %s/r/" LOG(0, "stderr") " <==\ne\n",
+                   logs.scratch.dir, logs.scratch.dir);
     unsigned before = count_descriptors();
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
     CU_ASSERT_STRING_EQUAL(printed(&logs), all);
@@ -205,14 +195,12 @@ static void follows_a_run_to_its_end(void)
     (void)mkdirat(logs.scratch.fd, "r/attempt_1/1", 0700);
     scratch_write(&logs.scratch, "r/attempt_1/1/stdout.log", "again\n");
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs),
-                           "[0] a\n[0] b\n[1] x\n[1] again\n[0] c\n");
+    CU_ASSERT_STRING_EQUAL(printed(&logs), "[0] a\n[0] b\n[1] x\n[1] again\n[0] c\n");
     choose_rank(&logs, &arena, "1");
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
     CU_ASSERT_STRING_EQUAL(printed(&logs), "x\nagain\n");
     uint32_t first = 0;
-    scratch_write(&logs.scratch, "r/attempt_0/results.json",
-                  "{\"ranks\": [" RANK(1) "]}");
+    scratch_write(&logs.scratch, "r/attempt_0/results.json", "{\"ranks\": [" RANK(1) "]}");
     logs.view.attempt = &first;
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
     CU_ASSERT_STRING_EQUAL(printed(&logs), "x\n");
@@ -224,9 +212,7 @@ static void tells_of_a_run_without_results(void)
 {
     struct logs logs;
     start_logs(&logs);
-    CU_ASSERT_EQUAL(renameat(logs.scratch.fd, "r/results.json", logs.scratch.fd,
-                             "r/plan.json"),
-                    0);
+    CU_ASSERT_EQUAL(renameat(logs.scratch.fd, "r/results.json", logs.scratch.fd, "r/plan.json"), 0);
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
     logs.view.follow = true;
     CU_ASSERT_EQUAL(print_logs(&logs), -1);
@@ -244,13 +230,10 @@ static void a_reader_may_go_and_a_disk_be_full(void)
     (void)signal(SIGPIPE, SIG_IGN);
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     (void)close(ends[0]);
-    CU_ASSERT_EQUAL(
-        jr_logs_print(ends[1], logs.scratch.dir, "r", &logs.view, &logs.err),
-        0);
+    CU_ASSERT_EQUAL(jr_logs_print(ends[1], logs.scratch.dir, "r", &logs.view, &logs.err), 0);
     (void)close(ends[1]);
     int full = open("/dev/full", O_WRONLY);
-    CU_ASSERT_EQUAL(
-        jr_logs_print(full, logs.scratch.dir, "r", &logs.view, &logs.err), -1);
+    CU_ASSERT_EQUAL(jr_logs_print(full, logs.scratch.dir, "r", &logs.view, &logs.err), -1);
     CU_ASSERT_EQUAL(logs.err.status, JR_STATUS_LAUNCH);
     CU_ASSERT_PTR_NOT_NULL(strstr(logs.err.text, "cannot print"));
     (void)close(full);
@@ -266,10 +249,10 @@ struct follow {
     size_t len;
 };
 
-#define PLAN                                                                   \
-    "{\"ranks\": [{\"rank\": 0, \"stdout\": {\"file\": "                       \
-    "\"attempt_0/0/stdout.log\"}}, {\"rank\": 1, \"node_rank\": 1, "           \
-    "\"stdout\": "                                                             \
+#define PLAN                                                                                       \
+    "{\"ranks\": [{\"rank\": 0, \"stdout\": {\"file\": "                                           \
+    "\"attempt_0/0/stdout.log\"}}, {\"rank\": 1, \"node_rank\": 1, "                               \
+    "\"stdout\": "                                                                                 \
     "{\"file\": \"attempt_0/1/stdout.log\"}}]}"
 
 static void write_note(void *data, const char *line)
@@ -293,16 +276,13 @@ static void begin_follow(struct follow *follow, const uint32_t *tail)
     follow->pid = fork();
     if (follow->pid == 0) {
         const struct jr_set all = {.all = true};
-        const struct jr_logs_view view = {.ranks = &all,
-                                          .tail = tail,
-                                          .follow = true,
-                                          .note = write_note,
-                                          .data = follow};
+        const struct jr_logs_view view = {
+            .ranks = &all, .tail = tail, .follow = true, .note = write_note, .data = follow};
         struct jr_error err = {0};
         (void)alarm(60);
         (void)close(follow->ends[0]);
-        int failed = jr_logs_print(follow->ends[1], FAKE_LOG_DIR,
-                                   fake_id(&follow->fake), &view, &err);
+        int failed =
+            jr_logs_print(follow->ends[1], FAKE_LOG_DIR, fake_id(&follow->fake), &view, &err);
         _exit(failed == 0 ? 7 : 8);
     }
     (void)close(follow->ends[1]);
@@ -322,8 +302,7 @@ static void await_printed(struct follow *follow, const char *expected)
     JR_ASSERT_TEXT(follow->text, expected);
 }
 
-static void append(const struct follow *follow, const char *name,
-                   const char *text)
+static void append(const struct follow *follow, const char *name, const char *text)
 {
     int fd = openat(follow->fake.fd, name, O_WRONLY | O_CREAT | O_APPEND, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
@@ -344,8 +323,8 @@ static void end_follow(struct follow *follow, const char *expected)
     fake_end(&follow->fake);
 }
 
-/* Lines are shown once they are whole, or at the end; attempts that begin
- * meanwhile are followed, too. */
+/* Lines are shown once they are whole, or at the end; attempts that begin meanwhile are followed,
+ * too. */
 static void follows_a_run_that_goes_on(void)
 {
     struct follow follow;
@@ -363,8 +342,7 @@ static void follows_a_run_that_goes_on(void)
     end_follow(&follow, "[0] a\n[0] b\n[1] x\n[0] cd\n[1] again\n[1] rest\n");
 }
 
-/* Of what is there already the last lines; what comes to a file that was begun
- * with is new. */
+/* Of what is there already the last lines; what comes to a file that was begun with is new. */
 static void follows_from_the_last_lines_on(void)
 {
     static const uint32_t one = 1, none = 0;
@@ -378,9 +356,9 @@ static void follows_from_the_last_lines_on(void)
     end_follow(&follow, "");
 }
 
-#define APART                                                                  \
-    ": on hosts that do not see this run folder; what is left there comes "    \
-    "when the attempt is over (on such a host, jobrun logs --follow shows it " \
+#define APART                                                                                      \
+    ": on hosts that do not see this run folder; what is left there comes "                        \
+    "when the attempt is over (on such a host, jobrun logs --follow shows it "                     \
     "now)\n"
 
 /* Ranks whose lines cannot be seen are noted once. */
@@ -394,10 +372,8 @@ static void notes_ranks_that_are_apart(void)
     append(&follow, "attempt_0/0/stdout.log", "c\n");
     await_printed(&follow, "[0] a\n[0] b\n!rank 1" APART "[0] c\n");
     append(&follow, "events.jsonl", "{\"event\":\"node_apart\",\"node\":0}\n");
-    await_printed(&follow,
-                  "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
-    end_follow(&follow,
-               "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
+    await_printed(&follow, "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
+    end_follow(&follow, "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
 }
 
 #define HEAD "a\nb\n"
@@ -405,13 +381,11 @@ static void notes_ranks_that_are_apart(void)
 static void replace_log(const struct follow *follow, const char *text)
 {
     append(follow, "new", text);
-    CU_ASSERT_EQUAL(renameat(follow->fake.fd, "new", follow->fake.fd,
-                             "attempt_0/0/stdout.log"),
-                    0);
+    CU_ASSERT_EQUAL(renameat(follow->fake.fd, "new", follow->fake.fd, "attempt_0/0/stdout.log"), 0);
 }
 
-/* A log that outgrew its limit is another file, which lacks some of what was
- * shown, or of what comes next. */
+/* A log that outgrew its limit is another file, which lacks some of what was shown, or of what
+ * comes next. */
 static void goes_on_in_a_file_that_was_cut(void)
 {
     struct follow follow;
@@ -424,21 +398,16 @@ static void goes_on_in_a_file_that_was_cut(void)
     await_printed(&follow, "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n");
     /* without c to f, of which f was not shown: on at the gap */
     replace_log(&follow, HEAD JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "g\n");
-    await_printed(&follow,
-                  "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n"
-                  "[0] " JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "[0] g\n");
+    await_printed(&follow, "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n"
+                           "[0] " JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "[0] g\n");
     append(&follow, "attempt_0/0/stdout.log", "h\n");
-    end_follow(&follow,
-               "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n"
-               "[0] " JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "[0] g\n[0] h\n");
+    end_follow(&follow, "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n"
+                        "[0] " JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "[0] g\n[0] h\n");
 }
 
-JR_UNIT_MAIN("follow_logs", CASE(refuses_what_is_not_there),
-             CASE(follows_no_link_out_of_the_run), CASE(heads_several_files),
-             CASE(begins_with_the_last_lines), CASE(spares_a_terminal),
+JR_UNIT_MAIN("follow_logs", CASE(refuses_what_is_not_there), CASE(follows_no_link_out_of_the_run),
+             CASE(heads_several_files), CASE(begins_with_the_last_lines), CASE(spares_a_terminal),
              CASE(follows_a_run_to_its_end), CASE(follows_a_run_that_goes_on),
-             CASE(follows_from_the_last_lines_on),
-             CASE(goes_on_in_a_file_that_was_cut),
+             CASE(follows_from_the_last_lines_on), CASE(goes_on_in_a_file_that_was_cut),
              CASE(notes_ranks_that_are_apart), CASE(prints_both_streams),
-             CASE(tells_of_a_run_without_results),
-             CASE(a_reader_may_go_and_a_disk_be_full))
+             CASE(tells_of_a_run_without_results), CASE(a_reader_may_go_and_a_disk_be_full))

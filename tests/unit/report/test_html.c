@@ -50,10 +50,8 @@ static void plots(void)
     jr_html_plot(&out, "l", values, 0);
     holds(&out, "");
     jr_html_plot(&out, "l", values, 3);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "<path d=\"M28.7 21.0h.1M131.3 3.0h.1\"/>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<path d=\"M28.7 21.0h.1M131.3 3.0h.1\"/>"));
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("html", CASE(text_is_no_markup), CASE(links_lead_beneath),
-             CASE(plots))
+JR_UNIT_MAIN("html", CASE(text_is_no_markup), CASE(links_lead_beneath), CASE(plots))

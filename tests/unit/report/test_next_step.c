@@ -1,5 +1,4 @@
-/* What to try about an end, by what the rank wrote, by its exception, and by
- * how it ended. */
+/* What to try about an end, by what the rank wrote, by its exception, and by how it ended. */
 #include "report/next_step.h"
 
 #include <signal.h>
@@ -23,25 +22,24 @@ static void check_step(struct fake *fake, const char *expected)
     jr_print_next_step(&page, 0);
     if (*expected != '\0')
         jr_buf_printf(&whole, "  try:        %s\n", expected);
-    JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
-                   whole.data == NULL ? "" : whole.data);
+    JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, whole.data == NULL ? "" : whole.data);
     fake_end(fake);
 }
 
-#define PATH_80                                                                \
-    "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"       \
+#define PATH_80                                                                                    \
+    "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"                           \
     "0123456789/012"
-#define IN_FOLDER                                                              \
-    " is looked for in the working directory of the ranks: "                   \
+#define IN_FOLDER                                                                                  \
+    " is looked for in the working directory of the ranks: "                                       \
     "`workdir: FOLDER` states another"
-#define BY_SETUP                                                               \
-    "activate an environment that has it, `setup: . .venv/bin/activate`, or "  \
+#define BY_SETUP                                                                                   \
+    "activate an environment that has it, `setup: . .venv/bin/activate`, or "                      \
     "set `env: {PYTHONPATH: FOLDER}`"
-#define SHEBANG                                                                \
-    ", which is not in PATH: correct it, or load what has it: "                \
+#define SHEBANG                                                                                    \
+    ", which is not in PATH: correct it, or load what has it: "                                    \
     "`setup: module load NAME`"
-#define BASH                                                                   \
-    "sh reads this, as it does `setup` and `shell`: for bash, write bash -c "  \
+#define BASH                                                                                       \
+    "sh reads this, as it does `setup` and `shell`: for bash, write bash -c "                      \
     "'TEXT'"
 #define SH "/bin/sh reads `setup` and `shell`"
 
@@ -56,8 +54,7 @@ static void goes_by_what_was_said(void)
          "its lines end as on Windows: sed -i 's/\\r$//' on the script"},
         {"/usr/bin/env: \342\200\230pyhton\342\200\231: No such file",
          "the first line of the script names 'pyhton'" SHEBANG},
-        {"env: 'pyhton': No such file",
-         "the first line of the script names 'pyhton'" SHEBANG},
+        {"env: 'pyhton': No such file", "the first line of the script names 'pyhton'" SHEBANG},
         {"sh: 1: source: not found", SH ", and has no `source`: write . FILE"},
         {"sh: 1: [[: not found", BASH},
         {"sh: 1: Bad substitution", BASH},
@@ -70,9 +67,8 @@ static void goes_by_what_was_said(void)
          "the Python of the ranks has a torch without CUDA: install one with "
          "it, or state `device: cpu`"},
         {"terminate called without an active exception",
-         "a thread of a library still ran when the program ended; with torch, "
-         "call dist.destroy_process_group(), and gc.collect() once the model "
-         "is no longer used"},
+         "a thread of a library still ran when the program ended; with torch, call "
+         "dist.destroy_process_group(), and gc.collect() once the model is no longer used"},
         {"./a: error while loading shared libraries: libx.so.1: cannot open",
          "the loader does not find libx.so.1: load its module, `setup: "
          "module load NAME`, or set `env: {LD_LIBRARY_PATH: FOLDER}`"},
@@ -94,8 +90,8 @@ static void goes_by_what_was_said(void)
     }
 }
 
-/* Its exception, then standard error, then standard output; and of a rank
- * without a process what was before it. */
+/* Its exception, then standard error, then standard output; and of a rank without a process what
+ * was before it. */
 static void looks_where_it_is_said(void)
 {
     static const char full[] = "Disk quota exceeded";
@@ -114,15 +110,13 @@ static void looks_where_it_is_said(void)
     fake_start(&fake, 1);
     fake_exit(&fake, 0, 1);
     fake_write_rank(&fake, 0, "error.json",
-                    "{\"message\": {\"message\": \"OSError: Disk quota "
-                    "exceeded\", \"extraInfo\": {\"py_callstack\": \"\", "
-                    "\"timestamp\": \"1800000000\"}}}");
+                    "{\"message\": {\"message\": \"OSError: Disk quota exceeded\", "
+                    "\"extraInfo\": {\"py_callstack\": \"\", \"timestamp\": \"1800000000\"}}}");
     fake_write_rank(&fake, 0, "stderr.log", "words\n");
     check_step(&fake, step);
     for (int i = 0; i < 4; i++) {
-        static const char *const names[] = {
-            "attempt_0/helper.log", "node_0/attempt_0/helper.log",
-            "attempt_0/setup.log", "node_0/attempt_0/setup.log"};
+        static const char *const names[] = {"attempt_0/helper.log", "node_0/attempt_0/helper.log",
+                                            "attempt_0/setup.log", "node_0/attempt_0/setup.log"};
         fake_start(&fake, 1);
         (void)mkdirat(fake.fd, "node_0", 0700);
         (void)mkdirat(fake.fd, "node_0/attempt_0", 0700);
@@ -145,8 +139,7 @@ static void goes_by_what_shells_say(void)
         {127, "sh: 1: train: not found",
          "a program of the working directory is called ./NAME; `setup: "
          "module load NAME` loads what has it"},
-        {126, "sh: 1: ./train: Permission denied",
-         "make the program executable: chmod +x"},
+        {126, "sh: 1: ./train: Permission denied", "make the program executable: chmod +x"},
         {1, "sh: 1: train: not found", ""},
         {127, "words", ""},
         {126, "words", ""},
@@ -167,16 +160,12 @@ static void goes_by_the_signal(void)
         int signal;
         const char *step;
     } vectors[] = {
-        {SIGKILL, "journalctl -k or dmesg tells whether the kernel ran out of "
-                  "memory"},
-        {SIGBUS, "a mapped file was cut short, or /dev/shm is full: df -h "
-                 "/dev/shm"},
+        {SIGKILL, "journalctl -k or dmesg tells whether the kernel ran out of memory"},
+        {SIGBUS, "a mapped file was cut short, or /dev/shm is full: df -h /dev/shm"},
         {SIGILL, "the program was built for another kind of CPU, or is "
                  "damaged: build it on this machine"},
-        {SIGSEGV, "--debug 7 gives this rank a terminal of its own, for gdb or "
-                  "pdb"},
-        {SIGFPE, "--debug 7 gives this rank a terminal of its own, for gdb or "
-                 "pdb"},
+        {SIGSEGV, "--debug 7 gives this rank a terminal of its own, for gdb or pdb"},
+        {SIGFPE, "--debug 7 gives this rank a terminal of its own, for gdb or pdb"},
         {SIGTERM, ""},
         {SIGUSR1, ""},
     };
@@ -194,9 +183,8 @@ static void goes_by_the_signal(void)
     fake_start(&fake, 1);
     fake_signal(&fake, 0, SIGKILL);
     fake.ends[0].oom = true;
-    check_step(&fake,
-               "allow more memory (`engine: {slurm: {mem: 64G}}`, or "
-               "the limit of the container), or run fewer ranks on a node");
+    check_step(&fake, "allow more memory (`engine: {slurm: {mem: 64G}}`, or "
+                      "the limit of the container), or run fewer ranks on a node");
     fake_start(&fake, 1); /* what it said goes first */
     fake_signal(&fake, 0, SIGSEGV);
     fake_write_rank(&fake, 0, "stderr.log", "Too many open files\n");
@@ -217,8 +205,7 @@ static void is_an_option_where_there_is_no_spec(void)
         {"Torch not compiled with CUDA",
          "the Python of the ranks has a torch without CUDA: install one with "
          "it, or state `-s device=cpu`"},
-        {"ncclSystemError",
-         "`-s env.NCCL_DEBUG=INFO` has NCCL say what failed"},
+        {"ncclSystemError", "`-s env.NCCL_DEBUG=INFO` has NCCL say what failed"},
         {"env: 'pyhton': No such file",
          "the first line of the script names 'pyhton', which is not in PATH: "
          "correct it, or load what has it: `-s 'setup=module load NAME'`"},
@@ -248,12 +235,10 @@ static void names_who_left_early(void)
         } else {
             fake.ends[1].ended_ns = 30 * FAKE_SECOND;
         }
-        check_step(&fake,
-                   i == 1 ? "rank 2 left while the others went on, which "
-                            "breaks their connections: have all ranks make the "
-                            "same number of steps, or wait for each other "
-                            "before they end"
-                          : "");
+        check_step(&fake, i == 1 ? "rank 2 left while the others went on, which breaks their "
+                                   "connections: have all ranks make the same number of steps, or "
+                                   "wait for each other before they end"
+                                 : "");
     }
 }
 
@@ -263,30 +248,25 @@ static void says_how_results_are_written(void)
     for (int i = 0; i < 3; i++) {
         struct fake fake;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        const struct jr_page page = {.out = &out,
-                                     .report = &fake.report,
-                                     .plan = &fake.plan,
-                                     .outcome = &fake.outcome};
+        const struct jr_page page = {
+            .out = &out, .report = &fake.report, .plan = &fake.plan, .outcome = &fake.outcome};
         fake_start(&fake, 2);
         fake_judge(&fake);
         fake.report.ranks[0].state = JR_RANK_SUCCEEDED;
-        fake.report.ranks[1].state =
-            i == 0 ? JR_RANK_SUCCEEDED : JR_RANK_INCOMPLETE;
+        fake.report.ranks[1].state = i == 0 ? JR_RANK_SUCCEEDED : JR_RANK_INCOMPLETE;
         fake.report.ranks[0].unwritten = true; /* which matters to nobody */
         fake.report.ranks[1].unwritten = i == 2;
         jr_print_result_step(&page);
         JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
                        i < 2 ? ""
-                             : "  try:        each rank writes JSON to the "
-                               "file that JOBRUN_RESULT_FILE names; "
-                               "`results: {from: stdout}` and `results: "
-                               "{pattern: REGEX}` read it from the output\n");
+                             : "  try:        each rank writes JSON to the file that "
+                               "JOBRUN_RESULT_FILE names; `results: {from: stdout}` and "
+                               "`results: {pattern: REGEX}` read it from the output\n");
         fake_end(&fake);
     }
 }
 
-JR_UNIT_MAIN("next_step", CASE(goes_by_what_was_said),
-             CASE(looks_where_it_is_said), CASE(goes_by_what_shells_say),
-             CASE(goes_by_the_signal),
-             CASE(is_an_option_where_there_is_no_spec),
-             CASE(names_who_left_early), CASE(says_how_results_are_written))
+JR_UNIT_MAIN("next_step", CASE(goes_by_what_was_said), CASE(looks_where_it_is_said),
+             CASE(goes_by_what_shells_say), CASE(goes_by_the_signal),
+             CASE(is_an_option_where_there_is_no_spec), CASE(names_who_left_early),
+             CASE(says_how_results_are_written))

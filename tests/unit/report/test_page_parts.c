@@ -1,5 +1,5 @@
-/* Parts of the HTML report, of runs that are made by hand: the mesh, the ranks,
- * when they ran, what they delivered and used. */
+/* Parts of the HTML report, of runs that are made by hand: the mesh, the ranks, when they ran, what
+ * they delivered and used. */
 #include "report/page.h"
 #include "report/page_ranks.h"
 #include "report/page_result.h"
@@ -33,17 +33,12 @@ static void begin(uint32_t count)
         run.ends[i].pid = 1;
         run.ends[i].end = JR_END_EXITED;
     }
-    run.loaded.plan = (struct jr_plan){.ranks = run.ranks,
-                                       .count = count,
-                                       .world_size = count,
-                                       .axis_size = {1, 1, count}};
+    run.loaded.plan = (struct jr_plan){
+        .ranks = run.ranks, .count = count, .world_size = count, .axis_size = {1, 1, count}};
     run.loaded.outcome = (struct jr_outcome){.ranks = run.ends, .count = count};
-    run.loaded.report =
-        (struct jr_judgement){.ranks = run.judged, .count = count};
-    run.html = (struct jr_html_page){.out = &run.out,
-                                     .loaded = &run.loaded,
-                                     .fd = run.scratch.fd,
-                                     .base = "runs/x"};
+    run.loaded.report = (struct jr_judgement){.ranks = run.judged, .count = count};
+    run.html = (struct jr_html_page){
+        .out = &run.out, .loaded = &run.loaded, .fd = run.scratch.fd, .base = "runs/x"};
 }
 
 static void end(void)
@@ -102,12 +97,11 @@ static void a_mesh_of_one_axis_is_a_row(void)
     begin(2);
     run.judged[1].state = JR_RANK_FAILED;
     jr_html_page_mesh(&run.html);
-    JR_ASSERT_TEXT(text(),
-                   "<section id=\"mesh\" aria-labelledby=\"mesh-title\">\n"
-                   "<h2 id=\"mesh-title\">Mesh</h2>\n"
-                   "<ul class=\"cells\"><li class=\"succeeded\" "
-                   "title=\"succeeded\">0</li><li class=\"failed\" "
-                   "title=\"failed\">1 ✕</li></ul>\n</section>\n");
+    JR_ASSERT_TEXT(text(), "<section id=\"mesh\" aria-labelledby=\"mesh-title\">\n"
+                           "<h2 id=\"mesh-title\">Mesh</h2>\n"
+                           "<ul class=\"cells\"><li class=\"succeeded\" "
+                           "title=\"succeeded\">0</li><li class=\"failed\" "
+                           "title=\"failed\">1 ✕</li></ul>\n</section>\n");
     end();
     begin(1);
     jr_html_page_mesh(&run.html);
@@ -135,19 +129,18 @@ static void a_mesh_is_a_table(void)
 {
     lay_out(2, 2, 2);
     jr_html_page_mesh(&run.html);
-    check_holds(
-        "<thead><tr><td></td><th scope=\"col\">model 0</th>"
-        "<th scope=\"col\">model 1</th></tr></thead>\n<tbody>\n"
-        "<tr><th scope=\"row\">data 0, pipeline 0</th>" SQUARE("0") SQUARE(
-            "1") "</tr>\n"
-                 "<tr><th scope=\"row\">data 0, pipeline 1</th>" SQUARE("2")
-                     SQUARE("3") "</tr>\n"
-                                 "<tr><th scope=\"row\">data 1, pipeline "
-                                 "0</th>" SQUARE("4") SQUARE(
-                                     "5") "</tr>\n"
-                                          "<tr><th scope=\"row\">data 1, "
-                                          "pipeline 1</th>" SQUARE("6")
-                                              SQUARE("7") "</tr>\n</tbody>");
+    check_holds("<thead><tr><td></td><th scope=\"col\">model 0</th>"
+                "<th scope=\"col\">model 1</th></tr></thead>\n<tbody>\n"
+                "<tr><th scope=\"row\">data 0, pipeline 0</th>" SQUARE("0")
+                    SQUARE("1") "</tr>\n"
+                                "<tr><th scope=\"row\">data 0, pipeline 1</th>" SQUARE("2")
+                                    SQUARE("3") "</tr>\n"
+                                                "<tr><th scope=\"row\">data 1, pipeline "
+                                                "0</th>" SQUARE("4")
+                                                    SQUARE("5") "</tr>\n"
+                                                                "<tr><th scope=\"row\">data 1, "
+                                                                "pipeline 1</th>" SQUARE("6")
+                                                                    SQUARE("7") "</tr>\n</tbody>");
     end();
     lay_out(1, 2, 1);
     jr_html_page_mesh(&run.html);
@@ -203,21 +196,19 @@ static void a_rank_has_a_row(void)
     run.judged[1].state = JR_RANK_NOT_STARTED;
     run.loaded.plan.hosts = hosts;
     jr_html_page_ranks(&run.html);
-    check_holds(
-        "<caption>All ranks</caption>\n<thead><tr><th scope=\"col\">rank</th>"
-        "<th scope=\"col\">state</th><th scope=\"col\">how it ended</th>"
-        "<th scope=\"col\">where</th><th scope=\"col\" class=\"n\">time</th>");
-    check_holds(
-        "<tbody>\n<tr><th scope=\"row\">0</th><td><i class=\"failed\"></i>"
-        "failed</td><td>exited with code 3<br><small>ValueError: a &lt; "
-        "b</small></td><td>node 0 (gpu&lt;1&gt;), local 0, device 3</td>"
-        "<td class=\"n\">1 min 01 s</td><td class=\"n\">2.5 s</td>"
-        "<td class=\"n\">1.5 MiB</td><td><a href=\"runs/x/out\">stdout</a> "
-        "stderr: no file /elsewhere/error.json </td></tr>\n"
-        "<tr><th scope=\"row\">1</th><td><i class=\"not_started\"></i>not "
-        "started</td><td>was not started</td><td>node 1, local 2</td>"
-        "<td class=\"n\"></td><td class=\"n\"></td><td class=\"n\"></td><td>"
-        "</td></tr>\n</tbody>");
+    check_holds("<caption>All ranks</caption>\n<thead><tr><th scope=\"col\">rank</th>"
+                "<th scope=\"col\">state</th><th scope=\"col\">how it ended</th>"
+                "<th scope=\"col\">where</th><th scope=\"col\" class=\"n\">time</th>");
+    check_holds("<tbody>\n<tr><th scope=\"row\">0</th><td><i class=\"failed\"></i>"
+                "failed</td><td>exited with code 3<br><small>ValueError: a &lt; "
+                "b</small></td><td>node 0 (gpu&lt;1&gt;), local 0, device 3</td>"
+                "<td class=\"n\">1 min 01 s</td><td class=\"n\">2.5 s</td>"
+                "<td class=\"n\">1.5 MiB</td><td><a href=\"runs/x/out\">stdout</a> "
+                "stderr: no file /elsewhere/error.json </td></tr>\n"
+                "<tr><th scope=\"row\">1</th><td><i class=\"not_started\"></i>not "
+                "started</td><td>was not started</td><td>node 1, local 2</td>"
+                "<td class=\"n\"></td><td class=\"n\"></td><td class=\"n\"></td><td>"
+                "</td></tr>\n</tbody>");
     check_lacks("steps/s");
     end();
 }
@@ -246,12 +237,9 @@ static void ranks_have_their_steps(void)
     run.loaded.outcome.progress = progress;
     jr_html_page_ranks(&run.html);
     check_holds("<th scope=\"col\" class=\"n\">step</th><th scope=\"col\" "
-                "class=\"n\">steps/s</th><th scope=\"col\" class=\"n\">behind"
-                "</th>");
-    check_holds("<td class=\"n\">7</td><td class=\"n\">2.5</td>"
-                "<td class=\"n\"></td>");
-    check_holds("<td class=\"n\">4</td><td class=\"n\"></td>"
-                "<td class=\"n\">3</td>");
+                "class=\"n\">steps/s</th><th scope=\"col\" class=\"n\">behind</th>");
+    check_holds("<td class=\"n\">7</td><td class=\"n\">2.5</td><td class=\"n\"></td>");
+    check_holds("<td class=\"n\">4</td><td class=\"n\"></td><td class=\"n\">3</td>");
     check_holds("<td></td><td></td><td></td>");
     run.loaded.outcome.progress = NULL;
     jr_progress_free(progress);
@@ -269,12 +257,10 @@ static void many_ranks_are_folded(void)
         {32, 3, 32, 1, NULL},
         {33, 0, 33, 1, NULL},
         {60, 50, 110, 2, "<caption>The ranks that failed or did not deliver<"},
-        {60, 51, 110, 2,
-         "<caption>The first 50 ranks that failed or did not "
-         "deliver<"},
+        {60, 51, 110, 2, "<caption>The first 50 ranks that failed or did not deliver<"},
     };
-    static const enum jr_rank_state states[] = {
-        JR_RANK_FAILED, JR_RANK_INCOMPLETE, JR_RANK_AFTER_FIRST_FAILURE};
+    static const enum jr_rank_state states[] = {JR_RANK_FAILED, JR_RANK_INCOMPLETE,
+                                                JR_RANK_AFTER_FIRST_FAILURE};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         begin(vectors[i].count);
         for (uint32_t k = 0; k < vectors[i].wrong; k++)
@@ -291,8 +277,7 @@ static void many_ranks_are_folded(void)
     }
 }
 
-#define EVIDENCE                                                               \
-    "{\"cpu_seconds\": 0.25, \"interval_seconds\": 2.0, \"threads\": []}"
+#define EVIDENCE "{\"cpu_seconds\": 0.25, \"interval_seconds\": 2.0, \"threads\": []}"
 
 static void who_hung_has_its_evidence(void)
 {
@@ -333,8 +318,7 @@ static void begin_lives(void)
     run.ranks[2].rank = 7;
     run.judged[1].state = JR_RANK_FAILED;
     run.judged[2].state = JR_RANK_STOPPED;
-    run.html.timeline =
-        (struct jr_timeline){.spans = lives, .span_count = 7, .end = 4};
+    run.html.timeline = (struct jr_timeline){.spans = lives, .span_count = 7, .end = 4};
 }
 
 static void each_rank_has_its_bars(void)
@@ -346,23 +330,17 @@ static void each_rank_has_its_bars(void)
                 "<li><i class=\"stopped\"></i>stopped by jobrun: rank 7</li>\n"
                 "<li><i class=\"succeeded\"></i>succeeded: rank 4</li>\n"
                 "</ul>\n");
-    check_holds("<svg class=\"labels\" width=\"64\" height=\"68\" "
-                "aria-hidden=\"true\"><text x=\"58\" y=\"11\">4</text>"
-                "<text x=\"58\" y=\"29\">5</text>"
-                "<text x=\"58\" y=\"47\">7</text></svg>");
+    check_holds("<svg class=\"labels\" width=\"64\" height=\"68\" aria-hidden=\"true\"><text "
+                "x=\"58\" y=\"11\">4</text><text x=\"58\" y=\"29\">5</text><text x=\"58\" "
+                "y=\"47\">7</text></svg>");
     check_holds("<svg class=\"bars\" height=\"68\" ");
     /* failures last */
-    check_holds("<rect class=\"succeeded\" x=\"0.00%\" y=\"0\" "
-                "width=\"50.00%\" height=\"16\"/>"
-                "<rect class=\"heard\" x=\"12.50%\" y=\"0\" width=\"2\" "
-                "height=\"16\"/>"
-                "<rect class=\"earlier\" x=\"0.00%\" y=\"18\" "
-                "width=\"25.00%\" height=\"16\"/>"
-                "<rect class=\"stopped\" x=\"25.00%\" y=\"36\" "
-                "width=\"75.00%\" height=\"16\"/>"
-                "<rect class=\"failed\" x=\"50.00%\" y=\"18\" "
-                "width=\"50.00%\" height=\"16\"/>"
-                "<text class=\"mark\" x=\"100.00%\" y=\"30\">✕</text></svg>");
+    check_holds("<rect class=\"succeeded\" x=\"0.00%\" y=\"0\" width=\"50.00%\" "
+                "height=\"16\"/><rect class=\"heard\" x=\"12.50%\" y=\"0\" width=\"2\" "
+                "height=\"16\"/><rect class=\"earlier\" x=\"0.00%\" y=\"18\" width=\"25.00%\" "
+                "height=\"16\"/><rect class=\"stopped\" x=\"25.00%\" y=\"36\" width=\"75.00%\" "
+                "height=\"16\"/><rect class=\"failed\" x=\"50.00%\" y=\"18\" width=\"50.00%\" "
+                "height=\"16\"/><text class=\"mark\" x=\"100.00%\" y=\"30\">✕</text></svg>");
     check_holds("from its start to its end; the light notch is its first "
                 "output; the pale bars are earlier attempts.</figcaption>");
     end();
@@ -372,12 +350,10 @@ static void the_axis_is_of_time(void)
 {
     begin_lives();
     jr_html_page_time(&run.html);
-    check_holds("<line x1=\"0.00%\" x2=\"0.00%\" y1=\"0\" y2=\"54\"/>"
-                "<text class=\"left\" x=\"0.00%\" y=\"66\">0 ms</text>"
-                "<line x1=\"25.00%\" x2=\"25.00%\" y1=\"0\" y2=\"54\"/>"
-                "<text class=\"tick\" x=\"25.00%\" y=\"66\">1.0 s</text>");
-    check_holds(
-        "<text class=\"right\" x=\"100.00%\" y=\"66\">4.0 s</text><rect");
+    check_holds("<line x1=\"0.00%\" x2=\"0.00%\" y1=\"0\" y2=\"54\"/><text class=\"left\" "
+                "x=\"0.00%\" y=\"66\">0 ms</text><line x1=\"25.00%\" x2=\"25.00%\" y1=\"0\" "
+                "y2=\"54\"/><text class=\"tick\" x=\"25.00%\" y=\"66\">1.0 s</text>");
+    check_holds("<text class=\"right\" x=\"100.00%\" y=\"66\">4.0 s</text><rect");
     end();
 }
 
@@ -388,8 +364,7 @@ static void bars_stay_within_the_chart(void)
         {.rank = 0, .started = 1, .ended = 1, .heard = -1, .last = true},
         {.rank = 1, .started = -1, .ended = 900, .heard = -1, .last = true}};
     begin(2);
-    run.html.timeline =
-        (struct jr_timeline){.spans = lives, .span_count = 2, .partial = true};
+    run.html.timeline = (struct jr_timeline){.spans = lives, .span_count = 2, .partial = true};
     jr_html_page_time(&run.html); /* of a second, for nothing says more */
     check_holds("x=\"100.00%\" y=\"0\" width=\"0.15%\"");
     check_holds("x=\"0.00%\" y=\"18\" width=\"100.00%\"");
@@ -409,9 +384,8 @@ static void many_ranks_have_low_rows(void)
     static const struct {
         uint32_t count, height, thick, marked, labels;
     } vectors[] = {
-        {24, 24 * 18 + 14, 16, 16, 24}, {25, 25 * 10 + 14, 8, 8, 13},
-        {64, 64 * 10 + 14, 8, 8, 32},   {65, 65 * 5 + 14, 3, 3, 22},
-        {128, 128 * 5 + 14, 3, 3, 43},  {129, 129 + 14, 1, 3, 10},
+        {24, 24 * 18 + 14, 16, 16, 24}, {25, 25 * 10 + 14, 8, 8, 13},  {64, 64 * 10 + 14, 8, 8, 32},
+        {65, 65 * 5 + 14, 3, 3, 22},    {128, 128 * 5 + 14, 3, 3, 43}, {129, 129 + 14, 1, 3, 10},
         {512, 512 + 14, 1, 3, 37},      {513, 257 + 14, 1, 3, 19},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -421,18 +395,14 @@ static void many_ranks_have_low_rows(void)
         char part[64];
         begin(vectors[i].count);
         run.judged[1].state = JR_RANK_FAILED;
-        run.html.timeline =
-            (struct jr_timeline){.spans = lives, .span_count = 2, .end = 1};
+        run.html.timeline = (struct jr_timeline){.spans = lives, .span_count = 2, .end = 1};
         jr_html_page_time(&run.html);
-        (void)snprintf(part, sizeof part, "class=\"bars\" height=\"%u\"",
-                       vectors[i].height);
+        (void)snprintf(part, sizeof part, "class=\"bars\" height=\"%u\"", vectors[i].height);
         check_holds(part);
-        (void)snprintf(part, sizeof part,
-                       "y=\"0\" width=\"100.00%%\" height=\"%u\"/>",
+        (void)snprintf(part, sizeof part, "y=\"0\" width=\"100.00%%\" height=\"%u\"/>",
                        vectors[i].thick);
         check_holds(part);
-        (void)snprintf(part, sizeof part,
-                       "width=\"100.00%%\" height=\"%u\"/><text class=\"mark\"",
+        (void)snprintf(part, sizeof part, "width=\"100.00%%\" height=\"%u\"/><text class=\"mark\"",
                        vectors[i].marked);
         check_holds(part);
         CU_ASSERT_EQUAL(count_of("<text x=\"58\""), vectors[i].labels);
@@ -450,14 +420,12 @@ static void what_happened_is_listed(void)
     for (size_t count = 40; count <= 45; count += 5) {
         begin(1);
         for (size_t i = 0; i < count; i++)
-            moments[i] = (struct jr_moment){
-                .at = (double)i + 0.5, .words = "stopped", .text = "a<b"};
-        run.html.timeline =
-            (struct jr_timeline){.moments = moments, .moment_count = count};
+            moments[i] =
+                (struct jr_moment){.at = (double)i + 0.5, .words = "stopped", .text = "a<b"};
+        run.html.timeline = (struct jr_timeline){.moments = moments, .moment_count = count};
         jr_html_page_time(&run.html);
         CU_ASSERT_EQUAL(count_of("<td>stopped</td>"), 40);
-        check_holds(count == 40 ? "start</caption>"
-                                : "start (the last 40 of 45)</caption>");
+        check_holds(count == 40 ? "start</caption>" : "start (the last 40 of 45)</caption>");
         check_holds(count == 40 ? "<tbody>\n<tr><td class=\"n\">500 ms</td>"
                                   "<td>stopped</td><td>a&lt;b</td></tr>\n"
                                 : "<tbody>\n<tr><td class=\"n\">5.5 s</td>");
@@ -481,8 +449,7 @@ static void fields_are_shown_by_rank(void)
     jr_html_page_results(&run.html);
     check_holds("<tr><th scope=\"row\">loss</th><td class=\"n\">2 of 3</td>");
     check_holds("<tr><th scope=\"row\">more</th><td class=\"n\">1 of 3</td>");
-    check_holds("aria-label=\"value by rank\"><path d=\"M28.7 3.0h.1"
-                "M131.3 21.0h.1\"/></svg>");
+    check_holds("aria-label=\"value by rank\"><path d=\"M28.7 3.0h.1M131.3 21.0h.1\"/></svg>");
     CU_ASSERT_EQUAL(count_of("class=\"plot\""), 1); /* of what differs */
     check_holds("<details open><summary>Results of each rank</summary>");
     check_holds("<th scope=\"col\">rank</th><th scope=\"col\">loss</th>"
@@ -522,8 +489,7 @@ static void not_all_fields_are_shown(void)
         jr_html_page_results(&run.html);
         CU_ASSERT_EQUAL(count_of("<tr><th scope=\"row\">f"), 24);
         CU_ASSERT_EQUAL(count_of("<th scope=\"col\">f"), 9); /* and "field" */
-        CU_ASSERT_EQUAL(count_of("Not all fields are shown"),
-                        (size_t)fields - 24);
+        CU_ASSERT_EQUAL(count_of("Not all fields are shown"), (size_t)fields - 24);
         CU_ASSERT_EQUAL(count_of("<details open>"), ranks <= 16);
         check_holds("<tr><th scope=\"row\">0</th><td>0</td><td>1</td><td>2</td>"
                     "<td>3</td><td>4</td><td>5</td><td>6</td><td>7</td></tr>");
@@ -541,9 +507,8 @@ static void usage_is_told_by_its_ends(void)
         run.ends[i].max_rss_bytes = 1 << 20;
     }
     jr_html_page_usage(&run.html);
-    check_holds("<tr><th scope=\"row\">time</th><td class=\"n\">1.0 s</td>"
-                "<td class=\"n\">5.0 s</td><td class=\"n\">9.0 s</td>"
-                "<td class=\"n\">11</td><td><svg ");
+    check_holds("<tr><th scope=\"row\">time</th><td class=\"n\">1.0 s</td><td class=\"n\">5.0 "
+                "s</td><td class=\"n\">9.0 s</td><td class=\"n\">11</td><td><svg ");
     check_holds("<tr><th scope=\"row\">peak memory</th><td class=\"n\">1.0 MiB"
                 "</td><td class=\"n\">1.0 MiB</td><td class=\"n\">1.0 MiB</td>"
                 "<td class=\"n\">10</td><td></td></tr>");
@@ -551,13 +516,11 @@ static void usage_is_told_by_its_ends(void)
     end();
 }
 
-JR_UNIT_MAIN("page_parts", CASE(nothing_is_said_of_no_rank),
-             CASE(a_mesh_of_one_axis_is_a_row), CASE(a_mesh_is_a_table),
-             CASE(a_large_mesh_is_folded), CASE(a_rank_has_a_row),
-             CASE(the_reason_is_told), CASE(ranks_have_their_steps),
-             CASE(many_ranks_are_folded), CASE(who_hung_has_its_evidence),
-             CASE(each_rank_has_its_bars), CASE(the_axis_is_of_time),
-             CASE(bars_stay_within_the_chart), CASE(many_ranks_have_low_rows),
-             CASE(what_happened_is_listed), CASE(fields_are_shown_by_rank),
-             CASE(results_that_are_no_objects_are_shown),
+JR_UNIT_MAIN("page_parts", CASE(nothing_is_said_of_no_rank), CASE(a_mesh_of_one_axis_is_a_row),
+             CASE(a_mesh_is_a_table), CASE(a_large_mesh_is_folded), CASE(a_rank_has_a_row),
+             CASE(the_reason_is_told), CASE(ranks_have_their_steps), CASE(many_ranks_are_folded),
+             CASE(who_hung_has_its_evidence), CASE(each_rank_has_its_bars),
+             CASE(the_axis_is_of_time), CASE(bars_stay_within_the_chart),
+             CASE(many_ranks_have_low_rows), CASE(what_happened_is_listed),
+             CASE(fields_are_shown_by_rank), CASE(results_that_are_no_objects_are_shown),
              CASE(not_all_fields_are_shown), CASE(usage_is_told_by_its_ends))

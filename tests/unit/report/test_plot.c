@@ -17,9 +17,8 @@ static void places_are_between_the_ends(void)
                    {0, -1e308, 1e308, 0.5},
                    {7, 10, 0, 0.5}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_DOUBLE_EQUAL(
-            jr_plot_part(vectors[i].value, vectors[i].low, vectors[i].high),
-            vectors[i].part, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(jr_plot_part(vectors[i].value, vectors[i].low, vectors[i].high),
+                               vectors[i].part, 1e-12);
 }
 
 static void ticks_are_round_numbers(void)
@@ -51,8 +50,7 @@ static void ticks_are_round_numbers(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         double ticks[JR_PLOT_TICKS];
         struct jr_buf out = JR_BUF_INIT;
-        size_t count = jr_plot_ticks(ticks, vectors[i].low, vectors[i].high,
-                                     vectors[i].least);
+        size_t count = jr_plot_ticks(ticks, vectors[i].low, vectors[i].high, vectors[i].least);
         for (size_t j = 0; j < count; j++)
             jr_buf_printf(&out, "%.4g ", ticks[j]);
         JR_ASSERT_TEXT(out.data, vectors[i].expected);
@@ -63,15 +61,13 @@ static void ticks_are_round_numbers(void)
 static void numbers_are_told_from_their_neighbours(void)
 {
     struct jr_buf out = JR_BUF_INIT;
-    static const double numbers[][2] = {
-        {0.12345678, 1}, {1000.25, 1}, {-1000.25, 1}, {5000.4, 10},
-        {5000.4, 10.5},  {0.5, 0},     {5000.4, 0},   {5000.4, -1}};
+    static const double numbers[][2] = {{0.12345678, 1}, {1000.25, 1}, {-1000.25, 1}, {5000.4, 10},
+                                        {5000.4, 10.5},  {0.5, 0},     {5000.4, 0},   {5000.4, -1}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         jr_plot_number(&out, numbers[i][0], numbers[i][1]);
         jr_buf_char(&out, ' ');
     }
-    JR_ASSERT_TEXT(out.data, "0.1235 1000.25 -1000.25 5000.4 5000 0.5 5000 "
-                             "5000 ");
+    JR_ASSERT_TEXT(out.data, "0.1235 1000.25 -1000.25 5000.4 5000 0.5 5000 5000 ");
     jr_buf_release(&out);
 }
 
@@ -79,23 +75,19 @@ static void a_drawing_is_whole(void)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_plot_value_axis(&out, 0, 4);
-    JR_ASSERT_TEXT(out.data,
-                   "<svg class=\"labels\" width=\"64\" height=\"154\" "
-                   "aria-hidden=\"true\"><text x=\"58\" y=\"144.0\">0</text>"
-                   "<text x=\"58\" y=\"109.0\">1</text>"
-                   "<text x=\"58\" y=\"74.0\">2</text>"
-                   "<text x=\"58\" y=\"39.0\">3</text>"
-                   "<text x=\"58\" y=\"4.0\">4</text></svg>");
+    JR_ASSERT_TEXT(out.data, "<svg class=\"labels\" width=\"64\" height=\"154\" "
+                             "aria-hidden=\"true\"><text x=\"58\" y=\"144.0\">0</text><text "
+                             "x=\"58\" y=\"109.0\">1</text><text x=\"58\" "
+                             "y=\"74.0\">2</text><text x=\"58\" y=\"39.0\">3</text><text "
+                             "x=\"58\" y=\"4.0\">4</text></svg>");
     jr_buf_clear(&out);
     jr_plot_open(&out, "a label", 0, 4);
-    JR_ASSERT_TEXT(out.data,
-                   "<svg class=\"bars\" height=\"154\" role=\"img\" "
-                   "aria-label=\"a label\">"
-                   "<line x1=\"0\" x2=\"100%\" y1=\"140.0\" y2=\"140.0\"/>"
-                   "<line x1=\"0\" x2=\"100%\" y1=\"105.0\" y2=\"105.0\"/>"
-                   "<line x1=\"0\" x2=\"100%\" y1=\"70.0\" y2=\"70.0\"/>"
-                   "<line x1=\"0\" x2=\"100%\" y1=\"35.0\" y2=\"35.0\"/>"
-                   "<line x1=\"0\" x2=\"100%\" y1=\"0.0\" y2=\"0.0\"/>");
+    JR_ASSERT_TEXT(out.data, "<svg class=\"bars\" height=\"154\" role=\"img\" aria-label=\"a "
+                             "label\"><line x1=\"0\" x2=\"100%\" y1=\"140.0\" "
+                             "y2=\"140.0\"/><line x1=\"0\" x2=\"100%\" y1=\"105.0\" "
+                             "y2=\"105.0\"/><line x1=\"0\" x2=\"100%\" y1=\"70.0\" "
+                             "y2=\"70.0\"/><line x1=\"0\" x2=\"100%\" y1=\"35.0\" "
+                             "y2=\"35.0\"/><line x1=\"0\" x2=\"100%\" y1=\"0.0\" y2=\"0.0\"/>");
     jr_plot_label(&out, 0.05, "near");
     jr_plot_label(&out, 0.95, "far");
     jr_plot_label(&out, 0.955, "end");
@@ -106,19 +98,18 @@ static void a_drawing_is_whole(void)
     jr_plot_close(&out);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out.data);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "aria-label=\"a label\""));
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        out.data, "<text class=\"left\" x=\"0.00%\" y=\"152\">first</text>"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        out.data, "<text class=\"tick\" x=\"50.00%\" y=\"152\">middle</text>"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        out.data, "<text class=\"right\" x=\"100.00%\" y=\"152\">last</text>"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, "<text class=\"left\" x=\"0.00%\" y=\"152\">first</text>"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, "<text class=\"tick\" x=\"50.00%\" y=\"152\">middle</text>"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, "<text class=\"right\" x=\"100.00%\" y=\"152\">last</text>"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<text class=\"tick\" x=\"5.00%"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<text class=\"tick\" x=\"95.00"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<text class=\"right\" x=\"95.50"));
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "<svg width=\"100%\" height=\"140\" viewBox=\"0 0 "
-                         "1000 1000\" preserveAspectRatio=\"none\">"
-                         "</svg></svg></div>\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<svg width=\"100%\" height=\"140\" viewBox=\"0 0 "
+                                            "1000 1000\" preserveAspectRatio=\"none\">"
+                                            "</svg></svg></div>\n"));
     jr_buf_release(&out);
 }
 
@@ -126,10 +117,9 @@ static void steps_of_time_are_round(void)
 {
     static const struct {
         double width, step;
-    } vectors[] = {{0.057, 0.01}, {0.9, 0.2},   {1.2, 0.2},    {4, 1},
-                   {7.3, 2},      {47, 10},     {61, 20},      {130, 30},
-                   {1000, 300},   {5400, 1200}, {40000, 7200}, {86400, 21600},
-                   {1e6, 172800}};
+    } vectors[] = {{0.057, 0.01}, {0.9, 0.2},     {1.2, 0.2},   {4, 1},      {7.3, 2},
+                   {47, 10},      {61, 20},       {130, 30},    {1000, 300}, {5400, 1200},
+                   {40000, 7200}, {86400, 21600}, {1e6, 172800}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         double step = jr_plot_time_step(vectors[i].width);
         CU_ASSERT_DOUBLE_EQUAL(step, vectors[i].step, 1e-9);
@@ -137,7 +127,6 @@ static void steps_of_time_are_round(void)
     }
 }
 
-JR_UNIT_MAIN("plot", CASE(places_are_between_the_ends),
-             CASE(ticks_are_round_numbers), CASE(steps_of_time_are_round),
-             CASE(numbers_are_told_from_their_neighbours),
+JR_UNIT_MAIN("plot", CASE(places_are_between_the_ends), CASE(ticks_are_round_numbers),
+             CASE(steps_of_time_are_round), CASE(numbers_are_told_from_their_neighbours),
              CASE(a_drawing_is_whole))

@@ -18,8 +18,7 @@ struct bench {
     char text[8192];
 };
 
-static void set_size(const struct bench *bench, unsigned short lines,
-                     unsigned short columns)
+static void set_size(const struct bench *bench, unsigned short lines, unsigned short columns)
 {
     const struct winsize size = {.ws_row = lines, .ws_col = columns};
     CU_ASSERT_EQUAL(ioctl(bench->master, TIOCSWINSZ, &size), 0);
@@ -28,8 +27,7 @@ static void set_size(const struct bench *bench, unsigned short lines,
 static void open_terminal(struct bench *bench)
 {
     struct termios plain;
-    CU_ASSERT_EQUAL_FATAL(
-        openpty(&bench->master, &bench->slave, NULL, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(openpty(&bench->master, &bench->slave, NULL, NULL, NULL), 0);
     CU_ASSERT_EQUAL(tcgetattr(bench->slave, &plain), 0);
     plain.c_oflag &= ~(tcflag_t)OPOST;
     plain.c_lflag |= ICANON | ECHO;
@@ -45,8 +43,7 @@ static void close_terminal(struct bench *bench)
 
 static const char *shown(struct bench *bench)
 {
-    return terminal_text(bench->master, bench->slave, bench->text,
-                         sizeof bench->text);
+    return terminal_text(bench->master, bench->slave, bench->text, sizeof bench->text);
 }
 
 static bool is_raw(const struct bench *bench)
@@ -54,8 +51,7 @@ static bool is_raw(const struct bench *bench)
     struct termios now;
     CU_ASSERT_EQUAL(tcgetattr(bench->slave, &now), 0);
     CU_ASSERT_EQUAL((now.c_lflag & ICANON) == 0, (now.c_lflag & ECHO) == 0);
-    return (now.c_lflag & ICANON) == 0 && now.c_cc[VMIN] == 0 &&
-           now.c_cc[VTIME] == 0;
+    return (now.c_lflag & ICANON) == 0 && now.c_cc[VMIN] == 0 && now.c_cc[VTIME] == 0;
 }
 
 static void is_taken_and_given_back(void)
@@ -64,8 +60,7 @@ static void is_taken_and_given_back(void)
     sigset_t before, meanwhile, after;
     open_terminal(&bench);
     (void)sigprocmask(SIG_BLOCK, NULL, &before);
-    CU_ASSERT_TRUE_FATAL(
-        jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
     JR_ASSERT_TEXT(shown(&bench), TAKE);
     CU_ASSERT_TRUE(is_raw(&bench));
     (void)sigprocmask(SIG_BLOCK, NULL, &meanwhile);
@@ -104,8 +99,7 @@ static void reads_keys(void)
     struct bench bench;
     char keys[8] = "";
     open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(
-        jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
     CU_ASSERT_EQUAL(write(bench.master, "qx", 2), 2);
     struct pollfd typed = {.fd = bench.screen.keys, .events = POLLIN};
     CU_ASSERT_EQUAL(poll(&typed, 1, 60000), 1);
@@ -123,12 +117,10 @@ static void has_a_size(void)
     static const struct {
         unsigned short lines, columns;
         unsigned want_lines, want_columns;
-    } vectors[] = {
-        {4, 10, 4, 10}, {1, 1, 1, 1}, {0, 10, 24, 80}, {4, 0, 24, 80}};
+    } vectors[] = {{4, 10, 4, 10}, {1, 1, 1, 1}, {0, 10, 24, 80}, {4, 0, 24, 80}};
     struct bench bench;
     open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(
-        jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         set_size(&bench, vectors[i].lines, vectors[i].columns);
         struct jr_screen_size size = jr_screen_size(&bench.screen);
@@ -156,8 +148,7 @@ static void draws_what_fits(void)
     };
     struct bench bench;
     open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(
-        jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
     (void)shown(&bench);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -182,8 +173,7 @@ static void hears_signals(void)
     struct bench bench;
     int sig;
     open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(
-        jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
     (void)shown(&bench);
     CU_ASSERT_EQUAL(jr_screen_signals(&bench.screen, &sig), JR_SCREEN_NOTHING);
     CU_ASSERT_EQUAL(hear(&bench, SIGCHLD, &sig), JR_SCREEN_NOTHING);
@@ -248,8 +238,7 @@ static void ignores_what_was_ignored(void)
     sigset_t mask;
     open_terminal(&bench);
     (void)signal(SIGHUP, SIG_IGN);
-    CU_ASSERT_TRUE_FATAL(
-        jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
     (void)sigprocmask(SIG_BLOCK, NULL, &mask);
     CU_ASSERT_EQUAL(sigismember(&mask, SIGHUP), 0);
     jr_screen_close(&bench.screen);
@@ -276,8 +265,7 @@ static void knows_that_the_terminal_has_gone(void)
     char keys[8];
     (void)signal(SIGHUP, SIG_IGN);
     open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(
-        jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
     (void)close(bench.master);
     jr_buf_str(&text, "words");
     CU_ASSERT_FALSE(jr_screen_draw(&bench.screen, &text));
@@ -288,10 +276,7 @@ static void knows_that_the_terminal_has_gone(void)
     (void)signal(SIGHUP, SIG_DFL);
 }
 
-JR_UNIT_MAIN("screen", CASE(is_taken_and_given_back), CASE(needs_no_keyboard),
-             CASE(reads_keys), CASE(has_a_size), CASE(draws_what_fits),
-             CASE(hears_signals),
-             CASE(gives_the_terminal_back_while_it_is_stopped),
-             CASE(ignores_what_was_ignored),
-             CASE(is_not_opened_on_what_is_none),
-             CASE(knows_that_the_terminal_has_gone))
+JR_UNIT_MAIN("screen", CASE(is_taken_and_given_back), CASE(needs_no_keyboard), CASE(reads_keys),
+             CASE(has_a_size), CASE(draws_what_fits), CASE(hears_signals),
+             CASE(gives_the_terminal_back_while_it_is_stopped), CASE(ignores_what_was_ignored),
+             CASE(is_not_opened_on_what_is_none), CASE(knows_that_the_terminal_has_gone))

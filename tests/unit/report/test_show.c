@@ -32,8 +32,8 @@ static void check_shown(struct fake *fake, const char *expected)
     JR_ASSERT_TEXT(named.data, whole.data);
 }
 
-#define PLAN                                                                   \
-    "{\"ranks\": [{\"rank\": 0, \"stdout\": {\"file\": \"out.0\"}, "           \
+#define PLAN                                                                                       \
+    "{\"ranks\": [{\"rank\": 0, \"stdout\": {\"file\": \"out.0\"}, "                               \
     "\"stderr\": {\"file\": null}}, {\"rank\": 1}, {\"rank\": 2}]}"
 
 static void says_that_it_is_gone(void)
@@ -41,8 +41,7 @@ static void says_that_it_is_gone(void)
     struct fake fake;
     fake_start(&fake, 1);
     fake_record(&fake, false, "");
-    check_shown(&fake, "jobrun: lost: pid P on HOST is gone and left no "
-                       "results\n  /tmp/ID\n");
+    check_shown(&fake, "jobrun: lost: pid P on HOST is gone and left no results\n  /tmp/ID\n");
     fake_record(&fake, false, ", \"attempt\": 2");
     fake_write(&fake, "results.json", "{");
     check_shown(&fake, "jobrun: lost, attempt 2: pid P on HOST is gone, and "
@@ -83,13 +82,11 @@ static void says_when_it_starts_again(void)
         fake_start(&fake, 1);
         fake_record(&fake, true, "");
         (void)snprintf(line, sizeof line,
-                       "{\"event\":\"attempt_failed\",\"ns\":%llu,"
-                       "\"attempt\":1,\"wait\":%.1f}\n",
+                       "{\"event\":\"attempt_failed\",\"ns\":%llu,\"attempt\":1,\"wait\":%.1f}\n",
                        (unsigned long long)jr_clock_ns(), rows[i].wait);
         fake_write(&fake, "events.jsonl", line);
         CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(out.data, "\n  attempt 1 failed; attempt 2 "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  attempt 1 failed; attempt 2 "));
         CU_ASSERT_PTR_NOT_NULL(strstr(out.data, rows[i].told));
         fake_end(&fake);
     }
@@ -120,21 +117,18 @@ static void says_that_there_are_more(void)
         fake_record(&fake, true, "");
         for (int i = 0; i < count; i++)
             jr_buf_printf(&plan, "%s{\"rank\": %d}", i == 0 ? "" : ",", i);
-        fake_write(
-            &fake, "plan.json",
-            jr_arena_printf(&fake.arena, "{\"ranks\": [%s]}", plan.data));
+        fake_write(&fake, "plan.json",
+                   jr_arena_printf(&fake.arena, "{\"ranks\": [%s]}", plan.data));
         fake_write(&fake, "events.jsonl", "");
         CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  rank 15   not started\n"));
-        CU_ASSERT_EQUAL(strstr(out.data, "\n  and 1 more (jobrun top)\n") !=
-                            NULL,
-                        count == 17);
+        CU_ASSERT_EQUAL(strstr(out.data, "\n  and 1 more (jobrun top)\n") != NULL, count == 17);
         fake_end(&fake);
     }
 }
 
-#define CODE                                                                   \
-    ", \"code\": {\"commit\": \"0123456789abcdef0123456789abcdef01234567\", "  \
+#define CODE                                                                                       \
+    ", \"code\": {\"commit\": \"0123456789abcdef0123456789abcdef01234567\", "                      \
     "\"tree\": \"89abcdef0123456789abcdef0123456789abcdef\", \"dirty\": true}"
 
 static void shows_results_and_code(void)
@@ -150,8 +144,7 @@ static void shows_results_and_code(void)
     CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: FAILED", 14), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "exit status 1\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  code: commit "));
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, ", with changes that were not committed\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, ", with changes that were not committed\n"));
     jr_buf_clear(&out);
     fake_write(&fake, "run.json", "{");
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
@@ -203,8 +196,7 @@ static void knows_attempts(void)
     CU_ASSERT_EQUAL(show(&fake, &out, &first, &err), 0);
     CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: FAILED", 14), 0);
     CU_ASSERT_EQUAL(show(&fake, &out, &none, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(err.text, "has no attempt 7: the last one is 1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "has no attempt 7: the last one is 1"));
     fake_end(&fake);
 }
 
@@ -218,23 +210,19 @@ static void hands_out_results(void)
     fake_start(&fake, 1);
     fake_record(&fake, true, "");
     fake_write(&fake, "plan.json", PLAN);
-    CU_ASSERT_EQUAL(
-        jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), 0);
+    CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), 0);
     json_t *live = jr_json_parse(out.data, out.len, &err);
     JR_ASSERT_TEXT(jr_json_get_str(live, "status"), "running");
     json_decref(live);
     jr_buf_clear(&out);
     fake_write(&fake, "results.json", "{ \"x\":1}");
     fake_write(&fake, "attempt_0/results.json", "{\"y\" :2}");
-    CU_ASSERT_EQUAL(
-        jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), 0);
+    CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), 0);
     JR_ASSERT_TEXT(out.data, "{ \"x\":1}");
     jr_buf_clear(&out);
-    CU_ASSERT_EQUAL(
-        jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), &first, &err), 0);
+    CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), &first, &err), 0);
     JR_ASSERT_TEXT(out.data, "{\"y\" :2}");
-    CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, "none", NULL, &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, "none", NULL, &err), -1);
     fake_end(&fake);
 }
 
@@ -242,8 +230,7 @@ static void check_logs(struct fake *fake, bool finished)
 {
     struct jr_record_logs logs;
     struct jr_error err = {0};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_record_logs_load(&logs, FAKE_LOG_DIR, fake_id(fake), NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, FAKE_LOG_DIR, fake_id(fake), NULL, &err), 0);
     CU_ASSERT_EQUAL(logs.finished, finished);
     CU_ASSERT_EQUAL_FATAL(logs.count, 3);
     CU_ASSERT_EQUAL(logs.items[2].rank, 2);
@@ -256,17 +243,14 @@ static void check_logs(struct fake *fake, bool finished)
     CU_ASSERT_EQUAL(logs.count, 0);
 }
 
-/* By the results, which say the path, or the plan, which says how it goes
- * there. */
+/* By the results, which say the path, or the plan, which says how it goes there. */
 static void finds_logs(void)
 {
     struct fake fake;
     struct jr_record_logs logs;
     struct jr_error err = {0};
     fake_start(&fake, 1);
-    CU_ASSERT_EQUAL(
-        jr_record_logs_load(&logs, FAKE_LOG_DIR, fake_id(&fake), NULL, &err),
-        -1);
+    CU_ASSERT_EQUAL(jr_record_logs_load(&logs, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), -1);
     fake_write(&fake, "plan.json", PLAN);
     check_logs(&fake, false);
     fake_write(&fake, "results.json",
@@ -283,14 +267,12 @@ static void says_why_there_are_no_logs(void)
         size_t count;
     } vectors[] = {
         {"7,9", "no rank 7,9 in this run: --rank takes 0-2", 3},
-        {"2,7", "no such logs: these ranks' output went to the console only",
-         3},
+        {"2,7", "no such logs: these ranks' output went to the console only", 3},
         {"7", "no such logs: these ranks' output went to the console only", 0},
     };
     struct jr_record_log items[] = {{.rank = 0}, {.rank = 1}, {.rank = 2}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const struct jr_record_logs logs = {.items = items,
-                                            .count = vectors[i].count};
+        const struct jr_record_logs logs = {.items = items, .count = vectors[i].count};
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_set set = {0};
         struct jr_error err = {0};
@@ -307,5 +289,4 @@ JR_UNIT_MAIN("show", CASE(says_that_it_is_gone), CASE(says_how_long_it_runs),
              CASE(says_when_it_starts_again), CASE(says_how_far_it_is),
              CASE(says_that_there_are_more), CASE(shows_results_and_code),
              CASE(misses_results_of_a_run_that_ended), CASE(knows_attempts),
-             CASE(hands_out_results), CASE(finds_logs),
-             CASE(says_why_there_are_no_logs))
+             CASE(hands_out_results), CASE(finds_logs), CASE(says_why_there_are_no_logs))

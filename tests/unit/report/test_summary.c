@@ -9,8 +9,7 @@ static void expect(struct fake *fake, bool color, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome,
-                       fake->fd, color);
+    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd, color);
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
     fake_end(fake);
@@ -21,8 +20,7 @@ static void expect_head(struct fake *fake, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome,
-                       fake->fd, false);
+    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd, false);
     out.data[strcspn(out.data, "\n")] = '\0';
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
@@ -33,16 +31,13 @@ static void success(void)
 {
     struct fake fake;
     fake_start(&fake, 2);
-    fake_write_rank(&fake, 0, "result.json",
-                    "{\"accuracy\": 0.953, \"sha\": \"ab\", \"step\": 7}");
+    fake_write_rank(&fake, 0, "result.json", "{\"accuracy\": 0.953, \"sha\": \"ab\", \"step\": 7}");
     fake_write_rank(&fake, 1, "result.json",
                     "{\"accuracy\": 0.96125, \"sha\": \"ab\", \"step\": 7}");
     expect(&fake, false,
-           "jobrun: succeeded in 10.0 s: 2 of 2 ranks delivered, 0 processes "
-           "left\n"
+           "jobrun: succeeded in 10.0 s: 2 of 2 ranks delivered, 0 processes left\n"
            "        accuracy 0.953 .. 0.96125   sha equal   step 7\n"
-           "        runs/20261121-063012-digits-3f9c   (jobrun show "
-           "latest)\n");
+           "        runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void success_of_one_rank_without_results(void)
@@ -51,10 +46,9 @@ static void success_of_one_rank_without_results(void)
     fake_start(&fake, 1);
     fake.outcome.ended_ns = fake.outcome.started_ns + 84000000;
     expect(&fake, true,
-           "jobrun: \033[1;32msucceeded\033[0m in 84 ms: 1 of 1 rank exited "
-           "with 0, 0 processes left\n"
-           "        runs/20261121-063012-digits-3f9c   (jobrun show "
-           "latest)\n");
+           "jobrun: \033[1;32msucceeded\033[0m in 84 ms: 1 of 1 rank exited with 0, 0 processes "
+           "left\n"
+           "        runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void a_rank_that_failed(void)
@@ -71,27 +65,22 @@ static void a_rank_that_failed(void)
     fake_signal(&fake, 6, 9);
     fake.ends[6].killed = true;
     fake_write_rank(&fake, 3, "error.json",
-                    "{\"message\": {\"message\": \"ValueError: loss is NaN\", "
-                    "\"extraInfo\": {\"py_callstack\": \"  File "
-                    "\\\"train.py\\\", line 88, in step\\n\"}}}");
+                    "{\"message\": {\"message\": \"ValueError: loss is NaN\", \"extraInfo\": "
+                    "{\"py_callstack\": \"  File \\\"train.py\\\", line 88, in step\\n\"}}}");
     fake_write_rank(&fake, 3, "stderr.log",
                     "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n 10%\r 20%\r 30%\n"
                     "\033[2Jlast");
     expect(&fake, false,
-           "jobrun: FAILED after 1.0 s: rank 3 exited with code 1             "
-           "exit status 1\n"
-           "  rank 3   node 0 (gpu07)   local 3   data 3   pid 51234   attempt "
-           "0\n"
-           "  ValueError: loss is NaN                                       "
-           "train.py:88 in step\n"
+           "jobrun: FAILED after 1.0 s: rank 3 exited with code 1             exit status 1\n"
+           "  rank 3   node 0 (gpu07)   local 3   data 3   pid 51234   attempt 0\n"
+           "  ValueError: loss is NaN                                       train.py:88 in step\n"
            "  last lines of stderr:\n"
            "    | 4\n    | 5\n    | 6\n    | 7\n    | 8\n    | 9\n    | 10\n"
            "    | 11\n    |  30%\n    | \\x1b[2Jlast\n"
-           "  after it:   ranks 0-2,4-7 stopped by jobrun (SIGTERM; rank 6 "
-           "needed SIGKILL)\n"
+           "  after it:   ranks 0-2,4-7 stopped by jobrun (SIGTERM; rank 6 needed SIGKILL)\n"
            "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c/attempt_0/3/stderr.log       "
-           "(jobrun logs latest --rank 3)\n");
+           "  runs/20261121-063012-digits-3f9c/attempt_0/3/stderr.log       (jobrun logs latest "
+           "--rank 3)\n");
 }
 
 static void all_kinds_of_others(void)
@@ -114,32 +103,26 @@ static void all_kinds_of_others(void)
     fake.outcome.left_pids[1] = 78;
     fake.ends[6].log_errno = 28;
     expect(&fake, true,
-           "jobrun: \033[1;31mFAILED\033[0m after 1.0 s: rank 0 died by "
-           "SIGSEGV (core dumped)   exit status 1\n"
-           "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt "
-           "0\n"
+           "jobrun: \033[1;31mFAILED\033[0m after 1.0 s: rank 0 died by SIGSEGV (core dumped)   "
+           "exit status 1\n"
+           "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
            "  last lines of stdout:\n"
            "    | hello\n"
-           "  together:   rank 1 failed with it, too close to tell which was "
-           "first\n"
+           "  together:   rank 1 failed with it, too close to tell which was first\n"
            "  after it:   rank 4 stopped by jobrun (SIGTERM)\n"
-           "              ranks 2-3 failed after the first failure: rank 2 "
-           "exited with code 2\n"
-           "              rank 6 ended with 0 but did not deliver: result.json "
-           "was not written\n"
+           "              ranks 2-3 failed after the first failure: rank 2 exited with code 2\n"
+           "              rank 6 ended with 0 but did not deliver: result.json was not written\n"
            "              rank 5 not started\n"
-           "  try:        --debug 0 gives this rank a terminal of its own, for "
-           "gdb or pdb\n"
+           "  try:        --debug 0 gives this rank a terminal of its own, for gdb or pdb\n"
            "  the logs of rank 6 are incomplete: No space left on device\n"
            "  2 processes could not be ended: pid 77, 78\n"
-           "  runs/20261121-063012-digits-3f9c/attempt_0/0/stdout.log       "
-           "(jobrun logs latest --rank 0)\n");
+           "  runs/20261121-063012-digits-3f9c/attempt_0/0/stdout.log       (jobrun logs latest "
+           "--rank 0)\n");
 }
 
 static void incomplete(void)
 {
-    struct jr_result_field field = {.name = (char *)"\033[31mx",
-                                    .required = true};
+    struct jr_result_field field = {.name = (char *)"\033[31mx", .required = true};
     struct fake fake;
     fake_start(&fake, 8);
     fake.policy.results.stated = true;
@@ -148,14 +131,13 @@ static void incomplete(void)
     for (uint32_t i = 0; i < 7; i++)
         fake_write_rank(&fake, i, "result.json", "{\"\\u001b[31mx\": 1}");
     fake_write_rank(&fake, 5, "result.json", "{}");
-    expect(
-        &fake, false,
-        "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not "
-        "deliver   exit status 5\n"
-        "  rank 5    result.json has no '\\x1b[31mx'\n"
-        "  rank 7    result.json was not written\n"
-        "  0 processes left\n"
-        "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
+    expect(&fake, false,
+           "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not "
+           "deliver   exit status 5\n"
+           "  rank 5    result.json has no '\\x1b[31mx'\n"
+           "  rank 7    result.json was not written\n"
+           "  0 processes left\n"
+           "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
 }
 
 static void first_lines(void)
@@ -166,16 +148,14 @@ static void first_lines(void)
     expect_head(&fake, "jobrun: FAILED after 1.0 s: rank 0 was killed by "
                        "SIGKILL, sender unknown   exit status 1");
     fake_start(&fake, 1);
-    fake.ends[0] = (struct jr_rank_outcome){
-        .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
-    expect_head(&fake,
-                "jobrun: FAILED after 10.0 s: rank 0 could not execute "
-                "'./train': No such file or directory in /   exit status 7");
+    fake.ends[0] =
+        (struct jr_rank_outcome){.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
+    expect_head(&fake, "jobrun: FAILED after 10.0 s: rank 0 could not execute "
+                       "'./train': No such file or directory in /   exit status 7");
     fake_start(&fake, 1);
     fake.outcome.runner_signal = 9;
-    expect_head(&fake,
-                "jobrun: FAILED after 10.0 s: jobrun's runner was killed "
-                "by SIGKILL   exit status 7");
+    expect_head(&fake, "jobrun: FAILED after 10.0 s: jobrun's runner was killed "
+                       "by SIGKILL   exit status 7");
     fake_start(&fake, 1);
     fake.outcome.stop_signal = 2;
     expect_head(&fake, "jobrun: STOPPED by SIGINT after 10.0 s                "
@@ -201,13 +181,11 @@ static void an_incomplete_console(void)
     struct fake fake;
     fake_start(&fake, 2);
     fake.outcome.console_errno = 28;
-    expect(
-        &fake, false,
-        "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
-        "exit status 7\n"
-        "  the console output is incomplete: No space left on device\n"
-        "  0 processes left\n"
-        "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(&fake, false,
+           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7\n"
+           "  the console output is incomplete: No space left on device\n"
+           "  0 processes left\n"
+           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void logs_that_were_cut(void)
@@ -218,15 +196,13 @@ static void logs_that_were_cut(void)
     fake.ends[0].dropped[0] = 5000000000;
     fake.ends[0].dropped[1] = 7;
     fake.ends[1].dropped[1] = 1;
-    expect(
-        &fake, false,
-        "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
-        "exit status 7\n"
-        "  log_limit: 5000000008 bytes left out of the middle of 3 logs; "
-        "the beginning and the end are kept\n"
-        "  the console output is incomplete: No space left on device\n"
-        "  0 processes left\n"
-        "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(&fake, false,
+           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7\n"
+           "  log_limit: 5000000008 bytes left out of the middle of 3 logs; the beginning and the "
+           "end are kept\n"
+           "  the console output is incomplete: No space left on device\n"
+           "  0 processes left\n"
+           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void patterns_that_were_too_hard(void)
@@ -235,15 +211,13 @@ static void patterns_that_were_too_hard(void)
     fake_start(&fake, 2);
     fake.outcome.pattern_limits = 3;
     fake.outcome.console_errno = 28;
-    expect(
-        &fake, false,
-        "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
-        "exit status 7\n"
-        "  warning: console.show or console.hide took too many steps for 3 "
-        "lines, which did not count as matches; the files have all lines\n"
-        "  the console output is incomplete: No space left on device\n"
-        "  0 processes left\n"
-        "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(&fake, false,
+           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7\n"
+           "  warning: console.show or console.hide took too many steps for 3 lines, which did not "
+           "count as matches; the files have all lines\n"
+           "  the console output is incomplete: No space left on device\n"
+           "  0 processes left\n"
+           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void stopped_after_a_failure(void)
@@ -255,11 +229,9 @@ static void stopped_after_a_failure(void)
     fake.ranks[0].err_path = fake.ranks[0].out_path = NULL;
     fake.outcome.stop_signal = 15;
     expect(&fake, false,
-           "jobrun: STOPPED by SIGTERM after 10.0 s                           "
-           "exit status 143\n"
+           "jobrun: STOPPED by SIGTERM after 10.0 s                           exit status 143\n"
            "  before it:  rank 0 exited with code 3\n"
-           "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt "
-           "0\n"
+           "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
            "  after it:   rank 1 stopped by jobrun (SIGTERM)\n"
            "  0 processes left\n"
            "  runs/20261121-063012-digits-3f9c   (jobrun logs latest)\n");
@@ -289,19 +261,16 @@ static void large_worlds_stay_short(void)
     fake.outcome.ranks = ends;
     fake.plan.count = fake.outcome.count = WORLD;
     fake.policy.results.stated = true;
-    fake_write_rank(&fake, 0, "stderr.log",
-                    "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
+    fake_write_rank(&fake, 0, "stderr.log", "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
     for (int round = 0; round < 2; round++) {
         fake_judge(&fake);
         jr_buf_clear(&out);
-        jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome,
-                           fake.fd, false);
+        jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd, false);
         size_t lines = 0;
         for (const char *at = out.data; (at = strchr(at, '\n')) != NULL; at++)
             lines++;
         CU_ASSERT_TRUE(lines <= 25);
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(out.data, round == 0 ? "... (820 ranks)" : "and 4086 more"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(out.data, round == 0 ? "... (820 ranks)" : "and 4086 more"));
         for (uint32_t i = 0; i < WORLD; i++)
             ends[i].exit_code = ends[i].stopped_with = 0;
     }
@@ -348,8 +317,7 @@ static void warns_of_ranks_that_linger(void)
 
 static void warns_of_mpi(void)
 {
-    static const char spawn[] = "  warning: rank 1 asked MPI for more "
-                                "processes (MPI_Comm_spawn)";
+    static const char spawn[] = "  warning: rank 1 asked MPI for more processes (MPI_Comm_spawn)";
     static const char none[] = "it did so 2 times over.";
     struct fake fake;
     fake_start(&fake, 2);
@@ -391,24 +359,15 @@ static void tells_what_logs_lack(void)
     fake_judge(&fake);
     check_account(&fake, "log_limit", false);
     fake.ends[2].dropped[1] = 7;
-    check_account(&fake,
-                  "  log_limit: 7 bytes left out of the middle of 1 "
-                  "log; the",
-                  true);
+    check_account(&fake, "  log_limit: 7 bytes left out of the middle of 1 log; the", true);
     fake.report.status = JR_RUN_INCOMPLETE;
     check_account(&fake, "are incomplete", false);
     fake.ends[1].log_errno = 28;
     check_account(&fake, "  the logs of rank 1 are incomplete: No space", true);
     fake.ends[2].log_errno = 5;
-    check_account(&fake,
-                  "  the logs of rank 1 and 1 more are incomplete: No "
-                  "space",
-                  true);
+    check_account(&fake, "  the logs of rank 1 and 1 more are incomplete: No space", true);
     fake.ends[0].log_errno = 5;
-    check_account(&fake,
-                  "  the logs of rank 0 and 2 more are incomplete: "
-                  "Input",
-                  true);
+    check_account(&fake, "  the logs of rank 0 and 2 more are incomplete: Input", true);
     fake_end(&fake);
 }
 
@@ -427,11 +386,9 @@ static void tells_of_progress(void)
     fake.report.status = JR_RUN_STOPPED;
     check_account(&fake, "\n  step 7 of 9\n", true);
     progress->warnings_count = 2;
-    (void)snprintf(progress->warnings[0].text,
-                   sizeof progress->warnings[0].text, "a line\033");
+    (void)snprintf(progress->warnings[0].text, sizeof progress->warnings[0].text, "a line\033");
     progress->warnings[0].count = 3;
-    (void)snprintf(progress->warnings[1].text,
-                   sizeof progress->warnings[1].text, "another");
+    (void)snprintf(progress->warnings[1].text, sizeof progress->warnings[1].text, "another");
     progress->warnings[1].count = 1;
     check_account(&fake, "  warning: progress: a line\\x1b (3 times)\n", true);
     check_account(&fake, "  warning: progress: another\n", true);
@@ -458,8 +415,7 @@ static void tells_of_attempts(void)
     fake.report.earlier_count = 8;
     fake.report.left_out = lost;
     fake.report.left_out_count = 8;
-    check_account(&fake, "        attempt 0   rank 0 died, after 1.0 s\n",
-                  true);
+    check_account(&fake, "        attempt 0   rank 0 died, after 1.0 s\n", true);
     check_account(&fake, "        left out: n\\x1b: gone\n", true);
     check_account(&fake, "of which the last", false);
     fake.report.earlier_count = fake.report.left_out_count = 9;
@@ -484,14 +440,11 @@ static void tells_why_it_was_not_started_again(void)
     fake.report.idle = 1;
     check_account(&fake, "no progress", false);
     fake.report.idle = 2;
-    check_account(&fake,
-                  "        no progress: the last 2 attempts failed the "
-                  "same way, at once\n",
+    check_account(&fake, "        no progress: the last 2 attempts failed the same way, at once\n",
                   true);
     fake.plan.inject = "kill@0";
     check_account(&fake, "        rehearsed with --inject 'kill@0'\n", true);
-    fake.report.requeue =
-        (struct jr_requeue_state){.queued = true, .done = 2, .max = 5};
+    fake.report.requeue = (struct jr_requeue_state){.queued = true, .done = 2, .max = 5};
     check_account(&fake, "        queued again: requeue 3 of 5\n", true);
     fake.report.not_again = "restart.max is 3";
     check_account(&fake, "        not started again: restart.max is 3\n", true);
@@ -508,12 +461,11 @@ static void tells_what_hung_ranks_did(void)
     fake_start(&fake, 3);
     fake_judge(&fake);
     for (int i = 0; i < 7; i++)
-        groups[i] =
-            (struct jr_hang_group){.activity = i == 0 ? "in send" : "in recv",
-                                   .ranks = i == 0 ? one : others,
-                                   .count = i == 0 ? 1 : 2,
-                                   .silence = 3,
-                                   .next = i == 5 ? NULL : &groups[i + 1]};
+        groups[i] = (struct jr_hang_group){.activity = i == 0 ? "in send" : "in recv",
+                                           .ranks = i == 0 ? one : others,
+                                           .count = i == 0 ? 1 : 2,
+                                           .silence = 3,
+                                           .next = i == 5 ? NULL : &groups[i + 1]};
     groups[6].next = NULL;
     fake.report.status = JR_RUN_HUNG;
     fake.report.overrun = "silent";
@@ -525,8 +477,7 @@ static void tells_what_hung_ranks_did(void)
                   "              ranks 0,2 in recv",
                   true);
     check_account(&fake,
-                  "  evidence:   hang.json in the ranks' folders   "
-                  "(jobrun show latest --stacks)\n",
+                  "  evidence:   hang.json in the ranks' folders   (jobrun show latest --stacks)\n",
                   true);
     check_account(&fake, "more kinds", false);
     check_account(&fake, "fell silent", false);
@@ -542,8 +493,7 @@ static void tells_what_hung_ranks_did(void)
     fake_end(&fake);
 }
 
-/* A cell is found by its own name among those of its sweep, and an attempt by
- * its number. */
+/* A cell is found by its own name among those of its sweep, and an attempt by its number. */
 static void names_the_command(void)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -552,10 +502,8 @@ static void names_the_command(void)
     fake_start(&fake, 1);
     fake.plan.run_dir = fake.plan.own_dir = "/x/sweep/cells/0007";
     fake_judge(&fake);
-    jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd,
-                       false);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "(jobrun show 0007 --log-dir '/x/sweep/cells')\n"));
+    jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd, false);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "(jobrun show 0007 --log-dir '/x/sweep/cells')\n"));
     jr_buf_clear(&out);
     const struct jr_page page = {.out = &out,
                                  .report = &fake.report,
@@ -571,12 +519,10 @@ static void names_the_command(void)
 }
 
 JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
-             CASE(a_rank_that_failed), CASE(all_kinds_of_others),
-             CASE(incomplete), CASE(first_lines), CASE(an_incomplete_console),
-             CASE(logs_that_were_cut), CASE(patterns_that_were_too_hard),
-             CASE(stopped_after_a_failure), CASE(large_worlds_stay_short),
-             CASE(warns_of_ranks_that_linger), CASE(warns_of_mpi),
-             CASE(warns_of_matches), CASE(tells_what_logs_lack),
-             CASE(tells_of_progress), CASE(tells_of_attempts),
-             CASE(tells_why_it_was_not_started_again),
+             CASE(a_rank_that_failed), CASE(all_kinds_of_others), CASE(incomplete),
+             CASE(first_lines), CASE(an_incomplete_console), CASE(logs_that_were_cut),
+             CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
+             CASE(large_worlds_stay_short), CASE(warns_of_ranks_that_linger), CASE(warns_of_mpi),
+             CASE(warns_of_matches), CASE(tells_what_logs_lack), CASE(tells_of_progress),
+             CASE(tells_of_attempts), CASE(tells_why_it_was_not_started_again),
              CASE(tells_what_hung_ranks_did), CASE(names_the_command))

@@ -9,9 +9,8 @@
 
 enum { RANKS = 4 };
 
-/* A run whose runner we are, and whose guard is our parent: rank 0 has ended,
- * rank 1 is a child of ours that sleeps, 2 one that is stopped, and 3 has no
- * process here. */
+/* A run whose runner we are, and whose guard is our parent: rank 0 has ended, rank 1 is a child of
+ * ours that sleeps, 2 one that is stopped, and 3 has no process here. */
 struct run {
     struct scratch scratch;
     struct jr_top top;
@@ -40,25 +39,23 @@ static void write_files(const struct run *run)
     int at = snprintf(plan, sizeof plan, "{\"ranks\": [");
     for (int i = 0; i < RANKS; i++)
         at += snprintf(plan + at, sizeof plan - (size_t)at,
-                       "%s{\"rank\": %d, \"stdout\": {\"file\": \"out.%d\"}}",
-                       i == 0 ? "" : ",", i, i);
+                       "%s{\"rank\": %d, \"stdout\": {\"file\": \"out.%d\"}}", i == 0 ? "" : ",", i,
+                       i);
     (void)snprintf(plan + at, sizeof plan - (size_t)at, "]}");
     at = 0;
     for (int i = 0; i < 3; i++)
-        at += snprintf(events + at, sizeof events - (size_t)at,
-                       "{\"event\":\"rank_started\",\"rank\":%d,\"pid\":%d}\n",
-                       i, (int)run->pids[i]);
-    (void)snprintf(events + at, sizeof events - (size_t)at,
-                   "{\"event\":\"rank_ended\",\"rank\":0,"
-                   "\"exit_code\":null,\"signal\":\"SIGSEGV\"}\n");
-    (void)snprintf(record, sizeof record,
-                   "{\"name\": \"a\\u001bb\", \"started\": %.3f}",
+        at +=
+            snprintf(events + at, sizeof events - (size_t)at,
+                     "{\"event\":\"rank_started\",\"rank\":%d,\"pid\":%d}\n", i, (int)run->pids[i]);
+    (void)snprintf(
+        events + at, sizeof events - (size_t)at,
+        "{\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":null,\"signal\":\"SIGSEGV\"}\n");
+    (void)snprintf(record, sizeof record, "{\"name\": \"a\\u001bb\", \"started\": %.3f}",
                    (double)jr_clock_wall_ns() / 1e9 - 100000);
     scratch_write(&run->scratch, "r/run.json", record);
     scratch_write(&run->scratch, "r/plan.json", plan);
     scratch_write(&run->scratch, "r/events.jsonl", events);
-    scratch_write(&run->scratch, "r/out.1",
-                  "first\n50 %\r\033[2Jlast \033[31m");
+    scratch_write(&run->scratch, "r/out.1", "first\n50 %\r\033[2Jlast \033[31m");
 }
 
 static void start(struct run *run)
@@ -67,8 +64,7 @@ static void start(struct run *run)
     scratch_start(&run->scratch);
     CU_ASSERT_EQUAL(mkdirat(run->scratch.fd, "r", 0700), 0);
     write_files(run);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_top_open(&run->top, run->scratch.dir, "r", getppid(), NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_top_open(&run->top, run->scratch.dir, "r", getppid(), NULL), 0);
 }
 
 static void finish(struct run *run)
@@ -96,8 +92,7 @@ static bool tells(const char *text, int rank, const char *words)
     (void)snprintf(start, sizeof start, "\n%6d  ", rank);
     const char *line = strstr(text, start);
     const char *end = line == NULL ? NULL : strchr(line + 1, '\n');
-    return end != NULL &&
-           memmem(line, (size_t)(end - line), words, strlen(words)) != NULL;
+    return end != NULL && memmem(line, (size_t)(end - line), words, strlen(words)) != NULL;
 }
 
 /* A size of so many units of 1024 bytes, "740 K" of KiB, in KiB. */
@@ -119,9 +114,7 @@ static void check_usage(const struct run *run, const char *text)
         (void)snprintf(start, sizeof start, "\n%6d  ", i);
         const char *line = strstr(text, start);
         CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-        CU_ASSERT_EQUAL(sscanf(line, " %*d %*s %d %lf %% %lf %ciB", &pid, &load,
-                               &size, &unit),
-                        4);
+        CU_ASSERT_EQUAL(sscanf(line, " %*d %*s %d %lf %% %lf %ciB", &pid, &load, &size, &unit), 4);
         CU_ASSERT_EQUAL(pid, run->pids[i]);
         CU_ASSERT_TRUE(load >= 0 && load < 1000);
         CU_ASSERT_TRUE(kib_of(size, unit) >= 100);
@@ -217,8 +210,8 @@ static void cuts_the_title_between_its_parts(void)
     finish(&run);
 }
 
-/* A last line that is long, and all of it escaped, is cut at once: it was
- * measured anew for each character that was cut off. */
+/* A last line that is long, and all of it escaped, is cut at once: it was measured anew for each
+ * character that was cut off. */
 static void cuts_long_lines(void)
 {
     struct run run;
@@ -239,8 +232,8 @@ static void cuts_long_lines(void)
 }
 
 /* The ranks of a view with one blank behind each, and its last line. */
-static void check_view(const struct run *run, struct jr_top_view *view,
-                       const char *ranks, const char *last)
+static void check_view(const struct run *run, struct jr_top_view *view, const char *ranks,
+                       const char *last)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, got = JR_BUF_INIT;
     jr_top_print(&out, &run->top, view);
@@ -255,8 +248,8 @@ static void check_view(const struct run *run, struct jr_top_view *view,
     JR_ASSERT_TEXT(line, last);
 }
 
-/* Those that live and have been silent the longest come first where not all
- * have room, until a key says otherwise. */
+/* Those that live and have been silent the longest come first where not all have room, until a key
+ * says otherwise. */
 static void sorts_and_scrolls(void)
 {
     static const struct {
@@ -285,10 +278,9 @@ static void sorts_and_scrolls(void)
     struct jr_top_view view = {.lines = 5, .columns = 200};
     start(&run);
     scratch_write(&run.scratch, "r/out.2", "stuck\n");
-    CU_ASSERT_EQUAL(utimensat(run.scratch.fd, "r/out.2",
-                              (struct timespec[]){{.tv_sec = 9}, {.tv_sec = 9}},
-                              0),
-                    0);
+    CU_ASSERT_EQUAL(
+        utimensat(run.scratch.fd, "r/out.2", (struct timespec[]){{.tv_sec = 9}, {.tv_sec = 9}}, 0),
+        0);
     jr_top_look(&run.top);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CU_ASSERT_TRUE(jr_top_type(&view, rows[i].keys, strlen(rows[i].keys)));
@@ -299,27 +291,23 @@ static void sorts_and_scrolls(void)
     finish(&run);
 }
 
-/* What is least usual comes first: those that live, then by how they ended,
- * then those that are not here. */
+/* What is least usual comes first: those that live, then by how they ended, then those that are not
+ * here. */
 static void sorts_by_state(void)
 {
-    static const char more[] =
-        "{\"event\":\"rank_started\",\"rank\":3,\"pid\":1}\n";
+    static const char more[] = "{\"event\":\"rank_started\",\"rank\":3,\"pid\":1}\n";
     static const struct {
         const char *end, *ranks;
     } rows[] = {
         {"", "2 1 0 3 "},
-        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":0,\"signal\":null}"
-         "\n{\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":3,\"signal\":"
-         "null}\n",
+        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":0,\"signal\":null}\n{\"event\":\"rank_"
+         "ended\",\"rank\":0,\"exit_code\":3,\"signal\":null}\n",
          "2 1 0 3 "},
-        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":3,\"signal\":null}"
-         "\n{\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":0,\"signal\":"
-         "null}\n",
+        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":3,\"signal\":null}\n{\"event\":\"rank_"
+         "ended\",\"rank\":0,\"exit_code\":0,\"signal\":null}\n",
          "2 1 3 0 "},
-        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":null,\"signal\":"
-         "\"SIGSEGV\"}\n{\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":3,"
-         "\"signal\":null}\n",
+        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":null,\"signal\":\"SIGSEGV\"}\n{"
+         "\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":3,\"signal\":null}\n",
          "2 1 3 0 "},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -329,14 +317,12 @@ static void sorts_by_state(void)
         int fd = openat(run.scratch.fd, "r/events.jsonl", O_WRONLY | O_APPEND);
         if (i > 0)
             CU_ASSERT_TRUE(write(fd, more, sizeof more - 1) > 0);
-        CU_ASSERT_EQUAL(write(fd, rows[i].end, strlen(rows[i].end)),
-                        (ssize_t)strlen(rows[i].end));
+        CU_ASSERT_EQUAL(write(fd, rows[i].end, strlen(rows[i].end)), (ssize_t)strlen(rows[i].end));
         (void)close(fd);
         jr_top_look(&run.top);
         CU_ASSERT_TRUE(jr_top_type(&view, "t", 1));
         check_view(&run, &view, rows[i].ranks,
-                   "1-4 of 4, by state  q quit  r rank t state c CPU m memory "
-                   "s silence");
+                   "1-4 of 4, by state  q quit  r rank t state c CPU m memory s silence");
         finish(&run);
     }
 }
@@ -352,15 +338,14 @@ static void has_a_heading_where_there_is_room(void)
     for (unsigned lines = 0; lines < 6; lines++) {
         char *text = print(&run, lines, 120);
         CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-        CU_ASSERT_EQUAL(strstr(text, HEADING "last line\n") != NULL,
-                        lines == 0 || lines >= 4);
+        CU_ASSERT_EQUAL(strstr(text, HEADING "last line\n") != NULL, lines == 0 || lines >= 4);
         free(text);
     }
     finish(&run);
 }
 
-/* A view that has room for all is sorted by rank, and says which keys there
- * are where there are any. */
+/* A view that has room for all is sorted by rank, and says which keys there are where there are
+ * any. */
 static void names_its_keys(void)
 {
     struct run run;
@@ -368,17 +353,13 @@ static void names_its_keys(void)
     start(&run);
     jr_top_look(&run.top);
     check_view(&run, &view, "0 1 2 3 ",
-               "1-4 of 4, by rank  q quit  r rank t state c CPU m memory s "
-               "silence");
+               "1-4 of 4, by rank  q quit  r rank t state c CPU m memory s silence");
     view.lines = 6;
     check_view(&run, &view, "1 2 0 ",
-               "1-3 of 4, by silence  q quit  arrows  r rank t state c CPU m "
-               "memory s silence");
+               "1-3 of 4, by silence  q quit  arrows  r rank t state c CPU m memory s silence");
     finish(&run);
 }
 
-JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(tells_how_far_it_is),
-             CASE(fits_its_window), CASE(cuts_the_title_between_its_parts),
-             CASE(cuts_long_lines), CASE(sorts_and_scrolls),
-             CASE(sorts_by_state), CASE(has_a_heading_where_there_is_room),
-             CASE(names_its_keys))
+JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(tells_how_far_it_is), CASE(fits_its_window),
+             CASE(cuts_the_title_between_its_parts), CASE(cuts_long_lines), CASE(sorts_and_scrolls),
+             CASE(sorts_by_state), CASE(has_a_heading_where_there_is_room), CASE(names_its_keys))

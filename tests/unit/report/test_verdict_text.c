@@ -6,10 +6,9 @@
 #include "report/summary.h"
 #include "report/verdict_text.h"
 
-/* Judge ranks with these results, NULL for none, and hold the line that is
- * made of their fields to `expected`. */
-static void check(const char *const *results, uint32_t world,
-                  const char *expected)
+/* Judge ranks with these results, NULL for none, and hold the line that is made of their fields to
+ * `expected`. */
+static void check(const char *const *results, uint32_t world, const char *expected)
 {
     struct fake fake;
     struct jr_buf out = JR_BUF_INIT;
@@ -18,20 +17,18 @@ static void check(const char *const *results, uint32_t world,
         if (results[i] != NULL)
             fake_write_rank(&fake, i, "result.json", results[i]);
     fake_judge(&fake);
-    struct jr_page page = {.out = &out,
-                           .report = &fake.report,
-                           .plan = &fake.plan,
-                           .outcome = &fake.outcome};
+    struct jr_page page = {
+        .out = &out, .report = &fake.report, .plan = &fake.plan, .outcome = &fake.outcome};
     jr_print_fields(&page);
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
     jr_buf_release(&out);
     fake_end(&fake);
 }
 
-#define CHECK(expected, ...)                                                   \
-    do {                                                                       \
-        static const char *const results[] = {__VA_ARGS__};                    \
-        check(results, sizeof results / sizeof results[0], expected);          \
+#define CHECK(expected, ...)                                                                       \
+    do {                                                                                           \
+        static const char *const results[] = {__VA_ARGS__};                                        \
+        check(results, sizeof results / sizeof results[0], expected);                              \
     } while (0)
 
 static void nothing_to_show(void)
@@ -44,24 +41,20 @@ static void nothing_to_show(void)
 static void one_rank_shows_its_values(void)
 {
     CHECK("        a 0.5   b \"text\"   c true   d [1,2]   e null\n",
-          "{\"a\": 0.5, \"b\": \"text\", \"c\": true, \"d\": [1, 2], "
-          "\"e\": null}");
+          "{\"a\": 0.5, \"b\": \"text\", \"c\": true, \"d\": [1, 2], \"e\": null}");
     CHECK("        \\x1b[2J 1\n", "{\"\\u001b[2J\": 1}");
     CHECK("        s \"\\u001B[2J\"\n", "{\"s\": \"\\u001b[2J\"}");
 }
 
 static void several_ranks_show_what_they_have_in_common(void)
 {
-    CHECK("        a 0.1 .. 0.9\n", "{\"a\": 0.5}", "{\"a\": 0.1}",
-          "{\"a\": 0.9}");
+    CHECK("        a 0.1 .. 0.9\n", "{\"a\": 0.5}", "{\"a\": 0.1}", "{\"a\": 0.9}");
     CHECK("        a 0.958\n", "{\"a\": 0.958}", "{\"a\": 0.958}");
     CHECK("        a 4\n", "{\"a\": 4}", "{\"a\": 4}");
-    CHECK("        a 0.95800001 .. 0.95800002\n", "{\"a\": 0.95800001}",
-          "{\"a\": 0.95800002}");
+    CHECK("        a 0.95800001 .. 0.95800002\n", "{\"a\": 0.95800001}", "{\"a\": 0.95800002}");
     CHECK("        a 1 .. 3\n", "{\"a\": 3}", "{\"a\": 1}");
     CHECK("        a 1 .. 1.5\n", "{\"a\": 1}", "{\"a\": 1.5}");
-    CHECK("        a -2 .. 9007199254740993\n", "{\"a\": 9007199254740993}",
-          "{\"a\": -2}");
+    CHECK("        a -2 .. 9007199254740993\n", "{\"a\": 9007199254740993}", "{\"a\": -2}");
     CHECK("        a equal   b differs\n", "{\"a\": \"x\", \"b\": \"y\"}",
           "{\"a\": \"x\", \"b\": \"z\"}");
     CHECK("        a differs\n", "{\"a\": 1}", "{\"a\": \"x\"}");
@@ -71,15 +64,13 @@ static void several_ranks_show_what_they_have_in_common(void)
 
 static void ranks_that_lack_a_field_or_a_result(void)
 {
-    CHECK("        a 1   b 2 .. 3\n", NULL, "{\"a\": 1, \"b\": 2}",
-          "{\"b\": 3}");
+    CHECK("        a 1   b 2 .. 3\n", NULL, "{\"a\": 1, \"b\": 2}", "{\"b\": 3}");
 }
 
 static void many_fields_are_cut(void)
 {
     CHECK("        a 1   b 2   c 3   d 4   e 5   f 6   and 2 more\n",
-          "{\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4, \"e\": 5, \"f\": 6, "
-          "\"g\": 7, \"h\": 8}");
+          "{\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4, \"e\": 5, \"f\": 6, \"g\": 7, \"h\": 8}");
 }
 
 /* A judgement that is made by hand: what the first line says. */
@@ -124,28 +115,14 @@ static void says_how_a_job_yielded(void)
         int32_t signal; /* that rank 0 died of */
     } rows[] = {
         {3, JR_REQUEUE_PREEMPTED,
-         "2 of 3 ranks were preempted, 1 of them before its checkpoint; to be "
-         "continued",
-         SIGTERM},
+         "2 of 3 ranks were preempted, 1 of them before its checkpoint; to be continued", SIGTERM},
         {1, JR_REQUEUE_PREEMPTED,
-         "1 of 1 rank was preempted before its checkpoint; to be continued",
-         SIGTERM},
-        {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued",
-         SIGUSR1},
-        {3, JR_REQUEUE_DEADLINE,
-         "1 of 3 ranks stopped for the deadline; to be "
-         "continued",
-         0},
-        {3, JR_REQUEUE_PREEMPTED,
-         "2 of 3 ranks were preempted; to be "
-         "continued",
-         0},
-        {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued",
-         0},
-        {1, JR_REQUEUE_DEADLINE,
-         "1 of 1 rank stopped for the deadline; to be "
-         "continued",
-         0},
+         "1 of 1 rank was preempted before its checkpoint; to be continued", SIGTERM},
+        {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued", SIGUSR1},
+        {3, JR_REQUEUE_DEADLINE, "1 of 3 ranks stopped for the deadline; to be continued", 0},
+        {3, JR_REQUEUE_PREEMPTED, "2 of 3 ranks were preempted; to be continued", 0},
+        {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued", 0},
+        {1, JR_REQUEUE_DEADLINE, "1 of 1 rank stopped for the deadline; to be continued", 0},
         {3, JR_REQUEUE_LOST_NODE, "a node was lost; to be continued", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -162,8 +139,7 @@ static void says_how_a_job_yielded(void)
         }
         if (rows[i].world > 1)
             fake.report.ranks[1].state = JR_RANK_STOPPED;
-        (void)snprintf(line, sizeof line, "jobrun: YIELDED after 10.0 s: %s\n",
-                       rows[i].told);
+        (void)snprintf(line, sizeof line, "jobrun: YIELDED after 10.0 s: %s\n", rows[i].told);
         check_verdict(&fake, false, line);
         fake_end(&fake);
     }
@@ -175,8 +151,7 @@ static void says_what_was_not_delivered(void)
     fake_start(&fake, 3);
     fake_judge(&fake);
     fake.report.status = JR_RUN_INCOMPLETE;
-    fake.report.ranks[1].state = fake.report.ranks[2].state =
-        JR_RANK_INCOMPLETE;
+    fake.report.ranks[1].state = fake.report.ranks[2].state = JR_RANK_INCOMPLETE;
     fake.report.ranks[0].result_error = JR_RESULT_MISSING; /* it succeeded */
     fake.report.ranks[1].result_error = JR_RESULT_FIELD;
     fake.report.ranks[2].result_error = JR_RESULT_UNEQUAL;
@@ -185,12 +160,10 @@ static void says_what_was_not_delivered(void)
                   "delivered what `results` does not allow\n");
     fake.report.ranks[2].result_error = JR_RESULT_NOT_JSON;
     check_verdict(&fake, false,
-                  "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 3 "
-                  "did not deliver\n");
+                  "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 3 did not deliver\n");
     fake.report.error = "odd";
     check_verdict(&fake, false,
-                  "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 3 "
-                  "did not deliver\n");
+                  "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 3 did not deliver\n");
     fake.report.singletons = true;
     check_verdict(&fake, false, "jobrun: INCOMPLETE: odd\n");
     fake.report.singletons = false;
@@ -198,8 +171,7 @@ static void says_what_was_not_delivered(void)
     check_verdict(&fake, false, "jobrun: INCOMPLETE: odd\n");
     fake.report.error = NULL;
     check_verdict(&fake, false,
-                  "jobrun: INCOMPLETE: every rank succeeded, but logs are "
-                  "incomplete\n");
+                  "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete\n");
     fake_end(&fake);
 }
 
@@ -210,27 +182,21 @@ static void says_why_it_did_not_go_on(void)
     fake_judge(&fake);
     fake.report.status = JR_RUN_FAILED;
     fake.report.stall = (struct jr_stall){.attempts = 2};
-    check_verdict(&fake, false,
-                  "jobrun: STALLED after 10.0 s: the last 2 attempts made no "
-                  "step\n");
+    check_verdict(&fake, false, "jobrun: STALLED after 10.0 s: the last 2 attempts made no step\n");
     fake.report.stall = (struct jr_stall){0};
     fake.report.status = JR_RUN_TIMED_OUT;
     fake.report.overrun = "longer than timeouts.run";
-    check_verdict(&fake, false,
-                  "jobrun: TIMED OUT after 10.0 s: longer than timeouts.run\n");
+    check_verdict(&fake, false, "jobrun: TIMED OUT after 10.0 s: longer than timeouts.run\n");
     const struct jr_attempt before = {.started_ns = FAKE_SECOND / 2};
     struct jr_hang_group group = {0};
     fake.report.earlier = &before;
     fake.report.earlier_count = 1;
     fake.plan.attempt = 1;
     check_verdict(&fake, false,
-                  "jobrun: TIMED OUT after 10.5 s: attempt 1 was longer than "
-                  "timeouts.run\n");
+                  "jobrun: TIMED OUT after 10.5 s: attempt 1 was longer than timeouts.run\n");
     fake.report.status = JR_RUN_HUNG;
     fake.report.hang = &group;
-    check_verdict(&fake, false,
-                  "jobrun: HUNG after 10.5 s: attempt 1: longer than "
-                  "timeouts.run\n");
+    check_verdict(&fake, false, "jobrun: HUNG after 10.5 s: attempt 1: longer than timeouts.run\n");
     fake.report.hang = NULL;
     fake.report.earlier_count = 0;
     fake.report.status = JR_RUN_LAUNCH_FAILED;
@@ -286,26 +252,22 @@ static void tells_of_nodes(void)
 {
     check_nodes("[]", "");
     check_nodes("[" GOOD "]", "> node 0   succeeded\n");
-    check_nodes(
-        "[" GOOD ", {\"status\": \"failed\", \"host\": \"n\\u001b1\", "
-        "\"exit_code\": 1, \"cause\": \"rank 1 died\"}, "
-        "{\"status\": \"absent\", \"host\": \"n2\", \"cause\": \"x\"}, "
-        "{\"status\": \"elsewhere\", \"host\": \"n3\"}, "
-        "{\"status\": \"running\", \"pid\": 7}, "
-        "{\"status\": \"lost\", \"pid\": 8}, " GOOD "]",
-        "> node 1 (n\\x1b1)   failed (exit status 1): rank 1 died\n"
-        "> node 2 (n2)   not here: it has not started, or it uses another "
-        "log_dir\n"
-        "> node 3 (n3)   running or lost: run this command on its host, or in "
-        "its container\n"
-        "> node 4   running: pid 7\n"
-        "> node 5   lost: pid 8 is gone and left no results\n"
-        "> nodes 0,6   succeeded\n");
-    check_nodes("[" BADS ", " BADS "]",
-                "> node 0   failed\n> node 1   failed\n> node 2   failed\n"
-                "> node 3   failed\n> node 4   failed\n> node 5   failed\n"
-                "> node 6   failed\n> node 7   failed\n> node 8   failed\n"
-                "> node 9   failed\n");
+    check_nodes("[" GOOD ", {\"status\": \"failed\", \"host\": \"n\\u001b1\", \"exit_code\": 1, "
+                "\"cause\": \"rank 1 died\"}, {\"status\": \"absent\", \"host\": \"n2\", "
+                "\"cause\": \"x\"}, {\"status\": \"elsewhere\", \"host\": \"n3\"}, {\"status\": "
+                "\"running\", \"pid\": 7}, "
+                "{\"status\": \"lost\", \"pid\": 8}, " GOOD "]",
+                "> node 1 (n\\x1b1)   failed (exit status 1): rank 1 died\n"
+                "> node 2 (n2)   not here: it has not started, or it uses another log_dir\n"
+                "> node 3 (n3)   running or lost: run this command on its host, or in its "
+                "container\n"
+                "> node 4   running: pid 7\n"
+                "> node 5   lost: pid 8 is gone and left no results\n"
+                "> nodes 0,6   succeeded\n");
+    check_nodes("[" BADS ", " BADS "]", "> node 0   failed\n> node 1   failed\n> node 2   failed\n"
+                                        "> node 3   failed\n> node 4   failed\n> node 5   failed\n"
+                                        "> node 6   failed\n> node 7   failed\n> node 8   failed\n"
+                                        "> node 9   failed\n");
     check_nodes("[" BADS ", " BADS ", " GOOD ", " BAD "]",
                 "> node 0   failed\n> node 1   failed\n> node 2   failed\n"
                 "> node 3   failed\n> node 4   failed\n> node 5   failed\n"
@@ -339,12 +301,9 @@ static void fields_are_told_in_full(void)
     }
 }
 
-JR_UNIT_MAIN("report.verdict_text", CASE(nothing_to_show),
-             CASE(one_rank_shows_its_values),
+JR_UNIT_MAIN("report.verdict_text", CASE(nothing_to_show), CASE(one_rank_shows_its_values),
              CASE(several_ranks_show_what_they_have_in_common),
-             CASE(ranks_that_lack_a_field_or_a_result),
-             CASE(many_fields_are_cut),
-             CASE(the_exit_status_stands_at_the_right),
-             CASE(says_how_a_job_yielded), CASE(says_what_was_not_delivered),
-             CASE(says_why_it_did_not_go_on), CASE(says_what_is_left),
-             CASE(tells_of_nodes), CASE(fields_are_told_in_full))
+             CASE(ranks_that_lack_a_field_or_a_result), CASE(many_fields_are_cut),
+             CASE(the_exit_status_stands_at_the_right), CASE(says_how_a_job_yielded),
+             CASE(says_what_was_not_delivered), CASE(says_why_it_did_not_go_on),
+             CASE(says_what_is_left), CASE(tells_of_nodes), CASE(fields_are_told_in_full))

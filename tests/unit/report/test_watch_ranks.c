@@ -1,5 +1,4 @@
-/* The stacks of a run that hung, and the tables of one that is watched without
- * a terminal. */
+/* The stacks of a run that hung, and the tables of one that is watched without a terminal. */
 #include "report/watch_ranks.h"
 
 #include <poll.h>
@@ -9,13 +8,13 @@
 
 #include "fake_record.h"
 
-#define HUNG(rank)                                                             \
-    "{\"rank\": " rank ", \"pid\": 5, \"processes\": [], "                     \
+#define HUNG(rank)                                                                                 \
+    "{\"rank\": " rank ", \"pid\": 5, \"processes\": [], "                                         \
     "\"silent_seconds\": 2.5, \"cpu_seconds\": 0.5, \"interval_seconds\": 1}"
 
 /* The ranks whose evidence is found: "0 2"; NULL with `err`. */
-static char *find_stacks(const struct fake *fake, const char *ranks,
-                         const uint32_t *attempt, struct jr_error *err)
+static char *find_stacks(const struct fake *fake, const char *ranks, const uint32_t *attempt,
+                         struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_set set = {0};
@@ -29,15 +28,13 @@ static char *find_stacks(const struct fake *fake, const char *ranks,
         return NULL;
     jr_buf_str(&out, "");
     for (size_t i = 0; i < json_array_size(list); i++)
-        jr_buf_printf(
-            &out, "%s%lld", i == 0 ? "" : " ",
-            (long long)jr_json_get_int(json_array_get(list, i), "rank"));
+        jr_buf_printf(&out, "%s%lld", i == 0 ? "" : " ",
+                      (long long)jr_json_get_int(json_array_get(list, i), "rank"));
     json_decref(list);
     return jr_buf_detach(&out);
 }
 
-static void check_stacks(const struct fake *fake, const char *ranks,
-                         const char *expected)
+static void check_stacks(const struct fake *fake, const char *ranks, const char *expected)
 {
     struct jr_error err = {0};
     char *found = find_stacks(fake, ranks, NULL, &err);
@@ -78,8 +75,7 @@ static void says_why_there_are_none(void)
     CU_ASSERT_EQUAL(unlinkat(fake.fd, "results.json", 0), 0);
     fake_record(&fake, false, "");
     CU_ASSERT_PTR_NULL(find_stacks(&fake, "0", NULL, &err));
-    (void)snprintf(expected, sizeof expected,
-                   "run '%s' has no results, and is not running here",
+    (void)snprintf(expected, sizeof expected, "run '%s' has no results, and is not running here",
                    fake_id(&fake));
     JR_ASSERT_TEXT(err.text, expected);
     CU_ASSERT_EQUAL(unlinkat(fake.fd, "run.json", 0), 0);
@@ -129,8 +125,7 @@ static int watch(const struct fake *fake, bool once, char *ret, size_t size)
                                          .out = out,
                                          .terminal = once,
                                          .once = once};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_live_open(&live, FAKE_LOG_DIR, fake_id(fake), &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_live_open(&live, FAKE_LOG_DIR, fake_id(fake), &err), 0);
     int result = jr_watch_ranks(&watched, &live, &sig, &err);
     jr_live_close(&live);
     CU_ASSERT_EQUAL(sig, 0);
@@ -157,8 +152,8 @@ static void watches_without_a_terminal(void)
     fake_end(&fake);
 }
 
-/* In a process of its own: a watch on a terminal, until it is told to end. It
- * exits with the signal that ended it, or 100 for none. */
+/* In a process of its own: a watch on a terminal, until it is told to end. It exits with the signal
+ * that ended it, or 100 for none. */
 static _Noreturn void be_watch(const struct fake *fake, int terminal)
 {
     struct jr_live live;
@@ -194,8 +189,7 @@ static void await_word(int master, const char *word)
 
 enum ending { BY_KEY, BY_SIGNAL, BY_RESULTS, ENDINGS };
 
-/* It draws at once and again each second, and ends with a key, with a signal,
- * or with the run. */
+/* It draws at once and again each second, and ends with a key, with a signal, or with the run. */
 static void watches_on_a_terminal(void)
 {
     for (int ending = 0; ending < ENDINGS; ending++) {
@@ -221,15 +215,13 @@ static void watches_on_a_terminal(void)
         await_word(master, "\033[?1049l");
         CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
         CU_ASSERT_TRUE(WIFEXITED(status));
-        CU_ASSERT_EQUAL(WEXITSTATUS(status),
-                        ending == BY_SIGNAL ? SIGTERM : 100);
+        CU_ASSERT_EQUAL(WEXITSTATUS(status), ending == BY_SIGNAL ? SIGTERM : 100);
         (void)close(master);
         (void)close(slave);
         fake_end(&fake);
     }
 }
 
-JR_UNIT_MAIN("watch_ranks", CASE(watches_on_a_terminal),
-             CASE(finds_what_hung_ranks_left), CASE(says_why_there_are_none),
-             CASE(finds_no_rank_that_has_gone), CASE(prints_evidence),
-             CASE(watches_without_a_terminal))
+JR_UNIT_MAIN("watch_ranks", CASE(watches_on_a_terminal), CASE(finds_what_hung_ranks_left),
+             CASE(says_why_there_are_none), CASE(finds_no_rank_that_has_gone),
+             CASE(prints_evidence), CASE(watches_without_a_terminal))

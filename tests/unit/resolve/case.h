@@ -31,10 +31,10 @@ struct facts {
     uint32_t job_nodes;                  /* a Slurm job; 0: none */
     int job_rank;
     double quota;
-    enum jr_device broken; /* whose driver; CPU: none's */
-    enum jr_device second; /* the kind of device 1; CPU: as it was */
-    bool real;             /* ports are tried, and the profile says no nodes */
-    bool local;            /* --local */
+    enum jr_device broken;     /* whose driver; CPU: none's */
+    enum jr_device second;     /* the kind of device 1; CPU: as it was */
+    bool real;                 /* ports are tried, and the profile says no nodes */
+    bool local;                /* --local */
     const uint32_t *node_rank; /* --node-rank */
     const char *target;        /* one of several machines; stated at 9:5 */
 };
@@ -52,8 +52,7 @@ struct scene {
 
 static inline void scene_job(struct scene *scene, const struct facts *facts)
 {
-    char **hosts =
-        jr_arena_array(&scene->arena, facts->job_nodes, sizeof *hosts);
+    char **hosts = jr_arena_array(&scene->arena, facts->job_nodes, sizeof *hosts);
     CU_ASSERT_PTR_NOT_NULL_FATAL(hosts);
     for (uint32_t i = 0; i < facts->job_nodes; i++)
         hosts[i] = jr_arena_printf(&scene->arena, "gpu%02u", i + 1);
@@ -73,8 +72,7 @@ static inline void scene_facts(struct scene *scene, const struct facts *facts)
     const char *on = facts->on != NULL ? facts->on : "1x0,8c";
     if (facts->recorded != NULL)
         on = facts->recorded;
-    CU_ASSERT_EQUAL_FATAL(jr_profile_load(hw, &scene->arena, on, &scene->diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_profile_load(hw, &scene->arena, on, &scene->diags), 0);
     if (facts->recorded != NULL) {
         hw->real = facts->real;
         return;
@@ -89,8 +87,7 @@ static inline void scene_facts(struct scene *scene, const struct facts *facts)
     if (facts->job_nodes > 0)
         scene_job(scene, facts);
     hw->cpus.quota = facts->quota;
-    scene->problem = (struct jr_host_problem){facts->broken, "no GPU listed",
-                                            "see nvidia-smi"};
+    scene->problem = (struct jr_host_problem){facts->broken, "no GPU listed", "see nvidia-smi"};
     if (facts->broken != JR_DEVICE_CPU) {
         hw->problems = &scene->problem;
         hw->problems_count = 1;
@@ -104,17 +101,13 @@ static inline void scene_facts(struct scene *scene, const struct facts *facts)
     }
 }
 
-static inline void scene_load_with(struct scene *scene, const char *text,
-                                   const struct facts *facts)
+static inline void scene_load_with(struct scene *scene, const char *text, const struct facts *facts)
 {
     struct jr_buf full = JR_BUF_INIT;
     jr_buf_printf(&full, SPEC_HEAD "%s", text);
-    const struct jr_spec_source source = {.name = "t.jobrun.yaml",
-                                          .folder = "/srv/job",
-                                          .text = full.data,
-                                          .len = full.len};
-    const struct jr_spec_options options = {.sets = facts->sets,
-                                            .environ = facts->environ};
+    const struct jr_spec_source source = {
+        .name = "t.jobrun.yaml", .folder = "/srv/job", .text = full.data, .len = full.len};
+    const struct jr_spec_options options = {.sets = facts->sets, .environ = facts->environ};
     (void)jr_spec_load(&scene->file, &source, &options, &scene->diags);
     jr_buf_release(&full);
 }
@@ -125,8 +118,7 @@ static inline void scene_load(struct scene *scene, const char *text)
 }
 
 /* What the spec already refuses when it is loaded is INVALID, too. */
-static inline void scene_open(struct scene *scene, const char *text,
-                              const struct facts *facts)
+static inline void scene_open(struct scene *scene, const char *text, const struct facts *facts)
 {
     *scene = (struct scene){.resolution = JR_RESOLUTION_INIT};
     struct jr_resolve_options options = {.local = facts->local,
@@ -140,8 +132,8 @@ static inline void scene_open(struct scene *scene, const char *text,
     scene_load_with(scene, text, facts);
     scene->status = JR_STATUS_INVALID;
     if (scene->file != NULL && jr_spec_get(scene->file) != NULL)
-        scene->status = jr_resolve(&scene->resolution, scene->file, &scene->hw,
-                                   &options, &scene->diags);
+        scene->status =
+            jr_resolve(&scene->resolution, scene->file, &scene->hw, &options, &scene->diags);
 }
 
 /* All findings, in the short form, and then what they offer as help. */
@@ -153,15 +145,13 @@ static inline const char *scene_told(struct scene *scene)
         if (scene->diags.items[i].help != NULL)
             jr_buf_printf(&scene->told, "%s\n", scene->diags.items[i].help);
     for (size_t i = 0; i < scene->diags.count; i++)
-        for (const struct jr_related *related = scene->diags.items[i].related;
-             related != NULL; related = related->next)
-            jr_buf_printf(&scene->told, "see %u:%u\n", related->span.line,
-                          related->span.column);
+        for (const struct jr_related *related = scene->diags.items[i].related; related != NULL;
+             related = related->next)
+            jr_buf_printf(&scene->told, "see %u:%u\n", related->span.line, related->span.column);
     return scene->told.len > 0 ? scene->told.data : "";
 }
 
-static inline const char *scene_value(const struct scene *scene,
-                                      const char *field, size_t len)
+static inline const char *scene_value(const struct scene *scene, const char *field, size_t len)
 {
     const struct jr_resolution *resolution = &scene->resolution;
     for (size_t i = 0; i < resolution->provenance_count; i++)

@@ -1,6 +1,5 @@
 /*
- * Devices that no other process on the machine has a name for, and processes
- * that hold them.
+ * Devices that no other process on the machine has a name for, and processes that hold them.
  */
 #ifndef DEVICES_H
 #define DEVICES_H
@@ -23,31 +22,27 @@ struct devices {
 static inline void devices_make(struct devices *ret, int first)
 {
     for (int i = 0; i < DEVICES_MOST; i++) {
-        (void)snprintf(ret->keys[i], sizeof ret->keys[i], "UNIT-%d-%d",
-                       (int)getpid(), first + i);
+        (void)snprintf(ret->keys[i], sizeof ret->keys[i], "UNIT-%d-%d", (int)getpid(), first + i);
         ret->list[i] = ret->keys[i];
     }
 }
 
 /* `need` of the first `count` of them. */
-static inline struct jr_device_request devices_request(
-    const struct devices *devices, uint32_t count, uint32_t need)
+static inline struct jr_device_request devices_request(const struct devices *devices,
+                                                       uint32_t count, uint32_t need)
 {
-    return (struct jr_device_request){
-        .keys = devices->list, .count = count, .need = need};
+    return (struct jr_device_request){.keys = devices->list, .count = count, .need = need};
 }
 
 /* How many of the request could be taken, with `leases` for them. */
-static inline uint32_t devices_take(const struct jr_device_request *request,
-                                    uint64_t ticket,
+static inline uint32_t devices_take(const struct jr_device_request *request, uint64_t ticket,
                                     struct jr_device_lease *leases)
 {
     uint32_t chosen[DEVICES_MOST];
     return jr_devices_take(request, ticket, chosen, leases);
 }
 
-/* A process that shares a device, for run `run` unless that is NULL, until it
- * is killed. */
+/* A process that shares a device, for run `run` unless that is NULL, until it is killed. */
 static inline pid_t devices_hold(const char *key, const char *run)
 {
     int ready[2];

@@ -25,8 +25,7 @@ static const struct vector vectors[] = {
     {"bind: device\n", MACHINE("numa-unknown"), "!not every device"},
     {"local_world_size: 2\nbind: core\n", MACHINE("no-proc"), "!not known"},
     /* nothing stated */
-    {"", MACHINE("numa-gpus"),
-     "0-1,8-9 2-3,10-11 4-5,12-13 6-7,14-15"},
+    {"", MACHINE("numa-gpus"), "0-1,8-9 2-3,10-11 4-5,12-13 6-7,14-15"},
     {"", MACHINE("numa-gpus-crossed"), "4,12 0-3,8-11 5,13 6-7,14-15"},
     {"", MACHINE("numa-half"), ""},
     {"", MACHINE("numa-unknown"), ""},
@@ -34,29 +33,23 @@ static const struct vector vectors[] = {
     {"", MACHINE("h100x8"), ""},
     {"bind: none\n", MACHINE("numa-gpus"), ""},
     {"devices: [2, 0]\n", MACHINE("numa-gpus"), "4-7,12-15 0-3,8-11"},
-    {"devices: [2, 3, 2]\noversubscribe: true\n", MACHINE("numa-gpus"),
-     "4,12 5,13 6-7,14-15"},
+    {"devices: [2, 3, 2]\noversubscribe: true\n", MACHINE("numa-gpus"), "4,12 5,13 6-7,14-15"},
     /* cores */
     {"device: cpu\nlocal_world_size: 3\nbind: core\n", MACHINE("numa-gpus"),
      "0-1,8-9 2-4,10-12 5-7,13-15"},
     {"device: cpu\nlocal_world_size: 8\nbind: core\n", MACHINE("numa-half"),
      "0,8 0,8 1,9 1,9 2,10 2,10 3,11 3,11"},
-    {"device: cpu\nlocal_world_size: 2\nbind: core\n", MACHINE("numa-cpus"),
-     "1-5 6-10"},
-    {"device: cpu\nlocal_world_size: 1\nbind: core\n", MACHINE("cpus-1100"),
-     "0-1099"},
+    {"device: cpu\nlocal_world_size: 2\nbind: core\n", MACHINE("numa-cpus"), "1-5 6-10"},
+    {"device: cpu\nlocal_world_size: 1\nbind: core\n", MACHINE("cpus-1100"), "0-1099"},
     /* nodes with more ranks, or fewer */
     {OF_TWO "local_world_size: [1, 3]\nbind: core\n", MACHINE("numa-gpus"),
      "0-1,8-9 2-4,10-12 5-7,13-15"},
-    {OF_TWO "local_world_size: [3, 1]\nbind: core\n", MACHINE("numa-gpus"),
-     "0-15"},
+    {OF_TWO "local_world_size: [3, 1]\nbind: core\n", MACHINE("numa-gpus"), "0-15"},
     /* nodes */
     {"device: cpu\nlocal_world_size: 8\nbind: numa\n", MACHINE("numa-cpus"),
      "1-2 1-2 3-5 3-5 6-8 6-8 9-10 9-10"},
-    {"device: cpu\nlocal_world_size: 2\nbind: numa\n", MACHINE("numa-cpus"),
-     "1-5 6-10"},
-    {"device: cpu\nlocal_world_size: 1\nbind: numa\n", MACHINE("numa-cpus"),
-     "1-10"},
+    {"device: cpu\nlocal_world_size: 2\nbind: numa\n", MACHINE("numa-cpus"), "1-5 6-10"},
+    {"device: cpu\nlocal_world_size: 1\nbind: numa\n", MACHINE("numa-cpus"), "1-10"},
     {"device: cpu\nlocal_world_size: 3\nbind: numa\n", MACHINE("numa-half"),
      "0-3,8-11 0-3,8-11 0-3,8-11"},
 };
@@ -73,8 +66,7 @@ static void check(const struct vector *vector, bool real)
         jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ", job->own.slots[i]);
     const char *got = text.len == 0 ? "" : text.data;
     if (vector->expected != NULL && vector->expected[0] == '!')
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(scene_told(&scene), vector->expected + 1))
+        CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), vector->expected + 1))
     else if (vector->expected != NULL)
         JR_ASSERT_TEXT(good ? got : scene_told(&scene), vector->expected);
     scene_close(&scene);
@@ -105,8 +97,7 @@ static void a_profile_may_leave_cpus_out(void)
 static void threads_fit_the_share(void)
 {
     struct scene scene;
-    scene_open(&scene, "",
-               &(struct facts){.recorded = MACHINE("numa-gpus-crossed")});
+    scene_open(&scene, "", &(struct facts){.recorded = MACHINE("numa-gpus-crossed")});
     JR_ASSERT_TEXT(scene_value(&scene, "threads", 7), "1");
     JR_ASSERT_TEXT(scene_value(&scene, "bind", 4), "device");
     scene_close(&scene);
@@ -122,6 +113,5 @@ static void threads_are_of_the_own_node(void)
     scene_close(&scene);
 }
 
-JR_UNIT_MAIN("bind", CASE(ranks_get_their_cpus),
-             CASE(a_profile_may_leave_cpus_out),
+JR_UNIT_MAIN("bind", CASE(ranks_get_their_cpus), CASE(a_profile_may_leave_cpus_out),
              CASE(threads_fit_the_share), CASE(threads_are_of_the_own_node))

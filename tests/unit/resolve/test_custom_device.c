@@ -3,9 +3,9 @@
 
 #include "scratch.h"
 
-#define FACTS                                                                  \
-    "format_version: 1\nvariable: ACME_VISIBLE\ndevices:\n"                    \
-    "- {index: 0, model: Acme X1, uuid: a}\n"                                  \
+#define FACTS                                                                                      \
+    "format_version: 1\nvariable: ACME_VISIBLE\ndevices:\n"                                        \
+    "- {index: 0, model: Acme X1, uuid: a}\n"                                                      \
     "- {index: 4, model: Acme X1, uuid: b}\n"
 
 struct desk {
@@ -37,8 +37,7 @@ static void write_program(struct desk *desk, const char *text, unsigned mode)
 
 static enum jr_status read_facts(struct desk *desk)
 {
-    return jr_custom_read(&desk->host, &desk->arena, &desk->custom,
-                          &desk->diags);
+    return jr_custom_read(&desk->host, &desk->arena, &desk->custom, &desk->diags);
 }
 
 static void end(struct desk *desk)
@@ -49,8 +48,7 @@ static void end(struct desk *desk)
 }
 
 /* One finding, at the device in the spec, and no devices. */
-static void check_refused(struct desk *desk, const char *message,
-                          const char *help)
+static void check_refused(struct desk *desk, const char *message, const char *help)
 {
     CU_ASSERT_EQUAL(read_facts(desk), JR_STATUS_UNRESOLVED);
     CU_ASSERT_EQUAL(desk->host.devices_count, 0);
@@ -79,8 +77,8 @@ static void check_devices(struct desk *desk)
 /* Other kinds have no such facts, whatever lies there. */
 static void looks_only_for_a_custom_device(void)
 {
-    static const char *const devices[] = {
-        NULL, "cuda", "custom", "custom:other", "custom:./acme", "Custom:acme"};
+    static const char *const devices[] = {NULL,           "cuda",          "custom",
+                                          "custom:other", "custom:./acme", "Custom:acme"};
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
         struct desk desk;
         begin(&desk);
@@ -107,9 +105,7 @@ static void asks_a_program(void)
     struct desk desk;
     begin(&desk);
     scratch_write(&desk.scratch, "f.yaml", FACTS);
-    write_program(&desk,
-                  "#!/bin/sh\necho words >&2\nread x && exit 9\ncat f.yaml\n",
-                  0755);
+    write_program(&desk, "#!/bin/sh\necho words >&2\nread x && exit 9\ncat f.yaml\n", 0755);
     check_devices(&desk);
 }
 
@@ -119,8 +115,7 @@ static void refuses_two_sources(void)
     begin(&desk);
     scratch_write(&desk.scratch, "acme.facts.yaml", FACTS);
     write_program(&desk, "#!/bin/sh\ntouch ran\n", 0755);
-    check_refused(&desk, "acme.facts exists, and so does .facts.yaml",
-                  "remove one of the two");
+    check_refused(&desk, "acme.facts exists, and so does .facts.yaml", "remove one of the two");
 }
 
 /* What others could have written is not run. */
@@ -132,8 +127,7 @@ static void trusts_not_every_program(void)
     } rows[] = {
         {0644, "acme.facts is not executable",
          "chmod +x, or name it .facts.yaml if it is facts itself"},
-        {0757, "acme.facts is a program that everybody may write to",
-         "chmod o-w"},
+        {0757, "acme.facts is a program that everybody may write to", "chmod o-w"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct desk desk;
@@ -144,8 +138,7 @@ static void trusts_not_every_program(void)
     struct desk desk;
     begin(&desk);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "acme.facts", 0755), 0);
-    check_refused(&desk, "acme.facts is not a regular file",
-                  "put a program there");
+    check_refused(&desk, "acme.facts is not a regular file", "put a program there");
     if (geteuid() != 0) {
         printf("SKIPPED: only root can give a file away ");
         return;
@@ -165,15 +158,13 @@ static void tells_what_a_program_said(void)
     } rows[] = {
         {"#!/bin/sh\nexit 3\n", "acme.facts exited with code 3",
          "run it by hand: it must print facts and exit with 0"},
-        {"#!/bin/sh\necho no driver >&2\nexit 1\n",
-         "acme.facts exited with code 1", "its last output: no driver"},
+        {"#!/bin/sh\necho no driver >&2\nexit 1\n", "acme.facts exited with code 1",
+         "its last output: no driver"},
         {"#!/bin/sh\nprintf 'first\\nlast \\r\\n\\n' >&2\nexit 1\n",
          "acme.facts exited with code 1", "its last output: last"},
-        {"#!/bin/sh\nprintf '\\n \\n' >&2\nexit 1\n",
-         "acme.facts exited with code 1",
+        {"#!/bin/sh\nprintf '\\n \\n' >&2\nexit 1\n", "acme.facts exited with code 1",
          "run it by hand: it must print facts and exit with 0"},
-        {"#!/bin/sh\necho x >&2\nkill -9 $$\n", "acme.facts died by SIGKILL",
-         "its last output: x"},
+        {"#!/bin/sh\necho x >&2\nkill -9 $$\n", "acme.facts died by SIGKILL", "its last output: x"},
         {"#!/bin/sh\nhead -c 5000 /dev/zero | tr '\\0' a >&2\necho >&2\n"
          "echo end >&2\nexit 1\n",
          "acme.facts exited with code 1", "its last output: end"},
@@ -224,23 +215,21 @@ static void explains_wrong_facts(void)
         const char *text, *message, *help;
         unsigned line;
     } rows[] = {
-        {"format_versoin: 1\n", "unknown fact 'format_versoin'",
-         "did you mean 'format_version'?", 1},
-        {"format_version: 1\nvarible: X\n", "unknown fact 'varible'",
-         "did you mean 'variable'?", 2},
-        {"format_version: 1\ndevises: []\n", "unknown fact 'devises'",
-         "did you mean 'devices'?", 2},
-        {"format_version: 1\nother: 1\n", "unknown fact 'other'", NULL, 2},
-        {"format_version: 1\ndevices: 2\n", "'devices' wants a list, not '2'",
-         NULL, 2},
-        {"format_version: 1\ndevices: {a: 1}\n", "'devices' wants a list", NULL,
+        {"format_versoin: 1\n", "unknown fact 'format_versoin'", "did you mean 'format_version'?",
+         1},
+        {"format_version: 1\nvarible: X\n", "unknown fact 'varible'", "did you mean 'variable'?",
          2},
-        {"format_version: 1\ndevices:\n- 0\n",
-         "'devices' wants a mapping for each item, not '0'", NULL, 3},
-        {"format_version: 1\ndevices:\n- {index: 0}\n- {model: X}\n",
-         "'index' is missing", NULL, 4},
-        {"format_version: 1\ndevices:\n- {index: 0, modell: X}\n",
-         "unknown fact 'modell'", "did you mean 'model'?", 3},
+        {"format_version: 1\ndevises: []\n", "unknown fact 'devises'", "did you mean 'devices'?",
+         2},
+        {"format_version: 1\nother: 1\n", "unknown fact 'other'", NULL, 2},
+        {"format_version: 1\ndevices: 2\n", "'devices' wants a list, not '2'", NULL, 2},
+        {"format_version: 1\ndevices: {a: 1}\n", "'devices' wants a list", NULL, 2},
+        {"format_version: 1\ndevices:\n- 0\n", "'devices' wants a mapping for each item, not '0'",
+         NULL, 3},
+        {"format_version: 1\ndevices:\n- {index: 0}\n- {model: X}\n", "'index' is missing", NULL,
+         4},
+        {"format_version: 1\ndevices:\n- {index: 0, modell: X}\n", "unknown fact 'modell'",
+         "did you mean 'model'?", 3},
         {"format_version: 1\ndevices:\n- {index: one}\n", NULL, NULL, 3},
         {"[]\n", "the facts about devices must be a mapping", NULL, 1},
         {"format_version: 1\nformat_version: 1\ndevices: [{index: 0}]\n",
@@ -264,8 +253,7 @@ static void explains_wrong_facts(void)
     }
 }
 
-JR_UNIT_MAIN("custom_device", CASE(explains_wrong_facts),
-             CASE(looks_only_for_a_custom_device), CASE(refuses_two_sources),
-             CASE(trusts_not_every_program), CASE(tells_what_a_program_said),
-             CASE(points_into_the_output), CASE(reads_a_file),
+JR_UNIT_MAIN("custom_device", CASE(explains_wrong_facts), CASE(looks_only_for_a_custom_device),
+             CASE(refuses_two_sources), CASE(trusts_not_every_program),
+             CASE(tells_what_a_program_said), CASE(points_into_the_output), CASE(reads_a_file),
              CASE(asks_a_program))

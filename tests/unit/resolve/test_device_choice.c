@@ -20,14 +20,12 @@ static void resolve_on(struct scene *scene, const char *spec,
 {
     scene_load(scene, spec);
     CU_ASSERT_PTR_NOT_NULL_FATAL(scene->file);
-    scene->status = jr_resolve(&scene->resolution, scene->file, &scene->hw,
-                               options, &scene->diags);
+    scene->status = jr_resolve(&scene->resolution, scene->file, &scene->hw, options, &scene->diags);
 }
 
 static const struct jr_resolve_options to_run = {.keep_port = true};
 
-static void open_run(struct scene *scene, const struct devices *devices,
-                     const char *spec)
+static void open_run(struct scene *scene, const struct devices *devices, const char *spec)
 {
     open_machine(scene, devices);
     resolve_on(scene, spec, &to_run);
@@ -54,8 +52,7 @@ static void takes_as_many_as_the_ranks_need(void)
     CU_ASSERT_EQUAL(third.status, JR_STATUS_UNRESOLVED);
     const char *told = scene_told(&third);
     CU_ASSERT_PTR_NOT_NULL(strstr(told, "3:10: error"));
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(told, "the ranks here need 2 cuda devices, and 1 of 4 is free"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(told, "the ranks here need 2 cuda devices, and 1 of 4 is free"));
     CU_ASSERT_PTR_NOT_NULL(strstr(told, "held by pid "));
     CU_ASSERT_PTR_NOT_NULL(strstr(told, "--wait"));
     CU_ASSERT_PTR_NULL(strstr(told, "world_size, for fewer"));
@@ -81,8 +78,7 @@ static void wants_the_whole_machine_unless_sizes_are_stated(void)
     open_run(&one, &devices, "devices: any\nworld_size: 1\n");
     open_run(&all, &devices, "devices: any\n");
     CU_ASSERT_EQUAL(all.status, JR_STATUS_UNRESOLVED);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(scene_told(&all), "state world_size, for fewer ranks"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&all), "state world_size, for fewer ranks"));
     scene_close(&one);
     scene_close(&all);
 }
@@ -92,8 +88,7 @@ static void takes_none_on_the_cpu(void)
     struct devices devices;
     struct scene scene;
     devices_make(&devices, 0);
-    open_run(&scene, &devices,
-             "device: cpu\ndevices: any\nbackends: gloo\nworld_size: 1\n");
+    open_run(&scene, &devices, "device: cpu\ndevices: any\nbackends: gloo\nworld_size: 1\n");
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
     JR_ASSERT_TEXT(devices_of(&scene), "none");
     CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);
@@ -126,8 +121,7 @@ static void shows_what_it_would_take(void)
 static void counts_without_leases(void)
 {
     static const struct jr_resolve_options to_count = {.skip_leases = true};
-    static const char *const specs[] = {"devices: any\nworld_size: 2\n",
-                                        "world_size: 2\n"};
+    static const char *const specs[] = {"devices: any\nworld_size: 2\n", "world_size: 2\n"};
     struct devices devices;
     struct scene run, count;
     devices_make(&devices, 0);
@@ -147,8 +141,7 @@ static void counts_without_leases(void)
 static void leases_nothing_of_a_profile(void)
 {
     struct scene scene;
-    scene_open(&scene, "devices: any\nworld_size: 2\n",
-               &(struct facts){.on = "1x4:H100"});
+    scene_open(&scene, "devices: any\nworld_size: 2\n", &(struct facts){.on = "1x4:H100"});
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     JR_ASSERT_TEXT(devices_of(&scene), "0,1");
     CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);
@@ -165,8 +158,7 @@ static void refuses_more_ranks_than_devices(void)
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
     CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), "JR0404"));
     scene_close(&scene);
-    open_run(&scene, &devices,
-             "devices: any\nworld_size: 5\noversubscribe: true\n");
+    open_run(&scene, &devices, "devices: any\nworld_size: 5\noversubscribe: true\n");
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
     CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 4);
     scene_close(&scene);
@@ -181,8 +173,7 @@ static void cannot_choose_what_it_does_not_know(void)
                &(struct facts){.on = "1x0,8c", .real = true});
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
     CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), "JR0412"));
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(scene_told(&scene), "does not know the custom:acme devices"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), "does not know the custom:acme devices"));
     scene_close(&scene);
     scene_open(&scene, "device: cuda\ndevices: any\n",
                &(struct facts){.on = "1x0,8c", .real = true});
@@ -207,15 +198,13 @@ static void warns_of_who_shares_stated_devices(void)
     CU_ASSERT_EQUAL(second.diags.warnings, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&second), "3:10: warning"));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(scene_told(&second),
-               "of the cuda devices 1 is held by run the-first (pid "));
+        strstr(scene_told(&second), "of the cuda devices 1 is held by run the-first (pid "));
     CU_ASSERT_PTR_NOT_NULL(strstr(second.resolution.job.own.held, "1 is held"));
     /* of one that is shared, both are told, as long as they are there */
     scene_close(&first);
     open_run(&third, &devices, "world_size: 3\n");
     CU_ASSERT_EQUAL(third.status, JR_STATUS_OK);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(scene_told(&third), "of the cuda devices 1, 2 are held by pid"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&third), "of the cuda devices 1, 2 are held by pid"));
     scene_close(&second);
     scene_close(&third);
 }
@@ -238,8 +227,7 @@ static void leases_what_ranks_get(void)
 static void does_not_warn_of_the_run_around_it(void)
 {
     char *const within[] = {(char[]){"JOBRUN_RUN_ID=around"}, NULL};
-    const struct jr_resolve_options nested = {.keep_port = true,
-                                              .environ = within};
+    const struct jr_resolve_options nested = {.keep_port = true, .environ = within};
     struct devices devices;
     struct scene around, inner;
     devices_make(&devices, 0);
@@ -259,8 +247,7 @@ static void says_what_it_waits_for(void)
     struct devices devices;
     struct scene first, waiting;
     struct jr_device_wait wait = JR_DEVICE_WAIT_INIT;
-    const struct jr_resolve_options options = {.keep_port = true,
-                                               .wait = &wait};
+    const struct jr_resolve_options options = {.keep_port = true, .wait = &wait};
     devices_make(&devices, 0);
     open_run(&first, &devices, "devices: [1]\nworld_size: 1\n");
     open_machine(&waiting, &devices);
@@ -288,12 +275,11 @@ static void says_what_it_waits_for(void)
     jr_arena_release(&wait.arena);
 }
 
-/* Who leased the devices that the job sees: a sweep, for its cell. Others are
- * not asked about, whatever the spec says of devices. */
+/* Who leased the devices that the job sees: a sweep, for its cell. Others are not asked about,
+ * whatever the spec says of devices. */
 static void takes_leases_over(void)
 {
-    static const char *const specs[] = {"world_size: 2\n",
-                                        "devices: any\nworld_size: 2\n",
+    static const char *const specs[] = {"world_size: 2\n", "devices: any\nworld_size: 2\n",
                                         "devices: [0, 1]\nworld_size: 2\n"};
     struct devices devices;
     struct jr_device_lease leases[2], other;
@@ -305,9 +291,9 @@ static void takes_leases_over(void)
         CU_ASSERT_EQUAL_FATAL(devices_take(&two, 0, leases), 2);
         open_machine(&cell, &devices);
         cell.hw.devices[2].visible = cell.hw.devices[3].visible = false;
-        resolve_on(&cell, specs[i],
-                   &(struct jr_resolve_options){
-                       .keep_port = true, .leases = leases, .leases_count = 2});
+        resolve_on(
+            &cell, specs[i],
+            &(struct jr_resolve_options){.keep_port = true, .leases = leases, .leases_count = 2});
         CU_ASSERT_EQUAL(cell.status, JR_STATUS_OK);
         CU_ASSERT_EQUAL(cell.diags.count, 0);
         JR_ASSERT_TEXT(devices_of(&cell), "0,1");
@@ -321,12 +307,9 @@ static void takes_leases_over(void)
 }
 
 JR_UNIT_MAIN("resolve.device_choice", CASE(takes_as_many_as_the_ranks_need),
-             CASE(wants_the_whole_machine_unless_sizes_are_stated),
-             CASE(takes_none_on_the_cpu), CASE(shows_what_it_would_take),
-             CASE(counts_without_leases), CASE(leases_nothing_of_a_profile),
-             CASE(refuses_more_ranks_than_devices),
-             CASE(cannot_choose_what_it_does_not_know),
-             CASE(warns_of_who_shares_stated_devices),
-             CASE(leases_what_ranks_get),
-             CASE(does_not_warn_of_the_run_around_it),
+             CASE(wants_the_whole_machine_unless_sizes_are_stated), CASE(takes_none_on_the_cpu),
+             CASE(shows_what_it_would_take), CASE(counts_without_leases),
+             CASE(leases_nothing_of_a_profile), CASE(refuses_more_ranks_than_devices),
+             CASE(cannot_choose_what_it_does_not_know), CASE(warns_of_who_shares_stated_devices),
+             CASE(leases_what_ranks_get), CASE(does_not_warn_of_the_run_around_it),
              CASE(says_what_it_waits_for), CASE(takes_leases_over))

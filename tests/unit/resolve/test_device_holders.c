@@ -8,8 +8,7 @@
 /* The first three devices, by these names. */
 static const char *names[] = {"a", "b", "c"};
 
-static void expect_holders(struct devices *devices,
-                           const struct jr_device_viewer *viewer,
+static void expect_holders(struct devices *devices, const struct jr_device_viewer *viewer,
                            const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -31,21 +30,17 @@ static void groups_devices_by_their_holders(void)
     expect_holders(&devices, &(struct jr_device_viewer){0}, "");
     pid_t one = devices_hold(devices.list[2], "x");
     CU_ASSERT_EQUAL(jr_device_lease_share(&own, devices.list[0]), 0);
-    (void)snprintf(text, sizeof text,
-                   "a is held by pid %d; c is held by run x (pid %d)",
+    (void)snprintf(text, sizeof text, "a is held by pid %d; c is held by run x (pid %d)",
                    (int)getpid(), (int)one);
     expect_holders(&devices, &(struct jr_device_viewer){0}, text);
     const struct jr_device_viewer self = {.own = &own, .own_count = 1};
     (void)snprintf(text, sizeof text, "c is held by run x (pid %d)", (int)one);
     expect_holders(&devices, &self, text);
-    expect_holders(&devices, &(struct jr_device_viewer){&own, 1, .around = "x"},
-                   "");
-    expect_holders(&devices, &(struct jr_device_viewer){&own, 1, .around = "y"},
-                   text);
+    expect_holders(&devices, &(struct jr_device_viewer){&own, 1, .around = "x"}, "");
+    expect_holders(&devices, &(struct jr_device_viewer){&own, 1, .around = "y"}, text);
     struct jr_device_lease more;
     CU_ASSERT_EQUAL(jr_device_lease_share(&more, devices.list[1]), 0);
-    (void)snprintf(text, sizeof text,
-                   "a, b are held by pid %d; c is held by run x (pid %d)",
+    (void)snprintf(text, sizeof text, "a, b are held by pid %d; c is held by run x (pid %d)",
                    (int)getpid(), (int)one);
     expect_holders(&devices, &(struct jr_device_viewer){0}, text);
     jr_device_lease_release(&own);
@@ -64,12 +59,10 @@ static void tells_who_came_earlier(void)
     const struct jr_device_request two = devices_request(&devices, 2, 2);
     CU_ASSERT_EQUAL_FATAL(jr_device_queue_join(&queue, &two), 0);
     jr_device_claims_read(&claims);
-    CU_ASSERT_FALSE(
-        jr_device_waiters_print(&text, &claims, &two, queue.ticket));
+    CU_ASSERT_FALSE(jr_device_waiters_print(&text, &claims, &two, queue.ticket));
     CU_ASSERT_EQUAL(text.len, 0);
     CU_ASSERT_TRUE(jr_device_waiters_print(&text, &claims, &two, 0));
-    (void)snprintf(expected, sizeof expected,
-                   "pid %d waits for some of them, and came earlier",
+    (void)snprintf(expected, sizeof expected, "pid %d waits for some of them, and came earlier",
                    (int)getpid());
     JR_ASSERT_TEXT(text.data, expected);
     jr_device_claims_release(&claims);

@@ -4,9 +4,8 @@
 
 #include "devices.h"
 
-static const char *key_of(char out[static JR_DEVICE_KEY_SIZE],
-                          const struct jr_host_device *device, const char *kind,
-                          const char *name)
+static const char *key_of(char out[static JR_DEVICE_KEY_SIZE], const struct jr_host_device *device,
+                          const char *kind, const char *name)
 {
     jr_device_key(out, device, kind, name);
     return out;
@@ -15,15 +14,12 @@ static const char *key_of(char out[static JR_DEVICE_KEY_SIZE],
 static void names_a_device_for_all_users_alike(void)
 {
     char key[JR_DEVICE_KEY_SIZE];
-    const struct jr_host_device gpu = {.kind = JR_DEVICE_CUDA,
-                                       .index = 3,
-                                       .uuid = "GPU-8f2b",
-                                       .bus = "0000:3b:00.0"};
+    const struct jr_host_device gpu = {
+        .kind = JR_DEVICE_CUDA, .index = 3, .uuid = "GPU-8f2b", .bus = "0000:3b:00.0"};
     const struct jr_host_device instance = {
         .kind = JR_DEVICE_CUDA, .uuid = "MIG-77", .bus = "0000:3b:00.0"};
     const struct jr_host_device npu = {.kind = JR_DEVICE_NPU, .index = 5};
-    const struct jr_host_device own = {
-        .kind = JR_DEVICE_CUSTOM, .uuid = "ACME-7f3a", .bus = "1"};
+    const struct jr_host_device own = {.kind = JR_DEVICE_CUSTOM, .uuid = "ACME-7f3a", .bus = "1"};
     const struct jr_host_device bare = {.kind = JR_DEVICE_CUSTOM, .bus = "b7"};
     JR_ASSERT_TEXT(key_of(key, &gpu, "cuda", "3"), "0000:3b:00.0");
     JR_ASSERT_TEXT(key_of(key, &instance, "cuda", "0"), "MIG-77");
@@ -38,8 +34,7 @@ static void names_a_device_for_all_users_alike(void)
 static void hashes_what_is_no_name(void)
 {
     char key[JR_DEVICE_KEY_SIZE], other[JR_DEVICE_KEY_SIZE], uuid[201];
-    const struct jr_host_device odd = {.kind = JR_DEVICE_CUSTOM,
-                                       .uuid = "a+1\n@jobrun-device-b"};
+    const struct jr_host_device odd = {.kind = JR_DEVICE_CUSTOM, .uuid = "a+1\n@jobrun-device-b"};
     const struct jr_host_device huge = {.kind = JR_DEVICE_CUSTOM, .uuid = uuid};
     memset(uuid, 'u', sizeof uuid - 1);
     uuid[sizeof uuid - 1] = '\0';
@@ -142,8 +137,7 @@ static void has_an_end_of_sharers(void)
     struct jr_device_lease leases[JR_DEVICE_SHARERS_MOST], more;
     devices_make(&devices, 0);
     for (int i = 0; i < JR_DEVICE_SHARERS_MOST; i++)
-        CU_ASSERT_EQUAL_FATAL(
-            jr_device_lease_share(&leases[i], devices.list[0]), 0);
+        CU_ASSERT_EQUAL_FATAL(jr_device_lease_share(&leases[i], devices.list[0]), 0);
     CU_ASSERT_EQUAL(jr_device_lease_share(&more, devices.list[0]), -1);
     CU_ASSERT_EQUAL(errno, EADDRINUSE);
     for (int i = 0; i < JR_DEVICE_SHARERS_MOST; i++)
@@ -176,8 +170,7 @@ static void tells_which_run_the_holder_is(void)
     JR_ASSERT_TEXT(user.run, "20261121-063012-train-3f9c");
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_device_user_print(&text, &user);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(text.data, "run 20261121-063012-train-3f9c (pid "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "run 20261121-063012-train-3f9c (pid "));
     devices_kill(child);
     child = devices_hold(devices.list[0], NULL);
     user_of(&user, devices.list[0]);
@@ -234,8 +227,8 @@ static void is_free_once_its_holder_is_killed(void)
 enum { TAKERS = 8 };
 
 /* One of many that begin at once: take `need`, tell how many, and hold them. */
-static void be_a_taker(const struct jr_device_request *request, const int go[2],
-                       int report, int gate)
+static void be_a_taker(const struct jr_device_request *request, const int go[2], int report,
+                       int gate)
 {
     struct jr_device_lease leases[DEVICES_MOST];
     char byte;
@@ -266,8 +259,7 @@ static int count_winners(const struct jr_device_request *request)
     (void)close(go[1]); /* now */
     for (int i = 0; i < TAKERS; i++) {
         uint32_t taken = 0;
-        CU_ASSERT_EQUAL(read(report[0], &taken, sizeof taken),
-                        (ssize_t)sizeof taken);
+        CU_ASSERT_EQUAL(read(report[0], &taken, sizeof taken), (ssize_t)sizeof taken);
         winners += taken == request->need;
     }
     (void)close(gate[0]);
@@ -285,14 +277,13 @@ static void shares_devices_out_at_one_moment(void)
     struct devices devices;
     devices_make(&devices, 0);
     for (uint32_t need = 1; need <= 5; need++) {
-        const struct jr_device_request request =
-            devices_request(&devices, DEVICES_MOST, need);
+        const struct jr_device_request request = devices_request(&devices, DEVICES_MOST, need);
         CU_ASSERT_EQUAL(count_winners(&request), (int)(DEVICES_MOST / need));
     }
 }
 
-/* Who has the lock and does nothing is waited for no longer than is bearable,
- * and one that goes is followed at once. */
+/* Who has the lock and does nothing is waited for no longer than is bearable, and one that goes is
+ * followed at once. */
 static void waits_for_the_lock(void)
 {
     int ready[2], gate[2];
@@ -320,10 +311,8 @@ static void waits_for_the_lock(void)
 
 JR_UNIT_MAIN("resolve.device_lease", CASE(names_a_device_for_all_users_alike),
              CASE(hashes_what_is_no_name), CASE(takes_the_first_that_are_free),
-             CASE(only_looks_without_leases),
-             CASE(is_held_as_long_as_anybody_shares_it),
+             CASE(only_looks_without_leases), CASE(is_held_as_long_as_anybody_shares_it),
              CASE(takes_what_the_run_around_holds), CASE(has_an_end_of_sharers),
-             CASE(tells_which_run_the_holder_is),
-             CASE(does_not_believe_a_forged_note),
-             CASE(is_free_once_its_holder_is_killed),
-             CASE(shares_devices_out_at_one_moment), CASE(waits_for_the_lock))
+             CASE(tells_which_run_the_holder_is), CASE(does_not_believe_a_forged_note),
+             CASE(is_free_once_its_holder_is_killed), CASE(shares_devices_out_at_one_moment),
+             CASE(waits_for_the_lock))

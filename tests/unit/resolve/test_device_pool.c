@@ -15,11 +15,10 @@ static void expect_pool(const char *spec, const char *expected)
     scene_load(&scene, spec);
     CU_ASSERT_PTR_NOT_NULL_FATAL(scene.file);
     const struct jr_resolve_options options = {.skip_leases = true};
-    CU_ASSERT_EQUAL_FATAL(jr_resolve(&scene.resolution, scene.file, &scene.hw,
-                                     &options, &scene.diags),
-                          JR_STATUS_OK);
-    uint32_t count = jr_device_pool_find(may, &scene.hw, &scene.resolution.job,
-                                         jr_spec_get(scene.file));
+    CU_ASSERT_EQUAL_FATAL(
+        jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags), JR_STATUS_OK);
+    uint32_t count =
+        jr_device_pool_find(may, &scene.hw, &scene.resolution.job, jr_spec_get(scene.file));
     for (uint32_t i = 0; i < 4; i++) {
         text[i] = may[i] ? 'x' : '-';
         count -= may[i];

@@ -89,8 +89,7 @@ static void hears_of_a_holder_that_is_killed(void)
 static void keeps_the_order_of_arrival(void)
 {
     struct devices devices;
-    struct jr_device_queue first = JR_DEVICE_QUEUE_INIT,
-                           second = JR_DEVICE_QUEUE_INIT;
+    struct jr_device_queue first = JR_DEVICE_QUEUE_INIT, second = JR_DEVICE_QUEUE_INIT;
     struct jr_device_lease held, leases[3];
     devices_make(&devices, 0);
     const struct jr_device_request all = devices_request(&devices, 3, 3);
@@ -121,8 +120,7 @@ static void keeps_the_order_of_arrival(void)
 static void does_not_wait_for_who_wants_others(void)
 {
     struct devices devices, apart;
-    struct jr_device_queue first = JR_DEVICE_QUEUE_INIT,
-                           second = JR_DEVICE_QUEUE_INIT;
+    struct jr_device_queue first = JR_DEVICE_QUEUE_INIT, second = JR_DEVICE_QUEUE_INIT;
     struct jr_device_lease held;
     devices_make(&devices, 0);
     devices_make(&apart, DEVICES_MOST);
@@ -148,8 +146,7 @@ static pid_t wait_in_queue(const struct jr_device_request *request)
     pid_t child = fork();
     if (child == 0) {
         if (jr_device_queue_join(&queue, request) != 0 ||
-            jr_device_queue_is_ready(&queue, request) ||
-            write(ready[1], "x", 1) != 1)
+            jr_device_queue_is_ready(&queue, request) || write(ready[1], "x", 1) != 1)
             _exit(1);
         for (;;)
             (void)pause();
@@ -175,8 +172,8 @@ static int count_listed(const char *name)
     return count;
 }
 
-/* Others ask who is before them. They leave nothing behind, and do not make a
- * waiting process look at the holders of devices again. */
+/* Others ask who is before them. They leave nothing behind, and do not make a waiting process look
+ * at the holders of devices again. */
 static void those_who_ask_leave_nothing_behind(void)
 {
     enum { ASKS = 300 };
@@ -282,12 +279,8 @@ static void looks_again_where_it_cannot_connect(void)
 }
 
 JR_UNIT_MAIN("resolve.device_queue", CASE(is_ready_where_devices_are_free),
-             CASE(hears_of_a_device_that_is_given_back),
-             CASE(waits_for_all_that_share_a_device),
-             CASE(hears_of_a_holder_that_is_killed),
-             CASE(keeps_the_order_of_arrival),
-             CASE(does_not_wait_for_who_wants_others),
-             CASE(those_who_ask_leave_nothing_behind),
-             CASE(moves_up_for_those_that_are_killed),
-             CASE(follows_the_one_before_a_killed_one),
+             CASE(hears_of_a_device_that_is_given_back), CASE(waits_for_all_that_share_a_device),
+             CASE(hears_of_a_holder_that_is_killed), CASE(keeps_the_order_of_arrival),
+             CASE(does_not_wait_for_who_wants_others), CASE(those_who_ask_leave_nothing_behind),
+             CASE(moves_up_for_those_that_are_killed), CASE(follows_the_one_before_a_killed_one),
              CASE(looks_again_where_it_cannot_connect))

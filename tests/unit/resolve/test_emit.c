@@ -2,8 +2,8 @@
 
 #include "case.h"
 
-/* Specs that are resolved, printed, and resolved again on another machine: the
- * second time everything is stated. */
+/* Specs that are resolved, printed, and resolved again on another machine: the second time
+ * everything is stated. */
 struct trip {
     const char *spec;
     struct facts facts;
@@ -13,14 +13,11 @@ static char token[] = "HF_TOKEN=hunter2", size[] = "SIZE=4";
 static char *environment[] = {token, size, NULL};
 static char set_env[] = "env.B=$${b}", set_size[] = "world_size=${env:SIZE}";
 static char *sets[] = {set_env, set_size, NULL};
-static char set_call[] =
-    "entrypoint={python: {function: \"m:f\", interpreter: venv/bin/python, "
-    "init: torch}, args: [1, \"1\", null, [true, {a: 0.50}], "
-    "\"$${x}%{rank}\"], "
-    "kwargs: {on: \"yes\", none: ~, key: \"k-${env:HF_TOKEN}\", "
-    "deep: {\"%{rank}\": [~]}}}";
-static char set_library[] =
-    "entrypoint={library: {path: ./l.so, symbol: f}, args: [1]}";
+static char set_call[] = "entrypoint={python: {function: \"m:f\", interpreter: venv/bin/python, "
+                         "init: torch}, args: [1, \"1\", null, [true, {a: 0.50}], "
+                         "\"$${x}%{rank}\"], kwargs: {on: \"yes\", none: ~, key: "
+                         "\"k-${env:HF_TOKEN}\", deep: {\"%{rank}\": [~]}}}";
+static char set_library[] = "entrypoint={library: {path: ./l.so, symbol: f}, args: [1]}";
 static char set_fork[] = "start_method=fork", set_load[] = "preload=[a.b, c]";
 static char set_more[] = "per_rank={0: {args: [~], kwargs: {none: 1}}}";
 static char *calls[] = {set_call, set_fork, set_load, set_more, NULL};
@@ -28,10 +25,8 @@ static char *libraries[] = {set_library, set_fork, NULL};
 
 static const struct trip trips[] = {
     {"", {0}},
-    {"world_size: ???\nparallelism: {model: 2, pipeline: 2}\n",
-     {.on = "1x8:H100,96c"}},
-    {"local_world_size: [3, 2, 1]\nnode_rank: 1\nmaster_addr: \"::1\"\n",
-     {.on = "3x4:H100"}},
+    {"world_size: ???\nparallelism: {model: 2, pipeline: 2}\n", {.on = "1x8:H100,96c"}},
+    {"local_world_size: [3, 2, 1]\nnode_rank: 1\nmaster_addr: \"::1\"\n", {.on = "3x4:H100"}},
     {"", {.job_nodes = 2, .job_rank = 1}},
     {"local_world_size: 4\noversubscribe: true\n", {.on = "1x2:H100"}},
     {"devices: [3, 1]\n", {.on = "1x4:MI300X"}},
@@ -44,24 +39,21 @@ static const struct trip trips[] = {
      "timeouts: {run: 1h30m}\nconsole: {prefix: \"%{rank}| \"}\n",
      {0}},
     {"x-note: {b: [1, 2], a: text}\nlabels: {team: vision}\n", {0}},
-    {"backends: {default: nccl, data: gloo}\nlog_dir: ../runs\nworkdir: sub\n",
-     {.on = "2x8:H100"}},
+    {"backends: {default: nccl, data: gloo}\nlog_dir: ../runs\nworkdir: sub\n", {.on = "2x8:H100"}},
     {"vars: {a: 1, b: \"$${x}\"}\nenv: {A: \"${vars.b} $${y} $$ $${\"}\n"
      "labels: {a: \"${vars.a}\"}\n"
      "description: \"$$$${vars.a}$${\"\nconsole: {prefix: \"$${p} \"}\n",
      {.environ = environment, .sets = sets}},
     {"env: {A: \"${env:HF_TOKEN}\", HF_TOKEN: \"${env:HF_TOKEN}\"}\n"
      "workdir: data/${env:HF_TOKEN}\nlog_dir: /l/${env:HF_TOKEN}\n"
-     "name: n-${env:HF_TOKEN}\nhosts: [\"${env:HF_TOKEN}\"]\nmaster_addr: "
-     "${env:HF_TOKEN}\n"
+     "name: n-${env:HF_TOKEN}\nhosts: [\"${env:HF_TOKEN}\"]\nmaster_addr: ${env:HF_TOKEN}\n"
      "results: {file: \"${env:HF_TOKEN}/%{rank}\"}\n"
      "per_rank: {0: {args: [\"--t=${env:HF_TOKEN}\"], env: {MY_TOKEN: x}}}\n",
      {.environ = environment}},
     {"setup: export A=\"${B}\" %{c}\nresults: {required: all}\n",
      {.environ = environment, .sets = calls}},
     {"", {.sets = libraries}},
-    {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\nhosts: [a, b, c]\n",
-     {.on = "3x2:H100"}},
+    {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\nhosts: [a, b, c]\n", {.on = "3x2:H100"}},
     {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\n", {.job_nodes = 3}},
 };
 
@@ -71,30 +63,26 @@ static void emit(struct scene *scene, struct jr_buf *out)
     jr_resolution_emit(out, &scene->resolution, scene->file);
 }
 
-/* Load what was printed, from another folder under another name: nothing that
- * it was put together from is needed, but secrets. */
-static void reopen(struct scene *scene, const struct jr_buf *text,
-                   const struct facts *facts)
+/* Load what was printed, from another folder under another name: nothing that it was put together
+ * from is needed, but secrets. */
+static void reopen(struct scene *scene, const struct jr_buf *text, const struct facts *facts)
 {
     struct jr_resolve_options options = {.keep_port = true};
     *scene = (struct scene){.resolution = JR_RESOLUTION_INIT};
     scene_facts(scene, facts);
-    const struct jr_spec_source source = {.name = "resolved.yaml",
-                                          .folder = "/elsewhere",
-                                          .text = text->data,
-                                          .len = text->len};
+    const struct jr_spec_source source = {
+        .name = "resolved.yaml", .folder = "/elsewhere", .text = text->data, .len = text->len};
     const struct jr_spec_options read = {.environ = facts->environ};
     (void)jr_spec_load(&scene->file, &source, &read, &scene->diags);
     scene->status = JR_STATUS_INVALID;
     if (scene->file != NULL && jr_spec_get(scene->file) != NULL)
-        scene->status = jr_resolve(&scene->resolution, scene->file, &scene->hw,
-                                   &options, &scene->diags);
+        scene->status =
+            jr_resolve(&scene->resolution, scene->file, &scene->hw, &options, &scene->diags);
 }
 
 static void same_values(const struct scene *a, const struct scene *b)
 {
-    CU_ASSERT_EQUAL_FATAL(a->resolution.provenance_count,
-                          b->resolution.provenance_count);
+    CU_ASSERT_EQUAL_FATAL(a->resolution.provenance_count, b->resolution.provenance_count);
     for (size_t i = 0; i < a->resolution.provenance_count; i++) {
         const struct jr_provenance *row = &a->resolution.provenance[i];
         if (strcmp(row->value, b->resolution.provenance[i].value) != 0)
@@ -119,8 +107,7 @@ static void resolves_to_itself(void)
         CU_ASSERT_EQUAL_FATAL(b.status, JR_STATUS_OK);
         emit(&b, &second);
         JR_ASSERT_TEXT(second.data, first.data);
-        JR_ASSERT_TEXT(b.resolution.job.fingerprint,
-                       a.resolution.job.fingerprint);
+        JR_ASSERT_TEXT(b.resolution.job.fingerprint, a.resolution.job.fingerprint);
         same_values(&a, &b);
         scene_close(&a);
         scene_close(&b);
@@ -190,9 +177,7 @@ static void hides_secrets(void)
     const struct facts facts = {0};
     struct jr_buf out = JR_BUF_INIT;
     struct scene scene;
-    scene_open(&scene,
-               "env: {HF_TOKEN: hunter2, PLAIN: seen, A_SECRET: null}\n",
-               &facts);
+    scene_open(&scene, "env: {HF_TOKEN: hunter2, PLAIN: seen, A_SECRET: null}\n", &facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     emit(&scene, &out);
     CU_ASSERT_PTR_NULL(strstr(out.data, "hunter2"));
@@ -215,8 +200,7 @@ static void is_for_one_machine(void)
     const struct facts facts = {0};
     struct jr_buf out = JR_BUF_INIT;
     struct scene scene;
-    scene_open(&scene, "targets: [1x8:H100]\nlabels: {targets: kept}\n",
-               &facts);
+    scene_open(&scene, "targets: [1x8:H100]\nlabels: {targets: kept}\n", &facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     emit(&scene, &out);
     CU_ASSERT_PTR_NULL(strstr(out.data, "\ntargets"));
@@ -258,13 +242,11 @@ static void fingerprints(void)
         scene_open(&b, pairs[i].b, &facts);
         CU_ASSERT_EQUAL_FATAL(a.status, JR_STATUS_OK);
         CU_ASSERT_EQUAL_FATAL(b.status, JR_STATUS_OK);
-        bool same = strcmp(a.resolution.job.fingerprint,
-                           b.resolution.job.fingerprint) == 0;
+        bool same = strcmp(a.resolution.job.fingerprint, b.resolution.job.fingerprint) == 0;
         if (same != pairs[i].same)
             printf("\n%s---\n%s", pairs[i].a, pairs[i].b);
         CU_ASSERT_EQUAL(same, pairs[i].same);
-        CU_ASSERT_EQUAL(
-            strspn(a.resolution.job.fingerprint, "0123456789abcdef"), 64);
+        CU_ASSERT_EQUAL(strspn(a.resolution.job.fingerprint, "0123456789abcdef"), 64);
         scene_close(&a);
         scene_close(&b);
     }
@@ -283,7 +265,6 @@ static void ignores_placement(void)
     scene_close(&b);
 }
 
-JR_UNIT_MAIN("resolve emit", CASE(resolves_to_itself),
-             CASE(is_complete_and_in_order), CASE(hides_secrets),
-             CASE(writes_no_secret), CASE(is_for_one_machine),
+JR_UNIT_MAIN("resolve emit", CASE(resolves_to_itself), CASE(is_complete_and_in_order),
+             CASE(hides_secrets), CASE(writes_no_secret), CASE(is_for_one_machine),
              CASE(fingerprints), CASE(ignores_placement))

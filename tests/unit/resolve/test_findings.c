@@ -3,8 +3,7 @@
 #include "base/json.h"
 #include "case.h"
 
-static void explain(struct jr_buf *out, const char *spec,
-                    const struct facts *facts, bool json)
+static void explain(struct jr_buf *out, const char *spec, const struct facts *facts, bool json)
 {
     struct scene scene;
     scene_open(&scene, spec, facts);
@@ -13,8 +12,8 @@ static void explain(struct jr_buf *out, const char *spec,
     scene_close(&scene);
 }
 
-/* Rows of the table: the field, then what has to stand in its row in this
- * order, separated by bars. */
+/* Rows of the table: the field, then what has to stand in its row in this order, separated by
+ * bars. */
 struct row {
     const char *spec;
     struct facts facts;
@@ -29,8 +28,7 @@ static const struct row rows[] = {
     {"",
      {.on = "1x8:H100"},
      "world_size",
-     "8|--on 1x8:H100: 8 |H100|on this "
-     "node|nodes x local_world_size"},
+     "8|--on 1x8:H100: 8 |H100|on this node|nodes x local_world_size"},
     {"", {.on = "1x8:H100"}, "local_world_size", "8|H100|devices per node"},
     {"", {.on = "1x0,4c"}, "local_world_size", "4|4 usable CPUs|quota"},
     {"parallelism: {model: 2}\n",
@@ -55,16 +53,10 @@ static const struct row rows[] = {
      "device",
      "cpu|CUDA_VISIBLE_DEVICES hides all of the 2 devices"},
     {"", {.on = "2x2:H100"}, "node_rank", "0|--on 2x2:H100|first node"},
-    {"nodes: 2\n",
-     {.real = true, .local = true},
-     "node_rank",
-     "option|--local"},
+    {"nodes: 2\n", {.real = true, .local = true}, "node_rank", "option|--local"},
     {"", {0}, "master_port", "29500|default|not tried"},
     {"master_port: 0\n", {.real = true}, "master_port", "leased|any free one"},
-    {"world_size: 8\n",
-     {.sets = sets},
-     "world_size",
-     "4|t.jobrun.yaml:3, overridden by --set:12"},
+    {"world_size: 8\n", {.sets = sets}, "world_size", "4|t.jobrun.yaml:3, overridden by --set:12"},
     {"", {.sets = sets}, "threads", "2|--set:9"},
 };
 
@@ -96,8 +88,7 @@ static void says_where_from(void)
         line++;
         bool good = has_parts(line, strcspn(line, "\n"), rows[i].parts);
         if (!good)
-            printf("\n  %.*s\n  expected: %s\n", (int)strcspn(line, "\n"), line,
-                   rows[i].parts);
+            printf("\n  %.*s\n  expected: %s\n", (int)strcspn(line, "\n"), line, rows[i].parts);
         CU_ASSERT_TRUE(good);
         jr_buf_release(&out);
     }
@@ -132,24 +123,19 @@ static void is_json_too(void)
     explain(&out, "world_size: 8\n", &facts, true);
     json_t *root = jr_json_parse(out.data, out.len, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(root);
-    CU_ASSERT_EQUAL(json_integer_value(json_object_get(root, "format_version")),
-                    1);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(root, "format_version")), 1);
     json_t *fields = json_object_get(root, "fields");
     CU_ASSERT_EQUAL(json_array_size(fields), 20);
-    json_t *world = json_array_get(fields, 0),
-           *local = json_array_get(fields, 1);
-    JR_ASSERT_TEXT(json_string_value(json_object_get(world, "field")),
-                   "world_size");
+    json_t *world = json_array_get(fields, 0), *local = json_array_get(fields, 1);
+    JR_ASSERT_TEXT(json_string_value(json_object_get(world, "field")), "world_size");
     JR_ASSERT_TEXT(json_string_value(json_object_get(world, "origin")), "spec");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(world, "line")), 3);
     CU_ASSERT_TRUE(json_is_null(json_object_get(world, "rule")));
     JR_ASSERT_TEXT(json_string_value(json_object_get(local, "value")), "8");
-    JR_ASSERT_TEXT(json_string_value(json_object_get(local, "origin")),
-                   "derived");
+    JR_ASSERT_TEXT(json_string_value(json_object_get(local, "origin")), "derived");
     CU_ASSERT_TRUE(json_is_null(json_object_get(local, "line")));
     json_decref(root);
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("resolve.findings", CASE(says_where_from), CASE(is_aligned),
-             CASE(is_json_too))
+JR_UNIT_MAIN("resolve.findings", CASE(says_where_from), CASE(is_aligned), CASE(is_json_too))

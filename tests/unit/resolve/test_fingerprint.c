@@ -15,9 +15,9 @@
 #define RESULTS  ENTRY "results:\n  "
 #define LOSS     RESULTS "fields: {loss: {type: number, "
 
-/* For each field two specs that differ in it alone; both are resolved. A field
- * of a part that does not count must not change the fingerprint. NULL: there is
- * no second value that goes with a program. */
+/* For each field two specs that differ in it alone; both are resolved. A field of a part that does
+ * not count must not change the fingerprint. NULL: there is no second value that goes with a
+ * program. */
 static const struct {
     const char *path, *a, *b;
 } fields[] = {
@@ -28,36 +28,26 @@ static const struct {
     {"template", ENTRY, ENTRY "template: false\n"},
     {"vars", ENTRY, ENTRY "vars: {lr: 1}\n"},
     {"sweep.axes", ENTRY, ENTRY "sweep: {axes: {labels.a: [2]}}\n"},
-    {"sweep.exclude", ENTRY,
-     ENTRY "sweep: {axes: {labels.a: [1, 2]}, exclude: [{labels.a: 1}]}\n"},
-    {"sweep.include", ENTRY,
-     ENTRY "sweep: {axes: {labels.a: [1]}, include: [{labels.a: 2}]}\n"},
-    {"sweep.samples", ENTRY,
-     ENTRY "sweep: {axes: {labels.a: [1]}, samples: 2}\n"},
+    {"sweep.exclude", ENTRY, ENTRY "sweep: {axes: {labels.a: [1, 2]}, exclude: [{labels.a: 1}]}\n"},
+    {"sweep.include", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, include: [{labels.a: 2}]}\n"},
+    {"sweep.samples", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, samples: 2}\n"},
     {"sweep.seed", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, seed: 2}\n"},
     {"sweep.sampler", ENTRY, ENTRY "sweep: {sampler: [./propose]}\n"},
-    {"sweep.sampler_timeout", ENTRY,
-     ENTRY "sweep: {sampler: [./propose], sampler_timeout: 1s}\n"},
-    {"sweep.parallel", ENTRY,
-     ENTRY "sweep: {axes: {labels.a: [1]}, parallel: 2}\n"},
-    {"sweep.stop_after", ENTRY,
-     ENTRY "sweep: {axes: {labels.a: [1]}, stop_after: 2}\n"},
+    {"sweep.sampler_timeout", ENTRY, ENTRY "sweep: {sampler: [./propose], sampler_timeout: 1s}\n"},
+    {"sweep.parallel", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, parallel: 2}\n"},
+    {"sweep.stop_after", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, stop_after: 2}\n"},
     {"sweep.best.field", ENTRY, ENTRY "sweep: {best: {field: a, goal: max}}\n"},
     {"sweep.best.goal", ENTRY, ENTRY "sweep: {best: {field: a, goal: min}}\n"},
-    {"sweep.best.of", ENTRY,
-     ENTRY "sweep: {best: {field: a, goal: min, of: max}}\n"},
+    {"sweep.best.of", ENTRY, ENTRY "sweep: {best: {field: a, goal: min, of: max}}\n"},
     {"targets", ENTRY, ENTRY "targets: [2x8:H100]\n"},
-    {"entrypoint.command", "entrypoint: {command: [./a]}\n",
-     "entrypoint: {command: [./b]}\n"},
-    {"entrypoint.shell", "entrypoint: {shell: \"./a\"}\n",
-     "entrypoint: {shell: \"./a \"}\n"},
+    {"entrypoint.command", "entrypoint: {command: [./a]}\n", "entrypoint: {command: [./b]}\n"},
+    {"entrypoint.shell", "entrypoint: {shell: \"./a\"}\n", "entrypoint: {shell: \"./a \"}\n"},
     {"entrypoint.args", "entrypoint: {command: [./a]}\n",
      "entrypoint: {command: [./a], args: [x]}\n"},
     {"workdir", ENTRY, ENTRY "workdir: sub\n"},
     {"env", ENTRY "env: {A: x}\n", ENTRY "env: {A: y}\n"},
     {"per_rank", ENTRY, ENTRY "per_rank: {0: {}}\n"},
-    {"per_rank.*.args", ENTRY "per_rank: {0: {args: [a]}}\n",
-     ENTRY "per_rank: {0: {args: [b]}}\n"},
+    {"per_rank.*.args", ENTRY "per_rank: {0: {args: [a]}}\n", ENTRY "per_rank: {0: {args: [b]}}\n"},
     {"per_rank.*.env", ENTRY "per_rank: {0: {env: {A: 1}}}\n",
      ENTRY "per_rank: {0: {env: {A: 2}}}\n"},
     {"env_remove", ENTRY, ENTRY "env_remove: [\"LC_*\"]\n"},
@@ -71,11 +61,9 @@ static const struct {
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n"},
     {"spare_nodes", ENTRY "world_size: 2\nnodes: 1\nrestart: {max: 1}\n",
      ENTRY "world_size: 2\nnodes: 1\nrestart: {max: 1}\nspare_nodes: 1\n"},
-    {"node_rank",
-     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
+    {"node_rank", ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nmaster_addr: h\n"},
-    {"rank_start",
-     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
+    {"rank_start", ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nrank_start: 2\n"
            "master_addr: h\n"},
     {"hosts", ENTRY "hosts: [a]\n", ENTRY "hosts: [b]\n"},
@@ -94,8 +82,7 @@ static const struct {
      ENTRY "world_size: 4\nparallelism: {data: 1, model: 4}\n"},
     {"parallelism.pipeline", ENTRY "world_size: 4\n",
      ENTRY "world_size: 4\nparallelism: {pipeline: 2}\n"},
-    {"parallelism.data", ENTRY "parallelism: {data: 4}\n",
-     ENTRY "parallelism: {data: 2}\n"},
+    {"parallelism.data", ENTRY "parallelism: {data: 4}\n", ENTRY "parallelism: {data: 2}\n"},
     {"backends.default", ENTRY "backends: gloo\n", ENTRY "backends: mpi\n"},
     {"backends.model", ENTRY, ENTRY "backends: {model: mpi}\n"},
     {"backends.pipeline", ENTRY, ENTRY "backends: {pipeline: mpi}\n"},
@@ -103,31 +90,21 @@ static const struct {
     {"start_method", CALL "}\n", CALL "}\nstart_method: fork\n"},
     {"fork_threads", CALL "}\nstart_method: fork\n",
      CALL "}\nstart_method: fork\nfork_threads: refuse\n"},
-    {"preload", CALL "}\nstart_method: fork\n",
-     CALL "}\nstart_method: fork\npreload: [a]\n"},
+    {"preload", CALL "}\nstart_method: fork\n", CALL "}\nstart_method: fork\npreload: [a]\n"},
     {"setup", ENTRY, ENTRY "setup: export A=1\n"},
-    {"entrypoint.kwargs", CALL ", kwargs: {a: 1}}\n",
-     CALL ", kwargs: {a: \"1\"}}\n"},
-    {"entrypoint.python.script", PYTHON "script: a}}\n",
-     PYTHON "script: b}}\n"},
-    {"entrypoint.python.module", PYTHON "module: a}}\n",
-     PYTHON "module: b}}\n"},
+    {"entrypoint.kwargs", CALL ", kwargs: {a: 1}}\n", CALL ", kwargs: {a: \"1\"}}\n"},
+    {"entrypoint.python.script", PYTHON "script: a}}\n", PYTHON "script: b}}\n"},
+    {"entrypoint.python.module", PYTHON "module: a}}\n", PYTHON "module: b}}\n"},
     {"entrypoint.python.function", CALL "}\n", PYTHON "function: \"m:g\"}}\n"},
     {"entrypoint.python.interpreter", PYTHON "module: a}}\n",
      PYTHON "module: a, interpreter: pypy3}}\n"},
-    {"entrypoint.python.setup", CALL "}\n",
-     PYTHON "function: \"m:f\", setup: \"m:g\"}}\n"},
-    {"entrypoint.python.init", CALL "}\n",
-     PYTHON "function: \"m:f\", init: torch}}\n"},
-    {"entrypoint.python.smoke_test",
-     PYTHON "function: \"m:f\", init: torch}}\n",
+    {"entrypoint.python.setup", CALL "}\n", PYTHON "function: \"m:f\", setup: \"m:g\"}}\n"},
+    {"entrypoint.python.init", CALL "}\n", PYTHON "function: \"m:f\", init: torch}}\n"},
+    {"entrypoint.python.smoke_test", PYTHON "function: \"m:f\", init: torch}}\n",
      PYTHON "function: \"m:f\", init: torch, smoke_test: true}}\n"},
-    {"entrypoint.library.path", LIBRARY "a, symbol: s}}\n",
-     LIBRARY "b, symbol: s}}\n"},
-    {"entrypoint.library.symbol", LIBRARY "a, symbol: s}}\n",
-     LIBRARY "a, symbol: t}}\n"},
-    {"per_rank.*.kwargs", CALL "}\n",
-     CALL "}\nper_rank: {0: {kwargs: {a: null}}}\n"},
+    {"entrypoint.library.path", LIBRARY "a, symbol: s}}\n", LIBRARY "b, symbol: s}}\n"},
+    {"entrypoint.library.symbol", LIBRARY "a, symbol: s}}\n", LIBRARY "a, symbol: t}}\n"},
+    {"per_rank.*.kwargs", CALL "}\n", CALL "}\nper_rank: {0: {kwargs: {a: null}}}\n"},
     {"redirects", ENTRY, ENTRY "redirects: all\n"},
     {"tee", ENTRY, ENTRY "tee: err\n"},
     {"console.prefix", ENTRY, ENTRY "console: {prefix: \"> \"}\n"},
@@ -150,13 +127,11 @@ static const struct {
     {"limits.as", ENTRY, ENTRY "limits: {as: unlimited}\n"},
     {"limits.nproc", ENTRY, ENTRY "limits: {nproc: 9}\n"},
     {"results.required", RESULTS "from: file\n", RESULTS "required: 0\n"},
-    {"results.from",
-     ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
+    {"results.from", ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
      ENTRY "results: {from: stderr, pattern: \"(?<a>x)\"}\ntee: all\n"},
     {"results.file", RESULTS "from: file\n", RESULTS "file: out\n"},
     {"results.limit", RESULTS "from: file\n", RESULTS "limit: 1MiB\n"},
-    {"results.pattern",
-     ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
+    {"results.pattern", ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
      ENTRY "results: {from: stdout, pattern: \"(?<a>y)\"}\ntee: all\n"},
     {"results.equal", RESULTS "from: file\n", RESULTS "equal: [a]\n"},
     {"results.distinct", RESULTS "from: file\n", RESULTS "distinct: [a]\n"},
@@ -166,36 +141,29 @@ static const struct {
     {"results.fields.*.min", LOSS "min: 0}}\n", LOSS "min: 1}}\n"},
     {"results.fields.*.max", LOSS "max: 0}}\n", LOSS "max: 1}}\n"},
     {"results.fields.*.enum", LOSS "enum: [1]}}\n", LOSS "enum: [2]}}\n"},
-    {"results.fields.*.pattern",
-     RESULTS "fields: {s: {type: string, pattern: a}}\n",
+    {"results.fields.*.pattern", RESULTS "fields: {s: {type: string, pattern: a}}\n",
      RESULTS "fields: {s: {type: string, pattern: b}}\n"},
-    {"results.fields.*.required", LOSS "required: true}}\n",
-     LOSS "required: false}}\n"},
+    {"results.fields.*.required", LOSS "required: true}}\n", LOSS "required: false}}\n"},
     {"exit_barrier", CALL "}\n", CALL "}\nexit_barrier: false\n"},
     {"timeouts.start", ENTRY, ENTRY "timeouts: {start: 1h}\n"},
     {"timeouts.exit", ENTRY, ENTRY "timeouts: {exit: 1h}\n"},
     {"timeouts.run", ENTRY, ENTRY "timeouts: {run: 1h}\n"},
     {"timeouts.silence", ENTRY, ENTRY "timeouts: {silence: 1h}\n"},
-    {"timeouts.after_first_exit", ENTRY,
-     ENTRY "timeouts: {after_first_exit: 1h}\n"},
+    {"timeouts.after_first_exit", ENTRY, ENTRY "timeouts: {after_first_exit: 1h}\n"},
     {"timeouts.progress", ENTRY, ENTRY "timeouts: {progress: 1h}\n"},
     {"timeouts.first_step", ENTRY, ENTRY "timeouts: {first_step: 1h}\n"},
     {"progress.from", PROGRESS "}\n", PROGRESS ", from: stderr}\n"},
-    {"progress.pattern", PROGRESS "}\n",
-     ENTRY "progress: {pattern: 'x(?<step>.)'}\n"},
+    {"progress.pattern", PROGRESS "}\n", ENTRY "progress: {pattern: 'x(?<step>.)'}\n"},
     {"progress.ranks", PROGRESS "}\n", PROGRESS ", ranks: all}\n"},
     {"progress.of", PROGRESS "}\n", PROGRESS ", of: 9}\n"},
     {"code.mode", ENTRY, ENTRY "code: freeze\n"},
-    {"code.link", ENTRY "code: freeze\n",
-     ENTRY "code: {mode: freeze, link: [x]}\n"},
+    {"code.link", ENTRY "code: freeze\n", ENTRY "code: {mode: freeze, link: [x]}\n"},
     {"progress.stall", PROGRESS "}\n", PROGRESS ", stall: 9}\n"},
-    {"deadline.before", ENTRY "deadline: {before: 1m}\n",
-     ENTRY "deadline: {before: 2m}\n"},
+    {"deadline.before", ENTRY "deadline: {before: 1m}\n", ENTRY "deadline: {before: 2m}\n"},
     {"deadline.signal", ENTRY "deadline: {before: 1m}\n",
      ENTRY "deadline: {before: 1m, signal: TERM}\n"},
     {"requeue.max", ENTRY "requeue: 2\n", ENTRY "requeue: 3\n"},
-    {"requeue.on", ENTRY "requeue: 2\n",
-     ENTRY "requeue: {on: preempted, max: 2}\n"},
+    {"requeue.on", ENTRY "requeue: 2\n", ENTRY "requeue: {on: preempted, max: 2}\n"},
     {"on_hang.signal", ENTRY, ENTRY "on_hang: {signal: USR1}\n"},
     {"on_hang.wait", ENTRY, ENTRY "on_hang: {wait: 1h}\n"},
     {"on_end", ENTRY, ENTRY "on_end: [./notify]\n"},
@@ -204,36 +172,24 @@ static const struct {
     {"stop_target", ENTRY, ENTRY "stop_target: group\n"},
     {"on_failure", ENTRY, ENTRY "on_failure: continue\n"},
     {"restart.max", ENTRY, ENTRY "restart: {max: 3}\n"},
-    {"restart.backoff", ENTRY "restart: {max: 3}\n",
-     ENTRY "restart: {max: 3, backoff: 2s}\n"},
-    {"restart.window", ENTRY "restart: {max: 3}\n",
-     ENTRY "restart: {max: 3, window: 1h}\n"},
-    {"restart.on", ENTRY "restart: {max: 3}\n",
-     ENTRY "restart: {max: 3, on: oom}\n"},
-    {"restart.never", ENTRY "restart: {max: 3}\n",
-     ENTRY "restart: {max: 3, never: oom}\n"},
+    {"restart.backoff", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, backoff: 2s}\n"},
+    {"restart.window", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, window: 1h}\n"},
+    {"restart.on", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, on: oom}\n"},
+    {"restart.never", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, never: oom}\n"},
     {"engine.slurm", ENTRY, ENTRY "engine: {slurm: {qos: a}}\n"},
-    {"engine.kubernetes.image", ENTRY,
-     ENTRY "engine: {kubernetes: {image: a}}\n"},
-    {"engine.kubernetes.namespace", ENTRY,
-     ENTRY "engine: {kubernetes: {namespace: a}}\n"},
+    {"engine.kubernetes.image", ENTRY, ENTRY "engine: {kubernetes: {image: a}}\n"},
+    {"engine.kubernetes.namespace", ENTRY, ENTRY "engine: {kubernetes: {namespace: a}}\n"},
     {"engine.kubernetes.service_account", ENTRY,
      ENTRY "engine: {kubernetes: {service_account: a}}\n"},
     {"engine.kubernetes.priority_class", ENTRY,
      ENTRY "engine: {kubernetes: {priority_class: a}}\n"},
-    {"engine.kubernetes.pull_secret", ENTRY,
-     ENTRY "engine: {kubernetes: {pull_secret: a}}\n"},
-    {"engine.kubernetes.secret", ENTRY,
-     ENTRY "engine: {kubernetes: {secret: a}}\n"},
-    {"engine.kubernetes.claim", ENTRY,
-     ENTRY "engine: {kubernetes: {claim: a}}\n"},
-    {"engine.kubernetes.mount", ENTRY,
-     ENTRY "engine: {kubernetes: {mount: /a}}\n"},
-    {"engine.kubernetes.shm", ENTRY,
-     ENTRY "engine: {kubernetes: {shm: 1Gi}}\n"},
+    {"engine.kubernetes.pull_secret", ENTRY, ENTRY "engine: {kubernetes: {pull_secret: a}}\n"},
+    {"engine.kubernetes.secret", ENTRY, ENTRY "engine: {kubernetes: {secret: a}}\n"},
+    {"engine.kubernetes.claim", ENTRY, ENTRY "engine: {kubernetes: {claim: a}}\n"},
+    {"engine.kubernetes.mount", ENTRY, ENTRY "engine: {kubernetes: {mount: /a}}\n"},
+    {"engine.kubernetes.shm", ENTRY, ENTRY "engine: {kubernetes: {shm: 1Gi}}\n"},
     {"engine.kubernetes.cpu", ENTRY, ENTRY "engine: {kubernetes: {cpu: 2}}\n"},
-    {"engine.kubernetes.memory", ENTRY,
-     ENTRY "engine: {kubernetes: {memory: 1Gi}}\n"},
+    {"engine.kubernetes.memory", ENTRY, ENTRY "engine: {kubernetes: {memory: 1Gi}}\n"},
     {"engine.kubernetes.device_resource", ENTRY,
      ENTRY "engine: {kubernetes: {device_resource: a.b/c}}\n"},
     {"engine.mpi.dialect", ENTRY, ENTRY "engine: {mpi: {dialect: hydra}}\n"},
@@ -246,8 +202,7 @@ static const struct {
     {"exit_status", ENTRY, ENTRY "exit_status: rank\n"},
 };
 
-/* The spec's fingerprint on two machines with two devices; told when it has
- * none. */
+/* The spec's fingerprint on two machines with two devices; told when it has none. */
 static void take(char ret[static 65], const char *spec)
 {
     struct scene scene = {.resolution = JR_RESOLUTION_INIT};
@@ -256,11 +211,10 @@ static void take(char ret[static 65], const char *spec)
     struct jr_resolve_options options = {.local = false};
     scene_facts(&scene, &facts);
     jr_buf_printf(&text, "%s", spec);
-    (void)jr_spec_load_text(&scene.file, "t.jobrun.yaml", "/srv/job", text.data,
-                            text.len, &scene.diags);
+    (void)jr_spec_load_text(&scene.file, "t.jobrun.yaml", "/srv/job", text.data, text.len,
+                            &scene.diags);
     if (scene.file != NULL && jr_spec_get(scene.file) != NULL)
-        scene.status = jr_resolve(&scene.resolution, scene.file, &scene.hw,
-                                  &options, &scene.diags);
+        scene.status = jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags);
     size_t len = strlen(scene.resolution.job.fingerprint);
     if (len != 64)
         printf("\n%s\n%s", spec, scene_told(&scene));
@@ -282,8 +236,7 @@ static bool same(const char *a, const char *b)
 
 static const char *head_of(const char *body)
 {
-    return strstr(body, "device:") != NULL ? HEAD "oversubscribe: true\n"
-                                           : HEAD DEVICE;
+    return strstr(body, "device:") != NULL ? HEAD "oversubscribe: true\n" : HEAD DEVICE;
 }
 
 static void counts_what_is_the_experiment(void)
@@ -293,10 +246,8 @@ static void counts_what_is_the_experiment(void)
         if (fields[i].b == NULL)
             continue;
         bool switches = strcmp(fields[i].path, "oversubscribe") == 0;
-        jr_buf_printf(&a, "%s%s", switches ? HEAD : head_of(fields[i].a),
-                      fields[i].a);
-        jr_buf_printf(&b, "%s%s", switches ? HEAD : head_of(fields[i].b),
-                      fields[i].b);
+        jr_buf_printf(&a, "%s%s", switches ? HEAD : head_of(fields[i].a), fields[i].a);
+        jr_buf_printf(&b, "%s%s", switches ? HEAD : head_of(fields[i].b), fields[i].b);
         bool counts = jr_part_of(fields[i].path) == JR_PART_EXPERIMENT;
         bool equal = same(a.data, b.data);
         if (equal == counts)
@@ -323,25 +274,21 @@ static void ignores_composition(void)
                              "entrypoint: [./a, \"${vars.lr}\"]\n"));
     CU_ASSERT_TRUE(same(HEAD "entrypoint: {shell: \"a ${b}\"}\n",
                         HEAD "entrypoint: {shell: \"a ${b}\"}\nvars: {}\n"));
-    CU_ASSERT_FALSE(same(HEAD "entrypoint: [./a, \"$${b}\"]\n",
-                         HEAD "entrypoint: [./a, b]\n"));
+    CU_ASSERT_FALSE(same(HEAD "entrypoint: [./a, \"$${b}\"]\n", HEAD "entrypoint: [./a, b]\n"));
 }
 
-/* Every field that works has a row above; a mapping's own fields stand for
- * it. */
+/* Every field that works has a row above; a mapping's own fields stand for it. */
 static void covers_every_field(void)
 {
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
     for (size_t i = 0; i < count; i++)
-        for (const struct jr_spec_field *field = groups[i].fields;
-             field->key != NULL; field++) {
+        for (const struct jr_spec_field *field = groups[i].fields; field->key != NULL; field++) {
             char path[128];
             (void)snprintf(path, sizeof path, "%s%s%s", groups[i].path,
                            groups[i].path[0] != '\0' ? "." : "", field->key);
             if (field->since == NULL || field->type->kind == JR_KIND_MAP ||
-                strcmp(path, "version") == 0 ||
-                strcmp(path, "results.fields") == 0)
+                strcmp(path, "version") == 0 || strcmp(path, "results.fields") == 0)
                 continue;
             if (!is_covered(path))
                 printf("\n  '%s' has no row in this test", path);
@@ -357,20 +304,18 @@ static void is_of_the_parts_that_the_contract_names(void)
         const char *paths[20];
     } rows[] = {
         {JR_PART_EXPERIMENT,
-         {"entrypoint.command[0]", "entrypoint.args[1]", "env.LR",
-          "per_rank.0-3.env.A", "world_size", "parallelism.model",
-          "backends.default", "start_method", "results.fields.loss.max",
-          "setup", "device"}},
+         {"entrypoint.command[0]", "entrypoint.args[1]", "env.LR", "per_rank.0-3.env.A",
+          "world_size", "parallelism.model", "backends.default", "start_method",
+          "results.fields.loss.max", "setup", "device"}},
         {JR_PART_PLACEMENT,
-         {"hosts[2]", "master_addr", "master_port", "devices[0]", "nodes",
-          "bind", "threads", "engine.slurm.qos", "local_world_size"}},
+         {"hosts[2]", "master_addr", "master_port", "devices[0]", "nodes", "bind", "threads",
+          "engine.slurm.qos", "local_world_size"}},
         {JR_PART_LABEL, {"name", "description", "labels.team"}},
-        {JR_PART_OUTPUT,
-         {"console.prefix", "console", "redirects", "tee.0", "console.show"}},
+        {JR_PART_OUTPUT, {"console.prefix", "console", "redirects", "tee.0", "console.show"}},
         {JR_PART_RECORD, {"log_dir", "log_mode", "log_limit", "secrets[0]"}},
         {JR_PART_SUPERVISION,
-         {"timeouts.run", "timeouts", "restart.max", "on_hang.wait",
-          "exit_status", "on_failure", "signals.USR1", "stop_target"}},
+         {"timeouts.run", "timeouts", "restart.max", "on_hang.wait", "exit_status", "on_failure",
+          "signals.USR1", "stop_target"}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t j = 0; rows[i].paths[j] != NULL; j++) {
@@ -389,10 +334,8 @@ static void leaves_defaults_out(void)
         {ENTRY "world_size: 4\n",
          ENTRY "world_size: 4\nparallelism: {model: 1, pipeline: 1, data: 4}\n"
                "backends: {default: gloo, data: gloo}\n"},
-        {RESULTS "equal: [a]\n",
-         RESULTS "equal: [a]\n  required: all\n  from: file\n"},
-        {CALL "}\n", PYTHON "function: \"m:f\", interpreter: python3, "
-                            "smoke_test: false}}\n"},
+        {RESULTS "equal: [a]\n", RESULTS "equal: [a]\n  required: all\n  from: file\n"},
+        {CALL "}\n", PYTHON "function: \"m:f\", interpreter: python3, smoke_test: false}}\n"},
         {LOSS "max: 1}}\n", LOSS "max: 1, required: true}}\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -407,20 +350,17 @@ static void leaves_defaults_out(void)
         jr_buf_release(&b);
     }
     /* to state results at all is no default */
-    CU_ASSERT_FALSE(
-        same(HEAD DEVICE ENTRY, HEAD DEVICE RESULTS "from: file\n"));
+    CU_ASSERT_FALSE(same(HEAD DEVICE ENTRY, HEAD DEVICE RESULTS "from: file\n"));
 }
 
 /* What the resolver found, and so finds anew: no more, and no less. */
 static void knows_what_moves(void)
 {
-    static const char *const moving[] = {
-        "nodes", "node_rank",   "rank_start",  "local_world_size",
-        "hosts", "master_addr", "master_port", "devices",
-        "bind",  "threads"};
+    static const char *const moving[] = {"nodes", "node_rank",   "rank_start",  "local_world_size",
+                                         "hosts", "master_addr", "master_port", "devices",
+                                         "bind",  "threads"};
     size_t found = 0;
-    for (const struct jr_spec_field *field = jr_field_root()->fields;
-         field->key != NULL; field++)
+    for (const struct jr_spec_field *field = jr_field_root()->fields; field->key != NULL; field++)
         found += jr_part_moves(field->key);
     CU_ASSERT_EQUAL(found, sizeof moving / sizeof *moving);
     for (size_t i = 0; i < sizeof moving / sizeof *moving; i++)
@@ -509,13 +449,11 @@ static struct jr_node *load_text(struct desk *desk, const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT;
     jr_buf_replaced(&spec, text, "@", desk->scratch.dir);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_doc_load(&desk->doc, "t", spec.data, spec.len, &desk->diags), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_doc_load(&desk->doc, "t", spec.data, spec.len, &desk->diags), 0);
     return desk->doc.root;
 }
 
-static void check_related(struct desk *desk, const struct jr_node *root,
-                          const char *expected)
+static void check_related(struct desk *desk, const struct jr_node *root, const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf want = JR_BUF_INIT, got = JR_BUF_INIT;
     jr_buf_replaced(&want, expected, "@", desk->scratch.dir);
@@ -542,16 +480,13 @@ static void relates_paths_to_their_work_tree(void)
         {"workdir: tree/jobs\n", "workdir: tree/jobs\n"},
         {"name: @/tree/jobs\n", "name: @/tree/jobs\n"},
         {"log_dir: @/tree/jobs\n", "log_dir: @/tree/jobs\n"},
-        {"description: x\nworkdir: @/tree/a\n",
-         "description: x\nworkdir: ./a\n"},
-        {"workdir: @/tree/a\ndescription: x\n",
-         "workdir: ./a\ndescription: x\n"},
+        {"description: x\nworkdir: @/tree/a\n", "description: x\nworkdir: ./a\n"},
+        {"workdir: @/tree/a\ndescription: x\n", "workdir: ./a\ndescription: x\n"},
         {"entrypoint:\n  python:\n    script: @/tree/jobs/train.py\n",
          "entrypoint:\n  python:\n    script: ./jobs/train.py\n"},
         {"entrypoint:\n  library:\n    path: @/tree/l.so\n    symbol: s\n",
          "entrypoint:\n  library:\n    path: ./l.so\n    symbol: s\n"},
-        {"entrypoint:\n  args: [@/tree/jobs]\n",
-         "entrypoint:\n  args: [@/tree/jobs]\n"},
+        {"entrypoint:\n  args: [@/tree/jobs]\n", "entrypoint:\n  args: [@/tree/jobs]\n"},
         {"x-own: @/tree/jobs\n", "x-own: @/tree/jobs\n"},
     };
     struct desk desk = {0};
@@ -569,8 +504,7 @@ static void relates_paths_to_their_work_tree(void)
 }
 
 JR_UNIT_MAIN("fingerprint", CASE(counts_what_is_the_experiment),
-             CASE(is_of_the_parts_that_the_contract_names),
-             CASE(leaves_defaults_out), CASE(knows_what_moves),
-             CASE(covers_every_field), CASE(parts_are_fields),
+             CASE(is_of_the_parts_that_the_contract_names), CASE(leaves_defaults_out),
+             CASE(knows_what_moves), CASE(covers_every_field), CASE(parts_are_fields),
              CASE(ignores_how_it_is_written), CASE(ignores_composition),
              CASE(relates_paths_to_their_work_tree))

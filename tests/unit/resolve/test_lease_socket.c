@@ -8,11 +8,9 @@
 #include "resolve/lease_socket.h"
 
 /* A name that no other process has. */
-static const char *own_name(char out[static JR_LEASE_NAME_SIZE],
-                            const char *end)
+static const char *own_name(char out[static JR_LEASE_NAME_SIZE], const char *end)
 {
-    (void)snprintf(out, JR_LEASE_NAME_SIZE, "jobrun-unit-%d-%s", (int)getpid(),
-                   end);
+    (void)snprintf(out, JR_LEASE_NAME_SIZE, "jobrun-unit-%d-%s", (int)getpid(), end);
     return out;
 }
 
@@ -141,8 +139,7 @@ static bool note_first(void *data, const char *name)
 /* The ends of connections bear the name, too, and are none. */
 static void lists_those_that_listen(void)
 {
-    char name[JR_LEASE_NAME_SIZE], other[JR_LEASE_NAME_SIZE],
-        prefix[JR_LEASE_NAME_SIZE];
+    char name[JR_LEASE_NAME_SIZE], other[JR_LEASE_NAME_SIZE], prefix[JR_LEASE_NAME_SIZE];
     int fds[] = {jr_lease_socket_hold(own_name(name, "list")),
                  jr_lease_socket_hold(own_name(other, "list2"))};
     int end = jr_lease_socket_connect(name);
@@ -175,7 +172,6 @@ static void prints_a_holder(void)
 }
 
 JR_UNIT_MAIN("resolve.lease_socket", CASE(refuses_what_is_taken),
-             CASE(refuses_a_name_that_is_too_long), CASE(finds_nobody),
-             CASE(tells_whose_it_is), CASE(hangs_up_when_it_is_given_back),
-             CASE(says_so_where_too_many_are_connected),
+             CASE(refuses_a_name_that_is_too_long), CASE(finds_nobody), CASE(tells_whose_it_is),
+             CASE(hangs_up_when_it_is_given_back), CASE(says_so_where_too_many_are_connected),
              CASE(lists_those_that_listen), CASE(prints_a_holder))

@@ -5,16 +5,16 @@
 
 #include "case.h"
 
-#define SPEC                                                                   \
-    "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"                        \
-    "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"                \
+#define SPEC                                                                                       \
+    "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"                                            \
+    "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"                                    \
     "env: {MODE: fast}\n"
 
 /* And what it resolves to. */
-#define LOCK                                                                   \
-    "version: 1\n"                                                             \
-    "entrypoint:\n  command: [./train]\n  args: [--lr, \"0.1\"]\n"             \
-    "workdir: \".\"\nenv:\n  MODE: fast\n"                                     \
+#define LOCK                                                                                       \
+    "version: 1\n"                                                                                 \
+    "entrypoint:\n  command: [./train]\n  args: [--lr, \"0.1\"]\n"                                 \
+    "workdir: \".\"\nenv:\n  MODE: fast\n"                                                         \
     "world_size: 2\ndevice: cpu\nbackends:\n  default: gloo\n"
 
 /* A spec in a folder of its own, resolved for a machine that is not there. */
@@ -30,10 +30,8 @@ struct desk {
 
 static void resolve_named(struct desk *desk, const char *name, const char *text)
 {
-    const struct jr_spec_source source = {.name = name,
-                                          .folder = desk->scratch.dir,
-                                          .text = text,
-                                          .len = strlen(text)};
+    const struct jr_spec_source source = {
+        .name = name, .folder = desk->scratch.dir, .text = text, .len = strlen(text)};
     const struct jr_spec_options options = {0};
     const struct jr_resolve_options resolve = {.keep_port = true};
     jr_resolution_release(&desk->resolution);
@@ -41,18 +39,16 @@ static void resolve_named(struct desk *desk, const char *name, const char *text)
     jr_diags_release(&desk->diags);
     jr_spec_free(desk->file);
     desk->file = NULL;
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&desk->file, &source, &options, &desk->diags), 0);
     CU_ASSERT_EQUAL_FATAL(
-        jr_spec_load(&desk->file, &source, &options, &desk->diags), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_resolve(&desk->resolution, desk->file, &desk->host,
-                                     &resolve, &desk->diags),
-                          JR_STATUS_OK);
+        jr_resolve(&desk->resolution, desk->file, &desk->host, &resolve, &desk->diags),
+        JR_STATUS_OK);
 }
 
 /* The spec as the file t.jobrun.yaml of the folder. */
 static void resolve(struct desk *desk, const char *text)
 {
-    const char *name =
-        jr_arena_printf(&desk->arena, "%s/t.jobrun.yaml", desk->scratch.dir);
+    const char *name = jr_arena_printf(&desk->arena, "%s/t.jobrun.yaml", desk->scratch.dir);
     resolve_named(desk, name, text);
 }
 
@@ -60,8 +56,7 @@ static void start(struct desk *desk)
 {
     *desk = (struct desk){.resolution = JR_RESOLUTION_INIT};
     scratch_start(&desk->scratch);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_profile_load(&desk->host, &desk->arena, "1x0,8c", &desk->diags), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_profile_load(&desk->host, &desk->arena, "1x0,8c", &desk->diags), 0);
 }
 
 static void end(struct desk *desk)
@@ -83,23 +78,21 @@ static const char *emit(struct desk *desk)
     return desk->lock.data;
 }
 
-/* Hold what was resolved to the file t.lock.yaml, of this text. Returns what
- * was found: "JR0451 path 3:5: message see 7:9", one a line. */
-static const char *hold(struct desk *desk, const char *lock,
-                        enum jr_status expected)
+/* Hold what was resolved to the file t.lock.yaml, of this text. Returns what was found: "JR0451
+ * path 3:5: message see 7:9", one a line. */
+static const char *hold(struct desk *desk, const char *lock, enum jr_status expected)
 {
     size_t before = desk->diags.count;
     scratch_write(&desk->scratch, "t.lock.yaml", lock);
-    CU_ASSERT_EQUAL(jr_lock_check(&desk->resolution, desk->file, "",
-                                  &desk->arena, &desk->diags),
+    CU_ASSERT_EQUAL(jr_lock_check(&desk->resolution, desk->file, "", &desk->arena, &desk->diags),
                     expected);
     jr_buf_clear(&desk->told);
     jr_buf_str(&desk->told, "");
     for (size_t i = before; i < desk->diags.count; i++) {
         const struct jr_diag *diag = &desk->diags.items[i];
-        jr_buf_printf(&desk->told, "%s%s %s %u:%u: %s", i == before ? "" : "\n",
-                      diag->code, diag->path == NULL ? "-" : diag->path,
-                      diag->span.line, diag->span.column, diag->message);
+        jr_buf_printf(&desk->told, "%s%s %s %u:%u: %s", i == before ? "" : "\n", diag->code,
+                      diag->path == NULL ? "-" : diag->path, diag->span.line, diag->span.column,
+                      diag->message);
         if (diag->related != NULL)
             jr_buf_printf(&desk->told, "; %s at %u:%u", diag->related->message,
                           diag->related->span.line, diag->related->span.column);
@@ -115,10 +108,8 @@ static void is_the_experiment_alone(void)
                         "timeouts: {run: 1h}\nlog_dir: elsewhere\n"
                         "console: {prefix: x}\nvars: {v: 1}\n"
                         "description: ${vars.v}\n");
-    JR_ASSERT_TEXT(
-        emit(&desk),
-        "# The experiment that a spec resolves to: made by `jobrun resolve "
-        "--lock`,\n# and held against the spec by --locked.\n" LOCK);
+    JR_ASSERT_TEXT(emit(&desk), "# The experiment that a spec resolves to: made by `jobrun resolve "
+                                "--lock`,\n# and held against the spec by --locked.\n" LOCK);
     end(&desk);
 }
 
@@ -149,13 +140,11 @@ static void tells_each_value_that_differs(void)
     resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 4\n"
                    "entrypoint: {command: [./train], args: [--lr, \"0.2\"]}\n"
                    "env: {MODE: fast}\n");
-    JR_ASSERT_TEXT(
-        hold(&desk, LOCK, JR_STATUS_INVALID),
-        "JR0451 entrypoint.args[1] 5:47: 'entrypoint.args[1]' "
-        "resolves to \"0.2\", but the lock has \"0.1\"; locked here "
-        "at 4:16\n"
-        "JR0451 world_size 4:13: 'world_size' resolves to 4, but the "
-        "lock has 2; locked here at 8:13");
+    JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_INVALID),
+                   "JR0451 entrypoint.args[1] 5:47: 'entrypoint.args[1]' resolves to \"0.2\", but "
+                   "the lock has \"0.1\"; locked here at 4:16\n"
+                   "JR0451 world_size 4:13: 'world_size' resolves to 4, but the lock has 2; "
+                   "locked here at 8:13");
     end(&desk);
 }
 
@@ -167,19 +156,16 @@ static void tells_what_one_of_them_lacks(void)
     resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"
                    "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"
                    "env: {MORE: 1}\n");
-    JR_ASSERT_TEXT(
-        hold(&desk, LOCK, JR_STATUS_INVALID),
-        "JR0451 env.MODE 6:6: 'env.MODE' resolves to nothing, but "
-        "the lock has fast; locked here at 7:9\n"
-        "JR0451 env.MORE 6:13: 'env.MORE' resolves to \"1\", but the "
-        "lock has nothing");
+    JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_INVALID),
+                   "JR0451 env.MODE 6:6: 'env.MODE' resolves to nothing, but the lock has fast; "
+                   "locked here at 7:9\n"
+                   "JR0451 env.MORE 6:13: 'env.MORE' resolves to \"1\", but the lock has nothing");
     end(&desk);
 }
 
 static void cuts_long_values_and_shows_no_control(void)
 {
-    static const char sixty[] =
-        "012345678901234567890123456789012345678901234567890123456789";
+    static const char sixty[] = "012345678901234567890123456789012345678901234567890123456789";
     struct jr_buf text = JR_BUF_INIT, want = JR_BUF_INIT;
     struct desk desk;
     start(&desk);
@@ -218,8 +204,7 @@ static void counts_its_own_findings_only(void)
     struct desk desk;
     start(&desk);
     resolve(&desk, SPEC);
-    (void)jr_diags_error(&desk.diags, JR_CODE_LOCK_DIFFERS, (struct jr_span){0},
-                         "x", "before");
+    (void)jr_diags_error(&desk.diags, JR_CODE_LOCK_DIFFERS, (struct jr_span){0}, "x", "before");
     JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_OK), "");
     end(&desk);
 }
@@ -229,19 +214,15 @@ static void refuses_what_is_no_lock(void)
     struct desk desk;
     start(&desk);
     resolve(&desk, SPEC);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(hold(&desk, "a: [1\n", JR_STATUS_INVALID), "JR0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(hold(&desk, "a: [1\n", JR_STATUS_INVALID), "JR0"));
     CU_ASSERT_PTR_NOT_NULL(strstr(hold(&desk, "", JR_STATUS_INVALID), "JR0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(hold(&desk, "\xff\xfe\n", JR_STATUS_INVALID), "JR0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(hold(&desk, "- a\n", JR_STATUS_INVALID), "JR0"));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(hold(&desk, "\xff\xfe\n", JR_STATUS_INVALID), "JR0"));
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(hold(&desk, "- a\n", JR_STATUS_INVALID), "JR0"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        hold(&desk, LOCK "world_size: 2\n", JR_STATUS_INVALID), "JR0106"));
+        strstr(hold(&desk, LOCK "world_size: 2\n", JR_STATUS_INVALID), "JR0106"));
     /* where the spec says nothing, the lock is what is pointed at */
     JR_ASSERT_TEXT(hold(&desk, LOCK "more: 2\n", JR_STATUS_INVALID),
-                   "JR0451 more 12:7: 'more' resolves to nothing, but the lock "
-                   "has 2");
+                   "JR0451 more 12:7: 'more' resolves to nothing, but the lock has 2");
     end(&desk);
 }
 
@@ -251,20 +232,15 @@ static void says_how_a_missing_lock_is_made(void)
     struct desk desk;
     start(&desk);
     resolve(&desk, SPEC);
-    CU_ASSERT_EQUAL(jr_lock_check(&desk.resolution, desk.file, "", &desk.arena,
-                                  &desk.diags),
+    CU_ASSERT_EQUAL(jr_lock_check(&desk.resolution, desk.file, "", &desk.arena, &desk.diags),
                     JR_STATUS_INVALID);
     CU_ASSERT_EQUAL_FATAL(desk.diags.count, 1);
     CU_ASSERT_TRUE(jr_diag_is(&desk.diags.items[0], JR_CODE_LOCK_UNREADABLE));
-    jr_buf_printf(&want,
-                  "the lock '%s/t.lock.yaml' cannot be read: No such file or "
-                  "directory",
+    jr_buf_printf(&want, "the lock '%s/t.lock.yaml' cannot be read: No such file or directory",
                   desk.scratch.dir);
     JR_ASSERT_TEXT(desk.diags.items[0].message, want.data);
     jr_buf_clear(&want);
-    jr_buf_printf(&want,
-                  "make it: jobrun resolve %s/t.jobrun.yaml --lock > "
-                  "%s/t.lock.yaml",
+    jr_buf_printf(&want, "make it: jobrun resolve %s/t.jobrun.yaml --lock > %s/t.lock.yaml",
                   desk.scratch.dir, desk.scratch.dir);
     JR_ASSERT_TEXT(desk.diags.items[0].help, want.data);
     jr_buf_release(&want);
@@ -276,26 +252,21 @@ static void lies_beside_the_spec(void)
 {
     struct desk desk;
     start(&desk);
-    const char *yaml =
-        jr_arena_printf(&desk.arena, "%s/t.yaml", desk.scratch.dir);
+    const char *yaml = jr_arena_printf(&desk.arena, "%s/t.yaml", desk.scratch.dir);
     resolve_named(&desk, yaml, SPEC);
     JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_OK), "");
     resolve_named(&desk, "<stdin>", SPEC);
     JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_INVALID),
                    "JR0452 - 0:0: there is no file that the lock could be "
                    "beside: --locked=FILE names it");
-    const char *lock =
-        jr_arena_printf(&desk.arena, "%s/t.lock.yaml", desk.scratch.dir);
-    CU_ASSERT_EQUAL(jr_lock_check(&desk.resolution, desk.file, lock,
-                                  &desk.arena, &desk.diags),
+    const char *lock = jr_arena_printf(&desk.arena, "%s/t.lock.yaml", desk.scratch.dir);
+    CU_ASSERT_EQUAL(jr_lock_check(&desk.resolution, desk.file, lock, &desk.arena, &desk.diags),
                     JR_STATUS_OK);
     end(&desk);
 }
 
-JR_UNIT_MAIN("lock", CASE(is_the_experiment_alone),
-             CASE(holds_what_it_was_made_from),
-             CASE(tells_each_value_that_differs),
-             CASE(tells_what_one_of_them_lacks),
-             CASE(cuts_long_values_and_shows_no_control),
-             CASE(counts_its_own_findings_only), CASE(refuses_what_is_no_lock),
-             CASE(says_how_a_missing_lock_is_made), CASE(lies_beside_the_spec))
+JR_UNIT_MAIN("lock", CASE(is_the_experiment_alone), CASE(holds_what_it_was_made_from),
+             CASE(tells_each_value_that_differs), CASE(tells_what_one_of_them_lacks),
+             CASE(cuts_long_values_and_shows_no_control), CASE(counts_its_own_findings_only),
+             CASE(refuses_what_is_no_lock), CASE(says_how_a_missing_lock_is_made),
+             CASE(lies_beside_the_spec))

@@ -1,7 +1,6 @@
 /*
- * Specs on machines: what every spec of the table comes to on every machine of
- * tests/machines, held against tests/machines/resolved.txt. UPDATE=1 in the
- * environment writes that file.
+ * Specs on machines: what every spec of the table comes to on every machine of tests/machines, held
+ * against tests/machines/resolved.txt. UPDATE=1 in the environment writes that file.
  */
 #include "unit.h"
 
@@ -37,8 +36,7 @@ static const char *const specs[] = {
 static const char *facts_of(struct jr_arena *arena, const char *name)
 {
     bool file = strchr(name, '.') != NULL;
-    return jr_arena_printf(arena, MACHINES "/%s%s", name,
-                           file ? "" : "/expected.yaml");
+    return jr_arena_printf(arena, MACHINES "/%s%s", name, file ? "" : "/expected.yaml");
 }
 
 static int is_machine(const struct dirent *entry)
@@ -64,9 +62,8 @@ static void add_job(struct jr_buf *out, const struct jr_job *job)
     CU_ASSERT_EQUAL(sum, job->world_size);
     CU_ASSERT_EQUAL(mesh, job->world_size);
     CU_ASSERT_TRUE(job->own.threads >= 1);
-    jr_buf_printf(out, "%5u = %2u x %-4u  %-4s  %-4s  %3u threads",
-                  job->world_size, job->nodes, job->local_world_sizes[0],
-                  job->device_name, job->backend, job->own.threads);
+    jr_buf_printf(out, "%5u = %2u x %-4u  %-4s  %-4s  %3u threads", job->world_size, job->nodes,
+                  job->local_world_sizes[0], job->device_name, job->backend, job->own.threads);
 }
 
 /* One line: the machine, and the job or why there is none. */
@@ -126,8 +123,7 @@ static void holds_the_table(void)
     resolve_all(&got);
     if (getenv("UPDATE") != NULL)
         write_golden(&got);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_io_read_file(&expected, AT_FDCWD, GOLDEN, 1 << 20, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&expected, AT_FDCWD, GOLDEN, 1 << 20, NULL), 0);
     compare(got.data, expected.data);
     jr_buf_release(&got);
     jr_buf_release(&expected);

@@ -25,9 +25,7 @@ static void takes_nothing_else(void)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_node_resources resources = {.threads = 77};
-        CU_ASSERT_EQUAL(jr_node_resources_read(&resources, &arena, texts[i],
-                                               strlen(texts[i])),
-                        -1);
+        CU_ASSERT_EQUAL(jr_node_resources_read(&resources, &arena, texts[i], strlen(texts[i])), -1);
         CU_ASSERT_EQUAL(resources.threads, 77);
         jr_arena_release(&arena);
     }
@@ -48,8 +46,7 @@ static void tells_what_it_reads(void)
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node_resources resources;
     jr_node_resources_tell(&text, &told);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_node_resources_read(&resources, &arena, text.data, text.len), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_node_resources_read(&resources, &arena, text.data, text.len), 0);
     CU_ASSERT_EQUAL(resources.threads, 12);
     CU_ASSERT_EQUAL_FATAL(resources.devices_count, 2);
     JR_ASSERT_TEXT(resources.devices[1], "GPU-\"5\"");
@@ -64,8 +61,7 @@ static void tells_what_it_reads(void)
     jr_buf_clear(&text);
     jr_node_resources_tell(&text, &(struct jr_node_resources){.threads = 1});
     CU_ASSERT_TRUE(text.len < 20);
-    CU_ASSERT_EQUAL(
-        jr_node_resources_read(&resources, &arena, text.data, text.len), 0);
+    CU_ASSERT_EQUAL(jr_node_resources_read(&resources, &arena, text.data, text.len), 0);
     CU_ASSERT_TRUE(resources.devices_count == 0 && resources.slots_count == 0);
     CU_ASSERT_PTR_NULL(resources.device_model);
     CU_ASSERT_PTR_NULL(resources.held);
@@ -73,8 +69,8 @@ static void tells_what_it_reads(void)
 }
 
 /* The resolved spec of two nodes of which the second has `theirs`. */
-static void check_spec(const char *spec, char **theirs, uint32_t count,
-                       const char *devices, const char *explained)
+static void check_spec(const char *spec, char **theirs, uint32_t count, const char *devices,
+                       const char *explained)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct scene scene;
@@ -100,8 +96,7 @@ static void the_resolved_spec_is_for_all_nodes(void)
     check_spec("nodes: 2\n", alike, 2, "\ndevices: [0, 1]\n", "0,1");
     check_spec("nodes: 2\n", others, 2, "\ndevices: all\n", "all");
     check_spec("nodes: 2\n", alike, 1, "\ndevices: all\n", "all");
-    check_spec("nodes: 2\ndevices: any\n", others, 2, "\ndevices: any\n",
-               "any");
+    check_spec("nodes: 2\ndevices: any\n", others, 2, "\ndevices: any\n", "any");
 }
 
 JR_UNIT_MAIN("resources", CASE(takes_nothing_else), CASE(tells_what_it_reads),

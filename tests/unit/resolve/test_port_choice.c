@@ -1,5 +1,4 @@
-/* Who chose the port of a resolved job, whether it is held, and how another one
- * takes its place. */
+/* Who chose the port of a resolved job, whether it is held, and how another one takes its place. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,8 +19,8 @@ static const char *stated_port(char text[static 32])
     return text;
 }
 
-static void check_choice(const char *spec, const struct facts *facts,
-                         enum jr_port_choice choice, bool held)
+static void check_choice(const char *spec, const struct facts *facts, enum jr_port_choice choice,
+                         bool held)
 {
     struct scene scene;
     struct jr_error err = {0};
@@ -41,8 +40,7 @@ static void check_choice(const char *spec, const struct facts *facts,
 static void holds_what_it_chose(void)
 {
     static const struct facts here = {.real = true}, imagined = {0};
-    static const struct facts second = {
-        .real = true, .job_nodes = 2, .job_rank = 1};
+    static const struct facts second = {.real = true, .job_nodes = 2, .job_rank = 1};
     char text[32];
     check_choice("master_port: 0\n", &here, JR_PORT_ANY, true);
     check_choice("", &here, JR_PORT_FIRST_FREE, true);
@@ -52,8 +50,8 @@ static void holds_what_it_chose(void)
     check_choice("", &second, JR_PORT_GIVEN, false);
 }
 
-/* Another port where jobrun chose it, and the old one is let go; a stated one
- * stays, and stays held. */
+/* Another port where jobrun chose it, and the old one is let go; a stated one stays, and stays
+ * held. */
 static void renews_what_it_chose(void)
 {
     char text[32];
@@ -69,10 +67,8 @@ static void renews_what_it_chose(void)
         CU_ASSERT_EQUAL(after != before, i < 2);
         CU_ASSERT_TRUE(scene.resolution.lease_fd >= 0);
         int *leases = NULL;
-        CU_ASSERT_EQUAL_FATAL(jr_resolution_leases(&scene.resolution,
-                                                   &scene.resolution.arena,
-                                                   &leases),
-                              1);
+        CU_ASSERT_EQUAL_FATAL(
+            jr_resolution_leases(&scene.resolution, &scene.resolution.arena, &leases), 1);
         CU_ASSERT_EQUAL(leases[0], scene.resolution.lease_fd);
         CU_ASSERT_EQUAL(jr_lease_take(after, &err), -1);
         /* ports from 29500 on may be another run's by now */
@@ -108,8 +104,7 @@ static void names_the_owner_of_a_port(void)
     int fds[2];
     uint32_t ports[2];
     for (int i = 0; i < 2; i++) {
-        struct sockaddr_in at = {.sin_family = AF_INET,
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         socklen_t len = sizeof at;
         fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         CU_ASSERT_TRUE_FATAL(fds[i] >= 0);
@@ -126,6 +121,5 @@ static void names_the_owner_of_a_port(void)
     (void)close(fds[1]);
 }
 
-JR_UNIT_MAIN("resolve.port_choice", CASE(holds_what_it_chose),
-             CASE(renews_what_it_chose), CASE(puts_another_port_in_its_place),
-             CASE(names_the_owner_of_a_port))
+JR_UNIT_MAIN("resolve.port_choice", CASE(holds_what_it_chose), CASE(renews_what_it_chose),
+             CASE(puts_another_port_in_its_place), CASE(names_the_owner_of_a_port))

@@ -16,8 +16,8 @@
 
 enum { JOBS = 12 };
 
-/* A socket that listens on the loopback address of either IP version, on a
- * port of the kernel's choice; -1 where there is no such version. */
+/* A socket that listens on the loopback address of either IP version, on a port of the kernel's
+ * choice; -1 where there is no such version. */
 static int listen_on(int family, uint32_t *ret_port)
 {
     union {
@@ -56,8 +56,7 @@ static void names_the_listener(void)
         CU_ASSERT_TRUE_FATAL(fd >= 0);
         CU_ASSERT_EQUAL(jr_lease_take(port, &err), -1);
         CU_ASSERT_EQUAL(err.sys, EADDRINUSE);
-        (void)snprintf(expected, sizeof expected, "%u is in use by pid %d",
-                       port, (int)getpid());
+        (void)snprintf(expected, sizeof expected, "%u is in use by pid %d", port, (int)getpid());
         JR_ASSERT_TEXT(err.text, expected);
         (void)close(fd);
         fd = jr_lease_take(port, &err);
@@ -76,8 +75,8 @@ static void names_the_other_jobrun(void)
     CU_ASSERT_TRUE(port > 0 && port < 65536);
     CU_ASSERT_EQUAL(jr_lease_take(port, &err), -1);
     CU_ASSERT_EQUAL(err.sys, EADDRINUSE);
-    (void)snprintf(expected, sizeof expected, "%u is leased by jobrun, pid %d",
-                   port, (int)getpid());
+    (void)snprintf(expected, sizeof expected, "%u is leased by jobrun, pid %d", port,
+                   (int)getpid());
     JR_ASSERT_TEXT(err.text, expected);
     (void)close(fd);
     fd = jr_lease_take(port, &err);
@@ -100,9 +99,9 @@ static void leaves_the_port_free(void)
     (void)close(lease);
 }
 
-/* A server that closed first leaves its port in TIME_WAIT, which does not keep
- * the next one out where both set SO_REUSEADDR: a stated port is had. One that
- * jobrun chooses is for programs that set nothing. */
+/* A server that closed first leaves its port in TIME_WAIT, which does not keep the next one out
+ * where both set SO_REUSEADDR: a stated port is had. One that jobrun chooses is for programs that
+ * set nothing. */
 static void leaves_a_port_in_time_wait_unless_it_is_stated(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -113,8 +112,7 @@ static void leaves_a_port_in_time_wait_unless_it_is_stated(void)
     int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     address.sin_port = htons((uint16_t)port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CU_ASSERT_EQUAL_FATAL(
-        connect(client, (struct sockaddr *)&address, sizeof address), 0);
+    CU_ASSERT_EQUAL_FATAL(connect(client, (struct sockaddr *)&address, sizeof address), 0);
     int served = accept(server, NULL, NULL);
     (void)close(served);
     (void)close(server);
@@ -122,8 +120,7 @@ static void leaves_a_port_in_time_wait_unless_it_is_stated(void)
     (void)close(client);
     int plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     address.sin_addr.s_addr = htonl(INADDR_ANY);
-    CU_ASSERT_EQUAL(bind(plain, (struct sockaddr *)&address, sizeof address),
-                    -1);
+    CU_ASSERT_EQUAL(bind(plain, (struct sockaddr *)&address, sizeof address), -1);
     (void)close(plain);
     CU_ASSERT_EQUAL(jr_lease_choose(port, &err), -1);
     CU_ASSERT_EQUAL(err.sys, EADDRINUSE);
@@ -133,8 +130,7 @@ static void leaves_a_port_in_time_wait_unless_it_is_stated(void)
     (void)close(fd);
 }
 
-/* A server of one address, or of IPv6 alone, keeps programs out that bind all
- * of them. */
+/* A server of one address, or of IPv6 alone, keeps programs out that bind all of them. */
 static void chooses_what_both_families_can_bind(void)
 {
     static const int families[] = {AF_INET, AF_INET6};
@@ -207,8 +203,7 @@ static void lets_go_unless_kept(void)
     struct scene scene = {.resolution = JR_RESOLUTION_INIT};
     scene_facts(&scene, &facts);
     scene_load(&scene, "master_port: 0\n");
-    CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw,
-                               &options, &scene.diags),
+    CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags),
                     JR_STATUS_OK);
     CU_ASSERT_EQUAL(scene.resolution.lease_fd, -1);
     CU_ASSERT_TRUE(scene.resolution.job.master_port > 0);
@@ -271,8 +266,7 @@ static int take_name(const char *text)
     memcpy(name.sun_path + 1, text, len);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&name,
-                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-                                   len)) != 0)
+                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) != 0)
         return -1;
     return listen(fd, 1);
 }
@@ -341,11 +335,9 @@ static void a_user_cannot_squat_on_all_ports(void)
     check_squatter(JR_LEASES_MOST + 50);
 }
 
-JR_UNIT_MAIN("resolve lease", CASE(names_the_listener),
-             CASE(names_the_other_jobrun), CASE(leaves_the_port_free),
-             CASE(leaves_a_port_in_time_wait_unless_it_is_stated),
-             CASE(chooses_what_both_families_can_bind),
-             CASE(finds_no_owner_of_a_free_port), CASE(refuses_a_given_port),
-             CASE(never_moves_on_several_nodes), CASE(lets_go_unless_kept),
-             CASE(gives_each_job_its_own),
+JR_UNIT_MAIN("resolve lease", CASE(names_the_listener), CASE(names_the_other_jobrun),
+             CASE(leaves_the_port_free), CASE(leaves_a_port_in_time_wait_unless_it_is_stated),
+             CASE(chooses_what_both_families_can_bind), CASE(finds_no_owner_of_a_free_port),
+             CASE(refuses_a_given_port), CASE(never_moves_on_several_nodes),
+             CASE(lets_go_unless_kept), CASE(gives_each_job_its_own),
              CASE(a_user_cannot_squat_on_all_ports))

@@ -1,5 +1,5 @@
-/* A port of each rank's own, as Paddle asks for: counted from the job's, where
- * nothing can be tried. */
+/* A port of each rank's own, as Paddle asks for: counted from the job's, where nothing can be
+ * tried. */
 #include "unit.h"
 
 #include "case.h"
@@ -16,20 +16,13 @@ static void counts_from_the_port_of_the_job(void)
         {"world_size: 2\nmaster_port: 65533\n", {0}, 2, {65534, 65535}},
         /* On several nodes by the local rank, and all together by the rank. */
         {"world_size: 4\n", {.job_nodes = 2}, 4, {29501, 29502, 29501, 29502}},
-        {"local_world_size: [1, 3]\n",
-         {.job_nodes = 2},
-         4,
-         {29501, 29501, 29502, 29503}},
-        {"world_size: 4\n",
-         {.job_nodes = 2, .local = true},
-         4,
-         {29501, 29502, 29503, 29504}},
+        {"local_world_size: [1, 3]\n", {.job_nodes = 2}, 4, {29501, 29501, 29502, 29503}},
+        {"world_size: 4\n", {.job_nodes = 2, .local = true}, 4, {29501, 29502, 29503, 29504}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct scene scene;
         char spec[128];
-        (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s",
-                       vectors[i].spec);
+        (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);
         scene_open(&scene, spec, &vectors[i].facts);
         JR_ASSERT_TEXT(scene_told(&scene), "");
         CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
@@ -87,8 +80,7 @@ static void refuses_what_there_is_no_port_for(void)
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct scene scene;
         char spec[128];
-        (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s",
-                       vectors[i].spec);
+        (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);
         scene_open(&scene, spec, &vectors[i].facts);
         CU_ASSERT_EQUAL(scene.status, vectors[i].status);
         JR_ASSERT_TEXT(scene_told(&scene), vectors[i].told);
@@ -97,5 +89,4 @@ static void refuses_what_there_is_no_port_for(void)
 }
 
 JR_UNIT_MAIN("rank_ports", CASE(counts_from_the_port_of_the_job),
-             CASE(needs_no_ports_without_the_profile),
-             CASE(refuses_what_there_is_no_port_for))
+             CASE(needs_no_ports_without_the_profile), CASE(refuses_what_there_is_no_port_for))

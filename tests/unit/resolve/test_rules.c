@@ -2,8 +2,7 @@
 
 #include "case.h"
 
-/* What is refused: the status, and what must be told, in parts that are
- * separated by a bar. */
+/* What is refused: the status, and what must be told, in parts that are separated by a bar. */
 struct bad {
     const char *spec;
     struct facts facts;
@@ -47,8 +46,7 @@ static const struct bad bads[] = {
     {"parallelism: {data: 3}\nhosts: [a, b]\nmaster_addr: a\nnode_rank: 0\n",
      {.on = "2x2:H100"},
      INVALID,
-     "JR0402|world_size 3 (data x model x pipeline)|nodes 2 (one per entry of "
-     "hosts)"},
+     "JR0402|world_size 3 (data x model x pipeline)|nodes 2 (one per entry of hosts)"},
     {"parallelism: {model: 1000, pipeline: 1000, data: 1000}\n",
      {0},
      INVALID,
@@ -63,10 +61,7 @@ static const struct bad bads[] = {
      {0},
      INVALID,
      "world_size 7|nodes 2"},
-    {"parallelism: {data: 6}\nlocal_world_size: 4\n",
-     {0},
-     INVALID,
-     "4, 8|[4, 2]"},
+    {"parallelism: {data: 6}\nlocal_world_size: 4\n", {0}, INVALID, "4, 8|[4, 2]"},
     {"world_size: 7\n",
      {.job_nodes = 2},
      UNRESOLVED,
@@ -75,10 +70,7 @@ static const struct bad bads[] = {
     {"world_size: 9\nlocal_world_size: [4, 4]\n", {0}, INVALID, "8"},
     {"nodes: 3\nlocal_world_size: [4, 4]\n", {0}, INVALID, "nodes|2"},
     {"nodes: 3\nhosts: [a, b]\n", {0}, INVALID, "hosts"},
-    {"world_size: 8\nlocal_world_size: 4\nhosts: [a, b, c]\n",
-     {0},
-     INVALID,
-     "world_size"},
+    {"world_size: 8\nlocal_world_size: 4\nhosts: [a, b, c]\n", {0}, INVALID, "world_size"},
     {"nodes: 4\n",
      {.job_nodes = 2},
      UNRESOLVED,
@@ -93,10 +85,7 @@ static const struct bad bads[] = {
      {.on = "2x1:H100"},
      UNRESOLVED,
      "JR0404|2 ranks on a node with 1 usable cuda device [|nodes: 3"},
-    {"world_size: 4\ndevices: [0, 1]\n",
-     {.on = "1x8:H100"},
-     UNRESOLVED,
-     "2 us"},
+    {"world_size: 4\ndevices: [0, 1]\n", {.on = "1x8:H100"}, UNRESOLVED, "2 us"},
     /* devices */
     {"",
      {.on = "1x2:H100", .second = JR_DEVICE_ROCM},
@@ -108,23 +97,14 @@ static const struct bad bads[] = {
      UNRESOLVED,
      "3:9: error|JR0411"},
     {"device: cuda\n", {0}, UNRESOLVED, "3:9: error|JR0412|no cuda device"},
-    {"device: cuda\n",
-     {.on = "1x2:H100", .visible = "", .hidden = 3},
-     UNRESOLVED,
-     "JR0412"},
+    {"device: cuda\n", {.on = "1x2:H100", .visible = "", .hidden = 3}, UNRESOLVED, "JR0412"},
     {"device: rocm\n", {.on = "1x2:H100"}, UNRESOLVED, "JR0412"},
     {"devices: [2, 0]\ndevice: npu\n",
      {.on = "1x4:910B"},
      INVALID,
      "JR0418|not in ascending order|device_visibility: one"},
-    {"devices: [0, 2, 1]\n",
-     {.on = "1x4:910B"},
-     UNRESOLVED,
-     "JR0418|not in ascending order"},
-    {"devices: [0, 9]\n",
-     {.on = "1x2:H100"},
-     UNRESOLVED,
-     "JR0413|device 9 does not"},
+    {"devices: [0, 2, 1]\n", {.on = "1x4:910B"}, UNRESOLVED, "JR0418|not in ascending order"},
+    {"devices: [0, 9]\n", {.on = "1x2:H100"}, UNRESOLVED, "JR0413|device 9 does not"},
     {"devices: [1]\n",
      {.on = "1x2:H100", .visible = "0", .hidden = 2},
      UNRESOLVED,
@@ -141,17 +121,11 @@ static const struct bad bads[] = {
     {"device: mlu\nworld_size: 1\n", {.real = true}, UNRESOLVED, "JR0412|mlu"},
     {"device: xpu\nworld_size: 1\n", {.real = true}, UNRESOLVED, "JR0412|xpu"},
     {"device: npu\ndevices: [4]\n", {.real = true}, UNRESOLVED, "JR0413|npu"},
-    {"devices: [GPU-none]\n",
-     {.on = "1x2:H100"},
-     UNRESOLVED,
-     "GPU-none does not exist"},
+    {"devices: [GPU-none]\n", {.on = "1x2:H100"}, UNRESOLVED, "GPU-none does not exist"},
     {"device: cpu\ndevices: [0]\n", {0}, INVALID, "devices"},
     {"devices: [0]\n", {0}, UNRESOLVED, "JR0417|device cpu"},
     {"device: cuda\ndevices: none\n", {.on = "1x2:H100"}, INVALID, "devices"},
-    {"device: custom:tpu\nbackends: gloo\n",
-     {0},
-     UNRESOLVED,
-     "JR0450|local_wo"},
+    {"device: custom:tpu\nbackends: gloo\n", {0}, UNRESOLVED, "JR0450|local_wo"},
     {"device: custom:tpu\nworld_size: 2\n", {0}, INVALID, "JR0450|backends"},
     {"device: custom:tpu\nworld_size: 2\nenv_profiles: [megengine, mpi]\n",
      {0},
@@ -166,35 +140,19 @@ static const struct bad bads[] = {
     {"nodes: 4\n",
      {.on = "2x8:H100", .target = "gpus"},
      UNRESOLVED,
-     "error: on gpus: nodes 4, but the target has 2|JR0423|the same number of "
-     "nodes"},
+     "error: on gpus: nodes 4, but the target has 2|JR0423|the same number of nodes"},
     {"",
      {.on = "1x2:H100", .second = JR_DEVICE_ROCM, .target = "gpus"},
      UNRESOLVED,
      "t.yaml:9:5: error: on gpus: there are two kinds|JR0410"},
-    {"devices: [0]\n",
-     {.target = "cpus"},
-     UNRESOLVED,
-     "error: on cpus: devices 0 contradicts"},
+    {"devices: [0]\n", {.target = "cpus"}, UNRESOLVED, "error: on cpus: devices 0 contradicts"},
     /* backends */
     {"device: cpu\nbackends: nccl\n", {0}, INVALID, "nccl|cpu"},
-    {"backends: nccl\n",
-     {0},
-     UNRESOLVED,
-     "3:11: error|JR0414|nccl cannot drive device cpu"},
-    {"backends: {model: hccl}\n",
-     {.on = "1x8:H100"},
-     UNRESOLVED,
-     "JR0414|hccl"},
-    {"",
-     {.backend = "nccl"},
-     UNRESOLVED,
-     "JR0414|unset TORCH_DISTRIBUTED_BACKEND"},
+    {"backends: nccl\n", {0}, UNRESOLVED, "3:11: error|JR0414|nccl cannot drive device cpu"},
+    {"backends: {model: hccl}\n", {.on = "1x8:H100"}, UNRESOLVED, "JR0414|hccl"},
+    {"", {.backend = "nccl"}, UNRESOLVED, "JR0414|unset TORCH_DISTRIBUTED_BACKEND"},
     {"", {.backend = "nncl"}, UNRESOLVED, "JR0416|'nncl'"},
-    {"backends: gloo\n",
-     {.on = "1x8:MI300X", .backend = "x"},
-     JR_STATUS_OK,
-     ""},
+    {"backends: gloo\n", {.on = "1x8:MI300X", .backend = "x"}, JR_STATUS_OK, ""},
     /* nodes */
     {"nodes: 2\n",
      {.real = true},
@@ -220,16 +178,12 @@ static const struct bad bads[] = {
     {"nodes: 2\nlocal_world_size: 4\nmaster_addr: a\nrank_start: 0\n",
      {.node_rank = &one},
      UNRESOLVED,
-     "6:13: error|JR0422|rank_start 0 contradicts node_rank 1|state 4|see "
-     "4:19"},
+     "6:13: error|JR0422|rank_start 0 contradicts node_rank 1|state 4|see 4:19"},
     {"nodes: 2\nmaster_addr: a\nnode_rank: 1\nrank_start: 1\n",
      {.on = "2x2:H100"},
      UNRESOLVED,
      "6:13: error|JR0422|rank_start 1|see 5:12"},
-    {"rank_start: 1\n",
-     {.job_nodes = 2, .job_rank = 1},
-     UNRESOLVED,
-     "JR0422|8"},
+    {"rank_start: 1\n", {.job_nodes = 2, .job_rank = 1}, UNRESOLVED, "JR0422|8"},
     {"nodes: 2\nmaster_port: 0\nmaster_addr: a\nnode_rank: 0\n",
      {.real = true},
      INVALID,
@@ -237,10 +191,7 @@ static const struct bad bads[] = {
     /* streams */
     {"local_world_size: 2\nredirects: \"5:3\"\n", {0}, INVALID, "5"},
     {"tee: \"8:1\"\n", {0}, UNRESOLVED, "3:|JR0440|tee|rank 8|0 to 7"},
-    {"per_rank: {0: {}, 2-8/2: {}}\n",
-     {0},
-     UNRESOLVED,
-     "3:|JR0441|rank 8|world_size 8|0 to 7"},
+    {"per_rank: {0: {}, 2-8/2: {}}\n", {0}, UNRESOLVED, "3:|JR0441|rank 8|world_size 8|0 to 7"},
     {"nodes: 1\nlocal_world_size: 2\nper_rank: {2: {}}\n",
      {0},
      INVALID,
@@ -268,8 +219,7 @@ static void refuses(void)
         if (scene.status != bads[i].status || !told(text, bads[i].told))
             printf("\n  spec:\n%s  status %d, expected %d\n  told: %s\n"
                    "  expected: %s\n",
-                   bads[i].spec, (int)scene.status, (int)bads[i].status, text,
-                   bads[i].told);
+                   bads[i].spec, (int)scene.status, (int)bads[i].status, text, bads[i].told);
         CU_ASSERT_EQUAL(scene.status, bads[i].status);
         CU_ASSERT_TRUE(told(text, bads[i].told));
         if (bads[i].status != JR_STATUS_OK) {
@@ -292,11 +242,10 @@ static const struct good goods[] = {
     /* nothing is stated */
     {"",
      {0},
-     "world_size=8 local_world_size=8 nodes=1 node_rank=0 rank_start=0 "
-     "hosts=none master_addr=127.0.0.1 master_port=29500 init_method=env:// "
-     "device=cpu devices=none threads=1 parallelism.model=1 "
-     "parallelism.pipeline=1 parallelism.data=8 backends.default=gloo "
-     "backends.model=gloo backends.pipeline=gloo backends.data=gloo",
+     "world_size=8 local_world_size=8 nodes=1 node_rank=0 rank_start=0 hosts=none "
+     "master_addr=127.0.0.1 master_port=29500 init_method=env:// device=cpu devices=none "
+     "threads=1 parallelism.model=1 parallelism.pipeline=1 parallelism.data=8 "
+     "backends.default=gloo backends.model=gloo backends.pipeline=gloo backends.data=gloo",
      ""},
     {"",
      {.on = "1x4:H100,32c"},
@@ -339,10 +288,7 @@ static const struct good goods[] = {
      {.on = "2x2:H100"},
      "local_world_size=2 nodes=2 rank_start=2",
      ""},
-    {"world_size: 9\n",
-     {0},
-     "world_size=9 threads=1",
-     "warning|JR0405|9 ranks"},
+    {"world_size: 9\n", {0}, "world_size=9 threads=1", "warning|JR0405|9 ranks"},
     {"world_size: 9\n", {.target = "cpus"}, "", "warning: on cpus: 9 ranks"},
     {"world_size: 9\noversubscribe: true\n", {0}, "world_size=9", ""},
     {"world_size: 9\n", {.on = "1x0"}, "world_size=9 threads=1", ""},
@@ -356,17 +302,13 @@ static const struct good goods[] = {
     {"devices: none\n", {.on = "1x8:H100,4c"}, "device=cpu world_size=4", ""},
     {"devices: none\n", {.broken = JR_DEVICE_CUDA}, "device=cpu", ""},
     {"device: cpu\n", {.broken = JR_DEVICE_CUDA}, "device=cpu", ""},
-    {"device: cuda\n",
-     {.on = "1x2:H100", .second = JR_DEVICE_ROCM},
-     "devices=0 world_size=1",
-     ""},
+    {"device: cuda\n", {.on = "1x2:H100", .second = JR_DEVICE_ROCM}, "devices=0 world_size=1", ""},
     {"device: cuda\n", {.on = "1x2:H100", .broken = JR_DEVICE_NPU}, "", ""},
     {"devices: [3, 1]\n", {.on = "1x4:H100"}, "devices=3,1 world_size=2", ""},
     {"devices: all\n", {.on = "1x4:H100"}, "devices=0,1,2,3", ""},
     {"device: custom:tpu\nbackends: custom:xla\nworld_size: 2\n",
      {0},
-     "device=custom:tpu devices=all local_world_size=2 "
-     "backends.data=custom:xla",
+     "device=custom:tpu devices=all local_world_size=2 backends.data=custom:xla",
      ""},
     {"device: custom:tpu\nworld_size: 2\nenv_profiles: [torch, paddle]\n",
      {0},
@@ -411,14 +353,8 @@ static const struct good goods[] = {
      "master_addr=gpu01 master_port=29500",
      ""},
     {"nodes: 1\n", {.job_nodes = 2}, "hosts=gpu01 node_rank=0", ""},
-    {"hosts: [x, y]\nnode_rank: 1\n",
-     {.real = true},
-     "nodes=2 master_addr=x rank_start=8",
-     ""},
-    {"hosts: [x, y]\nrank_start: 8\n",
-     {.real = true},
-     "node_rank=1 rank_start=8",
-     ""},
+    {"hosts: [x, y]\nnode_rank: 1\n", {.real = true}, "nodes=2 master_addr=x rank_start=8", ""},
+    {"hosts: [x, y]\nrank_start: 8\n", {.real = true}, "node_rank=1 rank_start=8", ""},
     {"local_world_size: [1, 2, 1]\nmaster_addr: x\nrank_start: 3\n",
      {.real = true},
      "node_rank=2 rank_start=3",
@@ -435,10 +371,7 @@ static const struct good goods[] = {
      {.real = true, .local = true},
      "node_rank=0 master_addr=127.0.0.1 world_size=4 threads=2 hosts=none",
      ""},
-    {"hosts: [x, y]\nworld_size: 4\n",
-     {.real = true, .local = true},
-     "master_addr=127.0.0.1",
-     ""},
+    {"hosts: [x, y]\nworld_size: 4\n", {.real = true, .local = true}, "master_addr=127.0.0.1", ""},
     {"world_size: 10\nnodes: 2\n",
      {.real = true, .local = true},
      "world_size=10",
@@ -473,10 +406,9 @@ static void resolves(void)
         scene_open(&scene, goods[i].spec, &goods[i].facts);
         const char *text = scene_told(&scene);
         bool quiet = goods[i].told[0] != '\0' || text[0] == '\0';
-        if (scene.status != JR_STATUS_OK || !quiet ||
-            !told(text, goods[i].told))
-            printf("\n  spec:\n%s  status %d\n  told: %s\n", goods[i].spec,
-                   (int)scene.status, text);
+        if (scene.status != JR_STATUS_OK || !quiet || !told(text, goods[i].told))
+            printf("\n  spec:\n%s  status %d\n  told: %s\n", goods[i].spec, (int)scene.status,
+                   text);
         CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
         CU_ASSERT_TRUE(quiet);
         CU_ASSERT_TRUE(told(text, goods[i].told));
@@ -532,18 +464,17 @@ static void keeps_uuids(void)
         scene.hw.devices[0].uuid = "GPU-a";
         scene.hw.devices[1].uuid = "GPU-b";
         scene_load(&scene, rows[i].spec);
-        CU_ASSERT_EQUAL_FATAL(jr_resolve(&scene.resolution, scene.file,
-                                         &scene.hw, &options, &scene.diags),
-                              JR_STATUS_OK);
+        CU_ASSERT_EQUAL_FATAL(
+            jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags),
+            JR_STATUS_OK);
         JR_ASSERT_TEXT(scene_value(&scene, "devices", 7), rows[i].devices);
-        CU_ASSERT_EQUAL(scene.resolution.job.devices_by_index,
-                        rows[i].by_index);
+        CU_ASSERT_EQUAL(scene.resolution.job.devices_by_index, rows[i].by_index);
         scene_close(&scene);
     }
 }
 
-/* The resolver holds its sizes against each other once more, whatever the
- * checks of the spec let pass. */
+/* The resolver holds its sizes against each other once more, whatever the checks of the spec let
+ * pass. */
 static void trusts_no_sizes(void)
 {
     struct scene scene = {.resolution = JR_RESOLUTION_INIT};
@@ -555,8 +486,7 @@ static void trusts_no_sizes(void)
     struct jr_spec *spec = (struct jr_spec *)jr_spec_get(scene.file);
     const uint32_t *before = spec->world_size;
     spec->world_size = (uint32_t *)&five_ranks;
-    CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw,
-                               &options, &scene.diags),
+    CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags),
                     INVALID);
     spec->world_size = (uint32_t *)before;
     CU_ASSERT_TRUE(told(scene_told(&scene), "JR0401|world_size 5|nodes 2"));
@@ -580,16 +510,14 @@ static void knows_a_device_by_both_names(void)
         scene_facts(&scene, &facts);
         scene.hw.devices[1].uuid = "GPU-b";
         scene_load(&scene, rows[i].spec);
-        CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw,
-                                   &options, &scene.diags),
-                        rows[i].status);
+        CU_ASSERT_EQUAL(
+            jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags),
+            rows[i].status);
         if (rows[i].status != JR_STATUS_OK)
-            CU_ASSERT_TRUE(told(scene_told(&scene),
-                                "JR0419|devices[0] and devices[1] are"));
+            CU_ASSERT_TRUE(told(scene_told(&scene), "JR0419|devices[0] and devices[1] are"));
         scene_close(&scene);
     }
 }
 
-JR_UNIT_MAIN("resolve rules", CASE(refuses), CASE(resolves),
-             CASE(fills_the_job), CASE(keeps_uuids), CASE(trusts_no_sizes),
-             CASE(knows_a_device_by_both_names))
+JR_UNIT_MAIN("resolve rules", CASE(refuses), CASE(resolves), CASE(fills_the_job), CASE(keeps_uuids),
+             CASE(trusts_no_sizes), CASE(knows_a_device_by_both_names))

@@ -27,8 +27,7 @@ static char *path_of(struct jr_arena *arena, const char *name, const char *file)
 static char *text_of(struct jr_arena *arena, const char *name, const char *file)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (jr_io_read_file(&text, AT_FDCWD, path_of(arena, name, file), 1 << 16,
-                        NULL) != 0)
+    if (jr_io_read_file(&text, AT_FDCWD, path_of(arena, name, file), 1 << 16, NULL) != 0)
         return NULL;
     return jr_arena_strndup(arena, text.data, text.len);
 }
@@ -65,15 +64,12 @@ static void add_rows(struct jr_buf *out, const struct jr_resolution *resolution)
 {
     for (size_t i = 0; i < resolution->provenance_count; i++) {
         const struct jr_provenance *row = &resolution->provenance[i];
-        bool placed = row->origin == JR_ORIGIN_SCHEDULER ||
-                      strcmp(row->field, "world_size") == 0 ||
-                      strcmp(row->field, "nodes") == 0 ||
-                      strcmp(row->field, "node_rank") == 0;
+        bool placed = row->origin == JR_ORIGIN_SCHEDULER || strcmp(row->field, "world_size") == 0 ||
+                      strcmp(row->field, "nodes") == 0 || strcmp(row->field, "node_rank") == 0;
         if (placed)
             jr_buf_printf(out, "%s %s (%s%s)\n", row->field, row->value,
                           row->detail != NULL ? row->detail : "",
-                          row->detail == NULL && row->rule != NULL ? row->rule
-                                                                   : "");
+                          row->detail == NULL && row->rule != NULL ? row->rule : "");
     }
 }
 
@@ -88,21 +84,18 @@ static void add_bounds(struct jr_buf *out, const struct scene *scene)
                   (unsigned long long)policy->timeouts.stop_grace_ms);
 }
 
-static void add_case(struct jr_buf *out, struct jr_arena *arena,
-                     const char *name)
+static void add_case(struct jr_buf *out, struct jr_arena *arena, const char *name)
 {
     struct scene scene = {.resolution = JR_RESOLUTION_INIT};
     const struct jr_resolve_options options = {0};
     const char *spec = text_of(arena, name, "spec");
     char root[512];
     (void)snprintf(root, sizeof root, SCHEDULERS "/%s", name);
-    CU_ASSERT_EQUAL(jr_host_probe(&scene.hw, &scene.arena, root,
-                                environment(arena, name), NULL),
+    CU_ASSERT_EQUAL(jr_host_probe(&scene.hw, &scene.arena, root, environment(arena, name), NULL),
                     0);
     add_facts(out, &scene.hw);
     scene_load(&scene, spec == NULL ? "" : spec);
-    scene.status = jr_resolve(&scene.resolution, scene.file, &scene.hw,
-                              &options, &scene.diags);
+    scene.status = jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags);
     jr_buf_printf(out, "--- exit status %d\n", (int)scene.status);
     add_rows(out, &scene.resolution);
     add_bounds(out, &scene);

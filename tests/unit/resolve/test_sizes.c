@@ -1,7 +1,7 @@
 /*
- * Every combination of small sizes, stated or left out, against arithmetic by
- * brute force: what is resolved keeps to all that is stated and adds up; what
- * is called the spec's own contradiction has no solution at all.
+ * Every combination of small sizes, stated or left out, against arithmetic by brute force: what is
+ * resolved keeps to all that is stated and adds up; what is called the spec's own contradiction has
+ * no solution at all.
  */
 #include "unit.h"
 
@@ -12,10 +12,9 @@ enum { WORLD, NODES, LOCAL, MODEL, PIPELINE, DATA, SIZES };
 /* Stated sizes go from 1 to MOST; 0 is left out. */
 enum { MOST = 4, CHOICES = MOST + 1, LARGEST = MOST * MOST * MOST };
 
-static const char *const names[SIZES] = {
-    "world_size",           "nodes",
-    "local_world_size",     "parallelism.model",
-    "parallelism.pipeline", "parallelism.data"};
+static const char *const names[SIZES] = {"world_size",           "nodes",
+                                         "local_world_size",     "parallelism.model",
+                                         "parallelism.pipeline", "parallelism.data"};
 
 static void write_spec(struct jr_buf *out, const uint32_t *sizes)
 {
@@ -31,8 +30,7 @@ static void write_spec(struct jr_buf *out, const uint32_t *sizes)
     for (int i = MODEL; i < SIZES; i++) {
         if (sizes[i] == 0)
             continue;
-        jr_buf_printf(out, "%s%s: %u", comma, strchr(names[i], '.') + 1,
-                      sizes[i]);
+        jr_buf_printf(out, "%s%s: %u", comma, strchr(names[i], '.') + 1, sizes[i]);
         comma = ", ";
     }
     jr_buf_str(out, "}\n");
@@ -73,11 +71,9 @@ static bool adds_up(const struct jr_job *job, const uint32_t *sizes)
     const uint32_t *axes = job->axis_size;
     uint32_t local = job->local_world_sizes[0];
     return job->world_size == job->nodes * local &&
-           job->world_size == axes[JR_AXIS_MODEL] * axes[JR_AXIS_PIPELINE] *
-                                  axes[JR_AXIS_DATA] &&
-           may_be(sizes[WORLD], job->world_size) &&
-           may_be(sizes[NODES], job->nodes) && may_be(sizes[LOCAL], local) &&
-           axes[JR_AXIS_MODEL] == or_one(sizes[MODEL]) &&
+           job->world_size == axes[JR_AXIS_MODEL] * axes[JR_AXIS_PIPELINE] * axes[JR_AXIS_DATA] &&
+           may_be(sizes[WORLD], job->world_size) && may_be(sizes[NODES], job->nodes) &&
+           may_be(sizes[LOCAL], local) && axes[JR_AXIS_MODEL] == or_one(sizes[MODEL]) &&
            axes[JR_AXIS_PIPELINE] == or_one(sizes[PIPELINE]) &&
            may_be(sizes[DATA], axes[JR_AXIS_DATA]);
 }
@@ -86,8 +82,7 @@ static bool adds_up(const struct jr_job *job, const uint32_t *sizes)
 static bool is_right(struct scene *scene, const uint32_t *sizes)
 {
     if (scene->status == JR_STATUS_OK)
-        return scene->diags.errors == 0 &&
-               adds_up(&scene->resolution.job, sizes);
+        return scene->diags.errors == 0 && adds_up(&scene->resolution.job, sizes);
     if (scene->diags.errors == 0)
         return false;
     return scene->status != JR_STATUS_INVALID || !solvable(sizes);
@@ -107,16 +102,14 @@ static void agrees_with_arithmetic(void)
         scene_open(&scene, spec.data, &facts);
         count[scene.status]++;
         if (!is_right(&scene, sizes) && wrong++ < 5)
-            printf("\n%sstatus %d\n%s", spec.data, (int)scene.status,
-                   scene_told(&scene));
+            printf("\n%sstatus %d\n%s", spec.data, (int)scene.status, scene_told(&scene));
         scene_close(&scene);
     }
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_TRUE(count[JR_STATUS_OK] > 1000);
     CU_ASSERT_TRUE(count[JR_STATUS_INVALID] > 1000);
     CU_ASSERT_TRUE(count[JR_STATUS_UNRESOLVED] > 0);
-    CU_ASSERT_EQUAL(count[JR_STATUS_OK] + count[JR_STATUS_INVALID] +
-                        count[JR_STATUS_UNRESOLVED],
+    CU_ASSERT_EQUAL(count[JR_STATUS_OK] + count[JR_STATUS_INVALID] + count[JR_STATUS_UNRESOLVED],
                     15625);
     jr_buf_release(&spec);
 }
@@ -150,15 +143,12 @@ static void offers_worlds_that_divide(void)
         const char *on, *world, *told;
     } rows[] = {
         {"2x4:H100", "world_size: 7\n",
-         "t.jobrun.yaml:3:13: error: world_size 7 does not divide by "
-         "nodes 2 (--on 2x4:H100: nodes of the profile; no scheduler) "
-         "[JR0402]\n"
-         "nearest world sizes that do: 6, 8; or one size per node: "
-         "local_world_size: [4, 3]\n"},
+         "t.jobrun.yaml:3:13: error: world_size 7 does not divide by nodes 2 (--on 2x4:H100: nodes "
+         "of the profile; no scheduler) [JR0402]\n"
+         "nearest world sizes that do: 6, 8; or one size per node: local_world_size: [4, 3]\n"},
         {"3x4:H100", "world_size: 2\n",
-         "t.jobrun.yaml:3:13: error: world_size 2 does not divide by "
-         "nodes 3 (--on 3x4:H100: nodes of the profile; no scheduler) "
-         "[JR0402]\n"
+         "t.jobrun.yaml:3:13: error: world_size 2 does not divide by nodes 3 (--on 3x4:H100: nodes "
+         "of the profile; no scheduler) [JR0402]\n"
          "nearest world sizes that do: 3\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -171,5 +161,5 @@ static void offers_worlds_that_divide(void)
     }
 }
 
-JR_UNIT_MAIN("resolve sizes", CASE(agrees_with_arithmetic),
-             CASE(does_not_depend_on_order), CASE(offers_worlds_that_divide))
+JR_UNIT_MAIN("resolve sizes", CASE(agrees_with_arithmetic), CASE(does_not_depend_on_order),
+             CASE(offers_worlds_that_divide))

@@ -49,8 +49,7 @@ static void end(void)
 
 static void command(const char *commands)
 {
-    CU_ASSERT_EQUAL(write(pipes[2][1], commands, strlen(commands)),
-                    (ssize_t)strlen(commands));
+    CU_ASSERT_EQUAL(write(pipes[2][1], commands, strlen(commands)), (ssize_t)strlen(commands));
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 1);
 }
 
@@ -59,8 +58,7 @@ static bool has_report(enum jr_report_name name)
 {
     struct jr_report report = {0};
     return fake_runner_readable(pipes[1][0], 0) &&
-           read(pipes[1][0], &report, sizeof report) ==
-               (ssize_t)sizeof report &&
+           read(pipes[1][0], &report, sizeof report) == (ssize_t)sizeof report &&
            report.name == name;
 }
 
@@ -85,14 +83,12 @@ static void keeps_copies(void)
 {
     start();
     const int fds[] = {fake.runner.events.fd, fake.runner.commands.reports_fd,
-                       fake.runner.commands.watch.fd,
-                       fake.runner.commands.exchange_fd};
+                       fake.runner.commands.watch.fd, fake.runner.commands.exchange_fd};
     for (int i = 0; i < 4; i++) {
         CU_ASSERT_TRUE(fds[i] >= JR_SLOT_END);
         CU_ASSERT_EQUAL(fcntl(fds[i], F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     }
-    jr_events_add(&fake.runner.events,
-                  &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
+    jr_events_add(&fake.runner.events, &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
     jr_events_flush(&fake.runner.events);
     CU_ASSERT_TRUE(fake_runner_readable(pipes[0][0], 0));
     end();
@@ -135,10 +131,8 @@ static void reports_go_out(void)
 {
     struct jr_report report = {0};
     start();
-    jr_commands_report(&fake.runner,
-                       &(struct jr_report){JR_REPORT_QUIET, 81000});
-    CU_ASSERT_EQUAL(read(pipes[1][0], &report, sizeof report),
-                    (ssize_t)sizeof report);
+    jr_commands_report(&fake.runner, &(struct jr_report){JR_REPORT_QUIET, 81000});
+    CU_ASSERT_EQUAL(read(pipes[1][0], &report, sizeof report), (ssize_t)sizeof report);
     CU_ASSERT_EQUAL(report.name, JR_REPORT_QUIET);
     CU_ASSERT_EQUAL(report.for_ns, 81000);
     CU_ASSERT_FALSE(fake_runner_readable(pipes[1][0], 0));
@@ -172,8 +166,7 @@ static void does_what_it_is_told(void)
         command(vectors[i].commands);
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
         CU_ASSERT_EQUAL(fake.runner.exit_barrier.open, vectors[i].releases);
-        CU_ASSERT_EQUAL(fake.runner.first_exit_timeout.timer.at != 0,
-                        vectors[i].first);
+        CU_ASSERT_EQUAL(fake.runner.first_exit_timeout.timer.at != 0, vectors[i].first);
         CU_ASSERT_EQUAL(jr_hang_has_begun(&fake.runner), vectors[i].hangs);
         CU_ASSERT_EQUAL(fake.outcome.timed_out_by, vectors[i].timeout);
         CU_ASSERT_TRUE(fake.runner.commands.watch.fd >= 0);
@@ -189,9 +182,8 @@ static void hears_whether_it_is_preempted(void)
         const char *commands;
         bool asked, preempted, stops;
     } vectors[] = {
-        {"n", false, false, false}, {"n", true, false, true},
-        {"P", false, true, true},   {"P", true, true, true},
-        {"nP", true, false, true},
+        {"n", false, false, false}, {"n", true, false, true},  {"P", false, true, true},
+        {"P", true, true, true},    {"nP", true, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start();
@@ -204,8 +196,7 @@ static void hears_whether_it_is_preempted(void)
         CU_ASSERT_EQUAL(fake.outcome.preempted, vectors[i].preempted);
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
         CU_ASSERT_EQUAL(fake.outcome.stop_signal,
-                        vectors[i].asked && !vectors[i].preempted ? SIGTERM
-                                                                  : 0);
+                        vectors[i].asked && !vectors[i].preempted ? SIGTERM : 0);
         jr_preemption_policy.close(&fake.runner);
         end();
     }
@@ -263,9 +254,8 @@ static void a_false_alarm_is_no_end(void)
     end();
 }
 
-JR_UNIT_MAIN("commands", CASE(without_other_nodes_nothing_is_kept),
-             CASE(keeps_copies), CASE(each_descriptor_is_needed),
-             CASE(the_exchange_is_taken_once), CASE(reports_go_out),
-             CASE(does_what_it_is_told), CASE(hears_whether_it_is_preempted),
+JR_UNIT_MAIN("commands", CASE(without_other_nodes_nothing_is_kept), CASE(keeps_copies),
+             CASE(each_descriptor_is_needed), CASE(the_exchange_is_taken_once),
+             CASE(reports_go_out), CASE(does_what_it_is_told), CASE(hears_whether_it_is_preempted),
              CASE(answers_a_query), CASE(hears_many), CASE(their_end_is_a_stop),
              CASE(a_false_alarm_is_no_end))

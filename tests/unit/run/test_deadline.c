@@ -1,5 +1,4 @@
-/* The warning before the end of the time: when it comes, who gets it, and that
- * it comes once. */
+/* The warning before the end of the time: when it comes, who gets it, and that it comes once. */
 #include "run/policies/deadline.h"
 
 #include "fake_runner.h"
@@ -45,10 +44,8 @@ static void comes_before_the_end_of_the_time(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_injection all[] = {
-            {.what = JR_INJECT_DEADLINE,
-             .after_ms = (uint64_t)vectors[i].first_ms},
-            {.what = JR_INJECT_DEADLINE,
-             .after_ms = (uint64_t)vectors[i].second_ms}};
+            {.what = JR_INJECT_DEADLINE, .after_ms = (uint64_t)vectors[i].first_ms},
+            {.what = JR_INJECT_DEADLINE, .after_ms = (uint64_t)vectors[i].second_ms}};
         start(vectors[i].run_ms, vectors[i].before_ms);
         fake.plan.injections = all;
         fake.plan.injections_count =
@@ -59,8 +56,7 @@ static void comes_before_the_end_of_the_time(void)
         if (vectors[i].due_ms < 0)
             CU_ASSERT_EQUAL(at, 0)
         else
-            CU_ASSERT_TRUE(
-                fake_runner_is_after(at, before, (uint64_t)vectors[i].due_ms));
+            CU_ASSERT_TRUE(fake_runner_is_after(at, before, (uint64_t)vectors[i].due_ms));
         fake_runner_end(&fake);
     }
 }
@@ -68,8 +64,7 @@ static void comes_before_the_end_of_the_time(void)
 /* Another failure that is rehearsed is not the deadline. */
 static void other_rehearsals_are_no_deadline(void)
 {
-    static struct jr_injection all[] = {
-        {.what = JR_INJECT_KILL, .after_ms = 10}};
+    static struct jr_injection all[] = {{.what = JR_INJECT_KILL, .after_ms = 10}};
     start(0, 10000);
     fake.plan.injections = all;
     fake.plan.injections_count = 1;
@@ -91,8 +86,8 @@ static void waits_while_the_ranks_do(void)
     fake_runner_end(&fake);
 }
 
-/* Who runs, or stands still, is warned; who has returned waits for the others
- * only, and who ends or has ended needs no warning. */
+/* Who runs, or stands still, is warned; who has returned waits for the others only, and who ends or
+ * has ended needs no warning. */
 static void warns_who_can_still_do_something(void)
 {
     static const struct {
@@ -111,8 +106,7 @@ static void warns_who_can_still_do_something(void)
         fake.outcomes[0].returned = vectors[i].returned;
         open_and_pass();
         fake_runner_check_sent(&fake, 0, vectors[i].warned ? "USR1" : "");
-        CU_ASSERT_EQUAL(fake.outcomes[0].warned_with,
-                        vectors[i].warned ? SIGUSR1 : 0);
+        CU_ASSERT_EQUAL(fake.outcomes[0].warned_with, vectors[i].warned ? SIGUSR1 : 0);
         CU_ASSERT_EQUAL(fake.ranks[0].state, vectors[i].state);
         CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, 0);
         fake_runner_check_events(&fake, "deadline signal=SIGUSR1 running=1; ");
@@ -169,10 +163,8 @@ static void takes_the_word_of_a_scheduler(void)
         int sig;
         bool stopped, takes, warns;
     } vectors[] = {
-        {0, SIGUSR1, false, false, false},
-        {10000, SIGUSR2, false, false, false},
-        {10000, SIGTERM, false, false, false},
-        {10000, SIGUSR1, true, true, false},
+        {0, SIGUSR1, false, false, false},     {10000, SIGUSR2, false, false, false},
+        {10000, SIGTERM, false, false, false}, {10000, SIGUSR1, true, true, false},
         {10000, SIGUSR1, false, true, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -182,8 +174,7 @@ static void takes_the_word_of_a_scheduler(void)
         fake_runner_open(&fake, &jr_deadline_policy);
         fake_runner_open(&fake, &jr_preemption_policy);
         fake.runner.stop.begun = vectors[i].stopped;
-        CU_ASSERT_EQUAL(jr_deadline_takes(&fake.runner, vectors[i].sig),
-                        vectors[i].takes);
+        CU_ASSERT_EQUAL(jr_deadline_takes(&fake.runner, vectors[i].sig), vectors[i].takes);
         CU_ASSERT_EQUAL(fake.runner.deadline.begun, vectors[i].warns);
         fake_runner_check_sent(&fake, 0, vectors[i].warns ? "USR1" : "");
         if (vectors[i].takes)
@@ -213,8 +204,7 @@ static void ends_with_the_run(void)
 }
 
 JR_UNIT_MAIN("deadline", CASE(comes_before_the_end_of_the_time),
-             CASE(other_rehearsals_are_no_deadline),
-             CASE(waits_while_the_ranks_do),
+             CASE(other_rehearsals_are_no_deadline), CASE(waits_while_the_ranks_do),
              CASE(warns_who_can_still_do_something), CASE(warns_all_once),
              CASE(warns_who_starts_late), CASE(takes_the_word_of_a_scheduler),
              CASE(ends_with_the_run))

@@ -1,5 +1,5 @@
-/* Between a rank's return and its end: whom the control socket is believed, who
- * may end when, and who is killed for taking too long. */
+/* Between a rank's return and its end: whom the control socket is believed, who may end when, and
+ * who is killed for taking too long. */
 #include "run/policies/exit_barrier.h"
 
 #include "fake_runner.h"
@@ -42,8 +42,7 @@ static void believes_words_that_it_knows(void)
         {"R", JR_FUNCTION_END_NONE, 0, ""},
         {"r", JR_FUNCTION_END_RETURNED, 0, "rank_done rank=10 returned=1; "},
         {"br", JR_FUNCTION_END_RETURNED, 0, "rank_done rank=10 returned=1; "},
-        {"r 1 2 3 4 5", JR_FUNCTION_END_RETURNED, 0,
-         "rank_done rank=10 returned=1; "},
+        {"r 1 2 3 4 5", JR_FUNCTION_END_RETURNED, 0, "rank_done rank=10 returned=1; "},
         {"f", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
         {"bf", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
         {"x 3", JR_FUNCTION_END_FAILED, 3, "rank_done rank=10 returned=0; "},
@@ -60,8 +59,7 @@ static void believes_words_that_it_knows(void)
         fake_runner_tell(&fake, 0, vectors[i].text);
         check_end(0, vectors[i].end);
         CU_ASSERT_EQUAL(fake.outcomes[0].told_code, vectors[i].code);
-        CU_ASSERT_EQUAL(fake.outcomes[0].told_ns != 0,
-                        vectors[i].end == JR_FUNCTION_END_FAILED);
+        CU_ASSERT_EQUAL(fake.outcomes[0].told_ns != 0, vectors[i].end == JR_FUNCTION_END_FAILED);
         CU_ASSERT_EQUAL(fake.outcomes[0].leaving_ns != 0,
                         strchr(vectors[i].text, 'r') == vectors[i].text ||
                             strcmp(vectors[i].text, "br") == 0 ||
@@ -87,21 +85,19 @@ static void believes_the_first_word(void)
     fake_runner_end(&fake);
 }
 
-/* Only the process that jobrun started is the rank. Another one, which waits
- * for a byte too, gets one, the first time. */
+/* Only the process that jobrun started is the rank. Another one, which waits for a byte too, gets
+ * one, the first time. */
 static void other_processes_are_not_the_rank(void)
 {
     static const char *const texts[] = {"r", "f", "x 3", "b", "br", "x 0"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         bool returns = *texts[i] == 'r';
-        bool waits =
-            returns || *texts[i] == 'f' || strcmp(texts[i], "x 3") == 0;
+        bool waits = returns || *texts[i] == 'f' || strcmp(texts[i], "x 3") == 0;
         start(2, true);
         fake.ranks[0].pid = getppid();
         fake.ranks[0].reach_by = 1;
         for (int time = 0; time < 2; time++) {
-            CU_ASSERT_TRUE(
-                send(fake.controls[0], texts[i], strlen(texts[i]), 0) > 0);
+            CU_ASSERT_TRUE(send(fake.controls[0], texts[i], strlen(texts[i]), 0) > 0);
             fake.ranks[0].control.ready(&fake.ranks[0], 0);
             CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), waits && time == 0);
         }
@@ -132,8 +128,8 @@ static void holds_until_all_have_returned(void)
     fake_runner_end(&fake);
 }
 
-/* A script without the barrier is done when it ends: what it says is noted and
- * answered, and it has all the time that it wants. */
+/* A script without the barrier is done when it ends: what it says is noted and answered, and it has
+ * all the time that it wants. */
 static void who_need_not_return_is_answered(void)
 {
     static const struct {
@@ -204,8 +200,8 @@ static void an_end_lets_all_go(void)
     }
 }
 
-/* The last word of a rank is read when it is reaped, though nobody had the time
- * before; a socket without one is closed, and no rank needs a socket. */
+/* The last word of a rank is read when it is reaped, though nobody had the time before; a socket
+ * without one is closed, and no rank needs a socket. */
 static void reads_the_last_word_at_the_end(void)
 {
     static const struct {
@@ -228,8 +224,7 @@ static void reads_the_last_word_at_the_end(void)
         jr_exit_barrier_policy.rank_ended(&fake.ranks[0]);
         check_end(0, vectors[i].end);
         CU_ASSERT_EQUAL(fake.ranks[0].control.fd, -1);
-        CU_ASSERT_EQUAL(fake.runner.exit_barrier.open,
-                        vectors[i].end != JR_FUNCTION_END_RETURNED);
+        CU_ASSERT_EQUAL(fake.runner.exit_barrier.open, vectors[i].end != JR_FUNCTION_END_RETURNED);
         fake_runner_end(&fake);
     }
 }
@@ -277,8 +272,7 @@ static void waits_for_the_other_nodes(void)
     fake_runner_end(&fake);
 }
 
-/* Before the stop signal those go that have returned; with SIGKILL nobody has
- * to go. */
+/* Before the stop signal those go that have returned; with SIGKILL nobody has to go. */
 static void a_stop_lets_go_who_has_returned(void)
 {
     for (int forced = 0; forced < 2; forced++) {
@@ -312,8 +306,7 @@ static void counts_the_time_to_exit(void)
     }
 }
 
-/* Who has not ended by then is killed, and said to have lingered; the next one
- * is waited for. */
+/* Who has not ended by then is killed, and said to have lingered; the next one is waited for. */
 static void kills_who_takes_too_long(void)
 {
     start(4, false);
@@ -366,13 +359,12 @@ static void no_time_passes_while_suspended(void)
     fake_runner_end(&fake);
 }
 
-JR_UNIT_MAIN(
-    "exit_barrier", CASE(believes_words_that_it_knows),
-    CASE(believes_the_first_word), CASE(other_processes_are_not_the_rank),
-    CASE(holds_until_all_have_returned), CASE(who_need_not_return_is_answered),
-    CASE(without_a_barrier_nobody_waits), CASE(a_failure_lets_all_go),
-    CASE(an_end_lets_all_go), CASE(reads_the_last_word_at_the_end),
-    CASE(a_closed_socket_is_watched_no_longer), CASE(no_socket_is_no_error),
-    CASE(waits_for_the_other_nodes), CASE(a_stop_lets_go_who_has_returned),
-    CASE(counts_the_time_to_exit), CASE(kills_who_takes_too_long),
-    CASE(kills_nobody_who_is_gone), CASE(no_time_passes_while_suspended))
+JR_UNIT_MAIN("exit_barrier", CASE(believes_words_that_it_knows), CASE(believes_the_first_word),
+             CASE(other_processes_are_not_the_rank), CASE(holds_until_all_have_returned),
+             CASE(who_need_not_return_is_answered), CASE(without_a_barrier_nobody_waits),
+             CASE(a_failure_lets_all_go), CASE(an_end_lets_all_go),
+             CASE(reads_the_last_word_at_the_end), CASE(a_closed_socket_is_watched_no_longer),
+             CASE(no_socket_is_no_error), CASE(waits_for_the_other_nodes),
+             CASE(a_stop_lets_go_who_has_returned), CASE(counts_the_time_to_exit),
+             CASE(kills_who_takes_too_long), CASE(kills_nobody_who_is_gone),
+             CASE(no_time_passes_while_suspended))

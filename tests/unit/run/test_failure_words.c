@@ -27,8 +27,7 @@ static void files_that_are_none(void)
         "{\"message\": \"E\", \"causes\": {\"a\": 1}}",
         "{\"message\": \"E\", \"causes\": [3, {}, {\"message\": []}]}",
         "{\"message\": {\"message\": \"E\", \"extraInfo\": 3}}",
-        ("{\"message\": \"[Errno 104] Connection reset by peer\","
-         " \"start\": true}"),
+        ("{\"message\": \"[Errno 104] Connection reset by peer\", \"start\": true}"),
     };
     CU_ASSERT_FALSE(jr_failure_words_of_error(NULL).lost_peer);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -59,11 +58,8 @@ static const struct headline headlines[] = {
     {"ConnectionResetError: [Errno 104] Connection reset by peer", true},
     {"ConnectionRefusedError: [Errno 111] Connection refused", true},
     {"BrokenPipeError: [Errno 32] Broken pipe", true},
-    {"ConnectionAbortedError: [Errno 103] Software caused connection abort",
-     true},
-    {"asyncio.exceptions.IncompleteReadError: 0 bytes read on a total of 4 "
-     "expected bytes",
-     true},
+    {"ConnectionAbortedError: [Errno 103] Software caused connection abort", true},
+    {"asyncio.exceptions.IncompleteReadError: 0 bytes read on a total of 4 expected bytes", true},
     {"TimeoutError: timed out", true},
     {"socket.timeout: timed out", true},
     {"OSError: [Errno 107] Transport endpoint is not connected", true},
@@ -73,9 +69,8 @@ static const struct headline headlines[] = {
     {"RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:589] Read "
      "error [10.0.0.2]:25266: Connection reset by peer",
      true},
-    {"RuntimeError: [../third_party/gloo/gloo/transport/tcp/"
-     "unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to "
-     "complete",
+    {"RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out "
+     "waiting 1800000ms for recv operation to complete",
      true},
     {"RuntimeError: Application timeout caused pair closure", true},
     {"RuntimeError: Socket Timeout", true},
@@ -95,51 +90,43 @@ static void exceptions(void)
 {
     char text[512];
     for (size_t i = 0; i < sizeof headlines / sizeof *headlines; i++) {
-        (void)snprintf(text, sizeof text,
-                       "{\"message\": {\"message\": \"%s\"}}",
+        (void)snprintf(text, sizeof text, "{\"message\": {\"message\": \"%s\"}}",
                        headlines[i].text);
         if (in_error(text) != headlines[i].lost)
             printf("\n    %s", headlines[i].text);
         CU_ASSERT_EQUAL(in_error(text), headlines[i].lost);
-        (void)snprintf(text, sizeof text, "{\"message\": \"%s\"}",
-                       headlines[i].text);
+        (void)snprintf(text, sizeof text, "{\"message\": \"%s\"}", headlines[i].text);
         CU_ASSERT_EQUAL(in_error(text), headlines[i].lost);
         (void)snprintf(text, sizeof text,
-                       "Traceback (most recent call last):\n  File \"a.py\", "
-                       "line 1\n    x()\n%s\n",
+                       "Traceback (most recent call last):\n  File \"a.py\", line 1\n    x()\n%s\n",
                        headlines[i].text);
-        CU_ASSERT_EQUAL(
-            jr_failure_words_of_output(text, strlen(text)).lost_peer,
-            headlines[i].lost);
+        CU_ASSERT_EQUAL(jr_failure_words_of_output(text, strlen(text)).lost_peer,
+                        headlines[i].lost);
     }
 }
 
 static void exceptions_behind(void)
 {
-    CU_ASSERT_TRUE(in_error(
-        "{\"message\": \"RuntimeError: the step failed\", \"causes\": ["
-        "{\"how\": \"cause\", \"message\": \"OSError: x\"},"
-        "{\"how\": \"context\", \"message\": \"ConnectionResetError\"}]}"));
-    CU_ASSERT_FALSE(
-        in_error("{\"message\": \"RuntimeError: x\", \"causes\": []}"));
+    CU_ASSERT_TRUE(in_error("{\"message\": \"RuntimeError: the step failed\", \"causes\": ["
+                            "{\"how\": \"cause\", \"message\": \"OSError: x\"},"
+                            "{\"how\": \"context\", \"message\": \"ConnectionResetError\"}]}"));
+    CU_ASSERT_FALSE(in_error("{\"message\": \"RuntimeError: x\", \"causes\": []}"));
     /* As torch's record leaves it. */
-    CU_ASSERT_TRUE(in_error(
-        "{\"message\": {\"message\": \"RuntimeError: x\", \"extraInfo\": "
-        "{\"py_callstack\": \"Traceback (most recent call last):\\n  File"
-        "\\nBrokenPipeError: [Errno 32] Broken pipe\\n\\nDuring handling of "
-        "the above exception, another exception occurred:\\n\\nTraceback "
-        "(most recent call last):\\n  File\\nRuntimeError: x\\n\"}}}"));
-    CU_ASSERT_FALSE(in_error(
-        "{\"message\": {\"message\": \"RuntimeError: x\", \"extraInfo\": "
-        "{\"py_callstack\": \"Traceback (most recent call last):\\n    log("
-        "'broken pipe')\\nRuntimeError: x\\n\"}}}"));
+    CU_ASSERT_TRUE(in_error("{\"message\": {\"message\": \"RuntimeError: x\", \"extraInfo\": "
+                            "{\"py_callstack\": \"Traceback (most recent call last):\\n  File"
+                            "\\nBrokenPipeError: [Errno 32] Broken pipe\\n\\nDuring handling of "
+                            "the above exception, another exception occurred:\\n\\nTraceback "
+                            "(most recent call last):\\n  File\\nRuntimeError: x\\n\"}}}"));
+    CU_ASSERT_FALSE(in_error("{\"message\": {\"message\": \"RuntimeError: x\", \"extraInfo\": "
+                             "{\"py_callstack\": \"Traceback (most recent call last):\\n    log("
+                             "'broken pipe')\\nRuntimeError: x\\n\"}}}"));
 }
 
 #define TRACE "Traceback (most recent call last):\n  File \"a.py\", line 1\n"
 #define CODE  "    raise ValueError('connection reset by peer')\n"
 #define RESET "ConnectionResetError: [Errno 104] Connection reset by peer\n"
-#define CAUSE                                                                  \
-    "\nThe above exception was the direct cause of the following "             \
+#define CAUSE                                                                                      \
+    "\nThe above exception was the direct cause of the following "                                 \
     "exception:\n\n"
 #define LINES "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n"
 
@@ -168,11 +155,10 @@ static void output(void)
         {"[rank1]: Traceback (most recent call last):\n[rank1]:   File\n"
          "[rank1]: torch.distributed.DistNetworkError: x\n",
          true},
-        {"terminate called after throwing an instance of "
-         "'c10::DistBackendError'\n  what():  [PG ID 0 Rank 3] Watchdog caught "
-         "collective operation timeout: WorkNCCL(SeqNum=4)\nException raised "
-         "from checkTimeout at x.cpp:632 (most recent call first):\nframe #0: "
-         "a\nframe #1: b\nframe #2: c\nframe #3: d\nframe #4: e\n\nFatal "
+        {"terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  [PG "
+         "ID 0 Rank 3] Watchdog caught collective operation timeout: "
+         "WorkNCCL(SeqNum=4)\nException raised from checkTimeout at x.cpp:632 (most recent call "
+         "first):\nframe #0: a\nframe #1: b\nframe #2: c\nframe #3: d\nframe #4: e\n\nFatal "
          "Python error: Aborted\n",
          true},
     };
@@ -188,8 +174,8 @@ static void output(void)
 /* Any end of it, and any beginning, as a tail that was cut has it. */
 static void cut_output(void)
 {
-    static const char text[] = "[rank1]: " TRACE "[rank1]: " RESET CAUSE TRACE
-                               "torch.distributed.DistStoreError: x\n";
+    static const char text[] =
+        "[rank1]: " TRACE "[rank1]: " RESET CAUSE TRACE "torch.distributed.DistStoreError: x\n";
     for (size_t from = 0; from < sizeof text; from++)
         for (size_t to = from; to < sizeof text; to++) {
             char *copy = strndup(text + from, to - from);
@@ -237,6 +223,5 @@ static void hashes_of_last_words(void)
                         hash_of_error("{\"message\": \"F: x\"}"));
 }
 
-JR_UNIT_MAIN("failure_words", CASE(hashes_of_last_words),
-             CASE(files_that_are_none), CASE(exceptions),
-             CASE(exceptions_behind), CASE(output), CASE(cut_output))
+JR_UNIT_MAIN("failure_words", CASE(hashes_of_last_words), CASE(files_that_are_none),
+             CASE(exceptions), CASE(exceptions_behind), CASE(output), CASE(cut_output))

@@ -1,5 +1,5 @@
-/* Rehearsed failures: which ranks they are for, when they are due, and what the
- * end of such a rank is taken for; and the time that a first exit leaves. */
+/* Rehearsed failures: which ranks they are for, when they are due, and what the end of such a rank
+ * is taken for; and the time that a first exit leaves. */
 #include "run/policies/fault_injection.h"
 
 #include "fake_runner.h"
@@ -32,8 +32,7 @@ static void check_due(uint32_t k, const char *expected)
         if (at == 0)
             (void)snprintf(text + len, sizeof text - len, " -");
         else
-            (void)snprintf(text + len, sizeof text - len, " %u",
-                           (unsigned)(at / FAKE_MS));
+            (void)snprintf(text + len, sizeof text - len, " %u", (unsigned)(at / FAKE_MS));
     }
     JR_ASSERT_TEXT(text, expected);
 }
@@ -41,12 +40,9 @@ static void check_due(uint32_t k, const char *expected)
 static void is_due_for_the_ranks_that_it_names(void)
 {
     static struct jr_injection all[] = {
-        {JR_INJECT_KILL, 11, 11, 1, 0, 0},
-        {JR_INJECT_HANG, 10, 15, 2, 0, 5},
-        {JR_INJECT_SLOW, 12, 14, 1, 0, 30},
-        {JR_INJECT_NORESULT, 10, 15, 1, 0, 0},
-        {JR_INJECT_EXIT, 11, 15, 3, 9, 1},
-        {JR_INJECT_STOP, 16, 20, 1, 0, 1},
+        {JR_INJECT_KILL, 11, 11, 1, 0, 0},  {JR_INJECT_HANG, 10, 15, 2, 0, 5},
+        {JR_INJECT_SLOW, 12, 14, 1, 0, 30}, {JR_INJECT_NORESULT, 10, 15, 1, 0, 0},
+        {JR_INJECT_EXIT, 11, 15, 3, 9, 1},  {JR_INJECT_STOP, 16, 20, 1, 0, 1},
         {JR_INJECT_OOM, 0, 9, 1, 0, 1},
     };
     start(all, sizeof all / sizeof *all);
@@ -88,8 +84,8 @@ static void wakes_for_nothing_where_nothing_is_rehearsed(void)
     end();
 }
 
-/* A SIGKILL of the rehearsal becomes the end that was played; any other end is
- * the rank's own, and jobrun's stop is jobrun's. */
+/* A SIGKILL of the rehearsal becomes the end that was played; any other end is the rank's own, and
+ * jobrun's stop is jobrun's. */
 static void only_the_played_end_is_renamed(void)
 {
     static const struct {
@@ -101,39 +97,31 @@ static void only_the_played_end_is_renamed(void)
         int code, signal_then;
         bool oom;
     } vectors[] = {
-        {true, JR_INJECT_EXIT, JR_END_SIGNALED, SIGKILL, 0, JR_END_EXITED, 75,
-         0, false},
-        {true, JR_INJECT_OOM, JR_END_SIGNALED, SIGKILL, 0, JR_END_SIGNALED, 0,
-         SIGKILL, true},
-        {true, JR_INJECT_KILL, JR_END_SIGNALED, SIGKILL, 0, JR_END_SIGNALED, 0,
-         SIGKILL, false},
-        {true, JR_INJECT_EXIT, JR_END_SIGNALED, SIGKILL, SIGTERM,
-         JR_END_SIGNALED, 0, SIGKILL, false},
-        {true, JR_INJECT_OOM, JR_END_SIGNALED, SIGKILL, SIGTERM,
-         JR_END_SIGNALED, 0, SIGKILL, false},
-        {true, JR_INJECT_EXIT, JR_END_SIGNALED, SIGSEGV, 0, JR_END_SIGNALED, 0,
-         SIGSEGV, false},
+        {true, JR_INJECT_EXIT, JR_END_SIGNALED, SIGKILL, 0, JR_END_EXITED, 75, 0, false},
+        {true, JR_INJECT_OOM, JR_END_SIGNALED, SIGKILL, 0, JR_END_SIGNALED, 0, SIGKILL, true},
+        {true, JR_INJECT_KILL, JR_END_SIGNALED, SIGKILL, 0, JR_END_SIGNALED, 0, SIGKILL, false},
+        {true, JR_INJECT_EXIT, JR_END_SIGNALED, SIGKILL, SIGTERM, JR_END_SIGNALED, 0, SIGKILL,
+         false},
+        {true, JR_INJECT_OOM, JR_END_SIGNALED, SIGKILL, SIGTERM, JR_END_SIGNALED, 0, SIGKILL,
+         false},
+        {true, JR_INJECT_EXIT, JR_END_SIGNALED, SIGSEGV, 0, JR_END_SIGNALED, 0, SIGSEGV, false},
         {true, JR_INJECT_OOM, JR_END_EXITED, 0, 0, JR_END_EXITED, 0, 0, false},
-        {false, JR_INJECT_EXIT, JR_END_SIGNALED, SIGKILL, 0, JR_END_SIGNALED, 0,
-         SIGKILL, false},
-        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGKILL, 0, JR_END_LOST, 0,
-         0, false},
+        {false, JR_INJECT_EXIT, JR_END_SIGNALED, SIGKILL, 0, JR_END_SIGNALED, 0, SIGKILL, false},
+        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGKILL, 0, JR_END_LOST, 0, 0, false},
         /* the end of a rank beside it began a stop, which came too late */
-        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGKILL, SIGTERM,
-         JR_END_LOST, 0, 0, false},
-        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGTERM, SIGTERM,
-         JR_END_SIGNALED, 0, SIGTERM, false},
+        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGKILL, SIGTERM, JR_END_LOST, 0, 0, false},
+        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGTERM, SIGTERM, JR_END_SIGNALED, 0, SIGTERM,
+         false},
     };
     start(NULL, 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_rank_outcome *outcome = &fake.outcomes[0];
-        *outcome =
-            (struct jr_rank_outcome){.injected = vectors[i].injected,
-                                     .injection = vectors[i].what,
-                                     .injected_code = 75,
-                                     .end = vectors[i].end,
-                                     .signal = vectors[i].signal,
-                                     .stopped_with = vectors[i].stopped_with};
+        *outcome = (struct jr_rank_outcome){.injected = vectors[i].injected,
+                                            .injection = vectors[i].what,
+                                            .injected_code = 75,
+                                            .end = vectors[i].end,
+                                            .signal = vectors[i].signal,
+                                            .stopped_with = vectors[i].stopped_with};
         jr_fault_injection_policy.rank_ended(&fake.ranks[0]);
         CU_ASSERT_EQUAL(outcome->end, vectors[i].then);
         CU_ASSERT_EQUAL(outcome->exit_code, vectors[i].code);
@@ -224,8 +212,8 @@ static void a_killed_rank_is_not_renamed(void)
     end();
 }
 
-/* Nothing is done to a rank that has ended, or is being stopped; while jobrun
- * is suspended it is put off by a tenth of a second. */
+/* Nothing is done to a rank that has ended, or is being stopped; while jobrun is suspended it is
+ * put off by a tenth of a second. */
 static void looks_at_the_state_of_the_rank(void)
 {
     static struct jr_injection all[] = {{JR_INJECT_STOP, 10, 15, 1, 0, 0}};
@@ -252,8 +240,7 @@ static void looks_at_the_state_of_the_rank(void)
             fake_runner_check_sent(&fake, 0, "");
         if (vectors[i].put_off)
             CU_ASSERT_TRUE(fake_runner_is_after(cell->at, before, 100));
-        CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at,
-                        vectors[i].put_off ? cell->at : 0);
+        CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, vectors[i].put_off ? cell->at : 0);
         end();
     }
 }
@@ -268,8 +255,7 @@ static void a_node_is_lost_with_all_of_its_ranks(void)
     start(all, 2);
     for (uint32_t i = 0; i < 3; i++) {
         fake_runner_spawn(&fake, i);
-        fake.outcomes[i].started_ns =
-            i == 0 ? 1 : jr_clock_ns() + 3600 * 1000 * FAKE_MS;
+        fake.outcomes[i].started_ns = i == 0 ? 1 : jr_clock_ns() + 3600 * 1000 * FAKE_MS;
         jr_fault_injection_policy.rank_started(&fake.ranks[i]);
     }
     fake.runner.fault_injection.timer.due(&fake.runner);
@@ -367,13 +353,9 @@ static void a_first_good_end_leaves_the_others_their_time(void)
 }
 
 JR_UNIT_MAIN("fault_injection", CASE(is_due_for_the_ranks_that_it_names),
-             CASE(wakes_for_what_is_due_first),
-             CASE(wakes_for_nothing_where_nothing_is_rehearsed),
-             CASE(only_the_played_end_is_renamed),
-             CASE(does_to_the_rank_what_was_ordered),
-             CASE(a_slow_rank_stands_still_and_goes_on),
-             CASE(a_killed_rank_is_not_renamed),
-             CASE(looks_at_the_state_of_the_rank),
-             CASE(waits_for_the_next_of_all), CASE(a_hung_rank_does_not_go_on),
-             CASE(a_node_is_lost_with_all_of_its_ranks),
+             CASE(wakes_for_what_is_due_first), CASE(wakes_for_nothing_where_nothing_is_rehearsed),
+             CASE(only_the_played_end_is_renamed), CASE(does_to_the_rank_what_was_ordered),
+             CASE(a_slow_rank_stands_still_and_goes_on), CASE(a_killed_rank_is_not_renamed),
+             CASE(looks_at_the_state_of_the_rank), CASE(waits_for_the_next_of_all),
+             CASE(a_hung_rank_does_not_go_on), CASE(a_node_is_lost_with_all_of_its_ranks),
              CASE(a_first_good_end_leaves_the_others_their_time))

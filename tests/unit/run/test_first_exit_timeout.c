@@ -1,5 +1,4 @@
-/* timeouts.after_first_exit: from when on it counts, for whom, and what follows
- * when it is over. */
+/* timeouts.after_first_exit: from when on it counts, for whom, and what follows when it is over. */
 #include "run/policies/first_exit_timeout.h"
 
 #include "fake_runner.h"
@@ -30,8 +29,8 @@ static void let_end(uint32_t rank, enum jr_end end, int number)
     jr_first_exit_timeout_policy.rank_ended(&fake.ranks[rank]);
 }
 
-/* It counts from the first good end on; a bad one is none, nor is one in a run
- * that hangs already. */
+/* It counts from the first good end on; a bad one is none, nor is one in a run that hangs
+ * already. */
 static void counts_from_the_first_good_end(void)
 {
     static const struct {
@@ -40,12 +39,9 @@ static void counts_from_the_first_good_end(void)
         int number;
         bool hangs, counts;
     } vectors[] = {
-        {90000, JR_END_EXITED, 1, false, false},
-        {90000, JR_END_SIGNALED, SIGSEGV, false, false},
-        {90000, JR_END_EXITED, 0, true, false},
-        {0, JR_END_EXITED, 0, false, false},
-        {1, JR_END_EXITED, 0, false, true},
-        {90000, JR_END_EXITED, 0, false, true},
+        {90000, JR_END_EXITED, 1, false, false}, {90000, JR_END_SIGNALED, SIGSEGV, false, false},
+        {90000, JR_END_EXITED, 0, true, false},  {0, JR_END_EXITED, 0, false, false},
+        {1, JR_END_EXITED, 0, false, true},      {90000, JR_END_EXITED, 0, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(vectors[i].limit_ms);
@@ -54,8 +50,7 @@ static void counts_from_the_first_good_end(void)
         uint64_t before = jr_clock_ns();
         let_end(0, vectors[i].end, vectors[i].number);
         if (vectors[i].counts)
-            CU_ASSERT_TRUE(
-                fake_runner_is_after(due_at(), before, vectors[i].limit_ms))
+            CU_ASSERT_TRUE(fake_runner_is_after(due_at(), before, vectors[i].limit_ms))
         else
             CU_ASSERT_EQUAL(due_at(), 0);
         fake_runner_end(&fake);
@@ -115,6 +110,5 @@ static void ends_with_the_run(void)
     }
 }
 
-JR_UNIT_MAIN("first_exit_timeout", CASE(counts_from_the_first_good_end),
-             CASE(counts_once), CASE(waits_while_the_ranks_do),
-             CASE(then_the_run_hangs), CASE(ends_with_the_run))
+JR_UNIT_MAIN("first_exit_timeout", CASE(counts_from_the_first_good_end), CASE(counts_once),
+             CASE(waits_while_the_ranks_do), CASE(then_the_run_hangs), CASE(ends_with_the_run))

@@ -1,5 +1,5 @@
-/* Who failed first: what is noted of the ranks before the stop signal blurs it,
- * and how long the stop waits for that. */
+/* Who failed first: what is noted of the ranks before the stop signal blurs it, and how long the
+ * stop waits for that. */
 #include "run/policies/first_failure.h"
 
 #include "fake_runner.h"
@@ -36,8 +36,8 @@ static void fail(uint32_t i, int code)
     fake_runner_note_end(&fake, i, JR_END_EXITED, code);
 }
 
-/* Who lives is seen to live, who is on its way out is seen to be, and whoever
- * has no process that could be seen, is not. */
+/* Who lives is seen to live, who is on its way out is seen to be, and whoever has no process that
+ * could be seen, is not. */
 static void looks_at_who_runs(void)
 {
     start();
@@ -48,13 +48,11 @@ static void looks_at_who_runs(void)
     CU_ASSERT_TRUE(fake_runner_is_after(fake.outcomes[0].alive_ns, before, 0));
     CU_ASSERT_EQUAL(fake.outcomes[0].exiting_ns, 0);
     CU_ASSERT_EQUAL(fake.outcomes[1].alive_ns, 0);
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.outcomes[1].exiting_ns, before, 0));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.outcomes[1].exiting_ns, before, 0));
     CU_ASSERT_EQUAL(fake.outcomes[2].alive_ns, 0);
     CU_ASSERT_EQUAL(fake.outcomes[2].exiting_ns, 0);
     CU_ASSERT_EQUAL(fake.outcomes[3].alive_ns, 0);
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.first_failure.noted_ns, before, 0));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.first_failure.noted_ns, before, 0));
     fake_runner_end(&fake);
 }
 
@@ -86,8 +84,8 @@ static void looks_at_children_alone(void)
     fake_runner_end(&fake);
 }
 
-/* An announcement is noted of the rank, and the others are looked at with the
- * first, unless it is the answer to a warning. It stops nothing. */
+/* An announcement is noted of the rank, and the others are looked at with the first, unless it is
+ * the answer to a warning. It stops nothing. */
 static void notes_who_announces_a_failure(void)
 {
     static const struct {
@@ -108,8 +106,7 @@ static void notes_who_announces_a_failure(void)
         first->noted_ns = vectors[i].noted_ns;
         uint64_t before = jr_clock_ns();
         jr_first_failure_announced(&fake.ranks[0], vectors[i].code);
-        CU_ASSERT_TRUE(
-            fake_runner_is_after(fake.outcomes[0].told_ns, before, 0));
+        CU_ASSERT_TRUE(fake_runner_is_after(fake.outcomes[0].told_ns, before, 0));
         CU_ASSERT_EQUAL(fake.outcomes[0].told_code, vectors[i].code);
         CU_ASSERT_EQUAL(first->exiting, vectors[i].exiting);
         CU_ASSERT_EQUAL(fake.outcomes[1].alive_ns != 0, vectors[i].looked);
@@ -179,16 +176,15 @@ static void a_line_that_was_closed_before_is_none(void)
     fake_runner_end(&fake);
 }
 
-/* A rank that closed all it had, and goes on, has none any more; neither has
- * one that ends long after. */
+/* A rank that closed all it had, and goes on, has none any more; neither has one that ends long
+ * after. */
 static void a_line_that_hung_up_too_early_is_none(void)
 {
     static const struct {
         uint64_t line, exiting, ended, kept;
     } vectors[] = {
-        {5, 0, 200000005, 5},         {5, 0, 200000006, 0},
-        {5, 200000006, 300000000, 0}, {5, 9, 300000000, 5},
-        {5, 4, 300000000, 5},
+        {5, 0, 200000005, 5}, {5, 0, 200000006, 0}, {5, 200000006, 300000000, 0},
+        {5, 9, 300000000, 5}, {5, 4, 300000000, 5},
     };
     start();
     fake_runner_kill(&fake, 1);
@@ -216,8 +212,8 @@ struct loss {
     bool lost;
 };
 
-/* Whether a rank lost its peer is told by the end of it, by its error.json, and
- * where there is none by the end of its standard error. */
+/* Whether a rank lost its peer is told by the end of it, by its error.json, and where there is none
+ * by the end of its standard error. */
 static const struct loss losses[] = {
     {JR_END_EXITED, 1, 0, NULL, NULL, false},
     {JR_END_EXITED, 1, 0, NULL, "", false},
@@ -237,8 +233,8 @@ static const struct loss losses[] = {
     {JR_END_EXITED, 1, 0, NULL, TRACE "ConnectionResetError: x\n", true},
     {JR_END_EXITED, 1, 0, "{\"message\": \"ValueError\", \"pid\": 1}",
      TRACE "ConnectionResetError: x\n", true}, /* of another process */
-    {JR_END_EXITED, 1, 0, "{\"message\": \"EOFError\", \"pid\": 1}",
-     TRACE "ValueError: x\n", false},
+    {JR_END_EXITED, 1, 0, "{\"message\": \"EOFError\", \"pid\": 1}", TRACE "ValueError: x\n",
+     false},
 };
 
 static void fail_as(const struct loss *loss)
@@ -254,8 +250,7 @@ static void fail_as(const struct loss *loss)
     fake_runner_note_end(&fake, 0, loss->end, loss->number);
 }
 
-/* The stop waits for another failure, but not after a death that is none of the
- * rank's own. */
+/* The stop waits for another failure, but not after a death that is none of the rank's own. */
 static void holds_the_stop_for_failures(void)
 {
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
@@ -281,8 +276,7 @@ static void holds_the_stop_for_failures(void)
 static void its_own_error_counts(void)
 {
     static const struct loss loss = {
-        JR_END_EXITED, 1,   0, "{\"message\": \"EOFError\", \"pid\": 4321}",
-        NULL,          true};
+        JR_END_EXITED, 1, 0, "{\"message\": \"EOFError\", \"pid\": 4321}", NULL, true};
     start_bare();
     fail_as(&loss);
     CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[0]));
@@ -348,12 +342,9 @@ static void holds_only_where_more_can_come(void)
         fake.options.link = vectors[i].link ? &fake.link : NULL;
         fake_runner_note_end(&fake, 0, JR_END_SIGNALED, SIGPIPE);
         fake.runner.running = vectors[i].others;
-        CU_ASSERT_EQUAL(jr_first_failure_holds(&fake.ranks[0]),
-                        vectors[i].holds);
-        CU_ASSERT_EQUAL(jr_first_failure_holds_stop(&fake.runner),
-                        vectors[i].holds);
-        CU_ASSERT_EQUAL(jr_first_failure_waits(&fake.runner),
-                        vectors[i].holds && vectors[i].link);
+        CU_ASSERT_EQUAL(jr_first_failure_holds(&fake.ranks[0]), vectors[i].holds);
+        CU_ASSERT_EQUAL(jr_first_failure_holds_stop(&fake.runner), vectors[i].holds);
+        CU_ASSERT_EQUAL(jr_first_failure_waits(&fake.runner), vectors[i].holds && vectors[i].link);
         fake_runner_end(&fake);
     }
 }
@@ -380,17 +371,16 @@ static void holds_longer_for_the_next(void)
     fake_runner_end(&fake);
 }
 
-/* Where several have failed, the last one is waited for, not longer than that;
- * not on one of several nodes, or where more are to start. */
+/* Where several have failed, the last one is waited for, not longer than that; not on one of
+ * several nodes, or where more are to start. */
 static void waits_for_the_last_one(void)
 {
     static const struct {
         uint32_t failed, running;
         bool link, starting, waits;
     } vectors[] = {
-        {1, 1, false, false, true},  {0, 1, false, false, false},
-        {1, 2, false, false, false}, {1, 1, true, false, false},
-        {1, 1, false, true, false},
+        {1, 1, false, false, true}, {0, 1, false, false, false}, {1, 2, false, false, false},
+        {1, 1, true, false, false}, {1, 1, false, true, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_first_failure *first = &fake.runner.first_failure;
@@ -404,8 +394,7 @@ static void waits_for_the_last_one(void)
         CU_ASSERT_EQUAL(first->timer.at == first->until_ns, vectors[i].waits);
         first->timer.at = 9;
         jr_first_failure_ended(&fake.ranks[1]); /* well */
-        CU_ASSERT_EQUAL(first->timer.at,
-                        vectors[i].waits ? first->until_ns : 9);
+        CU_ASSERT_EQUAL(first->timer.at, vectors[i].waits ? first->until_ns : 9);
         fake_runner_end(&fake);
     }
 }
@@ -467,14 +456,11 @@ static void ends_with_the_run(void)
 
 JR_UNIT_MAIN("first_failure", CASE(looks_at_who_runs), CASE(looks_again_later),
              CASE(looks_at_children_alone), CASE(notes_who_announces_a_failure),
-             CASE(a_second_announcement_is_none),
-             CASE(hears_lines_in_their_order),
+             CASE(a_second_announcement_is_none), CASE(hears_lines_in_their_order),
              CASE(a_line_that_was_closed_before_is_none),
-             CASE(a_line_that_hung_up_too_early_is_none),
-             CASE(holds_the_stop_for_failures), CASE(its_own_error_counts),
-             CASE(reads_the_end_of_standard_error),
-             CASE(what_was_stopped_is_not_read),
-             CASE(holds_only_where_more_can_come),
+             CASE(a_line_that_hung_up_too_early_is_none), CASE(holds_the_stop_for_failures),
+             CASE(its_own_error_counts), CASE(reads_the_end_of_standard_error),
+             CASE(what_was_stopped_is_not_read), CASE(holds_only_where_more_can_come),
              CASE(holds_longer_for_the_next), CASE(waits_for_the_last_one),
              CASE(stops_when_the_time_is_up), CASE(waits_for_the_announcer),
              CASE(an_end_alone_holds_nothing), CASE(ends_with_the_run))

@@ -1,5 +1,5 @@
-/* Forks of a helper that has threads: which are watched, who is killed for
- * never having reached its function, and what is said of it. */
+/* Forks of a helper that has threads: which are watched, who is killed for never having reached its
+ * function, and what is said of it. */
 #include "run/policies/fork_stall.h"
 
 #include "fake_runner.h"
@@ -19,13 +19,11 @@ static void warns_of_the_threads(void)
 {
     char text[1024];
     start("2 threads (loader, worker)");
-    JR_ASSERT_TEXT(
-        fake_runner_read(&fake, "console", text, sizeof text),
-        "jobrun: warning: the imports of the helper left 2 threads (loader, "
-        "worker); ranks are forked without them, and a rank that waits for "
-        "them hangs (fork_threads: refuse makes this an error)\n");
-    JR_ASSERT_TEXT(fake.runner.fork_stall.threads,
-                   "2 threads (loader, worker)");
+    JR_ASSERT_TEXT(fake_runner_read(&fake, "console", text, sizeof text),
+                   "jobrun: warning: the imports of the helper left 2 threads (loader, "
+                   "worker); ranks are forked without them, and a rank that waits for "
+                   "them hangs (fork_threads: refuse makes this an error)\n");
+    JR_ASSERT_TEXT(fake.runner.fork_stall.threads, "2 threads (loader, worker)");
     fake_runner_check_events(&fake, "helper_threads; ");
     fake_runner_end(&fake);
 }
@@ -41,8 +39,8 @@ static void cuts_long_lists(void)
     fake_runner_end(&fake);
 }
 
-/* A rank has 30 s to reach its function, where the helper has threads and the
- * rank can say that it has. */
+/* A rank has 30 s to reach its function, where the helper has threads and the rank can say that it
+ * has. */
 static void watches_forks_of_a_helper_with_threads(void)
 {
     static const struct {
@@ -104,12 +102,10 @@ static void kills_who_is_stalled(void)
     CU_ASSERT_EQUAL(fake.outcomes[1].stage, JR_STAGE_STALL);
     CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_NONE);
     CU_ASSERT_EQUAL(fake.runner.fork_stall.timer.at, later);
-    JR_ASSERT_TEXT(
-        fake.outcome.start_text,
-        "not within 30 s; the helper that it was forked from has 2 threads "
-        "(loader), which a fork does not have, and a fork that waits for one "
-        "of them hangs: do not preload what starts them, or use start_method: "
-        "spawn");
+    JR_ASSERT_TEXT(fake.outcome.start_text,
+                   "not within 30 s; the helper that it was forked from has 2 threads (loader), "
+                   "which a fork does not have, and a fork that waits for one of them hangs: do "
+                   "not preload what starts them, or use start_method: spawn");
     fake_runner_note_end(&fake, 1, JR_END_SIGNALED, SIGKILL);
     jr_fork_stall_policy.rank_ended(&fake.ranks[1]);
     CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
@@ -150,14 +146,11 @@ static void looks_at_who_lives(void)
 /* Any other end stays what it was. */
 static void other_ends_are_left_alone(void)
 {
-    static const enum jr_stage stages[] = {JR_STAGE_NONE, JR_STAGE_FORK,
-                                           JR_STAGE_EXEC};
+    static const enum jr_stage stages[] = {JR_STAGE_NONE, JR_STAGE_FORK, JR_STAGE_EXEC};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         start("1 thread");
-        fake.outcomes[0] = (struct jr_rank_outcome){.stage = stages[i],
-                                                    .end = JR_END_SIGNALED,
-                                                    .killed = true,
-                                                    .stopped_with = SIGTERM};
+        fake.outcomes[0] = (struct jr_rank_outcome){
+            .stage = stages[i], .end = JR_END_SIGNALED, .killed = true, .stopped_with = SIGTERM};
         jr_fork_stall_policy.rank_ended(&fake.ranks[0]);
         CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_SIGNALED);
         CU_ASSERT_TRUE(fake.outcomes[0].killed);
@@ -183,8 +176,6 @@ static void no_time_passes_while_suspended(void)
 }
 
 JR_UNIT_MAIN("fork_stall", CASE(warns_of_the_threads), CASE(cuts_long_lists),
-             CASE(watches_forks_of_a_helper_with_threads),
-             CASE(waits_for_the_first), CASE(kills_who_is_stalled),
-             CASE(the_reason_is_never_cut), CASE(looks_at_who_lives),
-             CASE(other_ends_are_left_alone),
-             CASE(no_time_passes_while_suspended))
+             CASE(watches_forks_of_a_helper_with_threads), CASE(waits_for_the_first),
+             CASE(kills_who_is_stalled), CASE(the_reason_is_never_cut), CASE(looks_at_who_lives),
+             CASE(other_ends_are_left_alone), CASE(no_time_passes_while_suspended))

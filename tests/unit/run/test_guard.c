@@ -1,5 +1,5 @@
-/* A run from its plan to its outcome, with real processes: what guard and
- * runner tell of ranks that end, of signals, and of each other's death. */
+/* A run from its plan to its outcome, with real processes: what guard and runner tell of ranks that
+ * end, of signals, and of each other's death. */
 #include "run/guard.h"
 
 #include <errno.h>
@@ -40,8 +40,7 @@ static void need_at(int line, bool good)
 {
     if (good)
         return;
-    (void)printf("\n    line %d; jr_run: %d '%s'\n", line, job.status,
-                 job.err.text);
+    (void)printf("\n    line %d; jr_run: %d '%s'\n", line, job.status, job.err.text);
     (void)fflush(stdout);
     _exit(1);
 }
@@ -77,8 +76,8 @@ static void make_job(const char *text, uint32_t count)
 {
     job = (struct job){.folder = JR_RUN_FOLDER_INIT, .status = 77};
     scratch_start(&job.scratch);
-    need(jr_run_folder_create(&job.folder, job.scratch.dir, "run-0000", false,
-                              JR_LOG_PRIVATE, &job.err) == 0);
+    need(jr_run_folder_create(&job.folder, job.scratch.dir, "run-0000", false, JR_LOG_PRIVATE,
+                              &job.err) == 0);
     job.argv[0] = (char *)"sh";
     job.argv[1] = (char *)"-c";
     job.argv[2] = (char *)text;
@@ -87,13 +86,10 @@ static void make_job(const char *text, uint32_t count)
     job.policy = (struct jr_policy){.timeouts = {.stop_grace_ms = 30000},
                                     .on_hang = {.wait_ms = 10000},
                                     .console = {.partial_ms = 250}};
-    job.plan = (struct jr_plan){.world_size = count,
-                                .nodes = 1,
-                                .count = count,
-                                .policy = &job.policy,
-                                .ranks = job.ranks};
-    job.options = (struct jr_run_options){
-        .dir = &job.folder, .in_fd = -1, .out_fd = -1, .err_fd = -1};
+    job.plan = (struct jr_plan){
+        .world_size = count, .nodes = 1, .count = count, .policy = &job.policy, .ranks = job.ranks};
+    job.options =
+        (struct jr_run_options){.dir = &job.folder, .in_fd = -1, .out_fd = -1, .err_fd = -1};
     jr_signals_ignored(&job.options.ignored);
 }
 
@@ -166,10 +162,8 @@ static void leave_no_trace(void)
     (void)sigprocmask(SIG_BLOCK, NULL, &after);
     for (int sig = 1; sig < NSIG; sig++)
         need(sigismember(&before, sig) == sigismember(&after, sig));
-    need(sigaction(SIGCHLD, NULL, &action) == 0 &&
-         action.sa_handler == SIG_IGN);
-    need(sigaction(SIGPIPE, NULL, &action) == 0 &&
-         action.sa_handler == SIG_DFL);
+    need(sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN);
+    need(sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
     need(prctl(PR_GET_CHILD_SUBREAPER, &subreaper) == 0 && subreaper == 0);
     end_job();
 }
@@ -182,19 +176,16 @@ static void tell_how_ranks_end(void)
     run_job();
     need(job.status == 0);
     const struct jr_outcome *outcome = &job.outcome;
-    need(outcome->count == RANKS && outcome->stop_signal == 0 &&
-         outcome->late_signal == 0 && outcome->runner_signal == 0 &&
-         outcome->left == 0 && !outcome->console_failed &&
+    need(outcome->count == RANKS && outcome->stop_signal == 0 && outcome->late_signal == 0 &&
+         outcome->runner_signal == 0 && outcome->left == 0 && !outcome->console_failed &&
          outcome->timed_out_by == JR_TIMEOUT_NONE);
     need(outcome->started_ns > 0 && outcome->ended_ns > outcome->started_ns);
-    need(outcome->started_wall_ns > 0 &&
-         outcome->ended_wall_ns >= outcome->started_wall_ns);
+    need(outcome->started_wall_ns > 0 && outcome->ended_wall_ns >= outcome->started_wall_ns);
     for (uint32_t i = 0; i < RANKS; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
         need(rank->end == JR_END_EXITED && rank->exit_code == (int)(2 * i));
         need(rank->pid > 0 && rank->own_pid == rank->pid);
-        need(rank->started_ns >= outcome->started_ns &&
-             rank->ended_ns >= rank->started_ns &&
+        need(rank->started_ns >= outcome->started_ns && rank->ended_ns >= rank->started_ns &&
              rank->ended_ns <= outcome->ended_ns);
         need(rank->stopped_with == 0 && !rank->killed && rank->log_errno == 0);
         orders |= 1U << rank->order;
@@ -204,10 +195,8 @@ static void tell_how_ranks_end(void)
         need(strcmp(content(job.paths[i][2]), "err\n") == 0);
     }
     need(orders == 0xe); /* the first, the second and the third */
-    need(has_event("rank_started") && has_event("rank_ended") &&
-         has_event("swept"));
-    need(!has_event("stop") && !has_event("runner_lost") &&
-         !has_event("guard_lost"));
+    need(has_event("rank_started") && has_event("rank_ended") && has_event("swept"));
+    need(!has_event("stop") && !has_event("runner_lost") && !has_event("guard_lost"));
     end_job();
 }
 
@@ -220,18 +209,15 @@ static void tells_how_ranks_end(void)
 /* The others are stopped, and what they forked is ended. */
 static void stop_at_a_failure(void)
 {
-    make_job("(setsid sleep 1000 &); test $RANK = 1 && exit 3; exec sleep 1000",
-             RANKS);
+    make_job("(setsid sleep 1000 &); test $RANK = 1 && exit 3; exec sleep 1000", RANKS);
     run_job();
     need(job.status == 0 && job.outcome.stop_signal == 0);
-    need(job.outcome.ranks[1].end == JR_END_EXITED &&
-         job.outcome.ranks[1].exit_code == 3 &&
+    need(job.outcome.ranks[1].end == JR_END_EXITED && job.outcome.ranks[1].exit_code == 3 &&
          job.outcome.ranks[1].stopped_with == 0);
     for (uint32_t i = 0; i < RANKS; i += 2) {
         const struct jr_rank_outcome *rank = &job.outcome.ranks[i];
-        need(rank->pid == 0 ||
-             (rank->end == JR_END_SIGNALED && rank->signal == SIGTERM &&
-              rank->stopped_with == SIGTERM));
+        need(rank->pid == 0 || (rank->end == JR_END_SIGNALED && rank->signal == SIGTERM &&
+                                rank->stopped_with == SIGTERM));
         need(!rank->killed);
     }
     need(has_event("stop") && has_event("swept") && !has_event("kill"));
@@ -249,8 +235,7 @@ static void kill_after_the_grace(void)
     job.policy.timeouts.stop_grace_ms = 500;
     run_job();
     need(job.status == 0);
-    need(job.outcome.ranks[0].signal == SIGKILL &&
-         job.outcome.ranks[0].killed &&
+    need(job.outcome.ranks[0].signal == SIGKILL && job.outcome.ranks[0].killed &&
          job.outcome.ranks[0].stopped_with == SIGTERM);
     need(has_event("kill"));
     end_job();
@@ -292,8 +277,7 @@ static void obey_an_early_stop(void)
 /* Another one is passed on, and one that is ignored is not. */
 static void forward_a_signal(void)
 {
-    static struct jr_signal_rule rules[] = {
-        {.name = (char *)"USR2", .use = JR_ON_SIGNAL_IGNORE}};
+    static struct jr_signal_rule rules[] = {{.name = (char *)"USR2", .use = JR_ON_SIGNAL_IGNORE}};
     make_job("trap 'exit 9' USR1; trap 'exit 8' USR2; kill -USR2 $GUARD; "
              "kill -USR1 $GUARD; while :; do sleep 0.01; done",
              1);
@@ -336,13 +320,10 @@ static void stops_with_its_shell(void)
     in_other_process(suspend);
 }
 
-/* What the runner can no longer say, the guard does: it ends all that it
- * left. */
+/* What the runner can no longer say, the guard does: it ends all that it left. */
 static void lose_the_runner(void)
 {
-    make_job("(setsid sleep 1000 &); test $RANK = 1 && kill -KILL $PPID; exec "
-             "sleep 1000",
-             2);
+    make_job("(setsid sleep 1000 &); test $RANK = 1 && kill -KILL $PPID; exec sleep 1000", 2);
     run_job();
     need(job.status == 0 && job.outcome.runner_signal == SIGKILL);
     need(job.outcome.left == 0 && job.outcome.stop_signal == 0);
@@ -507,12 +488,9 @@ static void start_nothing(void)
     job.ranks[1].argv = nowhere;
     run_job();
     need(job.status == 0);
-    need(job.outcome.ranks[1].end == JR_END_START &&
-         job.outcome.ranks[1].stage == JR_STAGE_EXEC &&
-         job.outcome.ranks[1].start_errno == ENOENT &&
-         job.outcome.ranks[1].pid == 0);
-    need(job.outcome.ranks[0].pid == 0 ||
-         job.outcome.ranks[0].stopped_with == SIGTERM);
+    need(job.outcome.ranks[1].end == JR_END_START && job.outcome.ranks[1].stage == JR_STAGE_EXEC &&
+         job.outcome.ranks[1].start_errno == ENOENT && job.outcome.ranks[1].pid == 0);
+    need(job.outcome.ranks[0].pid == 0 || job.outcome.ranks[0].stopped_with == SIGTERM);
     need(has_event("start_failed"));
     end_job();
 }
@@ -533,8 +511,7 @@ static void begin_nothing(void)
 
 static void fork_nothing(void)
 {
-    static const struct deny_call calls[] = {{SYS_clone, EAGAIN},
-                                             {SYS_clone3, ENOSYS}};
+    static const struct deny_call calls[] = {{SYS_clone, EAGAIN}, {SYS_clone3, ENOSYS}};
     make_job("exit 0", 2);
     if (!deny(calls, 2))
         _exit(SKIPPED);
@@ -575,8 +552,7 @@ static void isolate_nothing(void)
     need(job.status == -1 && job.err.status == JR_STATUS_LAUNCH);
     if (strstr(job.err.text, "is not possible here") != NULL)
         _exit(SKIPPED);
-    need(strstr(job.err.text, "isolation: pid needs its own /proc") ==
-         job.err.text);
+    need(strstr(job.err.text, "isolation: pid needs its own /proc") == job.err.text);
     need(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
     end_job();
 }
@@ -590,10 +566,7 @@ static void says_why_it_does_not_begin(void)
     in_other_process(start_nothing);
 }
 
-JR_UNIT_MAIN("guard", CASE(says_why_it_does_not_begin),
-             CASE(tells_how_ranks_end), CASE(stops_all_at_a_failure),
-             CASE(obeys_signals), CASE(stops_with_its_shell),
-             CASE(survives_either_of_both),
-             CASE(has_a_companion_until_the_record_is_written),
-             CASE(shows_what_is_for_the_console),
-             CASE(runs_where_the_kernel_is_another))
+JR_UNIT_MAIN("guard", CASE(says_why_it_does_not_begin), CASE(tells_how_ranks_end),
+             CASE(stops_all_at_a_failure), CASE(obeys_signals), CASE(stops_with_its_shell),
+             CASE(survives_either_of_both), CASE(has_a_companion_until_the_record_is_written),
+             CASE(shows_what_is_for_the_console), CASE(runs_where_the_kernel_is_another))

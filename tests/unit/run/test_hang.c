@@ -1,5 +1,5 @@
-/* A run that hangs: which evidence is taken of which ranks, what they are sent
- * for it, and when the stop follows. */
+/* A run that hangs: which evidence is taken of which ranks, what they are sent for it, and when the
+ * stop follows. */
 #include "run/policies/hang.h"
 
 #include <sys/resource.h>
@@ -15,8 +15,7 @@ static char *no_env[] = {NULL};
 /* Ranks 0 and 1 have processes, and folders. */
 static void start(const char *signal_name)
 {
-    static const char *const folders[] = {"attempt_0", "attempt_0/0",
-                                          "attempt_0/1"};
+    static const char *const folders[] = {"attempt_0", "attempt_0/0", "attempt_0/1"};
     fake_runner_start(&fake);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         CU_ASSERT_EQUAL(mkdirat(fake.scratch.fd, folders[i], 0700), 0);
@@ -52,11 +51,10 @@ static json_t *load_evidence(const char *path)
 /* Which limit was met is the run's, the first time. */
 static void each_reason_is_its_own_timeout(void)
 {
-    static const enum jr_timeout timeouts[] = {
-        [JR_HANG_SILENCE] = JR_TIMEOUT_SILENCE,
-        [JR_HANG_FIRST_EXIT] = JR_TIMEOUT_AFTER_FIRST_EXIT,
-        [JR_HANG_PROGRESS] = JR_TIMEOUT_PROGRESS,
-        [JR_HANG_FIRST_STEP] = JR_TIMEOUT_FIRST_STEP};
+    static const enum jr_timeout timeouts[] = {[JR_HANG_SILENCE] = JR_TIMEOUT_SILENCE,
+                                               [JR_HANG_FIRST_EXIT] = JR_TIMEOUT_AFTER_FIRST_EXIT,
+                                               [JR_HANG_PROGRESS] = JR_TIMEOUT_PROGRESS,
+                                               [JR_HANG_FIRST_STEP] = JR_TIMEOUT_FIRST_STEP};
     for (int why = JR_HANG_SILENCE; why <= JR_HANG_FIRST_STEP; why++) {
         char expected[32];
         start("USR1");
@@ -64,8 +62,7 @@ static void each_reason_is_its_own_timeout(void)
         jr_hang_begin(&fake.runner, (enum jr_hang_why)why);
         CU_ASSERT_TRUE(jr_hang_has_begun(&fake.runner));
         CU_ASSERT_EQUAL(fake.outcome.timed_out_by, timeouts[why]);
-        (void)snprintf(expected, sizeof expected, "timeout timeout=%d; ",
-                       timeouts[why]);
+        (void)snprintf(expected, sizeof expected, "timeout timeout=%d; ", timeouts[why]);
         fake_runner_check_events(&fake, expected);
         jr_hang_begin(&fake.runner, JR_HANG_SILENCE);
         CU_ASSERT_EQUAL(fake.outcome.timed_out_by, timeouts[why]);
@@ -101,10 +98,8 @@ static void looks_again_half_a_second_later(void)
         jr_hang_begin(&fake.runner, JR_HANG_SILENCE);
         const struct jr_hang *hang = &fake.runner.hang;
         CU_ASSERT_TRUE(fake_runner_is_after(hang->first_ns, before, 0));
-        CU_ASSERT_EQUAL(hang->timer.at,
-                        hang->first_ns + vectors[i].next_ms * FAKE_MS);
-        CU_ASSERT_EQUAL(hang->until_ns,
-                        hang->first_ns + vectors[i].wait_ms * FAKE_MS);
+        CU_ASSERT_EQUAL(hang->timer.at, hang->first_ns + vectors[i].next_ms * FAKE_MS);
+        CU_ASSERT_EQUAL(hang->until_ns, hang->first_ns + vectors[i].wait_ms * FAKE_MS);
         CU_ASSERT_TRUE(hang->timer.pauses);
         fake_runner_end(&fake);
     }
@@ -128,8 +123,7 @@ static void writes_what_it_saw(void)
     CU_ASSERT_TRUE(jr_json_get_real(evidence, "interval_seconds") < 3600);
     const json_t *processes = json_object_get(evidence, "processes");
     CU_ASSERT_EQUAL(json_array_size(processes), 1);
-    CU_ASSERT_EQUAL(jr_json_get_int(json_array_get(processes, 0), "pid"),
-                    fake.ranks[0].pid);
+    CU_ASSERT_EQUAL(jr_json_get_int(json_array_get(processes, 0), "pid"), fake.ranks[0].pid);
     json_decref(evidence);
     evidence = load_evidence("attempt_0/1/hang.json");
     CU_ASSERT_EQUAL(jr_json_get_int(evidence, "rank"), 11);
@@ -148,15 +142,13 @@ static void says_for_how_long_it_was_silent(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start("USR1");
         jr_hang_begin(&fake.runner, JR_HANG_SILENCE);
-        fake.outcomes[0].heard_ns =
-            (uint64_t)((int64_t)fake.runner.hang.first_ns -
-                       vectors[i].before_ms * (int64_t)FAKE_MS);
+        fake.outcomes[0].heard_ns = (uint64_t)((int64_t)fake.runner.hang.first_ns -
+                                               vectors[i].before_ms * (int64_t)FAKE_MS);
         fake.runner.hang.timer.due(&fake.runner);
         json_t *evidence = load_evidence("attempt_0/0/hang.json");
-        CU_ASSERT_DOUBLE_EQUAL(jr_json_get_real(evidence, "silent_seconds"),
-                               vectors[i].seconds, 1e-9);
-        CU_ASSERT_TRUE(
-            json_is_real(json_object_get(evidence, "silent_seconds")));
+        CU_ASSERT_DOUBLE_EQUAL(jr_json_get_real(evidence, "silent_seconds"), vectors[i].seconds,
+                               1e-9);
+        CU_ASSERT_TRUE(json_is_real(json_object_get(evidence, "silent_seconds")));
         json_decref(evidence);
         fake_runner_end(&fake);
     }
@@ -172,8 +164,7 @@ static void looks_at_who_lives(void)
     json_t *evidence = load_evidence("attempt_0/1/hang.json");
     CU_ASSERT_PTR_NOT_NULL(evidence);
     json_decref(evidence);
-    fake_runner_check_events(&fake,
-                             "timeout timeout=3; evidence signalled=1; ");
+    fake_runner_check_events(&fake, "timeout timeout=3; evidence signalled=1; ");
     fake_runner_end(&fake);
 }
 
@@ -183,9 +174,8 @@ static void says_where_evidence_is_lost(void)
     start("USR1");
     fake.planned[0].dir = "attempt_9/0";
     look_twice(JR_HANG_SILENCE);
-    fake_runner_check_events(&fake,
-                             "timeout timeout=3; evidence_failed rank=10; "
-                             "evidence signalled=2; ");
+    fake_runner_check_events(&fake, "timeout timeout=3; evidence_failed rank=10; "
+                                    "evidence signalled=2; ");
     fake_runner_check_sent(&fake, 0, "USR1");
     fake_runner_end(&fake);
 }
@@ -203,8 +193,7 @@ static void a_run_without_folders_has_one_file(void)
     fake_runner_end(&fake);
 }
 
-/* The signal is the spec's; where nobody said which, it is ABRT for what is
- * known to handle it. */
+/* The signal is the spec's; where nobody said which, it is ABRT for what is known to handle it. */
 static void asks_by_a_signal(void)
 {
     static char *with[] = {(char *)"PYTHONFAULTHANDLER=1", NULL};
@@ -215,14 +204,10 @@ static void asks_by_a_signal(void)
         enum jr_form form;
         const char *sent;
     } vectors[] = {
-        {NULL, no_env, JR_FORM_PYTHON, ""},
-        {NULL, empty, JR_FORM_PYTHON, ""},
-        {NULL, with, JR_FORM_COMMAND, ""},
-        {NULL, with, JR_FORM_SHELL, ""},
-        {NULL, with, JR_FORM_PYTHON, "ABRT"},
-        {"USR1", no_env, JR_FORM_COMMAND, "USR1"},
-        {"USR1", with, JR_FORM_PYTHON, "USR1"},
-        {"QUIT", with, JR_FORM_PYTHON, "QUIT"},
+        {NULL, no_env, JR_FORM_PYTHON, ""},     {NULL, empty, JR_FORM_PYTHON, ""},
+        {NULL, with, JR_FORM_COMMAND, ""},      {NULL, with, JR_FORM_SHELL, ""},
+        {NULL, with, JR_FORM_PYTHON, "ABRT"},   {"USR1", no_env, JR_FORM_COMMAND, "USR1"},
+        {"USR1", with, JR_FORM_PYTHON, "USR1"}, {"QUIT", with, JR_FORM_PYTHON, "QUIT"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         bool asks = *vectors[i].sent != '\0';
@@ -235,14 +220,11 @@ static void asks_by_a_signal(void)
         else
             fake_runner_check_sent(&fake, 0, "TERM CONT");
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), !asks);
-        CU_ASSERT_EQUAL(fake.runner.hang.timer.at,
-                        asks ? fake.runner.hang.until_ns : 0);
-        CU_ASSERT_EQUAL(fake.ranks[0].state,
-                        asks ? JR_LIFE_RUNNING : JR_LIFE_STOPPING);
-        fake_runner_check_events(
-            &fake, asks ? "timeout timeout=5; evidence signalled=2; "
-                        : "timeout timeout=5; evidence signalled=0; "
-                          "stop signal=SIGTERM running=2; ");
+        CU_ASSERT_EQUAL(fake.runner.hang.timer.at, asks ? fake.runner.hang.until_ns : 0);
+        CU_ASSERT_EQUAL(fake.ranks[0].state, asks ? JR_LIFE_RUNNING : JR_LIFE_STOPPING);
+        fake_runner_check_events(&fake, asks ? "timeout timeout=5; evidence signalled=2; "
+                                             : "timeout timeout=5; evidence signalled=0; "
+                                               "stop signal=SIGTERM running=2; ");
         fake_runner_end(&fake);
     }
 }
@@ -267,10 +249,9 @@ static void dumps_no_core(void)
         const char *signal, *core;
         bool lowered;
     } vectors[] = {
-        {"USR1", NULL, false}, {"TERM", NULL, false},  {"QUIT", "1G", false},
-        {"QUIT", NULL, true},  {"ILL", NULL, true},    {"TRAP", NULL, true},
-        {"ABRT", NULL, true},  {"BUS", NULL, true},    {"FPE", NULL, true},
-        {"SEGV", NULL, true},  {"XCPU", NULL, true},   {"XFSZ", NULL, true},
+        {"USR1", NULL, false}, {"TERM", NULL, false},  {"QUIT", "1G", false}, {"QUIT", NULL, true},
+        {"ILL", NULL, true},   {"TRAP", NULL, true},   {"ABRT", NULL, true},  {"BUS", NULL, true},
+        {"FPE", NULL, true},   {"SEGV", NULL, true},   {"XCPU", NULL, true},  {"XFSZ", NULL, true},
         {"SYS", NULL, true},   {"RTMIN", NULL, false},
     };
     struct rlimit own;
@@ -284,8 +265,7 @@ static void dumps_no_core(void)
         start(vectors[i].signal);
         fake.policy.limits.core = (char *)vectors[i].core;
         look_twice(JR_HANG_SILENCE);
-        CU_ASSERT_EQUAL(prlimit(fake.ranks[0].pid, RLIMIT_CORE, NULL, &limit),
-                        0);
+        CU_ASSERT_EQUAL(prlimit(fake.ranks[0].pid, RLIMIT_CORE, NULL, &limit), 0);
         CU_ASSERT_EQUAL(limit.rlim_cur, vectors[i].lowered ? 0 : own.rlim_cur);
         CU_ASSERT_EQUAL(limit.rlim_max, own.rlim_max);
         fake_runner_check_sent(&fake, 0, vectors[i].signal);
@@ -336,16 +316,12 @@ static void end_commands(void)
         (void)jr_loop_turn(&fake.runner.loop, false);
 }
 
-/* The command is run for each rank, with its process's number, in its folder's
- * file; the signal comes once all have ended. */
+/* The command is run for each rank, with its process's number, in its folder's file; the signal
+ * comes once all have ended. */
 static void runs_a_command_for_each_rank(void)
 {
     static const char *const words[] = {
-        "sh",
-        "-c",
-        "read a; echo \"[$1]\" \"$a\"; echo err >&2; exit 3",
-        "x",
-        "pid=%{pid},%{pid}",
+        "sh", "-c", "read a; echo \"[$1]\" \"$a\"; echo err >&2; exit 3", "x", "pid=%{pid},%{pid}",
         NULL};
     start_commands(words);
     fake_runner_reap(&fake, 1);
@@ -358,10 +334,9 @@ static void runs_a_command_for_each_rank(void)
         char name[32], text[128], expected[64] = "";
         (void)snprintf(name, sizeof name, "attempt_0/%u/hang.txt", i);
         if (i != 1)
-            (void)snprintf(expected, sizeof expected, "[pid=%d,%d] \nerr\n",
-                           fake.ranks[i].pid, fake.ranks[i].pid);
-        JR_ASSERT_TEXT(fake_runner_read(&fake, name, text, sizeof text),
-                       expected);
+            (void)snprintf(expected, sizeof expected, "[pid=%d,%d] \nerr\n", fake.ranks[i].pid,
+                           fake.ranks[i].pid);
+        JR_ASSERT_TEXT(fake_runner_read(&fake, name, text, sizeof text), expected);
     }
     fake_runner_check_events(&fake, "evidence signalled=2; ");
     fake_runner_check_sent(&fake, 0, "USR1");
@@ -377,11 +352,9 @@ static void a_command_may_not_start(void)
     start_commands(words);
     look_twice(JR_HANG_SILENCE);
     CU_ASSERT_EQUAL(fake.runner.hang.running, 0);
-    fake_runner_check_events(&fake,
-                             "timeout timeout=3; evidence_failed rank=10 "
-                             "errno=2; evidence_failed rank=11 errno=2; "
-                             "evidence_failed rank=12 errno=2; evidence "
-                             "signalled=3; ");
+    fake_runner_check_events(&fake, "timeout timeout=3; evidence_failed rank=10 errno=2; "
+                                    "evidence_failed rank=11 errno=2; evidence_failed rank=12 "
+                                    "errno=2; evidence signalled=3; ");
     fake_runner_check_sent(&fake, 1, "USR1");
     fake_runner_end(&fake);
 }
@@ -400,17 +373,14 @@ static void a_stop_ends_the_commands(void)
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     end_commands();
     fake_runner_check_sent(&fake, 0, "TERM CONT"); /* and no signal before */
-    fake_runner_check_events(&fake, "timeout timeout=3; stop signal=SIGTERM "
-                                    "running=3; ");
+    fake_runner_check_events(&fake, "timeout timeout=3; stop signal=SIGTERM running=3; ");
     fake_runner_end(&fake);
 }
 
-JR_UNIT_MAIN("hang", CASE(each_reason_is_its_own_timeout),
-             CASE(a_stopped_run_does_not_hang),
+JR_UNIT_MAIN("hang", CASE(each_reason_is_its_own_timeout), CASE(a_stopped_run_does_not_hang),
              CASE(looks_again_half_a_second_later), CASE(writes_what_it_saw),
              CASE(says_for_how_long_it_was_silent), CASE(looks_at_who_lives),
-             CASE(says_where_evidence_is_lost),
-             CASE(a_run_without_folders_has_one_file), CASE(asks_by_a_signal),
-             CASE(stops_at_the_end_of_the_wait), CASE(dumps_no_core),
+             CASE(says_where_evidence_is_lost), CASE(a_run_without_folders_has_one_file),
+             CASE(asks_by_a_signal), CASE(stops_at_the_end_of_the_wait), CASE(dumps_no_core),
              CASE(a_stop_ends_it), CASE(runs_a_command_for_each_rank),
              CASE(a_command_may_not_start), CASE(a_stop_ends_the_commands))

@@ -1,5 +1,5 @@
-/* The ranks' coming and going, with real processes: when they are started, what
- * is known of them at their end, and what a start that fails means. */
+/* The ranks' coming and going, with real processes: when they are started, what is known of them at
+ * their end, and what a start that fails means. */
 #include "run/launch.h"
 
 #include <dlfcn.h>
@@ -22,8 +22,7 @@ static struct {
 static bool has_clone_ended(unsigned i, int options)
 {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)clones.pids[i], &info,
-                  WEXITED | WNOWAIT | options) == 0 &&
+    return waitid(P_PID, (id_t)clones.pids[i], &info, WEXITED | WNOWAIT | options) == 0 &&
            info.si_pid != 0;
 }
 
@@ -43,8 +42,8 @@ int clone(int (*main)(void *), void *stack, int flags, void *data, ...)
     int pid = real(main, stack, flags, data, pidfd, tls, up);
     if (pid > 0 && clones.count < sizeof clones.pids / sizeof *clones.pids)
         clones.pids[clones.count++] = pid;
-    for (int ms = 0; clones.slow > 0 && clones.count == clones.slow + 1 &&
-                     ms < 100 && !has_clone_ended(0, WNOHANG);
+    for (int ms = 0; clones.slow > 0 && clones.count == clones.slow + 1 && ms < 100 &&
+                     !has_clone_ended(0, WNOHANG);
          ms++)
         (void)usleep(1000);
     return pid;
@@ -99,13 +98,10 @@ static void starts_all_and_takes_their_ends(void)
         CU_ASSERT_EQUAL(fake.ranks[i].state, JR_LIFE_ENDED);
         CU_ASSERT_EQUAL(fake.ranks[i].watch.fd, -1);
         if (i > 0)
-            CU_ASSERT_TRUE(outcome->started_ns >=
-                           fake.outcomes[i - 1].started_ns);
+            CU_ASSERT_TRUE(outcome->started_ns >= fake.outcomes[i - 1].started_ns);
     }
     char text[64];
-    JR_ASSERT_TEXT(
-        fake_runner_read(&fake, "attempt_0/3/stdout.log", text, sizeof text),
-        "out\n");
+    JR_ASSERT_TEXT(fake_runner_read(&fake, "attempt_0/3/stdout.log", text, sizeof text), "out\n");
     CU_ASSERT_EQUAL(fake.runner.running, 0);
     CU_ASSERT_EQUAL(fake.runner.ended, 4);
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
@@ -153,14 +149,12 @@ static void knows_how_a_rank_ended(void)
 static void a_failure_stops_the_others(void)
 {
     start("mkdir first 2> /dev/null && exit 3; exec sleep 1000", 3);
-    fake.planned[0].workdir = fake.planned[1].workdir =
-        fake.planned[2].workdir = fake.scratch.dir;
+    fake.planned[0].workdir = fake.planned[1].workdir = fake.planned[2].workdir = fake.scratch.dir;
     fake_runner_turn(&fake, is_over);
     uint32_t failed = 0, stopped = 0;
     for (uint32_t i = 0; i < 3; i++) {
         failed += fake.outcomes[i].exit_code == 3;
-        stopped += fake.outcomes[i].stopped_with == SIGTERM &&
-                   fake.outcomes[i].signal == SIGTERM;
+        stopped += fake.outcomes[i].stopped_with == SIGTERM && fake.outcomes[i].signal == SIGTERM;
         stopped += fake.outcomes[i].end == JR_END_NONE; /* was not started */
     }
     CU_ASSERT_EQUAL(failed, 1);
@@ -190,8 +184,8 @@ static void says_why_a_rank_did_not_start(void)
     end();
 }
 
-/* Ranks with a program that executes already are started together, and one that
- * fails for a reason of its own stops those that came with it. */
+/* Ranks with a program that executes already are started together, and one that fails for a reason
+ * of its own stops those that came with it. */
 static void a_failure_among_several_stops_them(void)
 {
     enum { COUNT = 5 };
@@ -211,8 +205,8 @@ static void a_failure_among_several_stops_them(void)
     end();
 }
 
-/* Where a start fails before there is a process, as it does where no more are
- * allowed, no further rank is tried. */
+/* Where a start fails before there is a process, as it does where no more are allowed, no further
+ * rank is tried. */
 static void a_failure_at_once_is_the_last(void)
 {
     start("exec sleep 1000", 6);
@@ -226,16 +220,15 @@ static void a_failure_at_once_is_the_last(void)
     end();
 }
 
-/* Ranks may end while the last of those that are started together is on its
- * way: who was the first is known then, too. Here the others wait until the
- * dead one is a zombie. Where the runner sleeps until a rank executes, that and
- * its peers may end before the runner wakes and watches it, so that no order is
- * promised there. */
+/* Ranks may end while the last of those that are started together is on its way: who was the first
+ * is known then, too. Here the others wait until the dead one is a zombie. Where the runner sleeps
+ * until a rank executes, that and its peers may end before the runner wakes and watches it, so that
+ * no order is promised there. */
 static void keeps_the_order_of_ends_during_starts(void)
 {
     enum { COUNT = 5, FIRST = 3 };
-    static char *hub[] = {(char *)"sh", (char *)"-c",
-                          (char *)"echo $$ > new; mv new pid; exit 3", NULL};
+    static char *hub[] = {(char *)"sh", (char *)"-c", (char *)"echo $$ > new; mv new pid; exit 3",
+                          NULL};
     start("until test -e pid; do :; done; read p < pid;"
           "until grep -q '^State:.Z' /proc/$p/status; do :; done; exit 1",
           COUNT);
@@ -253,16 +246,15 @@ static void keeps_the_order_of_ends_during_starts(void)
         CU_ASSERT_EQUAL_FATAL(fake.outcomes[i].stage, JR_STAGE_NONE);
     CU_ASSERT_EQUAL_FATAL(fake.runner.next, COUNT);
     CU_ASSERT_EQUAL(fake.outcomes[FIRST].exit_code, 3);
-    CU_ASSERT_TRUE(fake.outcomes[FIRST].order == 1 ||
-                   (!held && fake.outcomes[FIRST].order > 1));
+    CU_ASSERT_TRUE(fake.outcomes[FIRST].order == 1 || (!held && fake.outcomes[FIRST].order > 1));
     for (uint32_t i = 0; i + 1 < COUNT; i++)
         if (i != FIRST)
             CU_ASSERT_EQUAL(fake.outcomes[i].exit_code, 1);
     end();
 }
 
-/* Nothing starts before the setup is done, while a stop is held, or jobrun is
- * suspended; a stop starts nothing any more. */
+/* Nothing starts before the setup is done, while a stop is held, or jobrun is suspended; a stop
+ * starts nothing any more. */
 static void waits_before_it_starts(void)
 {
     for (int why = 0; why < 5; why++) {
@@ -280,8 +272,8 @@ static void waits_before_it_starts(void)
     }
 }
 
-/* No further rank will start: the first that has no process is the one that
- * failed, and its text is kept. */
+/* No further rank will start: the first that has no process is the one that failed, and its text is
+ * kept. */
 static void fails_the_first_that_waits(void)
 {
     static const struct {
@@ -299,14 +291,12 @@ static void fails_the_first_that_waits(void)
         }
         jr_launch_fail(&fake.runner, JR_STAGE_FORK, EAGAIN, "because");
         for (uint32_t k = 0; k < 3; k++)
-            CU_ASSERT_EQUAL(fake.outcomes[k].end, k == vectors[i].failed
-                                                      ? JR_END_START
-                                                      : JR_END_NONE);
+            CU_ASSERT_EQUAL(fake.outcomes[k].end,
+                            k == vectors[i].failed ? JR_END_START : JR_END_NONE);
         bool any = vectors[i].failed != 9;
         JR_ASSERT_TEXT(fake.outcome.start_text, any ? "because" : "");
         if (any) {
-            const struct jr_rank_outcome *rank =
-                &fake.outcomes[vectors[i].failed];
+            const struct jr_rank_outcome *rank = &fake.outcomes[vectors[i].failed];
             CU_ASSERT_EQUAL(rank->stage, JR_STAGE_FORK);
             CU_ASSERT_EQUAL(rank->start_errno, EAGAIN);
             CU_ASSERT_EQUAL(fake.runner.next, vectors[i].failed + 1);
@@ -316,8 +306,7 @@ static void fails_the_first_that_waits(void)
     }
 }
 
-/* A rank that was forked and not heard of is the one, though others were asked
- * for after it. */
+/* A rank that was forked and not heard of is the one, though others were asked for after it. */
 static void fails_one_that_was_not_heard_of(void)
 {
     start("exit 0", 3);
@@ -331,12 +320,9 @@ static void fails_one_that_was_not_heard_of(void)
     end();
 }
 
-JR_UNIT_MAIN("launch", CASE(starts_all_and_takes_their_ends),
-             CASE(ends_the_time_to_start), CASE(knows_how_a_rank_ended),
-             CASE(a_failure_stops_the_others),
-             CASE(says_why_a_rank_did_not_start),
-             CASE(a_failure_among_several_stops_them),
-             CASE(a_failure_at_once_is_the_last),
-             CASE(keeps_the_order_of_ends_during_starts),
+JR_UNIT_MAIN("launch", CASE(starts_all_and_takes_their_ends), CASE(ends_the_time_to_start),
+             CASE(knows_how_a_rank_ended), CASE(a_failure_stops_the_others),
+             CASE(says_why_a_rank_did_not_start), CASE(a_failure_among_several_stops_them),
+             CASE(a_failure_at_once_is_the_last), CASE(keeps_the_order_of_ends_during_starts),
              CASE(waits_before_it_starts), CASE(fails_the_first_that_waits),
              CASE(fails_one_that_was_not_heard_of))

@@ -10,8 +10,8 @@ static struct fake_runner fake;
 static struct sockaddr_un own_address(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    (void)snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
-                   "jobrun-unit-callers-%d", (int)getpid());
+    (void)snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "jobrun-unit-callers-%d",
+                   (int)getpid());
     return address;
 }
 
@@ -19,8 +19,7 @@ static int hold_lease(void)
 {
     const struct sockaddr_un address = own_address();
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    CU_ASSERT_EQUAL_FATAL(
-        bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    CU_ASSERT_EQUAL_FATAL(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
     CU_ASSERT_EQUAL_FATAL(listen(fd, 64), 0);
     return fd;
 }
@@ -29,8 +28,7 @@ static int call_lease(void)
 {
     const struct sockaddr_un address = own_address();
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CU_ASSERT_EQUAL_FATAL(
-        connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    CU_ASSERT_EQUAL_FATAL(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
     return fd;
 }
 
@@ -54,8 +52,8 @@ static void does_nothing_without_leases(void)
     fake_runner_end(&fake);
 }
 
-/* A lease that lies where a slot will be is kept above the slots until the
- * end, and one that does not lies where it was. */
+/* A lease that lies where a slot will be is kept above the slots until the end, and one that does
+ * not lies where it was. */
 static void serves_a_lease_wherever_it_lies(void)
 {
     static const int numbers[] = {JR_SLOT_PMI, 100};
@@ -99,5 +97,4 @@ static void a_bad_lease_is_no_failure(void)
 }
 
 JR_UNIT_MAIN("run.lease_callers", CASE(does_nothing_without_leases),
-             CASE(serves_a_lease_wherever_it_lies),
-             CASE(a_bad_lease_is_no_failure))
+             CASE(serves_a_lease_wherever_it_lies), CASE(a_bad_lease_is_no_failure))

@@ -1,5 +1,4 @@
-/* The runner's stream to the process managers of other nodes, at one end of a
- * real socket. */
+/* The runner's stream to the process managers of other nodes, at one end of a real socket. */
 #include "run/mpi_exchange.h"
 
 #include <fcntl.h>
@@ -25,8 +24,7 @@ static void on_frame(void *owner, const struct jr_exchange_frame *frame)
 static void start(void)
 {
     int ends[2];
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
     peer = ends[0];
     exchange = (struct jr_mpi_exchange){.owner = &taken, .take = on_frame};
@@ -95,11 +93,9 @@ static void sends_as_there_is_room(void)
     memset(data, 'x', sizeof data);
     start();
     CU_ASSERT_EQUAL(fcntl(peer, F_SETFL, O_NONBLOCK), 0);
-    jr_mpi_exchange_send(&exchange,
-                         &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                     .group = "all",
-                                                     .data = data,
-                                                     .len = LARGE});
+    jr_mpi_exchange_send(
+        &exchange, &(struct jr_exchange_frame){
+                       .kind = JR_EXCHANGE_FENCE, .group = "all", .data = data, .len = LARGE});
     CU_ASSERT_TRUE(exchange.full);
     while (jr_exchange_next(&inlet, &frame) != JR_EXCHANGE_TAKEN) {
         ssize_t len = recv(peer, bytes, sizeof bytes, 0);
@@ -131,6 +127,5 @@ static void sends_nothing_to_nobody(void)
     end();
 }
 
-JR_UNIT_MAIN("mpi_exchange", CASE(takes_frames),
-             CASE(tells_that_nothing_more_comes), CASE(sends_as_there_is_room),
-             CASE(sends_nothing_to_nobody))
+JR_UNIT_MAIN("mpi_exchange", CASE(takes_frames), CASE(tells_that_nothing_more_comes),
+             CASE(sends_as_there_is_room), CASE(sends_nothing_to_nobody))

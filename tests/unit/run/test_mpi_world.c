@@ -1,5 +1,5 @@
-/* The runner as the process manager of an MPI program: what ranks hear over
- * real sockets, and what their words, and their silence, make of them. */
+/* The runner as the process manager of an MPI program: what ranks hear over real sockets, and what
+ * their words, and their silence, make of them. */
 #include "run/policies/mpi_world.h"
 
 #include "fake_runner.h"
@@ -52,8 +52,7 @@ static void start_processes(void)
 
 static void write_to(uint32_t i, const char *text)
 {
-    CU_ASSERT_EQUAL(send(fake.controls[i], text, strlen(text), 0),
-                    (ssize_t)strlen(text));
+    CU_ASSERT_EQUAL(send(fake.controls[i], text, strlen(text), 0), (ssize_t)strlen(text));
 }
 
 /* Let the rank write, and the runner read it. */
@@ -114,8 +113,7 @@ static void breaks_with_a_rank(void)
     CU_ASSERT_EQUAL(fake.runner.mpi_world.streams[0].watch.fd, -1);
     CU_ASSERT_TRUE(fake.outcomes[0].told_ns != 0);
     CU_ASSERT_FALSE(jr_outcome_is_well(&fake.outcomes[0]));
-    fake_runner_check_events(&fake, "mpi_broken rank=10; stop signal=SIGTERM "
-                                    "running=2; ");
+    fake_runner_check_events(&fake, "mpi_broken rank=10; stop signal=SIGTERM running=2; ");
     end();
 }
 
@@ -127,9 +125,7 @@ static void stops_at_an_abort(void)
     check_part(0, JR_MPI_PART_ABORTED);
     CU_ASSERT_EQUAL(fake.outcomes[0].mpi_code, 3);
     CU_ASSERT_EQUAL(fake.outcomes[0].told_code, 3);
-    fake_runner_check_events(&fake,
-                             "mpi_abort rank=10 code=3; stop signal=SIGTERM "
-                             "running=2; ");
+    fake_runner_check_events(&fake, "mpi_abort rank=10 code=3; stop signal=SIGTERM running=2; ");
     fake_runner_check_sent(&fake, 0, "TERM CONT");
     fake_runner_check_sent(&fake, 1, "TERM CONT");
     end();
@@ -147,8 +143,7 @@ static void check_told(uint32_t i)
 {
     char text[1024], expected[64];
     jr_console_writer_close(&fake.runner.console);
-    (void)snprintf(expected, sizeof expected,
-                   "jobrun: warning: rank %u failed in an MPI world",
+    (void)snprintf(expected, sizeof expected, "jobrun: warning: rank %u failed in an MPI world",
                    FAKE_FIRST + i);
     (void)fake_runner_read(&fake, "console", text, sizeof text);
     const char *at = strstr(text, expected);
@@ -210,8 +205,7 @@ static void ends_once_a_world_begins_without_a_rank(void)
     end();
 }
 
-/* Where nobody waits for it, the others go on: there was no world, or it had
- * finalized. */
+/* Where nobody waits for it, the others go on: there was no world, or it had finalized. */
 static void continues_where_nobody_waits(void)
 {
     start_to_continue();
@@ -235,23 +229,18 @@ static void knows_errors_of_mpi(void)
     say(0, INIT "cmd=abort exitcode=739859215\n");
     check_part(0, JR_MPI_PART_FAILED);
     CU_ASSERT_EQUAL(fake.outcomes[0].told_code, 739859215 & 0xff);
-    fake_runner_check_events(&fake,
-                             "mpi_failed rank=10 code=15; stop signal=SIGTERM "
-                             "running=2; ");
+    fake_runner_check_events(&fake, "mpi_failed rank=10 code=15; stop signal=SIGTERM running=2; ");
     end();
 }
 
-/* The last words of a rank that is gone are read, and its exit is what stops
- * the others. */
+/* The last words of a rank that is gone are read, and its exit is what stops the others. */
 static void reads_last_words(void)
 {
     start();
     write_to(0, INIT "cmd=abort exitcode=3\n");
     end_rank(0, 3);
     check_part(0, JR_MPI_PART_ABORTED);
-    fake_runner_check_events(&fake,
-                             "mpi_abort rank=10 code=3; stop signal=SIGTERM "
-                             "running=1; ");
+    fake_runner_check_events(&fake, "mpi_abort rank=10 code=3; stop signal=SIGTERM running=1; ");
     end();
     start();
     write_to(0, INIT "cmd=finalize\n");
@@ -356,10 +345,8 @@ static void explains_what_a_second_program_dies_of(void)
         jr_mpi_world_policy.rank_ended(&fake.ranks[0]);
         jr_console_writer_close(&fake.runner.console);
         (void)fake_runner_read(&fake, "console", text, sizeof text);
-        CU_ASSERT_EQUAL(
-            strstr(text, "rank 10 was ended by SIGPIPE after MPI_Finalize") !=
-                NULL,
-            vectors[i].explained);
+        CU_ASSERT_EQUAL(strstr(text, "rank 10 was ended by SIGPIPE after MPI_Finalize") != NULL,
+                        vectors[i].explained);
         end();
     }
 }
@@ -376,13 +363,12 @@ static void refuses_to_spawn(void)
     while (fake.runner.console.failed ||
            fake_runner_read(&fake, "console", text, sizeof text)[0] == '\0')
         (void)jr_loop_turn(&fake.runner.loop, false);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(text, "jobrun: warning: rank 10 asked MPI for more processes"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "jobrun: warning: rank 10 asked MPI for more processes"));
     end();
 }
 
-/* A rank that asks and does not read is left alone: what waits for it is
- * bounded by what was read at once, and comes when it reads. */
+/* A rank that asks and does not read is left alone: what waits for it is bounded by what was read
+ * at once, and comes when it reads. */
 static void leaves_alone_who_does_not_read(void)
 {
     enum { ASKED = 20000 };
@@ -405,9 +391,8 @@ static void leaves_alone_who_does_not_read(void)
     CU_ASSERT_TRUE(sent > 100 && sent < ASKED);
     CU_ASSERT_TRUE(fake.runner.mpi_world.streams[0].full);
     CU_ASSERT_TRUE(most < 64u << 10);
-    for (size_t expected = sent * strlen("cmd=maxes kvsname_max=256 "
-                                         "keylen_max=64 vallen_max=1024 "
-                                         "rc=0\n");
+    for (size_t expected = sent * strlen("cmd=maxes kvsname_max=256 keylen_max=64 "
+                                         "vallen_max=1024 rc=0\n");
          heard < expected; heard += (size_t)len) {
         len = recv(fake.controls[0], text, sizeof text, MSG_DONTWAIT);
         if (len < 0)
@@ -433,9 +418,8 @@ static void minds_no_closed_streams(void)
     end();
 }
 
-/* With PMIx, by a process beside the runner, whose library is fake_pmix.c of
- * tests/unit/wireup: as it ends, it tells that rank 0 has finalized, and that
- * rank 1 has aborted with 3. */
+/* With PMIx, by a process beside the runner, whose library is fake_pmix.c of tests/unit/wireup: as
+ * it ends, it tells that rank 0 has finalized, and that rank 1 has aborted with 3. */
 static void start_pmix(struct jr_shared *shared)
 {
     fake_runner_start(&fake);
@@ -474,10 +458,8 @@ static void hears_what_pmix_tells(void)
     check_part(1, JR_MPI_PART_ABORTED);
     CU_ASSERT_EQUAL(fake.outcomes[1].mpi_code, 3);
     CU_ASSERT_TRUE(fake.outcomes[1].mpi_spawned);
-    fake_runner_check_events(&fake,
-                             "mpi_initialized; mpi_spawn_refused rank=11; "
-                             "mpi_abort rank=11 code=3; "
-                             "stop signal=SIGTERM running=2; ");
+    fake_runner_check_events(&fake, "mpi_initialized; mpi_spawn_refused rank=11; mpi_abort "
+                                    "rank=11 code=3; stop signal=SIGTERM running=2; ");
     end();
     CU_ASSERT_EQUAL(fake.runner.mpi_world.pmix.fd, -1);
     jr_shared_free(shared);
@@ -493,8 +475,7 @@ static void hears_pmix_before_an_end(void)
     for (uint32_t i = 0; i < 2; i++)
         fake_runner_run(&fake, i);
     (void)shutdown(fake.runner.mpi_world.events.fd, SHUT_WR);
-    CU_ASSERT_TRUE(
-        fake_runner_readable(fake.runner.mpi_world.events.fd, FAKE_WAIT_MS));
+    CU_ASSERT_TRUE(fake_runner_readable(fake.runner.mpi_world.events.fd, FAKE_WAIT_MS));
     while (fake.runner.mpi_world.events.fd >= 0)
         end_rank(0, 0);
     check_part(0, JR_MPI_PART_FINALIZED);
@@ -571,8 +552,8 @@ static void says_why_there_is_no_pmix(void)
     end_waiting(shared);
 }
 
-/* By its own limit, by that of the spec, and by a signal, none of which the
- * server has to answer. */
+/* By its own limit, by that of the spec, and by a signal, none of which the server has to
+ * answer. */
 static void waits_for_pmix_no_longer(void)
 {
     struct jr_shared *shared = start_waiting("slow", FAKE_PMIX);
@@ -592,15 +573,14 @@ static void waits_for_pmix_no_longer(void)
     end_waiting(shared);
 }
 
-/* On two nodes with two ranks each, of which we are the first: `peer` is the
- * agent's end of the exchange. */
+/* On two nodes with two ranks each, of which we are the first: `peer` is the agent's end of the
+ * exchange. */
 static int start_node(void)
 {
     int ends[2];
     fake_runner_start(&fake);
     fake_runner_link(&fake);
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     fake.policy.timeouts.stop_grace_ms = FAKE_WAIT_MS;
     fake.runner.commands.exchange_fd = ends[1];
     fake.plan.run_id = "run-7";
@@ -630,22 +610,19 @@ static void check_exchanged(int peer, const char *expected)
     ssize_t len = recv(peer, text, sizeof text, MSG_DONTWAIT);
     jr_inlet_add(&inlet, text, len < 0 ? 0 : (size_t)len);
     if (jr_exchange_next(&inlet, &frame) == JR_EXCHANGE_TAKEN)
-        (void)snprintf(text, sizeof text, "%s: %.*s", frame.group,
-                       (int)frame.len, frame.data);
+        (void)snprintf(text, sizeof text, "%s: %.*s", frame.group, (int)frame.len, frame.data);
     else
         text[0] = '\0';
     JR_ASSERT_TEXT(text, expected);
     jr_inlet_release(&inlet);
 }
 
-static void exchange_frame(int peer, enum jr_exchange_kind kind,
-                           const char *group, const char *lines)
+static void exchange_frame(int peer, enum jr_exchange_kind kind, const char *group,
+                           const char *lines)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_exchange_put(&out, &(struct jr_exchange_frame){.kind = kind,
-                                                      .group = group,
-                                                      .data = lines,
-                                                      .len = strlen(lines)});
+    jr_exchange_put(&out, &(struct jr_exchange_frame){
+                              .kind = kind, .group = group, .data = lines, .len = strlen(lines)});
     CU_ASSERT_EQUAL(send(peer, out.data, out.len, 0), (ssize_t)out.len);
     (void)jr_loop_turn(&fake.runner.loop, true);
 }
@@ -695,8 +672,7 @@ static void reports_that_a_rank_initialized(void)
     int peer = start_node();
     say(0, INIT);
     say(1, INIT);
-    CU_ASSERT_EQUAL(read(fake.reports[0], &report, sizeof report),
-                    (ssize_t)sizeof report);
+    CU_ASSERT_EQUAL(read(fake.reports[0], &report, sizeof report), (ssize_t)sizeof report);
     CU_ASSERT_EQUAL(report.name, JR_REPORT_INITIALIZED);
     CU_ASSERT_FALSE(fake_runner_readable(fake.reports[0], 0));
     end();
@@ -733,8 +709,7 @@ static void stops_without_the_exchange(void)
     (void)close(peer);
     (void)jr_loop_turn(&fake.runner.loop, true);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(fake.runner.outcome->start_text, "could not be read"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.runner.outcome->start_text, "could not be read"));
     end();
     peer = start_node();
     exchange(peer, "no line of a key and a value");
@@ -743,18 +718,15 @@ static void stops_without_the_exchange(void)
     (void)close(peer);
 }
 
-JR_UNIT_MAIN(
-    "mpi_world", CASE(hears_what_pmix_tells), CASE(hears_pmix_before_an_end),
-    CASE(starts_ranks_once_pmix_is_ready), CASE(says_why_there_is_no_pmix),
-    CASE(waits_for_pmix_no_longer), CASE(serves_no_other_programs),
-    CASE(breaks_with_a_rank), CASE(stops_at_an_abort),
-    CASE(ends_at_an_abort_in_any_case), CASE(ends_with_a_rank_of_the_world),
-    CASE(ends_once_a_world_begins_without_a_rank),
-    CASE(continues_where_nobody_waits), CASE(knows_errors_of_mpi),
-    CASE(reads_last_words), CASE(fails_who_does_not_finalize),
-    CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
-    CASE(leads_a_world), CASE(refuses_to_spawn),
-    CASE(explains_what_a_second_program_dies_of),
-    CASE(leaves_alone_who_does_not_read), CASE(minds_no_closed_streams),
-    CASE(leads_a_world_with_others), CASE(reports_that_a_rank_initialized),
-    CASE(fails_who_leaves_other_nodes), CASE(stops_without_the_exchange))
+JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells), CASE(hears_pmix_before_an_end),
+             CASE(starts_ranks_once_pmix_is_ready), CASE(says_why_there_is_no_pmix),
+             CASE(waits_for_pmix_no_longer), CASE(serves_no_other_programs),
+             CASE(breaks_with_a_rank), CASE(stops_at_an_abort), CASE(ends_at_an_abort_in_any_case),
+             CASE(ends_with_a_rank_of_the_world), CASE(ends_once_a_world_begins_without_a_rank),
+             CASE(continues_where_nobody_waits), CASE(knows_errors_of_mpi), CASE(reads_last_words),
+             CASE(fails_who_does_not_finalize), CASE(fails_who_leaves_the_others),
+             CASE(leaves_other_ends_alone), CASE(leads_a_world), CASE(refuses_to_spawn),
+             CASE(explains_what_a_second_program_dies_of), CASE(leaves_alone_who_does_not_read),
+             CASE(minds_no_closed_streams), CASE(leads_a_world_with_others),
+             CASE(reports_that_a_rank_initialized), CASE(fails_who_leaves_other_nodes),
+             CASE(stops_without_the_exchange))

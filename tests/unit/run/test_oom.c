@@ -9,8 +9,7 @@ struct machine {
     struct jr_oom oom;
 };
 
-static void count(const struct machine *machine, const char *file,
-                  unsigned kills)
+static void count(const struct machine *machine, const char *file, unsigned kills)
 {
     char text[64];
     (void)snprintf(text, sizeof text, "oom 9\noom_kill %u\nlow 1\n", kills);
@@ -19,8 +18,7 @@ static void count(const struct machine *machine, const char *file,
 
 static void start(struct machine *machine)
 {
-    static const char *const folders[] = {"proc", "proc/self", "dev",
-                                          "g",    "g/a",       "g/a/b"};
+    static const char *const folders[] = {"proc", "proc/self", "dev", "g", "g/a", "g/a/b"};
     scratch_start(&machine->scratch);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         CU_ASSERT_EQUAL(mkdirat(machine->scratch.fd, folders[i], 0700), 0);
@@ -103,8 +101,8 @@ static void without_a_log_nothing_is_explained(void)
     finish(&m);
 }
 
-/* The count of our own group, or of the nearest above that has one, needs no
- * log: in both versions of control groups. */
+/* The count of our own group, or of the nearest above that has one, needs no log: in both versions
+ * of control groups. */
 static void own_groups_count(void)
 {
     static const struct {
@@ -118,8 +116,7 @@ static void own_groups_count(void)
         struct machine m;
         char mounts[128];
         start(&m);
-        (void)snprintf(mounts, sizeof mounts,
-                       "30 23 0:26 / /g rw - %s x rw%s\n", vectors[i].mount,
+        (void)snprintf(mounts, sizeof mounts, "30 23 0:26 / /g rw - %s x rw%s\n", vectors[i].mount,
                        i == 2 ? ",memory" : "");
         scratch_write(&m.scratch, "proc/self/cgroup", vectors[i].groups);
         scratch_write(&m.scratch, "proc/self/mountinfo", mounts);
@@ -141,8 +138,7 @@ static void the_log_knows_what_our_group_does_not(void)
     struct machine m;
     start(&m);
     scratch_write(&m.scratch, "proc/self/cgroup", "5:memory:/a\n");
-    scratch_write(&m.scratch, "proc/self/mountinfo",
-                  "30 23 0:26 / /g rw - cgroup x rw,memory\n");
+    scratch_write(&m.scratch, "proc/self/mountinfo", "30 23 0:26 / /g rw - cgroup x rw,memory\n");
     count(&m, "g/a/memory.oom_control", 7);
     jr_oom_open(&m.oom, m.scratch.dir, 3);
     CU_ASSERT_TRUE(m.oom.own);
@@ -161,8 +157,7 @@ static void the_topmost_group_may_count(void)
         struct machine m;
         start(&m);
         scratch_write(&m.scratch, "proc/self/cgroup", "0::/a/b\n");
-        scratch_write(&m.scratch, "proc/self/mountinfo",
-                      "30 23 0:26 / /g rw - cgroup2 x rw\n");
+        scratch_write(&m.scratch, "proc/self/mountinfo", "30 23 0:26 / /g rw - cgroup2 x rw\n");
         if (there)
             count(&m, "g/memory.events", 7);
         jr_oom_open(&m.oom, m.scratch.dir, 3);
@@ -216,11 +211,8 @@ static void asks_of_foreign_kills(void)
         int signal, stopped_with;
         bool killed, oom;
     } vectors[] = {
-        {0, 0, false, false},
-        {SIGSEGV, 0, false, false},
-        {SIGKILL, SIGTERM, false, false},
-        {SIGKILL, 0, true, false},
-        {SIGKILL, 0, false, true},
+        {0, 0, false, false},      {SIGSEGV, 0, false, false}, {SIGKILL, SIGTERM, false, false},
+        {SIGKILL, 0, true, false}, {SIGKILL, 0, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_runner *runner = calloc(1, sizeof *runner);
@@ -228,8 +220,7 @@ static void asks_of_foreign_kills(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(runner);
         struct jr_rank_outcome outcome = {.pid = 42,
                                           .signal = vectors[i].signal,
-                                          .stopped_with =
-                                              vectors[i].stopped_with,
+                                          .stopped_with = vectors[i].stopped_with,
                                           .killed = vectors[i].killed};
         struct jr_rank_run rank = {.runner = runner, .outcome = &outcome};
         start(&m);
@@ -244,9 +235,7 @@ static void asks_of_foreign_kills(void)
     }
 }
 
-JR_UNIT_MAIN("oom", CASE(the_log_knows_what_our_group_does_not),
-             CASE(the_log_names_processes),
-             CASE(two_at_once_are_both_explained),
-             CASE(without_a_log_nothing_is_explained), CASE(own_groups_count),
-             CASE(the_topmost_group_may_count), CASE(remembers_the_last),
+JR_UNIT_MAIN("oom", CASE(the_log_knows_what_our_group_does_not), CASE(the_log_names_processes),
+             CASE(two_at_once_are_both_explained), CASE(without_a_log_nothing_is_explained),
+             CASE(own_groups_count), CASE(the_topmost_group_may_count), CASE(remembers_the_last),
              CASE(keeps_the_log_out_of_the_way), CASE(asks_of_foreign_kills))

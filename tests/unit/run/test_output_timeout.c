@@ -1,5 +1,5 @@
-/* timeouts.silence: which runs can be seen to be silent, since when they are,
- * and what is said of it to other nodes. */
+/* timeouts.silence: which runs can be seen to be silent, since when they are, and what is said of
+ * it to other nodes. */
 #include "run/policies/output_timeout.h"
 
 #include "fake_runner.h"
@@ -67,8 +67,8 @@ static void pass(void)
     fake.runner.output_timeout.timer.due(&fake.runner);
 }
 
-/* Nothing is found where a stream is inherited, of any rank, or no limit is
- * set. Files are looked at four times within it. */
+/* Nothing is found where a stream is inherited, of any rank, or no limit is set. Files are looked
+ * at four times within it. */
 static void knows_what_it_can_see(void)
 {
     static const struct {
@@ -97,8 +97,7 @@ static void knows_what_it_can_see(void)
         if (vectors[i].due_ms == 0)
             CU_ASSERT_EQUAL(silence->timer.at, 0)
         else
-            CU_ASSERT_TRUE(fake_runner_is_after(silence->timer.at, before,
-                                                vectors[i].due_ms));
+            CU_ASSERT_TRUE(fake_runner_is_after(silence->timer.at, before, vectors[i].due_ms));
         CU_ASSERT_TRUE(fake_runner_is_after(silence->since_ns, before, 0));
         CU_ASSERT_TRUE(silence->timer.pauses);
         fake_runner_end(&fake);
@@ -150,8 +149,7 @@ static void nothing_counts_before_it_began(void)
     uint64_t since = jr_clock_ns() + HOUR_NS;
     fake.runner.output_timeout.since_ns = since;
     pass();
-    CU_ASSERT_EQUAL(fake.runner.output_timeout.timer.at,
-                    since + LIMIT_MS * FAKE_MS);
+    CU_ASSERT_EQUAL(fake.runner.output_timeout.timer.at, since + LIMIT_MS * FAKE_MS);
     fake_runner_end(&fake);
 }
 
@@ -179,8 +177,7 @@ static void waits_for_the_last_rank(void)
     uint64_t before = jr_clock_ns();
     pass();
     CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at,
-                                        before, LIMIT_MS));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at, before, LIMIT_MS));
     fake_runner_end(&fake);
 }
 
@@ -198,11 +195,10 @@ static void sees_files_grow(void)
         uint64_t before = jr_clock_ns();
         pass();
         CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
-        CU_ASSERT_TRUE(
-            fake_runner_is_after(fake.outcomes[0].heard_ns, before, 0));
+        CU_ASSERT_TRUE(fake_runner_is_after(fake.outcomes[0].heard_ns, before, 0));
         CU_ASSERT_EQUAL(fake.outcomes[2].heard_ns, 0);
-        CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at,
-                                            before, LIMIT_MS / 4));
+        CU_ASSERT_TRUE(
+            fake_runner_is_after(fake.runner.output_timeout.timer.at, before, LIMIT_MS / 4));
         for (uint32_t i = 0; i < FAKE_RANKS; i++)
             fake.outcomes[i].heard_ns = 0;
         pass(); /* the same size is silence */
@@ -249,8 +245,7 @@ static void looks_when_it_can_be_too_long(void)
     fake.outcomes[1].heard_ns = jr_clock_ns() + HOUR_NS;
     uint64_t before = jr_clock_ns();
     pass();
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at,
-                                        before, LIMIT_MS / 4));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at, before, LIMIT_MS / 4));
     fake.policy.timeouts.silence_ms = 4 * HOUR_NS / FAKE_MS;
     fake.outcomes[1].heard_ns = 0;
     for (uint32_t i = 0; i < FAKE_RANKS; i++)
@@ -262,8 +257,7 @@ static void looks_when_it_can_be_too_long(void)
     fake_runner_end(&fake);
 }
 
-/* Of several nodes a silent one says so, and again after as long; it does not
- * decide. */
+/* Of several nodes a silent one says so, and again after as long; it does not decide. */
 static void a_silent_node_tells_the_others(void)
 {
     start(JR_ROUTE_PIPE, JR_ROUTE_PIPE);
@@ -275,13 +269,12 @@ static void a_silent_node_tells_the_others(void)
     fake_runner_check_report(&fake, JR_REPORT_SILENT, NULL);
     fake_runner_check_no_report(&fake);
     CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at,
-                                        before, LIMIT_MS));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at, before, LIMIT_MS));
     fake_runner_end(&fake);
 }
 
-/* For how long, when it is asked; 0 where it cannot be seen, or ranks are to
- * come, or there was a sign at this very moment. */
+/* For how long, when it is asked; 0 where it cannot be seen, or ranks are to come, or there was a
+ * sign at this very moment. */
 static void tells_for_how_long(void)
 {
     static const struct {
@@ -361,13 +354,10 @@ static void ends_with_the_run(void)
     fake_runner_end(&fake);
 }
 
-JR_UNIT_MAIN("output_timeout", CASE(knows_what_it_can_see),
-             CASE(a_closed_console_is_no_stream),
-             CASE(counts_from_the_last_sign_of_life),
-             CASE(nothing_counts_before_it_began), CASE(a_silent_run_hangs),
-             CASE(waits_for_the_last_rank), CASE(sees_files_grow),
+JR_UNIT_MAIN("output_timeout", CASE(knows_what_it_can_see), CASE(a_closed_console_is_no_stream),
+             CASE(counts_from_the_last_sign_of_life), CASE(nothing_counts_before_it_began),
+             CASE(a_silent_run_hangs), CASE(waits_for_the_last_rank), CASE(sees_files_grow),
              CASE(sees_files_shrink), CASE(looks_at_files_alone),
-             CASE(looks_when_it_can_be_too_long),
-             CASE(a_silent_node_tells_the_others), CASE(tells_for_how_long),
-             CASE(looks_before_it_answers),
+             CASE(looks_when_it_can_be_too_long), CASE(a_silent_node_tells_the_others),
+             CASE(tells_for_how_long), CASE(looks_before_it_answers),
              CASE(no_time_passes_while_suspended), CASE(ends_with_the_run))

@@ -1,5 +1,5 @@
-/* What a runner notes of a rank that ends: of whom, what, and when it is the
- * job's. (test_pin_results.c has how.) */
+/* What a runner notes of a rank that ends: of whom, what, and when it is the job's.
+ * (test_pin_results.c has how.) */
 #include "run/policies/pin_results.h"
 
 #include "fake_runner.h"
@@ -13,8 +13,8 @@ static void start(enum jr_result_from from, const char *required)
     static char own[FAKE_RANKS][16];
     static char common[] = "model";
     fake_runner_start(&fake);
-    fake.policy.results = (struct jr_results){
-        .stated = true, .from = from, .required = (char *)required};
+    fake.policy.results =
+        (struct jr_results){.stated = true, .from = from, .required = (char *)required};
     for (uint32_t i = 0; i < FAKE_RANKS; i++) {
         struct jr_plan_rank *rank = &fake.planned[i];
         rank->rank = i;
@@ -43,8 +43,7 @@ static void want_artifacts(void)
     scratch_write(&fake.scratch, "model", "weights");
 }
 
-static const struct jr_rank_outcome *let_end(uint32_t i, enum jr_end end,
-                                             int number)
+static const struct jr_rank_outcome *let_end(uint32_t i, enum jr_end end, int number)
 {
     if (fake.runner.running == 0)
         for (uint32_t k = 0; k < FAKE_RANKS; k++)
@@ -70,21 +69,16 @@ static void notes_who_has_to_deliver(void)
         int number;
         bool noted;
     } vectors[] = {
-        {NULL, false, JR_END_EXITED, 0, false},
-        {NULL, true, JR_END_EXITED, 1, false},
-        {NULL, true, JR_END_SIGNALED, SIGKILL, false},
-        {"none", true, JR_END_EXITED, 0, false},
-        {"0", true, JR_END_EXITED, 0, false},
-        {"1-2", true, JR_END_EXITED, 0, true},
-        {"all", true, JR_END_EXITED, 0, true},
-        {NULL, true, JR_END_EXITED, 0, true},
+        {NULL, false, JR_END_EXITED, 0, false},        {NULL, true, JR_END_EXITED, 1, false},
+        {NULL, true, JR_END_SIGNALED, SIGKILL, false}, {"none", true, JR_END_EXITED, 0, false},
+        {"0", true, JR_END_EXITED, 0, false},          {"1-2", true, JR_END_EXITED, 0, true},
+        {"all", true, JR_END_EXITED, 0, true},         {NULL, true, JR_END_EXITED, 0, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(JR_FROM_FILE, vectors[i].required);
         fake.policy.results.stated = vectors[i].stated;
         fake_runner_open(&fake, &jr_pin_results_policy);
-        const struct jr_rank_outcome *outcome =
-            let_end(1, vectors[i].end, vectors[i].number);
+        const struct jr_rank_outcome *outcome = let_end(1, vectors[i].end, vectors[i].number);
         CU_ASSERT_EQUAL(outcome->pinned, vectors[i].noted);
         CU_ASSERT_EQUAL(outcome->result.there, vectors[i].noted);
         CU_ASSERT_EQUAL(outcome->result.size, vectors[i].noted ? 2 : 0);
@@ -148,8 +142,7 @@ static void notes_a_link_as_a_link(void)
     fake.planned[0].result_path = "link";
     fake_runner_open(&fake, &jr_pin_results_policy);
     const struct jr_rank_outcome *outcome = let_end(0, JR_END_EXITED, 0);
-    CU_ASSERT_EQUAL(fstatat(fake.scratch.fd, "link", &st, AT_SYMLINK_NOFOLLOW),
-                    0);
+    CU_ASSERT_EQUAL(fstatat(fake.scratch.fd, "link", &st, AT_SYMLINK_NOFOLLOW), 0);
     CU_ASSERT_TRUE(jr_pin_is(&outcome->result, &st, false));
     end();
 }
@@ -176,18 +169,15 @@ static void what_a_file_held_at_the_return_stays(void)
     fake.plan.returns = true;
     fake_runner_open(&fake, &jr_pin_results_policy);
     CU_ASSERT_EQUAL(fstatat(fake.scratch.fd, "result.json", &st, 0), 0);
-    (void)snprintf(
-        said, sizeof said, " %llu %llu %llu %lld %lld",
-        (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
-        (unsigned long long)st.st_size,
-        (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
-        (long long)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
+    (void)snprintf(said, sizeof said, " %llu %llu %llu %lld %lld", (unsigned long long)st.st_dev,
+                   (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
+                   (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+                   (long long)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
     jr_pin_returned(&fake.ranks[3], said);
     CU_ASSERT_EQUAL(fake.outcomes[3].result.digest, jr_pin_digest("{}", 2));
     fake.outcomes[3].result.digest = 5; /* as of what it held then */
     CU_ASSERT_EQUAL(let_end(3, JR_END_EXITED, 0)->result.digest, 5);
-    CU_ASSERT_EQUAL(let_end(2, JR_END_EXITED, 0)->result.digest,
-                    jr_pin_digest("{}", 2));
+    CU_ASSERT_EQUAL(let_end(2, JR_END_EXITED, 0)->result.digest, jr_pin_digest("{}", 2));
     end();
 }
 
@@ -202,9 +192,8 @@ static void a_node_of_several_is_far(void)
     end();
 }
 
-/* Artifacts are a rank's own when it ends, and the job's when the last one of
- * this node has ended; where nobody is asked for results, everybody is for
- * artifacts. */
+/* Artifacts are a rank's own when it ends, and the job's when the last one of this node has ended;
+ * where nobody is asked for results, everybody is for artifacts. */
 static void notes_artifacts(void)
 {
     static const struct {
@@ -234,8 +223,7 @@ static void notes_artifacts(void)
     }
 }
 
-/* Without artifacts in the spec none is looked at; a rank that failed has made
- * none. */
+/* Without artifacts in the spec none is looked at; a rank that failed has made none. */
 static void notes_no_artifacts_of_others(void)
 {
     start(JR_FROM_STDOUT, "0");
@@ -252,10 +240,8 @@ static void notes_no_artifacts_of_others(void)
     end();
 }
 
-JR_UNIT_MAIN("pin_delivered", CASE(notes_who_has_to_deliver),
-             CASE(notes_what_it_is_delivered_by),
+JR_UNIT_MAIN("pin_delivered", CASE(notes_who_has_to_deliver), CASE(notes_what_it_is_delivered_by),
              CASE(notes_that_there_is_nothing), CASE(notes_a_link_as_a_link),
-             CASE(what_a_rank_has_said_stays),
-             CASE(what_a_file_held_at_the_return_stays),
+             CASE(what_a_rank_has_said_stays), CASE(what_a_file_held_at_the_return_stays),
              CASE(a_node_of_several_is_far), CASE(notes_artifacts),
              CASE(notes_no_artifacts_of_others))

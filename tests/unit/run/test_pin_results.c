@@ -26,8 +26,8 @@ static void notes_what_a_file_is(void)
     CU_ASSERT_EQUAL(pin.ctime_ns, INT64_C(6000000007));
 }
 
-/* Whatever changes is seen, but for what another machine numbers itself, and
- * for the status of a file whose bytes are known. */
+/* Whatever changes is seen, but for what another machine numbers itself, and for the status of a
+ * file whose bytes are known. */
 static void tells_files_apart(void)
 {
     enum {
@@ -55,8 +55,7 @@ static void tells_files_apart(void)
         CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, false), what == NONE_CHANGED);
         CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, true), what <= OTHER_INO);
         pin.digest = 1;
-        CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, false),
-                        what == NONE_CHANGED || what >= TOUCHED);
+        CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, false), what == NONE_CHANGED || what >= TOUCHED);
         pin.there = false; /* what was not there is nothing */
         CU_ASSERT_FALSE(jr_pin_is(&pin, &now, false));
         CU_ASSERT_FALSE(jr_pin_is(&pin, &now, true));
@@ -73,9 +72,8 @@ static uint64_t digest_in_file(const char *bytes, size_t len)
     return digest;
 }
 
-/* All bytes decide of what is not longer than may be read, and its head, its
- * tail and many samples of what is. A file has the digest of its bytes, and
- * none has that which stands for none. */
+/* All bytes decide of what is not longer than may be read, and its head, its tail and many samples
+ * of what is. A file has the digest of its bytes, and none has that which stands for none. */
 static void tells_bytes_apart(void)
 {
     enum { LONG = 5 * JR_PIN_DIGESTED + 7, BLOCK = 256 << 10 };
@@ -89,13 +87,10 @@ static void tells_bytes_apart(void)
         CU_ASSERT_EQUAL(digest_in_file(bytes, size), zeros);
         for (size_t at = 0; at < size; at += BLOCK - 1) {
             /* No block of this size goes by unseen; of a short file no byte. */
-            size_t changed = size <= JR_PIN_DIGESTED ? 1
-                             : size - at < BLOCK     ? size - at
-                                                     : BLOCK;
+            size_t changed = size <= JR_PIN_DIGESTED ? 1 : size - at < BLOCK ? size - at : BLOCK;
             memset(bytes + at, 'x', changed);
             CU_ASSERT_NOT_EQUAL(jr_pin_digest(bytes, size), zeros);
-            CU_ASSERT_EQUAL(jr_pin_digest(bytes, size),
-                            digest_in_file(bytes, size));
+            CU_ASSERT_EQUAL(jr_pin_digest(bytes, size), digest_in_file(bytes, size));
             memset(bytes + at, 0, changed);
         }
         bytes[size - 1] = 'x';
@@ -114,8 +109,7 @@ struct desk {
     struct jr_plan plan;
 };
 
-static void begin(struct desk *desk, char **const artifacts[RANKS],
-                  uint32_t count)
+static void begin(struct desk *desk, char **const artifacts[RANKS], uint32_t count)
 {
     *desk = (struct desk){0};
     scratch_start(&desk->scratch);
@@ -125,10 +119,8 @@ static void begin(struct desk *desk, char **const artifacts[RANKS],
                                                .workdir = desk->scratch.dir,
                                                .artifacts = artifacts[i],
                                                .artifacts_count = count};
-    desk->plan = (struct jr_plan){.policy = &desk->policy,
-                                  .ranks = desk->ranks,
-                                  .world_size = RANKS,
-                                  .count = RANKS};
+    desk->plan = (struct jr_plan){
+        .policy = &desk->policy, .ranks = desk->ranks, .world_size = RANKS, .count = RANKS};
 }
 
 static void end(struct desk *desk)
@@ -137,8 +129,8 @@ static void end(struct desk *desk)
     scratch_end(&desk->scratch);
 }
 
-/* An artifact is the job's where all ranks have the same path, which depends on
- * the folder of each if it is not absolute. */
+/* An artifact is the job's where all ranks have the same path, which depends on the folder of each
+ * if it is not absolute. */
 static void knows_what_is_the_jobs(void)
 {
     char *first[] = {(char *)"model", (char *)"/abs", (char *)"0", (char *)"x"};
@@ -178,8 +170,7 @@ static void notes_whose_artifacts_are_asked_for(void)
         for (int jobs = 0; jobs < 2; jobs++) {
             uint64_t notes[JR_PINNED_ARTIFACTS] = {0};
             jr_pin_artifacts(notes, &desk.ranks[0],
-                             &(struct jr_pin_scope){
-                                 .common = common, .own = own, .jobs = jobs});
+                             &(struct jr_pin_scope){.common = common, .own = own, .jobs = jobs});
             CU_ASSERT_EQUAL(notes[0] != 0, jobs);
             CU_ASSERT_EQUAL(notes[1] != 0, own);
             CU_ASSERT_EQUAL(notes[2], 0);
@@ -188,8 +179,8 @@ static void notes_whose_artifacts_are_asked_for(void)
     end(&desk);
 }
 
-/* What is written anew has another note, on this machine and from afar; a copy
- * with the same times has the same one from afar. */
+/* What is written anew has another note, on this machine and from afar; a copy with the same times
+ * has the same one from afar. */
 static void notes_change_with_the_file(void)
 {
     char *names[] = {(char *)"a"};
@@ -198,8 +189,7 @@ static void notes_change_with_the_file(void)
     struct desk desk;
     begin(&desk, artifacts, 1);
     for (int far = 0; far < 2; far++) {
-        const struct jr_pin_scope scope = {
-            .common = common, .own = true, .far = far};
+        const struct jr_pin_scope scope = {.common = common, .own = true, .far = far};
         uint64_t notes[4][JR_PINNED_ARTIFACTS] = {{0}};
         scratch_write(&desk.scratch, "a", "one");
         jr_pin_artifacts(notes[0], &desk.ranks[0], &scope);
@@ -226,18 +216,16 @@ static void notes_change_with_the_bytes(void)
     static const struct {
         off_t at;
         bool seen;
-    } vectors[] = {
-        {0, true},
-        {JR_PIN_DIGESTED / 4 - 1, true},
-        {JR_PIN_DIGESTED / 4 + 4096, false}, /* between two samples */
-        {2 * JR_PIN_DIGESTED - 1, true}};
+    } vectors[] = {{0, true},
+                   {JR_PIN_DIGESTED / 4 - 1, true},
+                   {JR_PIN_DIGESTED / 4 + 4096, false}, /* between two samples */
+                   {2 * JR_PIN_DIGESTED - 1, true}};
     struct desk desk;
     begin(&desk, artifacts, 1);
     scratch_write(&desk.scratch, "a", "weights");
     int fd = openat(desk.scratch.fd, "a", O_RDWR);
     CU_ASSERT_EQUAL(ftruncate(fd, 2 * JR_PIN_DIGESTED), 0);
-    char *memory = mmap(NULL, 2 * JR_PIN_DIGESTED, PROT_READ | PROT_WRITE,
-                        MAP_SHARED, fd, 0);
+    char *memory = mmap(NULL, 2 * JR_PIN_DIGESTED, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CU_ASSERT_TRUE_FATAL(memory != MAP_FAILED);
     for (size_t i = 0; i < 2 * JR_PIN_DIGESTED; i += 1024)
         memory[i] = '-'; /* the kernel has noted that it changes */
@@ -254,8 +242,7 @@ static void notes_change_with_the_bytes(void)
     end(&desk);
 }
 
-/* What a peer does to the file's status is no change, as long as its bytes can
- * be read. */
+/* What a peer does to the file's status is no change, as long as its bytes can be read. */
 static void status_is_no_change(void)
 {
     char *names[] = {(char *)"a"};
@@ -267,8 +254,7 @@ static void status_is_no_change(void)
     begin(&desk, artifacts, 1);
     scratch_write(&desk.scratch, "a", "weights");
     jr_pin_artifacts(before, &desk.ranks[0], &scope);
-    CU_ASSERT_EQUAL(linkat(desk.scratch.fd, "a", desk.scratch.fd, "best", 0),
-                    0);
+    CU_ASSERT_EQUAL(linkat(desk.scratch.fd, "a", desk.scratch.fd, "best", 0), 0);
     CU_ASSERT_EQUAL(fchmodat(desk.scratch.fd, "a", 0444, 0), 0);
     CU_ASSERT_EQUAL(renameat(desk.scratch.fd, "a", desk.scratch.fd, "b"), 0);
     CU_ASSERT_EQUAL(renameat(desk.scratch.fd, "b", desk.scratch.fd, "a"), 0);
@@ -311,22 +297,18 @@ static void shares_notes(void)
     end(&desk);
 }
 
-/* What a function says of its file when it returns; of a rank that has to
- * deliver none, or does not say it well, nothing. */
+/* What a function says of its file when it returns; of a rank that has to deliver none, or does not
+ * say it well, nothing. */
 static void takes_what_a_rank_says(void)
 {
     static const struct {
         const char *identity;
         bool returns, file, required, there;
     } vectors[] = {
-        {" 1 2 3 4 5", true, true, true, true},
-        {"1 2 3 4 -5", true, true, true, true},
-        {" 1 2 3 4", true, true, true, false},
-        {"", true, true, true, false},
-        {" x 2 3 4 5", true, true, true, false},
-        {" 1 2 3 4 5", false, true, true, false},
-        {" 1 2 3 4 5", true, false, true, false},
-        {" 1 2 3 4 5", true, true, false, false},
+        {" 1 2 3 4 5", true, true, true, true},   {"1 2 3 4 -5", true, true, true, true},
+        {" 1 2 3 4", true, true, true, false},    {"", true, true, true, false},
+        {" x 2 3 4 5", true, true, true, false},  {" 1 2 3 4 5", false, true, true, false},
+        {" 1 2 3 4 5", true, false, true, false}, {" 1 2 3 4 5", true, true, false, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_runner *runner = calloc(1, sizeof *runner);
@@ -334,8 +316,7 @@ static void takes_what_a_rank_says(void)
         struct jr_plan plan = {.returns = vectors[i].returns};
         struct jr_plan_rank place = {.rank = 1};
         struct jr_rank_outcome outcome = {0};
-        struct jr_rank_run rank = {
-            .runner = runner, .plan = &place, .outcome = &outcome};
+        struct jr_rank_run rank = {.runner = runner, .plan = &place, .outcome = &outcome};
         runner->plan = &plan;
         runner->pin_results.file = vectors[i].file;
         runner->pin_results.stream = -1;
@@ -355,7 +336,6 @@ static void takes_what_a_rank_says(void)
 
 JR_UNIT_MAIN("pin_results", CASE(notes_what_a_file_is), CASE(tells_files_apart),
              CASE(tells_bytes_apart), CASE(knows_what_is_the_jobs),
-             CASE(notes_whose_artifacts_are_asked_for),
-             CASE(notes_change_with_the_file),
-             CASE(notes_change_with_the_bytes), CASE(status_is_no_change),
-             CASE(shares_notes), CASE(takes_what_a_rank_says))
+             CASE(notes_whose_artifacts_are_asked_for), CASE(notes_change_with_the_file),
+             CASE(notes_change_with_the_bytes), CASE(status_is_no_change), CASE(shares_notes),
+             CASE(takes_what_a_rank_says))

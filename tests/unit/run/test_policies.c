@@ -51,8 +51,8 @@ static void one_that_fails_is_the_end(void)
     end();
 }
 
-/* A rank's start and its end are everybody's: they are written, steps end with
- * it, and the failure stops the others. */
+/* A rank's start and its end are everybody's: they are written, steps end with it, and the failure
+ * stops the others. */
 static void tells_all_of_ranks(void)
 {
     start();
@@ -105,16 +105,13 @@ static void tells_all_of_a_pause(void)
     end();
 }
 
-/* policies_table.txt is the array as it is meant: its rows are in the order of
- * the calls. */
+/* policies_table.txt is the array as it is meant: its rows are in the order of the calls. */
 static void prints_every_row(void)
 {
     struct jr_buf out = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_policies_print(&out);
     CU_ASSERT_EQUAL(jr_io_read_file(&expected, AT_FDCWD,
-                                    TEST_SOURCE_DIR
-                                    "/unit/run/policies_table.txt",
-                                    65536, NULL),
+                                    TEST_SOURCE_DIR "/unit/run/policies_table.txt", 65536, NULL),
                     0);
     JR_ASSERT_TEXT(out.data, expected.data);
     jr_buf_release(&out);
@@ -122,5 +119,5 @@ static void prints_every_row(void)
 }
 
 JR_UNIT_MAIN("policies", CASE(prints_every_row), CASE(opens_and_closes_all),
-             CASE(one_that_fails_is_the_end), CASE(tells_all_of_ranks),
-             CASE(tells_all_of_a_stop), CASE(tells_all_of_a_pause))
+             CASE(one_that_fails_is_the_end), CASE(tells_all_of_ranks), CASE(tells_all_of_a_stop),
+             CASE(tells_all_of_a_pause))

@@ -1,5 +1,5 @@
-/* A preemption: what may mean one, whom that is asked of, and what follows from
- * each answer. scontrol is a script. */
+/* A preemption: what may mean one, whom that is asked of, and what follows from each answer.
+ * scontrol is a script. */
 #include "run/policies/preemption.h"
 
 #include "fake_runner.h"
@@ -9,8 +9,7 @@ enum { GRACE_MS = 30000 };
 static struct fake_runner fake;
 static char search[64];
 static char *env[] = {search, NULL};
-static const struct jr_slurm_self self = {
-    .job = "12", .name = "12_3", .restarts = 1, .envp = env};
+static const struct jr_slurm_self self = {.job = "12", .name = "12_3", .restarts = 1, .envp = env};
 
 /* Ranks 0 and 1 run; `deadline` and `requeue` are as the spec has them. */
 static void start(bool deadline, bool requeue)
@@ -40,8 +39,7 @@ static void start_in_job(const char *script)
 {
     char text[1024];
     start(true, false);
-    (void)snprintf(search, sizeof search, "PATH=%s:/usr/bin:/bin",
-                   fake.scratch.dir);
+    (void)snprintf(search, sizeof search, "PATH=%s:/usr/bin:/bin", fake.scratch.dir);
     if (script == NULL)
         (void)snprintf(search, sizeof search, "PATH=%s", fake.scratch.dir);
     else {
@@ -63,8 +61,8 @@ static struct jr_preemption *policy(void)
     return &fake.runner.preemption;
 }
 
-/* Only SIGTERM is a question, only where the answer makes a difference, and
- * only where somebody can be asked. */
+/* Only SIGTERM is a question, only where the answer makes a difference, and only where somebody can
+ * be asked. */
 static void knows_what_may_mean_one(void)
 {
     static const struct {
@@ -89,8 +87,7 @@ static void knows_what_may_mean_one(void)
         if (vectors[i].slurm)
             fake.options.slurm = &self;
         fake.runner.stop.begun = vectors[i].stopped;
-        CU_ASSERT_EQUAL(jr_preemption_takes(&fake.runner, vectors[i].sig),
-                        vectors[i].takes);
+        CU_ASSERT_EQUAL(jr_preemption_takes(&fake.runner, vectors[i].sig), vectors[i].takes);
         CU_ASSERT_EQUAL(jr_preemption_is_open(&fake.runner), vectors[i].takes);
         if (vectors[i].link && vectors[i].takes)
             fake_runner_check_report(&fake, JR_REPORT_TERMINATED, NULL);
@@ -100,8 +97,8 @@ static void knows_what_may_mean_one(void)
     }
 }
 
-/* Nobody is told to end before the answer, which is awaited for as long as it
- * may take, and asked for once. */
+/* Nobody is told to end before the answer, which is awaited for as long as it may take, and asked
+ * for once. */
 static void waits_for_the_answer(void)
 {
     start_as_node(true);
@@ -122,8 +119,8 @@ static void waits_for_the_answer(void)
     end();
 }
 
-/* It is one: the ranks are warned and have their time, which the controller
- * watches, or without `deadline` are stopped. Once. */
+/* It is one: the ranks are warned and have their time, which the controller watches, or without
+ * `deadline` are stopped. Once. */
 static void warns_or_stops_the_ranks(void)
 {
     for (int deadline = 0; deadline < 2; deadline++) {
@@ -138,11 +135,10 @@ static void warns_or_stops_the_ranks(void)
         fake_runner_check_sent(&fake, 0, deadline ? "USR1" : "TERM CONT");
         fake_runner_check_sent(&fake, 1, deadline ? "USR1" : "TERM CONT");
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), !deadline);
-        fake_runner_check_events(
-            &fake, deadline ? "preempted running=2; deadline signal=SIGUSR1 "
-                              "running=2; "
-                            : "preempted running=2; stop signal=SIGTERM "
-                              "running=2; ");
+        fake_runner_check_events(&fake, deadline ? "preempted running=2; deadline signal=SIGUSR1 "
+                                                   "running=2; "
+                                                 : "preempted running=2; stop signal=SIGTERM "
+                                                   "running=2; ");
         jr_preemption_settle(&fake.runner, true);
         jr_preemption_begin(&fake.runner, 5);
         jr_preemption_ask(&fake.runner);
@@ -153,8 +149,7 @@ static void warns_or_stops_the_ranks(void)
     }
 }
 
-/* The ranks have what the scheduler leaves, or timeouts.stop_grace, and are
- * killed then. */
+/* The ranks have what the scheduler leaves, or timeouts.stop_grace, and are killed then. */
 static void limits_the_time(void)
 {
     static const struct {
@@ -164,8 +159,7 @@ static void limits_the_time(void)
         start(true, false);
         uint64_t before = jr_clock_ns();
         jr_preemption_begin(&fake.runner, vectors[i].left_ms);
-        CU_ASSERT_TRUE(fake_runner_is_after(policy()->limit.at, before,
-                                            vectors[i].expected_ms));
+        CU_ASSERT_TRUE(fake_runner_is_after(policy()->limit.at, before, vectors[i].expected_ms));
         CU_ASSERT_FALSE(policy()->limit.pauses);
         fake_runner_check_sent(&fake, 0, "USR1");
         policy()->limit.at = 1;
@@ -189,17 +183,15 @@ static void a_stopped_run_is_not_preempted(void)
     end();
 }
 
-/* It is none: what was held back follows. The signal stops the run, as of when
- * it came; so does the death of a rank, if its failure would have; else the run
- * goes on. */
+/* It is none: what was held back follows. The signal stops the run, as of when it came; so does the
+ * death of a rank, if its failure would have; else the run goes on. */
 static void does_what_was_held_back(void)
 {
     static const struct {
         bool signalled, hit, asked, stops;
     } vectors[] = {
-        {false, false, false, false}, {true, true, false, false},
-        {false, false, true, false},  {false, true, true, true},
-        {true, false, true, true},    {true, true, true, true},
+        {false, false, false, false}, {true, true, false, false}, {false, false, true, false},
+        {false, true, true, true},    {true, false, true, true},  {true, true, true, true},
     };
     for (int how = 0; how < 2; how++)
         for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -217,14 +209,13 @@ static void does_what_was_held_back(void)
             CU_ASSERT_FALSE(fake.outcome.preempted);
             CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
             CU_ASSERT_EQUAL(fake.outcome.stop_signal, signalled ? SIGTERM : 0);
-            fake_runner_check_sent(&fake, 0,
-                                   vectors[i].stops ? "TERM CONT" : "");
+            fake_runner_check_sent(&fake, 0, vectors[i].stops ? "TERM CONT" : "");
             end();
         }
 }
 
-/* A rank that died a moment before the signal came was sent it, too; one that
- * died a moment before the answer came, and long after the signal, as well. */
+/* A rank that died a moment before the signal came was sent it, too; one that died a moment before
+ * the answer came, and long after the signal, as well. */
 static void shares_the_signal_as_of_when_it_came(void)
 {
     start_as_node(true);
@@ -254,9 +245,8 @@ static void may_be_known_before(void)
     end();
 }
 
-/* In a job that is preempted, the SIGTERM that comes with it changes nothing,
- * nor does it when it is sent to several at about the same time. One later
- * stops, and the next kills. */
+/* In a job that is preempted, the SIGTERM that comes with it changes nothing, nor does it when it
+ * is sent to several at about the same time. One later stops, and the next kills. */
 static void later_signals_stop_and_kill(void)
 {
     start_as_node(true);
@@ -283,8 +273,8 @@ static void later_signals_stop_and_kill(void)
     end();
 }
 
-/* What a rank does that Slurm has sent SIGTERM: it dies of it, or yields. What
- * jobrun has done to it itself is explained by that. */
+/* What a rank does that Slurm has sent SIGTERM: it dies of it, or yields. What jobrun has done to
+ * it itself is explained by that. */
 static void a_rank_may_die_of_it(void)
 {
     static const struct {
@@ -315,14 +305,12 @@ static void a_rank_may_die_of_it(void)
         fake.outcomes[0].injected = vectors[i].injected;
         fake.runner.stop.begun = vectors[i].stopping;
         fake.outcome.preempted = vectors[i].preempted;
-        CU_ASSERT_EQUAL(jr_preemption_explains(&fake.ranks[0]),
-                        vectors[i].explains);
+        CU_ASSERT_EQUAL(jr_preemption_explains(&fake.ranks[0]), vectors[i].explains);
         CU_ASSERT_EQUAL(policy()->hit, vectors[i].explains);
         CU_ASSERT_EQUAL(policy()->open, vectors[i].explains);
         CU_ASSERT_EQUAL(policy()->signalled_ns, 0);
         if (vectors[i].explains) /* another end does not take it back */
-            CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]) &&
-                           policy()->hit);
+            CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]) && policy()->hit);
         end();
     }
 }
@@ -345,9 +333,8 @@ static void knows_which_deaths_end_the_run(void)
 /* A rehearsal comes when it says, and no other is one. */
 static void rehearses_one(void)
 {
-    static struct jr_injection all[] = {
-        {.what = JR_INJECT_KILL, .after_ms = 10},
-        {.what = JR_INJECT_PREEMPT, .after_ms = 7000}};
+    static struct jr_injection all[] = {{.what = JR_INJECT_KILL, .after_ms = 10},
+                                        {.what = JR_INJECT_PREEMPT, .after_ms = 7000}};
     for (uint32_t count = 1; count <= 2; count++) {
         start(true, false);
         fake.plan.injections = all;
@@ -358,21 +345,19 @@ static void rehearses_one(void)
         if (count == 1)
             CU_ASSERT_EQUAL(policy()->injected.at, 0)
         else {
-            CU_ASSERT_TRUE(
-                fake_runner_is_after(policy()->injected.at, before, 7000));
+            CU_ASSERT_TRUE(fake_runner_is_after(policy()->injected.at, before, 7000));
             policy()->injected.at = 1;
             before = jr_clock_ns();
             (void)jr_loop_turn(&fake.runner.loop, true);
             CU_ASSERT_TRUE(fake.outcome.preempted);
-            CU_ASSERT_TRUE(
-                fake_runner_is_after(policy()->limit.at, before, GRACE_MS));
+            CU_ASSERT_TRUE(fake_runner_is_after(policy()->limit.at, before, GRACE_MS));
         }
         end();
     }
 }
 
-#define ANSWER(state, restarts, rest)                                          \
-    "echo 'JobId=12 JobName=t\n   JobState=" state " Reason=None\n"            \
+#define ANSWER(state, restarts, rest)                                                              \
+    "echo 'JobId=12 JobName=t\n   JobState=" state " Reason=None\n"                                \
     "   Requeue=1 Restarts=" restarts "\n" rest "'"
 
 static void turn_until_settled(void)
@@ -407,8 +392,7 @@ static void asks_scontrol(void)
             /* the machine was so slow that scontrol had no time to answer */
             CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
         else
-            fake_runner_check_sent(&fake, 0,
-                                   vectors[i].preempted ? "USR1" : "TERM CONT");
+            fake_runner_check_sent(&fake, 0, vectors[i].preempted ? "USR1" : "TERM CONT");
         CU_ASSERT_EQUAL(policy()->answer.fd, -1);
         CU_ASSERT_EQUAL(policy()->call.keeper.pid, 0);
         CU_ASSERT_EQUAL(policy()->tries, 1);
@@ -430,13 +414,11 @@ static void takes_the_end_that_slurm_states(void)
     if (!fake.outcome.preempted) /* the machine was too slow */
         CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
     else
-        CU_ASSERT_TRUE(at >= before + 900000 * FAKE_MS &&
-                       at <= jr_clock_ns() + 995000 * FAKE_MS);
+        CU_ASSERT_TRUE(at >= before + 900000 * FAKE_MS && at <= jr_clock_ns() + 995000 * FAKE_MS);
     end();
 }
 
-/* Slurm may end scontrol with all the rest: it is asked again, five times in
- * all. */
+/* Slurm may end scontrol with all the rest: it is asked again, five times in all. */
 static void asks_again_where_scontrol_was_killed(void)
 {
     static const struct {
@@ -495,14 +477,11 @@ static void ends_with_the_run(void)
     fake_runner_end(&fake);
 }
 
-JR_UNIT_MAIN("preemption", CASE(knows_what_may_mean_one),
-             CASE(waits_for_the_answer), CASE(warns_or_stops_the_ranks),
-             CASE(limits_the_time), CASE(a_stopped_run_is_not_preempted),
-             CASE(does_what_was_held_back),
-             CASE(knows_which_deaths_end_the_run),
-             CASE(shares_the_signal_as_of_when_it_came),
+JR_UNIT_MAIN("preemption", CASE(knows_what_may_mean_one), CASE(waits_for_the_answer),
+             CASE(warns_or_stops_the_ranks), CASE(limits_the_time),
+             CASE(a_stopped_run_is_not_preempted), CASE(does_what_was_held_back),
+             CASE(knows_which_deaths_end_the_run), CASE(shares_the_signal_as_of_when_it_came),
              CASE(may_be_known_before), CASE(later_signals_stop_and_kill),
-             CASE(a_rank_may_die_of_it), CASE(rehearses_one),
-             CASE(asks_scontrol), CASE(takes_the_end_that_slurm_states),
-             CASE(asks_again_where_scontrol_was_killed),
+             CASE(a_rank_may_die_of_it), CASE(rehearses_one), CASE(asks_scontrol),
+             CASE(takes_the_end_that_slurm_states), CASE(asks_again_where_scontrol_was_killed),
              CASE(every_question_has_its_tries), CASE(ends_with_the_run))

@@ -71,11 +71,9 @@ static void tells_what_it_waits_for(void)
     if (thread->call != NULL)
         JR_ASSERT_TEXT(thread->call, "read");
     json_t *json = jr_process_probe_json(&probe, &probe);
-    json_t *first =
-        json_array_get(json_object_get(json_array_get(json, 0), "threads"), 0);
+    json_t *first = json_array_get(json_object_get(json_array_get(json, 0), "threads"), 0);
     JR_ASSERT_TEXT(jr_json_get_str(first, "state"), "S");
-    CU_ASSERT_EQUAL(json_number_value(json_object_get(first, "cpu_seconds")),
-                    0);
+    CU_ASSERT_EQUAL(json_number_value(json_object_get(first, "cpu_seconds")), 0);
     json_decref(json);
     jr_process_probe_release(&probe);
     (void)kill(child, SIGKILL);
@@ -98,8 +96,7 @@ static void counts_time_between_looks(void)
             break;
         jr_process_probe_release(&now);
     } while (true);
-    CU_ASSERT_TRUE(jr_process_probe_used(&now, NULL) >=
-                   jr_process_probe_used(&now, &before));
+    CU_ASSERT_TRUE(jr_process_probe_used(&now, NULL) >= jr_process_probe_used(&now, &before));
     jr_process_probe_release(&before);
     jr_process_probe_release(&now);
 }

@@ -10,14 +10,12 @@
 #include "base/io.h"
 #include "base/pidfd.h"
 
-/* rank_table.txt is the table as it is meant: a change of one is a change of
- * the other. */
+/* rank_table.txt is the table as it is meant: a change of one is a change of the other. */
 static void prints_every_cell(void)
 {
     struct jr_buf out = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_rank_table_print(&out);
-    CU_ASSERT_EQUAL(jr_io_read_file(&expected, AT_FDCWD,
-                                    TEST_SOURCE_DIR "/unit/run/rank_table.txt",
+    CU_ASSERT_EQUAL(jr_io_read_file(&expected, AT_FDCWD, TEST_SOURCE_DIR "/unit/run/rank_table.txt",
                                     65536, NULL),
                     0);
     JR_ASSERT_TEXT(out.data, expected.data);
@@ -64,18 +62,12 @@ static void walk(const struct step *steps, size_t count)
 static void lives(void)
 {
     static const struct step steps[] = {
-        {JR_RANK_ON_SUSPEND, JR_LIFE_WAITING},
-        {JR_RANK_ON_STARTED, JR_LIFE_RUNNING},
-        {JR_RANK_ON_FORWARD, JR_LIFE_RUNNING},
-        {JR_RANK_ON_RESUME, JR_LIFE_RUNNING},
-        {JR_RANK_ON_SUSPEND, JR_LIFE_SUSPENDED},
-        {JR_RANK_ON_SUSPEND, JR_LIFE_SUSPENDED},
-        {JR_RANK_ON_FORWARD, JR_LIFE_SUSPENDED},
-        {JR_RANK_ON_RESUME, JR_LIFE_RUNNING},
-        {JR_RANK_ON_EXIT, JR_LIFE_ENDED},
-        {JR_RANK_ON_STOP, JR_LIFE_ENDED},
-        {JR_RANK_ON_KILL, JR_LIFE_ENDED},
-        {JR_RANK_ON_FORWARD, JR_LIFE_ENDED},
+        {JR_RANK_ON_SUSPEND, JR_LIFE_WAITING},   {JR_RANK_ON_STARTED, JR_LIFE_RUNNING},
+        {JR_RANK_ON_FORWARD, JR_LIFE_RUNNING},   {JR_RANK_ON_RESUME, JR_LIFE_RUNNING},
+        {JR_RANK_ON_SUSPEND, JR_LIFE_SUSPENDED}, {JR_RANK_ON_SUSPEND, JR_LIFE_SUSPENDED},
+        {JR_RANK_ON_FORWARD, JR_LIFE_SUSPENDED}, {JR_RANK_ON_RESUME, JR_LIFE_RUNNING},
+        {JR_RANK_ON_EXIT, JR_LIFE_ENDED},        {JR_RANK_ON_STOP, JR_LIFE_ENDED},
+        {JR_RANK_ON_KILL, JR_LIFE_ENDED},        {JR_RANK_ON_FORWARD, JR_LIFE_ENDED},
     };
     WALK(steps);
 }
@@ -83,14 +75,10 @@ static void lives(void)
 static void is_stopped(void)
 {
     static const struct step steps[] = {
-        {JR_RANK_ON_STARTED, JR_LIFE_RUNNING},
-        {JR_RANK_ON_SUSPEND, JR_LIFE_SUSPENDED},
-        {JR_RANK_ON_STOP, JR_LIFE_STOPPING},
-        {JR_RANK_ON_STOP, JR_LIFE_STOPPING},
-        {JR_RANK_ON_SUSPEND, JR_LIFE_STOPPING},
-        {JR_RANK_ON_FORWARD, JR_LIFE_STOPPING},
-        {JR_RANK_ON_KILL, JR_LIFE_KILLING},
-        {JR_RANK_ON_STOP, JR_LIFE_KILLING},
+        {JR_RANK_ON_STARTED, JR_LIFE_RUNNING},  {JR_RANK_ON_SUSPEND, JR_LIFE_SUSPENDED},
+        {JR_RANK_ON_STOP, JR_LIFE_STOPPING},    {JR_RANK_ON_STOP, JR_LIFE_STOPPING},
+        {JR_RANK_ON_SUSPEND, JR_LIFE_STOPPING}, {JR_RANK_ON_FORWARD, JR_LIFE_STOPPING},
+        {JR_RANK_ON_KILL, JR_LIFE_KILLING},     {JR_RANK_ON_STOP, JR_LIFE_KILLING},
         {JR_RANK_ON_EXIT, JR_LIFE_ENDED},
     };
     WALK(steps);
@@ -126,5 +114,5 @@ static void is_not_blamed_on_us(void)
     (void)close(rank.watch.fd);
 }
 
-JR_UNIT_MAIN("rank", CASE(prints_every_cell), CASE(lives), CASE(is_stopped),
-             CASE(need_not_start), CASE(is_not_blamed_on_us))
+JR_UNIT_MAIN("rank", CASE(prints_every_cell), CASE(lives), CASE(is_stopped), CASE(need_not_start),
+             CASE(is_not_blamed_on_us))

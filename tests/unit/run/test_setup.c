@@ -1,5 +1,5 @@
-/* The spec's setup, with a real shell: what it exports, where its output goes,
- * and what its end means. */
+/* The spec's setup, with a real shell: what it exports, where its output goes, and what its end
+ * means. */
 #include "run/policies/setup.h"
 
 #include <errno.h>
@@ -9,15 +9,13 @@
 
 static struct fake_runner fake;
 static char *argv[] = {(char *)"true", NULL};
-static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"KEPT=1",
-                              NULL};
+static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"KEPT=1", NULL};
 static char *drop[] = {(char *)"SECRET*", NULL};
 
 static void start(const char *text)
 {
     fake_runner_start(&fake);
-    fake.plan.setup =
-        (struct jr_plan_setup){.text = text, .env = environment, .drop = drop};
+    fake.plan.setup = (struct jr_plan_setup){.text = text, .env = environment, .drop = drop};
     fake.policy.timeouts.stop_grace_ms = 3600000;
     fake_runner_starter(&fake, argv);
     CU_ASSERT_EQUAL_FATAL(jr_policies_open(&fake.runner), 0);
@@ -48,9 +46,7 @@ static void end(void)
 static void check_log(const char *expected)
 {
     char text[512];
-    JR_ASSERT_TEXT(
-        fake_runner_read(&fake, "attempt_0/setup.log", text, sizeof text),
-        expected);
+    JR_ASSERT_TEXT(fake_runner_read(&fake, "attempt_0/setup.log", text, sizeof text), expected);
 }
 
 /* Without one ranks may start at once. */
@@ -81,8 +77,7 @@ static void a_stopped_run_has_none(void)
     end();
 }
 
-/* What it exports is the base of the ranks' environment, less what no rank
- * gets. */
+/* What it exports is the base of the ranks' environment, less what no rank gets. */
 static void exports_variables(void)
 {
     start("export A=1 SECRET_KEY=x; B=2; export C=\"it's\"; unset KEPT");
@@ -100,8 +95,8 @@ static void exports_variables(void)
     end();
 }
 
-/* The text is the shell's as it stands: quotes, lines, here-documents. Its
- * output is in setup.log, both streams. */
+/* The text is the shell's as it stands: quotes, lines, here-documents. Its output is in setup.log,
+ * both streams. */
 static void executes_the_text_as_it_stands(void)
 {
     static const struct {
@@ -127,8 +122,7 @@ static void executes_the_text_as_it_stands(void)
     }
 }
 
-/* How it failed is said, the first rank has not started for it, and nothing
- * else is started. */
+/* How it failed is said, the first rank has not started for it, and nothing else is started. */
 static void a_failure_is_the_first_ranks(void)
 {
     static const struct {
@@ -181,8 +175,7 @@ static void is_stopped_like_a_rank(void)
     jr_stop_begin(&fake.runner);
     while (!is_over(&fake.runner))
         (void)jr_loop_turn(&fake.runner.loop, false);
-    fake_runner_check_events(&fake, "stop signal=SIGTERM running=1; "
-                                    "setup_ended signal=SIGTERM; ");
+    fake_runner_check_events(&fake, "stop signal=SIGTERM running=1; setup_ended signal=SIGTERM; ");
     CU_ASSERT_EQUAL(fake.runner.setup.outcome.stopped_with, SIGTERM);
     CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE); /* no rank failed */
     JR_ASSERT_TEXT(fake.outcome.start_text, "");
@@ -193,9 +186,8 @@ static void its_end_is_an_event(void)
 {
     start("exit 4");
     run();
-    fake_runner_check_events(&fake,
-                             "setup_started; setup_ended code=4; start_failed "
-                             "rank=10 stage=13 errno=0; ");
+    fake_runner_check_events(&fake, "setup_started; setup_ended code=4; start_failed "
+                                    "rank=10 stage=13 errno=0; ");
     end();
 }
 
@@ -217,8 +209,7 @@ static void may_not_begin(void)
     end();
 }
 
-JR_UNIT_MAIN("setup", CASE(no_setup_is_done), CASE(a_stopped_run_has_none),
-             CASE(exports_variables), CASE(executes_the_text_as_it_stands),
-             CASE(a_failure_is_the_first_ranks),
+JR_UNIT_MAIN("setup", CASE(no_setup_is_done), CASE(a_stopped_run_has_none), CASE(exports_variables),
+             CASE(executes_the_text_as_it_stands), CASE(a_failure_is_the_first_ranks),
              CASE(an_unclosed_quote_is_a_failure), CASE(is_stopped_like_a_rank),
              CASE(its_end_is_an_event), CASE(may_not_begin))

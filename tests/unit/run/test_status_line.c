@@ -81,10 +81,8 @@ static void says_what_goes_on(void)
         {500, 0, true, "jobrun: 3 running"},
         {1001, 0, false, "jobrun: 3 running, 1s"},
         {65500, 0, false, "jobrun: 3 running, 1m5s"},
-        {65500, 3600000, false,
-         "jobrun: 3 running, 1m5s, stopping: SIGKILL in 1h"},
-        {65500, 3600000, true,
-         "jobrun: 3 running, 1m5s, stopping: SIGKILL in 1h (Ctrl-C: now)"},
+        {65500, 3600000, false, "jobrun: 3 running, 1m5s, stopping: SIGKILL in 1h"},
+        {65500, 3600000, true, "jobrun: 3 running, 1m5s, stopping: SIGKILL in 1h (Ctrl-C: now)"},
         {500, 3600000, false, "jobrun: 3 running, stopping: SIGKILL in 1h"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -108,14 +106,11 @@ static void comes_once_a_second(void)
 {
     uint64_t before = jr_clock_ns();
     start(true);
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.progress.started_ns, before, 0));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.started_ns, before, 0));
     before = jr_clock_ns();
     tick();
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
     end();
 }
 
@@ -156,10 +151,8 @@ static void hurries_at_a_stop(void)
         uint64_t later = vectors[i].drawn ? jr_clock_ns() + HOUR_NS : 0;
         fake.runner.progress.tick.at = later;
         jr_progress_policy.stopping(&fake.runner);
-        CU_ASSERT_EQUAL(fake.runner.progress.tick.at != later,
-                        vectors[i].hurries);
-        CU_ASSERT_TRUE(fake.runner.progress.tick.at <= jr_clock_ns() ||
-                       !vectors[i].hurries);
+        CU_ASSERT_EQUAL(fake.runner.progress.tick.at != later, vectors[i].hurries);
+        CU_ASSERT_TRUE(fake.runner.progress.tick.at <= jr_clock_ns() || !vectors[i].hurries);
         end();
     }
 }
@@ -177,8 +170,7 @@ static void pauses(void)
     CU_ASSERT_EQUAL(fake.runner.progress.tick.at, 0);
     uint64_t before = jr_clock_ns();
     jr_progress_policy.resumed(&fake.runner, 5);
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
     end();
 }
 
@@ -193,7 +185,6 @@ static void ends_with_the_run(void)
     end();
 }
 
-JR_UNIT_MAIN("status_line", CASE(without_a_terminal_there_is_none),
-             CASE(says_what_goes_on), CASE(comes_once_a_second),
-             CASE(becomes_the_bar), CASE(hurries_at_a_stop), CASE(pauses),
-             CASE(ends_with_the_run))
+JR_UNIT_MAIN("status_line", CASE(without_a_terminal_there_is_none), CASE(says_what_goes_on),
+             CASE(comes_once_a_second), CASE(becomes_the_bar), CASE(hurries_at_a_stop),
+             CASE(pauses), CASE(ends_with_the_run))

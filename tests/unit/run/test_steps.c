@@ -1,5 +1,5 @@
-/* The steps of the ranks' files: which files are read and when, what has to be
- * read anew, what goes to the controller, and which limit is met. */
+/* The steps of the ranks' files: which files are read and when, what has to be read anew, what goes
+ * to the controller, and which limit is met. */
 #include "run/policies/steps.h"
 
 #include <sys/inotify.h>
@@ -103,9 +103,8 @@ static void reads_what_was_there_before(void)
     end();
 }
 
-/* Where nothing is said of such files, they are watched a little later, and
- * then for what was written meanwhile, too; a rank that ends before has its
- * file read all the same. */
+/* Where nothing is said of such files, they are watched a little later, and then for what was
+ * written meanwhile, too; a rank that ends before has its file read all the same. */
 static void watches_unannounced_files_later(void)
 {
     start("0-5", false);
@@ -129,8 +128,8 @@ static void watches_unannounced_files_later(void)
     end();
 }
 
-/* Some write their file anew with each step: a shorter one, or one with other
- * text where the last was read. */
+/* Some write their file anew with each step: a shorter one, or one with other text where the last
+ * was read. */
 static void reads_a_new_file_from_its_beginning(void)
 {
     static const struct {
@@ -212,14 +211,10 @@ static void reads_plain_files_alone(void)
         mode_t type;
         const char *text;
     } vectors[] = {
-        {S_IFLNK, "rank 1 has a symbolic link in place of its progress file, "
-                  "which is not read"},
-        {S_IFIFO, "rank 1 has a FIFO in place of its progress file, which is "
-                  "not read"},
-        {S_IFDIR, "rank 1 has a folder in place of its progress file, which "
-                  "is not read"},
-        {S_IFSOCK, "rank 1 has no plain file in place of its progress file, "
-                   "which is not read"},
+        {S_IFLNK, "rank 1 has a symbolic link in place of its progress file, which is not read"},
+        {S_IFIFO, "rank 1 has a FIFO in place of its progress file, which is not read"},
+        {S_IFDIR, "rank 1 has a folder in place of its progress file, which is not read"},
+        {S_IFSOCK, "rank 1 has no plain file in place of its progress file, which is not read"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const char *path = "attempt_0/progress/1.jsonl";
@@ -246,8 +241,8 @@ static void reads_plain_files_alone(void)
     }
 }
 
-/* A rank that has ended is read for the last time, with a line that has no end;
- * what is added then is nobody's. */
+/* A rank that has ended is read for the last time, with a line that has no end; what is added then
+ * is nobody's. */
 static void reads_for_the_last_time_at_the_end(void)
 {
     start("0-5", false);
@@ -293,14 +288,13 @@ static void writes_once_a_second(void)
     CU_ASSERT_EQUAL(fake.runner.steps.flush.at, 77);
     fake.runner.steps.flush.due(&fake.runner);
     char text[512];
-    const char *file =
-        fake_runner_read(&fake, "progress.json", text, sizeof text);
+    const char *file = fake_runner_read(&fake, "progress.json", text, sizeof text);
     CU_ASSERT_PTR_NOT_NULL(strstr(file, "\"step\": 9"));
     end();
 }
 
-/* timeouts.first_step counts from the beginning, timeouts.progress from the
- * first step; neither where no steps count, or on one node of several. */
+/* timeouts.first_step counts from the beginning, timeouts.progress from the first step; neither
+ * where no steps count, or on one node of several. */
 static void counts_its_limits(void)
 {
     static const struct {
@@ -326,8 +320,7 @@ static void counts_its_limits(void)
         uint64_t at = fake.runner.steps.limit.at;
         CU_ASSERT_EQUAL(at == 0, vectors[i].before_ms == 0);
         if (at != 0)
-            CU_ASSERT_TRUE(
-                fake_runner_is_after(at, before, vectors[i].before_ms));
+            CU_ASSERT_TRUE(fake_runner_is_after(at, before, vectors[i].before_ms));
         if (strcmp(vectors[i].ranks, "0") == 0) {
             write_steps(0, "{\"step\": 8}\n", O_APPEND);
             fake.runner.steps.folder.ready(&fake.runner, 0);
@@ -336,8 +329,7 @@ static void counts_its_limits(void)
         at = fake.runner.steps.limit.at;
         CU_ASSERT_EQUAL(at == 0, vectors[i].after_ms == 0);
         if (at != 0)
-            CU_ASSERT_TRUE(
-                fake_runner_is_after(at, before, vectors[i].after_ms));
+            CU_ASSERT_TRUE(fake_runner_is_after(at, before, vectors[i].after_ms));
         end();
     }
 }
@@ -366,8 +358,7 @@ static void hangs_where_a_limit_is_met(void)
     }
 }
 
-/* While a rank is to come no first step is late; nor is one before the last
- * rank's start. */
+/* While a rank is to come no first step is late; nor is one before the last rank's start. */
 static void waits_for_the_last_rank(void)
 {
     start("0", false);
@@ -379,8 +370,7 @@ static void waits_for_the_last_rank(void)
     uint64_t before = jr_clock_ns();
     fake.runner.steps.limit.due(&fake.runner);
     CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.steps.limit.at, before, 5000));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.steps.limit.at, before, 5000));
     fake.runner.next++;
     uint64_t last = jr_clock_ns() + HOUR_NS;
     fake.outcomes[3].started_ns = last;
@@ -411,8 +401,7 @@ static void a_node_tells_what_is_new(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"steps_of\": 2"));
     CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"warning_of\": 2"));
     char text[64];
-    JR_ASSERT_TEXT(fake_runner_read(&fake, "progress.json", text, sizeof text),
-                   "");
+    JR_ASSERT_TEXT(fake_runner_read(&fake, "progress.json", text, sizeof text), "");
     end();
 }
 
@@ -446,15 +435,11 @@ static void ends_with_the_run(void)
     end();
 }
 
-JR_UNIT_MAIN("steps", CASE(reads_files_as_they_grow),
-             CASE(reads_what_was_there_before),
-             CASE(watches_unannounced_files_later),
-             CASE(reads_a_new_file_from_its_beginning),
-             CASE(reads_the_files_that_count),
-             CASE(watches_nothing_where_nothing_counts),
+JR_UNIT_MAIN("steps", CASE(reads_files_as_they_grow), CASE(reads_what_was_there_before),
+             CASE(watches_unannounced_files_later), CASE(reads_a_new_file_from_its_beginning),
+             CASE(reads_the_files_that_count), CASE(watches_nothing_where_nothing_counts),
              CASE(other_names_are_nobodys), CASE(reads_plain_files_alone),
-             CASE(reads_for_the_last_time_at_the_end),
-             CASE(reads_without_a_watch), CASE(writes_once_a_second),
-             CASE(counts_its_limits), CASE(hangs_where_a_limit_is_met),
+             CASE(reads_for_the_last_time_at_the_end), CASE(reads_without_a_watch),
+             CASE(writes_once_a_second), CASE(counts_its_limits), CASE(hangs_where_a_limit_is_met),
              CASE(waits_for_the_last_rank), CASE(a_node_tells_what_is_new),
              CASE(no_time_passes_while_suspended), CASE(ends_with_the_run))

@@ -1,5 +1,5 @@
-/* Ending a run: who decides that it is to end, what the ranks are sent, and
- * when SIGKILL follows. */
+/* Ending a run: who decides that it is to end, what the ranks are sent, and when SIGKILL
+ * follows. */
 #include "run/policies/stop.h"
 
 #include "fake_runner.h"
@@ -19,8 +19,8 @@ static void start(uint32_t processes)
         fake_runner_spawn(&fake, i);
 }
 
-/* timeouts.start and timeouts.run count from the beginning; 0 is none. The
- * grace and the wait for SIGKILL count even while jobrun is suspended. */
+/* timeouts.start and timeouts.run count from the beginning; 0 is none. The grace and the wait for
+ * SIGKILL count even while jobrun is suspended. */
 static void counts_the_limits(void)
 {
     static const uint64_t limits[] = {0, 1, 90000};
@@ -35,13 +35,11 @@ static void counts_the_limits(void)
             if (limits[i] == 0)
                 CU_ASSERT_EQUAL(stop->start.at, 0)
             else
-                CU_ASSERT_TRUE(
-                    fake_runner_is_after(stop->start.at, before, limits[i]));
+                CU_ASSERT_TRUE(fake_runner_is_after(stop->start.at, before, limits[i]));
             if (limits[k] == 0)
                 CU_ASSERT_EQUAL(stop->run.at, 0)
             else
-                CU_ASSERT_TRUE(
-                    fake_runner_is_after(stop->run.at, before, limits[k]));
+                CU_ASSERT_TRUE(fake_runner_is_after(stop->run.at, before, limits[k]));
             CU_ASSERT_TRUE(stop->start.pauses && stop->run.pauses);
             CU_ASSERT_FALSE(stop->grace.pauses || stop->kill.pauses);
             CU_ASSERT_EQUAL(stop->grace.at, 0);
@@ -50,8 +48,8 @@ static void counts_the_limits(void)
         }
 }
 
-/* SIGTERM to the leader, or to the group, and SIGCONT; who has returned, and
- * ended, gets nothing; then the grace. Once. */
+/* SIGTERM to the leader, or to the group, and SIGCONT; who has returned, and ended, gets nothing;
+ * then the grace. Once. */
 static void tells_the_ranks_to_end(void)
 {
     for (int group = 0; group < 2; group++) {
@@ -71,8 +69,7 @@ static void tells_the_ranks_to_end(void)
         CU_ASSERT_EQUAL(fake.ranks[0].state, JR_LIFE_STOPPING);
         CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
         CU_ASSERT_FALSE(jr_stop_is_forced(&fake.runner));
-        CU_ASSERT_TRUE(fake_runner_is_after(jr_stop_kills_at(&fake.runner),
-                                            before, 30000));
+        CU_ASSERT_TRUE(fake_runner_is_after(jr_stop_kills_at(&fake.runner), before, 30000));
         fake_runner_check_events(&fake, "stop signal=SIGTERM running=2; ");
         fake.runner.stop.grace.at = 77;
         jr_stop_begin(&fake.runner);
@@ -97,8 +94,8 @@ static void ends_the_limits(void)
     fake_runner_end(&fake);
 }
 
-/* Which ranks were on their way out by themselves is noted before the signal,
- * which so is not taken for their end. */
+/* Which ranks were on their way out by themselves is noted before the signal, which so is not taken
+ * for their end. */
 static void notes_who_ends_by_itself(void)
 {
     start(2);
@@ -136,8 +133,7 @@ static void kills_after_the_grace(void)
     fake_runner_check_sent(&fake, 0, "KILL");
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
     CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.stop.kill.at, before, 10000));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.kill.at, before, 10000));
     CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
     CU_ASSERT_TRUE(fake.outcomes[0].killed);
     fake_runner_check_events(&fake, "kill running=2; ");
@@ -167,8 +163,8 @@ static void kills_at_once(void)
     fake_runner_end(&fake);
 }
 
-/* The first signal begins; the same within a tenth of a second is the same one;
- * another one later forces. */
+/* The first signal begins; the same within a tenth of a second is the same one; another one later
+ * forces. */
 static void signals_begin_and_force(void)
 {
     start(1);
@@ -176,11 +172,9 @@ static void signals_begin_and_force(void)
     CU_ASSERT_FALSE(jr_stop_was_signalled(&fake.runner));
     jr_stop_signal(&fake.runner, SIGINT);
     CU_ASSERT_TRUE(jr_stop_was_signalled(&fake.runner));
-    CU_ASSERT_TRUE(
-        fake_runner_is_after(fake.runner.stop.signalled_ns, before, 0));
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.signalled_ns, before, 0));
     CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
-    fake_runner_check_events(
-        &fake, "signal signal=SIGINT; stop signal=SIGTERM running=1; ");
+    fake_runner_check_events(&fake, "signal signal=SIGINT; stop signal=SIGTERM running=1; ");
     fake.runner.stop.signalled_ns = before = jr_clock_ns();
     jr_stop_signal(&fake.runner, SIGTERM);
     if (jr_stop_is_forced(&fake.runner)) /* the machine was that slow */
@@ -207,8 +201,8 @@ static void a_later_signal_is_another_one(void)
     fake_runner_end(&fake);
 }
 
-/* A scheduler signals all at once: a rank that died of the same a moment before
- * jobrun was sent it was meant, too. */
+/* A scheduler signals all at once: a rank that died of the same a moment before jobrun was sent it
+ * was meant, too. */
 static void shares_the_signal_with_who_died_of_it(void)
 {
     start(0);
@@ -247,14 +241,13 @@ static void the_end_of_the_time_stops(void)
     start(1);
     fake.runner.stop.run.due(&fake.runner);
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
-    fake_runner_check_events(
-        &fake, "timeout timeout=2; stop signal=SIGTERM running=1; ");
+    fake_runner_check_events(&fake, "timeout timeout=2; stop signal=SIGTERM running=1; ");
     fake_runner_check_sent(&fake, 0, "TERM CONT");
     fake_runner_end(&fake);
 }
 
-/* Where timeouts.start has passed: what did not come to an end in time, and
- * that no further rank starts. */
+/* Where timeouts.start has passed: what did not come to an end in time, and that no further rank
+ * starts. */
 static void a_late_start_names_what_was_late(void)
 {
     static const struct {
@@ -262,12 +255,9 @@ static void a_late_start_names_what_was_late(void)
         enum jr_stage stage;
         const char *text;
     } vectors[] = {
-        {false, false, false, JR_STAGE_SETUP,
-         "it did not finish within timeouts.start"},
-        {false, true, false, JR_STAGE_SETUP,
-         "it did not finish within timeouts.start"},
-        {true, true, false, JR_STAGE_IMPORT,
-         "it did not finish within timeouts.start"},
+        {false, false, false, JR_STAGE_SETUP, "it did not finish within timeouts.start"},
+        {false, true, false, JR_STAGE_SETUP, "it did not finish within timeouts.start"},
+        {true, true, false, JR_STAGE_IMPORT, "it did not finish within timeouts.start"},
         {true, true, true, JR_STAGE_LATE, ""},
         {true, false, false, JR_STAGE_LATE, ""},
     };
@@ -334,8 +324,7 @@ static void an_end_stops_the_others_or_not(void)
     }
 }
 
-/* What was told to stop has the grace, its group too, though no rank runs any
- * more. */
+/* What was told to stop has the grace, its group too, though no rank runs any more. */
 static void waits_for_groups_that_were_told(void)
 {
     static const struct {
@@ -385,14 +374,11 @@ static void all_have_started(void)
     fake_runner_end(&fake);
 }
 
-JR_UNIT_MAIN("stop", CASE(counts_the_limits), CASE(tells_the_ranks_to_end),
-             CASE(ends_the_limits), CASE(notes_who_ends_by_itself),
-             CASE(says_nothing_where_nothing_runs), CASE(kills_after_the_grace),
-             CASE(kills_at_once), CASE(signals_begin_and_force),
-             CASE(a_later_signal_is_another_one),
-             CASE(shares_the_signal_with_who_died_of_it),
+JR_UNIT_MAIN("stop", CASE(counts_the_limits), CASE(tells_the_ranks_to_end), CASE(ends_the_limits),
+             CASE(notes_who_ends_by_itself), CASE(says_nothing_where_nothing_runs),
+             CASE(kills_after_the_grace), CASE(kills_at_once), CASE(signals_begin_and_force),
+             CASE(a_later_signal_is_another_one), CASE(shares_the_signal_with_who_died_of_it),
              CASE(the_first_timeout_counts), CASE(the_end_of_the_time_stops),
-             CASE(a_late_start_names_what_was_late),
-             CASE(an_end_stops_the_others_or_not),
-             CASE(waits_for_groups_that_were_told),
-             CASE(waits_for_the_group_of_the_setup), CASE(all_have_started))
+             CASE(a_late_start_names_what_was_late), CASE(an_end_stops_the_others_or_not),
+             CASE(waits_for_groups_that_were_told), CASE(waits_for_the_group_of_the_setup),
+             CASE(all_have_started))

@@ -14,8 +14,7 @@
 /* Lines of a log, each of 11 bytes, and the first that is sent of them. */
 enum { NODE = 1, LINES = 10000, FIRST_LINE = LINES - JR_LEFT_LOG_MOST / 11 };
 
-/* What the disk was told to have, and how that went; in place of the C
- * library's. */
+/* What the disk was told to have, and how that went; in place of the C library's. */
 static struct {
     unsigned count;
     int error;
@@ -61,15 +60,13 @@ static void start_collecting(struct sides *sides, const char *collect)
     *sides = (struct sides){.hosts = {first, second}};
     scratch_start(&sides->host);
     scratch_start(&sides->cells);
-    CU_ASSERT_EQUAL(jr_spec_load_text(&sides->file, "t", "/", spec, (size_t)len,
-                                      &sides->session.diags),
-                    0);
+    CU_ASSERT_EQUAL(
+        jr_spec_load_text(&sides->file, "t", "/", spec, (size_t)len, &sides->session.diags), 0);
     sides->session.cell_files = &sides->file;
     sides->session.options.note = hear_note;
     sides->session.options.data = sides;
     sides->state = (struct jr_cell_state){.number = 7};
-    sides->process =
-        (struct jr_cell_process){.on_node = true, .grant = {.node = NODE}};
+    sides->process = (struct jr_cell_process){.on_node = true, .grant = {.node = NODE}};
     sides->run = (struct jr_sweep_run){
         .session = &sides->session,
         .cells_fd = sides->cells.fd,
@@ -103,8 +100,8 @@ static void end_sides(struct sides *sides)
 /* A run on the host, with what its rank has planted beside. */
 static void make_cell(struct sides *sides)
 {
-    static const char *const folders[] = {
-        "0007", "0007/attempt_0", "0007/attempt_0/0", "0007/attempt_0/0/out"};
+    static const char *const folders[] = {"0007", "0007/attempt_0", "0007/attempt_0/0",
+                                          "0007/attempt_0/0/out"};
     const struct scratch *host = &sides->host;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -124,13 +121,13 @@ static void make_cell(struct sides *sides)
     CU_ASSERT_EQUAL(symlinkat("../secret", host->fd, "0007/metrics.jsonl"), 0);
     CU_ASSERT_EQUAL(mkfifoat(host->fd, "0007/events.jsonl", 0600), 0);
     CU_ASSERT_EQUAL(symlinkat("..", host->fd, "0007/attempt_1"), 0);
-    const char *plan = jr_arena_printf(
-        &sides->arena,
-        "{\"ranks\": [{\"env\": {\"JOBRUN_RESULT_FILE\": "
-        "\"%s/0007/attempt_0/0/out/r.json\"}}, {\"env\": "
-        "{\"JOBRUN_RESULT_FILE\": \"%s/0007/attempt_0/0/result.json\"}}, "
-        "{\"env\": {\"JOBRUN_RESULT_FILE\": \"%s/secret\"}}]}",
-        host->dir, host->dir, host->dir);
+    const char *plan =
+        jr_arena_printf(&sides->arena,
+                        "{\"ranks\": [{\"env\": {\"JOBRUN_RESULT_FILE\": "
+                        "\"%s/0007/attempt_0/0/out/r.json\"}}, {\"env\": "
+                        "{\"JOBRUN_RESULT_FILE\": \"%s/0007/attempt_0/0/result.json\"}}, "
+                        "{\"env\": {\"JOBRUN_RESULT_FILE\": \"%s/secret\"}}]}",
+                        host->dir, host->dir, host->dir);
     scratch_write(host, "0007/plan.json", plan);
 }
 
@@ -138,10 +135,8 @@ static void send_cell(struct sides *sides, const char *collect)
 {
     struct jr_error err = {0};
     int fd = openat(sides->host.fd, "sent", O_RDWR | O_CREAT | O_TRUNC, 0600);
-    const struct jr_cell_sending sending = {.cells_dir = sides->host.dir,
-                                            .number = 7,
-                                            .collect = collect,
-                                            .fd = fd};
+    const struct jr_cell_sending sending = {
+        .cells_dir = sides->host.dir, .number = 7, .collect = collect, .fd = fd};
     CU_ASSERT_EQUAL(jr_cell_send(&sending, &err), 0);
     (void)lseek(fd, 0, SEEK_SET);
     CU_ASSERT_EQUAL(jr_io_read_fd(&sides->sent, fd, SIZE_MAX / 2, &err), 0);
@@ -153,24 +148,20 @@ static void take_all(struct sides *sides, size_t piece)
 {
     for (size_t at = 0; at < sides->sent.len; at += piece) {
         size_t left = sides->sent.len - at;
-        jr_cell_files_take(&sides->files, sides->sent.data + at,
-                           left < piece ? left : piece);
+        jr_cell_files_take(&sides->files, sides->sent.data + at, left < piece ? left : piece);
     }
     jr_cell_files_end(&sides->files, &sides->process);
 }
 
 static bool has_none(const struct sides *sides, const char *path)
 {
-    return faccessat(sides->cells.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-           errno == ENOENT;
+    return faccessat(sides->cells.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
-static void has_file(const struct sides *sides, const char *path,
-                     const char *expected)
+static void has_file(const struct sides *sides, const char *path, const char *expected)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&text, sides->cells.fd, path, 1 << 20, NULL), 0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, sides->cells.fd, path, 1 << 20, NULL), 0);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
 }
 
@@ -207,8 +198,8 @@ static void gathers_what_a_run_writes(void)
     }
 }
 
-/* The disk has a cell's records before they have their place, or at least
- * those of all cells but the last second's. */
+/* The disk has a cell's records before they have their place, or at least those of all cells but
+ * the last second's. */
 static void is_on_the_disk_first(void)
 {
     static const int errors[] = {0, EINVAL, ENOSPC};
@@ -225,8 +216,7 @@ static void is_on_the_disk_first(void)
         CU_ASSERT_EQUAL(sides.process.full, full);
         CU_ASSERT_EQUAL(has_none(&sides, "0007"), full);
         CU_ASSERT_TRUE(has_none(&sides, ".0007"));
-        CU_ASSERT_EQUAL(renameat(sides.cells.fd, "0007", sides.cells.fd, "x"),
-                        full ? -1 : 0);
+        CU_ASSERT_EQUAL(renameat(sides.cells.fd, "0007", sides.cells.fd, "x"), full ? -1 : 0);
         sides.run.nodes.synced_ns += full ? 0 : UINT64_C(3600000000000);
         take_all(&sides, 1 << 20);
         CU_ASSERT_EQUAL(disk.count, 2);
@@ -243,8 +233,7 @@ static void brings_what_is_collected(void)
     make_cell(&sides);
     send_cell(&sides, "logs");
     take_all(&sides, 1 << 20);
-    CU_ASSERT_EQUAL(
-        fstatat(sides.cells.fd, "0007/attempt_0/0/stdout.log", &st, 0), 0);
+    CU_ASSERT_EQUAL(fstatat(sides.cells.fd, "0007/attempt_0/0/stdout.log", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, LINES * 11);
     CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/stdout.log.left"));
     CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/result.json"));
@@ -286,8 +275,8 @@ static void half_a_cell_is_none(void)
     end_sides(&sides);
 }
 
-#define FILE_AT(path)                                                          \
-    "{\"cell\":7,\"file\":\"" path "\",\"size\":1,\"first\":true,"             \
+#define FILE_AT(path)                                                                              \
+    "{\"cell\":7,\"file\":\"" path "\",\"size\":1,\"first\":true,"                                 \
     "\"cut\":0,\"path\":\"/x\"}\nx"
 #define WHOLE "{\"cell\":7,\"whole\":true,\"size\":0}\n"
 
@@ -317,9 +306,9 @@ static void what_is_no_record(void)
         CU_ASSERT_TRUE(has_none(&sides, ".0007"));
         CU_ASSERT_TRUE(has_none(&sides, "x"));
         CU_ASSERT_PTR_NOT_NULL_FATAL(sides.said.data);
-        CU_ASSERT_PTR_NOT_NULL(strstr(
-            sides.said.data, "cell 7: what it has left on gpu02 could not be "
-                             "written to "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(sides.said.data,
+                                      "cell 7: what it has left on gpu02 could not be "
+                                      "written to "));
         end_sides(&sides);
     }
 }
@@ -346,9 +335,8 @@ static void more_than_is_collected(void)
         CU_ASSERT_TRUE(has_none(&sides, ".0007"));
         JR_ASSERT_TEXT(sides.said.data == NULL ? "" : sides.said.data,
                        i % 2 == 0 ? ""
-                                  : "cell 7: what it has left on gpu02 is not "
-                                    "taken: it sends more of a file than it "
-                                    "was to (engine.ssh.collect)\n");
+                                  : "cell 7: what it has left on gpu02 is not taken: it sends "
+                                    "more of a file than it was to (engine.ssh.collect)\n");
         end_sides(&sides);
     }
 }
@@ -387,9 +375,7 @@ static void a_place_that_is_taken(void)
     end_sides(&sides);
 }
 
-JR_UNIT_MAIN("cell_files", CASE(gathers_what_a_run_writes),
-             CASE(is_on_the_disk_first), CASE(brings_what_is_collected),
-             CASE(a_cell_without_a_folder), CASE(half_a_cell_is_none),
-             CASE(what_is_no_record), CASE(a_place_that_is_taken),
-             CASE(more_than_is_collected),
-             CASE(the_next_cell_after_torn_records))
+JR_UNIT_MAIN("cell_files", CASE(gathers_what_a_run_writes), CASE(is_on_the_disk_first),
+             CASE(brings_what_is_collected), CASE(a_cell_without_a_folder),
+             CASE(half_a_cell_is_none), CASE(what_is_no_record), CASE(a_place_that_is_taken),
+             CASE(more_than_is_collected), CASE(the_next_cell_after_torn_records))

@@ -1,5 +1,5 @@
-/* What cells need of the nodes of a sweep: which of them run beside each other,
- * and what of the scheduler's facts each sees. The needs are stated here. */
+/* What cells need of the nodes of a sweep: which of them run beside each other, and what of the
+ * scheduler's facts each sees. The needs are stated here. */
 #include "session/sweep/cell_needs.h"
 
 #include "session/session.h"
@@ -14,8 +14,7 @@ static struct jr_room rooms[NODES] = {{.devices = 2, .cores = 4, .places = 2},
 
 static const struct jr_cell_needs all = {.rooms = rooms, .nodes = NODES};
 
-static void check_held(const struct jr_room *held,
-                       const uint32_t devices[static NODES],
+static void check_held(const struct jr_room *held, const uint32_t devices[static NODES],
                        const uint32_t cores[static NODES])
 {
     for (int i = 0; i < NODES; i++) {
@@ -64,9 +63,8 @@ static void the_first_begins_wherever_it_fits(void)
                    {4, 8, 1}, {0, 16, 2}, {9, 1, 2}, {0, 99, 2}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_room held[NODES] = {{0}};
-        const struct jr_cell_need need = {.nodes = 1,
-                                          .devices = vectors[i].devices,
-                                          .cores = vectors[i].cores};
+        const struct jr_cell_need need = {
+            .nodes = 1, .devices = vectors[i].devices, .cores = vectors[i].cores};
         uint32_t devices[NODES] = {0}, cores[NODES] = {0};
         devices[vectors[i].node] = need.devices;
         cores[vectors[i].node] = need.cores;
@@ -93,8 +91,7 @@ static void keeps_to_the_limit(void)
 {
     struct jr_cell_needs limited = all;
     const struct jr_cell_need one = {.nodes = 1, .cores = 1};
-    const struct jr_cell_need shares = {
-        .nodes = 1, .cores = 99, .oversubscribe = true};
+    const struct jr_cell_need shares = {.nodes = 1, .cores = 99, .oversubscribe = true};
     struct jr_room held[NODES] = {{0}};
     limited.parallel = 2;
     CU_ASSERT_TRUE(jr_cell_needs_place(&limited, &one, held, 1));
@@ -109,11 +106,8 @@ static void tells_the_schedule(void)
 {
     static const bool yes[] = {true};
     static const bool *const may[] = {yes};
-    const struct jr_cell_need need = {.nodes = 1,
-                                      .cores = 2,
-                                      .devices = 3,
-                                      .may = may,
-                                      .oversubscribe = true};
+    const struct jr_cell_need need = {
+        .nodes = 1, .cores = 2, .devices = 3, .may = may, .oversubscribe = true};
     const struct jr_cell_need wide = {.nodes = 2};
     struct jr_slots slots = jr_cell_needs_slots(&need);
     CU_ASSERT_TRUE(slots.cores == 2 && slots.devices == 3 && slots.may == may);
@@ -122,8 +116,7 @@ static void tells_the_schedule(void)
     CU_ASSERT_TRUE(slots.alone && !slots.shares);
 }
 
-/* Of an allocation a cell of one node sees its name and its end, and none of
- * its nodes. */
+/* Of an allocation a cell of one node sees its name and its end, and none of its nodes. */
 static void a_cell_sees_its_machine_alone(void)
 {
     struct jr_host host = {.hostname = "n0",
@@ -159,8 +152,7 @@ static void a_cell_sees_its_machine_alone(void)
     CU_ASSERT_EQUAL(host.scheduler.kill_wait, 30);
 }
 
-/* This machine is one, a profile has as many as it says, and agents are on
- * theirs. */
+/* This machine is one, a profile has as many as it says, and agents are on theirs. */
 static void knows_the_machines(void)
 {
     static struct jr_session session;
@@ -184,7 +176,6 @@ static void knows_the_machines(void)
 }
 
 JR_UNIT_MAIN("cell_needs", CASE(adds_what_nodes_have), CASE(fills_the_nodes),
-             CASE(the_first_begins_wherever_it_fits),
-             CASE(one_of_several_nodes_is_alone), CASE(keeps_to_the_limit),
-             CASE(tells_the_schedule), CASE(a_cell_sees_its_machine_alone),
-             CASE(knows_the_machines))
+             CASE(the_first_begins_wherever_it_fits), CASE(one_of_several_nodes_is_alone),
+             CASE(keeps_to_the_limit), CASE(tells_the_schedule),
+             CASE(a_cell_sees_its_machine_alone), CASE(knows_the_machines))

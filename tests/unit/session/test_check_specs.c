@@ -1,5 +1,4 @@
-/* Specs checked and fixed without being run: what is found, and what is
- * written back. */
+/* Specs checked and fixed without being run: what is found, and what is written back. */
 #include "session/specs/check_specs.h"
 
 #include "base/io.h"
@@ -14,17 +13,14 @@ static const struct jr_check_options plain = {0};
 
 /* Check files of a folder, by their names. */
 static void check(struct jr_spec_checks *checks, const struct scratch *scratch,
-                  const struct jr_check_options *options,
-                  const char *const *names)
+                  const struct jr_check_options *options, const char *const *names)
 {
     CU_ASSERT_EQUAL(jr_spec_checks_open(checks, options), JR_STATUS_OK);
     struct jr_strv words = {0};
     for (; *names != NULL; names++)
-        jr_strv_push(
-            &words, &checks->arena,
-            jr_arena_printf(&checks->arena, "%s/%s", scratch->dir, *names));
-    jr_find_specs(&checks->finds, &checks->arena, words.items, (int)words.count,
-                  NULL);
+        jr_strv_push(&words, &checks->arena,
+                     jr_arena_printf(&checks->arena, "%s/%s", scratch->dir, *names));
+    jr_find_specs(&checks->finds, &checks->arena, words.items, (int)words.count, NULL);
     jr_spec_checks_run(checks);
 }
 
@@ -95,13 +91,11 @@ static void a_base_is_told_of_once(void)
     scratch_end(&scratch);
 }
 
-/* A spec that no machine can run is wrong; one that this machine cannot is not
- * resolved there. */
+/* A spec that no machine can run is wrong; one that this machine cannot is not resolved there. */
 static void resolves_for_a_machine(void)
 {
     static const char *const names[] = {"gpus", NULL};
-    const struct jr_check_options small = {.on = "1x2:H100"},
-                                  large = {.on = "1x8:H100"};
+    const struct jr_check_options small = {.on = "1x2:H100"}, large = {.on = "1x8:H100"};
     struct scratch scratch;
     struct jr_spec_checks checks;
     scratch_start(&scratch);
@@ -120,8 +114,8 @@ static void resolves_for_a_machine(void)
     scratch_end(&scratch);
 }
 
-/* Each target is a machine of its own; what is none is a mistake, which counts
- * for more than that another one cannot be had. */
+/* Each target is a machine of its own; what is none is a mistake, which counts for more than that
+ * another one cannot be had. */
 static void resolves_for_each_target(void)
 {
     static const struct {
@@ -155,8 +149,8 @@ static void resolves_for_each_target(void)
 }
 
 /* The text of a file, and its mode. */
-static void expect_file(const struct scratch *scratch, const char *name,
-                        const char *text, mode_t mode)
+static void expect_file(const struct scratch *scratch, const char *name, const char *text,
+                        mode_t mode)
 {
     struct jr_buf got = JR_BUF_INIT;
     struct stat st;
@@ -253,10 +247,8 @@ static void tells_what_keeps_a_file_from_its_version(void)
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("check_specs", CASE(refuses_a_machine_that_is_none),
-             CASE(tells_what_cannot_be_read),
+JR_UNIT_MAIN("check_specs", CASE(refuses_a_machine_that_is_none), CASE(tells_what_cannot_be_read),
              CASE(each_file_has_its_own_findings), CASE(a_base_is_told_of_once),
              CASE(resolves_for_a_machine), CASE(resolves_for_each_target),
              CASE(leaves_what_has_no_fix), CASE(writes_a_fix_through_a_link),
-             CASE(fixes_what_it_is_handed),
-             CASE(tells_what_keeps_a_file_from_its_version))
+             CASE(fixes_what_it_is_handed), CASE(tells_what_keeps_a_file_from_its_version))

@@ -1,5 +1,5 @@
-/* Two sides and what differs between them: how it is concluded and printed. The
- * sides are made by hand. */
+/* Two sides and what differs between them: how it is concluded and printed. The sides are made by
+ * hand. */
 #include "session/specs/comparison.h"
 
 #include "unit.h"
@@ -19,19 +19,17 @@ struct made {
 
 static char *files[] = {(char *)"train.py", (char *)"a b.py", NULL};
 
-static void make_side(struct jr_side *side, const char *name, bool run,
-                      bool mixed)
+static void make_side(struct jr_side *side, const char *name, bool run, bool mixed)
 {
     side->name = name;
     if (name != NULL && run)
         (void)snprintf(side->run, sizeof side->run, "%s", name);
     if (name != NULL && !mixed)
-        (void)snprintf(side->fingerprint, sizeof side->fingerprint,
-                       DIGITS DIGITS DIGITS DIGITS);
+        (void)snprintf(side->fingerprint, sizeof side->fingerprint, DIGITS DIGITS DIGITS DIGITS);
 }
 
-static void add_row(struct jr_diff_table *table, const char *name,
-                    const char *part, const char *a, const char *b)
+static void add_row(struct jr_diff_table *table, const char *name, const char *part, const char *a,
+                    const char *b)
 {
     struct jr_diff_table_row *row = jr_diff_table_add(table, name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(row);
@@ -56,17 +54,16 @@ static void make(struct jr_comparison *ret, const struct made *made)
     ret->same = made->same;
 }
 
-#define FIELD_1                                                                \
-    "field       A  B\n"                                                       \
+#define FIELD_1                                                                                    \
+    "field       A  B\n"                                                                           \
     "world_size  1  2\n"
 #define FIELD_2 FIELD_1 "threads     1  2\n"
-#define OUTCOME                                                                \
-    "outcome  A       B\n"                                                     \
+#define OUTCOME                                                                                    \
+    "outcome  A       B\n"                                                                         \
     "status   failed  succeeded\n"
-#define SPECS                                                                  \
-    "A  x  (fingerprint 0123456789ab)\nB  y  (fingerprint 0123456789ab)\n"
-#define RUNS                                                                   \
-    "A  run x  (fingerprint 0123456789ab)\n"                                   \
+#define SPECS "A  x  (fingerprint 0123456789ab)\nB  y  (fingerprint 0123456789ab)\n"
+#define RUNS                                                                                       \
+    "A  run x  (fingerprint 0123456789ab)\n"                                                       \
     "B  run y  (fingerprint 0123456789ab)\n"
 
 /* What is told to people, and whether it is a difference for a script. */
@@ -78,16 +75,12 @@ static const struct {
     {{"x", "y", .same = true},
      SPECS "no field differs: the same experiment if the code is the same\n",
      false},
-    {{"x", "y", .fields = 1},
-     SPECS "\n" FIELD_1 "\n1 field differs: another experiment\n",
-     true},
+    {{"x", "y", .fields = 1}, SPECS "\n" FIELD_1 "\n1 field differs: another experiment\n", true},
     {{"x", "y", .fields = 2, .same = true},
      SPECS "\n" FIELD_2 "\n2 fields differ, none of them part of the "
            "experiment: the same experiment if the code is the same\n",
      true},
-    {{"x", NULL, .fields = 1},
-     "A  x  (fingerprint 0123456789ab)\n\n" FIELD_1,
-     true},
+    {{"x", NULL, .fields = 1}, "A  x  (fingerprint 0123456789ab)\n\n" FIELD_1, true},
     {{.b = "y"}, "B  y  (fingerprint 0123456789ab)\n", true},
     {{"x", "y", .runs = true, .code = JR_CODES_SAME, .same = true},
      RUNS "no field differs: the same experiment\n",
@@ -98,29 +91,23 @@ static const struct {
     {{"x", "y", .runs = true, .code = JR_CODES_DIFFERENT, .same = true},
      RUNS "same spec, different code: train.py, a b.py\n",
      true},
-    {{"x", "y", .runs = true, .fields = 1, .code = JR_CODES_DIFFERENT,
-      .same = true},
-     RUNS "\n" FIELD_1
-          "\n1 field differs, none of them part of the experiment: "
+    {{"x", "y", .runs = true, .fields = 1, .code = JR_CODES_DIFFERENT, .same = true},
+     RUNS "\n" FIELD_1 "\n1 field differs, none of them part of the experiment: "
           "same spec, different code: train.py, a b.py\n",
      true},
-    {{"x", "y", .runs = true, .outcome = "outcome", .code = JR_CODES_SAME,
-      .same = true},
+    {{"x", "y", .runs = true, .outcome = "outcome", .code = JR_CODES_SAME, .same = true},
      RUNS "\n" OUTCOME "\nno field differs: the same experiment\n",
      true},
-    {{"x", "y", .runs = true, .outcome = "result", .code = JR_CODES_SAME,
-      .same = true},
+    {{"x", "y", .runs = true, .outcome = "result", .code = JR_CODES_SAME, .same = true},
      RUNS "\n" OUTCOME "\nno field differs: the same experiment\n",
      true},
-    {{"x", "y", .runs = true,
-      .outcome = "time", /* times and places do not count */
+    {{"x", "y", .runs = true, .outcome = "time", /* times and places do not count */
       .code = JR_CODES_SAME, .same = true},
      RUNS "\n" OUTCOME "\nno field differs: the same experiment\n",
      false},
     {{"x", "y", .runs = true, .mixed = true, .code = JR_CODES_SAME},
      "A  run x  (fingerprint 0123456789ab)\n"
-     "B  run y  (its nodes ran different experiments; below is what one of "
-     "them ran)\n"
+     "B  run y  (its nodes ran different experiments; below is what one of them ran)\n"
      "no field differs\n",
      true},
 };
@@ -148,10 +135,9 @@ static void check_markdown(const struct made *made, const char *expected)
     jr_comparison_release(&comparison);
 }
 
-#define MARKED_FIELD                                                           \
-    "| field | A | B |\n|---|---|---|\n| `world_size` | `1` | `2` |\n"
-#define MARKED_OUTCOME                                                         \
-    "| outcome | A | B |\n|---|---|---|\n| `status` | `failed` | "             \
+#define MARKED_FIELD "| field | A | B |\n|---|---|---|\n| `world_size` | `1` | `2` |\n"
+#define MARKED_OUTCOME                                                                             \
+    "| outcome | A | B |\n|---|---|---|\n| `status` | `failed` | "                                 \
     "`succeeded` |\n"
 
 static void comments_have_tables(void)
@@ -160,10 +146,8 @@ static void comments_have_tables(void)
                    MARKED_FIELD "\n1 field differs: another experiment\n");
     check_markdown(&(struct made){"x", "y", .runs = true, .outcome = "time"},
                    MARKED_OUTCOME "\nno field differs: another experiment\n");
-    check_markdown(&(struct made){"x", "y", .runs = true, .fields = 1,
-                                  .outcome = "result"},
-                   MARKED_FIELD "\n" MARKED_OUTCOME
-                                "\n1 field differs: another experiment\n");
+    check_markdown(&(struct made){"x", "y", .runs = true, .fields = 1, .outcome = "result"},
+                   MARKED_FIELD "\n" MARKED_OUTCOME "\n1 field differs: another experiment\n");
 }
 
 static void check_json(const struct made *made, const char *expected)
@@ -176,61 +160,46 @@ static void check_json(const struct made *made, const char *expected)
     (void)json_object_del(object, "code");
     json_t *outcome = json_object_get(object, "outcome");
     if (json_is_array(outcome))
-        jr_json_set_int(object, "outcome",
-                        (json_int_t)json_array_size(outcome));
+        jr_json_set_int(object, "outcome", (json_int_t)json_array_size(outcome));
     jr_json_print(&out, object, 0);
     JR_ASSERT_TEXT(out.data, expected);
     json_decref(object);
     jr_comparison_release(&comparison);
 }
 
-#define SIDE(name, kind)                                                       \
-    "{\"name\": \"" name "\", \"kind\": \"" kind                               \
+#define SIDE(name, kind)                                                                           \
+    "{\"name\": \"" name "\", \"kind\": \"" kind                                                   \
     "\", \"fingerprint\": \"" DIGITS DIGITS DIGITS DIGITS "\"}"
 
 static void programs_get_an_object(void)
 {
     check_json(&(struct made){"x", "y", .same = true},
                "{\"a\": " SIDE("x", "spec") ", \"b\": " SIDE(
-                   "y", "spec") ", "
-                                "\"same_experiment\": true, \"differ\": false, "
-                                "\"outcome\": "
+                   "y", "spec") ", \"same_experiment\": true, \"differ\": false, \"outcome\": "
                                 "null}");
-    check_json(
-        &(struct made){NULL, "y", .same = true},
-        "{\"a\": null, \"b\": " SIDE(
-            "y",
-            "spec") ", "
-                    "\"same_experiment\": true, \"differ\": true, \"outcome\": "
-                    "null}");
+    check_json(&(struct made){NULL, "y", .same = true},
+               "{\"a\": null, \"b\": " SIDE(
+                   "y", "spec") ", \"same_experiment\": true, \"differ\": true, \"outcome\": "
+                                "null}");
     for (int code = JR_CODES_SAME; code <= JR_CODES_UNKNOWN; code++)
-        check_json(
-            &(struct made){"x", "y", .runs = true, .outcome = "time",
-                           .code = (enum jr_code_verdict)code, .same = true},
-            code == JR_CODES_SAME
-                ? "{\"a\": " SIDE("x", "run") ", \"b\": " SIDE(
-                      "y",
-                      "run") ", "
-                             "\"same_experiment\": true, \"differ\": false, "
-                             "\"outcome\": 1}"
-            : code == JR_CODES_UNKNOWN
-                ? "{\"a\": " SIDE("x", "run") ", \"b\": " SIDE(
-                      "y",
-                      "run") ", "
-                             "\"same_experiment\": false, \"differ\": false, "
-                             "\"outcome\": 1}"
-                : "{\"a\": " SIDE("x", "run") ", \"b\": " SIDE(
-                      "y",
-                      "run") ", "
-                             "\"same_experiment\": false, \"differ\": true, "
-                             "\"outcome\": 1}");
+        check_json(&(struct made){"x", "y", .runs = true, .outcome = "time",
+                                  .code = (enum jr_code_verdict)code, .same = true},
+                   code == JR_CODES_SAME
+                       ? "{\"a\": " SIDE("x", "run") ", \"b\": " SIDE(
+                             "y", "run") ", \"same_experiment\": true, \"differ\": false, "
+                                         "\"outcome\": 1}"
+                   : code == JR_CODES_UNKNOWN
+                       ? "{\"a\": " SIDE("x", "run") ", \"b\": " SIDE(
+                             "y", "run") ", \"same_experiment\": false, \"differ\": false, "
+                                         "\"outcome\": 1}"
+                       : "{\"a\": " SIDE("x", "run") ", \"b\": " SIDE(
+                             "y", "run") ", \"same_experiment\": false, \"differ\": true, "
+                                         "\"outcome\": 1}");
     check_json(&(struct made){"x", "y", .runs = true, .mixed = true},
-               "{\"a\": " SIDE(
-                   "x", "run") ", \"b\": {\"name\": \"y\", "
-                               "\"kind\": \"run\", \"fingerprint\": null}, "
-                               "\"same_experiment\": false, \"differ\": true, "
-                               "\"outcome\": 0}");
+               "{\"a\": " SIDE("x", "run") ", \"b\": {\"name\": \"y\", \"kind\": \"run\", "
+                                           "\"fingerprint\": null}, \"same_experiment\": false, "
+                                           "\"differ\": true, \"outcome\": 0}");
 }
 
-JR_UNIT_MAIN("comparison", CASE(says_what_it_comes_to),
-             CASE(comments_have_tables), CASE(programs_get_an_object))
+JR_UNIT_MAIN("comparison", CASE(says_what_it_comes_to), CASE(comments_have_tables),
+             CASE(programs_get_an_object))

@@ -112,6 +112,5 @@ static void knows_specs_by_their_names(void)
         CU_ASSERT_EQUAL(jr_find_is_named(rows[i].name), rows[i].named);
 }
 
-JR_UNIT_MAIN("cli.guess_spec", CASE(passes_over_what_is_no_spec),
-             CASE(knows_specs_by_their_keys), CASE(reads_keys_up_to_a_length),
-             CASE(knows_specs_by_their_names))
+JR_UNIT_MAIN("cli.guess_spec", CASE(passes_over_what_is_no_spec), CASE(knows_specs_by_their_keys),
+             CASE(reads_keys_up_to_a_length), CASE(knows_specs_by_their_names))

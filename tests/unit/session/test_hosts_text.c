@@ -7,11 +7,9 @@
 #define MS INT64_C(1000000)
 
 static struct jr_host_fault dead[] = {
-    {"ssh: connect to host gpu03 port 22: Connection timed out",
-     "try: ssh gpu03 true"}};
-static struct jr_host_fault late[] = {
-    {"its clock is 12 min 03 s ahead of the one here", "set it"},
-    {"does not reach gpu01:29500: Connection refused", NULL}};
+    {"ssh: connect to host gpu03 port 22: Connection timed out", "try: ssh gpu03 true"}};
+static struct jr_host_fault late[] = {{"its clock is 12 min 03 s ahead of the one here", "set it"},
+                                      {"does not reach gpu01:29500: Connection refused", NULL}};
 
 static struct jr_host_report good_host(const char *name, int64_t offset_ns)
 {
@@ -35,14 +33,10 @@ static void check(const struct jr_hosts_report *report, const char *expected)
 
 static void a_line_for_each_host(void)
 {
-    struct jr_host_report hosts[] = {good_host("gpu01", 2 * MS),
-                                     good_host("gpu02", -1 * MS)};
-    const struct jr_hosts_report report = {
-        .hosts = hosts, .count = 2, .meeting = "gpu01:29500"};
-    check(&report, "gpu01   8 NVIDIA H100   jobrun 0.2.0   clock +2 ms   "
-                   "reaches gpu01:29500\n"
-                   "gpu02   8 NVIDIA H100   jobrun 0.2.0   clock -1 ms   "
-                   "reaches gpu01:29500\n"
+    struct jr_host_report hosts[] = {good_host("gpu01", 2 * MS), good_host("gpu02", -1 * MS)};
+    const struct jr_hosts_report report = {.hosts = hosts, .count = 2, .meeting = "gpu01:29500"};
+    check(&report, "gpu01   8 NVIDIA H100   jobrun 0.2.0   clock +2 ms   reaches gpu01:29500\n"
+                   "gpu02   8 NVIDIA H100   jobrun 0.2.0   clock -1 ms   reaches gpu01:29500\n"
                    "all 2 hosts can take part\n");
     hosts[0].clock_offset_ns = 100000;
     const struct jr_hosts_report one = {.hosts = hosts, .count = 1};
@@ -62,20 +56,17 @@ static void faults_stand_below_their_host(void)
     hosts[1].faults_count = 2;
     hosts[1].unable = true;
     hosts[1].devices = "96 CPUs";
-    struct jr_hosts_report report = {
-        .hosts = hosts, .count = 3, .meeting = "gpu01:29500"};
-    check(&report,
-          "gpu01   8 NVIDIA H100   jobrun 0.2.0   clock +2 ms          reaches "
-          "gpu01:29500\n"
-          "gpu2    96 CPUs         jobrun 0.2.0   clock +12 min 03 s   does "
-          "not reach gpu01:29500\n"
-          "        its clock is 12 min 03 s ahead of the one here\n"
-          "        set it\n"
-          "        does not reach gpu01:29500: Connection refused\n"
-          "gpu03   not reached: ssh: connect to host gpu03 port 22: Connection "
-          "timed out\n"
-          "        try: ssh gpu03 true\n"
-          "2 of 3 hosts cannot take part\n");
+    struct jr_hosts_report report = {.hosts = hosts, .count = 3, .meeting = "gpu01:29500"};
+    check(&report, "gpu01   8 NVIDIA H100   jobrun 0.2.0   clock +2 ms          reaches "
+                   "gpu01:29500\n"
+                   "gpu2    96 CPUs         jobrun 0.2.0   clock +12 min 03 s   does not reach "
+                   "gpu01:29500\n"
+                   "        its clock is 12 min 03 s ahead of the one here\n"
+                   "        set it\n"
+                   "        does not reach gpu01:29500: Connection refused\n"
+                   "gpu03   not reached: ssh: connect to host gpu03 port 22: Connection timed out\n"
+                   "        try: ssh gpu03 true\n"
+                   "2 of 3 hosts cannot take part\n");
     CU_ASSERT_EQUAL(jr_hosts_report_faulty(&report), 2);
     report.count = 2;
     hosts[1].unable = false;
@@ -95,10 +86,8 @@ static void differences_name_their_hosts(void)
     struct jr_host_difference difference = {"CPUs", groups, 2};
     struct jr_host_report hosts[] = {good_host("gpu01", 0)};
     hosts[0].tried = hosts[0].timed = false;
-    const struct jr_hosts_report report = {.hosts = hosts,
-                                           .count = 1,
-                                           .differences = &difference,
-                                           .differences_count = 1};
+    const struct jr_hosts_report report = {
+        .hosts = hosts, .count = 1, .differences = &difference, .differences_count = 1};
     check(&report, "gpu01   8 NVIDIA H100   jobrun 0.2.0\n"
                    "differ  CPUs: 96 on gpu01, gpu03; 6\\x1b4 on gpu02\n"
                    "the host can take part\n");
@@ -138,13 +127,11 @@ static void all_of_it_is_json(void)
     const json_t *fault = json_array_get(json_object_get(second, "faults"), 0);
     JR_ASSERT_TEXT(jr_json_get_str(fault, "message"), dead[0].message);
     JR_ASSERT_TEXT(jr_json_get_str(fault, "help"), dead[0].help);
-    const json_t *differs =
-        json_array_get(json_object_get(root, "differences"), 0);
+    const json_t *differs = json_array_get(json_object_get(root, "differences"), 0);
     JR_ASSERT_TEXT(jr_json_get_str(differs, "name"), "CPUs");
     json_decref(root);
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("hosts_text", CASE(a_line_for_each_host),
-             CASE(faults_stand_below_their_host),
+JR_UNIT_MAIN("hosts_text", CASE(a_line_for_each_host), CASE(faults_stand_below_their_host),
              CASE(differences_name_their_hosts), CASE(all_of_it_is_json))

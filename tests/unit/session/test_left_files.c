@@ -1,5 +1,5 @@
-/* What ranks have left on a host that has a run folder of its own: sent from
- * one folder, and put into another. */
+/* What ranks have left on a host that has a run folder of its own: sent from one folder, and put
+ * into another. */
 #include "session/left_files.h"
 
 #include <errno.h>
@@ -12,8 +12,7 @@
 #include "session/send_left.h"
 #include "session/session.h"
 
-/* Both sides: a run of two ranks, which are those of node 1, and the folder of
- * their controller. */
+/* Both sides: a run of two ranks, which are those of node 1, and the folder of their controller. */
 struct sides {
     struct fake fake;
     struct scratch scratch;
@@ -36,12 +35,12 @@ static void start_sides(struct sides *sides)
     fake->policy.results.stated = true;
     for (uint32_t i = 0; i < 2; i++)
         fake->ranks[i].node_rank = 1;
-    sides->node = (struct jr_session){
-        .plan = fake->plan, .dir = {.fd = fake->fd, .file_mode = 0600}};
-    sides->controller = (struct jr_session){
-        .plan = fake->plan,
-        .dir = {.fd = sides->scratch.fd, .dir_mode = 0700, .file_mode = 0600},
-        .outcome = fake->outcome};
+    sides->node =
+        (struct jr_session){.plan = fake->plan, .dir = {.fd = fake->fd, .file_mode = 0600}};
+    sides->controller =
+        (struct jr_session){.plan = fake->plan,
+                            .dir = {.fd = sides->scratch.fd, .dir_mode = 0700, .file_mode = 0600},
+                            .outcome = fake->outcome};
     CU_ASSERT_EQUAL(jr_left_files_begin(&sides->controller, NULL), 0);
 }
 
@@ -57,11 +56,9 @@ static void end_sides(struct sides *sides)
 static void send_all(struct sides *sides)
 {
     struct jr_error err = {0};
-    const char *path =
-        jr_arena_printf(&sides->fake.arena, "%s/sent", sides->scratch.dir);
+    const char *path = jr_arena_printf(&sides->fake.arena, "%s/sent", sides->scratch.dir);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    CU_ASSERT_EQUAL(jr_left_send(&sides->node, &sides->fake.outcome, fd, &err),
-                    0);
+    CU_ASSERT_EQUAL(jr_left_send(&sides->node, &sides->fake.outcome, fd, &err), 0);
     (void)lseek(fd, 0, SEEK_SET);
     CU_ASSERT_EQUAL(jr_io_read_fd(&sides->sent, fd, SIZE_MAX / 2, &err), 0);
     (void)close(fd);
@@ -78,12 +75,10 @@ static void take_all(struct sides *sides, size_t piece)
     jr_left_files_finish(&sides->controller);
 }
 
-static void has_file(const struct sides *sides, const char *path,
-                     const char *expected)
+static void has_file(const struct sides *sides, const char *path, const char *expected)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&text, sides->scratch.fd, path, 1 << 20, NULL), 0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, sides->scratch.fd, path, 1 << 20, NULL), 0);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
 }
 
@@ -115,8 +110,7 @@ static void puts_files_where_they_are_looked_for(void)
         CU_ASSERT_TRUE(has_none(&sides, "attempt_0/1/checkpoint"));
         CU_ASSERT_TRUE(has_none(&sides, "attempt_0/1/stdout.log"));
         const json_t *delivery = sides.controller.deliveries[0];
-        CU_ASSERT_EQUAL(
-            jr_json_get_real(json_object_get(delivery, "result"), "loss"), 0.5);
+        CU_ASSERT_EQUAL(jr_json_get_real(json_object_get(delivery, "result"), "loss"), 0.5);
         CU_ASSERT_PTR_NULL(sides.controller.deliveries[1]);
         CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
         CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, 0);
@@ -139,22 +133,20 @@ static void the_end_of_a_log_comes_from_a_line_on(void)
     send_all(&sides);
     take_all(&sides, 4096);
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(jr_io_read_file(&text, sides.scratch.fd,
-                                    "attempt_0/0/stdout.log", 1 << 20, NULL),
-                    0);
+    CU_ASSERT_EQUAL(
+        jr_io_read_file(&text, sides.scratch.fd, "attempt_0/0/stdout.log", 1 << 20, NULL), 0);
     size_t cut = (110000 - (64 << 10) + 10) / 11 * 11;
-    const char *note = jr_arena_printf(
-        &sides.fake.arena,
-        "[jobrun: the first %zu bytes of this log are on gpu02 alone; `jobrun "
-        "logs` fetches them]\n",
-        cut);
+    const char *note =
+        jr_arena_printf(&sides.fake.arena,
+                        "[jobrun: the first %zu bytes of this log are on gpu02 alone; `jobrun "
+                        "logs` fetches them]\n",
+                        cut);
     CU_ASSERT_EQUAL(strncmp(text.data, note, strlen(note)), 0);
     JR_ASSERT_TEXT(text.data + strlen(note), log.data + cut);
     has_file(&sides, "attempt_0/0/stdout.log.left",
              jr_arena_printf(&sides.fake.arena,
-                             "{\"host\": \"gpu02\", \"path\": \"%s/attempt_0/0/"
-                             "stdout.log\", \"cut\": %zu, \"options\": "
-                             "[\"-J\", \"gate\"]}",
+                             "{\"host\": \"gpu02\", \"path\": \"%s/attempt_0/0/stdout.log\", "
+                             "\"cut\": %zu, \"options\": [\"-J\", \"gate\"]}",
                              sides.fake.plan.own_dir, cut));
     end_sides(&sides);
 }
@@ -172,8 +164,7 @@ static void a_line_without_an_end(void)
     send_all(&sides);
     take_all(&sides, 1 << 20);
     struct stat st;
-    CU_ASSERT_EQUAL(fstatat(sides.scratch.fd, "attempt_0/0/stdout.log", &st, 0),
-                    0);
+    CU_ASSERT_EQUAL(fstatat(sides.scratch.fd, "attempt_0/0/stdout.log", &st, 0), 0);
     CU_ASSERT_TRUE(st.st_size > 64 << 10 && st.st_size < (64 << 10) + 300);
     free(line);
     end_sides(&sides);
@@ -236,8 +227,8 @@ static void a_file_that_cannot_be_written(void)
     end_sides(&sides);
 }
 
-/* Nothing but records of the node's own ranks; the logs of the others are as
- * they were, and those of the node are told to be not whole. */
+/* Nothing but records of the node's own ranks; the logs of the others are as they were, and those
+ * of the node are told to be not whole. */
 static void what_is_no_record(void)
 {
     static const char *const lines[] = {
@@ -269,9 +260,8 @@ static void more_than_was_to_come(void)
         int most = (int)JR_LEFT_LOG_MOST + more;
         start_sides(&sides);
         jr_buf_printf(&sides.sent,
-                      "{\"rank\":1,\"what\":\"stdout\",\"size\":%d,"
-                      "\"first\":true}\n%0*d",
-                      most, most, 0);
+                      "{\"rank\":1,\"what\":\"stdout\",\"size\":%d,\"first\":true}\n%0*d", most,
+                      most, 0);
         take_all(&sides, 4096);
         CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, more ? EFBIG : 0);
         CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
@@ -285,8 +275,7 @@ static void ranks_of_another_node(void)
     struct sides sides;
     start_sides(&sides);
     sides.fake.ranks[0].node_rank = 0;
-    jr_buf_str(&sides.sent,
-               "{\"rank\":0,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx");
+    jr_buf_str(&sides.sent, "{\"rank\":0,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx");
     take_all(&sides, 1 << 20);
     CU_ASSERT_TRUE(has_none(&sides, "attempt_0"));
     CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
@@ -296,8 +285,6 @@ static void ranks_of_another_node(void)
 }
 
 JR_UNIT_MAIN("left_files", CASE(puts_files_where_they_are_looked_for),
-             CASE(the_end_of_a_log_comes_from_a_line_on),
-             CASE(a_line_without_an_end),
-             CASE(all_of_a_log_where_it_is_asked_for),
-             CASE(a_file_that_cannot_be_written), CASE(what_is_no_record),
-             CASE(more_than_was_to_come), CASE(ranks_of_another_node))
+             CASE(the_end_of_a_log_comes_from_a_line_on), CASE(a_line_without_an_end),
+             CASE(all_of_a_log_where_it_is_asked_for), CASE(a_file_that_cannot_be_written),
+             CASE(what_is_no_record), CASE(more_than_was_to_come), CASE(ranks_of_another_node))

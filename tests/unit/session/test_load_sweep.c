@@ -1,5 +1,5 @@
-/* Sweeps by their files: what became of each cell, which sweep and cell a
- * command line means, and the table of the cells. */
+/* Sweeps by their files: what became of each cell, which sweep and cell a command line means, and
+ * the table of the cells. */
 #include "session/sweep/load_sweep.h"
 
 #include <signal.h>
@@ -11,23 +11,22 @@
 #include "session/sweep/sweep_table.h"
 #include "sweep/journal.h"
 
-#define CELL(number, lr, seed, status)                                         \
-    "{\"cell\": " #number ", \"values\": {\"vars.lr\": " #lr                   \
-    ", \"vars.seed\": " #seed "}, \"status\": \"" status                       \
-    "\", \"fingerprint\": null, \"code\": null, \"seconds\": null, "           \
+#define CELL(number, lr, seed, status)                                                             \
+    "{\"cell\": " #number ", \"values\": {\"vars.lr\": " #lr ", \"vars.seed\": " #seed             \
+    "}, \"status\": \"" status "\", \"fingerprint\": null, \"code\": null, \"seconds\": null, "    \
     "\"result\": null, \"run\": null}"
 
 /* Of the goal and the cells: how a sweep is written when it begins. */
-#define SWEEP(more, cells)                                                     \
-    "{\"format_version\": 1, \"sweep_id\": \"scan-1\", " more                  \
-    "\"counts\": {}, \"cells\": [" cells "]}"
-#define BEST(goal, of)                                                         \
-    "\"best\": {\"field\": \"loss\", \"goal\": \"" goal "\", \"of\": \"" of    \
-    "\", \"cell\": null}, "
-#define FOUR                                                                   \
-    CELL(0, 0.1, 1, "not_started")                                             \
-    ", " CELL(1, 0.1, 2, "not_started") ", " CELL(                             \
-        2, 0.01, 1, "not_started") ", " CELL(3, 0.01, 2, "not_started")
+#define SWEEP(more, cells)                                                                         \
+    "{\"format_version\": 1, \"sweep_id\": \"scan-1\", " more "\"counts\": {}, \"cells\": [" cells \
+    "]}"
+#define BEST(goal, of)                                                                             \
+    "\"best\": {\"field\": \"loss\", \"goal\": \"" goal "\", \"of\": \"" of "\", \"cell\": "       \
+    "null}, "
+#define FOUR                                                                                       \
+    CELL(0, 0.1, 1, "not_started")                                                                 \
+    ", " CELL(1, 0.1, 2, "not_started") ", " CELL(2, 0.01, 1, "not_started") ", " CELL(            \
+        3, 0.01, 2, "not_started")
 
 static struct scratch scratch;
 
@@ -49,21 +48,19 @@ static void begin(const char *sweep, const char *journal)
 }
 
 /* The record of a cell of two ranks. */
-static void put_cell(const char *number, const char *status, double seconds,
-                     const char *loss0, const char *loss1)
+static void put_cell(const char *number, const char *status, double seconds, const char *loss0,
+                     const char *loss1)
 {
     char path[64], text[512];
     (void)snprintf(path, sizeof path, "scan-1/cells/%s", number);
     put_folder(path);
     (void)snprintf(path, sizeof path, "scan-1/cells/%s/results.json", number);
-    (void)snprintf(
-        text, sizeof text,
-        "{\"status\": \"%s\", \"seconds\": %.1f, \"fingerprint\": "
-        "\"f%s\", \"root_cause\": {\"rank\": 1, \"message\": "
-        "\"exit \\u0007 3\"}, \"ranks\": [{\"host\": \"n7\", \"state\": "
-        "\"succeeded\", \"result\": {\"loss\": %s}}, {\"state\": "
-        "\"succeeded\", \"result\": {\"loss\": %s}}]}",
-        status, seconds, number, loss0, loss1);
+    (void)snprintf(text, sizeof text,
+                   "{\"status\": \"%s\", \"seconds\": %.1f, \"fingerprint\": \"f%s\", "
+                   "\"root_cause\": {\"rank\": 1, \"message\": \"exit \\u0007 3\"}, \"ranks\": "
+                   "[{\"host\": \"n7\", \"state\": \"succeeded\", \"result\": {\"loss\": %s}}, "
+                   "{\"state\": \"succeeded\", \"result\": {\"loss\": %s}}]}",
+                   status, seconds, number, loss0, loss1);
     scratch_write(&scratch, path, text);
 }
 
@@ -81,8 +78,7 @@ static void check_statuses(const json_t *sweep, const char *expected)
     const json_t *cells = json_object_get(sweep, "cells");
     struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < json_array_size(cells); i++)
-        jr_buf_printf(&text, "%s ",
-                      jr_json_get_str(json_array_get(cells, i), "status"));
+        jr_buf_printf(&text, "%s ", jr_json_get_str(json_array_get(cells, i), "status"));
     JR_ASSERT_TEXT(text.data, expected);
     jr_buf_release(&text);
 }
@@ -97,16 +93,14 @@ static void check_text(const json_t *value, const char *expected)
 
 static json_int_t best_of(const json_t *sweep)
 {
-    const json_t *cell =
-        json_object_get(json_object_get(sweep, "best"), "cell");
+    const json_t *cell = json_object_get(json_object_get(sweep, "best"), "cell");
     return json_is_integer(cell) ? json_integer_value(cell) : -1;
 }
 
 #define STARTED(n) "{\"event\": \"cell_started\", \"cell\": " #n "}\n"
 #define ENDED(n)   "{\"event\": \"cell_ended\", \"cell\": " #n "}\n"
-#define LOST(n)                                                                \
-    "{\"event\": \"cell_ended\", \"cell\": " #n                                \
-    ", \"status\": \"lost\", \"interrupted\": true}\n"
+#define LOST(n)                                                                                    \
+    "{\"event\": \"cell_ended\", \"cell\": " #n ", \"status\": \"lost\", \"interrupted\": true}\n"
 #define OVER "{\"event\": \"sweep_ended\"}\n"
 
 static void a_sweep_that_ended_is_as_its_file_says(void)
@@ -125,8 +119,7 @@ static void a_sweep_that_ended_is_as_its_file_says(void)
 static void cells_are_lost_with_their_node(void)
 {
     begin(SWEEP(BEST("min", "mean"), FOUR),
-          STARTED(0) STARTED(1) LOST(0) LOST(1) STARTED(2) LOST(2) STARTED(2)
-              ENDED(2));
+          STARTED(0) STARTED(1) LOST(0) LOST(1) STARTED(2) LOST(2) STARTED(2) ENDED(2));
     put_cell("0001", "succeeded", 3, "1", "1");
     json_t *sweep = load();
     check_statuses(sweep, "lost succeeded launch_failed not_started ");
@@ -134,8 +127,8 @@ static void cells_are_lost_with_their_node(void)
     scratch_end(&scratch);
 }
 
-/* Nobody leads it: what began and left no results is lost, what ended without
- * results was not launched, and the rest is in the records of the cells. */
+/* Nobody leads it: what began and left no results is lost, what ended without results was not
+ * launched, and the rest is in the records of the cells. */
 static void a_sweep_that_was_killed_is_what_its_cells_say(void)
 {
     begin(SWEEP(BEST("min", "mean"), FOUR ", " CELL(4, 1, 1, "not_started")),
@@ -144,19 +137,16 @@ static void a_sweep_that_was_killed_is_what_its_cells_say(void)
     put_cell("0004", "nonsense", 9, "0", "0");
     put_cell("0002", "failed", 9, "0", "0"); /* of which nothing is known */
     json_t *sweep = load();
-    check_statuses(sweep,
-                   "lost launch_failed not_started succeeded launch_failed ");
+    check_statuses(sweep, "lost launch_failed not_started succeeded launch_failed ");
     check_text(json_object_get(sweep, "counts"),
-               "{\"lost\": 1, \"launch_failed\": 2, \"not_started\": 1, "
-               "\"succeeded\": 1}");
+               "{\"lost\": 1, \"launch_failed\": 2, \"not_started\": 1, \"succeeded\": 1}");
     const json_t *cell = json_array_get(json_object_get(sweep, "cells"), 3);
     CU_ASSERT_EQUAL(json_number_value(json_object_get(cell, "seconds")), 2.5);
     JR_ASSERT_TEXT(jr_json_get_str(cell, "fingerprint"), "f0003");
     JR_ASSERT_TEXT(jr_json_get_str(cell, "host"), "n7");
     JR_ASSERT_TEXT(jr_json_get_str(cell, "run"), "cells/0003");
     check_text(json_object_get(cell, "result"),
-               "{\"loss\": {\"mean\": 3.0, \"min\": 2.0, \"max\": 4.0, "
-               "\"first\": 4}}");
+               "{\"loss\": {\"mean\": 3.0, \"min\": 2.0, \"max\": 4.0, \"first\": 4}}");
     CU_ASSERT_EQUAL(best_of(sweep), 3);
     CU_ASSERT_FALSE(jr_sweep_is_over(sweep));
     json_decref(sweep);
@@ -168,8 +158,7 @@ static void a_sweep_that_is_led_runs(void)
 {
     int ready[2];
     char byte;
-    begin(SWEEP("",
-                CELL(0, 1, 1, "not_started") ", " CELL(1, 1, 1, "not_started")),
+    begin(SWEEP("", CELL(0, 1, 1, "not_started") ", " CELL(1, 1, 1, "not_started")),
           STARTED(0) OVER);
     put_cell("0001", "succeeded", 1, "1", "1");
     CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
@@ -212,11 +201,9 @@ static void cells_of_a_sampler_are_in_the_journal(void)
         check_statuses(sweep, sampled ? "lost lost " : "lost ");
         if (sampled)
             check_text(json_array_get(json_object_get(sweep, "cells"), 1),
-                       "{\"cell\": 1, \"values\": {\"a\": 2}, \"status\": "
-                       "\"lost\", \"fingerprint\": null, \"code\": null, "
-                       "\"host\": \"n2\", \"seconds\": null, \"result\": null, "
-                       "\"run\": "
-                       "null}");
+                       "{\"cell\": 1, \"values\": {\"a\": 2}, \"status\": \"lost\", "
+                       "\"fingerprint\": null, \"code\": null, \"host\": \"n2\", \"seconds\": "
+                       "null, \"result\": null, \"run\": null}");
         json_decref(sweep);
         scratch_end(&scratch);
     }
@@ -260,9 +247,7 @@ static void the_best_is_found_again(void)
 static void tasks_are_as_their_folders_say(void)
 {
     const char *job = "";
-    begin(
-        SWEEP("\"submitted\": {\"job\": \"4711\"}, " BEST("min", "mean"), FOUR),
-        NULL);
+    begin(SWEEP("\"submitted\": {\"job\": \"4711\"}, " BEST("min", "mean"), FOUR), NULL);
     put_cell("0001", "succeeded", 1, "1", "1");
     put_cell("0003", "failed", 1, "0", "0");
     json_t *sweep = load();
@@ -273,8 +258,7 @@ static void tasks_are_as_their_folders_say(void)
     CU_ASSERT_TRUE(jr_sweep_is_submitted(sweep, &job));
     JR_ASSERT_TEXT(job, "4711");
     json_decref(sweep);
-    scratch_write(&scratch, "scan-1/sweep.json",
-                  SWEEP("\"submitted\": null, ", FOUR));
+    scratch_write(&scratch, "scan-1/sweep.json", SWEEP("\"submitted\": null, ", FOUR));
     sweep = load();
     CU_ASSERT_FALSE(jr_sweep_is_submitted(sweep, &job));
     CU_ASSERT_PTR_NULL(job);
@@ -329,13 +313,11 @@ static void a_sweep_is_found_by_its_name(void)
     scratch_write(&scratch, "rate-2/sweep.json", "{}");
     put_folder("run-1");
     put_folder("link-1");
-    CU_ASSERT_EQUAL(
-        symlinkat("../rate-2/sweep.json", scratch.fd, "link-1/sweep.json"), 0);
+    CU_ASSERT_EQUAL(symlinkat("../rate-2/sweep.json", scratch.fd, "link-1/sweep.json"), 0);
     CU_ASSERT_EQUAL(symlinkat("rate-2", scratch.fd, "latest"), 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char id[256] = "";
-        CU_ASSERT_EQUAL(jr_sweep_find(id, scratch.dir, vectors[i].word),
-                        vectors[i].id != NULL);
+        CU_ASSERT_EQUAL(jr_sweep_find(id, scratch.dir, vectors[i].word), vectors[i].id != NULL);
         if (vectors[i].id != NULL)
             JR_ASSERT_TEXT(id, vectors[i].id);
     }
@@ -378,13 +360,10 @@ static void a_cell_is_found_by_number_or_values(void)
         struct jr_error err = {0};
         char *dir = NULL, id[256] = "", expected[64];
         bool found = vectors[i].id != NULL;
-        CU_ASSERT_EQUAL(jr_sweep_find_cell(&dir, id, scratch.dir, "scan-1",
-                                           vectors[i].word, &err),
+        CU_ASSERT_EQUAL(jr_sweep_find_cell(&dir, id, scratch.dir, "scan-1", vectors[i].word, &err),
                         found ? 0 : -1);
-        (void)snprintf(expected, sizeof expected, "%s/scan-1/cells",
-                       scratch.dir);
-        JR_ASSERT_TEXT(found ? dir : err.text,
-                       found ? expected : vectors[i].why);
+        (void)snprintf(expected, sizeof expected, "%s/scan-1/cells", scratch.dir);
+        JR_ASSERT_TEXT(found ? dir : err.text, found ? expected : vectors[i].why);
         JR_ASSERT_TEXT(id, found ? vectors[i].id : "");
         CU_ASSERT_EQUAL(err.status, found ? JR_STATUS_OK : JR_STATUS_USAGE);
         free(dir);
@@ -397,9 +376,8 @@ static void check_table(const struct jr_sweep_view *view, const char *expected)
 {
     struct jr_sweep_table table;
     struct jr_buf out = JR_BUF_INIT;
-    CU_ASSERT_EQUAL_FATAL(
-        jr_sweep_table_open(&table, scratch.dir, "scan-1", view->format, NULL),
-        0);
+    CU_ASSERT_EQUAL_FATAL(jr_sweep_table_open(&table, scratch.dir, "scan-1", view->format, NULL),
+                          0);
     CU_ASSERT_EQUAL(jr_sweep_table_arrange(&table, view, NULL), 0);
     jr_row_table_print(&out, &table.rows, NULL);
     JR_ASSERT_TEXT(out.data, expected);
@@ -407,8 +385,8 @@ static void check_table(const struct jr_sweep_view *view, const char *expected)
     jr_sweep_table_close(&table);
 }
 
-#define DONE                                                                   \
-    CELL(0, 0.1, 1, "not_started")                                             \
+#define DONE                                                                                       \
+    CELL(0, 0.1, 1, "not_started")                                                                 \
     ", " CELL(1, 0.2, 1, "not_started") ", " CELL(2, 0.3, 1, "not_started")
 
 static void the_table_has_what_differs(void)
@@ -426,11 +404,10 @@ static void the_table_has_what_differs(void)
                 "0001   0.2   succeeded     2 .. 4   62.5\n"
                 "0000   0.1   succeeded     1        1.0\n"
                 "0002   0.3   not_started   -        -\n");
-    check_table(&(struct jr_sweep_view){.format = JR_ROWS_TEXT,
-                                        .columns = "vars.lr",
-                                        .sort = "-vars.lr",
-                                        .top = 2},
-                "cell   lr\n0002   0.3\n0001   0.2\n");
+    check_table(
+        &(struct jr_sweep_view){
+            .format = JR_ROWS_TEXT, .columns = "vars.lr", .sort = "-vars.lr", .top = 2},
+        "cell   lr\n0002   0.3\n0001   0.2\n");
     scratch_end(&scratch);
 }
 
@@ -441,22 +418,18 @@ static void the_table_says_what_became_of_cells(void)
     begin(SWEEP("", FOUR), STARTED(0) STARTED(1) STARTED(3) ENDED(3));
     put_cell("0000", "succeeded", 1, "1", "1");
     put_cell("0001", "failed", 1, "1", "1");
-    CU_ASSERT_EQUAL_FATAL(
-        jr_sweep_table_open(&table, scratch.dir, "scan-1", JR_ROWS_TEXT, NULL),
-        0);
+    CU_ASSERT_EQUAL_FATAL(jr_sweep_table_open(&table, scratch.dir, "scan-1", JR_ROWS_TEXT, NULL),
+                          0);
     jr_sweep_table_count(&text, &table);
-    JR_ASSERT_TEXT(text.data, "1 of 4 delivered, 1 failed, 1 not started, 1 "
-                              "launch_failed");
+    JR_ASSERT_TEXT(text.data, "1 of 4 delivered, 1 failed, 1 not started, 1 launch_failed");
     CU_ASSERT_EQUAL(table.best, -1);
     static const struct {
         bool any;
         const char *text;
-    } reasons[] = {
-        {false, ""}, {true, "rank 1   exit \\x07 3"}, {false, ""}, {true, ""}};
+    } reasons[] = {{false, ""}, {true, "rank 1   exit \\x07 3"}, {false, ""}, {true, ""}};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         jr_buf_clear(&text);
-        CU_ASSERT_EQUAL(jr_sweep_table_reason(
-                            &text, &table, json_array_get(table.rows.rows, i)),
+        CU_ASSERT_EQUAL(jr_sweep_table_reason(&text, &table, json_array_get(table.rows.rows, i)),
                         reasons[i].any);
         JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, reasons[i].text);
     }
@@ -467,12 +440,8 @@ static void the_table_says_what_became_of_cells(void)
 
 JR_UNIT_MAIN("load_sweep", CASE(a_sweep_that_ended_is_as_its_file_says),
              CASE(cells_are_lost_with_their_node),
-             CASE(a_sweep_that_was_killed_is_what_its_cells_say),
-             CASE(a_sweep_that_is_led_runs),
-             CASE(cells_of_a_sampler_are_in_the_journal),
-             CASE(the_best_is_found_again),
-             CASE(tasks_are_as_their_folders_say),
-             CASE(refuses_what_is_no_sweep), CASE(a_sweep_is_found_by_its_name),
-             CASE(a_cell_is_found_by_number_or_values),
-             CASE(the_table_has_what_differs),
-             CASE(the_table_says_what_became_of_cells))
+             CASE(a_sweep_that_was_killed_is_what_its_cells_say), CASE(a_sweep_that_is_led_runs),
+             CASE(cells_of_a_sampler_are_in_the_journal), CASE(the_best_is_found_again),
+             CASE(tasks_are_as_their_folders_say), CASE(refuses_what_is_no_sweep),
+             CASE(a_sweep_is_found_by_its_name), CASE(a_cell_is_found_by_number_or_values),
+             CASE(the_table_has_what_differs), CASE(the_table_says_what_became_of_cells))

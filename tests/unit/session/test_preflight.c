@@ -1,5 +1,5 @@
-/* What a launch will miss on this machine: the exact finding, at the field that
- * has to be mended, once, and nothing where all is there. */
+/* What a launch will miss on this machine: the exact finding, at the field that has to be mended,
+ * once, and nothing where all is there. */
 #include "session/preflight.h"
 
 #include "base/buf.h"
@@ -46,31 +46,26 @@ static void tell(struct jr_buf *out, const struct jr_session *session)
     size_t count;
     const struct jr_diag *diags = jr_session_diags(session, &count);
     for (size_t i = 0; i < count; i++)
-        jr_buf_printf(
-            out, "%s%s %s %u:%u %s: %s%s%s", i == 0 ? "" : "\n",
-            diags[i].severity == JR_SEVERITY_ERROR ? "error" : "warning",
-            diags[i].code, diags[i].span.line, diags[i].span.column,
-            diags[i].path, diags[i].message, diags[i].help == NULL ? "" : "; ",
-            diags[i].help == NULL ? "" : diags[i].help);
+        jr_buf_printf(out, "%s%s %s %u:%u %s: %s%s%s", i == 0 ? "" : "\n",
+                      diags[i].severity == JR_SEVERITY_ERROR ? "error" : "warning", diags[i].code,
+                      diags[i].span.line, diags[i].span.column, diags[i].path, diags[i].message,
+                      diags[i].help == NULL ? "" : "; ",
+                      diags[i].help == NULL ? "" : diags[i].help);
 }
 
 /* Look at a spec, in both of which @ stands for the folder. */
 static void check(const char *spec, const char *expected)
 {
     struct jr_buf text = JR_BUF_INIT, want = JR_BUF_INIT, told = JR_BUF_INIT;
-    const struct jr_session_options options = {.dry_run = true,
-                                               .run_id = "r1",
-                                               .envp = environment,
-                                               .support = scratch.dir};
+    const struct jr_session_options options = {
+        .dry_run = true, .run_id = "r1", .envp = environment, .support = scratch.dir};
     struct jr_error err = {0};
     struct jr_session *session = jr_session_open(&options);
     CU_ASSERT_PTR_NOT_NULL_FATAL(session);
     jr_buf_replaced(&text, spec, "@", scratch.dir);
     jr_buf_replaced(&want, expected, "@", scratch.dir);
-    const struct jr_spec_source source = {.name = "t.yaml",
-                                          .folder = scratch.dir,
-                                          .text = text.data,
-                                          .len = text.len};
+    const struct jr_spec_source source = {
+        .name = "t.yaml", .folder = scratch.dir, .text = text.data, .len = text.len};
     CU_ASSERT_EQUAL(jr_session_load(session, &source, &err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_facts(session, "1x0,4c", &err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_make_plan(session, &err), JR_STATUS_OK);
@@ -83,9 +78,8 @@ static void check(const char *spec, const char *expected)
     if (strcmp(found, wanted) != 0)
         printf("\n  of %s", spec);
     JR_ASSERT_TEXT(found, wanted);
-    CU_ASSERT_EQUAL(status, strstr(expected, "error ") == NULL
-                                ? JR_STATUS_OK
-                                : JR_STATUS_UNRESOLVED);
+    CU_ASSERT_EQUAL(status,
+                    strstr(expected, "error ") == NULL ? JR_STATUS_OK : JR_STATUS_UNRESOLVED);
     CU_ASSERT_NOT_EQUAL(faccessat(scratch.fd, "runs", F_OK, 0), 0);
     jr_session_close(session);
     jr_buf_release(&text);
@@ -129,16 +123,13 @@ static void tells_why_a_program_cannot_be_executed(void)
 {
     start();
     check(ONE "entrypoint: [./trian]\n",
-          PROGRAM "the program './trian' cannot be executed: No such file or "
-                  "directory");
+          PROGRAM "the program './trian' cannot be executed: No such file or directory");
     check(ONE "entrypoint: [trian]\n", PROGRAM "no program 'trian' is in PATH");
     check(ONE "entrypoint: [./folder]\n",
           PROGRAM "the program './folder' cannot be executed: Is a directory");
     check(ONE "entrypoint: [./file/x]\n",
-          PROGRAM "the program './file/x' cannot be executed: Not a "
-                  "directory");
-    check(ONE "entrypoint: [sh]\nenv: {PATH: /no/such}\n",
-          PROGRAM "no program 'sh' is in PATH");
+          PROGRAM "the program './file/x' cannot be executed: Not a directory");
+    check(ONE "entrypoint: [sh]\nenv: {PATH: /no/such}\n", PROGRAM "no program 'sh' is in PATH");
     end();
 }
 
@@ -152,9 +143,8 @@ static void says_what_to_type_instead(void)
           PROGRAM "the program './plain.sh' cannot be executed: Permission "
                   "denied; make it executable: chmod +x ./plain.sh");
     check(ONE "entrypoint: [./done.py]\n",
-          PROGRAM "the program './done.py' cannot be executed: Permission "
-                  "denied; put python3 before it, or make it executable: chmod "
-                  "+x ./done.py");
+          PROGRAM "the program './done.py' cannot be executed: Permission denied; put python3 "
+                  "before it, or make it executable: chmod +x ./done.py");
     check(ONE "entrypoint: [./file]\n",
           PROGRAM "the program './file' cannot be executed: Permission denied; "
                   "make it executable: chmod +x ./file");
@@ -162,8 +152,7 @@ static void says_what_to_type_instead(void)
           PROGRAM "the program './gone.py' cannot be executed: No such file or "
                   "directory; did you mean './done.py'?");
     check(ONE "entrypoint: [./evaluate.py]\n",
-          PROGRAM "the program './evaluate.py' cannot be executed: No such "
-                  "file or directory");
+          PROGRAM "the program './evaluate.py' cannot be executed: No such file or directory");
     end();
 }
 
@@ -229,8 +218,8 @@ static void follows_the_first_line_of_a_script(void)
     end();
 }
 
-/* The file in the working directory is no program that PATH was meant to find
- * once `setup` is to make one. */
+/* The file in the working directory is no program that PATH was meant to find once `setup` is to
+ * make one. */
 static void warns_where_setup_may_provide_it(void)
 {
     static const char by_setup[] = "`setup` has to provide it";
@@ -243,14 +232,12 @@ static void warns_where_setup_may_provide_it(void)
     check(ONE "entrypoint: [./trian]\nsetup: make trian\n", expected.data);
     jr_buf_clear(&expected);
     jr_buf_printf(&expected,
-                  "warning JR0512 5:14 entrypoint.command[0]: no program "
-                  "'works' is in PATH; %s",
+                  "warning JR0512 5:14 entrypoint.command[0]: no program 'works' is in PATH; %s",
                   by_setup);
     check(ONE "entrypoint: [works]\nsetup: make works\n", expected.data);
     /* setup runs in the working directory itself */
     check(ONE "entrypoint: [./works]\nsetup: mkdir gone\nworkdir: gone\n",
-          "error JR0511 7:10 workdir: rank 0 cannot run in '@/gone': No such "
-          "file or directory");
+          "error JR0511 7:10 workdir: rank 0 cannot run in '@/gone': No such file or directory");
     /* and the run folder is made before it */
     check(ONE "entrypoint: [./works]\nsetup: mkdir gone\nlog_dir: file/r\n",
           "error JR0514 7:10 log_dir: the run folder '@/file/r/r1' cannot be "
@@ -259,9 +246,9 @@ static void warns_where_setup_may_provide_it(void)
     end();
 }
 
-#define SCRIPT(column, index, name)                                            \
-    "error JR0513 5:" column " entrypoint.command[" index                      \
-    "]: the script '" name "' cannot be read: No such file or directory"
+#define SCRIPT(column, index, name)                                                                \
+    "error JR0513 5:" column " entrypoint.command[" index "]: the script '" name                   \
+    "' cannot be read: No such file or directory"
 
 static void finds_the_script_of_python_in_a_command(void)
 {
@@ -277,35 +264,21 @@ static void finds_the_script_of_python_in_a_command(void)
     check(ONE "entrypoint: [./python3, t.py]\n", SCRIPT("25", "1", "t.py"));
     check(ONE "entrypoint: [./python3.12, t.py]\n", SCRIPT("28", "1", "t.py"));
     check(ONE "entrypoint: [./python, -u, t.py]\n", SCRIPT("28", "2", "t.py"));
-    check(ONE "entrypoint: [./python, -uB, -OO, t.py]\n",
-          SCRIPT("34", "3", "t.py"));
-    check(ONE "entrypoint: [./python, t.py, done.py]\n",
-          SCRIPT("24", "1", "t.py"));
-    check(ONE "entrypoint: [./python, ../done.py]\n",
-          SCRIPT("24", "1", "../done.py"));
-    check(ONE "entrypoint: [../python, done.py]\nworkdir: folder\n",
-          SCRIPT("25", "1", "done.py"));
+    check(ONE "entrypoint: [./python, -uB, -OO, t.py]\n", SCRIPT("34", "3", "t.py"));
+    check(ONE "entrypoint: [./python, t.py, done.py]\n", SCRIPT("24", "1", "t.py"));
+    check(ONE "entrypoint: [./python, ../done.py]\n", SCRIPT("24", "1", "../done.py"));
+    check(ONE "entrypoint: [../python, done.py]\nworkdir: folder\n", SCRIPT("25", "1", "done.py"));
     end();
 }
 
 static void leaves_words_alone_that_are_no_script(void)
 {
     static const char *const commands[] = {
-        "[./python, done.py]",
-        "[./python, folder]",
-        "[./python, -u, done.py]",
-        "[./python, -m, t]",
-        "[./python, -c, t]",
-        "[./python, -W, t, done.py]",
-        "[./python, -um, t]",
-        "[./python, '-', t]",
-        "[./python]",
-        "[./python, -u]",
-        "[./python, '', t]",
-        "[./pythonx, t.py]",
-        "[./python3-dbg, t.py]",
-        "[python0/works, t.py]",
-        "[./works, t.py]",
+        "[./python, done.py]",   "[./python, folder]",    "[./python, -u, done.py]",
+        "[./python, -m, t]",     "[./python, -c, t]",     "[./python, -W, t, done.py]",
+        "[./python, -um, t]",    "[./python, '-', t]",    "[./python]",
+        "[./python, -u]",        "[./python, '', t]",     "[./pythonx, t.py]",
+        "[./python3-dbg, t.py]", "[python0/works, t.py]", "[./works, t.py]",
         "[./python, --, t.py]",
     };
     struct jr_buf spec = JR_BUF_INIT;
@@ -335,10 +308,8 @@ static void looks_for_scripts_and_libraries(void)
     check(ONE "entrypoint: {python: {script: file/t, interpreter: ./works}}\n",
           "error JR0513 5:31 entrypoint.python.script: the script '@/file/t' "
           "cannot be read: Not a directory");
-    check(ONE
-          "entrypoint: {python: {script: done.py, interpreter: no-python}}\n",
-          "error JR0512 5:53 entrypoint.python.interpreter: no program "
-          "'no-python' is in PATH");
+    check(ONE "entrypoint: {python: {script: done.py, interpreter: no-python}}\n",
+          "error JR0512 5:53 entrypoint.python.interpreter: no program 'no-python' is in PATH");
     check(ONE "entrypoint: {python: {module: t, interpreter: ./pithon}}\n",
           "error JR0512 5:47 entrypoint.python.interpreter: the program "
           "'@/pithon' cannot be executed: No such file or directory");
@@ -350,9 +321,8 @@ static void looks_for_scripts_and_libraries(void)
           "cannot be read: Is a directory");
     check(ONE "entrypoint: {library: {path: ./file, symbol: step}}\n", "");
     check(ONE "entrypoint: {library: {path: ./t.so, symbol: s}}\nsetup: make\n",
-          "warning JR0513 5:30 entrypoint.library.path: the library '@/t.so' "
-          "cannot be read: No such file or directory; `setup` has to provide "
-          "it");
+          "warning JR0513 5:30 entrypoint.library.path: the library '@/t.so' cannot be read: No "
+          "such file or directory; `setup` has to provide it");
     /* the part of jobrun that loads it */
     CU_ASSERT_EQUAL(unlinkat(scratch.fd, "jobrun-step", 0), 0);
     check(ONE "entrypoint: {library: {path: ./file, symbol: step}}\n",
@@ -365,15 +335,12 @@ static void tells_of_working_directories(void)
 {
     start();
     check(ONE "entrypoint: [./works]\nworkdir: gone\n",
-          "error JR0511 6:10 workdir: rank 0 cannot run in '@/gone': No such "
-          "file or directory");
+          "error JR0511 6:10 workdir: rank 0 cannot run in '@/gone': No such file or directory");
     check(ONE "entrypoint: [./works]\nworkdir: file\n",
-          "error JR0511 6:10 workdir: rank 0 cannot run in '@/file': Not a "
-          "directory");
+          "error JR0511 6:10 workdir: rank 0 cannot run in '@/file': Not a directory");
     /* nothing else of the rank is known then */
     check(ONE "entrypoint: [no-such]\nworkdir: gone\n",
-          "error JR0511 6:10 workdir: rank 0 cannot run in '@/gone': No such "
-          "file or directory");
+          "error JR0511 6:10 workdir: rank 0 cannot run in '@/gone': No such file or directory");
     end();
 }
 
@@ -384,24 +351,19 @@ static void looks_at_every_rank_that_differs(void)
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "w0", 0755), 0);
     check("version: 1\nname: t\ndevice: cpu\nworld_size: 4\n"
           "entrypoint: [sh]\nworkdir: 'w%{rank}'\n",
-          "error JR0511 6:10 workdir: rank 1 cannot run in '@/w1': No such "
-          "file or directory");
+          "error JR0511 6:10 workdir: rank 1 cannot run in '@/w1': No such file or directory");
     check(TWO "entrypoint: ['./%{rank}']\n",
-          PROGRAM "the program './0' cannot be executed: No such file or "
-                  "directory");
+          PROGRAM "the program './0' cannot be executed: No such file or directory");
     make_program("0", "");
     check(TWO "entrypoint: ['./%{rank}']\n",
-          PROGRAM "the program './1' cannot be executed: No such file or "
-                  "directory");
+          PROGRAM "the program './1' cannot be executed: No such file or directory");
     check(TWO "entrypoint: [sh]\nper_rank: {1: {env: {PATH: /no}}}\n",
           PROGRAM "no program 'sh' is in PATH");
     scratch_write(&scratch, "a1", "");
     check(TWO "entrypoint: [sh]\nresults: {artifacts: ['a%{rank}/x']}\n",
-          "error JR0514 6:23 results.artifacts[0]: rank 1 cannot write "
-          "'a1/x': Not a directory");
+          "error JR0514 6:23 results.artifacts[0]: rank 1 cannot write 'a1/x': Not a directory");
     check(TWO "entrypoint: [sh]\nresults: {file: '@/a%{rank}/x'}\n",
-          "error JR0514 6:17 results.file: rank 1 cannot write '@/a1/x': Not "
-          "a directory");
+          "error JR0514 6:17 results.file: rank 1 cannot write '@/a1/x': Not a directory");
     end();
 }
 
@@ -415,8 +377,8 @@ static void tells_of_a_script_once(void)
     end();
 }
 
-/* As somebody else, where root tests it, for root may do everything; unless
- * others do not even get to the folder. */
+/* As somebody else, where root tests it, for root may do everything; unless others do not even get
+ * to the folder. */
 static void asks_for_the_rights_that_are_needed(void)
 {
     bool root = geteuid() == 0;
@@ -428,18 +390,15 @@ static void asks_for_the_rights_that_are_needed(void)
     CU_ASSERT_EQUAL(fchmodat(scratch.fd, "open", 0777, 0), 0);
     scratch_write(&scratch, "secret.so", "");
     CU_ASSERT_EQUAL(fchmodat(scratch.fd, "secret.so", 0200, 0), 0);
-    if ((!root || seteuid(65534) == 0) &&
-        faccessat(AT_FDCWD, scratch.dir, X_OK, AT_EACCESS) == 0) {
+    if ((!root || seteuid(65534) == 0) && faccessat(AT_FDCWD, scratch.dir, X_OK, AT_EACCESS) == 0) {
         check(ONE "entrypoint: [../works]\nworkdir: closed\nlog_dir: open\n"
                   "results: {artifacts: [x, ../open/x]}\n",
-              "error JR0514 8:23 results.artifacts[0]: rank 0 cannot write "
-              "'x': Permission denied");
+              "error JR0514 8:23 results.artifacts[0]: rank 0 cannot write 'x': Permission denied");
         check(ONE "entrypoint: [./works]\nlog_dir: closed\n",
               "error JR0514 6:10 log_dir: the run folder '@/closed/r1' cannot "
               "be made: Permission denied");
         check(ONE "entrypoint: [./works]\nworkdir: shut\nlog_dir: open\n",
-              "error JR0511 6:10 workdir: rank 0 cannot run in '@/shut': "
-              "Permission denied");
+              "error JR0511 6:10 workdir: rank 0 cannot run in '@/shut': Permission denied");
         check(ONE "entrypoint: {library: {path: ./secret.so, symbol: s}}\n"
                   "log_dir: open\n",
               "error JR0513 5:30 entrypoint.library.path: the library "
@@ -452,27 +411,22 @@ static void asks_for_the_rights_that_are_needed(void)
 static void tells_of_each_folder_that_takes_no_files(void)
 {
     start();
-    check(ONE "entrypoint: [./works]\nresults: {artifacts: [ok, file/x, "
-              "new/y, file/z/deep]}\n",
-          "error JR0514 6:27 results.artifacts[1]: rank 0 cannot write "
-          "'file/x': Not a directory\n"
-          "error JR0514 6:42 results.artifacts[3]: rank 0 cannot write "
-          "'file/z/deep': Not a directory");
-    check(TWO "entrypoint: [./works]\nresults: {artifacts: ['file/%{rank}/x', "
-              "'file/%{rank}/y']}\n",
+    check(ONE "entrypoint: [./works]\nresults: {artifacts: [ok, file/x, new/y, file/z/deep]}\n",
+          "error JR0514 6:27 results.artifacts[1]: rank 0 cannot write 'file/x': Not a directory\n"
+          "error JR0514 6:42 results.artifacts[3]: rank 0 cannot write 'file/z/deep': Not a "
+          "directory");
+    check(TWO "entrypoint: [./works]\nresults: {artifacts: ['file/%{rank}/x', 'file/%{rank}/y']}\n",
           "error JR0514 6:23 results.artifacts[0]: rank 0 cannot write "
           "'file/0/x': Not a directory\n"
           "error JR0514 6:41 results.artifacts[1]: rank 0 cannot write "
           "'file/0/y': Not a directory");
     check(ONE "entrypoint: [./works]\nresults: {file: 'file/%{rank}'}\n",
-          "error JR0514 6:17 results.file: rank 0 cannot write '@/file/0': Not "
-          "a directory");
+          "error JR0514 6:17 results.file: rank 0 cannot write '@/file/0': Not a directory");
     check(ONE "entrypoint: [./works]\nsetup: a\nresults: {file: 'file/r'}\n",
           "warning JR0514 7:17 results.file: rank 0 cannot write '@/file/r': "
           "Not a directory; `setup` has to provide it");
     check(ONE "entrypoint: [./works]\nlog_dir: file\n",
-          "error JR0514 6:10 log_dir: the run folder '@/file/r1' cannot be "
-          "made: Not a directory");
+          "error JR0514 6:10 log_dir: the run folder '@/file/r1' cannot be made: Not a directory");
     end();
 }
 
@@ -482,10 +436,9 @@ static void leaves_the_run_folder_to_the_run(void)
     start();
     check(ONE "entrypoint: [./works]\nlog_dir: file\nresults: {artifacts: "
               "['%{run_dir}/a', '%{run_dir}-b/c']}\n",
-          "error JR0514 7:39 results.artifacts[1]: rank 0 cannot write "
-          "'@/file/r1-b/c': Not a directory\n"
-          "error JR0514 6:10 log_dir: the run folder '@/file/r1' cannot be "
-          "made: Not a directory");
+          "error JR0514 7:39 results.artifacts[1]: rank 0 cannot write '@/file/r1-b/c': Not a "
+          "directory\n"
+          "error JR0514 6:10 log_dir: the run folder '@/file/r1' cannot be made: Not a directory");
     end();
 }
 
@@ -494,28 +447,25 @@ static void tells_all_that_is_missing_at_once(void)
     start();
     check(ONE "entrypoint: [./trian]\nlog_dir: file\nresults: {file: file/r, "
               "artifacts: [file/a]}\n",
-          PROGRAM "the program './trian' cannot be executed: No such file or "
+          PROGRAM "the program './trian' cannot be executed: No such file or directory\n"
+                  "error JR0514 7:17 results.file: rank 0 cannot write '@/file/r': Not a "
                   "directory\n"
-                  "error JR0514 7:17 results.file: rank 0 cannot write "
-                  "'@/file/r': Not a directory\n"
-                  "error JR0514 7:37 results.artifacts[0]: rank 0 cannot write "
-                  "'file/a': Not a directory\n"
-                  "error JR0514 6:10 log_dir: the run folder '@/file/r1' "
-                  "cannot be made: Not a directory");
+                  "error JR0514 7:37 results.artifacts[0]: rank 0 cannot write 'file/a': Not a "
+                  "directory\n"
+                  "error JR0514 6:10 log_dir: the run folder '@/file/r1' cannot be made: Not a "
+                  "directory");
     end();
 }
 
 static void shows_the_reference_and_not_the_secret(void)
 {
     start();
-    check(
-        ONE "entrypoint: ['./${env:MY_TOKEN}']\n",
-        "warning JR0320 5:14 entrypoint.command: every user of the machine can "
-        "read the value of 'MY_TOKEN', which is a secret by '*_TOKEN' of "
-        "`secrets`; take it from the environment (??? in env), or narrow "
-        "secrets if it is not one\n" PROGRAM
-        "the program './${env:MY_TOKEN}' cannot be executed: No such "
-        "file or directory");
+    check(ONE "entrypoint: ['./${env:MY_TOKEN}']\n",
+          "warning JR0320 5:14 entrypoint.command: every user of the machine can "
+          "read the value of 'MY_TOKEN', which is a secret by '*_TOKEN' of "
+          "`secrets`; take it from the environment (??? in env), or narrow "
+          "secrets if it is not one\n" PROGRAM
+          "the program './${env:MY_TOKEN}' cannot be executed: No such file or directory");
     check(ONE "entrypoint: [./works]\nworkdir: '${env:MY_TOKEN}'\n",
           "error JR0511 6:10 workdir: rank 0 cannot run in "
           "'@/${env:MY_TOKEN}': No such file or directory");
@@ -523,19 +473,11 @@ static void shows_the_reference_and_not_the_secret(void)
 }
 
 JR_UNIT_MAIN("preflight", CASE(finds_nothing_where_all_is_there),
-             CASE(tells_why_a_program_cannot_be_executed),
-             CASE(says_what_to_type_instead),
-             CASE(reads_as_much_of_a_first_line_as_linux),
-             CASE(follows_the_first_line_of_a_script),
-             CASE(warns_where_setup_may_provide_it),
-             CASE(finds_the_script_of_python_in_a_command),
-             CASE(leaves_words_alone_that_are_no_script),
-             CASE(looks_for_scripts_and_libraries),
-             CASE(tells_of_working_directories),
-             CASE(looks_at_every_rank_that_differs),
-             CASE(tells_of_a_script_once),
-             CASE(asks_for_the_rights_that_are_needed),
-             CASE(tells_of_each_folder_that_takes_no_files),
-             CASE(leaves_the_run_folder_to_the_run),
-             CASE(tells_all_that_is_missing_at_once),
-             CASE(shows_the_reference_and_not_the_secret))
+             CASE(tells_why_a_program_cannot_be_executed), CASE(says_what_to_type_instead),
+             CASE(reads_as_much_of_a_first_line_as_linux), CASE(follows_the_first_line_of_a_script),
+             CASE(warns_where_setup_may_provide_it), CASE(finds_the_script_of_python_in_a_command),
+             CASE(leaves_words_alone_that_are_no_script), CASE(looks_for_scripts_and_libraries),
+             CASE(tells_of_working_directories), CASE(looks_at_every_rank_that_differs),
+             CASE(tells_of_a_script_once), CASE(asks_for_the_rights_that_are_needed),
+             CASE(tells_of_each_folder_that_takes_no_files), CASE(leaves_the_run_folder_to_the_run),
+             CASE(tells_all_that_is_missing_at_once), CASE(shows_the_reference_and_not_the_secret))

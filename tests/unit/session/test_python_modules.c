@@ -50,14 +50,13 @@ static void make_job(void)
     make_file("w/lazy/__init__.py", "__path__ = []");
     make_file("w/facade.py", "__path__ = []");
     make_file("more/extra.py", "");
-    make_file(
-        "more/sitecustomize.py",
-        "import sys\n"
-        "from importlib.machinery import ModuleSpec\n"
-        "class Hook:\n"
-        "    def find_spec(name, path=None, target=None):\n"
-        "        return name == 'made' and ModuleSpec(name, None) or None\n"
-        "sys.meta_path.append(Hook)\n");
+    make_file("more/sitecustomize.py",
+              "import sys\n"
+              "from importlib.machinery import ModuleSpec\n"
+              "class Hook:\n"
+              "    def find_spec(name, path=None, target=None):\n"
+              "        return name == 'made' and ModuleSpec(name, None) or None\n"
+              "sys.meta_path.append(Hook)\n");
 }
 
 static void end_job(void)
@@ -66,23 +65,20 @@ static void end_job(void)
     scratch_end(&scratch);
 }
 
-/* "PART|HELP" of a module that is missing, "" for another, with the variable
- * PYTHONPATH and an option; NULL: none. */
+/* "PART|HELP" of a module that is missing, "" for another, with the variable PYTHONPATH and an
+ * option; NULL: none. */
 static const char *look_by(const char *module, const char *path, char *option)
 {
     static char text[4096 + 512];
     char home[128], more[512], workdir[128];
-    struct jr_buf part JR_BUF_CLEANUP = JR_BUF_INIT,
-                       help JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf part JR_BUF_CLEANUP = JR_BUF_INIT, help JR_BUF_CLEANUP = JR_BUF_INIT;
     (void)snprintf(home, sizeof home, "HOME=%s/home", scratch.dir);
     (void)snprintf(more, sizeof more, "PYTHONPATH=%s", path);
     (void)snprintf(workdir, sizeof workdir, "%s/w", scratch.dir);
     char *env[] = {home, more, NULL};
-    const struct jr_python_look wanted = {env, workdir, python, &option,
-                                          option != NULL};
+    const struct jr_python_look wanted = {env, workdir, python, &option, option != NULL};
     bool missing = jr_python_module_missing(&part, &help, &wanted, module);
-    (void)snprintf(text, sizeof text, "%s%s%s", missing ? part.data : "",
-                   missing ? "|" : "",
+    (void)snprintf(text, sizeof text, "%s%s%s", missing ? part.data : "", missing ? "|" : "",
                    missing && help.data != NULL ? help.data : "");
     return text;
 }
@@ -121,10 +117,8 @@ static void says_what_is_missing(void)
     char text[4096 + 512];
     make_job();
     JR_ASSERT_TEXT(look("trian", ""), "trian|did you mean 'train'?");
-    JR_ASSERT_TEXT(look("pkg.modle", ""),
-                   "pkg.modle|did you mean 'pkg.model'?");
-    JR_ASSERT_TEXT(look("pkg.depe.inner", ""),
-                   "pkg.depe|did you mean 'pkg.deep.inner'?");
+    JR_ASSERT_TEXT(look("pkg.modle", ""), "pkg.modle|did you mean 'pkg.model'?");
+    JR_ASSERT_TEXT(look("pkg.depe.inner", ""), "pkg.depe|did you mean 'pkg.deep.inner'?");
     JR_ASSERT_TEXT(look("pkg.deep.gone", ""), "pkg.deep.gone|");
     JR_ASSERT_TEXT(look("spread.gone", ""), "spread.gone|");
     JR_ASSERT_TEXT(look("train.main", ""), "train.main|");
@@ -141,8 +135,7 @@ static void knows_what_lies_beside_it(void)
     char text[512];
     make_job();
     make_file("w/src/evaluate.py", "");
-    (void)snprintf(text, sizeof text,
-                   "evaluate|it is in src: env: {PYTHONPATH: %s/w/src}",
+    (void)snprintf(text, sizeof text, "evaluate|it is in src: env: {PYTHONPATH: %s/w/src}",
                    scratch.dir);
     JR_ASSERT_TEXT(look("evaluate", ""), text);
     JR_ASSERT_TEXT(look("evaluate", "src"), "");
@@ -153,8 +146,8 @@ static void knows_what_lies_beside_it(void)
     end_job();
 }
 
-/* Nothing beside the job takes the place of what the program itself imports,
- * and an option decides whether the working directory counts. */
+/* Nothing beside the job takes the place of what the program itself imports, and an option decides
+ * whether the working directory counts. */
 static void asks_as_the_rank_would(void)
 {
     char own[] = "-S", isolated[] = "-I";
@@ -162,8 +155,7 @@ static void asks_as_the_rank_would(void)
     make_file("w/os.py", "open('ran', 'w')");
     make_file("w/stat.py", "open('ran', 'w')");
     JR_ASSERT_TEXT(look_by("trian", "", own), "trian|did you mean 'train'?");
-    CU_ASSERT_EQUAL(strncmp(look_by("train", "", isolated), "train|Python", 12),
-                    0);
+    CU_ASSERT_EQUAL(strncmp(look_by("train", "", isolated), "train|Python", 12), 0);
     end_job();
 }
 
@@ -184,7 +176,6 @@ static void asks_no_script_and_nothing_that_is_not_there(void)
     end_job();
 }
 
-JR_UNIT_MAIN("python_modules", CASE(finds_what_is_there),
-             CASE(says_what_is_missing), CASE(knows_what_lies_beside_it),
-             CASE(asks_as_the_rank_would),
+JR_UNIT_MAIN("python_modules", CASE(finds_what_is_there), CASE(says_what_is_missing),
+             CASE(knows_what_lies_beside_it), CASE(asks_as_the_rank_would),
              CASE(asks_no_script_and_nothing_that_is_not_there))

@@ -6,28 +6,24 @@
 
 static const char *const always[] = {"id", "seconds", NULL};
 
-static const struct jr_row_alias aliases[] = {{"took", "seconds"},
-                                              {NULL, NULL}};
+static const struct jr_row_alias aliases[] = {{"took", "seconds"}, {NULL, NULL}};
 
-static const struct jr_row_kind kind = {
-    .what = "run", .always = always, .aliases = aliases};
+static const struct jr_row_kind kind = {.what = "run", .always = always, .aliases = aliases};
 
-static const struct jr_row_kind bare = {
-    .what = "cell", .always = always, .bare = true};
+static const struct jr_row_kind bare = {.what = "cell", .always = always, .bare = true};
 
-#define ROWS                                                                   \
-    "[{\"id\": \"a\", \"vars.lr\": 0.1, \"results.loss\": 3, "                 \
-    "\"labels.team\": \"x|y\", \"seconds\": 2},"                               \
-    " {\"id\": \"b\", \"vars.lr\": 10, \"results.loss\": null, "               \
-    "\"labels.team\": \"vision\"},"                                            \
-    " {\"id\": \"c\", \"vars.lr\": 9, \"results.loss\": {\"mean\": 2.5, "      \
+#define ROWS                                                                                       \
+    "[{\"id\": \"a\", \"vars.lr\": 0.1, \"results.loss\": 3, "                                     \
+    "\"labels.team\": \"x|y\", \"seconds\": 2},"                                                   \
+    " {\"id\": \"b\", \"vars.lr\": 10, \"results.loss\": null, "                                   \
+    "\"labels.team\": \"vision\"},"                                                                \
+    " {\"id\": \"c\", \"vars.lr\": 9, \"results.loss\": {\"mean\": 2.5, "                          \
     "\"min\": 1, \"max\": 4, \"first\": 4}, \"labels.team\": \"a,\\\"b\"}]"
 
-static void open_rows(struct jr_row_table *table, const char *rows,
-                      const struct jr_row_kind *of, enum jr_row_format format)
+static void open_rows(struct jr_row_table *table, const char *rows, const struct jr_row_kind *of,
+                      enum jr_row_format format)
 {
-    jr_row_table_init(table, jr_json_parse(rows, strlen(rows), NULL), of,
-                      format);
+    jr_row_table_init(table, jr_json_parse(rows, strlen(rows), NULL), of, format);
     CU_ASSERT_FALSE_FATAL(table->arena.failed);
 }
 
@@ -36,9 +32,7 @@ static void check_shown(const struct jr_row_table *table, const char *expected)
 {
     struct jr_buf ids = JR_BUF_INIT;
     for (size_t i = 0; i < table->count; i++)
-        jr_buf_str(&ids,
-                   jr_json_get_str(json_array_get(table->rows, table->order[i]),
-                                   "id"));
+        jr_buf_str(&ids, jr_json_get_str(json_array_get(table->rows, table->order[i]), "id"));
     JR_ASSERT_TEXT(ids.data == NULL ? "" : ids.data, expected);
     jr_buf_release(&ids);
 }
@@ -72,8 +66,7 @@ static void conditions_choose_rows(void)
 static void conditions_are_joined(void)
 {
     struct jr_row_table table;
-    char *conditions[] = {(char *)"vars.lr>1", (char *)"labels.team!=vision",
-                          NULL};
+    char *conditions[] = {(char *)"vars.lr>1", (char *)"labels.team!=vision", NULL};
     open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
     CU_ASSERT_EQUAL(jr_row_table_filter(&table, conditions, NULL), 0);
     check_shown(&table, "c");
@@ -86,22 +79,21 @@ static void mistakes_are_told(void)
 {
     static const struct {
         const char *condition, *told;
-    } vectors[] = {
-        {"labels.tem=x", "--where: no run has 'labels.tem': did you mean "
-                         "'labels.team'? There are id, seconds, vars.lr, "
-                         "results.loss, labels.team"},
-        {"lr=x", "--where: no run has 'lr': did you mean 'vars.lr'? There are "
-                 "id, seconds, vars.lr, results.loss, labels.team"},
-        {"loss=x", "--where: no run has 'loss': did you mean 'results.loss'? "
-                   "There are id, seconds, vars.lr, results.loss, labels.team"},
-        {"q\033=x", "--where: no run has 'q\\x1b'. There are id, seconds, "
-                    "vars.lr, results.loss, labels.team"},
-        {"=x", "--where wants a condition like status=failed or "
-               "results.loss<0.5, not '=x'"},
-        {"id", "--where wants a condition like status=failed or "
-               "results.loss<0.5, not 'id'"},
-        {"id!x", "--where wants a condition like status=failed or "
-                 "results.loss<0.5, not 'id!x'"}};
+    } vectors[] = {{"labels.tem=x", "--where: no run has 'labels.tem': did you mean "
+                                    "'labels.team'? There are id, seconds, vars.lr, "
+                                    "results.loss, labels.team"},
+                   {"lr=x", "--where: no run has 'lr': did you mean 'vars.lr'? There are "
+                            "id, seconds, vars.lr, results.loss, labels.team"},
+                   {"loss=x", "--where: no run has 'loss': did you mean 'results.loss'? "
+                              "There are id, seconds, vars.lr, results.loss, labels.team"},
+                   {"q\033=x", "--where: no run has 'q\\x1b'. There are id, seconds, "
+                               "vars.lr, results.loss, labels.team"},
+                   {"=x", "--where wants a condition like status=failed or "
+                          "results.loss<0.5, not '=x'"},
+                   {"id", "--where wants a condition like status=failed or "
+                          "results.loss<0.5, not 'id'"},
+                   {"id!x", "--where wants a condition like status=failed or "
+                            "results.loss<0.5, not 'id!x'"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_row_table table;
         struct jr_error err = {0};
@@ -130,11 +122,10 @@ static void rows_are_ordered(void)
 {
     static const struct {
         const char *sort, *of, *shown;
-    } vectors[] = {
-        {"vars.lr", NULL, "acb"},       {"-vars.lr", NULL, "bca"},
-        {"results.loss", NULL, "cab"},  {"-results.loss", NULL, "acb"},
-        {"results.loss", "max", "acb"}, {"results.loss", "min", "cab"},
-        {"took", NULL, "abc"},          {"labels.team", NULL, "cba"}};
+    } vectors[] = {{"vars.lr", NULL, "acb"},       {"-vars.lr", NULL, "bca"},
+                   {"results.loss", NULL, "cab"},  {"-results.loss", NULL, "acb"},
+                   {"results.loss", "max", "acb"}, {"results.loss", "min", "cab"},
+                   {"took", NULL, "abc"},          {"labels.team", NULL, "cba"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_row_table table;
         open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
@@ -150,10 +141,8 @@ static void check_table(enum jr_row_format format, const char *expected)
     struct jr_row_table table;
     struct jr_buf out = JR_BUF_INIT;
     open_rows(&table, ROWS, &kind, format);
-    CU_ASSERT_EQUAL(
-        jr_row_table_choose(&table, "labels.team,results.loss,labels.team,took",
-                            NULL),
-        0);
+    CU_ASSERT_EQUAL(jr_row_table_choose(&table, "labels.team,results.loss,labels.team,took", NULL),
+                    0);
     jr_row_table_print(&out, &table, NULL);
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
@@ -168,11 +157,10 @@ static void formats_have_their_marks(void)
                               "c    a,\"b          1 .. 4         -\n");
     check_table(JR_ROWS_CSV, "id,labels.team,results.loss,seconds\n"
                              "a,x|y,3,2\nb,vision,,\nc,\"a,\"\"b\",2.5,\n");
-    check_table(JR_ROWS_MARKDOWN,
-                "| id | labels.team | results.loss | seconds |\n"
-                "|---|---|---|---|\n"
-                "| a | x\\|y | 3 | 2.0 |\n| b | vision | - | - |\n"
-                "| c | a,\"b | 1 .. 4 | - |\n");
+    check_table(JR_ROWS_MARKDOWN, "| id | labels.team | results.loss | seconds |\n"
+                                  "|---|---|---|---|\n"
+                                  "| a | x\\|y | 3 | 2.0 |\n| b | vision | - | - |\n"
+                                  "| c | a,\"b | 1 .. 4 | - |\n");
 }
 
 /* A row of a word that means something to each format. */
@@ -180,9 +168,7 @@ static void check_word(enum jr_row_format format, const char *expected)
 {
     struct jr_row_table table;
     struct jr_buf out = JR_BUF_INIT;
-    open_rows(&table,
-              "[{\"id\": \"a\", \"vars.w\\u0007\": "
-              "\"1\\n\\t\\u001b\\u202e\\\\|<b>\"}]",
+    open_rows(&table, "[{\"id\": \"a\", \"vars.w\\u0007\": \"1\\n\\t\\u001b\\u202e\\\\|<b>\"}]",
               &kind, format);
     CU_ASSERT_EQUAL(jr_row_table_choose(&table, "vars.w\a", NULL), 0);
     jr_row_table_print(&out, &table, NULL);
@@ -191,17 +177,15 @@ static void check_word(enum jr_row_format format, const char *expected)
     jr_row_table_release(&table);
 }
 
-/* Programs get texts with their line breaks. Nothing changes a terminal, or
- * makes a field of its own. */
+/* Programs get texts with their line breaks. Nothing changes a terminal, or makes a field of its
+ * own. */
 static void words_are_no_marks(void)
 {
-    check_word(JR_ROWS_CSV,
-               "id,vars.w\\x07\na,\"1\n\t\\x1b\\xe2\\x80\\xae\\|<b>\"\n");
-    check_word(JR_ROWS_MARKDOWN,
-               "| id | vars.w\\\\x07 |\n"
-               "|---|---|\n"
-               "| a | 1\\\\x0a\\\\x09\\\\x1b\\\\xe2\\\\x80\\\\xae"
-               "\\\\\\|\\<b> |\n");
+    check_word(JR_ROWS_CSV, "id,vars.w\\x07\na,\"1\n\t\\x1b\\xe2\\x80\\xae\\|<b>\"\n");
+    check_word(JR_ROWS_MARKDOWN, "| id | vars.w\\\\x07 |\n"
+                                 "|---|---|\n"
+                                 "| a | 1\\\\x0a\\\\x09\\\\x1b\\\\xe2\\\\x80\\\\xae"
+                                 "\\\\\\|\\<b> |\n");
 }
 
 static void json_has_the_columns_alone(void)
@@ -236,8 +220,8 @@ static void bare_names_are_results(void)
     jr_row_table_release(&table);
 }
 
-/* A status that is none is refused, and what others call so is told; of other
- * names any text is good. */
+/* A status that is none is refused, and what others call so is told; of other names any text is
+ * good. */
 static void statuses_are_those_of_runs(void)
 {
     static const struct {
@@ -264,13 +248,11 @@ static void statuses_are_those_of_runs(void)
         (void)snprintf(status, sizeof status, "status=%s", vectors[i].text);
         (void)snprintf(team, sizeof team, "id=%s", vectors[i].text);
         char *conditions[] = {status, NULL}, *others[] = {team, NULL};
-        open_rows(&table, "[{\"id\": \"a\", \"status\": \"failed\"}]", &kind,
-                  JR_ROWS_TEXT);
+        open_rows(&table, "[{\"id\": \"a\", \"status\": \"failed\"}]", &kind, JR_ROWS_TEXT);
         int result = jr_row_table_filter(&table, conditions, &err);
         CU_ASSERT_EQUAL(result, vectors[i].meant == NULL ? 0 : -1);
         (void)snprintf(told, sizeof told,
-                       "--where: no run has the status '%s'; did you mean "
-                       "status=%s?",
+                       "--where: no run has the status '%s'; did you mean status=%s?",
                        vectors[i].text, vectors[i].meant);
         JR_ASSERT_TEXT(err.text, vectors[i].meant == NULL ? "" : told);
         CU_ASSERT_EQUAL(jr_row_table_filter(&table, others, &err), 0);
@@ -285,8 +267,7 @@ static void some_names_yield_to_results(void)
     static const struct jr_row_kind yields = {
         .what = "cell", .always = always, .yielding = yielding, .bare = true};
     struct jr_row_table table;
-    open_rows(&table, "[{\"id\": \"a\", \"results.seconds\": 3}]", &yields,
-              JR_ROWS_TEXT);
+    open_rows(&table, "[{\"id\": \"a\", \"results.seconds\": 3}]", &yields, JR_ROWS_TEXT);
     JR_ASSERT_TEXT(jr_row_table_name(&table, "seconds", 7), "results.seconds");
     JR_ASSERT_TEXT(jr_row_table_name(&table, "id", 2), "id");
     jr_row_table_release(&table);
@@ -294,18 +275,15 @@ static void some_names_yield_to_results(void)
 
 static void check_values(enum jr_row_format format, const char *expected)
 {
-    static const char rows[] =
-        "[{\"id\": \"a\", \"cell\": 7, \"seconds\": 1.26, \"started\": "
-        "86399.5, "
-        "\"x\": true, \"y\": \"two\\nlines\", \"z\": [1, \"b\"]}, "
-        "{\"id\": \"b\", \"cell\": \"none\", \"seconds\": \"long\", "
-        "\"started\": null, \"x\": 0.1, \"y\": \"q\\\"\", \"z\": {\"mean\": "
-        "0.5, \"min\": 0.25, \"max\": 0.75}}]";
+    static const char rows[] = "[{\"id\": \"a\", \"cell\": 7, \"seconds\": 1.26, \"started\": "
+                               "86399.5, \"x\": true, \"y\": \"two\\nlines\", \"z\": [1, \"b\"]}, "
+                               "{\"id\": \"b\", \"cell\": \"none\", \"seconds\": \"long\", "
+                               "\"started\": null, \"x\": 0.1, \"y\": \"q\\\"\", \"z\": "
+                               "{\"mean\": 0.5, \"min\": 0.25, \"max\": 0.75}}]";
     struct jr_row_table table;
     struct jr_buf out = JR_BUF_INIT;
     open_rows(&table, rows, &kind, format);
-    CU_ASSERT_EQUAL(
-        jr_row_table_choose(&table, "cell,seconds,started,x,y,z", NULL), 0);
+    CU_ASSERT_EQUAL(jr_row_table_choose(&table, "cell,seconds,started,x,y,z", NULL), 0);
     jr_row_table_print(&out, &table, NULL);
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
@@ -314,27 +292,23 @@ static void check_values(enum jr_row_format format, const char *expected)
 
 static void values_are_written_as_what_they_are(void)
 {
-    check_values(
-        JR_ROWS_TEXT,
-        "id   cell   seconds   started                x      y              z\n"
-        "a    0007   1.3       1970-01-01T23:59:59Z   true   two\\x0alines   "
-        "[1, \"b\"]\n"
-        "b    none   long      -                      0.1    q\"             "
-        "0.25 .. 0.75\n");
-    check_values(JR_ROWS_CSV,
-                 "id,cell,seconds,started,x,y,z\n"
-                 "a,7,1.26,86399.5,true,\"two\nlines\",\"[1, \"\"b\"\"]\"\n"
-                 "b,none,long,,0.1,\"q\"\"\",0.5\n");
+    check_values(JR_ROWS_TEXT,
+                 "id   cell   seconds   started                x      y              z\n"
+                 "a    0007   1.3       1970-01-01T23:59:59Z   true   two\\x0alines   [1, \"b\"]\n"
+                 "b    none   long      -                      0.1    q\"             0.25 .. "
+                 "0.75\n");
+    check_values(JR_ROWS_CSV, "id,cell,seconds,started,x,y,z\n"
+                              "a,7,1.26,86399.5,true,\"two\nlines\",\"[1, \"\"b\"\"]\"\n"
+                              "b,none,long,,0.1,\"q\"\"\",0.5\n");
 }
 
 /* Numbers first, then texts, then those without; equal ones as they came. */
 static void values_of_every_kind_are_ordered(void)
 {
-    static const char rows[] =
-        "[{\"id\": \"a\", \"x\": \"t\"}, {\"id\": \"b\"}, "
-        "{\"id\": \"c\", \"x\": true}, {\"id\": \"d\", \"x\": 0.5}, "
-        "{\"id\": \"e\", \"x\": \"s\"}, {\"id\": \"f\", \"x\": false}, "
-        "{\"id\": \"g\", \"x\": 1}, {\"id\": \"h\"}]";
+    static const char rows[] = "[{\"id\": \"a\", \"x\": \"t\"}, {\"id\": \"b\"}, "
+                               "{\"id\": \"c\", \"x\": true}, {\"id\": \"d\", \"x\": 0.5}, "
+                               "{\"id\": \"e\", \"x\": \"s\"}, {\"id\": \"f\", \"x\": false}, "
+                               "{\"id\": \"g\", \"x\": 1}, {\"id\": \"h\"}]";
     struct jr_row_table table;
     open_rows(&table, rows, &kind, JR_ROWS_TEXT);
     CU_ASSERT_EQUAL(jr_row_table_sort(&table, "x", NULL), 0);
@@ -351,8 +325,7 @@ static const char *mark_row(const void *data, const json_t *row)
 
 static void add_id(const void *data, struct jr_buf *out, const json_t *row)
 {
-    jr_buf_printf(out, "<%s of %s>", jr_json_get_str(row, "id"),
-                  (const char *)data);
+    jr_buf_printf(out, "<%s of %s>", jr_json_get_str(row, "id"), (const char *)data);
 }
 
 static void people_see_what_stands_beside(void)
@@ -389,8 +362,7 @@ static void the_first_names_are_told(void)
         CU_ASSERT_EQUAL(jr_row_table_sort(&table, "qqqq", &err), -1);
         size_t len = strlen(err.text);
         const char *end = names == 22 ? ", n20, n21" : ", n20, n21, ...";
-        CU_ASSERT_TRUE(len > strlen(end) &&
-                       strcmp(err.text + len - strlen(end), end) == 0);
+        CU_ASSERT_TRUE(len > strlen(end) && strcmp(err.text + len - strlen(end), end) == 0);
         jr_row_table_release(&table);
     }
 }
@@ -398,8 +370,7 @@ static void the_first_names_are_told(void)
 /* What a row has stays; what it lacks gets its prefix. */
 static void members_are_added(void)
 {
-    static const char own[] = "{\"v.a\": 1}",
-                      others[] = "{\"a\": 2, \"b\": [3]}";
+    static const char own[] = "{\"v.a\": 1}", others[] = "{\"a\": 2, \"b\": [3]}";
     json_t *row = jr_json_parse(own, sizeof own - 1, NULL);
     json_t *more = jr_json_parse(others, sizeof others - 1, NULL);
     struct jr_buf text = JR_BUF_INIT;
@@ -412,14 +383,10 @@ static void members_are_added(void)
     json_decref(row);
 }
 
-JR_UNIT_MAIN("row_table", CASE(statuses_are_those_of_runs),
-             CASE(some_names_yield_to_results),
-             CASE(values_are_written_as_what_they_are),
-             CASE(values_of_every_kind_are_ordered),
-             CASE(people_see_what_stands_beside),
-             CASE(the_first_names_are_told), CASE(members_are_added),
-             CASE(conditions_choose_rows), CASE(conditions_are_joined),
-             CASE(mistakes_are_told), CASE(without_rows_any_name_is_good),
-             CASE(rows_are_ordered), CASE(formats_have_their_marks),
-             CASE(words_are_no_marks), CASE(json_has_the_columns_alone),
-             CASE(bare_names_are_results))
+JR_UNIT_MAIN("row_table", CASE(statuses_are_those_of_runs), CASE(some_names_yield_to_results),
+             CASE(values_are_written_as_what_they_are), CASE(values_of_every_kind_are_ordered),
+             CASE(people_see_what_stands_beside), CASE(the_first_names_are_told),
+             CASE(members_are_added), CASE(conditions_choose_rows), CASE(conditions_are_joined),
+             CASE(mistakes_are_told), CASE(without_rows_any_name_is_good), CASE(rows_are_ordered),
+             CASE(formats_have_their_marks), CASE(words_are_no_marks),
+             CASE(json_has_the_columns_alone), CASE(bare_names_are_results))

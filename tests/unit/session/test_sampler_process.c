@@ -15,8 +15,8 @@ static int poll_answer(const struct jr_sampler_process *process, int wait_ms)
     return poll(&item, 1, wait_ms);
 }
 
-/* It may answer before the leader has said all. Such an answer is not taken by
- * the way, for then nothing would wake the leader, which waits for it. */
+/* It may answer before the leader has said all. Such an answer is not taken by the way, for then
+ * nothing would wake the leader, which waits for it. */
 static void an_answer_that_is_there_wakes(void)
 {
     char folder[] = "/tmp/jr_sampler_XXXXXX";
@@ -29,11 +29,8 @@ static void an_answer_that_is_there_wakes(void)
     size_t len = 0;
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const struct jr_sampler_command command = {.argv = argv,
-                                               .envp = envp,
-                                               .folder = folder,
-                                               .dir_fd = dir_fd,
-                                               .file_mode = 0600};
+    const struct jr_sampler_command command = {
+        .argv = argv, .envp = envp, .folder = folder, .dir_fd = dir_fd, .file_mode = 0600};
     CU_ASSERT_EQUAL_FATAL(jr_sampler_start(&process, &command, &err), 0);
     jr_buf_str(&text, "tell\n");
     jr_sampler_say(&process, &text);

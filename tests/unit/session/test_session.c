@@ -24,8 +24,7 @@ static void note(void *data, const char *line)
     (void)snprintf(fixture->notes, sizeof fixture->notes, "%s", line);
 }
 
-static void open_session(struct fixture *fixture,
-                         struct jr_session_options options)
+static void open_session(struct fixture *fixture, struct jr_session_options options)
 {
     *fixture = (struct fixture){0};
     scratch_start(&fixture->scratch);
@@ -37,10 +36,8 @@ static void open_session(struct fixture *fixture,
 
 static enum jr_status load(struct fixture *fixture, const char *text)
 {
-    const struct jr_spec_source source = {.name = "t.yaml",
-                                          .folder = fixture->scratch.dir,
-                                          .text = text,
-                                          .len = strlen(text)};
+    const struct jr_spec_source source = {
+        .name = "t.yaml", .folder = fixture->scratch.dir, .text = text, .len = strlen(text)};
     return jr_session_load(fixture->session, &source, &fixture->err);
 }
 
@@ -87,12 +84,10 @@ static void refuses_stages_in_the_wrong_order(void)
     struct fixture f;
     const struct jr_spec_source nothing = {0};
     open_session(&f, dry);
-    CU_ASSERT_EQUAL(jr_session_load(f.session, &nothing, NULL),
-                    JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(jr_session_load(f.session, &nothing, NULL), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(jr_session_resolve(f.session, NULL), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
-    JR_ASSERT_TEXT(f.err.text, "nothing is run in a session that is dry or "
-                               "only checks");
+    JR_ASSERT_TEXT(f.err.text, "nothing is run in a session that is dry or only checks");
     CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_OK);
     CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_OK);
@@ -121,8 +116,7 @@ static void has_nothing_before_its_stage(void)
     CU_ASSERT_PTR_NULL(jr_session_outcome(f.session));
     CU_ASSERT_EQUAL(jr_session_status(f.session), JR_RUN_LAUNCH_FAILED);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), JR_STATUS_LAUNCH);
-#define IS_NULL(name, stage, help)                                             \
-    CU_ASSERT_PTR_NULL(jr_session_text(f.session, JR_TEXT_##name));
+#define IS_NULL(name, stage, help) CU_ASSERT_PTR_NULL(jr_session_text(f.session, JR_TEXT_##name));
     JR_TEXTS(IS_NULL)
     close_session(&f);
 }
@@ -132,13 +126,11 @@ static void refuses_a_profile_that_is_none(void)
     struct fixture f;
     size_t count;
     open_session(&f, dry);
-    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2y8", &f.err),
-                    JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2y8", &f.err), JR_STATUS_USAGE);
     CU_ASSERT_NOT_EQUAL(f.err.text[0], '\0');
     (void)jr_session_diags(f.session, &count);
     CU_ASSERT_EQUAL(count, 1);
-    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err),
-                    JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err), JR_STATUS_OK);
     close_session(&f);
 }
 
@@ -152,13 +144,10 @@ static void resolves_and_plans_elsewhere(void)
     options.run_id = "r1";
     options.local = true;
     open_session(&f, options);
-    CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nentrypoint: [a]\n"),
-                    JR_STATUS_OK);
+    CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nentrypoint: [a]\n"), JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(jr_session_spec(f.session)->world_size);
-    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err),
-                    JR_STATUS_OK);
-    CU_ASSERT_EQUAL_FATAL(jr_session_make_plan(f.session, &f.err),
-                          JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err), JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_OK);
     JR_ASSERT_TEXT(jr_session_value(f.session, "world_size"), "16");
     JR_ASSERT_TEXT(jr_session_value(f.session, "parallelism.data"), "8");
     CU_ASSERT_PTR_NULL(jr_session_value(f.session, "no.such"));
@@ -167,8 +156,7 @@ static void resolves_and_plans_elsewhere(void)
     JR_ASSERT_TEXT(plan->run_id, "r1");
     char *line = jr_session_text(f.session, JR_TEXT_HEADLINE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(line, "t: 16 ranks on 2 nodes (data 8 x model 2), nccl, "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(line, "t: 16 ranks on 2 nodes (data 8 x model 2), nccl, "));
     free(line);
     CU_ASSERT_PTR_NULL(jr_session_text(f.session, JR_TEXT_REPORT));
     CU_ASSERT_NOT_EQUAL(access("runs", F_OK), 0);
@@ -180,8 +168,7 @@ static void checks_a_template(void)
     struct jr_session_options options = {.check = true};
     struct fixture f;
     open_session(&f, options);
-    CU_ASSERT_EQUAL(load(&f, "version: 1\ntemplate: true\nname: t\n"),
-                    JR_STATUS_OK);
+    CU_ASSERT_EQUAL(load(&f, "version: 1\ntemplate: true\nname: t\n"), JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(jr_session_spec(f.session));
     CU_ASSERT_EQUAL(jr_session_resolve(f.session, &f.err), JR_STATUS_USAGE);
     close_session(&f);
@@ -192,14 +179,11 @@ static void runs_and_judges_in_rank_order(void)
     struct fixture f;
     size_t count;
     open_session(&f, (struct jr_session_options){0});
-    CU_ASSERT_EQUAL(load(&f,
-                         RUNS("printf \"{\\\"r\\\": $RANK}\" "
-                              ">$JOBRUN_RESULT_FILE") "results: {fields: {r: "
-                                                      "{type: integer}}, "
-                                                      "distinct: [r]}\n"),
+    CU_ASSERT_EQUAL(load(&f, RUNS("printf \"{\\\"r\\\": $RANK}\" "
+                                  ">$JOBRUN_RESULT_FILE") "results: {fields: {r: "
+                                                          "{type: integer}}, distinct: [r]}\n"),
                     JR_STATUS_OK);
-    CU_ASSERT_EQUAL_FATAL(jr_session_run(f.session, NULL, &f.err),
-                          JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
     CU_ASSERT_EQUAL(jr_session_status(f.session), JR_RUN_SUCCEEDED);
     const struct jr_rank_result *ranks = jr_session_ranks(f.session, &count);
@@ -228,13 +212,11 @@ static void names_the_rank_that_failed(void)
     struct fixture f;
     size_t count;
     open_session(&f, (struct jr_session_options){0});
-    CU_ASSERT_EQUAL(load(&f, RUNS("[ $RANK = 1 ] && exit 3; exec sleep 60")),
-                    JR_STATUS_OK);
+    CU_ASSERT_EQUAL(load(&f, RUNS("[ $RANK = 1 ] && exit 3; exec sleep 60")), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_begin(f.session, &f.err), JR_STATUS_OK);
     const struct jr_plan *plan = jr_session_plan(f.session);
     CU_ASSERT_EQUAL(access(plan->run_dir, F_OK), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_session_run(f.session, NULL, &f.err),
-                          JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     const struct jr_rank_result *ranks = jr_session_ranks(f.session, &count);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), JR_STATUS_FAILED);
     CU_ASSERT_EQUAL(jr_session_status(f.session), JR_RUN_FAILED);
@@ -277,8 +259,7 @@ static void leaves_the_process_as_it_was(void)
     (void)sigprocmask(SIG_BLOCK, NULL, &mask_after);
     CU_ASSERT_PTR_EQUAL(before.sa_handler, after.sa_handler);
     for (int signal = 1; signal < SIGRTMAX; signal++)
-        CU_ASSERT_EQUAL(sigismember(&mask_before, signal),
-                        sigismember(&mask_after, signal));
+        CU_ASSERT_EQUAL(sigismember(&mask_before, signal), sigismember(&mask_after, signal));
     CU_ASSERT_EQUAL(count_descriptors(), descriptors);
 }
 
@@ -313,8 +294,7 @@ static void spares_children_of_the_caller(void)
         for (;;)
             (void)pause();
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
-    JR_ASSERT_TEXT(f.err.text,
-                   "this process has children, which a run would end");
+    JR_ASSERT_TEXT(f.err.text, "this process has children, which a run would end");
     CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
     CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
@@ -335,19 +315,17 @@ static void needs_no_options(void)
     jr_session_close(session);
 }
 
-/* A locale whose decimal point is a comma, in the folder; false where
- * localedef(1) or what it needs is not installed. */
+/* A locale whose decimal point is a comma, in the folder; false where localedef(1) or what it needs
+ * is not installed. */
 static bool speak_with_commas(const struct scratch *scratch)
 {
-    static const char text[] =
-        "LC_CTYPE\ncopy \"POSIX\"\nEND LC_CTYPE\n"
-        "LC_NUMERIC\ndecimal_point \"<U002C>\"\nthousands_sep \"\"\n"
-        "grouping -1\nEND LC_NUMERIC\n";
+    static const char text[] = "LC_CTYPE\ncopy \"POSIX\"\nEND LC_CTYPE\n"
+                               "LC_NUMERIC\ndecimal_point \"<U002C>\"\nthousands_sep \"\"\n"
+                               "grouping -1\nEND LC_NUMERIC\n";
     char command[256];
     scratch_write(scratch, "commas", text);
     (void)snprintf(command, sizeof command,
-                   "cd %s && localedef -c -i ./commas -f ANSI_X3.4-1968 ./xx "
-                   ">/dev/null 2>&1",
+                   "cd %s && localedef -c -i ./commas -f ANSI_X3.4-1968 ./xx >/dev/null 2>&1",
                    scratch->dir);
     (void)!system(command); /* it warns of all else that a locale has */
     (void)setenv("LOCPATH", scratch->dir, 1);
@@ -363,11 +341,10 @@ static void reads_and_writes_points(void)
     open_session(&f, (struct jr_session_options){0});
     if (!speak_with_commas(&f.scratch))
         (void)puts("skipped: no locale with a decimal comma can be made here");
-    CU_ASSERT_EQUAL(load(&f, SPEC
-                         "restart: {max: 1, backoff: 1ms}\n"
-                         "results: {fields: {x: {type: number, max: 0.8}}}\n"
-                         "entrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 ] && echo "
-                         "\"{\\\"x\\\": 0.75}\" >$JOBRUN_RESULT_FILE'}\n"),
+    CU_ASSERT_EQUAL(load(&f, SPEC "restart: {max: 1, backoff: 1ms}\n"
+                                  "results: {fields: {x: {type: number, max: 0.8}}}\n"
+                                  "entrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 ] && echo "
+                                  "\"{\\\"x\\\": 0.75}\" >$JOBRUN_RESULT_FILE'}\n"),
                     JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
@@ -376,8 +353,7 @@ static void reads_and_writes_points(void)
     JR_ASSERT_TEXT(ranks[1].result, "{\"x\": 0.75}");
     struct jr_session *again = jr_session_open(&dry);
     char path[256];
-    (void)snprintf(path, sizeof path, "%s/runs/latest/resolved.yaml",
-                   f.scratch.dir);
+    (void)snprintf(path, sizeof path, "%s/runs/latest/resolved.yaml", f.scratch.dir);
     const struct jr_spec_source source = {.path = path};
     CU_ASSERT_EQUAL(jr_session_load(again, &source, &f.err), JR_STATUS_OK);
     jr_session_close(again);
@@ -386,13 +362,10 @@ static void reads_and_writes_points(void)
 }
 
 JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
-             CASE(refuses_stages_in_the_wrong_order),
-             CASE(has_nothing_before_its_stage),
-             CASE(refuses_a_profile_that_is_none),
-             CASE(resolves_and_plans_elsewhere), CASE(checks_a_template),
-             CASE(runs_and_judges_in_rank_order),
-             CASE(names_the_rank_that_failed),
-             CASE(tells_of_a_folder_that_went_away),
+             CASE(refuses_stages_in_the_wrong_order), CASE(has_nothing_before_its_stage),
+             CASE(refuses_a_profile_that_is_none), CASE(resolves_and_plans_elsewhere),
+             CASE(checks_a_template), CASE(runs_and_judges_in_rank_order),
+             CASE(names_the_rank_that_failed), CASE(tells_of_a_folder_that_went_away),
              CASE(leaves_the_process_as_it_was), CASE(sessions_share_nothing),
              CASE(spares_children_of_the_caller), CASE(needs_no_options),
              CASE(reads_and_writes_points))

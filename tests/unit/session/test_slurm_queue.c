@@ -21,8 +21,7 @@ static void make_command(const char *name, const char *text)
 static void start(void)
 {
     scratch_start(&scratch);
-    (void)snprintf(path_variable, sizeof path_variable, "PATH=%s:/usr/bin:/bin",
-                   scratch.dir);
+    (void)snprintf(path_variable, sizeof path_variable, "PATH=%s:/usr/bin:/bin", scratch.dir);
     CU_ASSERT_EQUAL(setenv("PATH", path, 1), 0);
 }
 
@@ -35,8 +34,7 @@ static void check_text(const char *name, const char *expected)
 }
 
 /* How the job stands. */
-static void check(struct jr_slurm_queue *queue, const char *job,
-                  enum jr_queue_place place)
+static void check(struct jr_slurm_queue *queue, const char *job, enum jr_queue_place place)
 {
     CU_ASSERT_EQUAL(jr_slurm_queue_find(queue, job), place);
 }
@@ -45,9 +43,8 @@ static void finds_jobs_and_arrays(void)
 {
     struct jr_slurm_queue queue;
     start();
-    make_command("squeue",
-                 "#!/bin/sh\necho \"$@\" | tr '\\n' ' ' >> "
-                 "\"${0%/*}/asked\"\nprintf '12\\n12\\n78\\n70\\n'\n");
+    make_command("squeue", "#!/bin/sh\necho \"$@\" | tr '\\n' ' ' >> "
+                           "\"${0%/*}/asked\"\nprintf '12\\n12\\n78\\n70\\n'\n");
     jr_slurm_queue_init(&queue, environment);
     check(&queue, "12", JR_QUEUE_QUEUED);
     check(&queue, "70", JR_QUEUE_QUEUED); /* 78 is a task of it */
@@ -110,6 +107,5 @@ static void cancels_a_job_of_its_cluster(void)
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("slurm_queue", CASE(finds_jobs_and_arrays),
-             CASE(tells_what_is_no_job), CASE(tells_why_there_is_no_answer),
-             CASE(cancels_a_job_of_its_cluster))
+JR_UNIT_MAIN("slurm_queue", CASE(finds_jobs_and_arrays), CASE(tells_what_is_no_job),
+             CASE(tells_why_there_is_no_answer), CASE(cancels_a_job_of_its_cluster))

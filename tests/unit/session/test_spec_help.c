@@ -1,5 +1,5 @@
-/* What helps to write a spec: what is said of a word that is no field, what a
- * command line may continue with, and the specs to begin with. */
+/* What helps to write a spec: what is said of a word that is no field, what a command line may
+ * continue with, and the specs to begin with. */
 #include "session/specs/spec_help.h"
 
 #include "spec/field.h"
@@ -12,14 +12,10 @@ static void says_what_was_meant_by_a_word(void)
         const char *word, *told;
     } vectors[] = {
         {"nodess", "there is no field 'nodess'; did you mean 'nodes'?"},
-        {"world", "there is no field 'world'; did you mean 'world_size' or "
-                  "'local_world_size'?"},
-        {"stop_grace", "there is no field 'stop_grace'; did you mean "
-                       "'timeouts.stop_grace'?"},
-        {"restart.retries", "there is no field 'restart.retries'; did you mean "
-                            "'restart.max'?"},
-        {"zq", "there is no field or code 'zq'; jobrun explain lists the "
-               "fields"},
+        {"world", "there is no field 'world'; did you mean 'world_size' or 'local_world_size'?"},
+        {"stop_grace", "there is no field 'stop_grace'; did you mean 'timeouts.stop_grace'?"},
+        {"restart.retries", "there is no field 'restart.retries'; did you mean 'restart.max'?"},
+        {"zq", "there is no field or code 'zq'; jobrun explain lists the fields"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -41,9 +37,7 @@ static void a_word_may_be_long(void)
     word[sizeof word - 1] = '\0';
     CU_ASSERT_EQUAL(jr_spec_help_field(&out, word, &err), -1);
     (void)snprintf(told, sizeof told,
-                   "there is no field or code '%.64s'; jobrun explain lists "
-                   "the fields",
-                   word);
+                   "there is no field or code '%.64s'; jobrun explain lists the fields", word);
     JR_ASSERT_TEXT(err.text, told);
 }
 
@@ -97,8 +91,7 @@ static void offers_settings(void)
         {"on_failure=", "on_failure=auto", false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(is_offered(vectors[i].word, vectors[i].line),
-                        vectors[i].offered);
+        CU_ASSERT_EQUAL(is_offered(vectors[i].word, vectors[i].line), vectors[i].offered);
 }
 
 static void offers_every_path(void)
@@ -133,8 +126,8 @@ static const char *help_of(const char *path)
     return jr_field_find(path)->help;
 }
 
-/* A mark becomes the help of its field, behind the line where there is room,
- * else above it; what a field that is left out becomes stands there too. */
+/* A mark becomes the help of its field, behind the line where there is room, else above it; what a
+ * field that is left out becomes stands there too. */
 static void starters_are_commented(void)
 {
     struct jr_buf expected JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -144,24 +137,22 @@ static void starters_are_commented(void)
     jr_buf_printf(&expected, "# name: hello           # %s\n", help_of("name"));
     check_starter("# name: hello  #?", expected.data);
     jr_buf_clear(&expected);
-    jr_buf_printf(&expected, "# %s\n# auto: %s\nworld_size: auto\n",
-                  help_of("world_size"), jr_field_find("world_size")->missing);
+    jr_buf_printf(&expected, "# %s\n# auto: %s\nworld_size: auto\n", help_of("world_size"),
+                  jr_field_find("world_size")->missing);
     check_starter("world_size: auto  #?\n", expected.data);
     jr_buf_clear(&expected);
-    jr_buf_printf(&expected, "# console:\n#   # %s\n#   ranks: %080d\n",
-                  help_of("console.ranks"), 0);
+    jr_buf_printf(&expected, "# console:\n#   # %s\n#   ranks: %080d\n", help_of("console.ranks"),
+                  0);
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line, "# console:\n#   ranks: %080d  #?\n", 0);
     check_starter(line.data, expected.data);
-    check_starter("name: x\n\nno: field  #?\nwords\n",
-                  "name: x\n\nno: field  #?\nwords\n");
+    check_starter("name: x\n\nno: field  #?\nwords\n", "name: x\n\nno: field  #?\nwords\n");
 }
 
 /* None has a mark left, and none is wider than a screen. */
 static void all_starters_are_complete(void)
 {
-    for (const struct jr_starter_spec *row = jr_starter_specs;
-         row->word != NULL; row++) {
+    for (const struct jr_starter_spec *row = jr_starter_specs; row->word != NULL; row++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_starter_spec_print(&out, row);
         CU_ASSERT_PTR_NULL(strstr(out.data, "#?"));
@@ -178,8 +169,7 @@ static void knows_its_schema(void)
     JR_ASSERT_TEXT(jr_spec_help_schema_file(), JR_SCHEMA_FILE);
 }
 
-JR_UNIT_MAIN("spec_help", CASE(says_what_was_meant_by_a_word),
-             CASE(a_word_may_be_long), CASE(explains_fields_and_their_items),
-             CASE(offers_settings), CASE(offers_every_path),
+JR_UNIT_MAIN("spec_help", CASE(says_what_was_meant_by_a_word), CASE(a_word_may_be_long),
+             CASE(explains_fields_and_their_items), CASE(offers_settings), CASE(offers_every_path),
              CASE(knows_the_starters), CASE(starters_are_commented),
              CASE(all_starters_are_complete), CASE(knows_its_schema))

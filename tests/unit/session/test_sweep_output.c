@@ -94,8 +94,7 @@ static void what_has_no_room_is_counted(void)
     CU_ASSERT_TRUE(shown > 1000 && shown < 1100);
     CU_ASSERT_EQUAL(stage.output.lost, 3000 - shown);
     read_all(&stage, &told);
-    (void)snprintf(wanted, sizeof wanted,
-                   "\njobrun: %zu messages were left out", 3000 - shown);
+    (void)snprintf(wanted, sizeof wanted, "\njobrun: %zu messages were left out", 3000 - shown);
     CU_ASSERT_PTR_NOT_NULL(strstr(told.data, wanted));
     CU_ASSERT_EQUAL(stage.output.lost, 0);
     stage_end(&stage);
@@ -132,6 +131,5 @@ static void a_file_is_written_to_as_it_is(void)
 }
 
 JR_UNIT_MAIN("sweep_output", CASE(what_is_not_read_waits_for_nobody),
-             CASE(what_has_no_room_is_counted),
-             CASE(a_reader_that_goes_away_ends_it),
+             CASE(what_has_no_room_is_counted), CASE(a_reader_that_goes_away_ends_it),
              CASE(a_file_is_written_to_as_it_is))

@@ -22,8 +22,7 @@ struct bench {
 };
 
 static struct bench bench;
-static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"X=1",
-                              NULL};
+static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"X=1", NULL};
 
 /* A rank that executes shell text, with its folder and both logs. */
 static inline void begin(const char *text)
@@ -34,12 +33,11 @@ static inline void begin(const char *text)
     argv[2] = (char *)text;
     bench = (struct bench){0};
     scratch_start(&bench.scratch);
-    (void)snprintf(bench.workdir, sizeof bench.workdir, "%s",
-                   bench.scratch.dir);
-    bench.folder = (struct jr_run_folder){
-        .fd = bench.scratch.fd, .dir_mode = 0700, .file_mode = 0640};
-    bench.options = (struct jr_run_options){
-        .dir = &bench.folder, .in_fd = -1, .out_fd = -1, .err_fd = -1};
+    (void)snprintf(bench.workdir, sizeof bench.workdir, "%s", bench.scratch.dir);
+    bench.folder =
+        (struct jr_run_folder){.fd = bench.scratch.fd, .dir_mode = 0700, .file_mode = 0640};
+    bench.options =
+        (struct jr_run_options){.dir = &bench.folder, .in_fd = -1, .out_fd = -1, .err_fd = -1};
     bench.rank = (struct jr_plan_rank){.argv = argv,
                                        .env = environment,
                                        .workdir = bench.workdir,
@@ -49,24 +47,21 @@ static inline void begin(const char *text)
                                        .dir = "attempt_0/3",
                                        .out_path = "attempt_0/3/stdout.log",
                                        .err_path = "attempt_0/3/stderr.log"};
-    bench.plan = (struct jr_plan){
-        .policy = &bench.policy, .ranks = &bench.rank, .count = 1};
+    bench.plan = (struct jr_plan){.policy = &bench.policy, .ranks = &bench.rank, .count = 1};
 }
 
 static inline void open_starter(void)
 {
     (void)umask(027); /* that of the ranks */
-    CU_ASSERT_EQUAL_FATAL(jr_starter_open(&bench.starter, &bench.plan,
-                                          &bench.options, &bench.budget),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_starter_open(&bench.starter, &bench.plan, &bench.options, &bench.budget), 0);
     (void)umask(022);
 }
 
 static inline void end(void)
 {
-    const int fds[] = {bench.started.pidfd, bench.started.control,
-                       bench.started.pipes[0], bench.started.pipes[1],
-                       bench.starter.attempt_fd};
+    const int fds[] = {bench.started.pidfd, bench.started.control, bench.started.pipes[0],
+                       bench.started.pipes[1], bench.starter.attempt_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] > 2)
             (void)close(fds[i]);

@@ -1,5 +1,5 @@
-/* What a run costs, counted before it starts: limits that ranks get, and
- * descriptors that jobrun needs. */
+/* What a run costs, counted before it starts: limits that ranks get, and descriptors that jobrun
+ * needs. */
 #include "spawn/budget.h"
 
 #include <sched.h>
@@ -11,8 +11,8 @@
 
 #include "scratch.h"
 
-/* The limits of this process are the test's to lower: each case is a process of
- * its own, whose exit code says whether it was well. */
+/* The limits of this process are the test's to lower: each case is a process of its own, whose exit
+ * code says whether it was well. */
 enum { SKIPPED = 77 };
 
 static void in_other_process(bool (*run)(void))
@@ -28,8 +28,7 @@ static void in_other_process(bool (*run)(void))
         CU_ASSERT_EQUAL(status, 0);
 }
 
-static const struct jr_limit *find_limit(const struct jr_limit_list *list,
-                                         int resource)
+static const struct jr_limit *find_limit(const struct jr_limit_list *list, int resource)
 {
     for (unsigned i = 0; i < list->count; i++)
         if (list->items[i].resource == resource)
@@ -94,18 +93,16 @@ static void reads_sizes(void)
         }
         CU_ASSERT_EQUAL(list.items[0].limit.rlim_cur, vectors[i].value);
         CU_ASSERT_EQUAL(list.items[0].limit.rlim_max,
-                        vectors[i].value > found.rlim_max ? vectors[i].value
-                                                          : found.rlim_max);
+                        vectors[i].value > found.rlim_max ? vectors[i].value : found.rlim_max);
     }
 }
 
-/* More than this user may have is refused, with the name, the value and the
- * limit; what was made is left as it was. */
+/* More than this user may have is refused, with the name, the value and the limit; what was made is
+ * left as it was. */
 static bool refuse_more(void)
 {
     const struct rlimit low = {50, 100};
-    const struct jr_limits limits = {.core = (char *)"1",
-                                     .nofile = (char *)"101"};
+    const struct jr_limits limits = {.core = (char *)"1", .nofile = (char *)"101"};
     struct jr_limit_list list = {.count = 77};
     struct jr_error err = {0};
     struct rlimit after;
@@ -114,11 +111,9 @@ static bool refuse_more(void)
         return false;
     bool refused = jr_limits_make(&list, &limits, &err) != 0;
     return refused && list.count == 77 && err.status == JR_STATUS_LAUNCH &&
-           strcmp(err.text, "limits.nofile: 101 is more than the hard limit, "
-                            "100, which jobrun may not raise (ulimit -H, "
-                            "limits.conf)") == 0 &&
-           getrlimit(RLIMIT_NOFILE, &after) == 0 && after.rlim_cur == 50 &&
-           after.rlim_max == 100;
+           strcmp(err.text, "limits.nofile: 101 is more than the hard limit, 100, which "
+                            "jobrun may not raise (ulimit -H, limits.conf)") == 0 &&
+           getrlimit(RLIMIT_NOFILE, &after) == 0 && after.rlim_cur == 50 && after.rlim_max == 100;
 }
 
 static bool allow_as_much(void)
@@ -130,8 +125,7 @@ static bool allow_as_much(void)
     if (setrlimit(RLIMIT_NOFILE, &low) != 0 ||
         (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0))
         return false;
-    return jr_limits_make(&list, &limits, &err) == 0 &&
-           list.items[0].limit.rlim_cur == 100 &&
+    return jr_limits_make(&list, &limits, &err) == 0 && list.items[0].limit.rlim_cur == 100 &&
            list.items[0].limit.rlim_max == 100;
 }
 
@@ -141,8 +135,7 @@ static void no_more_than_is_allowed(void)
     in_other_process(allow_as_much);
 }
 
-/* What jobrun raised for itself the ranks get back, unless they have their
- * own. */
+/* What jobrun raised for itself the ranks get back, unless they have their own. */
 static void restores_what_was_raised(void)
 {
     const struct rlimit found = {7, 8};
@@ -185,13 +178,12 @@ static struct job make_job(enum jr_sink out, enum jr_sink err)
 {
     struct job job = {.options = {.out_fd = 1, .err_fd = 2}};
     for (int i = 0; i < RANKS; i++)
-        job.ranks[i] =
-            (struct jr_plan_rank){.on_console = true, .out = out, .err = err};
+        job.ranks[i] = (struct jr_plan_rank){.on_console = true, .out = out, .err = err};
     return job;
 }
 
-/* 96 of jobrun's own, one a rank, one for each stream through it, one for each
- * lease, and with leases those of 16 callers and of who serves them. */
+/* 96 of jobrun's own, one a rank, one for each stream through it, one for each lease, and with
+ * leases those of 16 callers and of who serves them. */
 static bool needs_no_more_than_it_says(void)
 {
     static const struct {
@@ -220,11 +212,9 @@ static bool needs_no_more_than_it_says(void)
             job.budget.limits.count != 0)
             return false;
         if (check(&job, least - 1, 4096) != 0 || !job.budget.raise ||
-            job.budget.wanted.rlim_cur != 4096 ||
-            job.budget.nofile.rlim_cur != least - 1)
+            job.budget.wanted.rlim_cur != 4096 || job.budget.nofile.rlim_cur != least - 1)
             return false;
-        const struct jr_limit *back =
-            find_limit(&job.budget.limits, RLIMIT_NOFILE);
+        const struct jr_limit *back = find_limit(&job.budget.limits, RLIMIT_NOFILE);
         if (back == NULL || back->limit.rlim_cur != least - 1)
             return false;
     }
@@ -236,19 +226,18 @@ static bool refuses_what_does_not_fit(void)
 {
     struct job job = make_job(JR_SINK_CONSOLE, JR_SINK_CONSOLE);
     /* Life lines are what a rank may do without. */
-    if (check(&job, 126, 136) != 0 || !job.budget.lines ||
-        check(&job, 126, 135) != 0 || job.budget.lines)
+    if (check(&job, 126, 136) != 0 || !job.budget.lines || check(&job, 126, 135) != 0 ||
+        job.budget.lines)
         return false;
     if (check(&job, 125, 125) != -1 || job.err.status != JR_STATUS_LAUNCH)
         return false;
-    return strcmp(job.err.text,
-                  "10 ranks need 126 file descriptors, and the hard limit is "
-                  "125: raise it (ulimit -Hn), or redirect more ranks to files "
-                  "only") == 0;
+    return strcmp(job.err.text, "10 ranks need 126 file descriptors, and the hard limit is "
+                                "125: raise it (ulimit -Hn), or redirect more ranks to files "
+                                "only") == 0;
 }
 
-/* Files with a limit are two; where there is no room for all, those that are
- * open at once take turns. */
+/* Files with a limit are two; where there is no room for all, those that are open at once take
+ * turns. */
 static bool files_take_turns(void)
 {
     struct job job = make_job(JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_CONSOLE);
@@ -271,17 +260,14 @@ static bool many_files_take_turns(void)
     } vectors[] = {{306, 0, 70}, {305, 0, 69}, {300, 0, 64}, {299, -1, 63}};
     struct job job = make_job(JR_SINK_FILE, JR_SINK_FILE);
     for (int i = 0; i < 70; i++)
-        ranks[i] = (struct jr_plan_rank){.on_console = true,
-                                         .out = JR_SINK_FILE | JR_SINK_CONSOLE,
-                                         .err = JR_SINK_FILE};
+        ranks[i] = (struct jr_plan_rank){
+            .on_console = true, .out = JR_SINK_FILE | JR_SINK_CONSOLE, .err = JR_SINK_FILE};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct rlimit limit = {vectors[i].limit, vectors[i].limit};
-        job.plan = (struct jr_plan){
-            .policy = &job.policy, .ranks = ranks, .count = 70};
+        job.plan = (struct jr_plan){.policy = &job.policy, .ranks = ranks, .count = 70};
         if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
             return false;
-        if (jr_budget_check(&job.budget, &job.plan, &job.options, &job.err) !=
-                vectors[i].status ||
+        if (jr_budget_check(&job.budget, &job.plan, &job.options, &job.err) != vectors[i].status ||
             job.budget.files != vectors[i].files)
             return false;
     }
@@ -293,8 +279,8 @@ static bool counts_what_mpi_needs(void)
 {
     struct job job = make_job(JR_SINK_FILE, JR_SINK_FILE);
     job.plan.mpi.protocol = JR_MPI_PROTOCOL_PMI1;
-    return check(&job, 126, 4096) == 0 && !job.budget.raise &&
-           check(&job, 125, 4096) == 0 && job.budget.raise;
+    return check(&job, 126, 4096) == 0 && !job.budget.raise && check(&job, 125, 4096) == 0 &&
+           job.budget.raise;
 }
 
 static void counts_descriptors(void)
@@ -312,21 +298,18 @@ static bool counts_processes_of_a_user(void)
     struct job job = make_job(JR_SINK_FILE, JR_SINK_FILE);
     const struct rlimit less = {11, 12}, enough = {12, 12};
     bool root = geteuid() == 0;
-    if (setrlimit(RLIMIT_NPROC, &less) != 0 ||
-        check(&job, 4096, 4096) != (root ? 0 : -1) ||
+    if (setrlimit(RLIMIT_NPROC, &less) != 0 || check(&job, 4096, 4096) != (root ? 0 : -1) ||
         (root && setresuid(65534, 65534, 65534) != 0))
         return false;
     if (check(&job, 4096, 4096) != -1 || job.err.status != JR_STATUS_LAUNCH ||
         strcmp(job.err.text, "10 ranks need 12 processes, and RLIMIT_NPROC "
                              "(ulimit -u) allows 11") != 0)
         return false;
-    return setrlimit(RLIMIT_NPROC, &enough) == 0 &&
-           check(&job, 4096, 4096) == 0;
+    return setrlimit(RLIMIT_NPROC, &enough) == 0 && check(&job, 4096, 4096) == 0;
 }
 
 /* A file in the place of one of the kernel's, in a mount namespace of ours. */
-static bool plant(const struct scratch *scratch, const char *path,
-                  const char *text)
+static bool plant(const struct scratch *scratch, const char *path, const char *text)
 {
     static int count;
     char name[16], from[64];
@@ -338,8 +321,7 @@ static bool plant(const struct scratch *scratch, const char *path,
 
 static void enter_mounts(void)
 {
-    if (unshare(CLONE_NEWNS) != 0 ||
-        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         _exit(SKIPPED);
 }
 
@@ -353,10 +335,8 @@ static bool counts_processes_of_the_machine(void)
     } vectors[] = {
         {"21", "0.10 0.20 0.30 3/9 77", 0, ""},
         {"20", "0.10 0.20 0.30 3/9 77", -1,
-         "10 ranks need 12 processes, and kernel.pid_max allows 20, of which 9 "
-         "are in use"},
-        {"11", "nothing", -1,
-         "10 ranks need 12 processes, and kernel.pid_max allows 11"},
+         "10 ranks need 12 processes, and kernel.pid_max allows 20, of which 9 are in use"},
+        {"11", "nothing", -1, "10 ranks need 12 processes, and kernel.pid_max allows 11"},
         {"none", "0.10 0.20 0.30 3/9 77", 0, ""},
     };
     struct scratch scratch;
@@ -365,9 +345,8 @@ static bool counts_processes_of_the_machine(void)
     scratch_start(&scratch);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct job job = make_job(JR_SINK_FILE, JR_SINK_FILE);
-        planted &=
-            plant(&scratch, "/proc/sys/kernel/pid_max", vectors[i].max) &&
-            plant(&scratch, "/proc/loadavg", vectors[i].load);
+        planted &= plant(&scratch, "/proc/sys/kernel/pid_max", vectors[i].max) &&
+                   plant(&scratch, "/proc/loadavg", vectors[i].load);
         good &= check(&job, 4096, 4096) == vectors[i].status &&
                 strcmp(job.err.text, vectors[i].told) == 0;
     }
@@ -378,8 +357,7 @@ static bool counts_processes_of_the_machine(void)
 }
 
 /* Files of a control group in the place of the kernel's. */
-static bool plant_cgroup(const struct scratch *scratch, const char *groups,
-                         const char *folder)
+static bool plant_cgroup(const struct scratch *scratch, const char *groups, const char *folder)
 {
     char path[128];
     (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s", folder);
@@ -413,10 +391,8 @@ static bool check_cgroup(const char *groups, const char *folder)
     } vectors[] = {
         {"20", "8", 0, ""},
         {"20", "9", -1,
-         "10 ranks need 12 processes, and the cgroup's pids.max allows 20, of "
-         "which 9 are in use"},
-        {"11", "0", -1,
-         "10 ranks need 12 processes, and the cgroup's pids.max allows 11"},
+         "10 ranks need 12 processes, and the cgroup's pids.max allows 20, of which 9 are in use"},
+        {"11", "0", -1, "10 ranks need 12 processes, and the cgroup's pids.max allows 11"},
         {"12", "0", 0, ""},
         {"max", "9", 0, ""},
     };
@@ -457,6 +433,5 @@ static void counts_processes(void)
     in_other_process(counts_processes_of_a_unified_group);
 }
 
-JR_UNIT_MAIN("budget", CASE(sets_what_is_stated), CASE(reads_sizes),
-             CASE(no_more_than_is_allowed), CASE(restores_what_was_raised),
-             CASE(counts_descriptors), CASE(counts_processes))
+JR_UNIT_MAIN("budget", CASE(sets_what_is_stated), CASE(reads_sizes), CASE(no_more_than_is_allowed),
+             CASE(restores_what_was_raised), CASE(counts_descriptors), CASE(counts_processes))

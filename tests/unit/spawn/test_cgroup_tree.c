@@ -1,5 +1,5 @@
-/* Control groups by their files, which are plain ones here: a kernel that has
- * them, and lets us, is needed by test_reap_descendants.c alone. */
+/* Control groups by their files, which are plain ones here: a kernel that has them, and lets us, is
+ * needed by test_reap_descendants.c alone. */
 #include "spawn/cgroup_tree.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #define SECOND UINT64_C(1000000000)
 
 /* A group in a folder, with control files that say this. */
-static struct jr_group make_plain(const struct scratch *scratch,
-                                  const char *events, const char *procs)
+static struct jr_group make_plain(const struct scratch *scratch, const char *events,
+                                  const char *procs)
 {
     struct jr_group group = {.lock_fd = -1};
     (void)snprintf(group.home, sizeof group.home, "%s", scratch->dir);
@@ -60,8 +60,7 @@ static void is_told_by_its_files(void)
     CU_ASSERT_EQUAL(unlinkat(scratch.fd, "g/cgroup.procs", 0), 0);
     CU_ASSERT_EQUAL(jr_group_enter(&group), -1);
     CU_ASSERT_EQUAL(errno, ENOENT);
-    CU_ASSERT_EQUAL(symlinkat("../cgroup.procs", scratch.fd, "g/cgroup.procs"),
-                    0);
+    CU_ASSERT_EQUAL(symlinkat("../cgroup.procs", scratch.fd, "g/cgroup.procs"), 0);
     CU_ASSERT_EQUAL(jr_group_enter(&group), -1); /* no link is followed */
     CU_ASSERT_EQUAL(count_descriptors(), open);
     scratch_end(&scratch);
@@ -171,11 +170,9 @@ static void is_cleared_of_its_processes(void)
         struct scratch scratch;
         bool left = true;
         scratch_start(&scratch);
-        struct jr_group group =
-            make_plain(&scratch, "populated 0\nfrozen 0\n", vectors[i].procs);
+        struct jr_group group = make_plain(&scratch, "populated 0\nfrozen 0\n", vectors[i].procs);
         uint64_t before = jr_clock_ns();
-        CU_ASSERT_EQUAL(jr_group_clear(group.path, 100 * SECOND, &left),
-                        vectors[i].count);
+        CU_ASSERT_EQUAL(jr_group_clear(group.path, 100 * SECOND, &left), vectors[i].count);
         CU_ASSERT_TRUE(jr_clock_ns() - before < 50 * SECOND);
         CU_ASSERT_FALSE(left);
         JR_ASSERT_TEXT(content(&scratch, "g/cgroup.kill"), "1");
@@ -189,8 +186,7 @@ static void is_left_with_what_does_not_end(void)
     struct scratch scratch;
     bool left = false;
     scratch_start(&scratch);
-    struct jr_group group =
-        make_plain(&scratch, "populated 1\nfrozen 0\n", "7\n");
+    struct jr_group group = make_plain(&scratch, "populated 1\nfrozen 0\n", "7\n");
     uint64_t before = jr_clock_ns();
     CU_ASSERT_EQUAL(jr_group_clear(group.path, SECOND / 20, &left), 1);
     CU_ASSERT_TRUE(jr_clock_ns() - before >= SECOND / 20);
@@ -223,21 +219,17 @@ static void is_no_link(void)
     scratch_end(&scratch);
 }
 
-/* The group that this process is in, and what is left there of others, in the
- * place of the kernel's; in a mount namespace of its own. */
-static void find_in_folder(const char *groups, const char *root,
-                           const char *type, bool found)
+/* The group that this process is in, and what is left there of others, in the place of the
+ * kernel's; in a mount namespace of its own. */
+static void find_in_folder(const char *groups, const char *root, const char *type, bool found)
 {
     char from[2][64], home[PATH_MAX], text[512], path[128];
-    static const char *const targets[] = {"/proc/self/cgroup",
-                                          "/proc/self/mountinfo"};
+    static const char *const targets[] = {"/proc/self/cgroup", "/proc/self/mountinfo"};
     struct scratch scratch;
     scratch_start(&scratch);
-    if (unshare(CLONE_NEWNS) != 0 ||
-        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         _exit(77);
-    (void)snprintf(text, sizeof text, "30 20 0:30 %s %s rw - %s x rw\n", root,
-                   scratch.dir, type);
+    (void)snprintf(text, sizeof text, "30 20 0:30 %s %s rw - %s x rw\n", root, scratch.dir, type);
     scratch_write(&scratch, "mounts", text);
     scratch_write(&scratch, "groups", groups);
     static const char *const made[] = {
@@ -249,32 +241,27 @@ static void find_in_folder(const char *groups, const char *root,
     scratch_write(&scratch, "own/jobrun-file", "");
     int lock = openat(scratch.fd, "own/jobrun-b.2", O_RDONLY | O_DIRECTORY);
     bool good = flock(lock, LOCK_EX) == 0 &&
-                (geteuid() != 0 ||
-                 fchownat(scratch.fd, "own/jobrun-c.3", 65534, 0, 0) == 0);
+                (geteuid() != 0 || fchownat(scratch.fd, "own/jobrun-c.3", 65534, 0, 0) == 0);
     for (int i = 0; i < 2; i++) {
-        (void)snprintf(from[i], sizeof from[i], "%s/%s", scratch.dir,
-                       i == 0 ? "groups" : "mounts");
+        (void)snprintf(from[i], sizeof from[i], "%s/%s", scratch.dir, i == 0 ? "groups" : "mounts");
         if (mount(from[i], targets[i], NULL, MS_BIND, NULL) != 0)
             _exit(77);
     }
     unsigned open = count_descriptors();
     jr_group_find_home(home);
-    (void)snprintf(path, sizeof path, "%s%s", found ? scratch.dir : "",
-                   found ? "/own" : "");
+    (void)snprintf(path, sizeof path, "%s%s", found ? scratch.dir : "", found ? "/own" : "");
     good = good && strcmp(home, path) == 0 && count_descriptors() == open;
-    good = good &&
-           (faccessat(scratch.fd, "own/jobrun-a.1", F_OK, 0) != 0) == found &&
+    good = good && (faccessat(scratch.fd, "own/jobrun-a.1", F_OK, 0) != 0) == found &&
            faccessat(scratch.fd, "own/jobrun-b.2", F_OK, 0) == 0 &&
            faccessat(scratch.fd, "own/other", F_OK, 0) == 0 &&
            faccessat(scratch.fd, "own/jobrun-file", F_OK, 0) == 0 &&
-           (geteuid() != 0 ||
-            faccessat(scratch.fd, "own/jobrun-c.3", F_OK, 0) == 0);
+           (geteuid() != 0 || faccessat(scratch.fd, "own/jobrun-c.3", F_OK, 0) == 0);
     scratch_end(&scratch);
     _exit(good ? 0 : 1);
 }
 
-/* Those that were abandoned are removed: not what is locked, not what is
- * somebody else's, and not what has another name. */
+/* Those that were abandoned are removed: not what is locked, not what is somebody else's, and not
+ * what has another name. */
 static void removes_what_was_abandoned(void)
 {
     static const struct {
@@ -289,8 +276,7 @@ static void removes_what_was_abandoned(void)
         int status = -1;
         pid_t pid = fork();
         if (pid == 0)
-            find_in_folder(vectors[i].groups, vectors[i].root, vectors[i].type,
-                           vectors[i].found);
+            find_in_folder(vectors[i].groups, vectors[i].root, vectors[i].type, vectors[i].found);
         CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
             (void)printf("\n    SKIPPED: no mount can be made here\n");
@@ -344,8 +330,7 @@ static void is_no_other_folder(void)
     char path[128];
     scratch_start(&scratch);
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, JR_GROUP_PREFIX "id.7", 0700), 0);
-    (void)snprintf(path, sizeof path, "%s/" JR_GROUP_PREFIX "id.7",
-                   scratch.dir);
+    (void)snprintf(path, sizeof path, "%s/" JR_GROUP_PREFIX "id.7", scratch.dir);
     CU_ASSERT_FALSE(jr_group_is_of(path, "id"));
     CU_ASSERT_FALSE(jr_group_is_of(JR_GROUP_PREFIX "id.7", "id"));
     CU_ASSERT_FALSE(jr_group_is_of("", "id"));
@@ -354,10 +339,7 @@ static void is_no_other_folder(void)
 }
 
 JR_UNIT_MAIN("cgroup_tree", CASE(is_told_by_its_files), CASE(may_be_none),
-             CASE(is_not_made_where_it_could_not_kill),
-             CASE(is_entered_by_the_child_if_it_must),
-             CASE(is_removed_with_what_is_below),
-             CASE(is_cleared_of_its_processes),
+             CASE(is_not_made_where_it_could_not_kill), CASE(is_entered_by_the_child_if_it_must),
+             CASE(is_removed_with_what_is_below), CASE(is_cleared_of_its_processes),
              CASE(is_left_with_what_does_not_end), CASE(may_be_led_by_a_runner),
-             CASE(is_no_other_folder), CASE(is_no_link),
-             CASE(removes_what_was_abandoned))
+             CASE(is_no_other_folder), CASE(is_no_link), CASE(removes_what_was_abandoned))

@@ -1,5 +1,4 @@
-/* Control sockets: which plans have them, what is read of them, and who wrote
- * it. */
+/* Control sockets: which plans have them, what is read of them, and who wrote it. */
 #include "spawn/control.h"
 
 #include <errno.h>
@@ -17,8 +16,7 @@ static void python_and_what_returns_have_them(void)
     for (int i = 0; i < 8; i++) {
         const struct jr_policy policy = {.exit_barrier = (i & 1) != 0};
         const struct jr_plan plan = {.policy = &policy,
-                                     .form = (i & 4) != 0 ? JR_FORM_PYTHON
-                                                          : JR_FORM_COMMAND,
+                                     .form = (i & 4) != 0 ? JR_FORM_PYTHON : JR_FORM_COMMAND,
                                      .returns = (i & 2) != 0};
         CU_ASSERT_EQUAL(jr_control_wanted(&plan), i != 0);
         CU_ASSERT_EQUAL(jr_control_is_awaited(&plan), (i & 3) != 0);
@@ -53,8 +51,7 @@ static bool fails_without_a_trace(unsigned number)
 
 static void leaves_nothing_where_it_fails(void)
 {
-    static const unsigned numbers[] = {SYS_socketpair, SYS_setsockopt,
-                                       SYS_fcntl};
+    static const unsigned numbers[] = {SYS_socketpair, SYS_setsockopt, SYS_fcntl};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         int status = -1;
         pid_t pid = fork();
@@ -176,8 +173,7 @@ static void descriptors_are_not_kept(void)
     (void)close(ends[1]);
 }
 
-JR_UNIT_MAIN("control", CASE(python_and_what_returns_have_them),
-             CASE(ends_are_as_they_should_be),
+JR_UNIT_MAIN("control", CASE(python_and_what_returns_have_them), CASE(ends_are_as_they_should_be),
              CASE(leaves_nothing_where_it_fails), CASE(reads_what_was_written),
              CASE(tells_processes_apart), CASE(takes_long_texts_in_pieces),
              CASE(an_error_is_an_end), CASE(descriptors_are_not_kept))

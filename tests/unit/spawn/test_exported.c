@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 /* `bytes` as what a setup with these variables and drops wrote. */
-static int read_bytes(struct jr_exported *ret, const char *bytes, size_t len,
-                      struct jr_error *err)
+static int read_bytes(struct jr_exported *ret, const char *bytes, size_t len, struct jr_error *err)
 {
     static char pwd[] = "PWD=/outer", glob[] = "DROP*", name[] = "GONE";
     static char *env[] = {pwd, NULL}, *drop[] = {glob, name, NULL};
@@ -29,8 +28,7 @@ static void nothing_is_an_error(void)
     CU_ASSERT_FALSE(exported.there);
     CU_ASSERT_EQUAL(jr_exported_read(&exported, -1, NULL, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(err.text, "what it exported could not be read"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "what it exported could not be read"));
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     CU_ASSERT_EQUAL(jr_exported_read(&exported, fd, NULL, &err), -1);
     CU_ASSERT_FALSE(exported.there);
@@ -42,8 +40,7 @@ static void joins(void)
     static const char bytes[] =
         "A=1\0PWD=/inner\0SHLVL=3\0_=/usr/bin/env\0DROP_A=1\0GONE=1\0RANK=7\0"
         "RANKS=2\0EMPTY=\0FN%%=() {\n}\0MINE=x\0MIN=y\0OLD=9\0LAST";
-    static char rank[] = "RANK=0", own[] = "B=2", old[] = "OLD=1",
-                mine[] = "MINE";
+    static char rank[] = "RANK=0", own[] = "B=2", old[] = "OLD=1", mine[] = "MINE";
     static char *env[] = {rank, own, old, NULL}, *drop[] = {mine, NULL};
     static const char *const expected[] = {"RANK=0",
                                            "B=2",
@@ -59,8 +56,7 @@ static void joins(void)
     struct jr_exported exported = {0};
     struct jr_error err = {0};
     CU_ASSERT_PTR_EQUAL(jr_exported_join(&exported, env, 2, drop), env);
-    CU_ASSERT_EQUAL_FATAL(read_bytes(&exported, bytes, sizeof bytes - 1, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(read_bytes(&exported, bytes, sizeof bytes - 1, &err), 0);
     char **joined = jr_exported_join(&exported, env, 2, drop);
     CU_ASSERT_PTR_NOT_NULL_FATAL(joined);
     size_t count = sizeof expected / sizeof *expected;

@@ -43,8 +43,8 @@ static void in_other_process(void (*run)(void))
         CU_ASSERT_EQUAL(status, 0);
 }
 
-/* What the first process of the namespace finds; the numbers that the machine
- * has for a child of it, by its pidfd and without. */
+/* What the first process of the namespace finds; the numbers that the machine has for a child of
+ * it, by its pidfd and without. */
 static void tell_of_inside(int fd)
 {
     char self[16] = "";
@@ -147,8 +147,7 @@ static void refuse_pipe(void)
 
 static void refuse_process(void)
 {
-    refuse(&(struct deny_call){SYS_clone, EAGAIN},
-           "isolation: pid is not possible here");
+    refuse(&(struct deny_call){SYS_clone, EAGAIN}, "isolation: pid is not possible here");
 }
 
 static void says_why_not(void)

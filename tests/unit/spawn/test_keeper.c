@@ -16,13 +16,11 @@
 
 #define LONG_MS 60000
 
-static const char *const environment[] = {"PATH=/usr/bin:/bin", "GIVEN=yes",
-                                          NULL};
+static const char *const environment[] = {"PATH=/usr/bin:/bin", "GIVEN=yes", NULL};
 
-/* Start `script` in the shell; what it prints can be read from *ret_fd, whose
- * end says that no process has it any more. */
-static struct jr_keeper start_script(const char *script, unsigned limit_ms,
-                                     int *ret_fd)
+/* Start `script` in the shell; what it prints can be read from *ret_fd, whose end says that no
+ * process has it any more. */
+static struct jr_keeper start_script(const char *script, unsigned limit_ms, int *ret_fd)
 {
     const char *const argv[] = {"sh", "-c", script, NULL};
     struct jr_keeper keeper = {.fd = -1};
@@ -65,8 +63,8 @@ static struct jr_keeper_report run_script(const char *script, unsigned limit_ms,
 static void tells_the_end(void)
 {
     char text[256];
-    struct jr_keeper_report report = run_script(
-        "echo $GIVEN; pwd; echo err >&2; cat; exit 3", LONG_MS, text);
+    struct jr_keeper_report report =
+        run_script("echo $GIVEN; pwd; echo err >&2; cat; exit 3", LONG_MS, text);
     CU_ASSERT_EQUAL(report.end, JR_KEEPER_EXITED);
     CU_ASSERT_EQUAL(report.value, 3);
     CU_ASSERT_FALSE(report.left);
@@ -88,9 +86,8 @@ static void gives_a_clean_start(void)
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, &before);
     int secret = dup(STDIN_FILENO);
-    (void)run_script("ls /proc/self/fd | wc -l; "
-                     "grep -E '^Sig(Blk|Ign)' /proc/self/status",
-                     LONG_MS, text);
+    (void)run_script("ls /proc/self/fd | wc -l; grep -E '^Sig(Blk|Ign)' /proc/self/status", LONG_MS,
+                     text);
     (void)close(secret);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
@@ -114,10 +111,8 @@ static void ends_what_hangs(void)
 static void ends_what_is_left(void)
 {
     char text[256];
-    struct jr_keeper_report report =
-        run_script("(setsid sh -c 'trap \"\" TERM; sleep 1000; sleep 1000' &); "
-                   "exit 0",
-                   LONG_MS, text);
+    struct jr_keeper_report report = run_script(
+        "(setsid sh -c 'trap \"\" TERM; sleep 1000; sleep 1000' &); exit 0", LONG_MS, text);
     CU_ASSERT_EQUAL(report.end, JR_KEEPER_EXITED);
     CU_ASSERT_EQUAL(report.value, 0);
     CU_ASSERT_TRUE(report.left);
@@ -134,8 +129,8 @@ static void stops(void)
     char text[256];
     struct jr_keeper_report report;
     int fd;
-    struct jr_keeper keeper = start_script(
-        "trap '' TERM; echo; sleep 1000; sleep 1000", LONG_MS, &fd);
+    struct jr_keeper keeper =
+        start_script("trap '' TERM; echo; sleep 1000; sleep 1000", LONG_MS, &fd);
     await_text(fd);
     jr_keeper_stop(&keeper);
     read_to_end(text, sizeof text, fd);
@@ -149,8 +144,7 @@ static void survives_no_keeper(void)
     char text[256];
     struct jr_keeper_report report;
     int fd;
-    struct jr_keeper keeper =
-        start_script("echo; exec sleep 1000", LONG_MS, &fd);
+    struct jr_keeper keeper = start_script("echo; exec sleep 1000", LONG_MS, &fd);
     await_text(fd);
     (void)kill(keeper.pid, SIGKILL);
     read_to_end(text, sizeof text, fd);
@@ -167,11 +161,8 @@ static void outlives_its_maker(void)
     pid_t maker = fork();
     if (maker == 0) {
         /* once this process has ended and been reaped */
-        const char *const argv[] = {
-            "sh", "-c",
-            "while kill -0 $MAKER 2> /dev/null; do :; done; "
-            "echo on",
-            NULL};
+        const char *const argv[] = {"sh", "-c",
+                                    "while kill -0 $MAKER 2> /dev/null; do :; done; echo on", NULL};
         char text_of_pid[32];
         (void)snprintf(text_of_pid, sizeof text_of_pid, "MAKER=%d", getpid());
         const char *const env[] = {environment[0], text_of_pid, NULL};
@@ -189,8 +180,7 @@ static void outlives_its_maker(void)
     CU_ASSERT_STRING_EQUAL(text, "on\n");
 }
 
-static struct jr_keeper_report run_program(const char *name,
-                                           const char *workdir)
+static struct jr_keeper_report run_program(const char *name, const char *workdir)
 {
     const char *const argv[] = {name, NULL};
     const struct jr_keeper_command command = {.argv = (char *const *)argv,
@@ -223,8 +213,7 @@ static void tells_what_does_not_start(void)
         {"bin/true", "/usr", JR_KEEPER_EXITED, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct jr_keeper_report report =
-            run_program(rows[i].name, rows[i].workdir);
+        struct jr_keeper_report report = run_program(rows[i].name, rows[i].workdir);
         CU_ASSERT_EQUAL(report.end, rows[i].end);
         CU_ASSERT_EQUAL(report.value, rows[i].value);
     }
@@ -261,8 +250,7 @@ static bool is_told_blindly(void)
     char text[256];
     if (!deny(calls, 1))
         return false;
-    struct jr_keeper_report report =
-        run_script("sleep 0.1; exit 3", LONG_MS, text);
+    struct jr_keeper_report report = run_script("sleep 0.1; exit 3", LONG_MS, text);
     return report.end == JR_KEEPER_EXITED && report.value == 3;
 }
 
@@ -309,9 +297,8 @@ static void says_where_descriptors_are_short(void)
     }
 }
 
-JR_UNIT_MAIN("keeper", CASE(tells_the_end), CASE(gives_a_clean_start),
-             CASE(ends_what_hangs), CASE(ends_what_is_left), CASE(stops),
-             CASE(survives_no_keeper), CASE(outlives_its_maker),
-             CASE(is_waited_for_whatever_is_heard),
+JR_UNIT_MAIN("keeper", CASE(tells_the_end), CASE(gives_a_clean_start), CASE(ends_what_hangs),
+             CASE(ends_what_is_left), CASE(stops), CASE(survives_no_keeper),
+             CASE(outlives_its_maker), CASE(is_waited_for_whatever_is_heard),
              CASE(says_where_descriptors_are_short), CASE(needs_no_pidfds),
              CASE(tells_what_does_not_start))

@@ -68,8 +68,7 @@ static void finds_as_a_shell_does(void)
     struct jr_program program = {0};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         const struct vector *vector = &vectors[i];
-        CU_ASSERT_EQUAL(jr_program_find(&program, vector->name, vector->search,
-                                        vector->workdir),
+        CU_ASSERT_EQUAL(jr_program_find(&program, vector->name, vector->search, vector->workdir),
                         vector->error);
         if (vector->path != NULL)
             JR_ASSERT_TEXT(program.path, vector->path);
@@ -91,8 +90,7 @@ static void looks_once_for_the_same(void)
 static void tells_a_folder_from_a_file(void)
 {
     CU_ASSERT_EQUAL(jr_program_refine_errno("bin", "/usr", EACCES), EISDIR);
-    CU_ASSERT_EQUAL(jr_program_refine_errno("/etc/passwd", "/", EACCES),
-                    EACCES);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("/etc/passwd", "/", EACCES), EACCES);
     CU_ASSERT_EQUAL(jr_program_refine_errno("passwd", "/etc", ENOENT), ELIBACC);
     CU_ASSERT_EQUAL(jr_program_refine_errno("sh", "/bin", EACCES), ELIBACC);
     CU_ASSERT_EQUAL(jr_program_refine_errno("sh", "/bin", ENOEXEC), ENOEXEC);
@@ -112,11 +110,9 @@ static void says_why(void)
         {JR_STAGE_EXEC, ENOENT, "./x", "No such file or directory"},
         {JR_STAGE_EXEC, EISDIR, "./x", "it is a folder"},
         {JR_STAGE_EXEC, EACCES, "./x", "it is not executable (chmod +x)"},
-        {JR_STAGE_EXEC, ENOEXEC, "./x",
-         "it is neither a program nor a script with a #! line"},
+        {JR_STAGE_EXEC, ENOEXEC, "./x", "it is neither a program nor a script with a #! line"},
         {JR_STAGE_EXEC, ELIBACC, "./x",
-         "the interpreter that it names (#! line, or loader) cannot be "
-         "executed"},
+         "the interpreter that it names (#! line, or loader) cannot be executed"},
         {JR_STAGE_EXEC, E2BIG, "x", "Argument list too long"},
         {JR_STAGE_EXEC, 99999, "x", "unknown error"},
         {JR_STAGE_WORKDIR, ENOENT, "x", "No such file or directory"},
@@ -159,18 +155,14 @@ static void routes_streams(void)
         struct jr_run_options options = {.out_fd = vectors[i].console,
                                          .err_fd = vectors[i].console};
         for (int stream = 0; stream < 2; stream++)
-            CU_ASSERT_EQUAL(jr_start_route(&rank, stream, &options),
-                            vectors[i].route);
+            CU_ASSERT_EQUAL(jr_start_route(&rank, stream, &options), vectors[i].route);
         /* With a limit the runner writes what would be a file's own. */
         rank.limited = true;
         CU_ASSERT_EQUAL(jr_start_route(&rank, 0, &options),
-                        vectors[i].route == JR_ROUTE_FILE ? JR_ROUTE_PIPE
-                                                          : vectors[i].route);
-        CU_ASSERT_EQUAL(jr_start_is_shown(&rank, 0, &options),
-                        vectors[i].route == JR_ROUTE_PIPE);
+                        vectors[i].route == JR_ROUTE_FILE ? JR_ROUTE_PIPE : vectors[i].route);
+        CU_ASSERT_EQUAL(jr_start_is_shown(&rank, 0, &options), vectors[i].route == JR_ROUTE_PIPE);
     }
 }
 
-JR_UNIT_MAIN("program", CASE(finds_as_a_shell_does),
-             CASE(looks_once_for_the_same), CASE(tells_a_folder_from_a_file),
-             CASE(says_why), CASE(routes_streams))
+JR_UNIT_MAIN("program", CASE(finds_as_a_shell_does), CASE(looks_once_for_the_same),
+             CASE(tells_a_folder_from_a_file), CASE(says_why), CASE(routes_streams))

@@ -84,8 +84,7 @@ static bool sweeps(void (*make)(const struct jr_group *), unsigned at_least,
         make(group);
         (void)alarm(120);
         jr_reap(&sweep, 60 * SECOND, group);
-        bool none =
-            waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | __WALL) != 0;
+        bool none = waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | __WALL) != 0;
         _exit(none && sweep.left == 0 && sweep.killed >= at_least ? 0 : 1);
     }
     int status = -1;
@@ -197,6 +196,5 @@ static void clears_what_is_left(void)
     CU_ASSERT_FALSE(is_there(group.path));
 }
 
-JR_UNIT_MAIN("sweep", CASE(knows_who_is_the_only_child),
-             CASE(ends_all_descendants), CASE(ends_a_group),
-             CASE(clears_what_is_left))
+JR_UNIT_MAIN("sweep", CASE(knows_who_is_the_only_child), CASE(ends_all_descendants),
+             CASE(ends_a_group), CASE(clears_what_is_left))

@@ -1,5 +1,5 @@
-/* What scontrol says of a job: answers as Slurm 22.05 gives them, and as nobody
- * should have made them. */
+/* What scontrol says of a job: answers as Slurm 22.05 gives them, and as nobody should have made
+ * them. */
 #include "spawn/slurm_job.h"
 
 #include <signal.h>
@@ -11,17 +11,16 @@
 #include "base/clock.h"
 #include "descriptors.h"
 
-#define ANSWER(name, state, restarts, rest)                                    \
-    "JobId=12 JobName=" name "\n   UserId=a(1) GroupId=a(1) MCS_label=N/A\n"   \
-    "   JobState=" state " Reason=None Dependency=(null)\n"                    \
-    "   Requeue=1 Restarts=" restarts " BatchFlag=1 Reboot=0 ExitCode=0:0\n"   \
-    "   RunTime=00:00:00 TimeLimit=UNLIMITED TimeMin=N/A\n" rest               \
+#define ANSWER(name, state, restarts, rest)                                                        \
+    "JobId=12 JobName=" name "\n   UserId=a(1) GroupId=a(1) MCS_label=N/A\n"                       \
+    "   JobState=" state " Reason=None Dependency=(null)\n"                                        \
+    "   Requeue=1 Restarts=" restarts " BatchFlag=1 Reboot=0 ExitCode=0:0\n"                       \
+    "   RunTime=00:00:00 TimeLimit=UNLIMITED TimeMin=N/A\n" rest                                   \
     "   Command=/x PreemptTime=1800000000\n   Power=\n   \n"
 #define TIMES(end)    "   StartTime=1700000000 EndTime=" end " Deadline=N/A\n"
 #define PREEMPT(time) "   PreemptEligibleTime=1700000000 PreemptTime=" time "\n"
 
-static const struct jr_slurm_self SELF = {
-    .job = "12", .name = "12", .restarts = 1};
+static const struct jr_slurm_self SELF = {.job = "12", .name = "12", .restarts = 1};
 
 static void reads_what_slurm_says(void)
 {
@@ -31,49 +30,40 @@ static void reads_what_slurm_says(void)
         uint64_t end;
         bool preempting, preempted;
     } rows[] = {
-        {ANSWER("t", "RUNNING", "1", TIMES("Unknown")), "RUNNING", 1, 0, false,
-         false},
-        {ANSWER("t", "RUNNING", "1", TIMES("1800000020") PREEMPT("1800000000")),
-         "RUNNING", 1, 1800000020, true, true},
-        {ANSWER("t", "RUNNING", "1", PREEMPT("None")), "RUNNING", 1, 0, false,
-         false},
-        {ANSWER("t", "RUNNING", "1",
-                "   PreemptTime=1800000000 SuspendTime=None\n"),
-         "RUNNING", 1, 0, true, true},
-        {ANSWER("t", "RUNNING", "2", PREEMPT("1800000000")), "RUNNING", 2, 0,
-         true, false},
+        {ANSWER("t", "RUNNING", "1", TIMES("Unknown")), "RUNNING", 1, 0, false, false},
+        {ANSWER("t", "RUNNING", "1", TIMES("1800000020") PREEMPT("1800000000")), "RUNNING", 1,
+         1800000020, true, true},
+        {ANSWER("t", "RUNNING", "1", PREEMPT("None")), "RUNNING", 1, 0, false, false},
+        {ANSWER("t", "RUNNING", "1", "   PreemptTime=1800000000 SuspendTime=None\n"), "RUNNING", 1,
+         0, true, true},
+        {ANSWER("t", "RUNNING", "2", PREEMPT("1800000000")), "RUNNING", 2, 0, true, false},
         {ANSWER("t", "COMPLETING", "2", ""), "COMPLETING", 2, 0, false, true},
         {ANSWER("t", "PENDING", "2", ""), "PENDING", 2, 0, false, true},
         {ANSWER("t", "COMPLETING", "1", ""), "COMPLETING", 1, 0, false, false},
         {ANSWER("t", "CANCELLED", "2", ""), "CANCELLED", 2, 0, false, false},
-        {ANSWER("a PreemptTime=1800000000", "RUNNING", "1", ""), "RUNNING", 1,
-         0, false, false},
-        {ANSWER("a\n   JobName=b", "RUNNING", "1", ""), "RUNNING", 1, 0, false,
-         false},
+        {ANSWER("a PreemptTime=1800000000", "RUNNING", "1", ""), "RUNNING", 1, 0, false, false},
+        {ANSWER("a\n   JobName=b", "RUNNING", "1", ""), "RUNNING", 1, 0, false, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_slurm_job job = {.restarts = 99};
-        CU_ASSERT_TRUE_FATAL(
-            jr_slurm_job_read(&job, rows[i].text, strlen(rows[i].text), "12"));
+        CU_ASSERT_TRUE_FATAL(jr_slurm_job_read(&job, rows[i].text, strlen(rows[i].text), "12"));
         JR_ASSERT_TEXT(job.state, rows[i].state);
         CU_ASSERT_EQUAL(job.restarts, rows[i].restarts);
         CU_ASSERT_EQUAL(job.end, rows[i].end);
         CU_ASSERT_EQUAL(job.preempting, rows[i].preempting);
-        CU_ASSERT_EQUAL(jr_slurm_job_is_preempted(&job, &SELF),
-                        rows[i].preempted);
+        CU_ASSERT_EQUAL(jr_slurm_job_is_preempted(&job, &SELF), rows[i].preempted);
     }
 }
 
 /* Of several tasks of an array, the one is meant whose number it is. */
 static void finds_its_own_among_several(void)
 {
-    static const char text[] =
-        "JobId=11 ArrayJobId=12 ArrayTaskId=1 JobName=t\n"
-        "   JobState=COMPLETING Reason=None\n   Requeue=1 Restarts=9\n\n"
-        "JobId=12 ArrayJobId=12 ArrayTaskId=2 JobName=t\n"
-        "   JobState=RUNNING Reason=None\n   Requeue=1 Restarts=1\n\n"
-        "JobId=120 ArrayJobId=12 ArrayTaskId=3 JobName=t\n"
-        "   JobState=PENDING Reason=None\n   Requeue=1 Restarts=9\n\n";
+    static const char text[] = "JobId=11 ArrayJobId=12 ArrayTaskId=1 JobName=t\n"
+                               "   JobState=COMPLETING Reason=None\n   Requeue=1 Restarts=9\n\n"
+                               "JobId=12 ArrayJobId=12 ArrayTaskId=2 JobName=t\n"
+                               "   JobState=RUNNING Reason=None\n   Requeue=1 Restarts=1\n\n"
+                               "JobId=120 ArrayJobId=12 ArrayTaskId=3 JobName=t\n"
+                               "   JobState=PENDING Reason=None\n   Requeue=1 Restarts=9\n\n";
     struct jr_slurm_job job;
     CU_ASSERT_TRUE_FATAL(jr_slurm_job_read(&job, text, strlen(text), "12"));
     JR_ASSERT_TEXT(job.state, "RUNNING");
@@ -87,14 +77,11 @@ static void believes_no_other_answer(void)
         "",
         "\n",
         "slurm_load_jobs error: Invalid job id specified\n",
-        "JobId=13 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 "
-        "Restarts=9\n",
+        "JobId=13 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9\n",
         "JobId=12 JobName=t\n   JobState=PENDING Reason=x\n",
         "JobId=12 JobName=t\n   Requeue=1 Restarts=9\n",
-        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 "
-        "Restarts=x\n",
-        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 "
-        "Restarts=-1\n",
+        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=x\n",
+        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=-1\n",
         "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9",
         "JobId=12 J=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9\n"
         "   JobState=RUNNING Reason=None\n   Requeue=1 Restarts=1\n",
@@ -106,8 +93,7 @@ static void believes_no_other_answer(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_slurm_job job = {.restarts = 99};
-        CU_ASSERT_FALSE(
-            jr_slurm_job_read(&job, rows[i], strlen(rows[i]), "12"));
+        CU_ASSERT_FALSE(jr_slurm_job_read(&job, rows[i], strlen(rows[i]), "12"));
         CU_ASSERT_EQUAL(job.restarts, 99);
     }
 }
@@ -120,11 +106,8 @@ static void knows_how_long_a_state_may_be(void)
         char state[64] = "", text[256];
         memset(state, 'S', len);
         (void)snprintf(text, sizeof text,
-                       "JobId=12 J=t\n   JobState=%s R=x\n   Requeue=1 "
-                       "Restarts=9\n",
-                       state);
-        CU_ASSERT_EQUAL(jr_slurm_job_read(&job, text, strlen(text), "12"),
-                        len < sizeof job.state);
+                       "JobId=12 J=t\n   JobState=%s R=x\n   Requeue=1 Restarts=9\n", state);
+        CU_ASSERT_EQUAL(jr_slurm_job_read(&job, text, strlen(text), "12"), len < sizeof job.state);
     }
     CU_ASSERT_EQUAL(strlen(job.state), sizeof job.state - 1);
 }
@@ -168,8 +151,7 @@ static void make_stand_in(struct stand_in *ret, const char *script)
     *ret = (struct stand_in){.folder = "/tmp/scontrol-XXXXXX"};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(ret->folder));
     (void)snprintf(ret->path, sizeof ret->path, "%s/scontrol", ret->folder);
-    (void)snprintf(ret->search, sizeof ret->search, "PATH=%s:/usr/bin:/bin",
-                   ret->folder);
+    (void)snprintf(ret->search, sizeof ret->search, "PATH=%s:/usr/bin:/bin", ret->folder);
     FILE *file = script == NULL ? NULL : fopen(ret->path, "we");
     if (file != NULL) {
         (void)fprintf(file, "#!/bin/sh\n%s\n", script);
@@ -188,14 +170,12 @@ static void remove_stand_in(const struct stand_in *stand_in)
     (void)rmdir(stand_in->folder);
 }
 
-static const char *ask(const char *script, const char *verb, unsigned limit_ms,
-                       struct jr_buf *out)
+static const char *ask(const char *script, const char *verb, unsigned limit_ms, struct jr_buf *out)
 {
     struct stand_in stand_in;
     struct jr_slurm_call call;
     make_stand_in(&stand_in, script);
-    const struct jr_slurm_self self = {
-        .job = "12", .name = "12_3", .envp = stand_in.envp};
+    const struct jr_slurm_self self = {.job = "12", .name = "12_3", .envp = stand_in.envp};
     unsigned open = count_descriptors();
     CU_ASSERT_EQUAL_FATAL(jr_slurm_call_start(&call, &self, verb, limit_ms), 0);
     CU_ASSERT_EQUAL(count_descriptors(), open + 2); /* its output and report */
@@ -213,8 +193,7 @@ static void takes_back_what_was_asked(void)
     struct stand_in stand_in;
     struct jr_slurm_call call;
     make_stand_in(&stand_in, "exec sleep 1000");
-    const struct jr_slurm_self self = {
-        .job = "12", .name = "12", .envp = stand_in.envp};
+    const struct jr_slurm_self self = {.job = "12", .name = "12", .envp = stand_in.envp};
     unsigned open = count_descriptors();
     CU_ASSERT_EQUAL_FATAL(jr_slurm_call_start(&call, &self, "show", 60000), 0);
     pid_t keeper = call.keeper.pid;
@@ -233,19 +212,16 @@ static void asks_scontrol(void)
         unsigned limit_ms;
         const char *why, *out;
     } rows[] = {
-        {"echo \"$@\" $SLURM_TIME_FORMAT; pwd", "show", 60000, NULL,
-         "show job 12_3 %s\n/\n"},
+        {"echo \"$@\" $SLURM_TIME_FORMAT; pwd", "show", 60000, NULL, "show job 12_3 %s\n/\n"},
         {"echo no >&2; exit 1", "show", 60000, "refused", "no\n"},
-        {"echo part; exec sleep 1000", "show", 300, "did not answer in time",
-         "part\n"},
+        {"echo part; exec sleep 1000", "show", 300, "did not answer in time", "part\n"},
         {"kill -9 $$", "show", 60000, "was killed", NULL},
         {NULL, "show", 60000, "could not be executed", NULL},
         {"echo \"$@\"", "requeue", 60000, NULL, "requeue 12_3\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        const char *why =
-            ask(rows[i].script, rows[i].verb, rows[i].limit_ms, &out);
+        const char *why = ask(rows[i].script, rows[i].verb, rows[i].limit_ms, &out);
         if (rows[i].why == NULL)
             CU_ASSERT_PTR_NULL(why)
         else
@@ -258,7 +234,6 @@ static void asks_scontrol(void)
     }
 }
 
-JR_UNIT_MAIN("slurm_job", CASE(reads_what_slurm_says),
-             CASE(finds_its_own_among_several), CASE(believes_no_other_answer),
-             CASE(knows_how_long_a_state_may_be), CASE(knows_how_long_is_left),
-             CASE(asks_scontrol), CASE(takes_back_what_was_asked))
+JR_UNIT_MAIN("slurm_job", CASE(reads_what_slurm_says), CASE(finds_its_own_among_several),
+             CASE(believes_no_other_answer), CASE(knows_how_long_a_state_may_be),
+             CASE(knows_how_long_is_left), CASE(asks_scontrol), CASE(takes_back_what_was_asked))

@@ -1,5 +1,5 @@
-/* Starting a rank: which way its streams go and what that costs, what its
- * process finds, and at which stage a start fails. */
+/* Starting a rank: which way its streams go and what that costs, what its process finds, and at
+ * which stage a start fails. */
 #include "spawn/start.h"
 
 #include <errno.h>
@@ -39,29 +39,19 @@ static void streams_have_routes(void)
         bool console, shown, limited, watched;
         enum jr_route route;
     } vectors[] = {
-        {JR_SINK_INHERIT, JR_INPUT_NONE, true, true, true, true,
-         JR_ROUTE_INHERIT},
-        {JR_SINK_INHERIT, JR_INPUT_NONE, false, true, false, false,
-         JR_ROUTE_NULL},
-        {JR_SINK_INHERIT, JR_INPUT_STDIN, true, false, false, false,
-         JR_ROUTE_INHERIT},
-        {JR_SINK_FILE, JR_INPUT_TERMINAL, true, true, true, true,
-         JR_ROUTE_TERMINAL},
+        {JR_SINK_INHERIT, JR_INPUT_NONE, true, true, true, true, JR_ROUTE_INHERIT},
+        {JR_SINK_INHERIT, JR_INPUT_NONE, false, true, false, false, JR_ROUTE_NULL},
+        {JR_SINK_INHERIT, JR_INPUT_STDIN, true, false, false, false, JR_ROUTE_INHERIT},
+        {JR_SINK_FILE, JR_INPUT_TERMINAL, true, true, true, true, JR_ROUTE_TERMINAL},
         {JR_SINK_FILE, JR_INPUT_NONE, true, true, false, false, JR_ROUTE_FILE},
         {JR_SINK_FILE, JR_INPUT_NONE, true, true, true, false, JR_ROUTE_PIPE},
         {JR_SINK_FILE, JR_INPUT_NONE, false, false, false, true, JR_ROUTE_PIPE},
-        {JR_SINK_CONSOLE, JR_INPUT_NONE, true, true, false, false,
-         JR_ROUTE_PIPE},
-        {JR_SINK_CONSOLE, JR_INPUT_NONE, false, true, false, false,
-         JR_ROUTE_NULL},
-        {JR_SINK_CONSOLE, JR_INPUT_NONE, true, false, true, false,
-         JR_ROUTE_NULL},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_INPUT_NONE, true, true, false,
-         false, JR_ROUTE_PIPE},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_INPUT_NONE, false, true, false,
-         false, JR_ROUTE_FILE},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_INPUT_NONE, true, false, false,
-         false, JR_ROUTE_FILE},
+        {JR_SINK_CONSOLE, JR_INPUT_NONE, true, true, false, false, JR_ROUTE_PIPE},
+        {JR_SINK_CONSOLE, JR_INPUT_NONE, false, true, false, false, JR_ROUTE_NULL},
+        {JR_SINK_CONSOLE, JR_INPUT_NONE, true, false, true, false, JR_ROUTE_NULL},
+        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_INPUT_NONE, true, true, false, false, JR_ROUTE_PIPE},
+        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_INPUT_NONE, false, true, false, false, JR_ROUTE_FILE},
+        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_INPUT_NONE, true, false, false, false, JR_ROUTE_FILE},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         for (int stream = 0; stream < 2; stream++) {
@@ -73,25 +63,21 @@ static void streams_have_routes(void)
                                         .err = JR_SINK_INHERIT};
             struct jr_run_options options = {.out_fd = -1, .err_fd = -1};
             *(stream == 0 ? &rank.out : &rank.err) = vectors[i].sink;
-            *(stream == 0 ? &options.out_fd : &options.err_fd) =
-                vectors[i].console ? 1 : -1;
-            CU_ASSERT_EQUAL(jr_start_route(&rank, stream, &options),
-                            vectors[i].route);
-            bool shown = (vectors[i].sink & JR_SINK_CONSOLE) != 0 &&
-                         vectors[i].console && vectors[i].shown;
+            *(stream == 0 ? &options.out_fd : &options.err_fd) = vectors[i].console ? 1 : -1;
+            CU_ASSERT_EQUAL(jr_start_route(&rank, stream, &options), vectors[i].route);
+            bool shown =
+                (vectors[i].sink & JR_SINK_CONSOLE) != 0 && vectors[i].console && vectors[i].shown;
             CU_ASSERT_EQUAL(jr_start_is_shown(&rank, stream, &options), shown);
         }
 }
 
-/* Pipes, and files that jobrun writes itself, over the ranks that start here;
- * the setup has two of both. */
+/* Pipes, and files that jobrun writes itself, over the ranks that start here; the setup has two of
+ * both. */
 static void counts_what_it_costs(void)
 {
     struct jr_plan_rank ranks[5] = {
         {.out = JR_SINK_FILE | JR_SINK_CONSOLE, .on_console = true},
-        {.out = JR_SINK_FILE | JR_SINK_CONSOLE,
-         .err = JR_SINK_CONSOLE,
-         .on_console = true},
+        {.out = JR_SINK_FILE | JR_SINK_CONSOLE, .err = JR_SINK_CONSOLE, .on_console = true},
         {.out = JR_SINK_FILE, .err = JR_SINK_FILE, .on_console = true},
         {.out = JR_SINK_FILE, .err = JR_SINK_FILE, .limited = true},
         {.out = JR_SINK_CONSOLE, .err = JR_SINK_CONSOLE, .on_console = true},
@@ -101,15 +87,13 @@ static void counts_what_it_costs(void)
         bool setup;
         uint64_t pipes, files;
     } vectors[] = {
-        {0, 0, false, 0, 0}, {0, 0, true, 2, 2},  {0, 1, false, 1, 1},
-        {0, 2, false, 3, 2}, {2, 1, false, 0, 0}, {3, 1, false, 2, 2},
-        {1, 4, false, 6, 3}, {0, 5, true, 9, 6},
+        {0, 0, false, 0, 0}, {0, 0, true, 2, 2},  {0, 1, false, 1, 1}, {0, 2, false, 3, 2},
+        {2, 1, false, 0, 0}, {3, 1, false, 2, 2}, {1, 4, false, 6, 3}, {0, 5, true, 9, 6},
     };
     const struct jr_run_options options = {.out_fd = 1, .err_fd = 2};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_plan plan = {.ranks = ranks,
-                               .first = vectors[i].first,
-                               .count = vectors[i].count};
+        struct jr_plan plan = {
+            .ranks = ranks, .first = vectors[i].first, .count = vectors[i].count};
         plan.setup.text = vectors[i].setup ? "true" : NULL;
         struct jr_start_cost cost = jr_start_cost(&plan, &options);
         CU_ASSERT_EQUAL(cost.pipes, vectors[i].pipes);
@@ -132,19 +116,16 @@ static void places_files_beside_the_ranks(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct jr_run_link link = {0};
-        const struct jr_run_options options = {.link = vectors[i].link ? &link
-                                                                       : NULL};
+        const struct jr_run_options options = {.link = vectors[i].link ? &link : NULL};
         const struct jr_starter starter = {.options = &options};
-        const struct jr_plan_rank rank = {.dir = vectors[i].dir,
-                                          .node_rank = 4};
+        const struct jr_plan_rank rank = {.dir = vectors[i].dir, .node_rank = 4};
         char path[64];
         jr_start_beside(&starter, &rank, "setup.log", path, sizeof path);
         JR_ASSERT_TEXT(path, vectors[i].path);
     }
 }
 
-/* A process of its own session, in its folder, with its environment, and
- * nothing else. */
+/* A process of its own session, in its folder, with its environment, and nothing else. */
 static void a_rank_finds_what_the_plan_says(void)
 {
     begin("test $$ = $(ps -o sid= -p $$) || echo session; pwd; echo $X; "
@@ -152,24 +133,22 @@ static void a_rank_finds_what_the_plan_says(void)
     start();
     CU_ASSERT_EQUAL(await(), 7);
     char expected[256];
-    (void)snprintf(expected, sizeof expected, "%s\n1\n0 1 2 3 0027\n",
-                   bench.workdir);
+    (void)snprintf(expected, sizeof expected, "%s\n1\n0 1 2 3 0027\n", bench.workdir);
     JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"), expected);
     JR_ASSERT_TEXT(content("attempt_0/3/stderr.log"), "err\n");
     CU_ASSERT_EQUAL(bench.started.pipes[0], -1);
     CU_ASSERT_EQUAL(bench.started.control, -1);
     CU_ASSERT_EQUAL(bench.started.error, 0);
     struct stat st;
-    CU_ASSERT_EQUAL(fstatat(bench.scratch.fd, "attempt_0/3/stdout.log", &st, 0),
-                    0);
+    CU_ASSERT_EQUAL(fstatat(bench.scratch.fd, "attempt_0/3/stdout.log", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0640);
     CU_ASSERT_EQUAL(fstatat(bench.scratch.fd, "attempt_0/progress", &st, 0), 0);
     CU_ASSERT_TRUE(S_ISDIR(st.st_mode));
     end();
 }
 
-/* What goes to the console comes by a pipe; where it has a file too, that is
- * made by whoever reads the pipe. */
+/* What goes to the console comes by a pipe; where it has a file too, that is made by whoever reads
+ * the pipe. */
 static void pipes_come_back(void)
 {
     for (int file = 0; file < 2; file++) {
@@ -180,8 +159,7 @@ static void pipes_come_back(void)
         open_starter();
         bench.starter.pipe_size = file ? 1 << 17 : 0; /* 0: as it is made */
         jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
-        CU_ASSERT_EQUAL(fcntl(bench.started.pipes[0], F_GETPIPE_SZ),
-                        file ? 1 << 17 : 1 << 16);
+        CU_ASSERT_EQUAL(fcntl(bench.started.pipes[0], F_GETPIPE_SZ), file ? 1 << 17 : 1 << 16);
         CU_ASSERT_EQUAL(await(), 0);
         CU_ASSERT_TRUE_FATAL(bench.started.pipes[0] >= 0);
         CU_ASSERT_EQUAL(bench.started.pipes[1], -1);
@@ -212,8 +190,8 @@ static void both_streams_may_share_a_file(void)
     end();
 }
 
-/* A rank that has to return has a socket as its descriptor 3, whose other end
- * is ours, and says who wrote. */
+/* A rank that has to return has a socket as its descriptor 3, whose other end is ours, and says who
+ * wrote. */
 static void a_rank_may_have_a_control_socket(void)
 {
     char byte;
@@ -244,8 +222,7 @@ static void a_rank_may_have_a_process_manager(void)
         CU_ASSERT_EQUAL(read(bench.started.pmi, &byte, 1), 1);
         CU_ASSERT_EQUAL(byte, 'p');
         CU_ASSERT_EQUAL(read(bench.started.pmi, &byte, 1), 0);
-        JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"),
-                       both ? "extra\n" : "");
+        JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"), both ? "extra\n" : "");
         (void)close(bench.started.pmi);
         end();
     }
@@ -254,14 +231,12 @@ static void a_rank_may_have_a_process_manager(void)
 /* Nothing of the runner's, whatever it has open. */
 static void a_rank_has_no_other_descriptor(void)
 {
-    static const char *const expected[] = {"0 1 2 3 ", "0 1 2 3 4 ",
-                                           "0 1 2 3 4 ", "0 1 2 3 4 5 "};
+    static const char *const expected[] = {"0 1 2 3 ", "0 1 2 3 4 ", "0 1 2 3 4 ", "0 1 2 3 4 5 "};
     for (int i = 0; i < 4; i++) {
         int fds[JR_SLOT_END + 8], count = 0;
         begin("ls /proc/self/fd | tr '\\n' ' '"); /* and its folder */
         bench.plan.returns = (i & 1) != 0;
-        bench.plan.mpi.protocol =
-            (i & 2) != 0 ? JR_MPI_PROTOCOL_PMI1 : JR_MPI_PROTOCOL_NONE;
+        bench.plan.mpi.protocol = (i & 2) != 0 ? JR_MPI_PROTOCOL_PMI1 : JR_MPI_PROTOCOL_NONE;
         do
             fds[count] = fcntl(STDIN_FILENO, F_DUPFD, 3); /* kept by execve */
         while (fds[count++] < JR_SLOT_DIR - 1);
@@ -284,12 +259,11 @@ static void pipes_are_as_large_as_all_may_be(void)
     static const struct {
         uint32_t pipes;
         int size;
-    } vectors[] = {{1, 1 << 20},   {64, 1 << 20},  {65, 1 << 19},
-                   {128, 1 << 19}, {129, 1 << 18}, {512, 1 << 17},
-                   {513, 0},       {1024, 0}};
+    } vectors[] = {{1, 1 << 20},   {64, 1 << 20},  {65, 1 << 19}, {128, 1 << 19},
+                   {129, 1 << 18}, {512, 1 << 17}, {513, 0},      {1024, 0}};
     for (size_t i = 0; i < 1024; i++)
-        ranks[i] = (struct jr_plan_rank){
-            .on_console = true, .out = JR_SINK_CONSOLE, .err = JR_SINK_FILE};
+        ranks[i] =
+            (struct jr_plan_rank){.on_console = true, .out = JR_SINK_CONSOLE, .err = JR_SINK_FILE};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         begin("");
         bench.options.out_fd = 1;
@@ -301,12 +275,11 @@ static void pipes_are_as_large_as_all_may_be(void)
     }
 }
 
-/* Descriptors that the caller has where the slots will be serve as before,
- * under other numbers. */
+/* Descriptors that the caller has where the slots will be serve as before, under other numbers. */
 static void slots_take_the_place_of_nothing(void)
 {
-    static const int places[] = {JR_SLOT_DIR, JR_SLOT_NULL, JR_SLOT_ERR,
-                                 JR_SLOT_END - 1, JR_SLOT_END};
+    static const int places[] = {JR_SLOT_DIR, JR_SLOT_NULL, JR_SLOT_ERR, JR_SLOT_END - 1,
+                                 JR_SLOT_END};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         int pair[2], lease[2];
         char bytes[8];
@@ -314,8 +287,7 @@ static void slots_take_the_place_of_nothing(void)
         CU_ASSERT_EQUAL(pipe2(pair, O_CLOEXEC), 0);
         CU_ASSERT_EQUAL(pipe2(lease, O_CLOEXEC | O_NONBLOCK), 0);
         CU_ASSERT_EQUAL(dup3(pair[1], places[i], O_CLOEXEC), places[i]);
-        CU_ASSERT_EQUAL(dup3(lease[1], JR_SLOT_PIPE_OUT + 3, O_CLOEXEC),
-                        JR_SLOT_PIPE_OUT + 3);
+        CU_ASSERT_EQUAL(dup3(lease[1], JR_SLOT_PIPE_OUT + 3, O_CLOEXEC), JR_SLOT_PIPE_OUT + 3);
         (void)close(lease[1]);
         bench.options.out_fd = places[i];
         bench.rank.out = JR_SINK_INHERIT;
@@ -350,22 +322,20 @@ static void a_slot_may_be_the_next_descriptor(void)
     end();
 }
 
-/* An attempt's folder that this run has claimed may be there already, if it is
- * ours. */
+/* An attempt's folder that this run has claimed may be there already, if it is ours. */
 static void takes_the_folder_that_was_claimed(void)
 {
     static const struct {
         unsigned claimed; /* attempts */
         uid_t owner;
         bool good;
-    } vectors[] = {
-        {1, 0, true}, {2, 0, false}, {0, 0, false}, {1, 65534, false}};
+    } vectors[] = {{1, 0, true}, {2, 0, false}, {0, 0, false}, {1, 65534, false}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         begin("exit 0");
         bench.folder.claimed = vectors[i].claimed;
         CU_ASSERT_EQUAL(mkdirat(bench.scratch.fd, "attempt_0", 0700), 0);
-        if (vectors[i].owner != 0 && fchownat(bench.scratch.fd, "attempt_0",
-                                              vectors[i].owner, 0, 0) != 0) {
+        if (vectors[i].owner != 0 &&
+            fchownat(bench.scratch.fd, "attempt_0", vectors[i].owner, 0, 0) != 0) {
             end(); /* this user cannot give it away */
             continue;
         }
@@ -387,10 +357,9 @@ static void a_planted_fifo_stops_the_start(void)
     bench.rank.err_path = bench.rank.out_path;
     open_starter();
     CU_ASSERT_EQUAL(jr_start_folder(&bench.starter, "attempt_0/3"), 0);
-    CU_ASSERT_EQUAL(mkfifoat(bench.scratch.fd, "attempt_0/3/stdout.log", 0600),
-                    0);
-    int reader = openat(bench.scratch.fd, "attempt_0/3/stdout.log",
-                        O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    CU_ASSERT_EQUAL(mkfifoat(bench.scratch.fd, "attempt_0/3/stdout.log", 0600), 0);
+    int reader =
+        openat(bench.scratch.fd, "attempt_0/3/stdout.log", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
     CU_ASSERT_EQUAL(bench.started.stage, JR_STAGE_STDOUT);
     CU_ASSERT_EQUAL(bench.started.error, EEXIST);
@@ -409,10 +378,9 @@ static void says_what_the_child_could_not_do(void)
         if (i == 0) {
             bench.rank.input = JR_INPUT_TERMINAL; /* there is none */
         } else if (i < 3) {
-            bench.budget.limits = (struct jr_limit_list){
-                2, {{RLIMIT_CORE, {0, 0}}, {RLIMIT_CORE, {0, 0}}}};
-            bench.budget.limits.items[i - 1] =
-                (struct jr_limit){RLIMIT_NOFILE, {20, 10}};
+            bench.budget.limits =
+                (struct jr_limit_list){2, {{RLIMIT_CORE, {0, 0}}, {RLIMIT_CORE, {0, 0}}}};
+            bench.budget.limits.items[i - 1] = (struct jr_limit){RLIMIT_NOFILE, {20, 10}};
         } else {
             bench.rank.dir = name;
         }
@@ -420,16 +388,14 @@ static void says_what_the_child_could_not_do(void)
         CU_ASSERT_EQUAL(bench.started.stage, i == 0   ? JR_STAGE_STDIN
                                              : i == 3 ? JR_STAGE_FOLDER
                                                       : JR_STAGE_LIMITS);
-        CU_ASSERT_EQUAL(bench.started.error, i == 0   ? ENOTTY
-                                             : i == 3 ? ENAMETOOLONG
-                                                      : EINVAL);
+        CU_ASSERT_EQUAL(bench.started.error, i == 0 ? ENOTTY : i == 3 ? ENAMETOOLONG : EINVAL);
         CU_ASSERT_EQUAL(bench.started.pid, 0);
         end();
     }
 }
 
-/* In another process, with a kernel that lacks these calls: one start at a
- * time, and a rank that ends as any other. */
+/* In another process, with a kernel that lacks these calls: one start at a time, and a rank that
+ * ends as any other. */
 static bool starts_without(const struct deny_call *calls, size_t count)
 {
     begin("test -e /proc/$$/fd/12 && exit 8; exit 7");
@@ -459,8 +425,7 @@ static bool fails_to_start(const struct failing *failing)
     bench.rank.out = failing->shown ? JR_SINK_CONSOLE : JR_SINK_FILE;
     if (early) {
         bool denied = deny(&failing->call, 1);
-        int status = jr_starter_open(&bench.starter, &bench.plan,
-                                     &bench.options, &bench.budget);
+        int status = jr_starter_open(&bench.starter, &bench.plan, &bench.options, &bench.budget);
         return denied && status == -1 && errno == (int)failing->call.error;
     }
     open_starter();
@@ -468,9 +433,8 @@ static bool fails_to_start(const struct failing *failing)
     bool denied = deny(&failing->call, 1);
     jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
     bool good = denied && bench.started.stage == failing->stage &&
-                bench.started.error == (int)failing->call.error &&
-                bench.started.pidfd == -1 && bench.started.pid <= 0 &&
-                bench.starter.waits == waits &&
+                bench.started.error == (int)failing->call.error && bench.started.pidfd == -1 &&
+                bench.started.pid <= 0 && bench.starter.waits == waits &&
                 waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD;
     end();
     return good;
@@ -507,8 +471,7 @@ static void says_which_call_has_failed(void)
 
 static void starts_where_a_kernel_lacks_something(void)
 {
-    static const struct deny_call calls[] = {{SYS_close_range, ENOSYS},
-                                             {SYS_pidfd_open, ENOSYS}};
+    static const struct deny_call calls[] = {{SYS_close_range, ENOSYS}, {SYS_pidfd_open, ENOSYS}};
     for (int i = 0; i < 3; i++) {
         int status = -1;
         pid_t pid = fork();
@@ -544,8 +507,8 @@ static void limits_and_signals_are_its_own(void)
     begin("ulimit -n; ulimit -c; kill -PIPE $$; exit 0");
     (void)signal(SIGUSR1, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
-    bench.budget.limits = (struct jr_limit_list){
-        2, {{RLIMIT_NOFILE, {77, 77}}, {RLIMIT_CORE, {0, 0}}}};
+    bench.budget.limits =
+        (struct jr_limit_list){2, {{RLIMIT_NOFILE, {77, 77}}, {RLIMIT_CORE, {0, 0}}}};
     start();
     CU_ASSERT_EQUAL(await(), 1000 + SIGPIPE);
     JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"), "77\n0\n");
@@ -657,8 +620,7 @@ static void says_at_which_stage_it_fails(void)
         CU_ASSERT_EQUAL(bench.started.error, vectors[i].error);
         CU_ASSERT_EQUAL(bench.started.pid, 0);
         CU_ASSERT_EQUAL(bench.started.pidfd, -1);
-        CU_ASSERT_EQUAL(count_descriptors(),
-                        open + (bench.starter.attempt_fd >= 0));
+        CU_ASSERT_EQUAL(count_descriptors(), open + (bench.starter.attempt_fd >= 0));
         CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* it was reaped */
         end();
     }
@@ -683,8 +645,7 @@ static void a_planted_log_stops_the_start(void)
         CU_ASSERT_EQUAL(jr_start_folder(&bench.starter, "attempt_0/3"), 0);
         scratch_write(&bench.scratch, "victim", "mine");
         if (vectors[i].link)
-            CU_ASSERT_EQUAL(
-                symlinkat("../../victim", bench.scratch.fd, vectors[i].name), 0)
+            CU_ASSERT_EQUAL(symlinkat("../../victim", bench.scratch.fd, vectors[i].name), 0)
         else
             scratch_write(&bench.scratch, vectors[i].name, "planted");
         jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
@@ -756,8 +717,8 @@ static void only_the_runner_starts_ranks(void)
     end();
 }
 
-/* Several starts under way at once: each has its own folder, streams, control
- * socket and CPUs, no descriptor of another, and fails by itself. */
+/* Several starts under way at once: each has its own folder, streams, control socket and CPUs, no
+ * descriptor of another, and fails by itself. */
 static void several_start_at_once(void)
 {
     static char dirs[JR_FLIGHTS][32], texts[JR_FLIGHTS][64];
@@ -791,16 +752,13 @@ static void several_start_at_once(void)
         CU_ASSERT_EQUAL(started[n].stage, n == 2   ? JR_STAGE_EXEC
                                           : n == 4 ? JR_STAGE_CPUS
                                                    : JR_STAGE_NONE);
-        CU_ASSERT_EQUAL(started[n].error, n == 2   ? ENOENT
-                                          : n == 4 ? EINVAL
-                                                   : 0);
+        CU_ASSERT_EQUAL(started[n].error, n == 2 ? ENOENT : n == 4 ? EINVAL : 0);
         if (started[n].stage == JR_STAGE_NONE) {
             /* 0, 1, 2, the socket, and the folder that is read. */
             CU_ASSERT_EQUAL(read(started[n].pipes[0], bytes, sizeof bytes), 2);
             CU_ASSERT_EQUAL(memcmp(bytes, "5\n", 2), 0);
             CU_ASSERT_EQUAL(write(started[n].control, "\n", 1), 1);
-            CU_ASSERT_EQUAL(waitpid(started[n].pid, &status, 0),
-                            started[n].pid);
+            CU_ASSERT_EQUAL(waitpid(started[n].pid, &status, 0), started[n].pid);
             CU_ASSERT_EQUAL(WEXITSTATUS(status), n);
             CU_ASSERT_EQUAL(read(started[n].pipes[0], bytes, sizeof bytes), 0);
             (void)close(started[n].pidfd);
@@ -812,8 +770,8 @@ static void several_start_at_once(void)
     end();
 }
 
-/* A child that is killed on its way to execve is waited for no longer than it
- * lives, whether or not it got there. */
+/* A child that is killed on its way to execve is waited for no longer than it lives, whether or not
+ * it got there. */
 static void a_start_may_be_killed(void)
 {
     for (int i = 0; i < 50; i++) {
@@ -827,8 +785,7 @@ static void a_start_may_be_killed(void)
     }
 }
 
-/* What fails in a child leaves the errno of who starts it alone: both run in
- * the same memory. */
+/* What fails in a child leaves the errno of who starts it alone: both run in the same memory. */
 static void a_child_has_its_own_errno(void)
 {
     for (int i = 0; i < 50; i++) {
@@ -837,8 +794,7 @@ static void a_child_has_its_own_errno(void)
         bench.rank.workdir = "/nosuch";
         CU_ASSERT_EQUAL(jr_start_begin(&bench.starter, 0, &bench.rank), 0);
         errno = EXDEV;
-        while (__atomic_load_n(&bench.starter.flights[0].up,
-                               __ATOMIC_ACQUIRE) != 0)
+        while (__atomic_load_n(&bench.starter.flights[0].up, __ATOMIC_ACQUIRE) != 0)
             continue;
         CU_ASSERT_EQUAL(errno, EXDEV);
         jr_start_end(&bench.starter, 0, &bench.started);
@@ -848,8 +804,8 @@ static void a_child_has_its_own_errno(void)
     }
 }
 
-/* One at a time where the environment is made anew for each, or where the
- * kernel lacks something. */
+/* One at a time where the environment is made anew for each, or where the kernel lacks
+ * something. */
 static void starts_one_at_a_time_if_it_must(void)
 {
     char *const more[] = {(char *)"A=1", NULL};
@@ -873,25 +829,18 @@ static void starts_one_at_a_time_if_it_must(void)
 }
 
 JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
-             CASE(places_files_beside_the_ranks),
-             CASE(a_rank_finds_what_the_plan_says), CASE(pipes_come_back),
-             CASE(both_streams_may_share_a_file),
-             CASE(a_rank_may_have_a_control_socket),
-             CASE(a_rank_may_have_a_process_manager),
-             CASE(a_rank_has_no_other_descriptor),
-             CASE(pipes_are_as_large_as_all_may_be),
-             CASE(slots_take_the_place_of_nothing),
-             CASE(a_slot_may_be_the_next_descriptor),
-             CASE(takes_the_folder_that_was_claimed),
-             CASE(a_planted_fifo_stops_the_start),
-             CASE(says_what_the_child_could_not_do),
-             CASE(says_which_call_has_failed),
-             CASE(starts_where_a_kernel_lacks_something),
-             CASE(a_rank_has_an_input), CASE(limits_and_signals_are_its_own),
-             CASE(no_signal_is_blocked), CASE(a_rank_may_have_a_terminal),
-             CASE(binds_to_cpus), CASE(says_at_which_stage_it_fails),
-             CASE(a_planted_log_stops_the_start), CASE(makes_folders_once),
-             CASE(a_rank_dies_with_its_runner),
+             CASE(places_files_beside_the_ranks), CASE(a_rank_finds_what_the_plan_says),
+             CASE(pipes_come_back), CASE(both_streams_may_share_a_file),
+             CASE(a_rank_may_have_a_control_socket), CASE(a_rank_may_have_a_process_manager),
+             CASE(a_rank_has_no_other_descriptor), CASE(pipes_are_as_large_as_all_may_be),
+             CASE(slots_take_the_place_of_nothing), CASE(a_slot_may_be_the_next_descriptor),
+             CASE(takes_the_folder_that_was_claimed), CASE(a_planted_fifo_stops_the_start),
+             CASE(says_what_the_child_could_not_do), CASE(says_which_call_has_failed),
+             CASE(starts_where_a_kernel_lacks_something), CASE(a_rank_has_an_input),
+             CASE(limits_and_signals_are_its_own), CASE(no_signal_is_blocked),
+             CASE(a_rank_may_have_a_terminal), CASE(binds_to_cpus),
+             CASE(says_at_which_stage_it_fails), CASE(a_planted_log_stops_the_start),
+             CASE(makes_folders_once), CASE(a_rank_dies_with_its_runner),
              CASE(only_the_runner_starts_ranks), CASE(several_start_at_once),
              CASE(a_start_may_be_killed), CASE(a_child_has_its_own_errno),
              CASE(starts_one_at_a_time_if_it_must))

@@ -1,5 +1,5 @@
-/* The process that ranks are forked from, by what it is sent and by what is
- * made of what it says: here a shell, or the test itself at the other end. */
+/* The process that ranks are forked from, by what it is sent and by what is made of what it says:
+ * here a shell, or the test itself at the other end. */
 #include "spawn/start_helper.h"
 
 #include <fcntl.h>
@@ -39,8 +39,7 @@ static void on_threads(void *owner, const char *text)
     (void)snprintf(heard.text, sizeof heard.text, "%s", text);
 }
 
-static void on_failed(void *owner, enum jr_stage stage, int error,
-                      const char *text)
+static void on_failed(void *owner, enum jr_stage stage, int error, const char *text)
 {
     CU_ASSERT_PTR_EQUAL(owner, &heard);
     heard.failed++;
@@ -52,18 +51,16 @@ static void on_failed(void *owner, enum jr_stage stage, int error,
 static struct jr_helper make_helper(int socket)
 {
     memset(&heard, 0, sizeof heard);
-    return (struct jr_helper){
-        .socket.fd = socket,
-        .process.fd = -1,
-        .hooks = {&heard, on_started, on_threads, on_failed}};
+    return (struct jr_helper){.socket.fd = socket,
+                              .process.fd = -1,
+                              .hooks = {&heard, on_started, on_threads, on_failed}};
 }
 
 /* A helper whose process is the test. */
 static struct jr_helper make_pair(int *ret_end)
 {
     int ends[2];
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     *ret_end = ends[1];
     return make_helper(ends[0]);
 }
@@ -91,8 +88,7 @@ static void understands_what_is_said(void)
         {"rank 7 4321", 2, 1, false, 0, 1, 0, JR_STAGE_NONE, 0, ""},
         {"rank 7", 2, 2, false, 0, 0, 0, JR_STAGE_NONE, 0, ""},
         {"refused 3 11", 2, 1, false, 0, 0, 1, JR_STAGE_FORK, 11, ""},
-        {"failed import\nno module", 0, 0, false, 0, 0, 1, JR_STAGE_IMPORT, 0,
-         "no module"},
+        {"failed import\nno module", 0, 0, false, 0, 0, 1, JR_STAGE_IMPORT, 0, "no module"},
         {"failed import", 0, 0, false, 0, 0, 1, JR_STAGE_IMPORT, 0, ""},
         {"failed fork\nwhy", 0, 0, false, 0, 0, 1, JR_STAGE_FORK, 0, "why"},
         {"done", 0, 0, false, 0, 0, 0, JR_STAGE_NONE, 0, ""},
@@ -142,8 +138,7 @@ static void takes_all_that_has_come(void)
     }
     memset(longest, 'x', sizeof longest);
     (void)memcpy(longest, "threads ", 8);
-    CU_ASSERT_EQUAL(send(far, longest, sizeof longest, 0),
-                    (ssize_t)sizeof longest);
+    CU_ASSERT_EQUAL(send(far, longest, sizeof longest, 0), (ssize_t)sizeof longest);
     jr_helper_receive(&helper);
     CU_ASSERT_EQUAL(heard.started, 3);
     CU_ASSERT_EQUAL(heard.i, 3);
@@ -219,8 +214,7 @@ static size_t take_request(int far, char text[static 32], int fds[RANK_FDS])
     ssize_t len = recvmsg(far, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     text[len < 0 ? 0 : len] = '\0';
     const struct cmsghdr *head = len < 0 ? NULL : CMSG_FIRSTHDR(&message);
-    if (head == NULL || head->cmsg_level != SOL_SOCKET ||
-        head->cmsg_type != SCM_RIGHTS)
+    if (head == NULL || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
         return 0;
     size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     memcpy(fds, CMSG_DATA(head), count * sizeof(int));
@@ -247,9 +241,9 @@ static void check_request(int fd)
 {
     char got[512], expected[512];
     ssize_t len = read(fd, got, sizeof got);
-    int size = snprintf(expected, sizeof expected,
-                        "%s%c0,1,3%c3%csh%c-c%ctrue%cPATH=/bin:/usr/bin%cX=1",
-                        bench.workdir, 0, 0, 0, 0, 0, 0, 0);
+    int size =
+        snprintf(expected, sizeof expected, "%s%c0,1,3%c3%csh%c-c%ctrue%cPATH=/bin:/usr/bin%cX=1",
+                 bench.workdir, 0, 0, 0, 0, 0, 0, 0);
     CU_ASSERT_EQUAL_FATAL(len, size + 1);
     CU_ASSERT_EQUAL(memcmp(got, expected, (size_t)len), 0);
 }
@@ -281,8 +275,7 @@ static void sends_what_a_rank_is_to_have(void)
     end();
 }
 
-/* What goes through jobrun has a pipe, and nothing but the two ends of each
- * stays open. */
+/* What goes through jobrun has a pipe, and nothing but the two ends of each stays open. */
 static void sends_pipes_and_a_control_socket(void)
 {
     int far, fds[RANK_FDS], pair[2];
@@ -353,8 +346,7 @@ static void says_at_which_stage_a_request_fails(void)
         if (vectors[i].gone)
             (void)close(far);
         unsigned open = count_descriptors();
-        jr_helper_start(&helper, &bench.starter, &bench.rank, 0,
-                        &bench.started);
+        jr_helper_start(&helper, &bench.starter, &bench.rank, 0, &bench.started);
         CU_ASSERT_EQUAL(bench.started.stage, vectors[i].stage);
         CU_ASSERT_EQUAL(bench.started.error, vectors[i].error);
         CU_ASSERT_EQUAL(helper.batched, 0);
@@ -382,8 +374,7 @@ static bool request(struct jr_buf *out)
     size_t count = take_request(far, text, fds);
     CU_ASSERT_EQUAL(count, good ? RANK_FDS - 1 : 0);
     CU_ASSERT_EQUAL(helper.pending, good);
-    CU_ASSERT_TRUE(good || (bench.started.stage == JR_STAGE_FORK &&
-                            bench.started.error == ENOMEM));
+    CU_ASSERT_TRUE(good || (bench.started.stage == JR_STAGE_FORK && bench.started.error == ENOMEM));
     ssize_t len = good ? read(fds[0], text, sizeof text) : 0;
     for (ssize_t i = (ssize_t)strlen(bench.workdir); i < len; i++)
         jr_buf_char(out, text[i] == '\0' ? '|' : text[i]);
@@ -399,8 +390,7 @@ static void says_that_there_is_no_memory(void)
     starve(request);
 }
 
-/* Start `text` in the shell as the helper, which has the socket as its
- * descriptor 3. */
+/* Start `text` in the shell as the helper, which has the socket as its descriptor 3. */
 static struct jr_helper *start_shell(const char *text, struct jr_loop *loop)
 {
     static struct jr_helper helper; /* which the loop knows */
@@ -412,8 +402,7 @@ static struct jr_helper *start_shell(const char *text, struct jr_loop *loop)
     bench.plan.helper.env = environment;
     open_starter();
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(loop), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_helper_open(&helper, &bench.starter, &bench.plan, loop, &stage), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_helper_open(&helper, &bench.starter, &bench.plan, loop, &stage), 0);
     CU_ASSERT_EQUAL(stage, JR_STAGE_NONE);
     return &helper;
 }
@@ -442,16 +431,12 @@ static void is_told_when_it_ends(void)
         enum jr_stage stage;
         const char *why;
     } vectors[] = {
-        {"exit 3", false, JR_STAGE_IMPORT,
-         "it exited with code 3 before it was ready"},
-        {"kill -9 $$", false, JR_STAGE_IMPORT,
-         "it was killed by SIGKILL before it was ready"},
-        {"printf ready >&3; exit 0", false, JR_STAGE_FORK,
-         "it exited with code 0"},
+        {"exit 3", false, JR_STAGE_IMPORT, "it exited with code 3 before it was ready"},
+        {"kill -9 $$", false, JR_STAGE_IMPORT, "it was killed by SIGKILL before it was ready"},
+        {"printf ready >&3; exit 0", false, JR_STAGE_FORK, "it exited with code 0"},
         {"printf ready >&3; exit 5", true, JR_STAGE_FORK,
          "it exited with code 5 while it forked ranks"},
-        {"printf 'failed import\\nno such' >&3; exit 1", false, JR_STAGE_IMPORT,
-         "no such"},
+        {"printf 'failed import\\nno such' >&3; exit 1", false, JR_STAGE_IMPORT, "no such"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_loop loop;
@@ -468,15 +453,15 @@ static void is_told_when_it_ends(void)
     }
 }
 
-/* In the ranks' folder, with their environment, and nothing else of jobrun's;
- * what it prints is kept. */
+/* In the ranks' folder, with their environment, and nothing else of jobrun's; what it prints is
+ * kept. */
 static void finds_what_the_plan_says(void)
 {
     struct jr_loop loop;
-    struct jr_helper *helper = start_shell(
-        "pwd; echo $X; echo err >&2; ls /proc/self/fd | tr '\\n' ' '; "
-        "printf ready >&3; read x <&3; exit 0",
-        &loop);
+    struct jr_helper *helper =
+        start_shell("pwd; echo $X; echo err >&2; ls /proc/self/fd | tr '\\n' ' '; "
+                    "printf ready >&3; read x <&3; exit 0",
+                    &loop);
     while (!helper->ready && helper->socket.fd >= 0)
         (void)jr_loop_turn(&loop, false);
     CU_ASSERT_TRUE(jr_helper_may_start(helper));
@@ -486,12 +471,10 @@ static void finds_what_the_plan_says(void)
     await_end(helper, &loop);
     CU_ASSERT_EQUAL(heard.failed, 0);
     char expected[256];
-    (void)snprintf(expected, sizeof expected, "%s\n1\nerr\n0 1 2 3 4 ",
-                   bench.workdir);
+    (void)snprintf(expected, sizeof expected, "%s\n1\nerr\n0 1 2 3 4 ", bench.workdir);
     JR_ASSERT_TEXT(content("attempt_0/helper.log"), expected);
     jr_helper_tidy(helper);
-    CU_ASSERT_EQUAL(
-        faccessat(bench.scratch.fd, "attempt_0/helper.log", F_OK, 0), 0);
+    CU_ASSERT_EQUAL(faccessat(bench.scratch.fd, "attempt_0/helper.log", F_OK, 0), 0);
     end_shell(helper, &loop);
 }
 
@@ -499,8 +482,7 @@ static void finds_what_the_plan_says(void)
 static void is_killed_and_leaves_nothing(void)
 {
     struct jr_loop loop;
-    struct jr_helper *helper =
-        start_shell("printf ready >&3; exec sleep 1000", &loop);
+    struct jr_helper *helper = start_shell("printf ready >&3; exec sleep 1000", &loop);
     while (!helper->ready && helper->socket.fd >= 0)
         (void)jr_loop_turn(&loop, false);
     jr_helper_kill(helper);
@@ -510,11 +492,9 @@ static void is_killed_and_leaves_nothing(void)
     CU_ASSERT_EQUAL(helper->status, SIGKILL);
     CU_ASSERT_EQUAL(heard.failed, 0);
     jr_helper_kill(helper); /* it is gone */
-    CU_ASSERT_EQUAL(
-        faccessat(bench.scratch.fd, "attempt_0/helper.log", F_OK, 0), 0);
+    CU_ASSERT_EQUAL(faccessat(bench.scratch.fd, "attempt_0/helper.log", F_OK, 0), 0);
     jr_helper_tidy(helper);
-    CU_ASSERT_NOT_EQUAL(
-        faccessat(bench.scratch.fd, "attempt_0/helper.log", F_OK, 0), 0);
+    CU_ASSERT_NOT_EQUAL(faccessat(bench.scratch.fd, "attempt_0/helper.log", F_OK, 0), 0);
     end_shell(helper, &loop);
 }
 
@@ -533,9 +513,7 @@ static void says_at_which_stage_it_does_not_begin(void)
             scratch_write(&bench.scratch, "attempt_0", "");
         CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
         errno = 0;
-        CU_ASSERT_EQUAL(
-            jr_helper_open(&helper, &bench.starter, &bench.plan, &loop, &stage),
-            -1);
+        CU_ASSERT_EQUAL(jr_helper_open(&helper, &bench.starter, &bench.plan, &loop, &stage), -1);
         CU_ASSERT_EQUAL(errno, i == 0 ? ENOENT : EEXIST);
         CU_ASSERT_EQUAL(stage, i == 0 ? JR_STAGE_EXEC : JR_STAGE_FOLDER);
         CU_ASSERT_EQUAL(heard.failed, 0);
@@ -543,11 +521,9 @@ static void says_at_which_stage_it_does_not_begin(void)
     }
 }
 
-JR_UNIT_MAIN("start_helper", CASE(understands_what_is_said),
-             CASE(takes_all_that_has_come), CASE(fails_once),
-             CASE(forks_in_batches), CASE(sends_what_a_rank_is_to_have),
-             CASE(sends_pipes_and_a_control_socket),
-             CASE(says_at_which_stage_a_request_fails),
+JR_UNIT_MAIN("start_helper", CASE(understands_what_is_said), CASE(takes_all_that_has_come),
+             CASE(fails_once), CASE(forks_in_batches), CASE(sends_what_a_rank_is_to_have),
+             CASE(sends_pipes_and_a_control_socket), CASE(says_at_which_stage_a_request_fails),
              CASE(says_that_there_is_no_memory), CASE(is_told_when_it_ends),
              CASE(finds_what_the_plan_says), CASE(is_killed_and_leaves_nothing),
              CASE(says_at_which_stage_it_does_not_begin))

@@ -19,8 +19,8 @@
 
 enum { WAIT_MS = 60000 };
 
-/* In a session of its own, whose terminal is `own`: the test itself has none
- * that it could be in the foreground of. */
+/* In a session of its own, whose terminal is `own`: the test itself has none that it could be in
+ * the foreground of. */
 struct bench {
     int master, own; /* of the user's terminal */
     struct jr_terminal terminal;
@@ -62,8 +62,7 @@ static void in_session(void (*run)(void))
 static bool is_raw(int fd)
 {
     struct termios mode;
-    return tcgetattr(fd, &mode) == 0 &&
-           (mode.c_lflag & (ICANON | ECHO | ISIG)) == 0;
+    return tcgetattr(fd, &mode) == 0 && (mode.c_lflag & (ICANON | ECHO | ISIG)) == 0;
 }
 
 /* Read until `text` has come; turn the loop meanwhile. */
@@ -144,8 +143,7 @@ static void open_both(void)
     need((fcntl(bench.own, F_GETFL) & O_NONBLOCK) == 0);
     need(ioctl(terminal->slave, TIOCGWINSZ, &size) == 0);
     need(size.ws_row == 24 && size.ws_col == 90);
-    need(tcgetattr(bench.own, &own) == 0 &&
-         tcgetattr(terminal->slave, &rank) == 0);
+    need(tcgetattr(bench.own, &own) == 0 && tcgetattr(terminal->slave, &rank) == 0);
     need(own.c_lflag == rank.c_lflag && own.c_iflag == rank.c_iflag);
     need(!is_raw(bench.own)); /* until the rank starts */
     size = (struct winsize){.ws_row = 50, .ws_col = 132};
@@ -187,8 +185,7 @@ static void run_short_of_descriptors(void)
             break;
         need(err.status == JR_STATUS_LAUNCH && err.sys != 0);
         need(strncmp(err.text, "a terminal for the rank: ", 25) == 0);
-        need(terminal.fd == -1 && terminal.master == -1 &&
-             terminal.slave == -1);
+        need(terminal.fd == -1 && terminal.master == -1 && terminal.slave == -1);
         jr_terminal_restore(&terminal);
         jr_terminal_resize(&terminal);
     }
@@ -201,8 +198,8 @@ static void leaves_nothing_where_it_fails(void)
     in_session(run_short_of_descriptors);
 }
 
-/* Also from the background, where a terminal stops who changes it; and that is
- * so again afterwards. */
+/* Also from the background, where a terminal stops who changes it; and that is so again
+ * afterwards. */
 static void restore_from_behind(void)
 {
     struct bench bench;
@@ -312,8 +309,6 @@ static void a_large_output_is_whole(void)
     in_session(move_much);
 }
 
-JR_UNIT_MAIN("terminal", CASE(needs_a_terminal),
-             CASE(leaves_nothing_where_it_fails),
-             CASE(is_restored_from_the_background),
-             CASE(the_rank_has_one_like_ours), CASE(moves_bytes_until_the_end),
-             CASE(a_large_output_is_whole))
+JR_UNIT_MAIN("terminal", CASE(needs_a_terminal), CASE(leaves_nothing_where_it_fails),
+             CASE(is_restored_from_the_background), CASE(the_rank_has_one_like_ours),
+             CASE(moves_bytes_until_the_end), CASE(a_large_output_is_whole))

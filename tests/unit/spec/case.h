@@ -20,8 +20,8 @@ static inline void case_list_found(struct spec_case *c)
     jr_diags_sort(&c->diags);
     for (size_t i = 0; i < c->diags.count; i++) {
         const struct jr_diag *diag = &c->diags.items[i];
-        jr_buf_printf(&c->found, "%s%s@%u:%u", i == 0 ? "" : "\n", diag->code,
-                      diag->span.line, diag->span.column);
+        jr_buf_printf(&c->found, "%s%s@%u:%u", i == 0 ? "" : "\n", diag->code, diag->span.line,
+                      diag->span.column);
         if (diag->path != NULL)
             jr_buf_printf(&c->found, " %s", diag->path);
     }
@@ -30,8 +30,7 @@ static inline void case_list_found(struct spec_case *c)
 static inline void case_open(struct spec_case *c, const char *text)
 {
     *c = (struct spec_case){0};
-    (void)jr_spec_load_text(&c->file, "train.jobrun.yaml", "/jobs", text,
-                            strlen(text), &c->diags);
+    (void)jr_spec_load_text(&c->file, "train.jobrun.yaml", "/jobs", text, strlen(text), &c->diags);
     case_list_found(c);
 }
 
@@ -73,8 +72,8 @@ struct vector {
     const char *body, *found;
 };
 
-#define CHECK_VECTORS(table)                                                   \
-    for (size_t i = 0; i < sizeof(table) / sizeof *(table); i++)               \
+#define CHECK_VECTORS(table)                                                                       \
+    for (size_t i = 0; i < sizeof(table) / sizeof *(table); i++)                                   \
     check_found((table)[i].body, (table)[i].found)
 
 #endif

@@ -1,8 +1,7 @@
 /* Commands that no program can be meant by. */
 #include "case.h"
 
-static void check_command(const char *words, const char *more,
-                          const char *expected)
+static void check_command(const char *words, const char *more, const char *expected)
 {
     struct spec_case c;
     struct jr_buf text = JR_BUF_INIT;
@@ -30,8 +29,7 @@ static void warns_of_launchers(void)
     };
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         check_command(launchers[i], "", "JR0337@2:14 entrypoint.command[0]");
-        check_command(launchers[i], "world_size: 2\n",
-                      "JR0337@2:14 entrypoint.command[0]");
+        check_command(launchers[i], "world_size: 2\n", "JR0337@2:14 entrypoint.command[0]");
         check_command(launchers[i], "world_size: 1\n", "");
     }
     check_command("python3, -m, torch.distributed.run, a.py", "",
@@ -47,8 +45,7 @@ static void warns_of_what_a_shell_would_do(void)
         "A=1, ./a", "conda, activate, e", "for, i", "_a1=, ./a",
     };
     static const char *const right[] = {
-        "./cd, src", "conda, run, a", "1A=1, ./a",
-        "=1, a",     "a-b=1, c",      "echo, cd",
+        "./cd, src", "conda, run, a", "1A=1, ./a", "=1, a", "a-b=1, c", "echo, cd",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check_command(wrong[i], "", "JR0338@2:14 entrypoint.command[0]");
@@ -72,6 +69,5 @@ static void warns_of_words_in_one_piece(void)
     check_command("./a --my-key 3 -x", "", "");
 }
 
-JR_UNIT_MAIN("check_command", CASE(warns_of_launchers),
-             CASE(warns_of_what_a_shell_would_do),
+JR_UNIT_MAIN("check_command", CASE(warns_of_launchers), CASE(warns_of_what_a_shell_would_do),
              CASE(warns_of_words_in_one_piece))

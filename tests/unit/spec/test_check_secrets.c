@@ -27,10 +27,8 @@ static void warns_of_variables(void)
     static const struct vector vectors[] = {
         {"env: {HF_TOKEN: " HIDDEN "}", "JR0320@3:7 env.HF_TOKEN"},
         {"env: {A: b, MY_PASSWDS: " HIDDEN "}", "JR0320@3:13 env.MY_PASSWDS"},
-        {"env: {AN_ACCESS_KEY_ID: " HIDDEN "}",
-         "JR0320@3:7 env.AN_ACCESS_KEY_ID"},
-        {"env: {SSH_PRIVATE_KEY: " HIDDEN "}",
-         "JR0320@3:7 env.SSH_PRIVATE_KEY"},
+        {"env: {AN_ACCESS_KEY_ID: " HIDDEN "}", "JR0320@3:7 env.AN_ACCESS_KEY_ID"},
+        {"env: {SSH_PRIVATE_KEY: " HIDDEN "}", "JR0320@3:7 env.SSH_PRIVATE_KEY"},
         {"env: {PASSWORD: 123456789}", "JR0320@3:7 env.PASSWORD"},
         {"env: {TOKEN: \"-" HIDDEN "\"}", "JR0320@3:7 env.TOKEN"},
         {"env: {API_KEY: 0x}\nsecrets: [API_*]", "JR0320@3:7 env.API_KEY"},
@@ -60,11 +58,9 @@ static void warns_of_arguments(void)
         {"[t, -token, " HIDDEN "]", "JR0320@2:17 entrypoint.command"},
         {"[t, --hf_token=" HIDDEN "]", "JR0320@2:17 entrypoint.command"},
         {"[env, HF_TOKEN=" HIDDEN ", t]", "JR0320@2:19 entrypoint.command"},
-        {"{command: [t], args: [--token, " HIDDEN "]}",
-         "JR0320@2:35 entrypoint.args"},
+        {"{command: [t], args: [--token, " HIDDEN "]}", "JR0320@2:35 entrypoint.args"},
         {"{shell: 'HF_TOKEN=" HIDDEN " ./t'}", "JR0320@2:21 entrypoint.shell"},
-        {"{shell: \"./t --password '" HIDDEN "' | tee\"}",
-         "JR0320@2:21 entrypoint.shell"},
+        {"{shell: \"./t --password '" HIDDEN "' | tee\"}", "JR0320@2:21 entrypoint.shell"},
         {"[t, --api-key, a, --a-secret-key, b]",
          "JR0320@2:17 entrypoint.command\nJR0320@2:31 entrypoint.command"},
         /* words that only look like it */
@@ -73,8 +69,7 @@ static void warns_of_arguments(void)
         {"[t, --token, --other]", ""},
         {"[t, --token, \"\", --token=, --password, /etc/p]", ""},
         {"[t, TOKEN, " HIDDEN ", --, --=, -, \"=\", --a.token, x]", ""},
-        {"{shell: './t --token $HF_TOKEN --token \"$(cat t)\" -t TOKEN= '}",
-         ""},
+        {"{shell: './t --token $HF_TOKEN --token \"$(cat t)\" -t TOKEN= '}", ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text = JR_BUF_INIT;
@@ -88,14 +83,11 @@ static void warns_of_arguments(void)
 static void follows_references(void)
 {
     static const struct vector vectors[] = {
-        {"env: {A_TOKEN: \"${vars.v}\"}\nvars: {v: " HIDDEN "}",
-         "JR0320@3:7 env.A_TOKEN"},
+        {"env: {A_TOKEN: \"${vars.v}\"}\nvars: {v: " HIDDEN "}", "JR0320@3:7 env.A_TOKEN"},
         {"env: {A_TOKEN: \"${vars.v}\"}\nvars: {v: /etc/t}", ""},
         {"env: {A_TOKEN: \"${env:PATH:-" HIDDEN "}\"}", ""},
-        {"per_rank: {0: {env: {A_TOKEN: " HIDDEN "}}}",
-         "JR0320@3:22 per_rank.A_TOKEN"},
-        {"per_rank: {0: {args: [--token, " HIDDEN "]}}",
-         "JR0320@3:23 per_rank"},
+        {"per_rank: {0: {env: {A_TOKEN: " HIDDEN "}}}", "JR0320@3:22 per_rank.A_TOKEN"},
+        {"per_rank: {0: {args: [--token, " HIDDEN "]}}", "JR0320@3:23 per_rank"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text = JR_BUF_INIT;
@@ -125,8 +117,7 @@ static void matches_words(void)
                       "version: 1\nentrypoint: [t, --hf-key, " HIDDEN "]\n"
                       "secrets: [\"%s\"]\n",
                       vectors[i].body);
-        check(text.data,
-              vectors[i].found == NULL ? "" : "JR0320@2:17 entrypoint.command");
+        check(text.data, vectors[i].found == NULL ? "" : "JR0320@2:17 entrypoint.command");
         jr_buf_release(&text);
     }
 }
@@ -142,12 +133,10 @@ static void survives_long_names(void)
         jr_buf_str(&text, ", x]\nsecrets: [\"*");
         jr_buf_fill(&text, 'A', lengths[i]);
         jr_buf_str(&text, "*\"]\n");
-        check(text.data,
-              lengths[i] <= 96 ? "JR0320@2:17 entrypoint.command" : "");
+        check(text.data, lengths[i] <= 96 ? "JR0320@2:17 entrypoint.command" : "");
         jr_buf_release(&text);
     }
 }
 
 JR_UNIT_MAIN("secrets", CASE(warns_of_variables), CASE(warns_of_arguments),
-             CASE(follows_references), CASE(matches_words),
-             CASE(survives_long_names))
+             CASE(follows_references), CASE(matches_words), CASE(survives_long_names))

@@ -1,5 +1,5 @@
-/* What only a shell would replace, where none reads it: what is warned of, at
- * which columns, with which way out, and what is left alone. */
+/* What only a shell would replace, where none reads it: what is warned of, at which columns, with
+ * which way out, and what is left alone. */
 #include "case.h"
 
 /* Findings as "3:7-12 path: message; help", one a line. */
@@ -9,9 +9,8 @@ static void tell(struct jr_buf *out, const struct jr_diags *diags)
         const struct jr_diag *diag = &diags->items[i];
         CU_ASSERT_TRUE(jr_diag_is(diag, JR_CODE_SHELL_SYNTAX));
         CU_ASSERT_EQUAL(diag->severity, JR_SEVERITY_WARNING);
-        jr_buf_printf(out, "%s%u:%u-%u %s: %s; %s", i == 0 ? "" : "\n",
-                      diag->span.line, diag->span.column, diag->span.end_column,
-                      diag->path, diag->message,
+        jr_buf_printf(out, "%s%u:%u-%u %s: %s; %s", i == 0 ? "" : "\n", diag->span.line,
+                      diag->span.column, diag->span.end_column, diag->path, diag->message,
                       diag->help == NULL ? "no help" : diag->help);
     }
 }
@@ -52,98 +51,74 @@ static void check_body(const char *body, const char *expected)
 #define ARGUMENT(from, to) "2:" from "-" to " entrypoint.command[1]: "
 #define NOT_REPLACED       " is not replaced: no shell reads it; "
 /* The whole of a value that has no quotes. */
-#define QUOTED_VARIABLE(name)                                                  \
-    "write \"${env:" name "}\" for jobrun's own variable, or use `shell:`"
-#define OWN_VARIABLE(name)                                                     \
-    "write ${env:" name "} for jobrun's own variable, or use `shell:`"
+#define QUOTED_VARIABLE(name) "write \"${env:" name "}\" for jobrun's own variable, or use `shell:`"
+#define OWN_VARIABLE(name)    "write ${env:" name "} for jobrun's own variable, or use `shell:`"
 
 static void warns_of_variables_in_arguments(void)
 {
-    check_words(
-        "$LR", ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
-    check_words("--lr=$LR",
-                ARGUMENT("24", "27") "'$LR'" NOT_REPLACED OWN_VARIABLE("LR"));
-    check_words("$A_9/b",
-                ARGUMENT("19", "23") "'$A_9'" NOT_REPLACED OWN_VARIABLE("A_9"));
-    check_words(
-        "a$b, $c",
-        "2:24-26 entrypoint.command[2]: '$c'" NOT_REPLACED QUOTED_VARIABLE(
-            "c"));
-    check_words("x$y:$z",
-                ARGUMENT("23", "25") "'$z'" NOT_REPLACED OWN_VARIABLE("z"));
-    check_words("'/a/$b'",
-                ARGUMENT("23", "25") "'$b'" NOT_REPLACED OWN_VARIABLE("b"));
+    check_words("$LR", ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
+    check_words("--lr=$LR", ARGUMENT("24", "27") "'$LR'" NOT_REPLACED OWN_VARIABLE("LR"));
+    check_words("$A_9/b", ARGUMENT("19", "23") "'$A_9'" NOT_REPLACED OWN_VARIABLE("A_9"));
+    check_words("a$b, $c", "2:24-26 entrypoint.command[2]: '$c'" NOT_REPLACED QUOTED_VARIABLE("c"));
+    check_words("x$y:$z", ARGUMENT("23", "25") "'$z'" NOT_REPLACED OWN_VARIABLE("z"));
+    check_words("'/a/$b'", ARGUMENT("23", "25") "'$b'" NOT_REPLACED OWN_VARIABLE("b"));
 }
 
 static void warns_of_one_thing_in_a_word(void)
 {
-    check_words("$A:$B",
-                ARGUMENT("19", "21") "'$A'" NOT_REPLACED OWN_VARIABLE("A"));
-    check_words("\"~/$A\"",
-                ARGUMENT("22", "24") "'$A'" NOT_REPLACED OWN_VARIABLE("A"));
+    check_words("$A:$B", ARGUMENT("19", "21") "'$A'" NOT_REPLACED OWN_VARIABLE("A"));
+    check_words("\"~/$A\"", ARGUMENT("22", "24") "'$A'" NOT_REPLACED OWN_VARIABLE("A"));
 }
 
 static void warns_of_commands_in_arguments(void)
 {
-    check_words("$(date)",
-                ARGUMENT("19", "26") "'$(date)'" NOT_REPLACED "use `shell:`");
-    check_words("\"n=$(nproc)x\"",
-                ARGUMENT("22", "30") "'$(nproc)'" NOT_REPLACED "use `shell:`");
+    check_words("$(date)", ARGUMENT("19", "26") "'$(date)'" NOT_REPLACED "use `shell:`");
+    check_words("\"n=$(nproc)x\"", ARGUMENT("22", "30") "'$(nproc)'" NOT_REPLACED "use `shell:`");
     check_words("\"$(open\"", "");
 }
 
-/* The variables that jobrun sets have templates; those that are files or
- * several values have no one place that they could stand in. */
+/* The variables that jobrun sets have templates; those that are files or several values have no one
+ * place that they could stand in. */
 static void offers_the_template_of_a_rank_variable(void)
 {
     check_words("$RANK",
-                ARGUMENT("19", "24") "'$RANK'" NOT_REPLACED
-                                     "write \"%{rank}\", or use `shell:`");
-    check_words("$JOBRUN_RUN_DIR",
-                ARGUMENT("19", "34") "'$JOBRUN_RUN_DIR'" NOT_REPLACED
-                                     "write \"%{run_dir}\", or use `shell:`");
-    check_words("$GROUP_WORLD_SIZE",
-                ARGUMENT("19", "36") "'$GROUP_WORLD_SIZE'" NOT_REPLACED
-                                     "write \"%{nodes}\", or use `shell:`");
-    check_words(
-        "$INIT_METHOD",
-        ARGUMENT("19", "31") "'$INIT_METHOD'" NOT_REPLACED QUOTED_VARIABLE(
-            "INIT_METHOD"));
+                ARGUMENT("19", "24") "'$RANK'" NOT_REPLACED "write \"%{rank}\", or use `shell:`");
+    check_words("$JOBRUN_RUN_DIR", ARGUMENT("19", "34") "'$JOBRUN_RUN_DIR'" NOT_REPLACED
+                                                        "write \"%{run_dir}\", or use `shell:`");
+    check_words("$GROUP_WORLD_SIZE", ARGUMENT("19", "36") "'$GROUP_WORLD_SIZE'" NOT_REPLACED
+                                                          "write \"%{nodes}\", or use `shell:`");
+    check_words("$INIT_METHOD",
+                ARGUMENT("19", "31") "'$INIT_METHOD'" NOT_REPLACED QUOTED_VARIABLE("INIT_METHOD"));
     check_words("$JOBRUN_RESULT_FILE",
-                ARGUMENT("19", "38") "'$JOBRUN_RESULT_FILE'" NOT_REPLACED
-                    QUOTED_VARIABLE("JOBRUN_RESULT_FILE"));
+                ARGUMENT("19", "38") "'$JOBRUN_RESULT_FILE'" NOT_REPLACED QUOTED_VARIABLE(
+                    "JOBRUN_RESULT_FILE"));
     check_words("$MODEL_PARALLEL_RANK",
-                ARGUMENT("19", "39") "'$MODEL_PARALLEL_RANK'" NOT_REPLACED
-                    QUOTED_VARIABLE("MODEL_PARALLEL_RANK"));
+                ARGUMENT("19", "39") "'$MODEL_PARALLEL_RANK'" NOT_REPLACED QUOTED_VARIABLE(
+                    "MODEL_PARALLEL_RANK"));
 }
 
 /* A variable that the spec sets is had from there. */
 static void offers_what_env_sets(void)
 {
     check_told("version: 1\nentrypoint: [./t, $LR]\nenv: {LR: 1}\n",
-               ARGUMENT("19", "22") "'$LR'" NOT_REPLACED
-                                    "write \"${env.LR}\" for the value of "
+               ARGUMENT("19", "22") "'$LR'" NOT_REPLACED "write \"${env.LR}\" for the value of "
                                     "`env`, or use `shell:`");
     check_told("version: 1\nentrypoint: [./t, $LR]\nenv: {LR: null}\n",
                ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
     check_told("version: 1\nentrypoint: [./t, $LR]\nenv: {L: 1}\n",
                ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
     check_body("env: {A: 1, B: $A}",
-               "3:16-18 env.B: '$A'" NOT_REPLACED
-               "write \"${env.A}\" for the value of `env`");
+               "3:16-18 env.B: '$A'" NOT_REPLACED "write \"${env.A}\" for the value of `env`");
     /* of itself: what it is outside */
-    check_body("env: {PATH: \"/b:$PATH\"}",
-               "3:17-22 env.PATH: '$PATH'" NOT_REPLACED
-               "write ${env:PATH} for jobrun's own variable");
+    check_body("env: {PATH: \"/b:$PATH\"}", "3:17-22 env.PATH: '$PATH'" NOT_REPLACED
+                                            "write ${env:PATH} for jobrun's own variable");
 }
 
 static void leaves_dollars_that_begin_no_variable(void)
 {
     check_words("$, $$, $1, a$B, \"$ A\", \"5$\", $-, \"a-$B\"", "");
     check_words("$ORIGIN/lib, \"$LIB\", $PLATFORM", "");
-    check_words(
-        "$LIBS",
-        ARGUMENT("19", "24") "'$LIBS'" NOT_REPLACED QUOTED_VARIABLE("LIBS"));
+    check_words("$LIBS", ARGUMENT("19", "24") "'$LIBS'" NOT_REPLACED QUOTED_VARIABLE("LIBS"));
 }
 
 #define HOME " is not your home folder: no shell reads it; write ${env:HOME}"
@@ -155,29 +130,26 @@ static void warns_of_home_folders(void)
     check_words("--in=~/data", ARGUMENT("24", "30") "'~/data'" HOME "/...");
     check_words("\"/a:~/b:/c\"", ARGUMENT("23", "26") "'~/b'" HOME "/...");
     check_words("\"~/a,~/b\"", ARGUMENT("20", "23") "'~/a'" HOME "/...");
-    check_words("a~/b, \"=~\", ~user, \"a~\", \"/x/~/y\", \"/~/y\", \"--x=~\"",
-                "");
+    check_words("a~/b, \"=~\", ~user, \"a~\", \"/x/~/y\", \"/~/y\", \"--x=~\"", "");
     check_body("env: {A: ~/d}", "3:10-13 env.A: '~/d'" HOME "/...");
 }
 
-#define OPERATOR                                                               \
-    " is an argument of the program: no shell reads it; use `shell:`"
-#define KEEPS "; `redirects` keeps output in files"
+#define OPERATOR " is an argument of the program: no shell reads it; use `shell:`"
+#define KEEPS    "; `redirects` keeps output in files"
 
 static void warns_of_operators(void)
 {
     static const char *const joins[] = {"&&", "||", "|", ";", "&", "<"};
-    static const char *const redirects[] = {
-        ">",    ">>",   "2>", "2>>",   "&>",    ">&",    ">&2",   "1>&2",
-        "2>&1", ">log", ">l", ">>log", "2>err", "1>out", "&>all", ">/dev/null"};
+    static const char *const redirects[] = {">",     ">>",    "2>",    "2>>",       "&>", ">&",
+                                            ">&2",   "1>&2",  "2>&1",  ">log",      ">l", ">>log",
+                                            "2>err", "1>out", "&>all", ">/dev/null"};
     struct jr_buf word = JR_BUF_INIT, told = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof joins / sizeof *joins; i++) {
         size_t end = 20 + strlen(joins[i]);
         jr_buf_clear(&word);
         jr_buf_clear(&told);
         jr_buf_printf(&word, "\"%s\"", joins[i]);
-        jr_buf_printf(&told, "2:20-%zu entrypoint.command[1]: '%s'" OPERATOR,
-                      end, joins[i]);
+        jr_buf_printf(&told, "2:20-%zu entrypoint.command[1]: '%s'" OPERATOR, end, joins[i]);
         check_words(word.data, told.data);
     }
     for (size_t i = 0; i < sizeof redirects / sizeof *redirects; i++) {
@@ -185,9 +157,8 @@ static void warns_of_operators(void)
         jr_buf_clear(&word);
         jr_buf_clear(&told);
         jr_buf_printf(&word, "\"%s\"", redirects[i]);
-        jr_buf_printf(&told,
-                      "2:20-%zu entrypoint.command[1]: '%s'" OPERATOR KEEPS,
-                      end, redirects[i]);
+        jr_buf_printf(&told, "2:20-%zu entrypoint.command[1]: '%s'" OPERATOR KEEPS, end,
+                      redirects[i]);
         check_words(word.data, told.data);
     }
     jr_buf_release(&word);
@@ -202,15 +173,14 @@ static void leaves_what_only_looks_like_operators(void)
     check_words("\">a|b\", \"=>\", \"22>x\", \"\", \"1\", \"2\"", "");
 }
 
-#define FILES                                                                  \
-    " does not stand for files: no shell reads it; use `shell:`, or let the "  \
+#define FILES                                                                                      \
+    " does not stand for files: no shell reads it; use `shell:`, or let the "                      \
     "program look for them"
 
 static void warns_of_globs(void)
 {
     check_words("\"*.csv\"", ARGUMENT("20", "25") "'*.csv'" FILES);
-    check_words("data/part-*.csv",
-                ARGUMENT("19", "34") "'data/part-*.csv'" FILES);
+    check_words("data/part-*.csv", ARGUMENT("19", "34") "'data/part-*.csv'" FILES);
     check_words("data/*", ARGUMENT("19", "25") "'data/*'" FILES);
     check_words("'%{rank}/*.pt'", ARGUMENT("20", "32") "'%{rank}/*.pt'" FILES);
     check_words("\"*\", \"a*\", \"**\", \"*.*\", data/a*, \"2*3\"", "");
@@ -252,44 +222,29 @@ static void leaves_text_for_the_program_alone(void)
 /* Only the word right behind it, and only where it is an option. */
 static void looks_again_behind_announced_text(void)
 {
-    check_words(
-        "-c, $A, $B",
-        "2:27-29 entrypoint.command[3]: '$B'" NOT_REPLACED QUOTED_VARIABLE(
-            "B"));
-    check_words(
-        "include, $B",
-        "2:28-30 entrypoint.command[2]: '$B'" NOT_REPLACED QUOTED_VARIABLE(
-            "B"));
-    check_words(
-        "-cx, $B",
-        "2:24-26 entrypoint.command[2]: '$B'" NOT_REPLACED QUOTED_VARIABLE(
-            "B"));
-    check_told(
-        "version: 1\nentrypoint: [awking, $A]\n",
-        "2:22-24 entrypoint.command[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
-            "A"));
-    check_told(
-        "version: 1\nentrypoint: [awk/t, $A]\n",
-        "2:21-23 entrypoint.command[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
-            "A"));
+    check_words("-c, $A, $B",
+                "2:27-29 entrypoint.command[3]: '$B'" NOT_REPLACED QUOTED_VARIABLE("B"));
+    check_words("include, $B",
+                "2:28-30 entrypoint.command[2]: '$B'" NOT_REPLACED QUOTED_VARIABLE("B"));
+    check_words("-cx, $B", "2:24-26 entrypoint.command[2]: '$B'" NOT_REPLACED QUOTED_VARIABLE("B"));
+    check_told("version: 1\nentrypoint: [awking, $A]\n",
+               "2:22-24 entrypoint.command[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE("A"));
+    check_told("version: 1\nentrypoint: [awk/t, $A]\n",
+               "2:21-23 entrypoint.command[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE("A"));
 }
 
 static void looks_at_arguments_wherever_they_stand(void)
 {
-    check_told(
-        "version: 1\nentrypoint: {python: {script: /t.py}, args: [$A]}\n",
-        "2:46-48 entrypoint.args[0]: '$A'" NOT_REPLACED QUOTED_VARIABLE("A"));
+    check_told("version: 1\nentrypoint: {python: {script: /t.py}, args: [$A]}\n",
+               "2:46-48 entrypoint.args[0]: '$A'" NOT_REPLACED QUOTED_VARIABLE("A"));
     check_told("version: 1\nentrypoint: {python: {script: /t.py}}\n"
                "per_rank: {1: {args: [x, $A]}, 2: {env: {B: $A}}}\n",
                "3:26-28 per_rank.1.args[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
                    "A") "\n3:45-47 per_rank.2.env.B: '$A'" NOT_REPLACED
                         "write \"${env:A}\" for jobrun's own variable");
     /* the arguments of a function are values, and a shell reads its own */
-    check_told("version: 1\nentrypoint: {python: {function: \"m:f\"}, "
-               "args: [$A]}\n",
-               "");
-    check_told("version: 1\nentrypoint: {shell: 'echo $A > ~/x && true'}\n",
-               "");
+    check_told("version: 1\nentrypoint: {python: {function: \"m:f\"}, args: [$A]}\n", "");
+    check_told("version: 1\nentrypoint: {shell: 'echo $A > ~/x && true'}\n", "");
 }
 
 /* A list of entries is looked at to its end. */
@@ -307,8 +262,7 @@ static void leaves_command_lines_alone(void)
     static char *const argv[] = {program, dollar, both, NULL};
     static char set[] = "entrypoint.args=[$B]";
     static char *const sets[] = {set, NULL};
-    const struct jr_spec_source source = {
-        .folder = "/jobs", .argv = argv, .ranks = 1};
+    const struct jr_spec_source source = {.folder = "/jobs", .argv = argv, .ranks = 1};
     const struct jr_spec_options options = {0}, changed = {.sets = sets};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
@@ -326,43 +280,35 @@ static void leaves_command_lines_alone(void)
 static void looks_at_variables(void)
 {
     check_body("env: {A: \"x:$B\"}",
-               "3:13-15 env.A: '$B'" NOT_REPLACED
-               "write ${env:B} for jobrun's own variable");
-    check_body("env: {A: $(date)}",
-               "3:10-17 env.A: '$(date)'"
-               " is not replaced: no shell reads it; no help");
-    check_body("env: {A: $RANK}",
-               "3:10-15 env.A: '$RANK'" NOT_REPLACED "write \"%{rank}\"");
+               "3:13-15 env.A: '$B'" NOT_REPLACED "write ${env:B} for jobrun's own variable");
+    check_body("env: {A: $(date)}", "3:10-17 env.A: '$(date)'"
+                                    " is not replaced: no shell reads it; no help");
+    check_body("env: {A: $RANK}", "3:10-15 env.A: '$RANK'" NOT_REPLACED "write \"%{rank}\"");
     /* operators and stars are values like others there */
     check_body("env: {C: '&&', D: '*.csv', E: '>log'}", "");
     check_body("env: {C: $A}\nsecrets: [C]", "");
     check_body("env: {C: $A}\nsecrets: [D]",
-               "3:10-12 env.C: '$A'" NOT_REPLACED
-               "write \"${env:A}\" for jobrun's own variable");
+               "3:10-12 env.C: '$A'" NOT_REPLACED "write \"${env:A}\" for jobrun's own variable");
 }
 
 static void looks_at_paths(void)
 {
-    check_body("workdir: $HOME/w",
-               "3:10-15 workdir: '$HOME'" NOT_REPLACED
-               "write ${env:HOME} for jobrun's own variable");
-    check_body("log_dir: /l/$USER",
-               "3:13-18 log_dir: '$USER'" NOT_REPLACED
-               "write ${env:USER} for jobrun's own variable");
+    check_body("workdir: $HOME/w", "3:10-15 workdir: '$HOME'" NOT_REPLACED
+                                   "write ${env:HOME} for jobrun's own variable");
+    check_body("log_dir: /l/$USER", "3:13-18 log_dir: '$USER'" NOT_REPLACED
+                                    "write ${env:USER} for jobrun's own variable");
     check_told("version: 1\nentrypoint: {python: {script: $S/t.py}}\n",
                "2:31-33 entrypoint.python.script: '$S'" NOT_REPLACED
                "write ${env:S} for jobrun's own variable");
     check_body("workdir: /w", "");
 }
 
-JR_UNIT_MAIN(
-    "check_shell_syntax", CASE(warns_of_variables_in_arguments),
-    CASE(warns_of_one_thing_in_a_word), CASE(warns_of_commands_in_arguments),
-    CASE(offers_the_template_of_a_rank_variable), CASE(offers_what_env_sets),
-    CASE(leaves_dollars_that_begin_no_variable), CASE(warns_of_home_folders),
-    CASE(warns_of_operators), CASE(leaves_what_only_looks_like_operators),
-    CASE(warns_of_globs), CASE(leaves_text_for_the_program_alone),
-    CASE(looks_again_behind_announced_text),
-    CASE(looks_at_arguments_wherever_they_stand),
-    CASE(looks_at_each_entry_of_per_rank), CASE(leaves_command_lines_alone),
-    CASE(looks_at_variables), CASE(looks_at_paths))
+JR_UNIT_MAIN("check_shell_syntax", CASE(warns_of_variables_in_arguments),
+             CASE(warns_of_one_thing_in_a_word), CASE(warns_of_commands_in_arguments),
+             CASE(offers_the_template_of_a_rank_variable), CASE(offers_what_env_sets),
+             CASE(leaves_dollars_that_begin_no_variable), CASE(warns_of_home_folders),
+             CASE(warns_of_operators), CASE(leaves_what_only_looks_like_operators),
+             CASE(warns_of_globs), CASE(leaves_text_for_the_program_alone),
+             CASE(looks_again_behind_announced_text), CASE(looks_at_arguments_wherever_they_stand),
+             CASE(looks_at_each_entry_of_per_rank), CASE(leaves_command_lines_alone),
+             CASE(looks_at_variables), CASE(looks_at_paths))

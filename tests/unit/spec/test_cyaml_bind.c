@@ -1,49 +1,48 @@
 /* The struct that a spec is bound to. */
 #include "case.h"
 
-static const char full[] =
-    "version: 1\n"
-    "name: everything\n"
-    "description: \"tab\\t, no, \\u00e9 \\\\ # x\"\n"
-    "labels: {team: vision, n: 3}\n"
-    "entrypoint: {command: [./train, 5, yes, ''], args: [010, null]}\n"
-    "workdir: work\n"
-    "env:\n"
-    "  LR: 0.10\n"
-    "  GONE: null\n"
-    "  OUTSIDE: ???\n"
-    "  EMPTY: ''\n"
-    "  NULLISH: 'null'\n"
-    "  LINES: \"a\\n\\n b\\n\"\n"
-    "env_remove: [A, B*]\n"
-    "env_profiles: []\n"
-    "secrets: [X]\n"
-    "world_size: 8\n"
-    "local_world_size: [4, 4]\n"
-    "nodes: 2\n"
-    "node_rank: 1\n"
-    "rank_start: 4\n"
-    "hosts: [a, b]\n"
-    "master_addr: '::1'\n"
-    "master_port: 0\n"
-    "init_method: tcp://a:1\n"
-    "device: custom:tpu\n"
-    "devices: [0, GPU-1]\n"
-    "device_visibility: one\n"
-    "oversubscribe: true\n"
-    "threads: 3\n"
-    "parallelism: {model: 2, pipeline: 2, data: 2}\n"
-    "backends: {default: gloo, data: custom:b}\n"
-    "log_dir: /var/../tmp/logs\n"
-    "log_mode: umask\n"
-    "console: {prefix: '', ranks: '3,1', timestamps: true, partial: 2s}\n"
-    "timeouts: {run: 1h30m, stop_grace: 0}\n"
-    "isolation: pid\n"
-    "signals: {USR1: stop, RTMIN+2: ignore}\n"
-    "limits: {nofile: 10, core: unlimited, stack: 8MiB}\n"
-    "stop_target: group\n"
-    "on_failure: continue\n"
-    "exit_status: rank\n";
+static const char full[] = "version: 1\n"
+                           "name: everything\n"
+                           "description: \"tab\\t, no, \\u00e9 \\\\ # x\"\n"
+                           "labels: {team: vision, n: 3}\n"
+                           "entrypoint: {command: [./train, 5, yes, ''], args: [010, null]}\n"
+                           "workdir: work\n"
+                           "env:\n"
+                           "  LR: 0.10\n"
+                           "  GONE: null\n"
+                           "  OUTSIDE: ???\n"
+                           "  EMPTY: ''\n"
+                           "  NULLISH: 'null'\n"
+                           "  LINES: \"a\\n\\n b\\n\"\n"
+                           "env_remove: [A, B*]\n"
+                           "env_profiles: []\n"
+                           "secrets: [X]\n"
+                           "world_size: 8\n"
+                           "local_world_size: [4, 4]\n"
+                           "nodes: 2\n"
+                           "node_rank: 1\n"
+                           "rank_start: 4\n"
+                           "hosts: [a, b]\n"
+                           "master_addr: '::1'\n"
+                           "master_port: 0\n"
+                           "init_method: tcp://a:1\n"
+                           "device: custom:tpu\n"
+                           "devices: [0, GPU-1]\n"
+                           "device_visibility: one\n"
+                           "oversubscribe: true\n"
+                           "threads: 3\n"
+                           "parallelism: {model: 2, pipeline: 2, data: 2}\n"
+                           "backends: {default: gloo, data: custom:b}\n"
+                           "log_dir: /var/../tmp/logs\n"
+                           "log_mode: umask\n"
+                           "console: {prefix: '', ranks: '3,1', timestamps: true, partial: 2s}\n"
+                           "timeouts: {run: 1h30m, stop_grace: 0}\n"
+                           "isolation: pid\n"
+                           "signals: {USR1: stop, RTMIN+2: ignore}\n"
+                           "limits: {nofile: 10, core: unlimited, stack: 8MiB}\n"
+                           "stop_target: group\n"
+                           "on_failure: continue\n"
+                           "exit_status: rank\n";
 
 static void binds_every_field(void)
 {
@@ -124,8 +123,7 @@ static void check_argv(const struct jr_entrypoint *entry, enum jr_form form,
 
 static void binds_entrypoints(void)
 {
-    static const char *const command[] = {"./train", "5",    "yes", "",
-                                          "010",     "null", NULL};
+    static const char *const command[] = {"./train", "5", "yes", "", "010", "null", NULL};
     static const char *const list[] = {"a", "b c", NULL};
     static const char *const shell[] = {"a | b\nc ${D}\n", "x", NULL};
     struct spec_case c;
@@ -150,8 +148,7 @@ static void binds_entrypoints(void)
 static void binds_functions(void)
 {
     static const char *const args[] = {
-        "1",          "\"1\"",  "null", "true",
-        "[2.5, {\"a\": null, \"%%{b\": \"%{rank}\"}]", NULL};
+        "1", "\"1\"", "null", "true", "[2.5, {\"a\": null, \"%%{b\": \"%{rank}\"}]", NULL};
     struct spec_case c;
     case_open(&c, "version: 1\n"
                   "entrypoint:\n"
@@ -223,9 +220,8 @@ static void binds_the_environment(void)
         const char *name, *value;
         bool required;
     } expected[] = {
-        {"LR", "0.10", false},      {"GONE", NULL, false},
-        {"OUTSIDE", NULL, true},    {"EMPTY", "", false},
-        {"NULLISH", "null", false}, {"LINES", "a\n\n b\n", false},
+        {"LR", "0.10", false}, {"GONE", NULL, false},      {"OUTSIDE", NULL, true},
+        {"EMPTY", "", false},  {"NULLISH", "null", false}, {"LINES", "a\n\n b\n", false},
     };
     struct spec_case c;
     case_open(&c, full);
@@ -356,8 +352,7 @@ static void binds_shorthands(void)
     case_close(&c);
 }
 
-JR_UNIT_MAIN("spec.bind", CASE(binds_every_field), CASE(binds_policies),
-             CASE(binds_entrypoints), CASE(binds_functions),
-             CASE(binds_scripts_and_libraries), CASE(binds_the_environment),
-             CASE(fills_defaults), CASE(binds_results),
-             CASE(knows_stated_results), CASE(binds_shorthands))
+JR_UNIT_MAIN("spec.bind", CASE(binds_every_field), CASE(binds_policies), CASE(binds_entrypoints),
+             CASE(binds_functions), CASE(binds_scripts_and_libraries), CASE(binds_the_environment),
+             CASE(fills_defaults), CASE(binds_results), CASE(knows_stated_results),
+             CASE(binds_shorthands))

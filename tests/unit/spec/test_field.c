@@ -186,8 +186,7 @@ static void knows_foreign_names(void)
     }
     CU_ASSERT_PTR_NULL(jr_field_foreign("world_size"));
     CU_ASSERT_PTR_NULL(jr_field_foreign(""));
-    CU_ASSERT_PTR_NULL(
-        jr_field_foreign("a_name_that_is_longer_than_all_of_it"));
+    CU_ASSERT_PTR_NULL(jr_field_foreign("a_name_that_is_longer_than_all_of_it"));
     CU_ASSERT_TRUE(jr_field_foreign_is_same("nproc-per-node"));
     CU_ASSERT_FALSE(jr_field_foreign_is_same("gpus"));
     CU_ASSERT_FALSE(jr_field_foreign_is_same("world_size"));
@@ -273,8 +272,7 @@ static void prints_a_schema(void)
     CU_ASSERT_EQUAL(out.data[out.len - 1], '\n');
     json_t *schema = jr_json_parse(out.data, out.len, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(schema);
-    CU_ASSERT_TRUE(
-        json_is_false(json_object_get(schema, "additionalProperties")));
+    CU_ASSERT_TRUE(json_is_false(json_object_get(schema, "additionalProperties")));
     CU_ASSERT_EQUAL(json_array_size(json_object_get(schema, "allOf")), 3);
     CU_ASSERT_PTR_NOT_NULL(property(schema, "world_size"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "extends"));
@@ -302,8 +300,7 @@ static void knows_a_schema(void)
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("spec.field", CASE(rows_are_whole),
-             CASE(has_every_field_of_the_contract), CASE(finds_no_other_paths),
-             CASE(knows_foreign_names), CASE(knows_words_of_elsewhere),
-             CASE(knows_members_by_other_names), CASE(says_what_types_want),
-             CASE(prints_a_schema), CASE(knows_a_schema))
+JR_UNIT_MAIN("spec.field", CASE(rows_are_whole), CASE(has_every_field_of_the_contract),
+             CASE(finds_no_other_paths), CASE(knows_foreign_names), CASE(knows_words_of_elsewhere),
+             CASE(knows_members_by_other_names), CASE(says_what_types_want), CASE(prints_a_schema),
+             CASE(knows_a_schema))

@@ -16,8 +16,7 @@ static void wants_what_is_required(void)
     check_text("version:\nentrypoint: [a]\n", "JR0211@1:9 version");
     check_text("version: 2\nentrypoint: [a]\n", "JR0211@1:10 version");
     check_text("version: '1'\nentrypoint: [a]\n", "JR0211@1:10 version");
-    check_text("version: 1\nentrypoint: {args: [a]}\n",
-               "JR0201@2:13 entrypoint");
+    check_text("version: 1\nentrypoint: {args: [a]}\n", "JR0201@2:13 entrypoint");
     check_text("[]\n", "JR0211@1:1");
     check_text("hello\n", "JR0211@1:1");
 }
@@ -28,8 +27,7 @@ static void refuses_unknown_keys(void)
         {"worldsize: 4", "JR0203@3:1 worldsize"},
         {"World_size: 4", "JR0203@3:1 World_size"},
         {"results: {feilds: {}}", "JR0203@3:11 results.feilds"},
-        {"results: {fields: {a: {type: string, mni: 1}}}",
-         "JR0203@3:38 results.fields.a.mni"},
+        {"results: {fields: {a: {type: string, mni: 1}}}", "JR0203@3:38 results.fields.a.mni"},
         {"\"a\\nb\": 1", "JR0203@3:1 a\\x0ab"},
         {"nprocs: 4\nn-gpus: 2\nMASTER_IP: a",
          "JR0204@3:1 nprocs\nJR0204@4:1 n-gpus\nJR0204@5:1 MASTER_IP"},
@@ -99,8 +97,7 @@ static void knows_lists_from_scalars(void)
         {"hosts: {a: b}", "JR0211@3:8 hosts"},
         {"hosts: []", "JR0211@3:8 hosts"},
         {"hosts: [[a]]", "JR0211@3:9 hosts[0]"},
-        {"hosts: [a, {b: c}, 'd e']",
-         "JR0211@3:12 hosts[1]\nJR0211@3:20 hosts[2]"},
+        {"hosts: [a, {b: c}, 'd e']", "JR0211@3:12 hosts[1]\nJR0211@3:20 hosts[2]"},
         {"env: A=1", "JR0211@3:6 env"},
         {"env: {A: [1]}", "JR0211@3:10 env.A"},
         {"env: {'': 1}", "JR0219@3:7 env."},
@@ -116,12 +113,9 @@ static void knows_lists_from_scalars(void)
     };
     CHECK_VECTORS(vectors);
     check_text("version: 1\nentrypoint: ./train\n", "JR0211@2:13 entrypoint");
-    check_text("version: 1\nentrypoint: [a, [b]]\n",
-               "JR0211@2:17 entrypoint[1]");
-    check_text("version: 1\nentrypoint: {command: []}\n",
-               "JR0211@2:23 entrypoint.command");
-    check_text("version: 1\nentrypoint: {shell: }\n",
-               "JR0211@2:21 entrypoint.shell");
+    check_text("version: 1\nentrypoint: [a, [b]]\n", "JR0211@2:17 entrypoint[1]");
+    check_text("version: 1\nentrypoint: {command: []}\n", "JR0211@2:23 entrypoint.command");
+    check_text("version: 1\nentrypoint: {shell: }\n", "JR0211@2:21 entrypoint.shell");
 }
 
 static void finds_all_in_one_pass(void)
@@ -144,8 +138,7 @@ static void stays_silent_about_holes(void)
     check_found("hosts: [a, *none]", "JR0111@3:12");
 }
 
-JR_UNIT_MAIN("spec.lint", CASE(wants_what_is_required),
-             CASE(refuses_unknown_keys), CASE(takes_what_asks_for_nothing),
-             CASE(knows_limits_of_logs),
-             CASE(knows_missing), CASE(knows_lists_from_scalars),
-             CASE(finds_all_in_one_pass), CASE(stays_silent_about_holes))
+JR_UNIT_MAIN("spec.lint", CASE(wants_what_is_required), CASE(refuses_unknown_keys),
+             CASE(takes_what_asks_for_nothing), CASE(knows_limits_of_logs), CASE(knows_missing),
+             CASE(knows_lists_from_scalars), CASE(finds_all_in_one_pass),
+             CASE(stays_silent_about_holes))

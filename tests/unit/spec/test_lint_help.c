@@ -19,16 +19,15 @@ static void check_row(const struct row *row)
         if (row->fix == NULL)
             CU_ASSERT_PTR_NULL(diag->fix)
         else
-            JR_ASSERT_TEXT(diag->fix == NULL ? NULL : diag->fix->text,
-                           row->fix);
+            JR_ASSERT_TEXT(diag->fix == NULL ? NULL : diag->fix->text, row->fix);
     }
     if (CU_get_number_of_failures() != before)
         printf("\n    in: %s\n", row->body);
     case_close(&c);
 }
 
-#define CHECK_ROWS(rows)                                                       \
-    for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++)                 \
+#define CHECK_ROWS(rows)                                                                           \
+    for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++)                                     \
     check_row(&(rows)[i])
 
 #define RUN(text) "timeouts: {run: " text "}"
@@ -36,8 +35,7 @@ static void check_row(const struct row *row)
 static void says_how_durations_are_written(void)
 {
     static const struct row rows[] = {
-        {RUN("30"), "it needs a unit: 30s, or 30m for minutes, 30h for hours",
-         NULL},
+        {RUN("30"), "it needs a unit: 30s, or 30m for minutes, 30h for hours", NULL},
         {RUN("1.5"), "write whole numbers, each with its unit", NULL},
         {RUN("none"), "write 0 for no limit", NULL},
         {RUN("Infinity"), "write 0 for no limit", NULL},
@@ -73,17 +71,13 @@ static void says_how_durations_are_written(void)
         {RUN("30m1"), "each number needs its unit: 30m1s", NULL},
         {RUN("1:2:3:4"), "", NULL},
         {RUN("'10:'"), "", NULL},
-        {RUN("5 minuts or so"),
-         "write whole numbers, each with d, h, m, s or ms", NULL},
-        {RUN("5 parsecs"), "write whole numbers, each with d, h, m, s or ms",
-         NULL},
+        {RUN("5 minuts or so"), "write whole numbers, each with d, h, m, s or ms", NULL},
+        {RUN("5 parsecs"), "write whole numbers, each with d, h, m, s or ms", NULL},
         {RUN("-5s"), "no time is negative: 5s", NULL},
         {RUN("-x"), "", NULL},
-        {RUN("0.0001s"), "write whole numbers, each with d, h, m, s or ms",
-         NULL},
+        {RUN("0.0001s"), "write whole numbers, each with d, h, m, s or ms", NULL},
         {RUN("h"), "", NULL},
-        {RUN("1e20 s"), "write whole numbers, each with d, h, m, s or ms",
-         NULL},
+        {RUN("1e20 s"), "write whole numbers, each with d, h, m, s or ms", NULL},
     };
     CHECK_ROWS(rows);
 }
@@ -101,8 +95,7 @@ static void says_how_sizes_are_written(void)
         {"log_limit: unlimited", "leave it out for no limit", NULL},
         {"limits: {stack: -1}", "write unlimited", NULL},
         {"limits: {nofile: Infinity}", "write unlimited", NULL},
-        {"results: {limit: none}",
-         "there is always a limit: write a size such as 64GiB", NULL},
+        {"results: {limit: none}", "there is always a limit: write a size such as 64GiB", NULL},
         {"limits: {core: 0.1}", "", NULL},
         {"limits: {core: 5 EiB}", "", NULL},
         {"limits: {core: k}", "", NULL},
@@ -133,10 +126,8 @@ static void says_how_numbers_are_written(void)
         {"nodes: '4;'", "", NULL},
         {"nodes: 0;", "", NULL},
         {"nodes: 4#x", "a comment begins after a space: 4 #x", "4 #x"},
-        {"nodes: all", "leave it out, or write auto, and jobrun fills it in",
-         NULL},
-        {"restart: {max: unlimited}", "write a large number, such as 1000000",
-         NULL},
+        {"nodes: all", "leave it out, or write auto, and jobrun fills it in", NULL},
+        {"restart: {max: unlimited}", "write a large number, such as 1000000", NULL},
         {"restart: '3'", "quotes make it a string: write 3", "3"},
         {"restart: 5000000000", "this is too large: at most 4294967295", NULL},
         {"oversubscribe: enabled", "did you mean true?", "true"},
@@ -144,8 +135,7 @@ static void says_how_numbers_are_written(void)
         {"oversubscribe: OFF", "did you mean false?", "false"},
         {"oversubscribe: 1", "did you mean true?", "true"},
         {"oversubscribe: n", "did you mean false?", "false"},
-        {"oversubscribe: 'true'", "quotes make it a string: write true",
-         "true"},
+        {"oversubscribe: 'true'", "quotes make it a string: write true", "true"},
     };
     CHECK_ROWS(rows);
 }
@@ -154,12 +144,9 @@ static void says_how_lists_are_written(void)
 {
     static const struct row rows[] = {
         {"hosts: gpu01", "a list is written in brackets: [gpu01]", "[gpu01]"},
-        {"hosts: gpu01 gpu02", "a list is written in brackets: [gpu01, gpu02]",
-         "[gpu01, gpu02]"},
-        {"hosts: a, b,c", "a list is written in brackets: [a, b, c]",
-         "[a, b, c]"},
-        {"hosts: 'a,b'", "a list is written in brackets: [\"a\", \"b\"]",
-         "[\"a\", \"b\"]"},
+        {"hosts: gpu01 gpu02", "a list is written in brackets: [gpu01, gpu02]", "[gpu01, gpu02]"},
+        {"hosts: a, b,c", "a list is written in brackets: [a, b, c]", "[a, b, c]"},
+        {"hosts: 'a,b'", "a list is written in brackets: [\"a\", \"b\"]", "[\"a\", \"b\"]"},
         {"env:\n  - A=1", "write each as a name and a value: A: 1", NULL},
         {"env: A=b=c", "write each as a name and a value: A: b=c", NULL},
         {"env: [{A: 1}]", "leave out the brackets around it", NULL},
@@ -188,26 +175,19 @@ static void check_entry(const char *value, const char *help, const char *fix)
 
 static void says_how_an_entrypoint_is_written(void)
 {
-    check_entry("./train --lr 1",
-                "a list is written in brackets: [./train, --lr, 1]",
+    check_entry("./train --lr 1", "a list is written in brackets: [./train, --lr, 1]",
                 "[./train, --lr, 1]");
-    check_entry("./train > log",
-                "for a shell command, write {shell: \"./train > log\"}", NULL);
+    check_entry("./train > log", "for a shell command, write {shell: \"./train > log\"}", NULL);
     check_entry("{python: train.py}", "did you mean {script: \"train.py\"}?",
                 "{script: \"train.py\"}");
     check_entry("{python: pkg.train}", "did you mean {module: \"pkg.train\"}?",
                 "{module: \"pkg.train\"}");
-    check_entry("{python: 'pkg.train:main'}",
-                "did you mean {\"function\": \"pkg.train:main\"}?",
+    check_entry("{python: 'pkg.train:main'}", "did you mean {\"function\": \"pkg.train:main\"}?",
                 "{\"function\": \"pkg.train:main\"}");
-    check_entry("{shell: [a, b]}",
-                "`shell` takes one text; use `command` for a list of "
-                "arguments",
+    check_entry("{shell: [a, b]}", "`shell` takes one text; use `command` for a list of arguments",
                 NULL);
 }
 
 JR_UNIT_MAIN("spec.lint_help", CASE(says_how_durations_are_written),
-             CASE(says_how_sizes_are_written),
-             CASE(says_how_numbers_are_written),
-             CASE(says_how_lists_are_written),
-             CASE(says_how_an_entrypoint_is_written))
+             CASE(says_how_sizes_are_written), CASE(says_how_numbers_are_written),
+             CASE(says_how_lists_are_written), CASE(says_how_an_entrypoint_is_written))

@@ -69,8 +69,7 @@ static void check_rules(const char *body, const char *expected)
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
     for (uint32_t i = 0; i < spec->redirects_count; i++)
-        jr_buf_printf(&text, "%s%s:%s", i == 0 ? "" : " ",
-                      spec->redirects[i].ranks,
+        jr_buf_printf(&text, "%s%s:%s", i == 0 ? "" : " ", spec->redirects[i].ranks,
                       words[spec->redirects[i].streams]);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
     jr_buf_release(&text);
@@ -142,5 +141,4 @@ static void stays_linear(void)
 }
 
 JR_UNIT_MAIN("spec.redirect", CASE(refuses_bad_rules), CASE(refuses_overlaps),
-             CASE(binds_canonical_sets), CASE(knows_a_stated_tee),
-             CASE(stays_linear))
+             CASE(binds_canonical_sets), CASE(knows_a_stated_tee), CASE(stays_linear))

@@ -112,8 +112,7 @@ static void fixes_what_is_sure(void)
         check_fix(vectors[i].body, vectors[i].found);
 }
 
-/* What looks sure but would change more, or something else, or may be meant
- * otherwise. */
+/* What looks sure but would change more, or something else, or may be meant otherwise. */
 static void fixes_nothing_that_may_be_otherwise(void)
 {
     static const char *const bodies[] = {
@@ -200,12 +199,10 @@ static void takes_numbers(void)
 #define BOUND(value) "results: {fields: {a: {type: number, min: " value "}}}"
 #define REFUSED      "JR0211@3:43 results.fields.a.min"
     static const struct vector vectors[] = {
-        {BOUND("x"), REFUSED},     {BOUND("'1'"), REFUSED},
-        {BOUND(".inf"), REFUSED},  {BOUND(".nan"), REFUSED},
-        {BOUND("1e999"), REFUSED}, {BOUND("0x1"), REFUSED},
-        {BOUND("0.9x"), REFUSED},  {BOUND("[1]"), REFUSED},
-        {BOUND("0.9"), ""},        {BOUND("-1"), ""},
-        {BOUND("1e-3"), ""},       {BOUND(".5"), ""},
+        {BOUND("x"), REFUSED},    {BOUND("'1'"), REFUSED},   {BOUND(".inf"), REFUSED},
+        {BOUND(".nan"), REFUSED}, {BOUND("1e999"), REFUSED}, {BOUND("0x1"), REFUSED},
+        {BOUND("0.9x"), REFUSED}, {BOUND("[1]"), REFUSED},   {BOUND("0.9"), ""},
+        {BOUND("-1"), ""},        {BOUND("1e-3"), ""},       {BOUND(".5"), ""},
     };
     CHECK_VECTORS(vectors);
 }
@@ -238,15 +235,12 @@ static void holds_texts_to_their_pattern(void)
         {"name: a b", "JR0211@3:7 name"},
         {"name: ''", "JR0211@3:7 name"},
         {"name: \"a\\n\"", "JR0211@3:7 name"},
-        {"name: a123456789b123456789c123456789d123456789e123456789f1234567890"
-         "123",
+        {"name: a123456789b123456789c123456789d123456789e123456789f1234567890123",
          "JR0211@3:7 name"},
         {"name: ../../etc", "JR0211@3:7 name"},
         {"name: 2", ""},
         {"name: true", ""},
-        {"name: a123456789b123456789c123456789d123456789e123456789f1234567890"
-         "12",
-         ""},
+        {"name: a123456789b123456789c123456789d123456789e123456789f123456789012", ""},
         {"hosts: [a b]", "JR0211@3:9 hosts[0]"},
         {"hosts: ['', b]", "JR0211@3:9 hosts[0]"},
         {"hosts: [gpu01, 10.0.0.1, 'fe80::1%eth0']", ""},
@@ -268,10 +262,8 @@ static void holds_texts_to_their_pattern(void)
 static void compiles_patterns(void)
 {
     static const struct vector vectors[] = {
-        {"results: {from: stdout, pattern: '(?<a>[)'}",
-         "JR0217@3:42 results.pattern"},
-        {"results: {from: stdout, pattern: 'é(?<a>\\C)'}",
-         "JR0217@3:43 results.pattern"},
+        {"results: {from: stdout, pattern: '(?<a>[)'}", "JR0217@3:42 results.pattern"},
+        {"results: {from: stdout, pattern: 'é(?<a>\\C)'}", "JR0217@3:43 results.pattern"},
         {"results: {fields: {a: {type: string, pattern: '*'}}}",
          "JR0217@3:48 results.fields.a.pattern"},
         {"results: {fields: {a: {type: string, pattern: '^a+$'}}}", ""},
@@ -317,10 +309,8 @@ static void leaves_dollars_alone(void)
     case_close(&c);
 }
 
-JR_UNIT_MAIN("spec.value", CASE(takes_plain_integers_only),
-             CASE(fixes_what_is_sure),
-             CASE(fixes_nothing_that_may_be_otherwise),
-             CASE(fixes_no_key_with_a_rival), CASE(takes_core_booleans_only),
-             CASE(takes_numbers), CASE(takes_durations_and_ranks),
-             CASE(holds_texts_to_their_pattern), CASE(compiles_patterns),
-             CASE(reads_templates), CASE(leaves_dollars_alone))
+JR_UNIT_MAIN("spec.value", CASE(takes_plain_integers_only), CASE(fixes_what_is_sure),
+             CASE(fixes_nothing_that_may_be_otherwise), CASE(fixes_no_key_with_a_rival),
+             CASE(takes_core_booleans_only), CASE(takes_numbers), CASE(takes_durations_and_ranks),
+             CASE(holds_texts_to_their_pattern), CASE(compiles_patterns), CASE(reads_templates),
+             CASE(leaves_dollars_alone))

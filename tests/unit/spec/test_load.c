@@ -11,16 +11,15 @@
 #define TEXT(text)    ((char[]){text})
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static int load_file(struct jr_spec_file **ret, const char *path,
-                     struct jr_diags *diags)
+static int load_file(struct jr_spec_file **ret, const char *path, struct jr_diags *diags)
 {
     const struct jr_spec_options options = {0};
     const struct jr_spec_source source = {.path = path};
     return jr_spec_load(ret, &source, &options, diags);
 }
 
-static int load_command(struct jr_spec_file **ret, uint32_t n,
-                        char *const *argv, struct jr_diags *diags)
+static int load_command(struct jr_spec_file **ret, uint32_t n, char *const *argv,
+                        struct jr_diags *diags)
 {
     const struct jr_spec_options options = {0};
     const struct jr_spec_source source = {.argv = argv, .ranks = n};
@@ -76,10 +75,9 @@ static void judges_a_command(void)
     CU_ASSERT_EQUAL(load_command(&file, 1, argv, &diags), -1);
     CU_ASSERT_EQUAL(diags.errors, 1);
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
-    JR_ASSERT_TEXT(
-        out.data,
-        "command:9: error[JR0214]: unknown per-rank template 'rnk'\n     | b "
-        "c' 'x %{rnk}'\n     |         ^^^^^^ help: did you mean '%{rank}'?\n");
+    JR_ASSERT_TEXT(out.data,
+                   "command:9: error[JR0214]: unknown per-rank template 'rnk'\n     | b "
+                   "c' 'x %{rnk}'\n     |         ^^^^^^ help: did you mean '%{rank}'?\n");
     jr_buf_release(&out);
     jr_diags_release(&diags);
     jr_spec_free(file);
@@ -122,9 +120,8 @@ static void names_a_spec_after_its_file(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_spec_file *file = NULL;
-        CU_ASSERT_EQUAL_FATAL(jr_spec_load_text(&file, vectors[i].path, "/",
-                                                HEAD, strlen(HEAD), &diags),
-                              0);
+        CU_ASSERT_EQUAL_FATAL(
+            jr_spec_load_text(&file, vectors[i].path, "/", HEAD, strlen(HEAD), &diags), 0);
         JR_ASSERT_TEXT(jr_spec_get(file)->name, vectors[i].name);
         jr_diags_release(&diags);
         jr_spec_free(file);
@@ -240,10 +237,8 @@ static void binds_when_it_is_asked_to(void)
 {
     static const char template[] = HEAD "template: true\n";
     const struct jr_spec_options options = {.validate = true, .unbound = true};
-    struct jr_spec_source source = {.name = "train.jobrun.yaml",
-                                    .folder = "/jobs",
-                                    .text = HEAD,
-                                    .len = strlen(HEAD)};
+    struct jr_spec_source source = {
+        .name = "train.jobrun.yaml", .folder = "/jobs", .text = HEAD, .len = strlen(HEAD)};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file;
     CU_ASSERT_EQUAL(jr_spec_load(&file, &source, &options, &diags), 0);
@@ -329,8 +324,7 @@ static void writes_the_spec_of_a_command(void)
         /* words that a reader of specs would fill in are kept from it */
         {1,
          {"a", "${vars.x}", "%{rank}", "$$", "%%"},
-         "version: 1\nname: a\nentrypoint: [a, \"$${vars.x}\", \"%{rank}\", "
-         "$$, "
+         "version: 1\nname: a\nentrypoint: [a, \"$${vars.x}\", \"%{rank}\", $$, "
          "\"%%\"]\nworld_size: 1\n"},
         {4294967295u,
          {"sh", "-c", "exit 1"},
@@ -352,9 +346,8 @@ static void writes_the_spec_of_a_command(void)
 JR_UNIT_MAIN("spec.load", CASE(implies_a_spec_for_a_command),
              CASE(leaves_the_world_of_a_command_open), CASE(judges_a_command),
              CASE(places_a_command), CASE(names_a_spec_after_its_file),
-             CASE(reads_a_file_beside_its_folder),
-             CASE(tells_of_a_missing_file), CASE(remembers_where_values_stood),
-             CASE(normal_form_is_stable), CASE(leaves_folders_of_the_run_alone),
-             CASE(binds_when_it_is_asked_to), CASE(frees_nothing),
-             CASE(names_a_job_after_its_file),
+             CASE(reads_a_file_beside_its_folder), CASE(tells_of_a_missing_file),
+             CASE(remembers_where_values_stood), CASE(normal_form_is_stable),
+             CASE(leaves_folders_of_the_run_alone), CASE(binds_when_it_is_asked_to),
+             CASE(frees_nothing), CASE(names_a_job_after_its_file),
              CASE(writes_the_spec_of_a_command))

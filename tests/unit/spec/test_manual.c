@@ -8,9 +8,9 @@
 #include "spec/manual.h"
 #include "unit.h"
 
-#define QUESTION_MARKS                                                         \
-    "?"                                                                        \
-    "?"                                                                        \
+#define QUESTION_MARKS                                                                             \
+    "?"                                                                                            \
+    "?"                                                                                            \
     "?"
 
 /* Calls `check` with every row of the table. */
@@ -19,8 +19,7 @@ static void each_field(void (*check)(const struct jr_spec_field *row))
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
     for (size_t i = 0; i < count; i++)
-        for (const struct jr_spec_field *row = groups[i].fields; row->key;
-             row++)
+        for (const struct jr_spec_field *row = groups[i].fields; row->key; row++)
             check(row);
 }
 
@@ -59,8 +58,8 @@ static void every_field_has_an_example(void)
 }
 
 /* Any file that an example refers to. */
-static int read_nothing(const struct jr_reader *reader,
-                        struct jr_reading *reading, struct jr_error *err)
+static int read_nothing(const struct jr_reader *reader, struct jr_reading *reading,
+                        struct jr_error *err)
 {
     (void)reader;
     (void)err;
@@ -85,8 +84,7 @@ static void check_example(const struct jr_spec_field *row)
     const struct jr_reader reader = {read_nothing, NULL};
     const struct jr_spec_source source = {
         .name = "example", .folder = "/", .text = text.data, .len = text.len};
-    const struct jr_spec_options options = {.reader = &reader,
-                                            .validate = true};
+    const struct jr_spec_options options = {.reader = &reader, .validate = true};
     int status = jr_spec_load(&file, &source, &options, &diags);
     if (status != 0) {
         jr_buf_clear(&text);
@@ -130,20 +128,19 @@ static const char *explained(struct jr_buf *out, const char *path)
 static void explains_a_field(void)
 {
     struct jr_buf out = JR_BUF_INIT;
-    JR_ASSERT_TEXT(
-        explained(&out, "threads"),
-        "threads: OMP_NUM_THREADS of the ranks\n\n"
-        "  accepts     an integer of at least 1\n"
-        "  unit        threads\n"
-        "  MISSING     (absent, null, auto or " QUESTION_MARKS
-        ") OMP_NUM_THREADS, else physical cores /\n"
-        "              local ranks\n"
-        "  elsewhere   cpus, cpus_per_task, "
-        "num_cpu_threads_per_process, omp_num_threads\n"
-        "  since       jobrun 0.1\n\n"
-        "The value is limited by the CPU quota, and is at least 1.\n\n"
-        "example:\n"
-        "  threads: 4\n");
+    JR_ASSERT_TEXT(explained(&out, "threads"),
+                   "threads: OMP_NUM_THREADS of the ranks\n\n"
+                   "  accepts     an integer of at least 1\n"
+                   "  unit        threads\n"
+                   "  MISSING     (absent, null, auto or " QUESTION_MARKS
+                   ") OMP_NUM_THREADS, else physical cores /\n"
+                   "              local ranks\n"
+                   "  elsewhere   cpus, cpus_per_task, "
+                   "num_cpu_threads_per_process, omp_num_threads\n"
+                   "  since       jobrun 0.1\n\n"
+                   "The value is limited by the CPU quota, and is at least 1.\n\n"
+                   "example:\n"
+                   "  threads: 4\n");
     jr_buf_release(&out);
 }
 
@@ -213,8 +210,7 @@ static void fits_a_terminal(void)
     each_field(check_width);
     jr_field_list(&out);
     check_lines(&out);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "\n\nThe mesh\n  parallelism          the mesh"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n\nThe mesh\n  parallelism          the mesh"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n    pipeline           the "));
     jr_buf_release(&out);
 }
@@ -231,8 +227,6 @@ static void tells_what_others_call_it(void)
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("spec.manual", CASE(paths_lead_back),
-             CASE(every_field_has_an_example), CASE(examples_are_good_specs),
-             CASE(sections_are_in_order), CASE(explains_a_field),
-             CASE(explains_what_matters), CASE(fits_a_terminal),
-             CASE(tells_what_others_call_it))
+JR_UNIT_MAIN("spec.manual", CASE(paths_lead_back), CASE(every_field_has_an_example),
+             CASE(examples_are_good_specs), CASE(sections_are_in_order), CASE(explains_a_field),
+             CASE(explains_what_matters), CASE(fits_a_terminal), CASE(tells_what_others_call_it))

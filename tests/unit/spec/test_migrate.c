@@ -10,19 +10,13 @@ static const struct jr_migration steps[] = {
     {.from = 0, .field = "mesh.tp", .key = "model"},
     {.from = 0, .field = "mesh", .key = "parallelism"},
     {.from = 0, .field = "backend", .was = "NCCL", .word = "nccl"},
-    {.from = 0,
-     .field = "results.*.kind",
-     .key = "type",
-     .was = "float",
-     .word = "number"},
+    {.from = 0, .field = "results.*.kind", .key = "type", .was = "float", .word = "number"},
     {.from = 1, .field = "backend", .key = "backends"},
 };
-static const struct jr_migrations table = {steps, sizeof steps / sizeof *steps,
-                                           2};
+static const struct jr_migrations table = {steps, sizeof steps / sizeof *steps, 2};
 
 /* Bring a text up to date, and append what is wrong with it then. */
-static void migrate(struct jr_buf *out, const char *text,
-                    const struct jr_migrations *migrations)
+static void migrate(struct jr_buf *out, const char *text, const struct jr_migrations *migrations)
 {
     struct jr_buf next = JR_BUF_INIT;
     size_t count = 1;
@@ -32,11 +26,9 @@ static void migrate(struct jr_buf *out, const char *text,
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_doc doc;
-        CU_ASSERT_EQUAL_FATAL(
-            jr_doc_load(&doc, "t", out->data, out->len, &diags), 0);
+        CU_ASSERT_EQUAL_FATAL(jr_doc_load(&doc, "t", out->data, out->len, &diags), 0);
         jr_migrate_find(&diags, &doc, migrations);
-        struct jr_edit *edits =
-            jr_fix_choose(&arena, doc.source, &diags, &count);
+        struct jr_edit *edits = jr_fix_choose(&arena, doc.source, &diags, &count);
         jr_buf_clear(&next);
         jr_fix_apply(&next, doc.source, edits, count);
         if (count == 0)
@@ -56,9 +48,8 @@ static const struct {
     /* what cannot be done is told, and left */
     {"nprocs: 4\n", "nprocs: 4\nt:1:1: error: 'version' is missing, so the "
                     "version of this spec is unknown [JR0201]\n"},
-    {"version: 3 # new\n",
-     "version: 3 # new\nt:1:10: error: version 3 is newer than what this "
-     "jobrun understands: version 2 [JR0211]\n"},
+    {"version: 3 # new\n", "version: 3 # new\nt:1:10: error: version 3 is newer than what this "
+                           "jobrun understands: version 2 [JR0211]\n"},
     {"version: [1]\n", "version: [1]\nt:1:10: error: 'version' is not a "
                        "version number: the current version is 2 [JR0211]\n"},
     {"version: \"1\"\n", "version: \"1\"\nt:1:10: error: 'version' is not a "
@@ -118,5 +109,4 @@ static void the_program_knows_one_version(void)
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("migrate", CASE(goes_from_version_to_version),
-             CASE(the_program_knows_one_version))
+JR_UNIT_MAIN("migrate", CASE(goes_from_version_to_version), CASE(the_program_knows_one_version))

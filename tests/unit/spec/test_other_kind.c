@@ -7,8 +7,7 @@ static void check_kind(const char *text, const char *what)
 {
     struct jr_doc doc;
     struct jr_diags diags = JR_DIAGS_INIT;
-    CU_ASSERT_EQUAL_FATAL(jr_doc_load(&doc, "f", text, strlen(text), &diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_doc_load(&doc, "f", text, strlen(text), &diags), 0);
     bool other = jr_other_kind_report(&diags, doc.root);
     CU_ASSERT_EQUAL(other, what != NULL);
     CU_ASSERT_EQUAL(diags.errors, what != NULL);
@@ -50,5 +49,4 @@ static void takes_nothing_else_for_one(void)
         check_kind(texts[i], NULL);
 }
 
-JR_UNIT_MAIN("other_kind", CASE(knows_them_by_their_keys),
-             CASE(takes_nothing_else_for_one))
+JR_UNIT_MAIN("other_kind", CASE(knows_them_by_their_keys), CASE(takes_nothing_else_for_one))

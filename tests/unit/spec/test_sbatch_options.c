@@ -92,8 +92,7 @@ static void offers_values_in_the_form_of_sbatch(void)
     };
     struct jr_arena arena = JR_ARENA_INIT;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const char *near =
-            jr_sbatch_near_value(&arena, rows[i].form, rows[i].text);
+        const char *near = jr_sbatch_near_value(&arena, rows[i].form, rows[i].text);
         if (rows[i].near == NULL) {
             CU_ASSERT_PTR_NULL(near);
             continue;
@@ -103,8 +102,8 @@ static void offers_values_in_the_form_of_sbatch(void)
     jr_arena_release(&arena);
 }
 
-/* Options of sbatch: which there are, what values they take, and what is
- * offered for one that is wrong. */
+/* Options of sbatch: which there are, what values they take, and what is offered for one that is
+ * wrong. */
 
 /* One option, on line 3 from column 18 on. */
 static void open_option(struct spec_case *c, const char *option)
@@ -119,8 +118,7 @@ static void check_fits(const char *option, bool fits)
 {
     struct spec_case c;
     open_option(&c, option);
-    bool refused = c.diags.count == 1 &&
-                   jr_diag_is(&c.diags.items[0], JR_CODE_WRONG_SBATCH_VALUE);
+    bool refused = c.diags.count == 1 && jr_diag_is(&c.diags.items[0], JR_CODE_WRONG_SBATCH_VALUE);
     if (fits ? c.diags.count != 0 : !refused)
         printf("\n  %s: %s\n", option, c.found.data);
     CU_ASSERT_TRUE(fits ? c.diags.count == 0 : refused);
@@ -233,11 +231,10 @@ static void takes_what_sbatch_takes(void)
 static void refuses_values_of_several_lines(void)
 {
     static const char *const lines[] = {
-        "time: \"90\\n\"",         "partition: \"gpu\\n\"",
-        "partition: \"gpu\\nrm\"", "hold: \"true\\n\"",
-        "mem: \"64G\\n\"",         "gpus: \"8\\n\"",
-        "core-spec: \"1\\n\"",     "exclusive: \"a\\nb\"",
-        "signal: \"USR1@60\\n\"",  "exclusive: \"user\\n\"",
+        "time: \"90\\n\"",        "partition: \"gpu\\n\"", "partition: \"gpu\\nrm\"",
+        "hold: \"true\\n\"",      "mem: \"64G\\n\"",       "gpus: \"8\\n\"",
+        "core-spec: \"1\\n\"",    "exclusive: \"a\\nb\"",  "signal: \"USR1@60\\n\"",
+        "exclusive: \"user\\n\"",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct spec_case c;
@@ -255,18 +252,13 @@ static void says_what_each_form_wants(void)
     static const struct {
         const char *option, *message;
     } vectors[] = {
-        {"hold: 1", "'--hold' of sbatch wants true or false: it has no value, "
-                    "not '1'"},
-        {"partition: true", "'--partition' of sbatch wants a value, not "
-                            "'true'"},
-        {"core-spec: 0", "'--core-spec' of sbatch wants an integer of at least "
-                         "1, not '0'"},
+        {"hold: 1", "'--hold' of sbatch wants true or false: it has no value, not '1'"},
+        {"partition: true", "'--partition' of sbatch wants a value, not 'true'"},
+        {"core-spec: 0", "'--core-spec' of sbatch wants an integer of at least 1, not '0'"},
         {"time-min: x", "'--time-min' of sbatch wants minutes, HOURS:MINUTES:"
                         "SECONDS or DAYS-HOURS:MINUTES:SECONDS, not 'x'"},
-        {"mem: x", "'--mem' of sbatch wants a number in MB, or with K, M, G or "
-                   "T, not 'x'"},
-        {"gpus: x", "'--gpus' of sbatch wants a number, or TYPE:NUMBER, not "
-                    "'x'"},
+        {"mem: x", "'--mem' of sbatch wants a number in MB, or with K, M, G or T, not 'x'"},
+        {"gpus: x", "'--gpus' of sbatch wants a number, or TYPE:NUMBER, not 'x'"},
         {"signal: '@'", "'--signal' of sbatch wants a signal such as USR1@60 "
                         "or B:TERM@120, not '@'"},
     };
@@ -298,8 +290,7 @@ static void check_offer(const char *key, const char *value, const char *offer)
         CU_ASSERT_PTR_NOT_NULL_FATAL(diag->fix);
         JR_ASSERT_TEXT(diag->fix->text, offer);
         CU_ASSERT_EQUAL(diag->fix->span.column, 18 + strlen(key) + 2);
-        CU_ASSERT_EQUAL(diag->fix->span.end_column,
-                        diag->fix->span.column + strlen(value));
+        CU_ASSERT_EQUAL(diag->fix->span.end_column, diag->fix->span.column + strlen(value));
     }
     jr_buf_release(&option);
     jr_buf_release(&help);
@@ -349,18 +340,13 @@ static void tells_slips_from_options_of_plugins(void)
         const char *option, *message, *help, *fix;
         bool error;
     } vectors[] = {
-        {"partion: gpu", "sbatch has no option 'partion'",
-         "did you mean 'partition'?", "partition", true},
-        {"qas: a", "sbatch has no option 'qas'", "did you mean 'qos'?", "qos",
+        {"partion: gpu", "sbatch has no option 'partion'", "did you mean 'partition'?", "partition",
          true},
-        {"container-image: a",
-         "'container-image' is no option of sbatch "
-         "itself",
-         "this is right only where a plugin of the cluster adds it", NULL,
-         false},
+        {"qas: a", "sbatch has no option 'qas'", "did you mean 'qos'?", "qos", true},
+        {"container-image: a", "'container-image' is no option of sbatch itself",
+         "this is right only where a plugin of the cluster adds it", NULL, false},
         {"container-env: a", "'container-env' is no option of sbatch itself",
-         "this is right only where a plugin of the cluster adds it", NULL,
-         false},
+         "this is right only where a plugin of the cluster adds it", NULL, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct spec_case c;
@@ -368,8 +354,7 @@ static void tells_slips_from_options_of_plugins(void)
         CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
         const struct jr_diag *diag = &c.diags.items[0];
         CU_ASSERT_TRUE(jr_diag_is(diag, JR_CODE_UNKNOWN_SBATCH_OPTION));
-        CU_ASSERT_EQUAL(diag->severity, vectors[i].error ? JR_SEVERITY_ERROR
-                                                         : JR_SEVERITY_WARNING);
+        CU_ASSERT_EQUAL(diag->severity, vectors[i].error ? JR_SEVERITY_ERROR : JR_SEVERITY_WARNING);
         CU_ASSERT_EQUAL(diag->span.column, 18);
         CU_ASSERT_EQUAL(diag->span.line, 3);
         JR_ASSERT_TEXT(diag->message, vectors[i].message);
@@ -434,14 +419,11 @@ static void knows_the_options_by_their_whole_names(void)
     CU_ASSERT_FALSE(jr_sbatch_has_option(""));
 }
 
-JR_UNIT_MAIN(
-    "sbatch_options", CASE(knows_options_by_other_names),
-    CASE(knows_what_the_job_decides), CASE(offers_values_in_the_form_of_sbatch),
-    CASE(refuses_values_of_another_form), CASE(takes_what_sbatch_takes),
-    CASE(refuses_values_of_several_lines), CASE(says_what_each_form_wants),
-    CASE(offers_what_sbatch_calls_the_same_time),
-    CASE(offers_what_sbatch_calls_the_same_size),
-    CASE(tells_slips_from_options_of_plugins),
-    CASE(names_the_field_of_an_unknown_option),
-    CASE(mends_no_value_that_was_put_in), CASE(leaves_unknown_values_alone),
-    CASE(knows_the_options_by_their_whole_names))
+JR_UNIT_MAIN("sbatch_options", CASE(knows_options_by_other_names), CASE(knows_what_the_job_decides),
+             CASE(offers_values_in_the_form_of_sbatch), CASE(refuses_values_of_another_form),
+             CASE(takes_what_sbatch_takes), CASE(refuses_values_of_several_lines),
+             CASE(says_what_each_form_wants), CASE(offers_what_sbatch_calls_the_same_time),
+             CASE(offers_what_sbatch_calls_the_same_size),
+             CASE(tells_slips_from_options_of_plugins), CASE(names_the_field_of_an_unknown_option),
+             CASE(mends_no_value_that_was_put_in), CASE(leaves_unknown_values_alone),
+             CASE(knows_the_options_by_their_whole_names))

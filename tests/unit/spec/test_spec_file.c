@@ -4,13 +4,10 @@
 
 #define TEXT_OF(text) ((char[]){text})
 
-static void open_with(struct spec_case *c, const char *text,
-                      const struct jr_spec_options *options)
+static void open_with(struct spec_case *c, const char *text, const struct jr_spec_options *options)
 {
-    const struct jr_spec_source source = {.name = "train.jobrun.yaml",
-                                          .folder = "/jobs",
-                                          .text = text,
-                                          .len = strlen(text)};
+    const struct jr_spec_source source = {
+        .name = "train.jobrun.yaml", .folder = "/jobs", .text = text, .len = strlen(text)};
     *c = (struct spec_case){0};
     (void)jr_spec_load(&c->file, &source, options, &c->diags);
     case_list_found(c);
@@ -34,8 +31,7 @@ static void binds_what_comes_of_it(void)
                  "threads: ${vars.n}\nenv: {A: 1, B: 2}\n"},
         {0},
     };
-    char *const sets[] = {TEXT_OF("world_size=${env:N}"),
-                          TEXT_OF("log_dir=here"), NULL};
+    char *const sets[] = {TEXT_OF("world_size=${env:N}"), TEXT_OF("log_dir=here"), NULL};
     const struct jr_reader reader = {read_page, pages};
     const struct jr_spec_options options = {
         .sets = sets, .reader = &reader, .environ = environment};
@@ -106,13 +102,11 @@ static void refuses_per_rank(void)
         {"per_rank: {0: {args: a}}", "JR0211@3:22 per_rank.0.args"},
         {"per_rank: {0: {args: ['%{x}']}}", "JR0214@3:24 per_rank.0.args[0]"},
         {"per_rank: {0: {env: {'A=': 1}}}", "JR0219@3:22 per_rank.0.env.A="},
-        {"per_rank: {0: {env: {WORLD_SIZE: 1}}}",
-         "JR0207@3:22 per_rank.0.env.WORLD_SIZE"},
+        {"per_rank: {0: {env: {WORLD_SIZE: 1}}}", "JR0207@3:22 per_rank.0.env.WORLD_SIZE"},
         {"per_rank: {0-3: {}, '2': {}}", "JR0218@3:21 per_rank.2"},
         {"per_rank: {0-3: {}, 1-9/2: {}, 4: {}}", "JR0218@3:21 per_rank.1-9/2"},
         {"per_rank: {all: {}, 4: {}}", "JR0218@3:12 per_rank.all"},
-        {"per_rank: {0-4294967294/3: {}}",
-         "JR0307@3:12 per_rank.0-4294967292/3"},
+        {"per_rank: {0-4294967294/3: {}}", "JR0307@3:12 per_rank.0-4294967292/3"},
         {"per_rank: {all: {}}", ""},
         {"per_rank: {0-6/2: {}, 1-7/2: {}, none: {}}", ""},
         {"world_size: 2\nper_rank: {0: {}, 2: {}}", "JR0307@4:19 per_rank.2"},
@@ -156,8 +150,7 @@ static void tells_lack_from_mistake(void)
         struct spec_case c;
         jr_buf_printf(&text, HEAD "%s", vectors[i].body);
         open_with(&c, text.data, &options);
-        CU_ASSERT_EQUAL(c.diags.errors == 0 ? JR_STATUS_OK
-                                            : jr_spec_status(&c.diags),
+        CU_ASSERT_EQUAL(c.diags.errors == 0 ? JR_STATUS_OK : jr_spec_status(&c.diags),
                         vectors[i].status);
         case_close(&c);
     }
@@ -168,8 +161,7 @@ static void waives_for_templates(void)
     const struct jr_spec_options validate = {.validate = true};
     const struct jr_spec_options run = {0};
     struct spec_case c;
-    open_with(&c, "template: true\nresults: {fields: {a: {min: 1}}}\n",
-              &validate);
+    open_with(&c, "template: true\nresults: {fields: {a: {min: 1}}}\n", &validate);
     JR_ASSERT_TEXT(found(&c), "");
     CU_ASSERT_PTR_NULL(case_spec(&c));
     case_close(&c);
@@ -181,8 +173,8 @@ static void waives_for_templates(void)
     case_close(&c);
 }
 
-#define FIELDS_UNKNOWN                                                         \
-    "tee: all\nresults:\n  from: stdout\n  pattern: ${env:X}\n"                \
+#define FIELDS_UNKNOWN                                                                             \
+    "tee: all\nresults:\n  from: stdout\n  pattern: ${env:X}\n"                                    \
     "  equal: [a]\n  fields: {a: {type: \"${env:X}\", enum: [1]}}\n"
 
 /* What nobody knows is judged by nothing. */
@@ -208,10 +200,8 @@ static void guesses(void)
     };
     const struct jr_spec_options options = {
         .validate = true, .environ = environment, .allow_env = none};
-    const struct jr_spec_options strict = {.validate = true,
-                                           .strict = true,
-                                           .environ = environment,
-                                           .allow_env = none};
+    const struct jr_spec_options strict = {
+        .validate = true, .strict = true, .environ = environment, .allow_env = none};
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         struct spec_case c;
@@ -325,8 +315,8 @@ static void choose(struct jr_buf *out, uint32_t *seed, const char *head)
         size_t key = strcspn(pieces[at], ":");
         bool twice = false;
         for (size_t j = 0; j < PIECES; j++)
-            twice = twice || ((taken >> j & 1) != 0 &&
-                              strncmp(pieces[j], pieces[at], key + 1) == 0);
+            twice =
+                twice || ((taken >> j & 1) != 0 && strncmp(pieces[j], pieces[at], key + 1) == 0);
         if (twice)
             continue;
         taken |= UINT64_C(1) << at;
@@ -334,8 +324,7 @@ static void choose(struct jr_buf *out, uint32_t *seed, const char *head)
     }
 }
 
-/* What was put together, written down, and read, is the same tree; and it is
- * whole in itself. */
+/* What was put together, written down, and read, is the same tree; and it is whole in itself. */
 static void emits_what_it_read(void)
 {
     uint32_t seed = 1;
@@ -343,18 +332,14 @@ static void emits_what_it_read(void)
     for (int round = 0; round < 3000; round++) {
         struct jr_buf texts[4] = {0};
         choose(&texts[0], &seed, "version: 1\nextends: c\n");
-        jr_buf_str(&texts[0], strstr(texts[0].data, "\nentrypoint") != NULL
-                                  ? ""
-                                  : "entrypoint: [z]\n");
+        jr_buf_str(&texts[0],
+                   strstr(texts[0].data, "\nentrypoint") != NULL ? "" : "entrypoint: [z]\n");
         choose(&texts[1], &seed, "extends: a\n");
         choose(&texts[2], &seed, "extends: [b, a]\n");
-        const struct page pages[] = {{"a", texts[0].data},
-                                     {"b", texts[1].data},
-                                     {"c", "vars: {n: 1, s: s}\n"},
-                                     {0}};
+        const struct page pages[] = {
+            {"a", texts[0].data}, {"b", texts[1].data}, {"c", "vars: {n: 1, s: s}\n"}, {0}};
         const struct jr_reader reader = {read_page, pages};
-        const struct jr_spec_options options = {.reader = &reader,
-                                                .environ = environment};
+        const struct jr_spec_options options = {.reader = &reader, .environ = environment};
         const struct jr_spec_options alone = {0};
         struct spec_case one, two;
         open_with(&one, texts[2].data, &options);
@@ -379,14 +364,11 @@ static void emits_what_it_read(void)
 /* Arguments of a command are what they are. */
 static void keeps_dollars_of_commands(void)
 {
-    char *const argv[] = {TEXT_OF("echo"),     TEXT_OF("${vars.x}"),
-                          TEXT_OF("$${y}"),    TEXT_OF("$"),
-                          TEXT_OF("${env:H}"), NULL};
-    char *const sets[] = {TEXT_OF("name=a"), TEXT_OF("entrypoint[4]=${env:H}"),
-                          NULL};
+    char *const argv[] = {TEXT_OF("echo"), TEXT_OF("${vars.x}"), TEXT_OF("$${y}"),
+                          TEXT_OF("$"),    TEXT_OF("${env:H}"),  NULL};
+    char *const sets[] = {TEXT_OF("name=a"), TEXT_OF("entrypoint[4]=${env:H}"), NULL};
     const struct jr_spec_source source = {.argv = argv, .ranks = 2};
-    const struct jr_spec_options options = {.sets = sets,
-                                            .environ = environment};
+    const struct jr_spec_options options = {.sets = sets, .environ = environment};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &diags), 0);
@@ -399,9 +381,7 @@ static void keeps_dollars_of_commands(void)
     jr_spec_free(file);
 }
 
-JR_UNIT_MAIN("spec.spec_file", CASE(binds_what_comes_of_it),
-             CASE(binds_per_rank), CASE(refuses_per_rank),
-             CASE(takes_many_entries), CASE(tells_lack_from_mistake),
-             CASE(waives_for_templates), CASE(guesses),
-             CASE(keeps_values_out_of_messages), CASE(emits_what_it_read),
-             CASE(keeps_dollars_of_commands))
+JR_UNIT_MAIN("spec.spec_file", CASE(binds_what_comes_of_it), CASE(binds_per_rank),
+             CASE(refuses_per_rank), CASE(takes_many_entries), CASE(tells_lack_from_mistake),
+             CASE(waives_for_templates), CASE(guesses), CASE(keeps_values_out_of_messages),
+             CASE(emits_what_it_read), CASE(keeps_dollars_of_commands))

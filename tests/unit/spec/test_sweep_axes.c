@@ -12,8 +12,7 @@ struct axes_case {
     struct jr_buf found;
 };
 
-static void open_axes(struct axes_case *c, const char *body,
-                      const struct jr_sweep_words *words)
+static void open_axes(struct axes_case *c, const char *body, const struct jr_sweep_words *words)
 {
     struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, VARS "%s", body);
@@ -22,13 +21,11 @@ static void open_axes(struct axes_case *c, const char *body,
     const struct jr_spec_options options = {
         .sweeps = true, .swept = words->sweeps != NULL, .sets = words->sets};
     *c = (struct axes_case){0};
-    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&c->file, &source, &options, &c->diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&c->file, &source, &options, &c->diags), 0);
     (void)jr_sweep_axes_read(&c->axes, c->file, words, &c->diags);
     for (size_t i = 0; i < c->diags.count; i++)
-        jr_buf_printf(&c->found, "%s%s@%u:%u", i == 0 ? "" : " ",
-                      c->diags.items[i].code, c->diags.items[i].span.line,
-                      c->diags.items[i].span.column);
+        jr_buf_printf(&c->found, "%s%s@%u:%u", i == 0 ? "" : " ", c->diags.items[i].code,
+                      c->diags.items[i].span.line, c->diags.items[i].span.column);
     jr_buf_release(&text);
 }
 
@@ -66,8 +63,7 @@ static void refuses_what_cannot_vary(void)
     check_axes("{axes: {wrld: [1]}}", "JR0350@4:16");
     check_axes("{axes: {restart.mx: [1]}}", "JR0350@4:16");
     check_axes("{axes: {\"vars.lr, vars.lr\": [[1, 2]]}}", "JR0350@4:26");
-    check_axes("{axes: {vars.lr: [1], \"vars.seed,vars.lr\": [[1, 2]]}}",
-               "JR0350@4:41");
+    check_axes("{axes: {vars.lr: [1], \"vars.seed,vars.lr\": [[1, 2]]}}", "JR0350@4:41");
 }
 
 static void refuses_what_is_not_declared(void)
@@ -88,14 +84,10 @@ static void refuses_values_that_are_none(void)
     check_axes("{axes: {vars.lr: {from: 2, to: 1, step: 1}}}", "JR0351@4:25");
     check_axes("{axes: {vars.lr: {from: 2, to: 1, step: 0}}}", "JR0351@4:48");
     check_axes("{axes: {\"vars.lr,vars.seed\": [1]}}", "JR0351@4:38");
-    check_axes("{axes: {\"vars.lr,vars.seed\": {from: 0, to: 1}}}",
-               "JR0351@4:37");
-    check_axes("{axes: {vars.lr: {uniform: [1, 1]}}, samples: 1}",
-               "JR0351@4:25");
-    check_axes("{axes: {vars.lr: {integers: [0.5, 2]}}, samples: 1}",
-               "JR0351@4:25");
-    check_axes("{axes: {vars.lr: {log_uniform: [0, 2]}}, samples: 1}",
-               "JR0351@4:25");
+    check_axes("{axes: {\"vars.lr,vars.seed\": {from: 0, to: 1}}}", "JR0351@4:37");
+    check_axes("{axes: {vars.lr: {uniform: [1, 1]}}, samples: 1}", "JR0351@4:25");
+    check_axes("{axes: {vars.lr: {integers: [0.5, 2]}}, samples: 1}", "JR0351@4:25");
+    check_axes("{axes: {vars.lr: {log_uniform: [0, 2]}}, samples: 1}", "JR0351@4:25");
 }
 
 static void refuses_the_same_value_twice(void)
@@ -105,15 +97,13 @@ static void refuses_the_same_value_twice(void)
     check_axes("{axes: {vars.lr: [true, TRUE]}}", "JR0352@4:32");
     check_axes("{axes: {env.A: [[1, {a: 2}], [1, {a: 2}]]}}", "JR0352@4:37");
     check_axes("{axes: {vars.lr: [1, \"1\", 1.0, [1]]}}", "");
-    check_axes("{axes: {\"vars.lr,vars.seed\": [[1, 2], [1, 3], [1, 2]]}}",
-               "JR0352@4:55");
+    check_axes("{axes: {\"vars.lr,vars.seed\": [[1, 2], [1, 3], [1, 2]]}}", "JR0352@4:55");
 }
 
 static void refuses_too_many_cells_at_once(void)
 {
     check_axes("{axes: {vars.lr: {from: 1, to: 1000000000}}}", "JR0353@4:25");
-    check_axes("{axes: {vars.lr: {from: 1, to: 317}, vars.seed: {from: 1, to: "
-               "317}}}",
+    check_axes("{axes: {vars.lr: {from: 1, to: 317}, vars.seed: {from: 1, to: 317}}}",
                "JR0353@4:45");
     check_axes("{axes: {vars.lr: {from: 1, to: 100000}}}", "");
 }
@@ -123,16 +113,14 @@ static void refuses_what_lacks_something(void)
     check_axes("{parallel: 2}", "JR0357@4:1");
     check_axes("{axes: {vars.lr: {uniform: [0, 1]}}}", "JR0357@4:16");
     check_axes("{axes: {vars.lr: [1]}, exclude: [{}]}", "JR0355@4:41");
-    check_axes("{axes: {vars.lr: [1]}, exclude: [{vars.rl: 1}]}",
-               "JR0355@4:42");
+    check_axes("{axes: {vars.lr: [1]}, exclude: [{vars.rl: 1}]}", "JR0355@4:42");
 }
 
 static void refuses_an_axis_that_is_set(void)
 {
     char *const sets[] = {TEXT_OF("vars.lr=2"), NULL};
     struct axes_case c;
-    open_axes(&c, "sweep: {axes: {vars.lr: [1, 3]}}\n",
-              &(struct jr_sweep_words){.sets = sets});
+    open_axes(&c, "sweep: {axes: {vars.lr: [1, 3]}}\n", &(struct jr_sweep_words){.sets = sets});
     JR_ASSERT_TEXT(c.found.data, "JR0350@4:16");
     close_axes(&c);
 }
@@ -154,8 +142,7 @@ static void reads_all_that_a_sweep_says(void)
     JR_ASSERT_TEXT(c.axes.best.field, "loss");
     CU_ASSERT_EQUAL(c.axes.best.goal, JR_GOAL_MIN);
     CU_ASSERT_EQUAL(c.axes.best.of, JR_OF_MAX);
-    const struct jr_sweep_axis *axis =
-        jr_sweep_axes_find(&c.axes, "vars.seed", &field);
+    const struct jr_sweep_axis *axis = jr_sweep_axes_find(&c.axes, "vars.seed", &field);
     CU_ASSERT_PTR_EQUAL(axis, &c.axes.axes[1]);
     CU_ASSERT_TRUE(axis->drawn);
     close_axes(&c);
@@ -163,24 +150,21 @@ static void reads_all_that_a_sweep_says(void)
 
 static void takes_options_in_the_place_of_axes(void)
 {
-    char *const sweeps[] = {TEXT_OF("vars.lr=5,6"), TEXT_OF("threads=1..3"),
-                            NULL};
+    char *const sweeps[] = {TEXT_OF("vars.lr=5,6"), TEXT_OF("threads=1..3"), NULL};
     struct axes_case c;
     size_t field;
     open_axes(&c, "sweep: {axes: {vars.lr: [1], vars.seed: [2]}}\n",
               &(struct jr_sweep_words){.sweeps = sweeps});
     CU_ASSERT_PTR_NULL(c.found.data);
     CU_ASSERT_EQUAL(c.axes.product, 6);
-    const struct jr_sweep_axis *axis =
-        jr_sweep_axes_find(&c.axes, "vars.lr", &field);
+    const struct jr_sweep_axis *axis = jr_sweep_axes_find(&c.axes, "vars.lr", &field);
     JR_ASSERT_TEXT(axis->values[1]->text, "6");
     JR_ASSERT_TEXT(axis->values[1]->span.source->name, "--sweep");
     close_axes(&c);
 }
 
-JR_UNIT_MAIN(
-    "sweep_axes", CASE(refuses_what_cannot_vary),
-    CASE(refuses_what_is_not_declared), CASE(refuses_values_that_are_none),
-    CASE(refuses_the_same_value_twice), CASE(refuses_too_many_cells_at_once),
-    CASE(refuses_what_lacks_something), CASE(refuses_an_axis_that_is_set),
-    CASE(reads_all_that_a_sweep_says), CASE(takes_options_in_the_place_of_axes))
+JR_UNIT_MAIN("sweep_axes", CASE(refuses_what_cannot_vary), CASE(refuses_what_is_not_declared),
+             CASE(refuses_values_that_are_none), CASE(refuses_the_same_value_twice),
+             CASE(refuses_too_many_cells_at_once), CASE(refuses_what_lacks_something),
+             CASE(refuses_an_axis_that_is_set), CASE(reads_all_that_a_sweep_says),
+             CASE(takes_options_in_the_place_of_axes))

@@ -12,10 +12,8 @@ static struct jr_run_folder made, joined;
 static void start(enum jr_log_mode mode)
 {
     scratch_start(&scratch);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_run_folder_create(&made, scratch.dir, "r", true, mode, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_run_folder_join(&joined, scratch.dir, "r", mode, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_run_folder_create(&made, scratch.dir, "r", true, mode, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_run_folder_join(&joined, scratch.dir, "r", mode, NULL), 0);
 }
 
 static void end(void)
@@ -65,11 +63,9 @@ static void takes_no_attempt_that_stands_there(void)
     start(JR_LOG_PRIVATE);
     CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, &err), 0);
     CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, &err), -1);
-    JR_ASSERT_TEXT(
-        err.text,
-        "the run folder already has attempt_0, which this attempt was to "
-        "write: jobrun did not create it, but a rank of an earlier attempt may "
-        "have");
+    JR_ASSERT_TEXT(err.text,
+                   "the run folder already has attempt_0, which this attempt was to write: "
+                   "jobrun did not create it, but a rank of an earlier attempt may have");
     CU_ASSERT_EQUAL(symlinkat("/tmp", made.fd, "attempt_1"), 0);
     CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 1, &err), -1);
     CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 0, &err), 0);
@@ -105,20 +101,17 @@ static void says_what_could_not_be_made(void)
     jr_run_folder_discard(&made);
     CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
-    JR_ASSERT_TEXT(err.text,
-                   "the run folder's attempt_0: No such file or directory");
+    JR_ASSERT_TEXT(err.text, "the run folder's attempt_0: No such file or directory");
     CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&made, 4, 0, &err), -1);
-    JR_ASSERT_TEXT(err.text,
-                   "the run folder's node_4: No such file or directory");
+    JR_ASSERT_TEXT(err.text, "the run folder's node_4: No such file or directory");
     CU_ASSERT_EQUAL(jr_attempt_folder_claim(&made, 5, &err), -1);
-    JR_ASSERT_TEXT(err.text,
-                   "the run folder's attempt_5: No such file or directory");
+    JR_ASSERT_TEXT(err.text, "the run folder's attempt_5: No such file or directory");
     CU_ASSERT_EQUAL(made.claimed, 0);
     end();
 }
 
-/* Of two that want to continue the run, one gets the attempt; it is made with
- * it, and every other attempt is still to be made. */
+/* Of two that want to continue the run, one gets the attempt; it is made with it, and every other
+ * attempt is still to be made. */
 static void one_claims_an_attempt(void)
 {
     start(JR_LOG_PRIVATE);
@@ -147,7 +140,6 @@ static void leaves_no_descriptor_open(void)
 }
 
 JR_UNIT_MAIN("attempt_folder", CASE(makes_folders_by_mode),
-             CASE(takes_no_attempt_that_stands_there),
-             CASE(takes_no_node_of_another_user),
+             CASE(takes_no_attempt_that_stands_there), CASE(takes_no_node_of_another_user),
              CASE(says_what_could_not_be_made), CASE(one_claims_an_attempt),
              CASE(leaves_no_descriptor_open))

@@ -1,5 +1,5 @@
-/* The lines of events.jsonl and their schema are of one table: what is written
- * is what the schema promises, and what is read is what can be written. */
+/* The lines of events.jsonl and their schema are of one table: what is written is what the schema
+ * promises, and what is read is what can be written. */
 #include "store/event_line.h"
 
 #include <signal.h>
@@ -56,24 +56,21 @@ static bool array_has(const json_t *array, const char *word)
     return false;
 }
 
-/* The keys of a line that neither the schema of all events nor that of this one
- * has among what it requires; the other way around where one is missing. */
-static void check_required(const json_t *line, const json_t *common,
-                           const json_t *row)
+/* The keys of a line that neither the schema of all events nor that of this one has among what it
+ * requires; the other way around where one is missing. */
+static void check_required(const json_t *line, const json_t *common, const json_t *row)
 {
     const json_t *all = json_object_get(common, "required");
     const json_t *own = json_object_get(row, "required");
     const char *key;
     json_t *value;
-    CU_ASSERT_EQUAL(json_object_size(line),
-                    json_array_size(all) + json_array_size(own));
+    CU_ASSERT_EQUAL(json_object_size(line), json_array_size(all) + json_array_size(own));
     json_object_foreach((json_t *)(uintptr_t)line, key, value)
         CU_ASSERT_TRUE(array_has(all, key) || array_has(own, key));
 }
 
 /* All that a line may say has its shape, and nothing else has. */
-static void check_properties(const json_t *line, const json_t *common,
-                             const json_t *row)
+static void check_properties(const json_t *line, const json_t *common, const json_t *row)
 {
     json_t *shapes = json_copy(json_object_get(common, "properties"));
     const char *key;
@@ -93,15 +90,12 @@ static void the_schema_has_the_keys_that_are_written(void)
     CU_ASSERT_EQUAL_FATAL(json_array_size(rows), NAMES);
     for (size_t i = 0; i < NAMES; i++) {
         const json_t *row = json_array_get(rows, i);
-        const json_t *event =
-            json_object_get(json_object_get(row, "properties"), "event");
+        const json_t *event = json_object_get(json_object_get(row, "properties"), "event");
         struct jr_event least = full_event(names[i], 0);
         struct jr_event most = full_event(names[i], UINT32_MAX);
         json_t *short_line = written(&least), *long_line = written(&most);
-        JR_ASSERT_TEXT(jr_json_get_str(event, "const"),
-                       jr_event_word(names[i]));
-        JR_ASSERT_TEXT(jr_json_get_str(short_line, "event"),
-                       jr_event_word(names[i]));
+        JR_ASSERT_TEXT(jr_json_get_str(event, "const"), jr_event_word(names[i]));
+        JR_ASSERT_TEXT(jr_json_get_str(short_line, "event"), jr_event_word(names[i]));
         CU_ASSERT_PTR_NOT_NULL(jr_json_get_str(row, "description"));
         check_required(short_line, schema, row);
         check_properties(long_line, schema, row);
@@ -118,18 +112,13 @@ static void the_schema_says_what_it_is_of(void)
     const json_t *properties = json_object_get(schema, "properties");
     JR_ASSERT_TEXT(jr_json_get_str(schema, "$schema"),
                    "https://json-schema.org/draft/2020-12/schema");
-    JR_ASSERT_TEXT(jr_json_get_str(schema, "title"),
-                   "An event of a jobrun run, version 1");
+    JR_ASSERT_TEXT(jr_json_get_str(schema, "title"), "An event of a jobrun run, version 1");
     CU_ASSERT_PTR_NOT_NULL(jr_json_get_str(schema, "description"));
     JR_ASSERT_TEXT(jr_json_get_str(schema, "type"), "object");
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(jr_json_get_str(json_object_get(properties, "time"), "pattern"),
-               "T[0-9]{2}:"));
-    JR_ASSERT_TEXT(jr_json_get_str(json_object_get(properties, "ns"), "type"),
-                   "integer");
-    JR_ASSERT_TEXT(
-        jr_json_get_str(json_object_get(properties, "event"), "type"),
-        "string");
+        strstr(jr_json_get_str(json_object_get(properties, "time"), "pattern"), "T[0-9]{2}:"));
+    JR_ASSERT_TEXT(jr_json_get_str(json_object_get(properties, "ns"), "type"), "integer");
+    JR_ASSERT_TEXT(jr_json_get_str(json_object_get(properties, "event"), "type"), "string");
     json_decref(schema);
 }
 
@@ -158,8 +147,8 @@ static void no_value_is_taken_that_is_none(void)
         if (event.says != 0)
             printf("\n    %s", lines[i]);
         CU_ASSERT_EQUAL(event.says, 0);
-        CU_ASSERT_TRUE(event.rank == 0 && event.exit_code == -1 &&
-                       event.signal == 0 && event.heard == 0);
+        CU_ASSERT_TRUE(event.rank == 0 && event.exit_code == -1 && event.signal == 0 &&
+                       event.heard == 0);
     }
 }
 
@@ -170,11 +159,8 @@ static void values_at_their_ends_are_taken(void)
         uint32_t says;
         struct jr_event want;
     } vectors[] = {
-        {"{\"event\": \"rank_started\", \"rank\": 0, \"ns\": 0}",
-         JR_SAYS(RANK),
-         {0}},
-        {"{\"event\": \"rank_started\", \"rank\": 2147483647, "
-         "\"ns\": 9223372036854775807}",
+        {"{\"event\": \"rank_started\", \"rank\": 0, \"ns\": 0}", JR_SAYS(RANK), {0}},
+        {"{\"event\": \"rank_started\", \"rank\": 2147483647, \"ns\": 9223372036854775807}",
          JR_SAYS(RANK),
          {.rank = INT32_MAX, .ns = INT64_MAX}},
         {"{\"event\": \"rank_ended\", \"exit_code\": 0, \"signal\": null}",
@@ -183,22 +169,16 @@ static void values_at_their_ends_are_taken(void)
         {"{\"event\": \"rank_ended\", \"signal\": \"SIGHUP\"}",
          JR_SAYS(EXIT_SIGNAL),
          {.exit_code = -1, .signal = SIGHUP}},
-        {"{\"event\": \"agents\", \"heard\": 9223372036854775807, "
-         "\"told\": 0}",
+        {"{\"event\": \"agents\", \"heard\": 9223372036854775807, \"told\": 0}",
          JR_SAYS(HEARD) | JR_SAYS(TOLD),
          {.heard = INT64_MAX}},
-        {"{\"event\": \"attempt_failed\", \"wait\": 0.0019}",
-         JR_SAYS(WAIT),
-         {.wait_ms = 1}},
-        {"{\"event\": \"attempt_failed\", \"wait\": 2}",
-         JR_SAYS(WAIT),
-         {.wait_ms = 2000}},
+        {"{\"event\": \"attempt_failed\", \"wait\": 0.0019}", JR_SAYS(WAIT), {.wait_ms = 1}},
+        {"{\"event\": \"attempt_failed\", \"wait\": 2}", JR_SAYS(WAIT), {.wait_ms = 2000}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct jr_event *want = &vectors[i].want;
         struct jr_event event;
-        CU_ASSERT_TRUE(
-            jr_event_read(&event, vectors[i].line, strlen(vectors[i].line)));
+        CU_ASSERT_TRUE(jr_event_read(&event, vectors[i].line, strlen(vectors[i].line)));
         CU_ASSERT_EQUAL(event.says, vectors[i].says);
         CU_ASSERT_EQUAL(event.ns, want->ns);
         CU_ASSERT_EQUAL(event.rank, want->rank);
@@ -250,8 +230,7 @@ static void flags_are_true_false_or_not_said(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_event event;
         char line[80];
-        (void)snprintf(line, sizeof line,
-                       "{\"event\": \"%s\", \"returned\": %s}",
+        (void)snprintf(line, sizeof line, "{\"event\": \"%s\", \"returned\": %s}",
                        jr_event_word(JR_EVENT_RANK_DONE), vectors[i].value);
         CU_ASSERT_TRUE(jr_event_read(&event, line, strlen(line)));
         CU_ASSERT_EQUAL((event.says & JR_SAYS(RETURNED)) != 0, vectors[i].said);
@@ -260,8 +239,6 @@ static void flags_are_true_false_or_not_said(void)
 }
 
 JR_UNIT_MAIN("event_line", CASE(no_value_is_taken_that_is_none),
-             CASE(values_at_their_ends_are_taken),
-             CASE(words_are_read_as_they_were_written),
-             CASE(flags_are_true_false_or_not_said),
-             CASE(the_schema_has_the_keys_that_are_written),
+             CASE(values_at_their_ends_are_taken), CASE(words_are_read_as_they_were_written),
+             CASE(flags_are_true_false_or_not_said), CASE(the_schema_has_the_keys_that_are_written),
              CASE(the_schema_says_what_it_is_of))

@@ -18,10 +18,8 @@ static void writes_lines_of_json(void)
     struct jr_events events;
     struct jr_buf held = JR_BUF_INIT;
     jr_events_open(&events, dir, 0600);
-    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
-                                              .rank = 3,
-                                              .pid = 42,
-                                              .left = 5});
+    jr_events_add(&events, &(struct jr_event){
+                               .name = JR_EVENT_RANK_STARTED, .rank = 3, .pid = 42, .left = 5});
     CU_ASSERT_EQUAL(jr_io_read_file(&held, dir, "events.jsonl", 4096, NULL), 0);
     CU_ASSERT_EQUAL(held.len, 0);
     jr_events_flush(&events);
@@ -36,10 +34,8 @@ static void writes_lines_of_json(void)
     char *end = strchr(held.data, '\n');
     CU_ASSERT_PTR_NOT_NULL_FATAL(end);
     json_t *first = jr_json_parse(held.data, (size_t)(end - held.data), NULL);
-    json_t *second =
-        jr_json_parse(end + 1, held.len - (size_t)(end + 2 - held.data), NULL);
-    JR_ASSERT_TEXT(json_string_value(json_object_get(first, "event")),
-                   "rank_started");
+    json_t *second = jr_json_parse(end + 1, held.len - (size_t)(end + 2 - held.data), NULL);
+    JR_ASSERT_TEXT(json_string_value(json_object_get(first, "event")), "rank_started");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(first, "pid")), 42);
     CU_ASSERT_EQUAL(json_object_size(first), 5);
     CU_ASSERT_TRUE(json_integer_value(json_object_get(second, "ns")) >=
@@ -72,8 +68,8 @@ static void writes_to_a_copy(void)
     (void)close(ends[0]);
 }
 
-/* What is no event stands between the events as it is; a line that could not be
- * made whole does not. */
+/* What is no event stands between the events as it is; a line that could not be made whole does
+ * not. */
 static void adds_lines_that_are_no_events(void)
 {
     struct scratch scratch;
@@ -117,8 +113,8 @@ static void does_without_a_file(void)
     CU_ASSERT_EQUAL(events.fd, -1);
 }
 
-/* A rank could have put anything into the folder: what is no plain file is not
- * written to, nor waited for. */
+/* A rank could have put anything into the folder: what is no plain file is not written to, nor
+ * waited for. */
 static void writes_to_a_plain_file_only(void)
 {
     struct scratch scratch;
@@ -161,13 +157,10 @@ static void writes_the_times_that_it_is_given(void)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     scratch_start(&scratch);
     jr_events_open(&events, scratch.fd, 0600);
-    jr_events_add_at(
-        &events,
-        &(struct jr_event){.name = JR_EVENT_STOP, .ns = 1, .wall_ns = 2},
-        UINT64_C(1800000000123000000), 5000000000);
+    jr_events_add_at(&events, &(struct jr_event){.name = JR_EVENT_STOP, .ns = 1, .wall_ns = 2},
+                     UINT64_C(1800000000123000000), 5000000000);
     jr_events_close(&events);
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&text, scratch.fd, "events.jsonl", 4096, NULL), 0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, scratch.fd, "events.jsonl", 4096, NULL), 0);
     struct jr_event got = read_event(text.data);
     CU_ASSERT_EQUAL(got.ns, 5000000000);
     CU_ASSERT_EQUAL(got.wall_ns, UINT64_C(1800000000123000000));
@@ -248,44 +241,37 @@ static void each_is_read_as_it_was_written(void)
 static void an_end_has_a_code_or_a_signal(void)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_RANK_ENDED,
-                                           .pid = 1,
-                                           .exit_code = -1,
-                                           .signal = 64});
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(text.data, "\"exit_code\":null,\"signal\":\"SIGRTMIN+30\"}\n"));
+    jr_event_put(&text, &(struct jr_event){
+                            .name = JR_EVENT_RANK_ENDED, .pid = 1, .exit_code = -1, .signal = 64});
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "\"exit_code\":null,\"signal\":\"SIGRTMIN+30\"}\n"));
     struct jr_event got = read_event(text.data);
     CU_ASSERT_EQUAL(got.signal, 64);
     CU_ASSERT_EQUAL(got.says & JR_SAYS(EXIT_CODE), 0);
     CU_ASSERT_EQUAL(got.exit_code, -1);
     jr_buf_clear(&text);
-    jr_event_put(&text,
-                 &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .pid = 1});
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(text.data, "\"exit_code\":0,\"signal\":null}\n"));
+    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .pid = 1});
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "\"exit_code\":0,\"signal\":null}\n"));
 }
 
 static void what_it_may_say_is_said_where_it_is_meant(void)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_TIMEOUT,
-                                           .timeout = JR_TIMEOUT_RUN});
+    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_TIMEOUT, .timeout = JR_TIMEOUT_RUN});
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "\"timeout\":\"run\"}\n"));
     CU_ASSERT_EQUAL(read_event(text.data).says, JR_SAYS(TIMEOUT));
     jr_buf_clear(&text);
     jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_TIMEOUT,
                                            .says = JR_SAYS(RANK),
                                            .timeout = JR_TIMEOUT_EXIT});
-    CU_ASSERT_EQUAL(read_event(text.data).says,
-                    JR_SAYS(TIMEOUT) | JR_SAYS(RANK));
+    CU_ASSERT_EQUAL(read_event(text.data).says, JR_SAYS(TIMEOUT) | JR_SAYS(RANK));
 }
 
 /* What earlier builds wrote, a head among them, and what none did. */
 static void odd_lines_are_read_as_far_as_they_go(void)
 {
-    struct jr_event event = read_event(
-        "{\"event\": \"rank_ended\", \"ns\": 7, \"rank\": 3, \"pid\": 5, "
-        "\"exit_code\": 1, \"signal\": null, \"node\": 2, \"more\": [1]}");
+    struct jr_event event =
+        read_event("{\"event\": \"rank_ended\", \"ns\": 7, \"rank\": 3, \"pid\": 5, "
+                   "\"exit_code\": 1, \"signal\": null, \"node\": 2, \"more\": [1]}");
     CU_ASSERT_EQUAL(event.name, JR_EVENT_RANK_ENDED);
     CU_ASSERT_EQUAL(event.rank, 3);
     CU_ASSERT_EQUAL(event.exit_code, 1);
@@ -295,25 +281,20 @@ static void odd_lines_are_read_as_far_as_they_go(void)
     CU_ASSERT_EQUAL(event.name, JR_EVENT_UNKNOWN);
     CU_ASSERT_PTR_NULL(jr_event_words(event.name));
     CU_ASSERT_EQUAL(jr_event_kind(event.name), 0);
-    event = read_event("{\"event\": \"rank_started\", \"rank\": -1, "
-                       "\"pid\": 1e3, \"ns\": \"7\"}");
+    event = read_event("{\"event\": \"rank_started\", \"rank\": -1, \"pid\": 1e3, \"ns\": \"7\"}");
     CU_ASSERT_EQUAL(event.says, 0);
     CU_ASSERT_EQUAL(event.ns, 0);
     event = read_event("{\"event\": \"timeout\", \"timeout\": \"none\"}");
     CU_ASSERT_EQUAL(event.says, 0);
-    static const char *const none[] = {
-        "", "{", "[]", "{}", "{\"event\": 1}", "{\"ns\": 1}", "null"};
+    static const char *const none[] = {"",    "{", "[]", "{}", "{\"event\": 1}", "{\"ns\": 1}",
+                                       "null"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         CU_ASSERT_FALSE(jr_event_read(&event, none[i], strlen(none[i])));
 }
 
-JR_UNIT_MAIN("events", CASE(writes_to_a_copy),
-             CASE(adds_lines_that_are_no_events),
-             CASE(knows_what_begins_an_end), CASE(writes_lines_of_json),
-             CASE(does_without_a_file), CASE(writes_to_a_plain_file_only),
-             CASE(writes_the_times_that_it_is_given),
-             CASE(writes_many_lines_without_waiting),
-             CASE(each_is_read_as_it_was_written),
-             CASE(an_end_has_a_code_or_a_signal),
-             CASE(what_it_may_say_is_said_where_it_is_meant),
+JR_UNIT_MAIN("events", CASE(writes_to_a_copy), CASE(adds_lines_that_are_no_events),
+             CASE(knows_what_begins_an_end), CASE(writes_lines_of_json), CASE(does_without_a_file),
+             CASE(writes_to_a_plain_file_only), CASE(writes_the_times_that_it_is_given),
+             CASE(writes_many_lines_without_waiting), CASE(each_is_read_as_it_was_written),
+             CASE(an_end_has_a_code_or_a_signal), CASE(what_it_may_say_is_said_where_it_is_meant),
              CASE(odd_lines_are_read_as_far_as_they_go))

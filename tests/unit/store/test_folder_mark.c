@@ -70,6 +70,5 @@ static void says_where_it_cannot_be_made(void)
     JR_ASSERT_TEXT(token, "as it was");
 }
 
-JR_UNIT_MAIN("folder_mark", CASE(tells_folders_apart),
-             CASE(takes_no_other_word_for_a_token),
+JR_UNIT_MAIN("folder_mark", CASE(tells_folders_apart), CASE(takes_no_other_word_for_a_token),
              CASE(says_where_it_cannot_be_made))

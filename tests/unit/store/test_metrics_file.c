@@ -30,16 +30,15 @@ static void end(struct bench *bench)
     scratch_end(&bench->scratch);
 }
 
-static void tell(struct bench *bench, uint32_t rank, int64_t step,
-                 uint32_t metrics)
+static void tell(struct bench *bench, uint32_t rank, int64_t step, uint32_t metrics)
 {
-    jr_metrics_add(&bench->file, &(struct jr_metrics_point){
-                                     .ns = 5,
-                                     .wall_ns = UINT64_C(1700000000000000000),
-                                     .rank = rank,
-                                     .step = step,
-                                     .metrics = metrics,
-                                     .values = bench->values});
+    jr_metrics_add(&bench->file,
+                   &(struct jr_metrics_point){.ns = 5,
+                                              .wall_ns = UINT64_C(1700000000000000000),
+                                              .rank = rank,
+                                              .step = step,
+                                              .metrics = metrics,
+                                              .values = bench->values});
 }
 
 /* The lines of the file, each parsed. */
@@ -47,9 +46,7 @@ static json_t *read_lines(struct bench *bench)
 {
     JR_BUF_CLEANUP struct jr_buf all = JR_BUF_INIT;
     json_t *lines = json_array();
-    CU_ASSERT_EQUAL(jr_io_read_file(&all, bench->scratch.fd, "metrics.jsonl",
-                                    1 << 28, NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&all, bench->scratch.fd, "metrics.jsonl", 1 << 28, NULL), 0);
     for (size_t at = 0; at < all.len;) {
         size_t len = strcspn(all.data + at, "\n");
         json_t *line = jr_json_parse(all.data + at, len, NULL);
@@ -64,9 +61,8 @@ static size_t count_with(const json_t *lines, const char *metric)
 {
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(lines); i++)
-        count += json_object_get(
-                     json_object_get(json_array_get(lines, i), "metrics"),
-                     metric) != NULL;
+        count +=
+            json_object_get(json_object_get(json_array_get(lines, i), "metrics"), metric) != NULL;
     return count;
 }
 
@@ -79,13 +75,10 @@ static void writes_points(void)
     bench.values[1] = (double)NAN;
     tell(&bench, 3, 7, 3);
     jr_metrics_flush(&bench.file);
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&all, bench.scratch.fd, "metrics.jsonl", 4096, NULL),
-        0);
-    JR_ASSERT_TEXT(all.data,
-                   "{\"ns\": 5, \"time\": \"2023-11-14T22:13:20.000Z\", "
-                   "\"attempt\": 0, \"rank\": 3, \"step\": 7, \"metrics\": "
-                   "{\"loss\": 0.25, \"acc\": null}}\n");
+    CU_ASSERT_EQUAL(jr_io_read_file(&all, bench.scratch.fd, "metrics.jsonl", 4096, NULL), 0);
+    JR_ASSERT_TEXT(all.data, "{\"ns\": 5, \"time\": \"2023-11-14T22:13:20.000Z\", "
+                             "\"attempt\": 0, \"rank\": 3, \"step\": 7, \"metrics\": "
+                             "{\"loss\": 0.25, \"acc\": null}}\n");
     end(&bench);
 }
 
@@ -151,9 +144,9 @@ static size_t count_of_rank(const json_t *lines, uint32_t rank)
     return count;
 }
 
-/* Where there are too many points, a series of half the mean or more loses
- * every second of its lines: with three, that is a sixth of all. A smaller one
- * keeps all it has, and those of another metric are left alone. */
+/* Where there are too many points, a series of half the mean or more loses every second of its
+ * lines: with three, that is a sixth of all. A smaller one keeps all it has, and those of another
+ * metric are left alone. */
 static void halves_large_series_only(void)
 {
     enum { ALL = JR_POINTS_MOST + 1, LARGE = (ALL + 5) / 6, OTHER = 7000 };
@@ -173,8 +166,7 @@ static void halves_large_series_only(void)
         jr_metrics_flush(&bench.file);
         json_t *lines = read_lines(&bench);
         CU_ASSERT_EQUAL(count_of_rank(lines, 0), (rest + 1) / 2);
-        CU_ASSERT_EQUAL(count_of_rank(lines, 1),
-                        less ? small : (small + 1) / 2);
+        CU_ASSERT_EQUAL(count_of_rank(lines, 1), less ? small : (small + 1) / 2);
         CU_ASSERT_EQUAL(count_of_rank(lines, 2), 1);
         CU_ASSERT_EQUAL(count_of_rank(lines, 3), OTHER);
         CU_ASSERT_EQUAL(count_of_rank(lines, 8), 1);
@@ -202,8 +194,7 @@ static void goes_on_with_the_next_attempt(void)
     size_t count = json_array_size(lines), first = 0;
     for (size_t i = 0; i < count; i++)
         first += jr_json_get_int(json_array_get(lines, i), "attempt") == 0;
-    CU_ASSERT_TRUE(count <= JR_POINTS_MOST && first > 1000 &&
-                   count - first > 1000);
+    CU_ASSERT_TRUE(count <= JR_POINTS_MOST && first > 1000 && count - first > 1000);
     json_decref(lines);
     end(&bench);
 }
@@ -226,15 +217,13 @@ static void refuses_what_is_not_its_own(void)
         jr_metrics_flush(&bench.file);
         CU_ASSERT_EQUAL(bench.file.error, i == 0 ? ELOOP : EEXIST);
         JR_BUF_CLEANUP struct jr_buf all = JR_BUF_INIT;
-        CU_ASSERT_EQUAL(
-            jr_io_read_file(&all, bench.scratch.fd, planted[i], 64, NULL), 0);
+        CU_ASSERT_EQUAL(jr_io_read_file(&all, bench.scratch.fd, planted[i], 64, NULL), 0);
         JR_ASSERT_TEXT(all.data, "theirs");
         tell(&bench, 0, 2, 1); /* and nothing happens any more */
         end(&bench);
     }
 }
 
-JR_UNIT_MAIN("metrics_file", CASE(writes_points), CASE(stays_bounded),
-             CASE(keeps_every_rank), CASE(halves_large_series_only),
-             CASE(goes_on_with_the_next_attempt),
+JR_UNIT_MAIN("metrics_file", CASE(writes_points), CASE(stays_bounded), CASE(keeps_every_rank),
+             CASE(halves_large_series_only), CASE(goes_on_with_the_next_attempt),
              CASE(refuses_what_is_not_its_own))

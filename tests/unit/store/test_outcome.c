@@ -11,8 +11,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* How one rank ended 100 ms before jobrun was sent SIGTERM, and what it is
- * stopped with then. */
+/* How one rank ended 100 ms before jobrun was sent SIGTERM, and what it is stopped with then. */
 static const struct {
     struct jr_rank_outcome rank;
     int hit, stopped_with;
@@ -27,9 +26,7 @@ static const struct {
     {{.end = JR_END_EXITED, .exit_code = 143}, SIGTERM, SIGTERM},
     {{.end = JR_END_SIGNALED, .signal = SIGSEGV}, SIGSEGV, 0},
     {{.end = JR_END_SIGNALED, .signal = SIGTERM}, SIGTERM, SIGTERM},
-    {{.end = JR_END_SIGNALED, .signal = SIGTERM, .stopped_with = SIGINT},
-     0,
-     SIGINT},
+    {{.end = JR_END_SIGNALED, .signal = SIGTERM, .stopped_with = SIGINT}, 0, SIGINT},
     {{.end = JR_END_SIGNALED, .signal = SIGTERM, .killed = true}, 0, 0},
 };
 
@@ -50,11 +47,9 @@ static void what_was_long_before_does_not(void)
     struct jr_rank_outcome rank = {
         .end = JR_END_SIGNALED, .signal = SIGTERM, .ended_ns = 5000 * MS};
     struct jr_outcome run = {.count = 1, .ranks = &rank};
-    jr_outcome_share(run.ranks, run.count, SIGTERM,
-                     rank.ended_ns + JR_SHARE_NS);
+    jr_outcome_share(run.ranks, run.count, SIGTERM, rank.ended_ns + JR_SHARE_NS);
     CU_ASSERT_EQUAL(rank.stopped_with, 0);
-    jr_outcome_share(run.ranks, run.count, SIGTERM,
-                     rank.ended_ns + JR_SHARE_NS - 1);
+    jr_outcome_share(run.ranks, run.count, SIGTERM, rank.ended_ns + JR_SHARE_NS - 1);
     CU_ASSERT_EQUAL(rank.stopped_with, SIGTERM);
 }
 
@@ -72,10 +67,9 @@ static void all_ranks_that_were_hit_share_it(void)
 
 static void the_first_rank_that_was_hit_counts(void)
 {
-    struct jr_rank_outcome ranks[] = {
-        {.end = JR_END_EXITED},
-        {.end = JR_END_SIGNALED, .signal = SIGINT},
-        {.end = JR_END_SIGNALED, .signal = SIGTERM}};
+    struct jr_rank_outcome ranks[] = {{.end = JR_END_EXITED},
+                                      {.end = JR_END_SIGNALED, .signal = SIGINT},
+                                      {.end = JR_END_SIGNALED, .signal = SIGTERM}};
     struct jr_outcome run = {.count = 3, .ranks = ranks};
     CU_ASSERT_EQUAL(jr_outcome_hit(&run), SIGINT);
     run.count = 0;
@@ -114,32 +108,20 @@ static void may_be_to_be_continued(void)
         {{.end = JR_END_SIGNALED, .signal = SIGUSR1}, false},
         {{.warned_with = SIGUSR1, .end = JR_END_NONE}, false},
         {{.warned_with = SIGUSR1, .end = JR_END_EXITED}, false},
-        {{.warned_with = SIGUSR1, .end = JR_END_EXITED, .exit_code = 74},
-         false},
+        {{.warned_with = SIGUSR1, .end = JR_END_EXITED, .exit_code = 74}, false},
         {{.warned_with = SIGUSR1, .end = JR_END_START, .exit_code = 75}, false},
-        {{.warned_with = SIGUSR1, .end = JR_END_LOST, .signal = SIGUSR1},
+        {{.warned_with = SIGUSR1, .end = JR_END_LOST, .signal = SIGUSR1}, false},
+        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .signal = SIGUSR2}, false},
+        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .exit_code = 75}, false},
+        {{.warned_with = SIGUSR1, .end = JR_END_EXITED, .exit_code = 75, .stopped_with = SIGTERM},
          false},
-        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .signal = SIGUSR2},
-         false},
-        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .exit_code = 75},
-         false},
-        {{.warned_with = SIGUSR1,
-          .end = JR_END_EXITED,
-          .exit_code = 75,
-          .stopped_with = SIGTERM},
-         false},
-        {{.warned_with = SIGUSR1,
-          .end = JR_END_SIGNALED,
-          .signal = SIGUSR1,
-          .killed = true},
+        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .signal = SIGUSR1, .killed = true},
          false},
         {{.warned_with = SIGUSR1, .end = JR_END_EXITED, .exit_code = 75}, true},
-        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .signal = SIGUSR1},
-         true},
+        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .signal = SIGUSR1}, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CU_ASSERT_EQUAL(jr_outcome_may_yield(&cases[i].rank, false),
-                        cases[i].may);
+        CU_ASSERT_EQUAL(jr_outcome_may_yield(&cases[i].rank, false), cases[i].may);
 }
 
 static void knows_whether_jobrun_was_killed(void)
@@ -153,9 +135,7 @@ static void knows_whether_jobrun_was_killed(void)
         {{.guard_signal = SIGKILL}, false, 0},
         {{.runner_signal = SIGSEGV}, true, SIGSEGV},
         {{.guard_pid = 7}, true, 0},
-        {{.guard_pid = 7, .guard_signal = SIGKILL, .runner_signal = SIGBUS},
-         true,
-         SIGKILL},
+        {{.guard_pid = 7, .guard_signal = SIGKILL, .runner_signal = SIGBUS}, true, SIGKILL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CU_ASSERT_EQUAL(jr_outcome_lost(&cases[i].run), cases[i].lost);
@@ -183,8 +163,7 @@ static void kills_what_ran(void)
 static void says_why_it_could_not_start(void)
 {
     char *plain[] = {(char[]){"prog"}, NULL}, *path[] = {(char[]){"./p"}, NULL};
-    const struct jr_plan_rank by_name = {.argv = plain},
-                              by_path = {.argv = path};
+    const struct jr_plan_rank by_name = {.argv = plain}, by_path = {.argv = path};
     static const struct {
         enum jr_stage stage;
         int error;
@@ -202,15 +181,13 @@ static void says_why_it_could_not_start(void)
         {JR_STAGE_EXEC, 100000, "unknown"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct jr_rank_outcome rank = {.stage = cases[i].stage,
-                                       .start_errno = cases[i].error};
+        struct jr_rank_outcome rank = {.stage = cases[i].stage, .start_errno = cases[i].error};
         const char *text = jr_start_reason(&by_path, &rank);
         if (strstr(text, cases[i].part) == NULL)
             printf("\n    '%s' lacks '%s'", text, cases[i].part);
         CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].part));
     }
-    struct jr_rank_outcome rank = {.stage = JR_STAGE_EXEC,
-                                   .start_errno = ENOENT};
+    struct jr_rank_outcome rank = {.stage = JR_STAGE_EXEC, .start_errno = ENOENT};
     CU_ASSERT_PTR_NOT_NULL(strstr(jr_start_reason(&by_name, &rank), "PATH"));
     rank.stage = JR_STAGE_WORKDIR;
     CU_ASSERT_PTR_NULL(strstr(jr_start_reason(&by_name, &rank), "PATH"));
@@ -245,8 +222,8 @@ static void is_shared_and_copied(void)
     CU_ASSERT_EQUAL(copy.started_ns, 0);
 }
 
-/* Of a job that is as large as they get: the memory holds what is behind the
- * last rank's first byte, and is gone with the run. */
+/* Of a job that is as large as they get: the memory holds what is behind the last rank's first
+ * byte, and is gone with the run. */
 static void has_room_for_all_ranks(void)
 {
     enum { MANY = 5000 };
@@ -267,19 +244,17 @@ static void begins_with_no_rank_started(void)
     uint64_t before = jr_clock_ns(), wall = jr_clock_wall_ns();
     CU_ASSERT_EQUAL(jr_outcome_none(&none, &plan), 0);
     CU_ASSERT_EQUAL(none.count, 3);
-    CU_ASSERT_TRUE(none.started_ns >= before &&
-                   none.started_ns <= jr_clock_ns());
+    CU_ASSERT_TRUE(none.started_ns >= before && none.started_ns <= jr_clock_ns());
     CU_ASSERT_TRUE(none.started_wall_ns >= wall);
     CU_ASSERT_EQUAL(none.ended_ns, none.started_ns);
     CU_ASSERT_EQUAL(none.ended_wall_ns, none.started_wall_ns);
     for (uint32_t i = 0; i < 3; i++)
-        CU_ASSERT_TRUE(none.ranks[i].pid == 0 &&
-                       none.ranks[i].end == JR_END_NONE);
+        CU_ASSERT_TRUE(none.ranks[i].pid == 0 && none.ranks[i].end == JR_END_NONE);
     jr_outcome_release(&none);
 }
 
-/* How a rank ended, and whether that may mean that it is to be continued, of a
- * job that is preempted and of one that is not. */
+/* How a rank ended, and whether that may mean that it is to be continued, of a job that is
+ * preempted and of one that is not. */
 static void yields_by_its_word_or_the_signal(void)
 {
     static const struct {
@@ -288,33 +263,19 @@ static void yields_by_its_word_or_the_signal(void)
     } rows[] = {
         {{.end = JR_END_NONE, .warned_with = SIGUSR1}, false, false},
         {{.end = JR_END_EXITED, .exit_code = 75}, false, true},
-        {{.end = JR_END_EXITED, .exit_code = 75, .warned_with = SIGUSR1},
-         true,
-         true},
-        {{.end = JR_END_EXITED, .exit_code = 1, .warned_with = SIGUSR1},
-         false,
-         false},
-        {{.end = JR_END_SIGNALED, .signal = SIGUSR1, .warned_with = SIGUSR1},
-         true,
-         true},
+        {{.end = JR_END_EXITED, .exit_code = 75, .warned_with = SIGUSR1}, true, true},
+        {{.end = JR_END_EXITED, .exit_code = 1, .warned_with = SIGUSR1}, false, false},
+        {{.end = JR_END_SIGNALED, .signal = SIGUSR1, .warned_with = SIGUSR1}, true, true},
         {{.end = JR_END_SIGNALED, .signal = SIGUSR1}, false, false},
-        {{.end = JR_END_SIGNALED, .signal = SIGTERM, .warned_with = SIGUSR1},
-         false,
-         true},
+        {{.end = JR_END_SIGNALED, .signal = SIGTERM, .warned_with = SIGUSR1}, false, true},
         {{.end = JR_END_SIGNALED, .signal = SIGTERM}, false, true},
-        {{.end = JR_END_SIGNALED, .signal = SIGTERM, .stopped_with = SIGTERM},
-         false,
-         false},
-        {{.end = JR_END_SIGNALED, .signal = SIGKILL, .killed = true},
-         false,
-         false},
+        {{.end = JR_END_SIGNALED, .signal = SIGTERM, .stopped_with = SIGTERM}, false, false},
+        {{.end = JR_END_SIGNALED, .signal = SIGKILL, .killed = true}, false, false},
         {{.end = JR_END_LOST, .warned_with = SIGUSR1}, false, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        CU_ASSERT_EQUAL(jr_outcome_may_yield(&rows[i].rank, false),
-                        rows[i].yields);
-        CU_ASSERT_EQUAL(jr_outcome_may_yield(&rows[i].rank, true),
-                        rows[i].preempted);
+        CU_ASSERT_EQUAL(jr_outcome_may_yield(&rows[i].rank, false), rows[i].yields);
+        CU_ASSERT_EQUAL(jr_outcome_may_yield(&rows[i].rank, true), rows[i].preempted);
     }
 }
 
@@ -327,19 +288,10 @@ static void leaves_an_mpi_world_or_not(void)
     } ends[] = {
         {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_NONE}, true, false, false},
         {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_ABSENT}, true, false, false},
-        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_FINALIZED},
-         true,
-         false,
-         false},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_FINALIZED}, true, false, false},
         {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_LEFT}, false, true, true},
-        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_INITIALIZED},
-         false,
-         true,
-         true},
-        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_ABORTED},
-         false,
-         false,
-         true},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_INITIALIZED}, false, true, true},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_ABORTED}, false, false, true},
         {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_FAILED}, false, false, true},
         {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_BROKEN}, false, false, true},
         {{.end = JR_END_EXITED, .exit_code = 3, .mpi = JR_MPI_PART_INITIALIZED},
@@ -350,26 +302,16 @@ static void leaves_an_mpi_world_or_not(void)
          false,
          false,
          false},
-        {{.end = JR_END_EXITED,
-          .stopped_with = SIGTERM,
-          .mpi = JR_MPI_PART_INITIALIZED},
+        {{.end = JR_END_EXITED, .stopped_with = SIGTERM, .mpi = JR_MPI_PART_INITIALIZED},
          true,
          false,
          false},
-        {{.end = JR_END_EXITED, .killed = true, .mpi = JR_MPI_PART_LEFT},
-         true,
-         false,
-         false},
-        {{.end = JR_END_EXITED,
-          .stopped_with = SIGTERM,
-          .mpi = JR_MPI_PART_ABORTED},
+        {{.end = JR_END_EXITED, .killed = true, .mpi = JR_MPI_PART_LEFT}, true, false, false},
+        {{.end = JR_END_EXITED, .stopped_with = SIGTERM, .mpi = JR_MPI_PART_ABORTED},
          false,
          false,
          true},
-        {{.end = JR_END_NONE, .mpi = JR_MPI_PART_INITIALIZED},
-         false,
-         false,
-         false},
+        {{.end = JR_END_NONE, .mpi = JR_MPI_PART_INITIALIZED}, false, false, false},
     };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         CU_ASSERT_EQUAL(jr_outcome_is_well(&ends[i].rank), ends[i].well);
@@ -378,13 +320,10 @@ static void leaves_an_mpi_world_or_not(void)
     }
 }
 
-JR_UNIT_MAIN("outcome", CASE(leaves_an_mpi_world_or_not),
-             CASE(yields_by_its_word_or_the_signal),
+JR_UNIT_MAIN("outcome", CASE(leaves_an_mpi_world_or_not), CASE(yields_by_its_word_or_the_signal),
              CASE(all_ranks_that_were_hit_share_it), CASE(ends_well_or_not),
-             CASE(may_be_to_be_continued),
-             CASE(knows_whether_jobrun_was_killed), CASE(kills_what_ran),
-             CASE(says_why_it_could_not_start), CASE(is_shared_and_copied),
+             CASE(may_be_to_be_continued), CASE(knows_whether_jobrun_was_killed),
+             CASE(kills_what_ran), CASE(says_why_it_could_not_start), CASE(is_shared_and_copied),
              CASE(has_room_for_all_ranks), CASE(begins_with_no_rank_started),
-             CASE(what_both_were_sent_stops_both),
-             CASE(what_was_long_before_does_not),
+             CASE(what_both_were_sent_stops_both), CASE(what_was_long_before_does_not),
              CASE(the_first_rank_that_was_hit_counts))

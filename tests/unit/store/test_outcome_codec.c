@@ -39,8 +39,8 @@ static struct jr_rank_outcome written(const struct jr_rank_outcome *rank)
     jr_outcome_schema(properties, required);
     CU_ASSERT_EQUAL(json_object_size(json), json_array_size(required));
     for (size_t i = 0; i < json_array_size(required); i++)
-        CU_ASSERT_PTR_NOT_NULL(json_object_get(
-            json, json_string_value(json_array_get(required, i))));
+        CU_ASSERT_PTR_NOT_NULL(
+            json_object_get(json, json_string_value(json_array_get(required, i))));
     json_decref(properties);
     json_decref(required);
     jr_outcome_get(&got, json);
@@ -59,10 +59,7 @@ static void results_keep_how_it_ended(void)
          .cpu_ns = 2000,
          .max_rss_bytes = 4096,
          .dropped = {1, 5000000000}},
-        {.pid = 7,
-         .end = JR_END_SIGNALED,
-         .signal = SIGSEGV,
-         .core_dumped = true},
+        {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGSEGV, .core_dumped = true},
         {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGKILL, .oom = true},
         {.pid = 7,
          .end = JR_END_SIGNALED,
@@ -73,14 +70,8 @@ static void results_keep_how_it_ended(void)
         {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2},
         {.end = JR_END_START, .stage = JR_STAGE_LATE},
         {.pid = 7, .end = JR_END_LOST},
-        {.pid = 7,
-         .end = JR_END_EXITED,
-         .injected = true,
-         .injection = JR_INJECT_KILL},
-        {.pid = 7,
-         .end = JR_END_EXITED,
-         .injected = true,
-         .injection = JR_INJECT_OOM},
+        {.pid = 7, .end = JR_END_EXITED, .injected = true, .injection = JR_INJECT_KILL},
+        {.pid = 7, .end = JR_END_EXITED, .injected = true, .injection = JR_INJECT_OOM},
     };
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
         struct jr_rank_outcome got = written(&ranks[i]);
@@ -106,10 +97,8 @@ static void how_it_ended_is_found_in_old_records(void)
         const char *text;
         enum jr_end end;
     } cases[] = {
-        {"{\"state\": \"succeeded\", \"pid\": 7, \"exit_code\": 0}",
-         JR_END_EXITED},
-        {"{\"state\": \"failed\", \"pid\": 7, \"exit_code\": null, \"signal\": "
-         "\"SIGKILL\"}",
+        {"{\"state\": \"succeeded\", \"pid\": 7, \"exit_code\": 0}", JR_END_EXITED},
+        {"{\"state\": \"failed\", \"pid\": 7, \"exit_code\": null, \"signal\": \"SIGKILL\"}",
          JR_END_SIGNALED},
         {"{\"state\": \"failed\", \"pid\": null}", JR_END_START},
         {"{\"state\": \"after_first_failure\", \"pid\": 7}", JR_END_LOST},
@@ -121,8 +110,7 @@ static void how_it_ended_is_found_in_old_records(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct jr_rank_outcome got = {0};
-        json_t *json =
-            jr_json_parse(cases[i].text, strlen(cases[i].text), NULL);
+        json_t *json = jr_json_parse(cases[i].text, strlen(cases[i].text), NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(json);
         jr_outcome_get(&got, json);
         CU_ASSERT_EQUAL(got.end, cases[i].end);
@@ -170,7 +158,5 @@ static void the_message_has_the_run(void)
     json_decref(sent);
 }
 
-JR_UNIT_MAIN("outcome_fields", CASE(the_message_has_the_run),
-             CASE(the_message_has_every_member),
-             CASE(results_keep_how_it_ended),
-             CASE(how_it_ended_is_found_in_old_records))
+JR_UNIT_MAIN("outcome_fields", CASE(the_message_has_the_run), CASE(the_message_has_every_member),
+             CASE(results_keep_how_it_ended), CASE(how_it_ended_is_found_in_old_records))

@@ -50,18 +50,12 @@ static void stands_in_results_as(void)
         {{.oom = true}, "oom", "true"},
         {{0}, "stop_signals", "[]"},
         {{.stopped_with = SIGTERM}, "stop_signals", "[\"SIGTERM\"]"},
-        {{.stopped_with = SIGTERM, .killed = true},
-         "stop_signals",
-         "[\"SIGTERM\", \"SIGKILL\"]"},
-        {{.stopped_with = SIGKILL, .killed = true},
-         "stop_signals",
-         "[\"SIGKILL\"]"},
+        {{.stopped_with = SIGTERM, .killed = true}, "stop_signals", "[\"SIGTERM\", \"SIGKILL\"]"},
+        {{.stopped_with = SIGKILL, .killed = true}, "stop_signals", "[\"SIGKILL\"]"},
         {{.killed = true}, "stop_signals", "[\"SIGKILL\"]"},
         {{.injection = JR_INJECT_OOM}, "injected", "null"},
         {{.injected = true, .injection = JR_INJECT_OOM}, "injected", "\"oom\""},
-        {{.injected = true, .injection = JR_INJECT_KILL},
-         "injected",
-         "\"kill\""},
+        {{.injected = true, .injection = JR_INJECT_KILL}, "injected", "\"kill\""},
         {{.ended_ns = 5000}, "seconds", "null"},
         {{.pid = 7, .started_ns = 1, .ended_ns = 1500000001}, "seconds", "1.5"},
         {{.pid = 7, .started_ns = 5, .ended_ns = 5}, "seconds", "0.0"},
@@ -70,9 +64,7 @@ static void stands_in_results_as(void)
         {{.max_rss_bytes = 5000000000}, "max_rss_bytes", "5000000000"},
         {{.cpu_ns = 2500000000}, "cpu_seconds", "null"},
         {{.pid = 7, .cpu_ns = 2500000000}, "cpu_seconds", "2.5"},
-        {{.dropped = {1, 5000000000}},
-         "dropped_bytes",
-         "{\"stdout\": 1, \"stderr\": 5000000000}"},
+        {{.dropped = {1, 5000000000}}, "dropped_bytes", "{\"stdout\": 1, \"stderr\": 5000000000}"},
         {{.told_code = 9}, "exiting_with", "9"},
         {{0}, "exiting_with", "null"},
     };
@@ -106,18 +98,13 @@ static void is_read_as(void)
         {"{\"end\": \"start\", \"stage\": \"exec\", \"errno\": 2}",
          {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2}},
         {"{\"end\": \"lost\", \"pid\": 7}", {.end = JR_END_LOST, .pid = 7}},
-        {"{\"end\": \"signaled\", \"signal\": \"SIGBUS\", "
-         "\"core_dumped\": true, \"oom\": true}",
-         {.end = JR_END_SIGNALED,
-          .signal = SIGBUS,
-          .core_dumped = true,
-          .oom = true}},
+        {"{\"end\": \"signaled\", \"signal\": \"SIGBUS\", \"core_dumped\": true, \"oom\": true}",
+         {.end = JR_END_SIGNALED, .signal = SIGBUS, .core_dumped = true, .oom = true}},
         {"{\"end\": null, \"stop_signals\": [\"SIGINT\", \"SIGKILL\"]}",
          {.stopped_with = SIGINT, .killed = true}},
         {"{\"end\": null, \"stop_signals\": [\"SIGKILL\"]}",
          {.stopped_with = SIGKILL, .killed = true}},
-        {"{\"end\": null, \"stop_signals\": [\"SIGINT\"]}",
-         {.stopped_with = SIGINT}},
+        {"{\"end\": null, \"stop_signals\": [\"SIGINT\"]}", {.stopped_with = SIGINT}},
         {"{\"end\": null, \"injected\": \"kill\"}",
          {.injected = true, .injection = JR_INJECT_KILL}},
         {"{\"end\": null, \"seconds\": 1.5, \"cpu_seconds\": 0.25}",
@@ -128,12 +115,10 @@ static void is_read_as(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_rank_outcome got = {0};
-        json_t *json =
-            jr_json_parse(vectors[i].text, strlen(vectors[i].text), NULL);
+        json_t *json = jr_json_parse(vectors[i].text, strlen(vectors[i].text), NULL);
         jr_outcome_get(&got, json);
         json_decref(json);
-        json_t *one = jr_outcome_pack_rank(&got),
-               *other = jr_outcome_pack_rank(&vectors[i].want);
+        json_t *one = jr_outcome_pack_rank(&got), *other = jr_outcome_pack_rank(&vectors[i].want);
         if (!json_equal(one, other))
             printf("\n    vector %zu: %s", i, vectors[i].text);
         CU_ASSERT_TRUE(json_equal(one, other));
@@ -155,24 +140,18 @@ static void carries_values_of_all_kinds(void)
         struct jr_outcome_field field;
         int64_t values[2];
     } vectors[] = {
-        {{.kind = JR_OUTCOME_INT32,
-          .at = (size_t)((char *)&base.small - (char *)&base)},
+        {{.kind = JR_OUTCOME_INT32, .at = (size_t)((char *)&base.small - (char *)&base)},
          {INT32_MIN, INT32_MAX}},
-        {{.kind = JR_OUTCOME_UINT32,
-          .at = (size_t)((char *)&base.unsigned_small - (char *)&base)},
+        {{.kind = JR_OUTCOME_UINT32, .at = (size_t)((char *)&base.unsigned_small - (char *)&base)},
          {1, UINT32_MAX}},
-        {{.kind = JR_OUTCOME_UINT64,
-          .at = (size_t)((char *)&base.large - (char *)&base)},
+        {{.kind = JR_OUTCOME_UINT64, .at = (size_t)((char *)&base.large - (char *)&base)},
          {1, INT64_MAX}},
-        {{.kind = JR_OUTCOME_BOOL,
-          .at = (size_t)((char *)&base.flag - (char *)&base)},
-         {0, 1}},
+        {{.kind = JR_OUTCOME_BOOL, .at = (size_t)((char *)&base.flag - (char *)&base)}, {0, 1}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         for (size_t k = 0; k < 2; k++) {
             jr_outcome_store(&base, &vectors[i].field, vectors[i].values[k]);
-            CU_ASSERT_EQUAL(jr_outcome_load(&base, &vectors[i].field),
-                            vectors[i].values[k]);
+            CU_ASSERT_EQUAL(jr_outcome_load(&base, &vectors[i].field), vectors[i].values[k]);
         }
     CU_ASSERT_EQUAL(base.small, INT32_MAX);
     CU_ASSERT_EQUAL(base.unsigned_small, UINT32_MAX);

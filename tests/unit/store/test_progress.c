@@ -30,8 +30,8 @@ static struct jr_progress *make(void)
     return progress;
 }
 
-static void check_words(const struct jr_progress *progress, bool metrics,
-                        bool ended, const char *expected)
+static void check_words(const struct jr_progress *progress, bool metrics, bool ended,
+                        const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_progress_words(&out, progress, metrics, ended);
@@ -73,9 +73,8 @@ static void a_warning_alone_is_told(void)
     progress->all = true;
     CU_ASSERT_TRUE(jr_progress_is_told(progress));
     check_json(jr_progress_json(progress),
-               "{\"step\": null, \"best\": null, \"of\": null, \"rate\": null, "
-               "\"metrics\": {}, \"time\": null, \"slowest\": null, "
-               "\"warnings\": [\"one\", \"two (2 times)\"]}");
+               "{\"step\": null, \"best\": null, \"of\": null, \"rate\": null, \"metrics\": {}, "
+               "\"time\": null, \"slowest\": null, \"warnings\": [\"one\", \"two (2 times)\"]}");
     check_words(progress, true, false, "");
     jr_progress_free(progress);
 }
@@ -96,8 +95,7 @@ static void is_written_as_json(void)
     progress->slowest = 7;
     progress->behind = 12;
     json_t *json = jr_progress_json(progress);
-    check_json(json_incref(json_object_get(json, "slowest")),
-               "{\"rank\": 7, \"behind\": 12}");
+    check_json(json_incref(json_object_get(json, "slowest")), "{\"rank\": 7, \"behind\": 12}");
     json_decref(json);
     jr_progress_free(progress);
 }
@@ -109,19 +107,11 @@ static void what_is_no_number_is_null(void)
         int64_t of;
         const char *text;
     } vectors[] = {
-        {0, NAN, 0,
-         "\"of\": null, \"rate\": null, \"metrics\": {\"loss\": "
-         "null}"},
-        {-1, INFINITY, -1,
-         "\"of\": null, \"rate\": null, \"metrics\": "
-         "{\"loss\": null}"},
-        {INFINITY, -INFINITY, 1,
-         "\"of\": 1, \"rate\": null, \"metrics\": "
-         "{\"loss\": null}"},
+        {0, NAN, 0, "\"of\": null, \"rate\": null, \"metrics\": {\"loss\": null}"},
+        {-1, INFINITY, -1, "\"of\": null, \"rate\": null, \"metrics\": {\"loss\": null}"},
+        {INFINITY, -INFINITY, 1, "\"of\": 1, \"rate\": null, \"metrics\": {\"loss\": null}"},
         {NAN, 0, 2, "\"of\": 2, \"rate\": null, \"metrics\": {\"loss\": 0.0}"},
-        {0.5, -1.5, 2,
-         "\"of\": 2, \"rate\": 0.5, \"metrics\": {\"loss\": "
-         "-1.5}"},
+        {0.5, -1.5, 2, "\"of\": 2, \"rate\": 0.5, \"metrics\": {\"loss\": -1.5}"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_progress *progress = make();
@@ -197,13 +187,11 @@ static void reads_what_there_is(void)
         {"{\"step\": \"3\"}", false, false, 0, 0},
         {"{\"step\": 3.5}", false, false, 0, 0},
         {"{\"step\": null, \"slowest\": []}", false, false, 0, 0},
-        {"{\"metrics\": {\"a\": \"1\", \"b\": [], \"c\": true}}", false, false,
-         3, 0},
+        {"{\"metrics\": {\"a\": \"1\", \"b\": [], \"c\": true}}", false, false, 3, 0},
         {"{\"warnings\": [1, null, {}]}", false, false, 0, 0},
         {"{\"warnings\": \"x\"}", false, false, 0, 0},
         {"{\"step\": 0, \"metrics\": {\"\": 1}}", true, false, 0, 0},
-        {"{\"step\": 3, \"slowest\": {}, \"metrics\": {\"a\": 1}}", true, true,
-         1, 0},
+        {"{\"step\": 3, \"slowest\": {}, \"metrics\": {\"a\": 1}}", true, true, 1, 0},
         {"{\"warnings\": [1, \"x\", null, \"y\"]}", false, false, 0, 2},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -244,15 +232,13 @@ static void names_are_plain_and_few(void)
         size_t len;
         bool fits;
     } vectors[] = {
-        {"", 0, false},      {longest, 64, false},   {"a\nb", 3, false},
-        {"a\177", 2, false}, {"a\033[1m", 5, false}, {"\xff", 1, false},
-        {longest, 63, true}, {"a b", 3, true},       {"\xc3\xa4", 2, true},
-        {"~", 1, true},      {" ", 1, true},         {"loss_", 4, true},
+        {"", 0, false},         {longest, 64, false}, {"a\nb", 3, false},  {"a\177", 2, false},
+        {"a\033[1m", 5, false}, {"\xff", 1, false},   {longest, 63, true}, {"a b", 3, true},
+        {"\xc3\xa4", 2, true},  {"~", 1, true},       {" ", 1, true},      {"loss_", 4, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_progress *progress = jr_progress_new(0);
-        uint32_t at =
-            jr_progress_metric(progress, vectors[i].name, vectors[i].len);
+        uint32_t at = jr_progress_metric(progress, vectors[i].name, vectors[i].len);
         CU_ASSERT_EQUAL(at, vectors[i].fits ? 0 : JR_METRICS_MOST);
         CU_ASSERT_EQUAL(progress->names_count, vectors[i].fits);
         at = jr_progress_metric(progress, vectors[i].name, vectors[i].len);
@@ -320,17 +306,14 @@ static void is_told_in_words(void)
 {
     struct jr_progress *progress = make();
     check_words(progress, true, false,
-                "step 120 of 1000, 3.2 a second, 4 min 35 s left, loss 0.3125, "
-                "acc 0.75");
-    check_words(progress, false, false,
-                "step 120 of 1000, 3.2 a second, 4 min 35 s left");
+                "step 120 of 1000, 3.2 a second, 4 min 35 s left, loss 0.3125, acc 0.75");
+    check_words(progress, false, false, "step 120 of 1000, 3.2 a second, 4 min 35 s left");
     check_words(progress, false, true, "step 120 of 1000, 3.2 a second");
     progress->all = true;
     check_words(progress, false, true, "step 120 of 1000, 3.2 a second");
     progress->slowest = 3;
     progress->behind = 12;
-    check_words(progress, false, true,
-                "step 120 of 1000, 3.2 a second; rank 3 is 12 behind");
+    check_words(progress, false, true, "step 120 of 1000, 3.2 a second; rank 3 is 12 behind");
     progress->all = false;
     progress->job.of = 0;
     check_words(progress, false, false, "step 120, 3.2 a second");
@@ -359,13 +342,11 @@ static void is_told_shortly(void)
         bool any;
         int64_t step, of;
         const char *text;
-    } vectors[] = {{false, 5, 9, "-"},        {true, 5, 0, "5"},
-                   {true, 5, -3, "5"},        {true, 5, 1, "5/1"},
-                   {true, 0, 1000, "0/1000"}, {true, -2, 9, "-2/9"}};
+    } vectors[] = {{false, 5, 9, "-"},  {true, 5, 0, "5"},         {true, 5, -3, "5"},
+                   {true, 5, 1, "5/1"}, {true, 0, 1000, "0/1000"}, {true, -2, 9, "-2/9"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const struct jr_steps steps = {.any = vectors[i].any,
-                                       .step = vectors[i].step,
-                                       .of = vectors[i].of};
+        const struct jr_steps steps = {
+            .any = vectors[i].any, .step = vectors[i].step, .of = vectors[i].of};
         struct jr_buf out = JR_BUF_INIT;
         jr_steps_short(&out, &steps);
         JR_ASSERT_TEXT(out.data, vectors[i].text);
@@ -409,10 +390,8 @@ static void copies_are_their_own(void)
 }
 
 JR_UNIT_MAIN("progress", CASE(nothing_is_told), CASE(a_warning_alone_is_told),
-             CASE(is_written_as_json), CASE(what_is_no_number_is_null),
-             CASE(is_read_back), CASE(reads_what_there_is),
-             CASE(reads_as_many_warnings_as_are_kept),
-             CASE(names_are_plain_and_few), CASE(tells_names_apart),
-             CASE(knows_how_long_it_takes), CASE(is_told_in_words),
-             CASE(words_are_safe), CASE(is_told_shortly),
+             CASE(is_written_as_json), CASE(what_is_no_number_is_null), CASE(is_read_back),
+             CASE(reads_what_there_is), CASE(reads_as_many_warnings_as_are_kept),
+             CASE(names_are_plain_and_few), CASE(tells_names_apart), CASE(knows_how_long_it_takes),
+             CASE(is_told_in_words), CASE(words_are_safe), CASE(is_told_shortly),
              CASE(is_shared_between_processes), CASE(copies_are_their_own))

@@ -50,10 +50,9 @@ static void knows_an_id(void)
     static const struct {
         const char *id;
         bool good;
-    } vectors[] = {{"", false},       {".", false},        {".a", false},
-                   {"latest", false}, {"a/b", false},      {"a b", false},
-                   {"a\n", false},    {"\xc3\xa4", false}, {"a", true},
-                   {"-", true},       {"_.-", true},       {"latest2", true},
+    } vectors[] = {{"", false},     {".", false},   {".a", false},  {"latest", false},
+                   {"a/b", false},  {"a b", false}, {"a\n", false}, {"\xc3\xa4", false},
+                   {"a", true},     {"-", true},    {"_.-", true},  {"latest2", true},
                    {"AZaz09", true}};
     char id[130];
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -82,52 +81,43 @@ static void refuses_a_log_dir_that_cannot_be(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_error err = {0};
         struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
-        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, vectors[i].path, "x", true,
-                                             JR_LOG_PRIVATE, &err),
-                        -1);
+        CU_ASSERT_EQUAL(
+            jr_run_folder_create(&dir, vectors[i].path, "x", true, JR_LOG_PRIVATE, &err), -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, vectors[i].part));
         CU_ASSERT_TRUE(dir.fd < 0 && dir.log_fd < 0);
-        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, vectors[i].path, "x", true,
-                                             JR_LOG_PRIVATE, NULL),
-                        -1);
+        CU_ASSERT_EQUAL(
+            jr_run_folder_create(&dir, vectors[i].path, "x", true, JR_LOG_PRIVATE, NULL), -1);
     }
     discard(folder);
 }
 
 static void refuses(void)
 {
-    static const char *const ids[] = {
-        "", ".", "..", "a/b", "/x", ".git", "a b", "\n", "latest", "\xc3\xa4"};
+    static const char *const ids[] = {"",     ".",   "..", "a/b",    "/x",
+                                      ".git", "a b", "\n", "latest", "\xc3\xa4"};
     char folder[64], path[96];
     struct jr_error err;
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     make(folder);
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         err = (struct jr_error){0};
-        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, folder, ids[i], true,
-                                             JR_LOG_PRIVATE, &err),
-                        -1);
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, folder, ids[i], true, JR_LOG_PRIVATE, &err), -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         CU_ASSERT_EQUAL(dir.fd, -1);
     }
     (void)snprintf(path, sizeof path, "%s/file", folder);
     (void)close(open(path, O_CREAT | O_WRONLY, 0600));
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is a file, not a folder"));
     (void)snprintf(path, sizeof path, "%s/file/below", folder);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     (void)chmod(folder, 0777);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err),
-        -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "writable by everybody"));
     (void)chmod(folder, 01777);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), 0);
     jr_run_folder_close(&dir);
     discard(folder);
 }
@@ -141,9 +131,7 @@ static void refuses_another_owner(void)
     if (geteuid() == 0)
         CU_ASSERT_EQUAL(chown(folder, 65534, 65534), 0);
     const char *foreign = geteuid() == 0 ? folder : "/usr";
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&dir, foreign, "x", true, JR_LOG_PRIVATE, &err),
-        -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&dir, foreign, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to user"));
     discard(folder);
 }
@@ -165,9 +153,7 @@ static void makes_folders_by_mode(void)
         make(folder);
         (void)snprintf(path, sizeof path, "%s/a/runs", folder);
         mode_t before = umask(vectors[i].umask);
-        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, path, "run", true,
-                                             vectors[i].mode, NULL),
-                        0);
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, path, "run", true, vectors[i].mode, NULL), 0);
         jr_buf_str(&bytes, "{}\n");
         CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "run.json", &bytes, NULL), 0);
         CU_ASSERT_EQUAL(jr_run_folder_latest(&dir, NULL), 0);
@@ -177,8 +163,7 @@ static void makes_folders_by_mode(void)
         CU_ASSERT_EQUAL(mode_of(path, "run/run.json") & 07777, vectors[i].file);
         CU_ASSERT_TRUE(S_ISREG(mode_of(path, ".gitignore")));
         jr_buf_clear(&bytes);
-        CU_ASSERT_EQUAL(
-            jr_io_read_file(&bytes, dir.log_fd, ".gitignore", 64, NULL), 0);
+        CU_ASSERT_EQUAL(jr_io_read_file(&bytes, dir.log_fd, ".gitignore", 64, NULL), 0);
         JR_ASSERT_TEXT(bytes.data, "*\n");
         CU_ASSERT_EQUAL(bytes.len, 2);
         CU_ASSERT_TRUE(S_ISLNK(mode_of(path, "latest")));
@@ -194,16 +179,10 @@ static void never_takes_another_runs_folder(void)
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     make(folder);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r-0000", false, JR_LOG_PRIVATE, &err),
-        0);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&b, folder, "r-0000", true, JR_LOG_PRIVATE, &err),
-        -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&b, folder, "r-0000", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "exists already"));
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&b, folder, "r-0000", false, JR_LOG_PRIVATE, &err),
-        0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&b, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(strncmp(b.id, "r-", 2), 0);
     CU_ASSERT_EQUAL(strlen(b.id), 6);
     CU_ASSERT_EQUAL(strspn(b.id + 2, "0123456789abcdef"), 4);
@@ -213,9 +192,7 @@ static void never_takes_another_runs_folder(void)
     /* What has no suffix keeps its name. */
     CU_ASSERT_EQUAL(mkdirat(a.log_fd, "abcd", 0700), 0);
     struct jr_run_folder c = JR_RUN_FOLDER_INIT;
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&c, folder, "abcd", false, JR_LOG_PRIVATE, &err),
-        -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&c, folder, "abcd", false, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "a run 'abcd' exists already"));
     /* A folder that was there already is not ours to hide from git. */
     CU_ASSERT_EQUAL(mode_of(folder, ".gitignore"), 0);
@@ -224,11 +201,9 @@ static void never_takes_another_runs_folder(void)
     discard(folder);
 }
 
-static int part(struct jr_run_folder *ret, const char *folder, uint32_t node,
-                struct jr_error *err)
+static int part(struct jr_run_folder *ret, const char *folder, uint32_t node, struct jr_error *err)
 {
-    return jr_run_folder_create_part(ret, folder, "r", node, JR_LOG_PRIVATE,
-                                     err);
+    return jr_run_folder_create_part(ret, folder, "r", node, JR_LOG_PRIVATE, err);
 }
 
 static void gives_each_node_a_part(void)
@@ -243,10 +218,8 @@ static void gives_each_node_a_part(void)
     JR_ASSERT_TEXT(a.path, "r/node_7");
     JR_ASSERT_TEXT(b.id, "r");
     CU_ASSERT_EQUAL(part(&c, folder, 7, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(err.text, "node 7 of the run 'r' has already"));
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&c, folder, "r", true, JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "node 7 of the run 'r' has already"));
+    CU_ASSERT_EQUAL(jr_run_folder_create(&c, folder, "r", true, JR_LOG_PRIVATE, &err), -1);
     /* What another node has is not removed. */
     jr_run_folder_discard(&a);
     CU_ASSERT_EQUAL(mode_of(folder, "r/node_7"), 0);
@@ -269,8 +242,7 @@ static void has_no_part_in_what_is_one_jobruns(void)
     struct jr_buf bytes = JR_BUF_INIT;
     make(folder);
     jr_buf_str(&bytes, "{}");
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_write(&a, "run.json", &bytes, &err), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "not a run of several nodes"));
@@ -297,8 +269,7 @@ static void has_no_part_where_everybody_writes(void)
     CU_ASSERT_EQUAL(part(&a, folder, 1, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "not a run of several nodes"));
     mode_t before = umask(0);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create_part(&a, folder, "r", 1, JR_LOG_UMASK, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create_part(&a, folder, "r", 1, JR_LOG_UMASK, &err), 0);
     (void)umask(before);
     jr_run_folder_close(&a);
     CU_ASSERT_EQUAL(fchmodat(log_dir, "r", 0770, 0), 0);
@@ -321,11 +292,8 @@ static void joins_by_id_and_mode(void)
     struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
     make(folder);
     mode_t before = umask(077);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "a.run", true, JR_LOG_PRIVATE, &err),
-        0);
-    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "a.run", JR_LOG_GROUP, &err),
-                    0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "a.run", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "a.run", JR_LOG_GROUP, &err), 0);
     JR_ASSERT_TEXT(b.id, "a.run");
     JR_ASSERT_TEXT(b.path, "a.run");
     CU_ASSERT_EQUAL(fcntl(b.fd, F_GETFD), FD_CLOEXEC);
@@ -347,15 +315,13 @@ static void says_what_could_not_be_made(void)
     if (geteuid() == 0) { /* whose /proc is */
         CU_ASSERT_EQUAL(part(&dir, "/proc", 1, &err), -1);
         JR_ASSERT_TEXT(err.text, "/proc/r: No such file or directory");
-        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, "/proc", "r", true,
-                                             JR_LOG_PRIVATE, &err),
-                        -1);
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, "/proc", "r", true, JR_LOG_PRIVATE, &err), -1);
         JR_ASSERT_TEXT(err.text, "/proc/r: No such file or directory");
     }
 }
 
-/* The folder of the run is ours, and shut: the reason is told, for root as for
- * whom it shuts out. */
+/* The folder of the run is ours, and shut: the reason is told, for root as for whom it shuts
+ * out. */
 static void says_why_there_is_no_part(void)
 {
     char folder[64];
@@ -369,8 +335,7 @@ static void says_why_there_is_no_part(void)
     bool root = geteuid() == 0;
     if (root)
         CU_ASSERT_TRUE_FATAL(chown("r", other, (gid_t)-1) == 0 &&
-                             chown(".", other, (gid_t)-1) == 0 &&
-                             seteuid(other) == 0);
+                             chown(".", other, (gid_t)-1) == 0 && seteuid(other) == 0);
     int made = part(&a, ".", 1, &err);
     if (root)
         CU_ASSERT_EQUAL_FATAL(seteuid(0), 0);
@@ -390,11 +355,9 @@ static void joins_no_run_of_another_user(void)
     if (geteuid() != 0)
         return;
     make(folder);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(fchown(a.fd, 65534, 65534), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to another user"));
     jr_run_folder_close(&a);
     discard(folder);
@@ -408,8 +371,7 @@ static void joins_no_run_that_is_none(void)
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         struct jr_error err = {0};
         struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
-        CU_ASSERT_EQUAL(
-            jr_run_folder_join(&dir, folder, ids[i], JR_LOG_PRIVATE, &err), -1);
+        CU_ASSERT_EQUAL(jr_run_folder_join(&dir, folder, ids[i], JR_LOG_PRIVATE, &err), -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
         CU_ASSERT_TRUE(dir.fd < 0 && dir.log_fd < 0);
     }
@@ -424,8 +386,8 @@ static int go_on(struct jr_run_folder *ret, const char *log_dir, const char *id,
     return jr_run_folder_continue(ret, log_dir, id, mode, err);
 }
 
-/* A run that goes on has the folder that it had, by the mode that the spec has
- * now, and loses nothing of it. */
+/* A run that goes on has the folder that it had, by the mode that the spec has now, and loses
+ * nothing of it. */
 static void goes_on_in_its_folder(void)
 {
     char folder[64];
@@ -434,8 +396,7 @@ static void goes_on_in_its_folder(void)
     struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
     make(folder);
     mode_t before = umask(027);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r.1", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r.1", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_FALSE(a.kept);
     CU_ASSERT_EQUAL(go_on(&b, folder, "r.1", JR_LOG_UMASK, &err), 0);
     CU_ASSERT_EQUAL(umask(before), 027);
@@ -509,8 +470,7 @@ static void goes_on_with_nothing_else(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         mode_t before = umask(vectors[i].mask);
-        CU_ASSERT_EQUAL(go_on(&dir, vectors[i].log_dir, vectors[i].id,
-                              vectors[i].mode, &err),
+        CU_ASSERT_EQUAL(go_on(&dir, vectors[i].log_dir, vectors[i].id, vectors[i].mode, &err),
                         vectors[i].result);
         (void)umask(before);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, vectors[i].part));
@@ -528,23 +488,15 @@ static void leaves_no_descriptor_open(void)
     char folder[64];
     struct jr_error err;
     unsigned before = count_descriptors();
-    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT,
-                         c = JR_RUN_FOLDER_INIT;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT, c = JR_RUN_FOLDER_INIT;
     make(folder);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&b, folder, "a", true, JR_LOG_PRIVATE, &err), -1);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create_part(&b, folder, "b", 1, JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create_part(&c, folder, "b", 1, JR_LOG_PRIVATE, &err),
-        -1);
-    CU_ASSERT_EQUAL(jr_run_folder_join(&c, folder, "a", JR_LOG_PRIVATE, &err),
-                    0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create(&b, folder, "a", true, JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create_part(&b, folder, "b", 1, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_create_part(&c, folder, "b", 1, JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&c, folder, "a", JR_LOG_PRIVATE, &err), 0);
     struct jr_run_folder none = JR_RUN_FOLDER_INIT;
-    CU_ASSERT_EQUAL(
-        jr_run_folder_join(&none, folder, "absent", JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&none, folder, "absent", JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "absent is not there"));
     jr_run_folder_discard(&b);
     CU_ASSERT_EQUAL(mode_of(folder, "b"), 0); /* and the whole of it is gone */
@@ -586,14 +538,13 @@ static void writes_no_file_of_a_failed_buffer(void)
     CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "x", &bytes, &err), -1);
 }
 
-JR_UNIT_MAIN(
-    "rundir", CASE(names_runs), CASE(knows_an_id), CASE(refuses),
-    CASE(refuses_a_log_dir_that_cannot_be), CASE(refuses_another_owner),
-    CASE(makes_folders_by_mode), CASE(never_takes_another_runs_folder),
-    CASE(gives_each_node_a_part), CASE(has_no_part_in_what_is_one_jobruns),
-    CASE(has_no_part_where_everybody_writes), CASE(joins_by_id_and_mode),
-    CASE(says_what_could_not_be_made), CASE(says_why_there_is_no_part),
-    CASE(goes_on_in_its_folder), CASE(a_run_that_is_not_there_begins),
-    CASE(goes_on_with_nothing_else), CASE(joins_no_run_that_is_none),
-    CASE(leaves_no_descriptor_open), CASE(joins_no_run_of_another_user),
-    CASE(points_to_the_latest), CASE(writes_no_file_of_a_failed_buffer))
+JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(knows_an_id), CASE(refuses),
+             CASE(refuses_a_log_dir_that_cannot_be), CASE(refuses_another_owner),
+             CASE(makes_folders_by_mode), CASE(never_takes_another_runs_folder),
+             CASE(gives_each_node_a_part), CASE(has_no_part_in_what_is_one_jobruns),
+             CASE(has_no_part_where_everybody_writes), CASE(joins_by_id_and_mode),
+             CASE(says_what_could_not_be_made), CASE(says_why_there_is_no_part),
+             CASE(goes_on_in_its_folder), CASE(a_run_that_is_not_there_begins),
+             CASE(goes_on_with_nothing_else), CASE(joins_no_run_that_is_none),
+             CASE(leaves_no_descriptor_open), CASE(joins_no_run_of_another_user),
+             CASE(points_to_the_latest), CASE(writes_no_file_of_a_failed_buffer))

@@ -22,13 +22,10 @@ static void begin(struct bench *bench, uint64_t first_s, uint64_t next_s)
     bench->policy.timeouts.first_step_ms = first_s * 1000;
     bench->policy.timeouts.progress_ms = next_s * 1000;
     bench->ranks[1].rank = 1;
-    bench->plan = (struct jr_plan){.policy = &bench->policy,
-                                   .ranks = bench->ranks,
-                                   .world_size = 2,
-                                   .count = 2};
-    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench->tracker, &bench->plan,
-                                               bench->progress, -1, 0600),
-                          0);
+    bench->plan = (struct jr_plan){
+        .policy = &bench->policy, .ranks = bench->ranks, .world_size = 2, .count = 2};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_step_tracker_open(&bench->tracker, &bench->plan, bench->progress, -1, 0600), 0);
 }
 
 static void end(struct bench *bench)
@@ -39,18 +36,14 @@ static void end(struct bench *bench)
 
 static void tell(struct bench *bench, uint32_t i, int64_t step, uint64_t ns)
 {
-    jr_step_tracker_tell(
-        &bench->tracker,
-        &(struct jr_step_report){.i = i, .has_step = true, .step = step}, ns,
-        1);
-    bench->at =
-        jr_step_limit_told(&bench->limit, &bench->tracker, bench->at, ns);
+    jr_step_tracker_tell(&bench->tracker,
+                         &(struct jr_step_report){.i = i, .has_step = true, .step = step}, ns, 1);
+    bench->at = jr_step_limit_told(&bench->limit, &bench->tracker, bench->at, ns);
 }
 
 static enum jr_step_overrun look(struct bench *bench, uint64_t ns)
 {
-    return jr_step_limit_look(&bench->limit, &bench->tracker, 10 * S, ns,
-                              &bench->at);
+    return jr_step_limit_look(&bench->limit, &bench->tracker, 10 * S, ns, &bench->at);
 }
 
 static void waits_for_the_first_step_of_each(void)
@@ -108,5 +101,4 @@ static void stands_still_with_the_ranks(void)
 }
 
 JR_UNIT_MAIN("step_limit", CASE(waits_for_the_first_step_of_each),
-             CASE(counts_from_the_furthest_step),
-             CASE(stands_still_with_the_ranks))
+             CASE(counts_from_the_furthest_step), CASE(stands_still_with_the_ranks))

@@ -1,5 +1,4 @@
-/* Ranks that are slower than the others by half: who is named, once, and what
- * is said. */
+/* Ranks that are slower than the others by half: who is named, once, and what is said. */
 
 #include "store/step_rate.h"
 #include "unit.h"
@@ -32,9 +31,8 @@ static void begin(uint32_t count)
                                   .hosts = bench.hosts,
                                   .world_size = count,
                                   .count = count};
-    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench.tracker, &bench.plan,
-                                               bench.progress, -1, 0600),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_step_tracker_open(&bench.tracker, &bench.plan, bench.progress, -1, 0600), 0);
 }
 
 static void end(void)
@@ -59,8 +57,7 @@ static const char *named(void)
     text[0] = '\0';
     for (uint32_t i = 0; i < bench.plan.count; i++)
         if (bench.progress->ranks[i].straggler)
-            (void)snprintf(text + strlen(text), sizeof text - strlen(text),
-                           "%u ", i);
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%u ", i);
     return text;
 }
 
@@ -101,8 +98,8 @@ static void compares_with_the_median(void)
     }
 }
 
-/* Who has ended, is not watched, or of whom too little is known, is neither
- * named nor compared with. */
+/* Who has ended, is not watched, or of whom too little is known, is neither named nor compared
+ * with. */
 static void compares_who_takes_part(void)
 {
     for (int how = 0; how < 5; how++) {
@@ -143,15 +140,11 @@ static void says_where_it_is_slow(void)
         bool hosts;
         const char *text;
     } vectors[] = {
-        {"gpu7", "2", true,
-         "rank 2 (gpu7, device 2) is slow: 0.1 steps/s, while the median is 1"},
-        {"gpu7", NULL, true,
-         "rank 2 (gpu7) is slow: 0.1 steps/s, while the median is 1"},
+        {"gpu7", "2", true, "rank 2 (gpu7, device 2) is slow: 0.1 steps/s, while the median is 1"},
+        {"gpu7", NULL, true, "rank 2 (gpu7) is slow: 0.1 steps/s, while the median is 1"},
         {NULL, "2", true,
-         "rank 2 (this host, device 2) is slow: 0.1 steps/s, while the median "
-         "is 1"},
-        {"gpu7", NULL, false,
-         "rank 2 (this host) is slow: 0.1 steps/s, while the median is 1"},
+         "rank 2 (this host, device 2) is slow: 0.1 steps/s, while the median is 1"},
+        {"gpu7", NULL, false, "rank 2 (this host) is slow: 0.1 steps/s, while the median is 1"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         begin(3);
@@ -226,8 +219,8 @@ static void leaves_room_for_other_warnings(void)
 /* The rate of a rank's latest steps: over which of them it is computed. */
 
 /* A step at each of `count` moments, `ns` apart. */
-static void add_steps(struct jr_step_window *window, uint64_t from_ns,
-                      uint64_t ns, int64_t from, uint32_t count)
+static void add_steps(struct jr_step_window *window, uint64_t from_ns, uint64_t ns, int64_t from,
+                      uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         jr_step_window_add(window, from_ns + i * ns, from + i);
@@ -249,21 +242,14 @@ static void one_moment_has_no_rate(void)
         uint64_t ns;
         double rate;
     } vectors[] = {
-        {5, SECOND_NS, 0},
-        {6, SECOND_NS, 0},
-        {5, 2 * SECOND_NS, 0},
-        {4, 2 * SECOND_NS, 0},
-        {6, 1, 0},
-        {6, 2 * SECOND_NS, 1},
-        {7, 2 * SECOND_NS, 2},
-        {6, 3 * SECOND_NS, 0.5},
+        {5, SECOND_NS, 0}, {6, SECOND_NS, 0},     {5, 2 * SECOND_NS, 0}, {4, 2 * SECOND_NS, 0},
+        {6, 1, 0},         {6, 2 * SECOND_NS, 1}, {7, 2 * SECOND_NS, 2}, {6, 3 * SECOND_NS, 0.5},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_step_window window = {0};
         bool whole = true;
         jr_step_window_add(&window, SECOND_NS, 5);
-        CU_ASSERT_DOUBLE_EQUAL(jr_step_window_rate(&window, vectors[i].step,
-                                                   vectors[i].ns, &whole),
+        CU_ASSERT_DOUBLE_EQUAL(jr_step_window_rate(&window, vectors[i].step, vectors[i].ns, &whole),
                                vectors[i].rate, 1e-9);
         CU_ASSERT_FALSE(whole);
     }
@@ -277,24 +263,22 @@ static void is_whole_over_long_enough(void)
         uint64_t ns;
         bool whole;
     } vectors[] = {
-        {9, 60 * SECOND_NS, false},  {1000, 5 * SECOND_NS - 1, false},
-        {9, 5 * SECOND_NS, false},   {10, 5 * SECOND_NS, true},
-        {1000, 5 * SECOND_NS, true}, {10, 60 * SECOND_NS, true},
+        {9, 60 * SECOND_NS, false}, {1000, 5 * SECOND_NS - 1, false}, {9, 5 * SECOND_NS, false},
+        {10, 5 * SECOND_NS, true},  {1000, 5 * SECOND_NS, true},      {10, 60 * SECOND_NS, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_step_window window = {0};
         bool whole = !vectors[i].whole;
         jr_step_window_add(&window, SECOND_NS, 100);
-        double rate = jr_step_window_rate(&window, 100 + vectors[i].steps,
-                                          SECOND_NS + vectors[i].ns, &whole);
+        double rate =
+            jr_step_window_rate(&window, 100 + vectors[i].steps, SECOND_NS + vectors[i].ns, &whole);
         CU_ASSERT_EQUAL(whole, vectors[i].whole);
-        CU_ASSERT_DOUBLE_EQUAL(
-            rate, (double)vectors[i].steps * 1e9 / (double)vectors[i].ns, 1e-6);
+        CU_ASSERT_DOUBLE_EQUAL(rate, (double)vectors[i].steps * 1e9 / (double)vectors[i].ns, 1e-6);
     }
 }
 
-/* The latest sample counts that is far enough behind: an earlier pace, and a
- * pause before it, do not. */
+/* The latest sample counts that is far enough behind: an earlier pace, and a pause before it, do
+ * not. */
 static void counts_what_was_of_late(void)
 {
     struct jr_step_window window = {0};
@@ -316,10 +300,8 @@ static void keeps_the_latest(void)
         struct jr_step_window window = {0};
         bool whole;
         add_steps(&window, SECOND_NS, SECOND_NS, 0, count);
-        CU_ASSERT_EQUAL(window.count,
-                        count < JR_STEP_SAMPLES ? count : JR_STEP_SAMPLES);
-        double rate =
-            jr_step_window_rate(&window, count - 1, count * SECOND_NS, &whole);
+        CU_ASSERT_EQUAL(window.count, count < JR_STEP_SAMPLES ? count : JR_STEP_SAMPLES);
+        double rate = jr_step_window_rate(&window, count - 1, count * SECOND_NS, &whole);
         CU_ASSERT_EQUAL(whole, count > 10);
         CU_ASSERT_DOUBLE_EQUAL(rate, count > 1 ? 1 : 0, 1e-9);
     }
@@ -331,8 +313,7 @@ static void takes_two_samples_a_second(void)
     static const struct {
         uint64_t ns;
         uint32_t count;
-    } vectors[] = {
-        {0, 1}, {SECOND_NS / 2 - 1, 1}, {SECOND_NS / 2, 2}, {SECOND_NS, 2}};
+    } vectors[] = {{0, 1}, {SECOND_NS / 2 - 1, 1}, {SECOND_NS / 2, 2}, {SECOND_NS, 2}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_step_window window = {0};
         jr_step_window_add(&window, SECOND_NS, 1);
@@ -358,11 +339,10 @@ static void begins_anew_with_a_step_back(void)
     CU_ASSERT_DOUBLE_EQUAL(rate, 1, 1e-9);
 }
 
-JR_UNIT_MAIN("step_rate", CASE(compares_with_the_median),
-             CASE(compares_who_takes_part), CASE(one_rank_is_no_straggler),
-             CASE(says_where_it_is_slow), CASE(knows_its_ranks_numbers),
-             CASE(names_each_once), CASE(leaves_room_for_other_warnings),
-             CASE(nothing_has_no_rate), CASE(one_moment_has_no_rate),
-             CASE(is_whole_over_long_enough), CASE(counts_what_was_of_late),
-             CASE(keeps_the_latest), CASE(takes_two_samples_a_second),
-             CASE(begins_anew_with_a_step_back))
+JR_UNIT_MAIN("step_rate", CASE(compares_with_the_median), CASE(compares_who_takes_part),
+             CASE(one_rank_is_no_straggler), CASE(says_where_it_is_slow),
+             CASE(knows_its_ranks_numbers), CASE(names_each_once),
+             CASE(leaves_room_for_other_warnings), CASE(nothing_has_no_rate),
+             CASE(one_moment_has_no_rate), CASE(is_whole_over_long_enough),
+             CASE(counts_what_was_of_late), CASE(keeps_the_latest),
+             CASE(takes_two_samples_a_second), CASE(begins_anew_with_a_step_back))

@@ -30,8 +30,7 @@ static void begin(struct bench *bench, const char *ranks)
                                    .hosts = bench->hosts,
                                    .world_size = RANKS,
                                    .count = RANKS};
-    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench->tracker, &bench->plan,
-                                               bench->progress,
+    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench->tracker, &bench->plan, bench->progress,
                                                bench->scratch.fd, 0600),
                           0);
 }
@@ -45,14 +44,12 @@ static void end(struct bench *bench)
 
 static void tell(struct bench *bench, uint32_t i, int64_t step, uint64_t ns)
 {
-    const struct jr_step_report report = {
-        .i = i,
-        .has_step = true,
-        .step = step,
-        .metrics = {{"loss", 4, (double)step / 10}},
-        .count = 1};
-    jr_step_tracker_tell(&bench->tracker, &report, ns,
-                         UINT64_C(1700000000) * S + ns);
+    const struct jr_step_report report = {.i = i,
+                                          .has_step = true,
+                                          .step = step,
+                                          .metrics = {{"loss", 4, (double)step / 10}},
+                                          .count = 1};
+    jr_step_tracker_tell(&bench->tracker, &report, ns, UINT64_C(1700000000) * S + ns);
 }
 
 static void follows_rank_0(void)
@@ -82,8 +79,7 @@ static void follows_rank_0(void)
     CU_ASSERT_EQUAL(job->best_ns, 30 * S);
     tell(&bench, 0, 4, 32 * S);
     CU_ASSERT_EQUAL_FATAL(bench.progress->warnings_count, 1);
-    JR_ASSERT_TEXT(bench.progress->warnings[0].text,
-                   "rank 0 went back from step 20 to step 5");
+    JR_ASSERT_TEXT(bench.progress->warnings[0].text, "rank 0 went back from step 20 to step 5");
     CU_ASSERT_EQUAL(bench.progress->warnings[0].count, 2);
     jr_step_tracker_end(&bench.tracker, 0, 33 * S);
     CU_ASSERT_FALSE(jr_step_tracker_goes_on(&bench.tracker));
@@ -130,15 +126,12 @@ static void names_stragglers(void)
     for (uint64_t second = 0; second < 60; second++)
         for (uint32_t i = 0; i < RANKS; i++)
             if (i != 2 || second % 4 == 0)
-                tell(&bench, i, (int64_t)(i == 2 ? second / 4 : second),
-                     (second + 1) * S);
+                tell(&bench, i, (int64_t)(i == 2 ? second / 4 : second), (second + 1) * S);
     CU_ASSERT_EQUAL_FATAL(bench.progress->warnings_count, 1);
-    CU_ASSERT_EQUAL(bench.progress->warnings[0].problem,
-                    JR_STEP_PROBLEM_STRAGGLER);
+    CU_ASSERT_EQUAL(bench.progress->warnings[0].problem, JR_STEP_PROBLEM_STRAGGLER);
     CU_ASSERT_EQUAL(bench.progress->warnings[0].rank, 2);
     static const char words[] = "rank 2 (gpu7, device 2) is slow: 0.2";
-    CU_ASSERT_EQUAL(
-        strncmp(bench.progress->warnings[0].text, words, sizeof words - 1), 0);
+    CU_ASSERT_EQUAL(strncmp(bench.progress->warnings[0].text, words, sizeof words - 1), 0);
     end(&bench);
 }
 
@@ -168,10 +161,7 @@ static void leaves_out_too_many_metrics(void)
         char name[16];
         int len = snprintf(name, sizeof name, "m%d", i);
         const struct jr_step_report report = {
-            .has_step = true,
-            .step = i,
-            .metrics = {{name, (size_t)len, 1}},
-            .count = 1};
+            .has_step = true, .step = i, .metrics = {{name, (size_t)len, 1}}, .count = 1};
         jr_step_tracker_tell(&bench.tracker, &report, S + (uint64_t)i, S);
     }
     CU_ASSERT_EQUAL(bench.progress->names_count, JR_METRICS_MOST);
@@ -179,8 +169,7 @@ static void leaves_out_too_many_metrics(void)
     CU_ASSERT_EQUAL_FATAL(bench.progress->warnings_count, 1);
     CU_ASSERT_EQUAL(bench.progress->warnings[0].count, 8);
     /* A name that a terminal would obey is none. */
-    CU_ASSERT_EQUAL(jr_progress_metric(bench.progress, "\x1b[2J", 4),
-                    JR_METRICS_MOST);
+    CU_ASSERT_EQUAL(jr_progress_metric(bench.progress, "\x1b[2J", 4), JR_METRICS_MOST);
     end(&bench);
 }
 
@@ -193,9 +182,7 @@ static void writes_and_reads_progress(void)
     tell(&bench, 0, 3, 1 * S);
     tell(&bench, 1, 1, 2 * S);
     jr_step_tracker_flush(&bench.tracker, 3 * S);
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&text, bench.scratch.fd, "progress.json", 4096, NULL),
-        0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, bench.scratch.fd, "progress.json", 4096, NULL), 0);
     CU_ASSERT_TRUE_FATAL(text.len > 0 && text.data[text.len - 1] == '\n');
     json_t *object = jr_json_parse(text.data, text.len, NULL);
     struct jr_progress *got = jr_progress_new(0);
@@ -228,13 +215,12 @@ static void warns_of_files_that_cannot_be_written(void)
     jr_step_tracker_flush(&bench.tracker, 3 * S);
     CU_ASSERT_EQUAL(bench.progress->job.step, 2);
     CU_ASSERT_EQUAL_FATAL(bench.progress->warnings_count, 1);
-    JR_ASSERT_TEXT(bench.progress->warnings[0].text,
-                   "metrics.jsonl is incomplete: File exists");
+    JR_ASSERT_TEXT(bench.progress->warnings[0].text, "metrics.jsonl is incomplete: File exists");
     end(&bench);
 }
 
-/* With several ranks the job is as far as the slowest that has not ended; what
- * it has come to at best is what all have. */
+/* With several ranks the job is as far as the slowest that has not ended; what it has come to at
+ * best is what all have. */
 static void the_job_is_the_slowest_rank(void)
 {
     struct bench bench;
@@ -292,12 +278,11 @@ static void the_jobs_values_are_the_first_ranks(void)
     end(&bench);
 }
 
-/* The files have each rank that is watched and has made a step, and the step of
- * each point, also of metrics that are told without one. */
+/* The files have each rank that is watched and has made a step, and the step of each point, also of
+ * metrics that are told without one. */
 static void files_have_every_rank_and_step(void)
 {
-    static const struct jr_step_report later = {
-        .i = 1, .metrics = {{"acc", 3, 0.5}}, .count = 1};
+    static const struct jr_step_report later = {.i = 1, .metrics = {{"acc", 3, 0.5}}, .count = 1};
     struct bench bench;
     JR_BUF_CLEANUP struct jr_buf progress = JR_BUF_INIT, metrics = JR_BUF_INIT;
     begin(&bench, "0,1");
@@ -306,19 +291,13 @@ static void files_have_every_rank_and_step(void)
     tell(&bench, 2, 9, 11 * S);
     jr_step_tracker_tell(&bench.tracker, &later, 12 * S, 12 * S);
     jr_step_tracker_flush(&bench.tracker, 13 * S);
-    CU_ASSERT_EQUAL(jr_io_read_file(&progress, bench.scratch.fd,
-                                    "progress.json", 65536, NULL),
-                    0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        progress.data, "\"ranks\": [{\"rank\": 1, \"step\": 7, \"rate\": "
-                       "0.0}]"));
-    CU_ASSERT_EQUAL(jr_io_read_file(&metrics, bench.scratch.fd, "metrics.jsonl",
-                                    65536, NULL),
-                    0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&progress, bench.scratch.fd, "progress.json", 65536, NULL), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(progress.data, "\"ranks\": [{\"rank\": 1, \"step\": 7, \"rate\": "
+                                                 "0.0}]"));
+    CU_ASSERT_EQUAL(jr_io_read_file(&metrics, bench.scratch.fd, "metrics.jsonl", 65536, NULL), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(metrics.data, "\"rank\": 1, \"step\": 7, "
                                                 "\"metrics\": {\"loss\""));
-    CU_ASSERT_PTR_NOT_NULL(strstr(metrics.data, "\"rank\": 1, \"step\": 7, "
-                                                "\"metrics\": {\"acc\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(metrics.data, "\"rank\": 1, \"step\": 7, \"metrics\": {\"acc\""));
     CU_ASSERT_PTR_NULL(strstr(metrics.data, "\"rank\": 2"));
     CU_ASSERT_PTR_NULL(strstr(metrics.data, "\"step\": 0"));
     CU_ASSERT_FALSE(bench.tracker.changed);
@@ -335,8 +314,7 @@ static void writes_what_is_new(void)
     jr_step_tracker_flush(&bench.tracker, 11 * S);
     CU_ASSERT_EQUAL(unlinkat(bench.scratch.fd, "progress.json", 0), 0);
     jr_step_tracker_flush(&bench.tracker, 12 * S);
-    CU_ASSERT_NOT_EQUAL(faccessat(bench.scratch.fd, "progress.json", F_OK, 0),
-                        0);
+    CU_ASSERT_NOT_EQUAL(faccessat(bench.scratch.fd, "progress.json", F_OK, 0), 0);
     CU_ASSERT_EQUAL(bench.tracker.flushed_ns, 12 * S);
     (void)jr_step_tracker_warn(&bench.tracker, JR_STEP_PROBLEM_LINE, 0, "x");
     jr_step_tracker_flush(&bench.tracker, 13 * S);
@@ -344,8 +322,7 @@ static void writes_what_is_new(void)
     end(&bench);
 }
 
-/* The last step is what the rank says, or else the spec; another one is warned
- * of. */
+/* The last step is what the rank says, or else the spec; another one is warned of. */
 static void the_last_step_may_be_stated(void)
 {
     static const struct {
@@ -353,9 +330,8 @@ static void the_last_step_may_be_stated(void)
         int64_t told[2], of;
         bool warns;
     } vectors[] = {
-        {0, {0, 0}, 0, false},       {100, {0, 0}, 100, false},
-        {100, {50, 0}, 50, false},   {0, {50, 50}, 50, false},
-        {0, {50, 60}, 60, true},     {100, {0, 60}, 60, true},
+        {0, {0, 0}, 0, false},       {100, {0, 0}, 100, false}, {100, {50, 0}, 50, false},
+        {0, {50, 50}, 50, false},    {0, {50, 60}, 60, true},   {100, {0, 60}, 60, true},
         {100, {100, 0}, 100, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -370,8 +346,7 @@ static void the_last_step_may_be_stated(void)
         CU_ASSERT_EQUAL(bench.progress->job.of, vectors[i].of);
         CU_ASSERT_EQUAL(bench.progress->warnings_count, vectors[i].warns);
         if (vectors[i].warns)
-            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem,
-                            JR_STEP_PROBLEM_OF);
+            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem, JR_STEP_PROBLEM_OF);
         end(&bench);
     }
 }
@@ -385,10 +360,9 @@ static void knows_ranks_by_their_place(void)
     bench.policy.progress.ranks = (char *)"0,5";
     bench.plan.world_size = 8;
     bench.plan.first = 4;
-    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench.tracker, &bench.plan,
-                                               bench.progress, bench.scratch.fd,
-                                               0600),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_step_tracker_open(&bench.tracker, &bench.plan, bench.progress, bench.scratch.fd, 0600),
+        0);
     for (uint32_t i = 0; i < RANKS; i++)
         CU_ASSERT_EQUAL(jr_step_tracker_watches(&bench.tracker, i), i == 1);
     tell(&bench, 0, 9, 1 * S);
@@ -401,12 +375,9 @@ static void knows_ranks_by_their_place(void)
     end(&bench);
 }
 
-JR_UNIT_MAIN("step_tracker", CASE(follows_rank_0), CASE(tells_the_slowest),
-             CASE(names_stragglers), CASE(names_no_other_rank),
-             CASE(leaves_out_too_many_metrics), CASE(writes_and_reads_progress),
-             CASE(warns_of_files_that_cannot_be_written),
-             CASE(the_job_is_the_slowest_rank),
-             CASE(the_jobs_values_are_the_first_ranks),
+JR_UNIT_MAIN("step_tracker", CASE(follows_rank_0), CASE(tells_the_slowest), CASE(names_stragglers),
+             CASE(names_no_other_rank), CASE(leaves_out_too_many_metrics),
+             CASE(writes_and_reads_progress), CASE(warns_of_files_that_cannot_be_written),
+             CASE(the_job_is_the_slowest_rank), CASE(the_jobs_values_are_the_first_ranks),
              CASE(files_have_every_rank_and_step), CASE(writes_what_is_new),
-             CASE(the_last_step_may_be_stated),
-             CASE(knows_ranks_by_their_place))
+             CASE(the_last_step_may_be_stated), CASE(knows_ranks_by_their_place))

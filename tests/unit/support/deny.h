@@ -1,6 +1,6 @@
 /*
- * A kernel without some system calls, or a sandbox that refuses them: a
- * seccomp(2) filter, for the rest of the process and all that it starts.
+ * A kernel without some system calls, or a sandbox that refuses them: a seccomp(2) filter, for the
+ * rest of the process and all that it starts.
  */
 #ifndef DENY_H
 #define DENY_H
@@ -19,16 +19,13 @@ struct deny_call {
 
 enum { DENY_MOST = 16, DENY_P_PIDFD = 3 /* of waitid(2) */ };
 
-static inline unsigned short deny_add(struct sock_filter *code,
-                                      unsigned short len,
+static inline unsigned short deny_add(struct sock_filter *code, unsigned short len,
                                       const struct deny_call *call)
 {
-    const struct sock_filter refuse =
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | call->error);
+    const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | call->error);
     const struct sock_filter load_type =
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
-    const struct sock_filter is_pidfd =
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DENY_P_PIDFD, 0, 1);
+    const struct sock_filter is_pidfd = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DENY_P_PIDFD, 0, 1);
     const struct sock_filter load_call =
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     bool narrow = call->number == SYS_waitid;
@@ -51,8 +48,7 @@ static inline bool deny(const struct deny_call *calls, size_t count)
     struct sock_filter code[5 * DENY_MOST + 2];
     const struct sock_filter load_call =
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    const struct sock_filter allow =
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     unsigned short len = 0;
     code[len++] = load_call;
     for (size_t i = 0; i < count && i < DENY_MOST; i++)

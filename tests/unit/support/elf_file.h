@@ -15,11 +15,10 @@ struct elf_file {
     char texts[160];
 };
 
-/* A file that needs `first` and `second`, or less where they are NULL, and
- * looks for them in `path` by the tag. */
-static inline struct elf_file elf_file_make(const char *first,
-                                            const char *second,
-                                            ElfW(Sxword) tag, const char *path)
+/* A file that needs `first` and `second`, or less where they are NULL, and looks for them in `path`
+ * by the tag. */
+static inline struct elf_file elf_file_make(const char *first, const char *second, ElfW(Sxword) tag,
+                                            const char *path)
 {
     struct elf_file image = {
         .head = {.e_type = ET_DYN,
@@ -30,8 +29,7 @@ static inline struct elf_file elf_file_make(const char *first,
                      {.p_type = PT_DYNAMIC,
                       .p_offset = offsetof(struct elf_file, dynamic),
                       .p_filesz = sizeof image.dynamic}},
-        .dynamic = {{.d_tag = DT_STRTAB,
-                     .d_un.d_ptr = offsetof(struct elf_file, texts)}},
+        .dynamic = {{.d_tag = DT_STRTAB, .d_un.d_ptr = offsetof(struct elf_file, texts)}},
     };
     const struct {
         ElfW(Sxword) tag;
@@ -39,8 +37,7 @@ static inline struct elf_file elf_file_make(const char *first,
     } entries[] = {{DT_NEEDED, first}, {DT_NEEDED, second}, {tag, path}};
     size_t count = 1, at = 1;
     memcpy(image.head.e_ident, ELFMAG, SELFMAG);
-    image.head.e_ident[EI_CLASS] =
-        sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    image.head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
     image.head.e_ident[EI_DATA] =
         __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
     for (size_t i = 0; i < 3; i++) {
@@ -48,8 +45,7 @@ static inline struct elf_file elf_file_make(const char *first,
             continue;
         image.dynamic[count].d_tag = entries[i].tag;
         image.dynamic[count++].d_un.d_val = at;
-        (void)snprintf(image.texts + at, sizeof image.texts - at, "%s",
-                       entries[i].text);
+        (void)snprintf(image.texts + at, sizeof image.texts - at, "%s", entries[i].text);
         at += strlen(entries[i].text) + 1;
     }
     return image;

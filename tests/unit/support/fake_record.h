@@ -18,23 +18,21 @@ static inline const char *fake_id(const struct fake *fake)
     return fake->dir + strlen(FAKE_LOG_DIR "/");
 }
 
-/* Write run.json: for an hour this process has led the run, or where it does
- * not live one whose number it has now. `more` are further members. */
+/* Write run.json: for an hour this process has led the run, or where it does not live one whose
+ * number it has now. `more` are further members. */
 static inline void fake_record(struct fake *fake, bool lives, const char *more)
 {
     struct utsname here = {0};
     struct jr_buf boot JR_BUF_CLEANUP = JR_BUF_INIT;
     (void)uname(&here);
     (void)jr_io_fact(&boot, "", "/proc/sys/kernel/random/boot_id");
-    fake_write(
-        fake, "run.json",
-        jr_arena_printf(
-            &fake->arena,
-            "{\"host\": \"%s\", \"boot_id\": \"%s\", \"pid\": %d, "
-            "\"start_ticks\": %llu, \"started\": %.3f%s}",
-            here.nodename, boot.data, (int)getpid(),
-            (unsigned long long)(jr_record_folder_ticks(getpid()) + !lives),
-            (double)jr_clock_wall_ns() / 1e9 - 3605, more));
+    fake_write(fake, "run.json",
+               jr_arena_printf(&fake->arena,
+                               "{\"host\": \"%s\", \"boot_id\": \"%s\", \"pid\": %d, "
+                               "\"start_ticks\": %llu, \"started\": %.3f%s}",
+                               here.nodename, boot.data, (int)getpid(),
+                               (unsigned long long)(jr_record_folder_ticks(getpid()) + !lives),
+                               (double)jr_clock_wall_ns() / 1e9 - 3605, more));
 }
 
 /* Judge it, and write its results to that file. */

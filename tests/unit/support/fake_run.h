@@ -1,7 +1,7 @@
 /*
- * A run that did not happen: a plan, an outcome and a run folder, for tests to
- * bend. Ranks have logs and a result file in attempt_0/RANK; the clock starts
- * at 1 s; rank i lived from 1 s to (2 + i) s, in that order, and did well.
+ * A run that did not happen: a plan, an outcome and a run folder, for tests to bend. Ranks have
+ * logs and a result file in attempt_0/RANK; the clock starts at 1 s; rank i lived from 1 s to (2 +
+ * i) s, in that order, and did well.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -36,8 +36,7 @@ struct fake {
     struct jr_judgement report;
 };
 
-static inline void fake_write_bytes(const char *path, const char *bytes,
-                                    size_t len)
+static inline void fake_write_bytes(const char *path, const char *bytes, size_t len)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
@@ -46,20 +45,17 @@ static inline void fake_write_bytes(const char *path, const char *bytes,
 }
 
 /* Write `name` beneath the run folder. */
-static inline void fake_write(struct fake *fake, const char *name,
-                              const char *text)
+static inline void fake_write(struct fake *fake, const char *name, const char *text)
 {
     const char *path = jr_arena_printf(&fake->arena, "%s/%s", fake->dir, name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(path);
     fake_write_bytes(path, text, strlen(text));
 }
 
-static inline void fake_write_rank(struct fake *fake, uint32_t rank,
-                                   const char *name, const char *text)
+static inline void fake_write_rank(struct fake *fake, uint32_t rank, const char *name,
+                                   const char *text)
 {
-    fake_write(fake,
-               jr_arena_printf(&fake->arena, "attempt_0/%u/%s", rank, name),
-               text);
+    fake_write(fake, jr_arena_printf(&fake->arena, "attempt_0/%u/%s", rank, name), text);
 }
 
 static inline void fake_rank(struct fake *fake, uint32_t i)
@@ -151,15 +147,13 @@ static inline void fake_judge(struct fake *fake)
                                  .before = fake->before,
                                  .deliveries = fake->deliveries,
                                  .apart = fake->apart};
-    int result = jr_judgement_make(&fake->report, &fake->plan, &fake->outcome,
-                                   &left, &err);
+    int result = jr_judgement_make(&fake->report, &fake->plan, &fake->outcome, &left, &err);
     if (result != 0)
         printf("\n    %s\n", err.text);
     CU_ASSERT_EQUAL_FATAL(result, 0);
 }
 
-static inline int fake_remove(const char *path, const struct stat *st, int kind,
-                              struct FTW *at)
+static inline int fake_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st, (void)kind, (void)at;
     return remove(path);

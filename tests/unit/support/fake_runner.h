@@ -1,9 +1,8 @@
 /*
- * A runner whose policies can be called one by one: six ranks, numbered from 10
- * on, that have no process until a test gives them one. Events, reports and
- * console are kept to be looked at; JR_SLOT_DIR is an empty folder. Time is the
- * real one: a test sets the moments that it compares, or calls what a timer
- * would.
+ * A runner whose policies can be called one by one: six ranks, numbered from 10 on, that have no
+ * process until a test gives them one. Events, reports and console are kept to be looked at;
+ * JR_SLOT_DIR is an empty folder. Time is the real one: a test sets the moments that it compares,
+ * or calls what a timer would.
  */
 #ifndef FAKE_RUNNER_H
 #define FAKE_RUNNER_H
@@ -82,10 +81,8 @@ static inline void fake_runner_start(struct fake_runner *fake)
                                   .first = 0,
                                   .count = FAKE_RANKS,
                                   .world_size = FAKE_RANKS};
-    fake->outcome =
-        (struct jr_outcome){.count = FAKE_RANKS,
-                            .ranks = fake->outcomes,
-                            .progress = jr_progress_new(FAKE_RANKS)};
+    fake->outcome = (struct jr_outcome){
+        .count = FAKE_RANKS, .ranks = fake->outcomes, .progress = jr_progress_new(FAKE_RANKS)};
     CU_ASSERT_PTR_NOT_NULL_FATAL(fake->outcome.progress);
     for (uint32_t i = 0; i < FAKE_RANKS; i++)
         fake_runner_rank(fake, i);
@@ -110,9 +107,9 @@ static inline void fake_runner_start(struct fake_runner *fake)
     jr_console_writer_open(&runner->console, &runner->loop, -1, -1);
 }
 
-/* Let the runner start processes for real, of ranks that write files alone: to
- * be called before anything else is opened, for descriptors move into their
- * slots. `argv` is every rank's, in the folder attempt_0/N. */
+/* Let the runner start processes for real, of ranks that write files alone: to be called before
+ * anything else is opened, for descriptors move into their slots. `argv` is every rank's, in the
+ * folder attempt_0/N. */
 static inline void fake_runner_starter(struct fake_runner *fake, char **argv)
 {
     static char *env[] = {(char *)"PATH=/bin:/usr/bin", NULL};
@@ -132,9 +129,8 @@ static inline void fake_runner_starter(struct fake_runner *fake, char **argv)
         rank->out_path = names[i][1];
         rank->err_path = names[i][2];
     }
-    CU_ASSERT_EQUAL_FATAL(jr_starter_open(&fake->runner.starter, &fake->plan,
-                                          &fake->options, &fake->budget),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_starter_open(&fake->runner.starter, &fake->plan, &fake->options, &fake->budget), 0);
     (void)umask(022);
     fake->started = true;
 }
@@ -145,8 +141,7 @@ static inline void fake_runner_turn(struct fake_runner *fake,
 {
     while (!done(&fake->runner)) {
         (void)jr_launch_turn(&fake->runner);
-        (void)jr_loop_turn(&fake->runner.loop,
-                           fake->runner.next < fake->plan.count);
+        (void)jr_loop_turn(&fake->runner.loop, fake->runner.next < fake->plan.count);
     }
 }
 
@@ -163,18 +158,16 @@ static inline void fake_runner_link(struct fake_runner *fake)
 static inline void fake_runner_console(struct fake_runner *fake)
 {
     struct jr_runner *runner = &fake->runner;
-    fake->console = openat(fake->scratch.fd, "console",
-                           O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    fake->console =
+        openat(fake->scratch.fd, "console", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     CU_ASSERT_TRUE_FATAL(fake->console >= 0);
     jr_console_writer_close(&runner->console);
     jr_console_writer_open(&runner->console, &runner->loop, -1, fake->console);
 }
 
-/* Read a file beneath the folder into `ret`, of `size` bytes; "" where there is
- * none. */
-static inline const char *fake_runner_read(const struct fake_runner *fake,
-                                           const char *name, char *ret,
-                                           size_t size)
+/* Read a file beneath the folder into `ret`, of `size` bytes; "" where there is none. */
+static inline const char *fake_runner_read(const struct fake_runner *fake, const char *name,
+                                           char *ret, size_t size)
 {
     int fd = openat(fake->scratch.fd, name, O_RDONLY | O_CLOEXEC);
     ssize_t len = fd < 0 ? 0 : read(fd, ret, size - 1);
@@ -184,8 +177,7 @@ static inline const char *fake_runner_read(const struct fake_runner *fake,
     return ret;
 }
 
-static inline void fake_runner_open(struct fake_runner *fake,
-                                    const struct jr_runner_policy *policy)
+static inline void fake_runner_open(struct fake_runner *fake, const struct jr_runner_policy *policy)
 {
     CU_ASSERT_EQUAL_FATAL(policy->open(&fake->runner), 0);
 }
@@ -272,9 +264,8 @@ static inline void fake_runner_put_signal(struct jr_buf *out, int sig)
     jr_buf_printf(out, "%s%s", out->len == 0 ? "" : " ", word);
 }
 
-/* Check what the rank was sent, in its order: "TERM CONT"; "KILL" at its end;
- * "" for nothing, and it goes on. The same signal twice counts once, for the
- * kernel may make one of both. */
+/* Check what the rank was sent, in its order: "TERM CONT"; "KILL" at its end; "" for nothing, and
+ * it goes on. The same signal twice counts once, for the kernel may make one of both. */
 static inline void fake_runner_check_sent(struct fake_runner *fake, uint32_t i,
                                           const char *expected)
 {
@@ -295,12 +286,10 @@ static inline void fake_runner_check_sent(struct fake_runner *fake, uint32_t i,
 }
 
 /* Check that the rank was sent SIGSTOP. */
-static inline void fake_runner_check_stopped(struct fake_runner *fake,
-                                             uint32_t i)
+static inline void fake_runner_check_stopped(struct fake_runner *fake, uint32_t i)
 {
     siginfo_t info = {0};
-    (void)waitid(P_PID, (id_t)fake->ranks[i].pid, &info,
-                 WSTOPPED | WEXITED | WNOWAIT);
+    (void)waitid(P_PID, (id_t)fake->ranks[i].pid, &info, WSTOPPED | WEXITED | WNOWAIT);
     CU_ASSERT_EQUAL(info.si_code, CLD_STOPPED);
 }
 
@@ -328,8 +317,8 @@ static inline void fake_runner_kill(struct fake_runner *fake, uint32_t i)
 }
 
 /* Say that the rank has ended. */
-static inline void fake_runner_note_end(struct fake_runner *fake, uint32_t i,
-                                        enum jr_end end, int number)
+static inline void fake_runner_note_end(struct fake_runner *fake, uint32_t i, enum jr_end end,
+                                        int number)
 {
     struct jr_rank_outcome *outcome = &fake->outcomes[i];
     outcome->end = end;
@@ -351,14 +340,12 @@ static inline void fake_runner_control(struct fake_runner *fake, uint32_t i)
     fake->controls[i] = ends[1];
 }
 
-/* Let the rank write to its control socket, and the runner read it: the rank
- * is this process, for the kernel says who wrote. */
-static inline void fake_runner_tell(struct fake_runner *fake, uint32_t i,
-                                    const char *text)
+/* Let the rank write to its control socket, and the runner read it: the rank is this process, for
+ * the kernel says who wrote. */
+static inline void fake_runner_tell(struct fake_runner *fake, uint32_t i, const char *text)
 {
     fake->ranks[i].pid = getpid();
-    CU_ASSERT_EQUAL(send(fake->controls[i], text, strlen(text), 0),
-                    (ssize_t)strlen(text));
+    CU_ASSERT_EQUAL(send(fake->controls[i], text, strlen(text), 0), (ssize_t)strlen(text));
     fake->ranks[i].control.ready(&fake->ranks[i], 0);
 }
 
@@ -370,8 +357,7 @@ static inline bool fake_runner_released(struct fake_runner *fake, uint32_t i)
 }
 
 /* Append an event, with the members that tests look at. */
-static inline void fake_runner_put_event(struct jr_buf *out,
-                                         const struct jr_event *event)
+static inline void fake_runner_put_event(struct jr_buf *out, const struct jr_event *event)
 {
     char name[JR_SIGNAL_NAME];
     jr_buf_str(out, jr_event_word(event->name));
@@ -379,8 +365,7 @@ static inline void fake_runner_put_event(struct jr_buf *out,
         jr_buf_printf(out, " rank=%u", event->rank);
     if ((event->says & JR_SAYS(EXIT_CODE)) != 0)
         jr_buf_printf(out, " code=%d", event->exit_code);
-    if ((event->says & (JR_SAYS(SIGNAL) | JR_SAYS(EXIT_SIGNAL))) != 0 &&
-        event->signal != 0) {
+    if ((event->says & (JR_SAYS(SIGNAL) | JR_SAYS(EXIT_SIGNAL))) != 0 && event->signal != 0) {
         jr_signal_name(name, event->signal);
         jr_buf_printf(out, " signal=%s", name);
     }
@@ -404,8 +389,7 @@ static inline void fake_runner_put_event(struct jr_buf *out,
 }
 
 /* Check the events since the last call: "stop signal=SIGTERM running=2; ". */
-static inline void fake_runner_check_events(struct fake_runner *fake,
-                                            const char *expected)
+static inline void fake_runner_check_events(struct fake_runner *fake, const char *expected)
 {
     struct jr_buf *lines = &fake->runner.events.lines, out = JR_BUF_INIT;
     size_t at = 0;
@@ -424,14 +408,12 @@ static inline void fake_runner_check_events(struct fake_runner *fake,
 }
 
 /* Check the report that comes next; for QUIET, *ret_ns gets its time. */
-static inline void fake_runner_check_report(struct fake_runner *fake,
-                                            enum jr_report_name name,
+static inline void fake_runner_check_report(struct fake_runner *fake, enum jr_report_name name,
                                             uint64_t *ret_ns)
 {
     struct jr_report report = {0};
     CU_ASSERT_TRUE_FATAL(fake_runner_readable(fake->reports[0], 0));
-    CU_ASSERT_EQUAL(read(fake->reports[0], &report, sizeof report),
-                    (ssize_t)sizeof report);
+    CU_ASSERT_EQUAL(read(fake->reports[0], &report, sizeof report), (ssize_t)sizeof report);
     CU_ASSERT_EQUAL(report.name, name);
     if (ret_ns != NULL)
         *ret_ns = report.for_ns;
@@ -443,8 +425,7 @@ static inline void fake_runner_check_no_report(const struct fake_runner *fake)
 }
 
 /* Whether `at` is `ms` after a moment between `before` and now. */
-static inline bool fake_runner_is_after(uint64_t at, uint64_t before,
-                                        uint64_t ms)
+static inline bool fake_runner_is_after(uint64_t at, uint64_t before, uint64_t ms)
 {
     return at >= before + ms * FAKE_MS && at <= jr_clock_ns() + ms * FAKE_MS;
 }

@@ -10,8 +10,8 @@ struct page {
 };
 
 /* For a jr_reader, whose context is the table. */
-static inline int read_page(const struct jr_reader *reader,
-                            struct jr_reading *reading, struct jr_error *err)
+static inline int read_page(const struct jr_reader *reader, struct jr_reading *reading,
+                            struct jr_error *err)
 {
     const struct page *page = reader->context;
     while (page->name != NULL && strcmp(page->name, reading->path) != 0)

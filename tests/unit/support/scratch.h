@@ -24,8 +24,7 @@ static inline void scratch_start(struct scratch *scratch)
 }
 
 /* Write `name` beneath the folder. */
-static inline void scratch_write(const struct scratch *scratch,
-                                 const char *name, const char *text)
+static inline void scratch_write(const struct scratch *scratch, const char *name, const char *text)
 {
     int fd = openat(scratch->fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
@@ -33,8 +32,8 @@ static inline void scratch_write(const struct scratch *scratch,
     (void)close(fd);
 }
 
-static inline int scratch_remove(const char *path, const struct stat *info,
-                                 int type, struct FTW *place)
+static inline int scratch_remove(const char *path, const struct stat *info, int type,
+                                 struct FTW *place)
 {
     (void)info;
     (void)type;

@@ -1,9 +1,8 @@
 /*
- * No memory: between starve_begin and starve_end a request of ours to the
- * allocator fails; each once alone, and once with all behind it. With
- * starve_begin_json those of jansson's for us count as well, which has to parse
- * nothing then, for it takes no memory for another text (strbuffer.c). Of a
- * program for which jr_starves is called in CMake.
+ * No memory: between starve_begin and starve_end a request of ours to the allocator fails; each
+ * once alone, and once with all behind it. With starve_begin_json those of jansson's for us count
+ * as well, which has to parse nothing then, for it takes no memory for another text (strbuffer.c).
+ * Of a program for which jr_starves is called in CMake.
  */
 #ifndef JR_STARVE_H
 #define JR_STARVE_H
@@ -35,8 +34,7 @@ static bool starve_refuses(void)
     if (!starved.begun)
         return false;
     starved.count++;
-    if (starved.count != starved.fails &&
-        (!starved.more || starved.count < starved.fails))
+    if (starved.count != starved.fails && (!starved.more || starved.count < starved.fails))
         return false;
     errno = ENOMEM;
     return true;
@@ -77,8 +75,7 @@ static inline void starve_end(void)
 /* Something that appends what it found, and says whether it could. */
 typedef bool starve_trial(struct jr_buf *out);
 
-static bool starve_try(starve_trial *trial, struct jr_buf *out,
-                       unsigned long fails, bool more)
+static bool starve_try(starve_trial *trial, struct jr_buf *out, unsigned long fails, bool more)
 {
     *out = JR_BUF_INIT;
     starved.count = 0;
@@ -89,8 +86,7 @@ static bool starve_try(starve_trial *trial, struct jr_buf *out,
     return good;
 }
 
-/* Without memory for something it says so, or it finds what it finds with
- * memory. */
+/* Without memory for something it says so, or it finds what it finds with memory. */
 static inline void starve(starve_trial *trial)
 {
     struct jr_buf whole, out;

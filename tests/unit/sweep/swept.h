@@ -5,8 +5,8 @@
 #include "sweep/swept_spec.h"
 #include "unit.h"
 
-#define SWEPT_HEAD                                                             \
-    "version: 1\nentrypoint: [./t, \"${vars.lr}\", \"${vars.seed}\"]\n"        \
+#define SWEPT_HEAD                                                                                 \
+    "version: 1\nentrypoint: [./t, \"${vars.lr}\", \"${vars.seed}\"]\n"                            \
     "vars: {lr: 0, seed: 0}\n"
 
 struct swept {
@@ -25,27 +25,22 @@ struct swept_text {
 };
 
 /* Read SWEPT_HEAD and `body`, with the words of --sweep, or NULL. */
-static inline void swept_read(struct swept *s, struct swept_text *ret,
-                              const char *body, char *const *sweeps)
+static inline void swept_read(struct swept *s, struct swept_text *ret, const char *body,
+                              char *const *sweeps)
 {
     *s = (struct swept){0};
     *ret = (struct swept_text){.text = JR_BUF_INIT};
     jr_buf_printf(&ret->text, "%s%s", SWEPT_HEAD, body);
-    ret->source = (struct jr_spec_source){.name = "s.jobrun.yaml",
-                                          .folder = "/jobs",
-                                          .text = ret->text.data,
-                                          .len = ret->text.len};
-    ret->options =
-        (struct jr_spec_options){.sweeps = true, .swept = sweeps != NULL};
+    ret->source = (struct jr_spec_source){
+        .name = "s.jobrun.yaml", .folder = "/jobs", .text = ret->text.data, .len = ret->text.len};
+    ret->options = (struct jr_spec_options){.sweeps = true, .swept = sweeps != NULL};
     ret->words = (struct jr_swept_words){&ret->source, &ret->options, sweeps};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_spec_load(&ret->file, &ret->source, &ret->options, &s->diags), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&ret->file, &ret->source, &ret->options, &s->diags), 0);
     CU_ASSERT_TRUE_FATAL(jr_spec_sweeps(ret->file));
 }
 
 /* Read it, and open it. */
-static inline void swept_open(struct swept *s, const char *body,
-                              char *const *sweeps)
+static inline void swept_open(struct swept *s, const char *body, char *const *sweeps)
 {
     struct swept_text text;
     swept_read(s, &text, body, sweeps);

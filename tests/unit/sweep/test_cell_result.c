@@ -33,26 +33,21 @@ static void is_what_ranks_have_in_common(void)
     check_result(RANK("{\"a\": 1, \"b\": \"x\", \"c\": [1]}") "," RANK(
                      "{\"a\": 1, \"b\": \"x\", \"c\": [1]}"),
                  "{\"a\": 1, \"b\": \"x\", \"c\": [1]}");
-    check_result(RANK("{\"a\": 1}") "," RANK("{\"b\": 2}"),
-                 "{\"a\": 1, \"b\": 2}");
+    check_result(RANK("{\"a\": 1}") "," RANK("{\"b\": 2}"), "{\"a\": 1, \"b\": 2}");
 }
 
 static void says_how_numbers_differ(void)
 {
-    check_result(
-        RANK("{\"a\": 4}") "," RANK("{\"a\": 1}") "," RANK("{\"a\": 4}"),
-        "{\"a\": {\"mean\": 3.0, \"min\": 1.0, \"max\": 4.0, \"first\": 4}}");
-    check_result(RANK("{\"a\": \"x\"}") "," RANK("{\"a\": 1}"),
-                 "{\"a\": null}");
-    check_result(RANK("{\"a\": 1}") "," RANK("{\"a\": \"x\"}"),
-                 "{\"a\": null}");
+    check_result(RANK("{\"a\": 4}") "," RANK("{\"a\": 1}") "," RANK("{\"a\": 4}"),
+                 "{\"a\": {\"mean\": 3.0, \"min\": 1.0, \"max\": 4.0, \"first\": 4}}");
+    check_result(RANK("{\"a\": \"x\"}") "," RANK("{\"a\": 1}"), "{\"a\": null}");
+    check_result(RANK("{\"a\": 1}") "," RANK("{\"a\": \"x\"}"), "{\"a\": null}");
 }
 
 static void is_compared_by_what_is_asked_for(void)
 {
-    json_t *result =
-        json_pack("{s:{s:f,s:f,s:f,s:i},s:i,s:s}", "a", "mean", 2.0, "min", 1.0,
-                  "max", 4.0, "first", 3, "b", 7, "c", "x");
+    json_t *result = json_pack("{s:{s:f,s:f,s:f,s:i},s:i,s:s}", "a", "mean", 2.0, "min", 1.0, "max",
+                               4.0, "first", 3, "b", 7, "c", "x");
     struct jr_sweep_best best = {"a", JR_GOAL_MAX, JR_OF_MEAN};
     double number = 0;
     CU_ASSERT_TRUE(jr_cell_result_number(result, &best, &number));
@@ -101,5 +96,4 @@ static void is_told_in_few_digits(void)
 
 JR_UNIT_MAIN("cell_result", CASE(is_none_without_a_result_that_counts),
              CASE(is_what_ranks_have_in_common), CASE(says_how_numbers_differ),
-             CASE(is_compared_by_what_is_asked_for),
-             CASE(is_told_in_few_digits))
+             CASE(is_compared_by_what_is_asked_for), CASE(is_told_in_few_digits))

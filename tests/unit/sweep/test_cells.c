@@ -37,8 +37,7 @@ static void are_the_product_the_last_axis_fastest(void)
 {
     check_cells("sweep: {axes: {vars.lr: [0.1, 0.01], vars.seed: [1, 2]}}\n",
                 "0.1 1|0.1 2|0.01 1|0.01 2");
-    check_cells("sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n",
-                "1 2|3 4");
+    check_cells("sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n", "1 2|3 4");
 }
 
 static void are_numbered_without_gaps(void)
@@ -55,33 +54,28 @@ static void are_excluded_by_each_field(void)
     check_cells("sweep:\n  axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4], [5, "
                 "6]]}\n  exclude: [{vars.lr: 1}, {vars.seed: 6}]\n",
                 "3 4");
-    check_cells("sweep:\n  axes: {\"vars.lr,vars.seed\": [[1, 2], [1, 4], [3, "
-                "2], [3, 4]], world_size: [1, 2]}\n  exclude: [{vars.seed: 4, "
-                "vars.lr: 1}, {vars.lr: 3, world_size: 2}, {world_size: 2, "
-                "vars.lr: 3}, {world_size: 1, vars.seed: 2}]\n",
+    check_cells("sweep:\n  axes: {\"vars.lr,vars.seed\": [[1, 2], [1, 4], [3, 2], [3, 4]], "
+                "world_size: [1, 2]}\n  exclude: [{vars.seed: 4, vars.lr: 1}, {vars.lr: 3, "
+                "world_size: 2}, {world_size: 2, vars.lr: 3}, {world_size: 1, vars.seed: 2}]\n",
                 "1 2 2|3 4 1");
 }
 
 /* Which value of each axis a cell has; what is included has none of them. */
 static void know_their_places_in_the_product(void)
 {
-    static const long expected[][2] = {{0, 0}, {0, 1}, {0, 2},  {1, 0},
-                                       {1, 1}, {1, 2}, {-1, -1}};
+    static const long expected[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {-1, -1}};
     struct swept s;
     swept_open(&s,
-               "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2, 3]}, "
-               "include: [{vars.lr: 9}]}\n",
+               "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2, 3]}, include: [{vars.lr: 9}]}\n",
                NULL);
     CU_ASSERT_EQUAL_FATAL(s.spec.cells.count, 7);
     for (size_t i = 0; i < 7; i++)
         for (size_t axis = 0; axis < 2; axis++)
-            CU_ASSERT_EQUAL(jr_cells_value_index(&s.spec.cells, i, axis),
-                            expected[i][axis]);
+            CU_ASSERT_EQUAL(jr_cells_value_index(&s.spec.cells, i, axis), expected[i][axis]);
     swept_close(&s);
 }
 
-/* An entry that names no cell is a warning, and one that says what another has
- * said is refused. */
+/* An entry that names no cell is a warning, and one that says what another has said is refused. */
 static void are_named_by_entries_that_say_something(void)
 {
     static const struct {
@@ -91,13 +85,12 @@ static void are_named_by_entries_that_say_something(void)
         unsigned column; /* of the entry */
     } vectors[] = {
         {"sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1.0}]}\n", 0,
-         "no combination of the axes has these values",
-         "values are compared by type: 1 is not 1.0", 44},
+         "no combination of the axes has these values", "values are compared by type: 1 is not 1.0",
+         44},
         {"sweep: {include: [{vars.lr: 1, vars.seed: 2}, {vars.lr: 2}, "
          "{vars.seed: 2, vars.lr: 1}]}\n",
          -1, "this cell is included twice", NULL, 61},
-        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL, NULL,
-         0},
+        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL, NULL, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct swept s;
@@ -123,9 +116,7 @@ static void are_100000_at_most(void)
         const char *body;
         int status;
     } vectors[] = {
-        {"sweep: {axes: {vars.lr: {from: 1, to: 1000}, vars.seed: {from: 1, "
-         "to: 100}}}\n",
-         0},
+        {"sweep: {axes: {vars.lr: {from: 1, to: 1000}, vars.seed: {from: 1, to: 100}}}\n", 0},
         {"sweep: {axes: {vars.lr: {from: 1, to: 1000}, vars.seed: {from: 1, "
          "to: 100}}, include: [{vars.lr: 0}]}\n",
          -1},
@@ -136,37 +127,31 @@ static void are_100000_at_most(void)
         CU_ASSERT_EQUAL(s.status, vectors[i].status);
         CU_ASSERT_EQUAL(s.diags.errors, i);
         if (i == 1)
-            JR_ASSERT_TEXT(s.diags.items[0].message,
-                           "the axes and `include` make more than 100000 "
-                           "cells");
+            JR_ASSERT_TEXT(s.diags.items[0].message, "the axes and `include` make more than 100000 "
+                                                     "cells");
         swept_close(&s);
     }
 }
 
 static void may_be_included_alone(void)
 {
-    check_cells("sweep: {include: [{vars.lr: 1}, {threads: 2, vars.lr: 1}]}\n",
-                "1|2 1");
+    check_cells("sweep: {include: [{vars.lr: 1}, {threads: 2, vars.lr: 1}]}\n", "1|2 1");
 }
 
-/* What states other fields than the axes, or not all of theirs, is no cell of
- * the product. */
+/* What states other fields than the axes, or not all of theirs, is no cell of the product. */
 static void may_be_included_beside_the_axes(void)
 {
-    static const char *const others[][2] = {
-        {"{vars.lr: 1}", "1"},
-        {"{vars.seed: 2}", "2"},
-        {"{vars.lr: 1, threads: 2}", "1 2"},
-        {"{threads: 2, vars.lr: 1}", "2 1"},
-        {"{vars.lr: 1, vars.seed: 2, threads: 2}", "1 2 2"}};
+    static const char *const others[][2] = {{"{vars.lr: 1}", "1"},
+                                            {"{vars.seed: 2}", "2"},
+                                            {"{vars.lr: 1, threads: 2}", "1 2"},
+                                            {"{threads: 2, vars.lr: 1}", "2 1"},
+                                            {"{vars.lr: 1, vars.seed: 2, threads: 2}", "1 2 2"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char body[160], expected[64];
         (void)snprintf(body, sizeof body,
-                       "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, "
-                       "include: [%s]}\n",
+                       "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, include: [%s]}\n",
                        others[i][0]);
-        (void)snprintf(expected, sizeof expected, "1 1|1 2|2 1|2 2|%s",
-                       others[i][1]);
+        (void)snprintf(expected, sizeof expected, "1 1|1 2|2 1|2 2|%s", others[i][1]);
         check_cells(body, expected);
     }
 }
@@ -181,8 +166,7 @@ static void know_how_many_values_one_has(void)
         {"sweep: {axes: {vars.lr: [1], \"vars.seed,threads\": [[1, 2]]}, "
          "include: [{vars.lr: 2}]}\n",
          3},
-        {"sweep: {axes: {vars.lr: [1, 2]}, include: [{vars.lr: 1, threads: 2}, "
-         "{vars.lr: 3}]}\n",
+        {"sweep: {axes: {vars.lr: [1, 2]}, include: [{vars.lr: 1, threads: 2}, {vars.lr: 3}]}\n",
          2},
         {"sweep: {include: [{vars.lr: 1}, {vars.lr: 2, vars.seed: 3}]}\n", 2},
     };
@@ -197,13 +181,10 @@ static void know_how_many_values_one_has(void)
 
 static void count_what_ranges_hit(void)
 {
-    check_cells("sweep: {axes: {vars.lr: {from: 0.1, to: 0.3, step: 0.1}}}\n",
-                "0.1|0.2|0.3");
-    check_cells("sweep: {axes: {vars.lr: {from: 3, to: 0, step: -2}}}\n",
-                "3|1");
+    check_cells("sweep: {axes: {vars.lr: {from: 0.1, to: 0.3, step: 0.1}}}\n", "0.1|0.2|0.3");
+    check_cells("sweep: {axes: {vars.lr: {from: 3, to: 0, step: -2}}}\n", "3|1");
     check_cells("sweep: {axes: {vars.lr: {from: 1, to: -1}}}\n", "1|0|-1");
-    check_cells("sweep: {axes: {vars.lr: {from: 0, to: 1, step: 0.4}}}\n",
-                "0|0.4|0.8");
+    check_cells("sweep: {axes: {vars.lr: {from: 0, to: 1, step: 0.4}}}\n", "0|0.4|0.8");
 }
 
 static void are_drawn_alike_for_all_others(void)
@@ -235,9 +216,7 @@ static void are_drawn_alike_for_all_others(void)
 static void leave_out_equal_draws(void)
 {
     struct swept s;
-    swept_open(&s,
-               "sweep: {axes: {vars.lr: {integers: [1, 2]}}, samples: 40}\n",
-               NULL);
+    swept_open(&s, "sweep: {axes: {vars.lr: {integers: [1, 2]}}, samples: 40}\n", NULL);
     CU_ASSERT_EQUAL(s.spec.cells.count, 2);
     CU_ASSERT_EQUAL(s.diags.warnings, 1);
     swept_close(&s);
@@ -246,9 +225,7 @@ static void leave_out_equal_draws(void)
 static void are_refused_if_none_is_left(void)
 {
     struct swept s;
-    swept_open(&s,
-               "sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1}, "
-               "{vars.lr: 2}]}\n",
+    swept_open(&s, "sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1}, {vars.lr: 2}]}\n",
                NULL);
     CU_ASSERT_EQUAL(s.status, -1);
     CU_ASSERT_EQUAL(s.diags.errors, 1);
@@ -257,15 +234,13 @@ static void are_refused_if_none_is_left(void)
 
 static void take_the_axes_of_options(void)
 {
-    char *const sweeps[] = {TEXT_OF("vars.lr=0.5,'a,b',[1, 2]"),
-                            TEXT_OF("threads=1..2"), NULL};
+    char *const sweeps[] = {TEXT_OF("vars.lr=0.5,'a,b',[1, 2]"), TEXT_OF("threads=1..2"), NULL};
     struct jr_buf text = JR_BUF_INIT;
     struct swept s;
     swept_open(&s, "sweep: {axes: {vars.lr: [1], vars.seed: [7]}}\n", sweeps);
     CU_ASSERT_EQUAL_FATAL(s.status, 0);
     add_cells(&text, &s.spec.cells);
-    JR_ASSERT_TEXT(text.data, "7 0.5 1|7 0.5 2|7 a,b 1|7 a,b 2|7 [1, 2] 1|"
-                              "7 [1, 2] 2");
+    JR_ASSERT_TEXT(text.data, "7 0.5 1|7 0.5 2|7 a,b 1|7 a,b 2|7 [1, 2] 1|7 [1, 2] 2");
     jr_buf_release(&text);
     swept_close(&s);
 }
@@ -281,10 +256,8 @@ static void have_values_by_type(void)
     CU_ASSERT_EQUAL_FATAL(s.status, 0);
     json_t *json = jr_cells_json(&s.spec.cells, 0);
     jr_json_print(&text, json, 0);
-    JR_ASSERT_TEXT(text.data,
-                   "{\"vars.lr\": 1, \"vars.seed\": \"1\", \"threads\": 2, "
-                   "\"env.A\": [1.5, null, true, {\"b\": null, \"c\": "
-                   "\"x\"}]}");
+    JR_ASSERT_TEXT(text.data, "{\"vars.lr\": 1, \"vars.seed\": \"1\", \"threads\": 2, \"env.A\": "
+                              "[1.5, null, true, {\"b\": null, \"c\": \"x\"}]}");
     json_decref(json);
     jr_buf_clear(&text);
     jr_cells_text(&text, &s.spec.cells, 0);
@@ -297,25 +270,23 @@ static void have_values_by_type(void)
 /* What JSON has no number for is a string. */
 static void have_numbers_as_json_has_them(void)
 {
-    static const char *const vectors[][2] = {
-        {"+5", "5"},
-        {"-5", "-5"},
-        {"+1.5", "1.5"},
-        {"\"1.5\"", "\"1.5\""},
-        {"\"true\"", "\"true\""},
-        {"True", "true"},
-        {"TRUE", "true"},
-        {"false", "false"},
-        {"False", "false"},
-        {"9223372036854775807", "9223372036854775807"},
-        {".inf", "\".inf\""},
-        {"9223372036854775808", "\"9223372036854775808\""}};
+    static const char *const vectors[][2] = {{"+5", "5"},
+                                             {"-5", "-5"},
+                                             {"+1.5", "1.5"},
+                                             {"\"1.5\"", "\"1.5\""},
+                                             {"\"true\"", "\"true\""},
+                                             {"True", "true"},
+                                             {"TRUE", "true"},
+                                             {"false", "false"},
+                                             {"False", "false"},
+                                             {"9223372036854775807", "9223372036854775807"},
+                                             {".inf", "\".inf\""},
+                                             {"9223372036854775808", "\"9223372036854775808\""}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text = JR_BUF_INIT;
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_doc doc = JR_DOC_INIT;
-        CU_ASSERT_EQUAL_FATAL(
-            jr_doc_load_value(&doc, "v", vectors[i][0], 0, &diags), 0);
+        CU_ASSERT_EQUAL_FATAL(jr_doc_load_value(&doc, "v", vectors[i][0], 0, &diags), 0);
         json_t *json = jr_cell_value_json(doc.root);
         jr_json_print(&text, json, 0);
         JR_ASSERT_TEXT(text.data, vectors[i][1]);
@@ -353,11 +324,9 @@ static void are_chosen_by_number_or_values(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_error err = {0};
         size_t cell = 77;
-        int status =
-            jr_cells_choose(&cell, &s.spec.cells, vectors[i].text, &err);
+        int status = jr_cells_choose(&cell, &s.spec.cells, vectors[i].text, &err);
         CU_ASSERT_EQUAL(status, vectors[i].cell < 0 ? -1 : 0);
-        CU_ASSERT_EQUAL(cell,
-                        vectors[i].cell < 0 ? 77 : (size_t)vectors[i].cell);
+        CU_ASSERT_EQUAL(cell, vectors[i].cell < 0 ? 77 : (size_t)vectors[i].cell);
         CU_ASSERT_EQUAL(err.status, vectors[i].cell < 0 ? JR_STATUS_USAGE : 0);
     }
     swept_close(&s);
@@ -383,24 +352,19 @@ static void say_which_ones_a_choice_leaves(void)
                               "are vars.lr, vars.seed");
     check_choice("latest", "'latest' is neither the number of a cell (0 to 5) "
                            "nor its values (vars.lr=0.1,vars.seed=1)");
-    check_choice("vars.seed=4", "no cell has vars.seed=4: vars.seed is 1, 2 or "
-                                "3");
+    check_choice("vars.seed=4", "no cell has vars.seed=4: vars.seed is 1, 2 or 3");
     check_choice("vars.lr=7", "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
-    check_choice("vars.lr=[1", "no cell has vars.lr=[1: vars.lr is 0.1 or "
-                               "0.01");
+    check_choice("vars.lr=[1", "no cell has vars.lr=[1: vars.lr is 0.1 or 0.01");
     check_choice("vars.lr=", "no cell has vars.lr=: vars.lr is 0.1 or 0.01");
-    check_choice("vars.seed=1,vars.lr=7",
-                 "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
+    check_choice("vars.seed=1,vars.lr=7", "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
     check_choice("vars.see=1", "'vars.see' is not an axis of the sweep; the "
                                "axes are vars.lr, vars.seed");
-    check_choice("x=1", "'x' is not an axis of the sweep; the axes are "
-                        "vars.lr, vars.seed");
+    check_choice("x=1", "'x' is not an axis of the sweep; the axes are vars.lr, vars.seed");
     check_choice("=1", "'=1' is neither the number of a cell (0 to 5) nor its "
                        "values (vars.lr=0.1,vars.seed=1)");
 }
 
-static void check_choice_of(const char *body, const char *text,
-                            const char *expected)
+static void check_choice_of(const char *body, const char *text, const char *expected)
 {
     struct jr_error err = {0};
     size_t cell;
@@ -414,33 +378,23 @@ static void check_choice_of(const char *body, const char *text,
 /* Of many, the first are told. */
 static void say_the_first_of_many(void)
 {
-    static const char two[] =
-        "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 9}}}\n";
-    static const char four[] =
-        "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 4}}}\n";
+    static const char two[] = "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 9}}}\n";
+    static const char four[] = "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 4}}}\n";
     check_choice_of(two, "vars.lr=2",
                     "vars.lr=2 is true of 9 cells (9, 10, 11, 12, ...): state "
                     "more values, or a number");
     check_choice_of(four, "vars.lr=2",
-                    "vars.lr=2 is true of 4 cells (4, 5, 6, 7): state more "
-                    "values, or a number");
+                    "vars.lr=2 is true of 4 cells (4, 5, 6, 7): state more values, or a number");
     check_choice_of(two, "vars.seed=0",
-                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, "
-                    "7, 8, ...");
-    check_choice_of("sweep: {axes: {vars.seed: {from: 1, to: 8}}}\n",
-                    "vars.seed=0",
-                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7 "
-                    "or 8");
-    check_choice_of(
-        "sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n",
-        "vars.x=0",
-        "'vars.x' is not an axis of the sweep; the axes are "
-        "vars.lr, vars.seed");
-    check_choice_of("sweep: {include: [{vars.lr: 1}, {vars.lr: 2}]}\n",
-                    "vars.x=0", "'vars.x' is not an axis of the sweep");
+                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7, 8, ...");
+    check_choice_of("sweep: {axes: {vars.seed: {from: 1, to: 8}}}\n", "vars.seed=0",
+                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7 or 8");
+    check_choice_of("sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n", "vars.x=0",
+                    "'vars.x' is not an axis of the sweep; the axes are vars.lr, vars.seed");
+    check_choice_of("sweep: {include: [{vars.lr: 1}, {vars.lr: 2}]}\n", "vars.x=0",
+                    "'vars.x' is not an axis of the sweep");
     check_choice_of("sweep: {axes: {vars.lr: [1]}}\n", "vars.x=0",
-                    "'vars.x' is not an axis of the sweep; the axes are "
-                    "vars.lr");
+                    "'vars.x' is not an axis of the sweep; the axes are vars.lr");
     check_choice_of("sweep: {axes: {vars.lr: [1]}}\n", "vars.lr=2",
                     "no cell has vars.lr=2: vars.lr is 1");
     check_choice_of("sweep: {sampler: [./propose]}\n", "latest",
@@ -454,8 +408,7 @@ static void say_the_first_of_many_axes(void)
     static const char *const vectors[][2] = {
         {"sweep: {axes: {\"" EIGHT "\": [[1, 2, 3, 4, 5, 6, 7, 8]]}}\n",
          "'vars.x' is not an axis of the sweep; the axes are " EIGHT},
-        {"sweep: {axes: {\"" EIGHT "\": [[1, 2, 3, 4, 5, 6, 7, 8]], vars.lr: "
-         "[1]}}\n",
+        {"sweep: {axes: {\"" EIGHT "\": [[1, 2, 3, 4, 5, 6, 7, 8]], vars.lr: [1]}}\n",
          "'vars.x' is not an axis of the sweep; the axes are " EIGHT ", ..."}};
 #undef EIGHT
     for (size_t i = 0; i < 2; i++)
@@ -478,14 +431,12 @@ static void are_not_included_once_more(void)
     for (int i = 0; i < 4; i++) {
         char body[160];
         (void)snprintf(body, sizeof body,
-                       "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, "
-                       "include: [{vars.lr: 7}, {vars.lr: %d, vars.seed: "
-                       "%d}]}\n",
+                       "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, include: [{vars.lr: "
+                       "7}, {vars.lr: %d, vars.seed: %d}]}\n",
                        1 + i / 2, 1 + i % 2);
         check_made_already(body);
     }
-    check_made_already(
-        "sweep: {axes: {vars.lr: [1, 2]}, include: [{vars.lr: 2}]}\n");
+    check_made_already("sweep: {axes: {vars.lr: [1, 2]}, include: [{vars.lr: 2}]}\n");
 }
 
 /* The heading and the rows, a line each. */
@@ -509,24 +460,20 @@ static void check_columns(const char *body, const char *expected)
 
 static void make_columns_as_wide_as_their_values(void)
 {
-    check_columns("sweep: {axes: {vars.lr: [0.1, 0.0001]}, include: [{vars.lr: "
-                  "2, threads: 4}]}\n",
+    check_columns("sweep: {axes: {vars.lr: [0.1, 0.0001]}, include: [{vars.lr: 2, threads: 4}]}\n",
                   "lr      threads  \n"
                   "0.1     -        \n"
                   "0.0001  -        \n"
                   "2       4        ");
-    check_columns("sweep: {axes: {\"vars.lr,vars.seed\": [[1234, 5], [6, "
-                  "789012]]}}\n",
+    check_columns("sweep: {axes: {\"vars.lr,vars.seed\": [[1234, 5], [6, 789012]]}}\n",
                   "lr    seed    \n"
                   "1234  5       \n"
                   "6     789012  ");
-    check_columns("sweep: {axes: {vars.lr: [1], vars.seed: [23456]}}\n",
-                  "lr  seed   \n"
-                  "1   23456  ");
-    check_columns("sweep: {include: [{vars.lr: 12345}, {vars.seed: 1}]}\n",
-                  "lr     seed  \n"
-                  "12345  -     \n"
-                  "-      1     ");
+    check_columns("sweep: {axes: {vars.lr: [1], vars.seed: [23456]}}\n", "lr  seed   \n"
+                                                                         "1   23456  ");
+    check_columns("sweep: {include: [{vars.lr: 12345}, {vars.seed: 1}]}\n", "lr     seed  \n"
+                                                                            "12345  -     \n"
+                                                                            "-      1     ");
 }
 
 static void name_columns_by_their_last_word(void)
@@ -537,18 +484,14 @@ static void name_columns_by_their_last_word(void)
 }
 
 JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
-             CASE(are_the_product_the_last_axis_fastest),
-             CASE(are_numbered_without_gaps), CASE(are_excluded_by_each_field),
-             CASE(are_100000_at_most), CASE(know_their_places_in_the_product),
-             CASE(are_named_by_entries_that_say_something),
+             CASE(are_the_product_the_last_axis_fastest), CASE(are_numbered_without_gaps),
+             CASE(are_excluded_by_each_field), CASE(are_100000_at_most),
+             CASE(know_their_places_in_the_product), CASE(are_named_by_entries_that_say_something),
              CASE(may_be_included_alone), CASE(may_be_included_beside_the_axes),
-             CASE(know_how_many_values_one_has),
-             CASE(are_not_included_once_more), CASE(count_what_ranges_hit),
-             CASE(are_drawn_alike_for_all_others), CASE(leave_out_equal_draws),
-             CASE(take_the_axes_of_options), CASE(have_values_by_type),
-             CASE(have_numbers_as_json_has_them),
-             CASE(are_chosen_by_number_or_values),
+             CASE(know_how_many_values_one_has), CASE(are_not_included_once_more),
+             CASE(count_what_ranges_hit), CASE(are_drawn_alike_for_all_others),
+             CASE(leave_out_equal_draws), CASE(take_the_axes_of_options), CASE(have_values_by_type),
+             CASE(have_numbers_as_json_has_them), CASE(are_chosen_by_number_or_values),
              CASE(say_which_ones_a_choice_leaves), CASE(say_the_first_of_many),
-             CASE(say_the_first_of_many_axes),
-             CASE(make_columns_as_wide_as_their_values),
+             CASE(say_the_first_of_many_axes), CASE(make_columns_as_wide_as_their_values),
              CASE(name_columns_by_their_last_word))

@@ -1,5 +1,5 @@
-/* The journal: what is written can be read, torn lines are passed over, and two
- * processes do not write one. */
+/* The journal: what is written can be read, torn lines are passed over, and two processes do not
+ * write one. */
 #include "sweep/journal.h"
 
 #include <errno.h>
@@ -25,17 +25,14 @@ static void take(void *data, enum jr_journal_event event, const json_t *line)
     struct read_lines *lines = data;
     const char *status = jr_json_get_str(line, "status");
     jr_buf_printf(&lines->text, "%d:%lld:%s%s ", (int)event,
-                  json_is_integer(json_object_get(line, "cell"))
-                      ? jr_json_get_int(line, "cell")
-                      : -1LL,
-                  status == NULL ? "-" : status,
-                  jr_json_get_bool(line, "interrupted") ? "!" : "");
+                  json_is_integer(json_object_get(line, "cell")) ? jr_json_get_int(line, "cell")
+                                                                 : -1LL,
+                  status == NULL ? "-" : status, jr_json_get_bool(line, "interrupted") ? "!" : "");
 }
 
 static void add(struct jr_journal *journal, enum jr_journal_event event)
 {
-    const struct jr_journal_line line = {.event = event,
-                                         .cell = JR_JOURNAL_NO_CELL};
+    const struct jr_journal_line line = {.event = event, .cell = JR_JOURNAL_NO_CELL};
     jr_journal_add(journal, &line);
 }
 
@@ -61,8 +58,7 @@ static void a_torn_line_takes_no_other(void)
     struct rlimit before, small;
     pid_t holder;
     int dir = open_scratch(&scratch);
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
     CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -99,8 +95,7 @@ static void reads_back_what_was_written(void)
     pid_t holder;
     int dir = open_scratch(&scratch);
     json_t *values = json_pack("{s:f}", "vars.lr", 0.1);
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     const struct jr_journal_line cell[] = {
         {.event = JR_JOURNAL_CELL_STARTED, .values = values},
         {.event = JR_JOURNAL_CELL_ENDED, .values = values, .status = "failed"},
@@ -112,8 +107,7 @@ static void reads_back_what_was_written(void)
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
     for (size_t i = 0; i < sizeof cell / sizeof *cell; i++)
         jr_journal_add(&journal, &cell[i]);
-    CU_ASSERT_EQUAL(jr_journal_sync(&journal, false),
-                    journal.dirty_ns + UINT64_C(1000000000));
+    CU_ASSERT_EQUAL(jr_journal_sync(&journal, false), journal.dirty_ns + UINT64_C(1000000000));
     CU_ASSERT_EQUAL(jr_journal_sync(&journal, true), 0);
     CU_ASSERT_EQUAL(jr_journal_sync(&journal, false), 0);
     CU_ASSERT_FALSE(journal.failed);
@@ -133,8 +127,7 @@ static void is_synced_in_its_time(void)
     struct jr_journal journal;
     pid_t holder;
     int dir = open_scratch(&scratch);
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
     uint64_t first = journal.dirty_ns;
     add(&journal, JR_JOURNAL_SWEEP_RESUMED);
@@ -161,11 +154,9 @@ static void is_not_begun_without_a_lock(void)
         struct jr_error err = {0};
         struct jr_journal journal;
         pid_t holder = 77;
-        bool refused =
-            deny(none, 1) &&
-            jr_journal_open(&journal, dir, 0600, &holder, &err) == -1 &&
-            err.status == JR_STATUS_LAUNCH && err.sys == ENOLCK &&
-            holder == 0 && jr_journal_holder(dir) == 0 && journal.fd == -1;
+        bool refused = deny(none, 1) && jr_journal_open(&journal, dir, 0600, &holder, &err) == -1 &&
+                       err.status == JR_STATUS_LAUNCH && err.sys == ENOLCK && holder == 0 &&
+                       jr_journal_holder(dir) == 0 && journal.fd == -1;
         _exit(refused ? 0 : 1);
     }
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
@@ -174,17 +165,14 @@ static void is_not_begun_without_a_lock(void)
     scratch_end(&scratch);
 }
 
-static void take_place(void *data, enum jr_journal_event event,
-                       const json_t *line)
+static void take_place(void *data, enum jr_journal_event event, const json_t *line)
 {
     const char *host = jr_json_get_str(line, "host");
     const char *job = jr_json_get_str(line, "job");
     struct read_lines *lines = data;
-    JR_FREE char *values =
-        json_dumps(json_object_get(line, "values"), JSON_COMPACT);
-    jr_buf_printf(&lines->text, "%d:%s:%s:%s:%s ", (int)event,
-                  host == NULL ? "-" : host, job == NULL ? "-" : job,
-                  values == NULL ? "-" : values,
+    JR_FREE char *values = json_dumps(json_object_get(line, "values"), JSON_COMPACT);
+    jr_buf_printf(&lines->text, "%d:%s:%s:%s:%s ", (int)event, host == NULL ? "-" : host,
+                  job == NULL ? "-" : job, values == NULL ? "-" : values,
                   jr_json_get_str(line, "time") != NULL &&
                           json_is_integer(json_object_get(line, "ns"))
                       ? "timed"
@@ -196,24 +184,19 @@ static void says_where_it_was(void)
 {
     json_t *values = json_pack("{s:i}", "vars.n", 3);
     const struct jr_journal_line rows[] = {
-        {.event = JR_JOURNAL_SWEEP_STARTED,
-         .cell = JR_JOURNAL_NO_CELL,
-         .host = "n1",
-         .job = "77"},
+        {.event = JR_JOURNAL_SWEEP_STARTED, .cell = JR_JOURNAL_NO_CELL, .host = "n1", .job = "77"},
         {.event = JR_JOURNAL_CELL_STARTED, .values = values, .host = "n2"}};
     struct scratch scratch;
     struct jr_journal journal;
     struct read_lines lines = {JR_BUF_INIT};
     pid_t holder;
     int dir = open_scratch(&scratch);
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     for (size_t i = 0; i < 2; i++)
         jr_journal_add(&journal, &rows[i]);
     jr_journal_close(&journal);
     CU_ASSERT_TRUE(jr_journal_read(dir, take_place, &lines));
-    JR_ASSERT_TEXT(lines.text.data,
-                   "0:n1:77:-:timed 2:n2:-:{\"vars.n\":3}:timed ");
+    JR_ASSERT_TEXT(lines.text.data, "0:n1:77:-:timed 2:n2:-:{\"vars.n\":3}:timed ");
     jr_buf_release(&lines.text);
     json_decref(values);
     (void)close(dir);
@@ -228,8 +211,7 @@ static void a_torn_byte_takes_no_line(void)
     pid_t holder;
     int dir = open_scratch(&scratch);
     scratch_write(&scratch, JR_JOURNAL_FILE, "{");
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     add(&journal, JR_JOURNAL_SWEEP_RESUMED);
     jr_journal_close(&journal);
     check_lines(dir, "1:-1:- ");
@@ -239,10 +221,9 @@ static void a_torn_byte_takes_no_line(void)
 
 static void passes_over_what_is_torn_or_foreign(void)
 {
-    static const char text[] =
-        "{\"event\": \"cell_ended\", \"cell\": 1, \"status\": \"failed\"}\n"
-        "not JSON\n{\"event\": \"of another build\"}\n[1]\n"
-        "{\"event\": \"cell_ended\", \"ce";
+    static const char text[] = "{\"event\": \"cell_ended\", \"cell\": 1, \"status\": \"failed\"}\n"
+                               "not JSON\n{\"event\": \"of another build\"}\n[1]\n"
+                               "{\"event\": \"cell_ended\", \"ce";
     struct scratch scratch;
     struct jr_journal journal;
     pid_t holder;
@@ -251,8 +232,7 @@ static void passes_over_what_is_torn_or_foreign(void)
     CU_ASSERT_EQUAL(write(fd, text, sizeof text - 1), sizeof text - 1);
     (void)close(fd);
     check_lines(dir, "3:1:failed ");
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     add(&journal, JR_JOURNAL_SWEEP_RESUMED);
     jr_journal_close(&journal);
     check_lines(dir, "3:1:failed 1:-1:- ");
@@ -266,18 +246,16 @@ static void is_one_process_s_own(void)
     struct jr_journal journal;
     pid_t holder, parent = getpid();
     int dir = open_scratch(&scratch), status = -1;
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     pid_t child = fork();
     if (child == 0) {
         struct jr_error err = {0};
         struct jr_journal other;
         unsigned open = count_descriptors();
-        bool refused =
-            jr_journal_open(&other, dir, 0600, &holder, &err) == -1 &&
-            err.status == JR_STATUS_USAGE && holder == parent &&
-            jr_journal_holder(dir) == parent && other.fd == -1 &&
-            count_descriptors() == open;
+        bool refused = jr_journal_open(&other, dir, 0600, &holder, &err) == -1 &&
+                       err.status == JR_STATUS_USAGE && holder == parent &&
+                       jr_journal_holder(dir) == parent && other.fd == -1 &&
+                       count_descriptors() == open;
         _exit(refused ? 0 : 1);
     }
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
@@ -295,8 +273,7 @@ static void is_read_under_its_lock(void)
     struct read_lines lines = {JR_BUF_INIT};
     pid_t holder, parent = getpid();
     int dir = open_scratch(&scratch), status = -1;
-    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
     CU_ASSERT_TRUE(jr_journal_read_own(&journal, take, &lines));
     add(&journal, JR_JOURNAL_SWEEP_ENDED);
@@ -332,20 +309,17 @@ static void is_a_regular_file(void)
         struct jr_error err = {0};
         unsigned open = count_descriptors();
         holder = 77;
-        CU_ASSERT_EQUAL_FATAL(
-            i == 0   ? mkfifoat(dir, JR_JOURNAL_FILE, 0600)
-            : i == 1 ? mkdirat(dir, JR_JOURNAL_FILE, 0700)
-                     : symlinkat("elsewhere", dir, JR_JOURNAL_FILE),
-            0);
-        CU_ASSERT_EQUAL(jr_journal_open(&journal, dir, 0600, &holder, &err),
-                        -1);
+        CU_ASSERT_EQUAL_FATAL(i == 0   ? mkfifoat(dir, JR_JOURNAL_FILE, 0600)
+                              : i == 1 ? mkdirat(dir, JR_JOURNAL_FILE, 0700)
+                                       : symlinkat("elsewhere", dir, JR_JOURNAL_FILE),
+                              0);
+        CU_ASSERT_EQUAL(jr_journal_open(&journal, dir, 0600, &holder, &err), -1);
         CU_ASSERT_EQUAL(holder, 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, JR_JOURNAL_FILE));
         CU_ASSERT_FALSE(jr_journal_read(dir, take, NULL));
         CU_ASSERT_EQUAL(journal.fd, -1);
         CU_ASSERT_EQUAL(count_descriptors(), open);
-        CU_ASSERT_EQUAL(
-            unlinkat(dir, JR_JOURNAL_FILE, i == 1 ? AT_REMOVEDIR : 0), 0);
+        CU_ASSERT_EQUAL(unlinkat(dir, JR_JOURNAL_FILE, i == 1 ? AT_REMOVEDIR : 0), 0);
     }
     CU_ASSERT_TRUE(faccessat(dir, "elsewhere", F_OK, 0) != 0);
     scratch_write(&scratch, "elsewhere", "{\"event\": \"sweep_ended\"}\n");
@@ -382,8 +356,7 @@ static void reads_no_line_that_is_too_long(void)
  * the hole is a line that is too long, and takes nothing from the disk. */
 static void reads_all_of_a_long_one(void)
 {
-    static const char line[] =
-        "{\"event\": \"cell_ended\", \"cell\": 7, \"status\": \"failed\"}\n";
+    static const char line[] = "{\"event\": \"cell_ended\", \"cell\": 7, \"status\": \"failed\"}\n";
     struct scratch scratch;
     struct read_lines lines = {JR_BUF_INIT};
     int dir = open_scratch(&scratch);
@@ -406,12 +379,10 @@ static void reads_all_of_a_long_one(void)
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
-             CASE(reads_back_what_was_written), CASE(is_synced_in_its_time),
-             CASE(is_not_begun_without_a_lock), CASE(says_where_it_was),
-             CASE(passes_over_what_is_torn_or_foreign),
+JR_UNIT_MAIN("journal", CASE(is_not_there_at_first), CASE(reads_back_what_was_written),
+             CASE(is_synced_in_its_time), CASE(is_not_begun_without_a_lock),
+             CASE(says_where_it_was), CASE(passes_over_what_is_torn_or_foreign),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
              CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),
              CASE(a_torn_byte_takes_no_line), CASE(is_a_regular_file),
-             CASE(reads_all_of_a_long_one),
-             CASE(reads_no_line_that_is_too_long))
+             CASE(reads_all_of_a_long_one), CASE(reads_no_line_that_is_too_long))

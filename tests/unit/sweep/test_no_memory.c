@@ -1,5 +1,5 @@
-/* A sweep without memory for a part of it: nothing of it is told otherwise than
- * it is, or left out without a word. */
+/* A sweep without memory for a part of it: nothing of it is told otherwise than it is, or left out
+ * without a word. */
 #include "doc/source_reader.h"
 #include "scratch.h"
 #include "starve.h"
@@ -11,10 +11,10 @@
 #include "sweep/sweep_file.h"
 #include "swept.h"
 
-#define BODY                                                                   \
-    "sweep:\n  axes: {vars.lr: [0.1, 0.01], \"vars.seed,threads\": [[1, 2], "  \
-    "[3, 4]]}\n  exclude: [{vars.lr: 0.01, threads: 4}]\n"                     \
-    "  include: [{vars.lr: 7, env.A: [1, {b: 2}]}, {vars.seed: 9}]\n"          \
+#define BODY                                                                                       \
+    "sweep:\n  axes: {vars.lr: [0.1, 0.01], \"vars.seed,threads\": [[1, 2], "                      \
+    "[3, 4]]}\n  exclude: [{vars.lr: 0.01, threads: 4}]\n"                                         \
+    "  include: [{vars.lr: 7, env.A: [1, {b: 2}]}, {vars.seed: 9}]\n"                              \
     "  best: {field: loss, goal: min}\n"
 
 static void add_cells(struct jr_buf *out, const struct jr_cells *cells)
@@ -89,8 +89,7 @@ static bool choose_cells(struct jr_buf *out)
         struct jr_error err = {0};
         size_t cell = 77;
         starve_begin();
-        int status =
-            jr_cells_choose(&cell, &s.spec.cells, vectors[i].text, &err);
+        int status = jr_cells_choose(&cell, &s.spec.cells, vectors[i].text, &err);
         starve_end();
         good &= status == 0 || !vectors[i].names;
         CU_ASSERT_TRUE(status == -1 || vectors[i].names);
@@ -108,8 +107,8 @@ static void chooses_no_other_cell(void)
 }
 
 /* The parents of a cell are read from here. */
-static int read_parent(const struct jr_reader *reader,
-                       struct jr_reading *reading, struct jr_error *err)
+static int read_parent(const struct jr_reader *reader, struct jr_reading *reading,
+                       struct jr_error *err)
 {
     (void)reader;
     (void)err;
@@ -120,23 +119,19 @@ static int read_parent(const struct jr_reader *reader,
 
 static bool load_cells(struct jr_buf *out)
 {
-    static const char text[] =
-        "version: 1\nentrypoint: [./t]\nvars: {n: 0}\n"
-        "extends: {base: a.yaml}\nsweep: {axes: {extends.base: [b.yaml, "
-        "c.yaml], vars.n: [1, 2]}}\n";
+    static const char text[] = "version: 1\nentrypoint: [./t]\nvars: {n: 0}\n"
+                               "extends: {base: a.yaml}\nsweep: {axes: {extends.base: [b.yaml, "
+                               "c.yaml], vars.n: [1, 2]}}\n";
     const struct jr_reader reader = {read_parent, NULL};
-    const struct jr_spec_source source = {.name = "s.jobrun.yaml",
-                                          .folder = "/jobs",
-                                          .text = text,
-                                          .len = sizeof text - 1};
+    const struct jr_spec_source source = {
+        .name = "s.jobrun.yaml", .folder = "/jobs", .text = text, .len = sizeof text - 1};
     const struct jr_spec_options options = {.sweeps = true, .reader = &reader};
     const struct jr_swept_words words = {&source, &options, NULL};
     struct jr_spec_file *file = NULL;
     struct swept s = {0};
     bool good = true;
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags), 0);
     s.spec.files = reader;
     jr_cached_reader_init(&s.spec);
     s.spec.options.reader = &s.spec.reader;
@@ -191,8 +186,7 @@ static bool talk(struct jr_buf *out)
     struct jr_error err = {0};
     json_t *values = NULL;
     starve_begin();
-    enum jr_sampler_answer answer =
-        jr_sampler_read(line, sizeof line - 1, &values, &err);
+    enum jr_sampler_answer answer = jr_sampler_read(line, sizeof line - 1, &values, &err);
     starve_end();
     starve_begin_json();
     jr_sampler_ask(out, 7);
@@ -258,8 +252,8 @@ static void writes_no_record_that_lacks_something(void)
 
 static bool gather_result(struct jr_buf *out)
 {
-    static const char text[] = "{\"ranks\": [" RANK(
-        "{\"a\": 1, \"b\": [2]}") ", " RANK("{\"a\": 2, \"c\": \"x\"}") "]}";
+    static const char text[] =
+        "{\"ranks\": [" RANK("{\"a\": 1, \"b\": [2]}") ", " RANK("{\"a\": 2, \"c\": \"x\"}") "]}";
     json_t *results = jr_json_parse(text, sizeof text - 1, NULL);
     starve_begin_json();
     json_t *result = jr_cell_result(results);
@@ -276,22 +270,19 @@ static void makes_no_other_result(void)
     starve(gather_result);
 }
 
-static void take_line(void *data, enum jr_journal_event event,
-                      const json_t *line)
+static void take_line(void *data, enum jr_journal_event event, const json_t *line)
 {
     jr_buf_printf(data, "%d %s ", (int)event, jr_json_get_str(line, "status"));
 }
 
 static bool write_journal(struct jr_buf *out)
 {
-    const struct jr_journal_line line = {.event = JR_JOURNAL_CELL_ENDED,
-                                         .status = "failed"};
+    const struct jr_journal_line line = {.event = JR_JOURNAL_CELL_ENDED, .status = "failed"};
     struct scratch scratch;
     struct jr_journal journal;
     pid_t holder;
     scratch_start(&scratch);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_journal_open(&journal, scratch.fd, 0600, &holder, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, scratch.fd, 0600, &holder, NULL), 0);
     starve_begin_json();
     jr_journal_add(&journal, &line);
     jr_journal_add(&journal, &line);
@@ -312,13 +303,11 @@ static bool read_journal(struct jr_buf *out)
 {
     struct scratch scratch;
     scratch_start(&scratch);
-    FILE *file = fdopen(openat(scratch.fd, JR_JOURNAL_FILE,
-                               O_WRONLY | O_CREAT | O_CLOEXEC, 0600),
-                        "w");
+    FILE *file =
+        fdopen(openat(scratch.fd, JR_JOURNAL_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     for (int i = 0; i < 3; i++)
-        (void)fprintf(
-            file, "{\"event\": \"cell_ended\", \"status\": \"%050000d\"}\n", i);
+        (void)fprintf(file, "{\"event\": \"cell_ended\", \"status\": \"%050000d\"}\n", i);
     (void)fclose(file);
     starve_begin();
     bool good = jr_journal_read(scratch.fd, take_line, out);
@@ -373,9 +362,7 @@ static void grants_all_or_says_so(void)
 
 JR_UNIT_MAIN("no_memory", CASE(leaves_no_cell_out), CASE(tells_no_other_values),
              CASE(chooses_no_other_cell), CASE(loads_each_cell_as_it_is),
-             CASE(takes_what_is_proposed_or_says_why_not),
-             CASE(says_nothing_else_to_a_sampler),
-             CASE(writes_no_record_that_lacks_something),
-             CASE(makes_no_other_result), CASE(loses_no_line_of_a_journal),
-             CASE(reads_all_of_a_journal_or_says_so),
+             CASE(takes_what_is_proposed_or_says_why_not), CASE(says_nothing_else_to_a_sampler),
+             CASE(writes_no_record_that_lacks_something), CASE(makes_no_other_result),
+             CASE(loses_no_line_of_a_journal), CASE(reads_all_of_a_journal_or_says_so),
              CASE(grants_all_or_says_so))

@@ -32,10 +32,8 @@ static void are_cells_in_their_order(void)
     struct jr_diags diags;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&s);
-    CU_ASSERT_EQUAL(
-        propose(&s, "{\"vars.lr\": 1e-05, \"vars.seed\": 3}", &diags), 0);
-    CU_ASSERT_EQUAL(
-        propose(&s, "{\"threads\": 2, \"vars.lr\": \"a b\"}", &diags), 0);
+    CU_ASSERT_EQUAL(propose(&s, "{\"vars.lr\": 1e-05, \"vars.seed\": 3}", &diags), 0);
+    CU_ASSERT_EQUAL(propose(&s, "{\"threads\": 2, \"vars.lr\": \"a b\"}", &diags), 0);
     CU_ASSERT_EQUAL_FATAL(s.spec.cells.count, 2);
     jr_cells_text(&text, &s.spec.cells, 0);
     jr_buf_char(&text, ' ');
@@ -85,14 +83,12 @@ static void have_256_fields_at_most(void)
     for (int count = 256; count < 258; count++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         for (int i = 0; i < count; i++)
-            jr_buf_printf(&text, "%s\"env.V%d\": %d", i == 0 ? "{" : ", ", i,
-                          i);
+            jr_buf_printf(&text, "%s\"env.V%d\": %d", i == 0 ? "{" : ", ", i, i);
         jr_buf_char(&text, '}');
         CU_ASSERT_EQUAL(propose(&s, text.data, &diags), count == 256 ? 0 : -1);
         CU_ASSERT_EQUAL(s.spec.cells.count, 1);
         if (count > 256)
-            JR_ASSERT_TEXT(diags.items[0].message,
-                           "a cell with more than 256 fields");
+            JR_ASSERT_TEXT(diags.items[0].message, "a cell with more than 256 fields");
         jr_diags_release(&diags);
     }
     json_t *values = jr_cells_json(&s.spec.cells, 0);
@@ -127,6 +123,5 @@ static void are_100000_at_most(void)
     swept_close(&s);
 }
 
-JR_UNIT_MAIN("proposals", CASE(are_cells_in_their_order),
-             CASE(have_256_fields_at_most), CASE(are_100000_at_most),
-             CASE(are_held_to_the_spec))
+JR_UNIT_MAIN("proposals", CASE(are_cells_in_their_order), CASE(have_256_fields_at_most),
+             CASE(are_100000_at_most), CASE(are_held_to_the_spec))

@@ -11,18 +11,16 @@ static void are_json_on_a_line(void)
     jr_sampler_ask(&text, 7);
     jr_sampler_tell(&text, 7, values, "failed", NULL);
     jr_sampler_tell(&text, 12, values, "succeeded", result);
-    JR_ASSERT_TEXT(text.data,
-                   "{\"ask\": 7}\n"
-                   "{\"tell\": 7, \"values\": {\"vars.lr\": 0.1}, \"status\": "
-                   "\"failed\", \"result\": null}\n"
-                   "{\"tell\": 12, \"values\": {\"vars.lr\": 0.1}, \"status\": "
-                   "\"succeeded\", \"result\": {\"note\": \"a\\nb\"}}\n");
+    JR_ASSERT_TEXT(text.data, "{\"ask\": 7}\n"
+                              "{\"tell\": 7, \"values\": {\"vars.lr\": 0.1}, \"status\": "
+                              "\"failed\", \"result\": null}\n"
+                              "{\"tell\": 12, \"values\": {\"vars.lr\": 0.1}, \"status\": "
+                              "\"succeeded\", \"result\": {\"note\": \"a\\nb\"}}\n");
     json_decref(values);
     json_decref(result);
 }
 
-static enum jr_sampler_answer answer(const char *line, json_t **values,
-                                     struct jr_error *err)
+static enum jr_sampler_answer answer(const char *line, json_t **values, struct jr_error *err)
 {
     *values = NULL;
     return jr_sampler_read(line, strlen(line), values, err);
@@ -32,12 +30,10 @@ static void are_read_back(void)
 {
     struct jr_error err = {0};
     json_t *values;
-    CU_ASSERT_EQUAL(answer("{\"values\": {\"vars.lr\": 1e-3}}", &values, &err),
-                    JR_SAMPLER_VALUES);
+    CU_ASSERT_EQUAL(answer("{\"values\": {\"vars.lr\": 1e-3}}", &values, &err), JR_SAMPLER_VALUES);
     CU_ASSERT_EQUAL(json_object_size(values), 1);
     json_decref(values);
-    CU_ASSERT_EQUAL(answer(" {\"done\":true} \r", &values, &err),
-                    JR_SAMPLER_DONE);
+    CU_ASSERT_EQUAL(answer(" {\"done\":true} \r", &values, &err), JR_SAMPLER_DONE);
     CU_ASSERT_PTR_NULL(values);
 }
 
@@ -64,8 +60,7 @@ static void are_refused_with_what_was_said(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_error err = {0};
         json_t *values;
-        CU_ASSERT_EQUAL(answer(vectors[i].line, &values, &err),
-                        JR_SAMPLER_WRONG);
+        CU_ASSERT_EQUAL(answer(vectors[i].line, &values, &err), JR_SAMPLER_WRONG);
         CU_ASSERT_PTR_NULL(values);
         if (strstr(err.text, vectors[i].told) == NULL)
             printf("\n    %s: %s", vectors[i].line, err.text);
@@ -82,13 +77,11 @@ static void are_shown_in_part_where_they_are_long(void)
         struct jr_error err = {0};
         json_t *values;
         (void)snprintf(line, sizeof line, "%0*d", len, 0);
-        (void)snprintf(told, sizeof told, "'%.80s%s'; an answer is ", line,
-                       len > 80 ? "..." : "");
+        (void)snprintf(told, sizeof told, "'%.80s%s'; an answer is ", line, len > 80 ? "..." : "");
         CU_ASSERT_EQUAL(answer(line, &values, &err), JR_SAMPLER_WRONG);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, told));
     }
 }
 
 JR_UNIT_MAIN("sampler_lines", CASE(are_json_on_a_line), CASE(are_read_back),
-             CASE(are_refused_with_what_was_said),
-             CASE(are_shown_in_part_where_they_are_long))
+             CASE(are_refused_with_what_was_said), CASE(are_shown_in_part_where_they_are_long))

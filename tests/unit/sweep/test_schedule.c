@@ -15,10 +15,9 @@ struct play {
     struct jr_buf told; /* "b0 b1 e0": began and ended */
 };
 
-static void start_on(struct play *play, const struct jr_slots *kinds,
-                     size_t kinds_count, const uint32_t *kind_of, size_t count,
-                     const struct jr_node_room *rooms, uint32_t nodes,
-                     uint32_t parallel)
+static void start_on(struct play *play, const struct jr_slots *kinds, size_t kinds_count,
+                     const uint32_t *kind_of, size_t count, const struct jr_node_room *rooms,
+                     uint32_t nodes, uint32_t parallel)
 {
     const struct jr_schedule with = {.kinds = kinds,
                                      .kinds_count = kinds_count,
@@ -34,9 +33,9 @@ static void start_on(struct play *play, const struct jr_slots *kinds,
 }
 
 /* The same on one node. */
-static void start(struct play *play, const struct jr_slots *kinds,
-                  size_t kinds_count, const uint32_t *kind_of, size_t count,
-                  struct jr_node_room room, uint32_t parallel)
+static void start(struct play *play, const struct jr_slots *kinds, size_t kinds_count,
+                  const uint32_t *kind_of, size_t count, struct jr_node_room room,
+                  uint32_t parallel)
 {
     start_on(play, kinds, kinds_count, kind_of, count, &room, 1, parallel);
 }
@@ -72,8 +71,7 @@ static const uint32_t all_zero[MOST];
 static void begins_in_order_as_room_becomes_free(void)
 {
     struct play play = {0};
-    start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 2},
-          0);
+    start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 2}, 0);
     begin(&play);
     CU_ASSERT_TRUE(jr_schedule_has_more(&play.schedule));
     end(&play, 1);
@@ -89,8 +87,7 @@ static void gives_each_cell_its_own(void)
     static const struct jr_slots two[] = {{.cores = 2}, {.devices = 1}};
     static const uint32_t kinds[] = {0, 1, 1, 0};
     struct play play = {0};
-    start(&play, two, 2, kinds, 4,
-          (struct jr_node_room){.cores = 4, .devices = 2}, 0);
+    start(&play, two, 2, kinds, 4, (struct jr_node_room){.cores = 4, .devices = 2}, 0);
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[0].cores[0], 0);
     CU_ASSERT_EQUAL(play.grants[0].cores[1], 1);
@@ -104,8 +101,7 @@ static void gives_each_cell_its_own(void)
 static void gives_back_what_was_had(void)
 {
     struct play play = {0};
-    start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 2},
-          0);
+    start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 2}, 0);
     begin(&play);
     end(&play, 0);
     CU_ASSERT_EQUAL(play.grants[2].cores[0], 0);
@@ -115,8 +111,7 @@ static void gives_back_what_was_had(void)
 static void obeys_the_limit(void)
 {
     struct play play = {0};
-    start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 8},
-          1);
+    start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 8}, 1);
     begin(&play);
     end(&play, 0);
     finish(&play, "b0 e0 b1 ");
@@ -140,8 +135,8 @@ static void runs_alone_what_is_too_large(void)
     static const struct jr_slots vectors[] = {{.cores = 9}, {.devices = 3}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct play play = {0};
-        start(&play, &vectors[i], 1, all_zero, 2,
-              (struct jr_node_room){.cores = 2, .devices = 2}, 0);
+        start(&play, &vectors[i], 1, all_zero, 2, (struct jr_node_room){.cores = 2, .devices = 2},
+              0);
         begin(&play);
         end(&play, 0);
         finish(&play, "b0 e0 b1 ");
@@ -151,8 +146,7 @@ static void runs_alone_what_is_too_large(void)
 static void skips_what_is_done(void)
 {
     struct play play = {.skips = {true, false, true, false}};
-    start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 4},
-          0);
+    start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 4}, 0);
     begin(&play);
     finish(&play, "b1 b3 ");
 }
@@ -165,8 +159,7 @@ static void leaves_what_is_away(void)
     struct play play = {0};
     uint32_t kind = 9;
     start(&play, kinds, 2, kind_of, 3, (struct jr_node_room){.devices = 3}, 0);
-    play.schedule.nodes[0].device_away[0] =
-        play.schedule.nodes[0].device_away[2] = true;
+    play.schedule.nodes[0].device_away[0] = play.schedule.nodes[0].device_away[2] = true;
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[1].devices[0], 1);
     CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
@@ -209,11 +202,9 @@ static void takes_back_what_was_not_to_be_had(void)
     struct play play = {0};
     struct jr_grant grant;
     size_t cell = 9;
-    start(&play, kinds, 1, all_zero, 2,
-          (struct jr_node_room){.cores = 1, .devices = 1}, 0);
+    start(&play, kinds, 1, all_zero, 2, (struct jr_node_room){.cores = 1, .devices = 1}, 0);
     for (int i = 0; i < 2; i++) {
-        CU_ASSERT_TRUE(
-            jr_schedule_next(&play.schedule, &play.arena, &cell, &grant));
+        CU_ASSERT_TRUE(jr_schedule_next(&play.schedule, &play.arena, &cell, &grant));
         CU_ASSERT_EQUAL(cell, 0);
         jr_schedule_undo(&play.schedule, cell, &grant);
         CU_ASSERT_EQUAL(play.schedule.running, 0);
@@ -273,8 +264,7 @@ static void brings_a_large_cell_to_its_turn(void)
     start(&play, kinds, 2, kind_of, MOST, (struct jr_node_room){.cores = 2}, 0);
     begin(&play);
     JR_ASSERT_TEXT(play.told.data, "b0 b2 ");
-    for (ended = 2; ended < MOST && strstr(play.told.data, "b1 ") == NULL;
-         ended++)
+    for (ended = 2; ended < MOST && strstr(play.told.data, "b1 ") == NULL; ended++)
         end(&play, ended == 2 ? 0 : ended - 1);
     began = play.schedule.next[0];
     CU_ASSERT_PTR_NOT_NULL(strstr(play.told.data, "b1 "));
@@ -297,33 +287,28 @@ static void counts_only_cells_that_began(void)
     JR_ASSERT_TEXT(play.told.data, "b0 b2 ");
     for (size_t passed = 1; passed < 16; passed++) {
         jr_schedule_end(&play.schedule, &play.grants[passed + 1]);
-        CU_ASSERT_TRUE_FATAL(
-            jr_schedule_next(&play.schedule, &play.arena, &cell, &grant));
+        CU_ASSERT_TRUE_FATAL(jr_schedule_next(&play.schedule, &play.arena, &cell, &grant));
         CU_ASSERT_EQUAL(cell, passed + 2);
         jr_schedule_undo(&play.schedule, cell, &grant);
         begin(&play);
     }
     end(&play, 17);
-    JR_ASSERT_TEXT(play.told.data,
-                   "b0 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15 b16 b17 "
-                   "e17 ");
+    JR_ASSERT_TEXT(play.told.data, "b0 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15 b16 b17 "
+                                   "e17 ");
     end(&play, 0);
-    finish(&play, "b0 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15 b16 b17 "
-                  "e17 e0 b1 ");
+    finish(&play, "b0 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15 b16 b17 e17 e0 b1 ");
 }
 
 /* A cell that would not begin anyway lacks nothing that somebody else has. */
 static void lacks_nothing_before_its_turn(void)
 {
-    static const struct jr_slots kinds[] = {
-        {.cores = 2}, {.cores = 1}, {.devices = 1}};
+    static const struct jr_slots kinds[] = {{.cores = 2}, {.cores = 1}, {.devices = 1}};
     uint32_t kind_of[MOST] = {1, 0};
     struct play play = {0};
     uint32_t kind = 9;
     for (uint32_t i = 2; i < MOST; i++)
         kind_of[i] = i < 18 ? 1 : 2;
-    start(&play, kinds, 3, kind_of, MOST,
-          (struct jr_node_room){.cores = 2, .devices = 1}, 0);
+    start(&play, kinds, 3, kind_of, MOST, (struct jr_node_room){.cores = 2, .devices = 1}, 0);
     play.schedule.nodes[0].device_away[0] = true;
     begin(&play);
     for (size_t i = 2; i < 17; i++) {
@@ -348,8 +333,7 @@ static void waits_for_the_last_part_of_a_node(void)
     static const struct jr_slots kinds[] = {{.cores = 2, .devices = 1}};
     struct play play = {0};
     uint32_t kind = 9;
-    start(&play, kinds, 1, all_zero, 1,
-          (struct jr_node_room){.cores = 2, .devices = 1}, 0);
+    start(&play, kinds, 1, all_zero, 1, (struct jr_node_room){.cores = 2, .devices = 1}, 0);
     play.schedule.nodes[0].device_away[0] = true;
     begin(&play);
     CU_ASSERT_EQUAL(play.schedule.running, 0);
@@ -469,8 +453,7 @@ static void knows_which_devices_of_each_node_will_do(void)
 /* Nothing runs beside it, and it waits for no more than its turn. */
 static void gives_all_nodes_to_a_cell_of_several(void)
 {
-    static const struct jr_slots kinds[] = {{.cores = 1},
-                                            {.cores = 1, .alone = true}};
+    static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 1, .alone = true}};
     static const uint32_t kind_of[] = {0, 1, 0, 1};
     static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
     struct play play = {0};
@@ -493,8 +476,7 @@ static void gives_all_nodes_to_a_cell_of_several(void)
 
 static void begins_nothing_on_a_node_that_is_lost(void)
 {
-    static const struct jr_slots kinds[] = {{.cores = 1},
-                                            {.cores = 1, .alone = true}};
+    static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 1, .alone = true}};
     static const uint32_t kind_of[] = {0, 0, 0, 1};
     static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
     struct play play = {0};
@@ -546,8 +528,7 @@ static void counts_the_limit_over_all_nodes(void)
 /* What shares, and what is larger than any node, goes where least runs. */
 static void puts_what_has_no_room_where_least_runs(void)
 {
-    static const struct jr_slots kinds[] = {{.cores = 1, .shares = true},
-                                            {.cores = 9}};
+    static const struct jr_slots kinds[] = {{.cores = 1, .shares = true}, {.cores = 9}};
     static const uint32_t kind_of[] = {0, 0, 0, 0, 1};
     static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
     struct play play = {0};
@@ -592,16 +573,12 @@ static void gives_what_is_lost_to_nobody(void)
     finish(&play, "b0 b1 b2 e0 e1 b4 e4 e2 ");
 }
 
-/* Whatever needs no device of its own of one node can do without those that
- * are lost. */
+/* Whatever needs no device of its own of one node can do without those that are lost. */
 static void goes_on_without_what_is_lost(void)
 {
-    static const struct jr_slots kinds[] = {{.devices = 2},
-                                            {.devices = 2, .alone = true},
-                                            {.devices = 2, .shares = true},
-                                            {.devices = 3},
-                                            {.cores = 9, .devices = 2},
-                                            {.devices = 1}};
+    static const struct jr_slots kinds[] = {
+        {.devices = 2}, {.devices = 2, .alone = true}, {.devices = 2, .shares = true},
+        {.devices = 3}, {.cores = 9, .devices = 2},    {.devices = 1}};
     static const bool could[] = {false, true, true, true, true, true};
     static const uint32_t kind_of[] = {0, 1, 2, 3, 4, 5};
     struct play play = {0};
@@ -609,8 +586,7 @@ static void goes_on_without_what_is_lost(void)
     start(&play, kinds, 6, kind_of, 6, (struct jr_node_room){.devices = 2}, 0);
     CU_ASSERT_TRUE(jr_schedule_lose_device(&play.schedule, 0, 1));
     for (uint32_t kind = 0; kind < 6; kind++) {
-        CU_ASSERT_EQUAL(jr_schedule_could_begin(&play.schedule, kind, &left),
-                        could[kind]);
+        CU_ASSERT_EQUAL(jr_schedule_could_begin(&play.schedule, kind, &left), could[kind]);
         CU_ASSERT_EQUAL(left, 1);
     }
     jr_schedule_drop(&play.schedule, 0);
@@ -618,23 +594,18 @@ static void goes_on_without_what_is_lost(void)
     finish(&play, "");
 }
 
-JR_UNIT_MAIN(
-    "schedule", CASE(begins_in_order_as_room_becomes_free),
-    CASE(gives_each_cell_its_own), CASE(gives_back_what_was_had),
-    CASE(obeys_the_limit), CASE(lets_cells_share_if_told_to),
-    CASE(runs_alone_what_is_too_large), CASE(skips_what_is_done),
-    CASE(leaves_what_is_away), CASE(gives_only_devices_that_will_do),
-    CASE(takes_back_what_was_not_to_be_had), CASE(takes_cells_that_are_added),
-    CASE(begins_no_cell_of_a_kind_that_was_dropped),
-    CASE(brings_a_large_cell_to_its_turn), CASE(counts_only_cells_that_began),
-    CASE(lacks_nothing_before_its_turn),
-    CASE(waits_for_the_last_part_of_a_node),
-    CASE(lets_cells_share_within_a_limit_alone),
-    CASE(shares_no_device_that_is_away), CASE(shares_no_node_that_is_lost),
-    CASE(fills_one_node_after_the_other), CASE(puts_a_cell_on_one_node),
-    CASE(knows_which_devices_of_each_node_will_do),
-    CASE(gives_all_nodes_to_a_cell_of_several),
-    CASE(begins_nothing_on_a_node_that_is_lost),
-    CASE(waits_for_the_last_node_too), CASE(counts_the_limit_over_all_nodes),
-    CASE(puts_what_has_no_room_where_least_runs),
-    CASE(gives_what_is_lost_to_nobody), CASE(goes_on_without_what_is_lost))
+JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free), CASE(gives_each_cell_its_own),
+             CASE(gives_back_what_was_had), CASE(obeys_the_limit),
+             CASE(lets_cells_share_if_told_to), CASE(runs_alone_what_is_too_large),
+             CASE(skips_what_is_done), CASE(leaves_what_is_away),
+             CASE(gives_only_devices_that_will_do), CASE(takes_back_what_was_not_to_be_had),
+             CASE(takes_cells_that_are_added), CASE(begins_no_cell_of_a_kind_that_was_dropped),
+             CASE(brings_a_large_cell_to_its_turn), CASE(counts_only_cells_that_began),
+             CASE(lacks_nothing_before_its_turn), CASE(waits_for_the_last_part_of_a_node),
+             CASE(lets_cells_share_within_a_limit_alone), CASE(shares_no_device_that_is_away),
+             CASE(shares_no_node_that_is_lost), CASE(fills_one_node_after_the_other),
+             CASE(puts_a_cell_on_one_node), CASE(knows_which_devices_of_each_node_will_do),
+             CASE(gives_all_nodes_to_a_cell_of_several),
+             CASE(begins_nothing_on_a_node_that_is_lost), CASE(waits_for_the_last_node_too),
+             CASE(counts_the_limit_over_all_nodes), CASE(puts_what_has_no_room_where_least_runs),
+             CASE(gives_what_is_lost_to_nobody), CASE(goes_on_without_what_is_lost))

@@ -8,17 +8,15 @@
 #include "sweep/cell_json.h"
 #include "swept.h"
 
-#define BODY                                                                   \
-    "sweep:\n  axes: {vars.lr: [0.1, 0.01], \"vars.seed,threads\": "           \
+#define BODY                                                                                       \
+    "sweep:\n  axes: {vars.lr: [0.1, 0.01], \"vars.seed,threads\": "                               \
     "[[1, 2]]}\n  best: {field: loss, goal: %s}\n"
 
 static json_t *write_file(struct swept *s, struct jr_cell_state *states)
 {
     struct jr_buf text = JR_BUF_INIT;
-    const struct jr_sweep_record record = {.sweep_id = "id",
-                                           .name = "s",
-                                           .cells = &s->spec.cells,
-                                           .states = states};
+    const struct jr_sweep_record record = {
+        .sweep_id = "id", .name = "s", .cells = &s->spec.cells, .states = states};
     jr_sweep_record_json(&text, &record, NULL);
     json_t *json = jr_json_parse(text.data, text.len, NULL);
     jr_buf_release(&text);
@@ -26,8 +24,7 @@ static json_t *write_file(struct swept *s, struct jr_cell_state *states)
     return json;
 }
 
-static void check_part(const json_t *json, const char *key,
-                       const char *expected)
+static void check_part(const json_t *json, const char *key, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_json_print(&out, json_object_get(json, key), 0);
@@ -52,14 +49,13 @@ static void has_a_line_for_each_cell(void)
     struct jr_buf text = JR_BUF_INIT;
     json_t *result = json_pack("{s:f}", "loss", 0.5);
     swept_open(&s, "sweep: {axes: {vars.lr: [1, 2], vars.seed: [3]}}\n", NULL);
-    struct jr_cell_state states[] = {
-        {.number = 0, .status = "not_started", .host = "a"},
-        {.number = 1,
-         .status = "failed",
-         .fingerprint = "f",
-         .code = "c",
-         .seconds = 1.5,
-         .result = result}};
+    struct jr_cell_state states[] = {{.number = 0, .status = "not_started", .host = "a"},
+                                     {.number = 1,
+                                      .status = "failed",
+                                      .fingerprint = "f",
+                                      .code = "c",
+                                      .seconds = 1.5,
+                                      .result = result}};
     static const int code = 1;
     const struct jr_sweep_record record = {.sweep_id = "id",
                                            .spec = "/s.yaml",
@@ -68,32 +64,30 @@ static void has_a_line_for_each_cell(void)
                                            .states = states,
                                            .exit_code = &code};
     jr_sweep_record_json(&text, &record, NULL);
-    JR_ASSERT_TEXT(
-        text.data,
-        "{\n"
-        "  \"format_version\": 1,\n"
-        "  \"sweep_id\": \"id\",\n"
-        "  \"name\": null,\n"
-        "  \"spec\": \"/s.yaml\",\n"
-        "  \"code\": \"d\",\n"
-        "  \"exit_code\": 1,\n"
-        "  \"axes\": [\n"
-        "    {\"path\": \"vars.lr\", \"values\": [1, 2]},\n"
-        "    {\"path\": \"vars.seed\", \"values\": [3]}\n"
-        "  ],\n"
-        "  \"cells\": [\n"
-        "    {\"cell\": 0, \"values\": {\"vars.lr\": 1, \"vars.seed\": 3}, "
-        "\"status\": \"not_started\", \"fingerprint\": null, \"code\": null, "
-        "\"host\": \"a\", \"seconds\": null, \"result\": null, \"run\": "
-        "null},\n"
-        "    {\"cell\": 1, \"values\": {\"vars.lr\": 2, \"vars.seed\": 3}, "
-        "\"status\": \"failed\", \"fingerprint\": \"f\", \"code\": \"c\", "
-        "\"host\": null, \"seconds\": 1.5, \"result\": {\"loss\": 0.5}, "
-        "\"run\": \"cells/0001\"}\n"
-        "  ],\n"
-        "  \"counts\": {\"not_started\": 1, \"failed\": 1},\n"
-        "  \"best\": null\n"
-        "}\n");
+    JR_ASSERT_TEXT(text.data, "{\n"
+                              "  \"format_version\": 1,\n"
+                              "  \"sweep_id\": \"id\",\n"
+                              "  \"name\": null,\n"
+                              "  \"spec\": \"/s.yaml\",\n"
+                              "  \"code\": \"d\",\n"
+                              "  \"exit_code\": 1,\n"
+                              "  \"axes\": [\n"
+                              "    {\"path\": \"vars.lr\", \"values\": [1, 2]},\n"
+                              "    {\"path\": \"vars.seed\", \"values\": [3]}\n"
+                              "  ],\n"
+                              "  \"cells\": [\n"
+                              "    {\"cell\": 0, \"values\": {\"vars.lr\": 1, \"vars.seed\": 3}, "
+                              "\"status\": \"not_started\", \"fingerprint\": null, \"code\": null, "
+                              "\"host\": \"a\", \"seconds\": null, \"result\": null, \"run\": "
+                              "null},\n"
+                              "    {\"cell\": 1, \"values\": {\"vars.lr\": 2, \"vars.seed\": 3}, "
+                              "\"status\": \"failed\", \"fingerprint\": \"f\", \"code\": \"c\", "
+                              "\"host\": null, \"seconds\": 1.5, \"result\": {\"loss\": 0.5}, "
+                              "\"run\": \"cells/0001\"}\n"
+                              "  ],\n"
+                              "  \"counts\": {\"not_started\": 1, \"failed\": 1},\n"
+                              "  \"best\": null\n"
+                              "}\n");
     jr_buf_release(&text);
     json_decref(result);
     swept_close(&s);
@@ -112,8 +106,7 @@ static void says_what_has_not_begun(void)
                "\"vars.seed,threads\", \"values\": [[1, 2]]}]");
     check_part(json, "counts", "{\"not_started\": 1, \"running\": 1}");
     check_part(json, "best",
-               "{\"field\": \"loss\", \"goal\": \"min\", \"of\": \"mean\", "
-               "\"cell\": null}");
+               "{\"field\": \"loss\", \"goal\": \"min\", \"of\": \"mean\", \"cell\": null}");
     const json_t *cells = json_object_get(json, "cells");
     CU_ASSERT_EQUAL(json_array_size(cells), 2);
     check_part(json, "code", "null");
@@ -141,8 +134,7 @@ static void says_which_job_runs_the_cells(void)
     open_goal(&s, "min");
     struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
                                      {.number = 1, .status = "not_started"}};
-    struct jr_sweep_record record = {
-        .sweep_id = "id", .cells = &s.spec.cells, .states = states};
+    struct jr_sweep_record record = {.sweep_id = "id", .cells = &s.spec.cells, .states = states};
     static const char *const vectors[][2] = {
         {NULL, "{\"engine\": \"slurm\", \"job\": null}"},
         {"12;c", "{\"engine\": \"slurm\", \"job\": \"12;c\"}"}};
@@ -172,14 +164,11 @@ static void names_the_best_that_delivered(void)
         double a, b;
         const char *a_status, *b_status;
         long best; /* the index of the cell, or -1 */
-    } vectors[] = {{"min", 2, 1, "succeeded", "failed", 0},
-                   {"min", 2, 1, "succeeded", "succeeded", 1},
-                   {"max", 2, 1, "succeeded", "succeeded", 0},
-                   {"max", -2, -1, "succeeded", "succeeded", 1},
-                   {"min", 1, 1, "succeeded", "succeeded", 0},
-                   {"max", 1, 1, "succeeded", "succeeded", 0},
-                   {"max", 1, 2, "stopped", "succeeded", 1},
-                   {"max", 1, 2, "failed", "running", -1}};
+    } vectors[] = {
+        {"min", 2, 1, "succeeded", "failed", 0},    {"min", 2, 1, "succeeded", "succeeded", 1},
+        {"max", 2, 1, "succeeded", "succeeded", 0}, {"max", -2, -1, "succeeded", "succeeded", 1},
+        {"min", 1, 1, "succeeded", "succeeded", 0}, {"max", 1, 1, "succeeded", "succeeded", 0},
+        {"max", 1, 2, "stopped", "succeeded", 1},   {"max", 1, 2, "failed", "running", -1}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct swept s;
         open_goal(&s, vectors[i].goal);
@@ -187,12 +176,9 @@ static void names_the_best_that_delivered(void)
         json_t *b = json_pack("{s:f}", "loss", vectors[i].b);
         struct jr_cell_state *states = calloc(2, sizeof *states);
         CU_ASSERT_PTR_NOT_NULL_FATAL(states);
-        states[0] = (struct jr_cell_state){
-            .number = 3, .status = vectors[i].a_status, .result = a};
-        states[1] = (struct jr_cell_state){
-            .number = 7, .status = vectors[i].b_status, .result = b};
-        const struct jr_sweep_record record = {.cells = &s.spec.cells,
-                                               .states = states};
+        states[0] = (struct jr_cell_state){.number = 3, .status = vectors[i].a_status, .result = a};
+        states[1] = (struct jr_cell_state){.number = 7, .status = vectors[i].b_status, .result = b};
+        const struct jr_sweep_record record = {.cells = &s.spec.cells, .states = states};
         CU_ASSERT_EQUAL(jr_sweep_record_best(&record), vectors[i].best);
         json_t *json = write_file(&s, states);
         check_part(json_object_get(json, "best"), "cell",
@@ -214,11 +200,9 @@ static void knows_no_best_without_its_field(void)
     open_goal(&s, "max");
     json_t *other = json_pack("{s:f}", "accuracy", 0.5);
     json_t *loss = json_pack("{s:f}", "loss", -1.0);
-    struct jr_cell_state states[] = {
-        {.number = 0, .status = "succeeded", .result = other},
-        {.number = 1, .status = "succeeded", .result = loss}};
-    const struct jr_sweep_record record = {.cells = &s.spec.cells,
-                                           .states = states};
+    struct jr_cell_state states[] = {{.number = 0, .status = "succeeded", .result = other},
+                                     {.number = 1, .status = "succeeded", .result = loss}};
+    const struct jr_sweep_record record = {.cells = &s.spec.cells, .states = states};
     CU_ASSERT_EQUAL(jr_sweep_record_best(&record), 1);
     states[1].result = NULL;
     CU_ASSERT_EQUAL(jr_sweep_record_best(&record), -1);
@@ -273,10 +257,9 @@ static void is_written_in_pieces(void)
     swept_close(&s);
 }
 
-/* Each key that is written has its place in the schema, and each key of the
- * schema is written somewhere; those that need not be there are known. */
-static void check_keys(const json_t *object, const json_t *schema,
-                       size_t optional)
+/* Each key that is written has its place in the schema, and each key of the schema is written
+ * somewhere; those that need not be there are known. */
+static void check_keys(const json_t *object, const json_t *schema, size_t optional)
 {
     const json_t *properties = json_object_get(schema, "properties");
     const json_t *required = json_object_get(schema, "required");
@@ -286,11 +269,10 @@ static void check_keys(const json_t *object, const json_t *schema,
     json_object_foreach((json_t *)object, key, value) {
         CU_ASSERT_PTR_NOT_NULL(json_object_get(properties, key));
     }
-    CU_ASSERT_EQUAL(json_array_size(required) + optional,
-                    json_object_size(properties));
+    CU_ASSERT_EQUAL(json_array_size(required) + optional, json_object_size(properties));
     for (size_t i = 0; i < json_array_size(required); i++)
-        CU_ASSERT_PTR_NOT_NULL(json_object_get(
-            object, json_string_value(json_array_get(required, i))));
+        CU_ASSERT_PTR_NOT_NULL(
+            json_object_get(object, json_string_value(json_array_get(required, i))));
 }
 
 static void has_a_schema_of_its_keys(void)
@@ -317,10 +299,9 @@ static void has_a_schema_of_its_keys(void)
     json_t *schema = jr_json_parse(text.data, text.len, NULL);
     json_t *parts = json_object_get(schema, "$defs");
     check_keys(json, schema, 4); /* exit_code, sampler, submitted, former */
-    check_keys(json_array_get(json_object_get(json, "cells"), 0),
-               json_object_get(parts, "cell"), 1); /* host */
-    check_keys(json_object_get(json, "best"), json_object_get(parts, "best"),
-               0);
+    check_keys(json_array_get(json_object_get(json, "cells"), 0), json_object_get(parts, "cell"),
+               1); /* host */
+    check_keys(json_object_get(json, "best"), json_object_get(parts, "best"), 0);
     check_part(json, "former", "[{\"cell\": 7, \"values\": {}}]");
     check_part(json, "sampler", "true");
     json_decref(schema);
@@ -335,8 +316,7 @@ static void has_the_schema_that_is_published(void)
 {
     struct jr_buf file = JR_BUF_INIT, text = JR_BUF_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&file, AT_FDCWD,
-                                          TEST_SOURCE_DIR
-                                          "/../schemas/sweep-v1.schema.json",
+                                          TEST_SOURCE_DIR "/../schemas/sweep-v1.schema.json",
                                           1 << 20, NULL),
                           0);
     jr_sweep_record_schema(&text);
@@ -353,11 +333,9 @@ static void makes_a_cell_that_has_not_begun(void)
     struct jr_buf out = JR_BUF_INIT;
     (void)json_object_set_new(values, "n", json_integer(2)); /* not its own */
     jr_json_print(&out, cell, 0);
-    JR_ASSERT_TEXT(out.data,
-                   "{\"cell\": 3, \"values\": {\"n\": 1}, \"status\": "
-                   "\"not_started\", \"fingerprint\": null, \"code\": null, "
-                   "\"host\": null, \"seconds\": null, \"result\": null, "
-                   "\"run\": null}");
+    JR_ASSERT_TEXT(out.data, "{\"cell\": 3, \"values\": {\"n\": 1}, \"status\": \"not_started\", "
+                             "\"fingerprint\": null, \"code\": null, \"host\": null, "
+                             "\"seconds\": null, \"result\": null, \"run\": null}");
     jr_buf_release(&out);
     json_decref(cell);
     json_decref(values);
@@ -396,12 +374,9 @@ static void numbers_folders_in_four_digits(void)
     JR_ASSERT_TEXT(folder, "99999");
 }
 
-JR_UNIT_MAIN("sweep_file", CASE(has_a_line_for_each_cell),
-             CASE(says_what_has_not_begun), CASE(says_which_job_runs_the_cells),
-             CASE(names_the_best_that_delivered),
+JR_UNIT_MAIN("sweep_file", CASE(has_a_line_for_each_cell), CASE(says_what_has_not_begun),
+             CASE(says_which_job_runs_the_cells), CASE(names_the_best_that_delivered),
              CASE(knows_no_best_without_its_field), CASE(is_written_in_pieces),
-             CASE(has_a_schema_of_its_keys),
-             CASE(has_the_schema_that_is_published),
-             CASE(makes_a_cell_that_has_not_begun),
-             CASE(has_each_status_of_a_run),
+             CASE(has_a_schema_of_its_keys), CASE(has_the_schema_that_is_published),
+             CASE(makes_a_cell_that_has_not_begun), CASE(has_each_status_of_a_run),
              CASE(numbers_folders_in_four_digits))

@@ -14,11 +14,10 @@ static void put_values_in_their_places(void)
 {
     struct jr_spec_file *cell = NULL;
     struct swept s;
-    swept_open(
-        &s,
-        "world_size: 8\nsweep:\n"
-        "  axes: {vars.lr: [1, \"${vars.seed}0\"], world_size: [2, 4]}\n",
-        NULL);
+    swept_open(&s,
+               "world_size: 8\nsweep:\n"
+               "  axes: {vars.lr: [1, \"${vars.seed}0\"], world_size: [2, 4]}\n",
+               NULL);
     load_cell(&s, 3, &cell);
     const struct jr_spec *spec = jr_spec_get(cell);
     CU_ASSERT_EQUAL(*spec->world_size, 4);
@@ -94,22 +93,18 @@ static int read_page(const struct jr_reader *reader, struct jr_reading *reading,
 
 static void take_other_parents_and_read_each_once(void)
 {
-    static const char text[] =
-        "version: 1\nentrypoint: [./t]\nextends: {base: a.yaml}\n"
-        "sweep: {axes: {extends.base: [b.yaml, gone.yaml, b2.yaml]}}\n";
+    static const char text[] = "version: 1\nentrypoint: [./t]\nextends: {base: a.yaml}\n"
+                               "sweep: {axes: {extends.base: [b.yaml, gone.yaml, b2.yaml]}}\n";
     struct pages pages = {0};
     const struct jr_reader reader = {read_page, &pages};
-    const struct jr_spec_source source = {.name = "s.jobrun.yaml",
-                                          .folder = "/jobs",
-                                          .text = text,
-                                          .len = sizeof text - 1};
+    const struct jr_spec_source source = {
+        .name = "s.jobrun.yaml", .folder = "/jobs", .text = text, .len = sizeof text - 1};
     const struct jr_spec_options options = {.sweeps = true, .reader = &reader};
     const struct jr_swept_words words = {&source, &options, NULL};
     struct jr_spec_file *file = NULL, *cell = NULL;
     struct swept s = {0};
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags), 0);
     s.spec.files = reader;
     jr_cached_reader_init(&s.spec);
     s.spec.options.reader = &s.spec.reader;
@@ -128,8 +123,8 @@ static void take_other_parents_and_read_each_once(void)
 }
 
 /* One path in two folders, or in files of another name, is two files. */
-static int read_place(const struct jr_reader *reader,
-                      struct jr_reading *reading, struct jr_error *err)
+static int read_place(const struct jr_reader *reader, struct jr_reading *reading,
+                      struct jr_error *err)
 {
     union {
         const void *given;
@@ -137,8 +132,8 @@ static int read_place(const struct jr_reader *reader,
     } context = {reader->context};
     (void)err;
     context.pages->read++;
-    jr_buf_printf(&reading->text, "%s/%s: %s", reading->from->folder,
-                  reading->from->name, reading->path);
+    jr_buf_printf(&reading->text, "%s/%s: %s", reading->from->folder, reading->from->name,
+                  reading->path);
     reading->file = (struct jr_file){"id", "its name", "/its/folder"};
     return 0;
 }
@@ -160,11 +155,9 @@ static void know_files_by_who_names_them(void)
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
             struct jr_arena arena = JR_ARENA_INIT;
-            struct jr_reading reading = {.path = vectors[i].path,
-                                         .from = &vectors[i].from,
-                                         .arena = &arena};
-            CU_ASSERT_EQUAL_FATAL(
-                s.spec.reader.read(&s.spec.reader, &reading, NULL), 0);
+            struct jr_reading reading = {
+                .path = vectors[i].path, .from = &vectors[i].from, .arena = &arena};
+            CU_ASSERT_EQUAL_FATAL(s.spec.reader.read(&s.spec.reader, &reading, NULL), 0);
             JR_ASSERT_TEXT(reading.text.data, vectors[i].text);
             JR_ASSERT_TEXT(reading.file.id, "id");
             JR_ASSERT_TEXT(reading.file.name, "its name");
@@ -176,8 +169,7 @@ static void know_files_by_who_names_them(void)
     swept_close(&s);
 }
 
-/* A spec that is a file is read once, and what --set says of paths is relative
- * to where we are. */
+/* A spec that is a file is read once, and what --set says of paths is relative to where we are. */
 static void are_of_the_file_as_it_was_read(void)
 {
     char *const sets[] = {(char[]){"log_dir=runs"}, NULL};
@@ -194,8 +186,7 @@ static void are_of_the_file_as_it_was_read(void)
     const struct jr_spec_options options = {.sweeps = true, .sets = sets};
     const struct jr_swept_words words = {&source, &options, NULL};
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags), 0);
     scratch_write(&scratch, "s.jobrun.yaml", "version: 2\n");
     load_cell(&s, 1, &cell);
     CU_ASSERT_EQUAL(*jr_spec_get(cell)->threads, 2);
@@ -223,8 +214,7 @@ static void are_of_a_command_line(void)
     struct jr_spec_file *file = NULL, *cell = NULL;
     struct swept s = {0};
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags), 0);
     load_cell(&s, 1, &cell);
     CU_ASSERT_EQUAL(*jr_spec_get(cell)->threads, 2);
     CU_ASSERT_EQUAL(*jr_spec_get(cell)->world_size, 3);
@@ -234,23 +224,18 @@ static void are_of_a_command_line(void)
 }
 
 /* Open a sweep that extends a spec in `folder`. */
-static void open_extending(struct swept *s, const char *folder,
-                           const struct jr_reader *reader)
+static void open_extending(struct swept *s, const char *folder, const struct jr_reader *reader)
 {
-    static const char text[] =
-        "version: 1\nentrypoint: [./t]\nvars: {n: 0}\nextends: base.yaml\n"
-        "sweep: {axes: {vars.n: [1, 2]}}\n";
-    const struct jr_spec_source source = {.name = "s.jobrun.yaml",
-                                          .folder = folder,
-                                          .text = text,
-                                          .len = sizeof text - 1};
+    static const char text[] = "version: 1\nentrypoint: [./t]\nvars: {n: 0}\nextends: base.yaml\n"
+                               "sweep: {axes: {vars.n: [1, 2]}}\n";
+    const struct jr_spec_source source = {
+        .name = "s.jobrun.yaml", .folder = folder, .text = text, .len = sizeof text - 1};
     const struct jr_spec_options options = {.sweeps = true, .reader = reader};
     const struct jr_swept_words words = {&source, &options, NULL};
     struct jr_spec_file *file = NULL;
     *s = (struct swept){0};
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s->diags), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s->spec, file, &words, &s->diags),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s->spec, file, &words, &s->diags), 0);
 }
 
 static void check_parent(struct swept *s, size_t i, const char *expected)
@@ -323,18 +308,14 @@ static void may_not_share_files(void)
     check_shared(AXIS "results: {file: \"%{cell}.json\"}\n", 0);
     check_shared(AXIS "results: {file: \"out/${vars.lr}.json\"}\n", 0);
     check_shared(AXIS "results: {artifacts: [\"%{rank_dir}/w\"]}\n", 0);
-    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: out.json}\n",
+    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: out.json}\n", 0);
+    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: o/o.json}\n", 0);
+    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: /o.json}\n", -1);
+    check_shared("world_size: 1\nsweep: {include: [{vars.lr: 1, vars.seed: 11}, "
+                 "{vars.lr: 11, vars.seed: 1}]}\n"
+                 "workdir: \"/w${vars.lr}\"\n"
+                 "results: {file: \"${vars.seed}.json\"}\n",
                  0);
-    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: o/o.json}\n",
-                 0);
-    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: /o.json}\n",
-                 -1);
-    check_shared(
-        "world_size: 1\nsweep: {include: [{vars.lr: 1, vars.seed: 11}, "
-        "{vars.lr: 11, vars.seed: 1}]}\n"
-        "workdir: \"/w${vars.lr}\"\n"
-        "results: {file: \"${vars.seed}.json\"}\n",
-        0);
 }
 
 static void say_which_file_they_share(void)
@@ -346,8 +327,7 @@ static void say_which_file_they_share(void)
     for (size_t i = 0; i < 2; i++) {
         struct jr_spec_file *cell = NULL;
         load_cell(&s, i, &cell);
-        CU_ASSERT_EQUAL(jr_shared_files_add(&files, cell, i, &s.diags),
-                        i == 0 ? 0 : -1);
+        CU_ASSERT_EQUAL(jr_shared_files_add(&files, cell, i, &s.diags), i == 0 ? 0 : -1);
         if (i == 1) {
             CU_ASSERT_EQUAL_FATAL(s.diags.errors, 1);
             CU_ASSERT_EQUAL(s.diags.items[0].span.line, 6);
@@ -381,14 +361,10 @@ static void may_name_files_that_are_not_known_yet(void)
     swept_close(&s);
 }
 
-JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong),
-             CASE(put_values_in_their_places),
-             CASE(know_the_number_of_the_cell),
-             CASE(have_the_hosts_of_the_sweep),
-             CASE(take_other_parents_and_read_each_once),
-             CASE(know_files_by_who_names_them),
+JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong), CASE(put_values_in_their_places),
+             CASE(know_the_number_of_the_cell), CASE(have_the_hosts_of_the_sweep),
+             CASE(take_other_parents_and_read_each_once), CASE(know_files_by_who_names_them),
              CASE(are_of_the_file_as_it_was_read), CASE(are_of_a_command_line),
-             CASE(keep_the_parents_as_they_were_read),
-             CASE(read_their_parents_as_they_are_told),
+             CASE(keep_the_parents_as_they_were_read), CASE(read_their_parents_as_they_are_told),
              CASE(may_not_share_files), CASE(say_which_file_they_share),
              CASE(may_name_files_that_are_not_known_yet))

@@ -1,13 +1,12 @@
-/* A repository for one test: a folder, and git with a home and settings of its
- * own. */
+/* A repository for one test: a folder, and git with a home and settings of its own. */
 #ifndef REPOSITORY_H
 #define REPOSITORY_H
 
 #include "base/buf.h"
 #include "scratch.h"
 
-#define COMMIT                                                                 \
-    "git add -A && git -c user.name=n -c user.email=e@example.org "            \
+#define COMMIT                                                                                     \
+    "git add -A && git -c user.name=n -c user.email=e@example.org "                                \
     "commit -q -m m"
 
 /* Run shell text in the folder; it has to succeed. */

@@ -20,18 +20,14 @@ static bool passes_spec(void *data, const char *path)
     return strcmp(path, "spec.yaml") == 0;
 }
 
-static void read_all(struct reading *ret, const struct jr_buf *from,
-                     size_t size)
+static void read_all(struct reading *ret, const struct jr_buf *from, size_t size)
 {
     *ret = (struct reading){0};
-    ret->patch =
-        (struct jr_code_patch){.arena = &ret->arena, .secrets = &secrets};
-    struct jr_code_reader reader = {
-        .patch = &ret->patch, .prefix = "sub/", .passes = passes_spec};
+    ret->patch = (struct jr_code_patch){.arena = &ret->arena, .secrets = &secrets};
+    struct jr_code_reader reader = {.patch = &ret->patch, .prefix = "sub/", .passes = passes_spec};
     for (size_t at = 0; at < from->len; at += size) {
         size_t left = from->len - at;
-        CU_ASSERT_EQUAL(jr_code_reader_take(&reader, from->data + at,
-                                            left < size ? left : size),
+        CU_ASSERT_EQUAL(jr_code_reader_take(&reader, from->data + at, left < size ? left : size),
                         0);
     }
     jr_code_reader_end(&reader);
@@ -54,8 +50,8 @@ static void add_record(struct jr_buf *to, char state, const char *path)
     jr_buf_char(to, '\0');
 }
 
-static void expect_left_out(const struct reading *reading, size_t i,
-                            const char *path, const char *why)
+static void expect_left_out(const struct reading *reading, size_t i, const char *path,
+                            const char *why)
 {
     CU_ASSERT_TRUE_FATAL(i < reading->patch.left_out_count);
     JR_ASSERT_TEXT(reading->patch.left_out[i].path, path);
@@ -80,10 +76,9 @@ static void texts_belong_to_their_paths(void)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct reading reading;
         read_all(&reading, &from, sizes[i]);
-        JR_ASSERT_TEXT(reading.text.data,
-                       "diff --git 1\n+one\ndiff --git 2\n-two\n"
-                       "diff --git 3\n+three\n"
-                       "diff --git 6\n+HF_TOKEN=<redacted>\n");
+        JR_ASSERT_TEXT(reading.text.data, "diff --git 1\n+one\ndiff --git 2\n-two\n"
+                                          "diff --git 3\n+three\n"
+                                          "diff --git 6\n+HF_TOKEN=<redacted>\n");
         CU_ASSERT_TRUE(reading.patch.differs);
         CU_ASSERT_EQUAL(reading.patch.left_out_count, 2);
         expect_left_out(&reading, 0, "sub/image", "binary");
@@ -121,8 +116,7 @@ static void add_large(struct jr_buf *to, char letter, size_t bytes)
 /* The order in which they come does not matter. */
 static void the_largest_are_left_out(void)
 {
-    static const char *const orders[] = {"abc", "acb", "bac",
-                                         "bca", "cab", "cba"};
+    static const char *const orders[] = {"abc", "acb", "bac", "bca", "cab", "cba"};
     for (size_t i = 0; i < 6; i++) {
         struct jr_buf from = JR_BUF_INIT;
         struct reading reading;
@@ -130,8 +124,7 @@ static void the_largest_are_left_out(void)
             add_record(&from, 'M', (char[2]){orders[i][j], '\0'});
         jr_buf_char(&from, '\0');
         for (size_t j = 0; j < 3; j++)
-            add_large(&from, orders[i][j],
-                      (size_t)(orders[i][j] - 'a' + 2) * 200000);
+            add_large(&from, orders[i][j], (size_t)(orders[i][j] - 'a' + 2) * 200000);
         read_all(&reading, &from, 60000);
         CU_ASSERT_EQUAL(reading.patch.count, 2);
         CU_ASSERT_TRUE(reading.text.len <= JR_PATCH_MOST);
@@ -162,8 +155,8 @@ static void long_lines_forge_no_file(void)
     jr_buf_release(&from);
 }
 
-/* A repository of a commit, which was changed since; what the changed tree is
- * called, and the difference. */
+/* A repository of a commit, which was changed since; what the changed tree is called, and the
+ * difference. */
 struct scene {
     struct scratch scratch;
     char top[64], folder[64], commit[JR_GIT_HASH], tree[JR_GIT_HASH];
@@ -176,16 +169,14 @@ static void shell(const struct scene *scene, const char *command)
 {
     char text[2048];
     (void)snprintf(text, sizeof text,
-                   "cd '%s' && export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 && "
-                   "git() { command git -c user.name=n "
-                   "-c user.email=e@example.org \"$@\"; } && { %s; } 2>&1",
+                   "cd '%s' && export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 && git() { command git "
+                   "-c user.name=n -c user.email=e@example.org \"$@\"; } && { %s; } 2>&1",
                    scene->top, command);
     CU_ASSERT_EQUAL_FATAL(system(text), 0);
 }
 
 /* What a command of the shell left in a file beside the repository. */
-static void read_text(const struct scene *scene, const char *name,
-                      struct jr_buf *ret)
+static void read_text(const struct scene *scene, const char *name, struct jr_buf *ret)
 {
     char bytes[4096];
     ssize_t len;
@@ -196,8 +187,7 @@ static void read_text(const struct scene *scene, const char *name,
     (void)close(fd);
 }
 
-static void read_name(const struct scene *scene, const char *name,
-                      char ret[static JR_GIT_HASH])
+static void read_name(const struct scene *scene, const char *name, char ret[static JR_GIT_HASH])
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     read_text(scene, name, &text);
@@ -210,21 +200,16 @@ static void scene_start(struct scene *scene, const char *change)
 {
     *scene = (struct scene){0};
     scratch_start(&scene->scratch);
-    (void)snprintf(scene->top, sizeof scene->top, "%s/tree",
-                   scene->scratch.dir);
-    (void)snprintf(scene->folder, sizeof scene->folder, "%s/made",
-                   scene->scratch.dir);
+    (void)snprintf(scene->top, sizeof scene->top, "%s/tree", scene->scratch.dir);
+    (void)snprintf(scene->folder, sizeof scene->folder, "%s/made", scene->scratch.dir);
     CU_ASSERT_EQUAL_FATAL(mkdir(scene->top, 0700), 0);
-    shell(scene, "git init -q . && mkdir 'a b' && printf 'one\\n' >train.py && "
-                 "printf '1\\n' >'a b/model.py' && ln -s train.py main && "
-                 "printf '#!/bin/sh\\n' >run && chmod +x run && "
-                 "printf 'version: 1\\n' >spec.yaml && "
-                 "git add -A && git commit -qm m && "
+    shell(scene, "git init -q . && mkdir 'a b' && printf 'one\\n' >train.py && printf '1\\n' >'a "
+                 "b/model.py' && ln -s train.py main && printf '#!/bin/sh\\n' >run && chmod +x "
+                 "run && printf 'version: 1\\n' >spec.yaml && git add -A && git commit -qm m && "
                  "git rev-parse HEAD >../commit");
     shell(scene, change);
-    shell(scene, "git add -A && git diff --cached --binary HEAD >../patch && "
-                 "git rm -q --cached spec.yaml && "
-                 "git write-tree >../name && git read-tree HEAD");
+    shell(scene, "git add -A && git diff --cached --binary HEAD >../patch && git rm -q --cached "
+                 "spec.yaml && git write-tree >../name && git read-tree HEAD");
     read_name(scene, "commit", scene->commit);
     read_name(scene, "name", scene->tree);
     read_text(scene, "patch", &scene->patch);
@@ -263,8 +248,7 @@ static void expect_rebuilt(struct scene *scene)
     CU_ASSERT_EQUAL_FATAL(failed, 0);
 }
 
-static void expect_refused(struct scene *scene, const char *commit,
-                           const char *why)
+static void expect_refused(struct scene *scene, const char *commit, const char *why)
 {
     CU_ASSERT_EQUAL(rebuild_scene(scene, commit), -1);
     if (strstr(scene->err.text, why) == NULL)
@@ -272,8 +256,7 @@ static void expect_refused(struct scene *scene, const char *commit,
     CU_ASSERT_PTR_NOT_NULL(strstr(scene->err.text, why));
 }
 
-/* Whether the files of the tree are those that are expected, each with a
- * space behind it. */
+/* Whether the files of the tree are those that are expected, each with a space behind it. */
 static void expect_paths(const struct scene *scene, const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf all = JR_BUF_INIT;
@@ -299,14 +282,12 @@ static void the_commit_alone(void)
 static void the_patch_besides(void)
 {
     struct scene scene;
-    scene_start(&scene, "printf 'two  \\n' >train.py && rm -r 'a b' && "
-                        "chmod -x run && head -c 5000 /dev/zero >'new x' && "
-                        "ln -sf run main");
+    scene_start(&scene, "printf 'two  \\n' >train.py && rm -r 'a b' && chmod -x run && head -c "
+                        "5000 /dev/zero >'new x' && ln -sf run main");
     expect_rebuilt(&scene);
     expect_paths(&scene, "main;new x;run;spec.yaml;train.py;");
-    shell(&scene, "cd ../made/tree && test \"$(cat train.py)\" = 'two  ' && "
-                  "test ! -x run && test \"$(readlink main)\" = run && "
-                  "test \"$(wc -c <'new x')\" -eq 5000");
+    shell(&scene, "cd ../made/tree && test \"$(cat train.py)\" = 'two  ' && test ! -x run && "
+                  "test \"$(readlink main)\" = run && test \"$(wc -c <'new x')\" -eq 5000");
     scene_end(&scene);
 }
 
@@ -315,8 +296,7 @@ static void no_commit_yet(void)
     struct scene scene;
     scene_start(&scene, ":");
     jr_buf_clear(&scene.patch);
-    shell(&scene, "git diff --binary $(git hash-object -t tree /dev/null) HEAD "
-                  ">../patch");
+    shell(&scene, "git diff --binary $(git hash-object -t tree /dev/null) HEAD >../patch");
     read_text(&scene, "patch", &scene.patch);
     CU_ASSERT_EQUAL_FATAL(rebuild_scene(&scene, NULL), 0);
     expect_paths(&scene, "a b/model.py;main;run;spec.yaml;train.py;");
@@ -328,8 +308,7 @@ static void nothing_is_written_to_the_repository(void)
 {
     struct scene scene;
     scene_start(&scene, "printf 'two\\n' >train.py");
-    shell(&scene, "find . | LC_ALL=C sort >../before && "
-                  "cat .git/index >../index");
+    shell(&scene, "find . | LC_ALL=C sort >../before && cat .git/index >../index");
     expect_rebuilt(&scene);
     shell(&scene, "find . | LC_ALL=C sort | cmp - ../before && "
                   "cmp .git/index ../index && test \"$(cat train.py)\" = two");
@@ -340,13 +319,11 @@ static void what_is_configured_is_not_executed(void)
 {
     struct scene scene;
     scene_start(&scene, "printf '* filter=f\\n' >.gitattributes");
-    shell(&scene, "git config filter.f.smudge 'touch \"$HOME/../planted\"' && "
-                  "git config filter.f.clean 'touch \"$HOME/../planted\"' && "
-                  "mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch "
-                  "\"%s/../planted\"\\n' \"$PWD\" >.git/hooks/post-checkout && "
-                  "chmod +x .git/hooks/post-checkout && "
-                  "git config core.fsmonitor .git/hooks/post-checkout && "
-                  "rm -f ../planted");
+    shell(&scene, "git config filter.f.smudge 'touch \"$HOME/../planted\"' && git config "
+                  "filter.f.clean 'touch \"$HOME/../planted\"' && mkdir -p .git/hooks && printf "
+                  "'#!/bin/sh\\ntouch \"%s/../planted\"\\n' \"$PWD\" >.git/hooks/post-checkout "
+                  "&& chmod +x .git/hooks/post-checkout && git config core.fsmonitor "
+                  ".git/hooks/post-checkout && rm -f ../planted");
     expect_rebuilt(&scene);
     shell(&scene, "test ! -e ../planted");
     scene_end(&scene);
@@ -366,8 +343,7 @@ static void a_commit_that_is_gone(void)
 {
     struct scene scene;
     scene_start(&scene, ":");
-    expect_refused(&scene, "0123456789abcdef0123456789abcdef01234567",
-                   "the commit of the run: ");
+    expect_refused(&scene, "0123456789abcdef0123456789abcdef01234567", "the commit of the run: ");
     scene_end(&scene);
 }
 
@@ -385,8 +361,7 @@ static void a_patch_that_does_not_fit(void)
 /* git itself refuses what leads out of the tree. */
 static void a_patch_that_leads_elsewhere(void)
 {
-    static const char *const paths[] = {"../planted", ".git/hooks/planted",
-                                        "main/../../planted"};
+    static const char *const paths[] = {"../planted", ".git/hooks/planted", "main/../../planted"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct scene scene;
         scene_start(&scene, ":");
@@ -411,13 +386,10 @@ static void a_scratch_folder_that_is_there(void)
     scene_end(&scene);
 }
 
-JR_UNIT_MAIN("code_patch", CASE(texts_belong_to_their_paths),
-             CASE(what_passes_is_no_difference), CASE(the_largest_are_left_out),
-             CASE(long_lines_forge_no_file), CASE(the_commit_alone),
+JR_UNIT_MAIN("code_patch", CASE(texts_belong_to_their_paths), CASE(what_passes_is_no_difference),
+             CASE(the_largest_are_left_out), CASE(long_lines_forge_no_file), CASE(the_commit_alone),
              CASE(the_patch_besides), CASE(no_commit_yet),
-             CASE(nothing_is_written_to_the_repository),
-             CASE(what_is_configured_is_not_executed),
+             CASE(nothing_is_written_to_the_repository), CASE(what_is_configured_is_not_executed),
              CASE(another_tree_is_refused), CASE(a_commit_that_is_gone),
-             CASE(a_patch_that_does_not_fit),
-             CASE(a_patch_that_leads_elsewhere),
+             CASE(a_patch_that_does_not_fit), CASE(a_patch_that_leads_elsewhere),
              CASE(a_scratch_folder_that_is_there))

@@ -21,8 +21,7 @@ static void scene_start(struct scene *scene)
 {
     *scene = (struct scene){0};
     scratch_start(&scene->scratch);
-    (void)snprintf(scene->top, sizeof scene->top, "%s/tree",
-                   scene->scratch.dir);
+    (void)snprintf(scene->top, sizeof scene->top, "%s/tree", scene->scratch.dir);
     (void)snprintf(scene->to, sizeof scene->to, "%s/copy", scene->scratch.dir);
     CU_ASSERT_EQUAL_FATAL(mkdir(scene->top, 0700), 0);
 }
@@ -42,8 +41,7 @@ static void make_folder(const struct scene *scene, const char *name)
     CU_ASSERT_EQUAL(mkdirat(scene->scratch.fd, path, 0700), 0);
 }
 
-static void write_file(const struct scene *scene, const char *name,
-                       const char *text, mode_t mode)
+static void write_file(const struct scene *scene, const char *name, const char *text, mode_t mode)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "tree/%s", name);
@@ -51,8 +49,7 @@ static void write_file(const struct scene *scene, const char *name,
     CU_ASSERT_EQUAL(fchmodat(scene->scratch.fd, path, mode, 0), 0);
 }
 
-static void make_link(const struct scene *scene, const char *target,
-                      const char *name)
+static void make_link(const struct scene *scene, const char *target, const char *name)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "tree/%s", name);
@@ -88,8 +85,7 @@ static int copy_scene(struct scene *scene)
     return jr_copy_tree(&scene->copied, &request, &scene->err);
 }
 
-static void expect_text(const struct scene *scene, const char *name,
-                        const char *expected)
+static void expect_text(const struct scene *scene, const char *name, const char *expected)
 {
     char path[PATH_MAX], text[256];
     (void)snprintf(path, sizeof path, "copy/%s", name);
@@ -101,8 +97,7 @@ static void expect_text(const struct scene *scene, const char *name,
 }
 
 /* Where a link of the copy leads; "@" in what is expected is the tree. */
-static void expect_link(const struct scene *scene, const char *name,
-                        const char *expected)
+static void expect_link(const struct scene *scene, const char *name, const char *expected)
 {
     char path[PATH_MAX], text[256];
     struct jr_buf whole = JR_BUF_INIT;
@@ -133,8 +128,7 @@ static void files_keep_mode_and_time(void)
     make_folder(&scene, "deep/er");
     write_file(&scene, "deep/er/run", "#!/bin/sh\n", 0755);
     write_file(&scene, "empty", "", 0400);
-    CU_ASSERT_EQUAL(utimensat(scene.scratch.fd, "tree/deep/er/run", times, 0),
-                    0);
+    CU_ASSERT_EQUAL(utimensat(scene.scratch.fd, "tree/deep/er/run", times, 0), 0);
     name_paths(&scene.files, "deep/er/run", "empty", NULL);
     CU_ASSERT_EQUAL(copy_scene(&scene), 0);
     expect_text(&scene, "deep/er/run", "#!/bin/sh\n");
@@ -176,8 +170,7 @@ static void what_is_gone_or_no_file_is_passed_over(void)
     make_folder(&scene, "folder");
     CU_ASSERT_EQUAL(mkfifoat(scene.scratch.fd, "tree/fifo", 0600), 0);
     write_file(&scene, "last", "1", 0600);
-    name_paths(&scene.files, "gone", "none/below", "folder", "fifo",
-               "last/below", "last", NULL);
+    name_paths(&scene.files, "gone", "none/below", "folder", "fifo", "last/below", "last", NULL);
     CU_ASSERT_EQUAL(copy_scene(&scene), 0);
     CU_ASSERT_EQUAL(scene.copied.files, 1);
     expect_text(&scene, "last", "1");
@@ -222,8 +215,8 @@ static void links_lead_where_they_led(void)
     scene_end(&scene);
 }
 
-/* A link in the place of a folder, which another process may put there at any
- * time, lets nothing in from where it leads. */
+/* A link in the place of a folder, which another process may put there at any time, lets nothing in
+ * from where it leads. */
 static void no_link_is_followed(void)
 {
     struct scene scene;
@@ -436,13 +429,10 @@ static void wrong_lists_are_refused(void)
     jr_buf_release(&links);
 }
 
-JR_UNIT_MAIN("copy_tree", CASE(files_keep_mode_and_time),
-             CASE(long_files_are_whole),
-             CASE(what_is_gone_or_no_file_is_passed_over),
-             CASE(links_lead_where_they_led), CASE(no_link_is_followed),
-             CASE(links_stand_for_what_is_not_copied),
+JR_UNIT_MAIN("copy_tree", CASE(files_keep_mode_and_time), CASE(long_files_are_whole),
+             CASE(what_is_gone_or_no_file_is_passed_over), CASE(links_lead_where_they_led),
+             CASE(no_link_is_followed), CASE(links_stand_for_what_is_not_copied),
              CASE(a_link_takes_no_place), CASE(a_planted_link_lets_nothing_out),
-             CASE(there_is_no_copy_yet), CASE(a_change_is_noticed),
-             CASE(it_can_be_stopped), CASE(names_are_escaped_in_errors),
-             CASE(a_copy_of_a_copy), CASE(lists_differ_at_a_path),
-             CASE(wrong_lists_are_refused))
+             CASE(there_is_no_copy_yet), CASE(a_change_is_noticed), CASE(it_can_be_stopped),
+             CASE(names_are_escaped_in_errors), CASE(a_copy_of_a_copy),
+             CASE(lists_differ_at_a_path), CASE(wrong_lists_are_refused))

@@ -7,8 +7,7 @@
 #define HASH_A "0123456789abcdef0123456789abcdef01234567"
 #define HASH_B "89abcdef0123456789abcdef0123456789abcdef"
 
-static void commit_of(const struct scratch *scratch, const char *folder,
-                      const char *expected)
+static void commit_of(const struct scratch *scratch, const char *folder, const char *expected)
 {
     char path[256], commit[JR_GIT_HASH];
     (void)snprintf(path, sizeof path, "%s/%s", scratch->dir, folder);
@@ -42,11 +41,10 @@ static void the_commit_is_read_from_files(void)
         {"ref: refs/heads/.invalid\n", NULL, NULL, ""},
         {HASH_A "\n", NULL, NULL, HASH_A},
         {"ref: refs/heads/main\n", HASH_A "\n", NULL, HASH_A},
-        {"ref: refs/heads/main\n", HASH_A "\n", HASH_B " refs/heads/main\n",
-         HASH_A},
+        {"ref: refs/heads/main\n", HASH_A "\n", HASH_B " refs/heads/main\n", HASH_A},
         {"ref: refs/heads/main\n", NULL,
-         "# pack-refs with: peeled\n" HASH_B " refs/heads/a\n" HASH_A
-         " refs/heads/main\n^" HASH_B "\n",
+         "# pack-refs with: peeled\n" HASH_B " refs/heads/a\n" HASH_A " refs/heads/main\n^" HASH_B
+         "\n",
          HASH_A},
         {"ref: refs/heads/main\n", NULL, HASH_A " refs/heads/main\n", HASH_A},
     };
@@ -111,8 +109,7 @@ static int exit_with_path(const struct scratch *scratch, const char *path)
     return result;
 }
 
-/* What lies where the repository is, or where everybody may write, is not
- * executed. */
+/* What lies where the repository is, or where everybody may write, is not executed. */
 static void git_is_found_in_safe_folders(void)
 {
     struct scratch scratch;
@@ -131,5 +128,4 @@ static void git_is_found_in_safe_folders(void)
 }
 
 JR_UNIT_MAIN("git", CASE(no_work_tree), CASE(the_commit_is_read_from_files),
-             CASE(linked_work_trees_share_the_refs),
-             CASE(git_is_found_in_safe_folders))
+             CASE(linked_work_trees_share_the_refs), CASE(git_is_found_in_safe_folders))

@@ -1,5 +1,5 @@
-/* A git process under a deadline, with a shell script in git's place: what goes
- * in and comes out, what it complains about, and that it always ends. */
+/* A git process under a deadline, with a shell script in git's place: what goes in and comes out,
+ * what it complains about, and that it always ends. */
 #include "vcs/git_output.h"
 
 #include <errno.h>
@@ -31,22 +31,19 @@ static void begin(const char *text)
     char script[512];
     bench = (struct bench){0};
     scratch_start(&bench.scratch);
-    (void)snprintf(script, sizeof script, "#!/bin/sh\nPATH=/bin:/usr/bin\n%s\n",
-                   text);
+    (void)snprintf(script, sizeof script, "#!/bin/sh\nPATH=/bin:/usr/bin\n%s\n", text);
     scratch_write(&bench.scratch, "git", script);
     CU_ASSERT_EQUAL(fchmodat(bench.scratch.fd, "git", 0700, 0), 0);
     (void)snprintf(bench.path, sizeof bench.path, "PATH=%s", bench.scratch.dir);
     bench.envp[0] = bench.path;
-    bench.command = (struct jr_git_command){
-        .folder = "/etc", .words = words, .envp = bench.envp};
+    bench.command = (struct jr_git_command){.folder = "/etc", .words = words, .envp = bench.envp};
     bench.sink = (struct jr_git_sink){jr_git_keep, &bench.out};
     bench.limit = (struct jr_git_limit){jr_clock_ns() + MINUTE_NS, -1};
 }
 
 static int run(const struct jr_buf *input)
 {
-    return jr_git_run(&bench.command, input, &bench.sink, &bench.limit,
-                      &bench.err);
+    return jr_git_run(&bench.command, input, &bench.sink, &bench.limit, &bench.err);
 }
 
 static void end(void)
@@ -85,8 +82,7 @@ static void input_goes_in_and_output_comes(void)
 /* It is asked in the folder, with the words last. */
 static void is_asked_by_the_words(void)
 {
-    begin("echo \"$1 $2\"; while [ \"$1\" != status ]; do shift; done; echo "
-          "\"$#|$1|$2|$3\"");
+    begin("echo \"$1 $2\"; while [ \"$1\" != status ]; do shift; done; echo \"$#|$1|$2|$3\"");
     CU_ASSERT_EQUAL(run(NULL), 0);
     check_out("-C /etc\n3|status|--one|a b\n");
     end();
@@ -95,10 +91,8 @@ static void is_asked_by_the_words(void)
 /* Nobody is asked for anything, and variables of git's are not passed on. */
 static void has_an_environment_of_its_own(void)
 {
-    static char *envp[4] = {NULL, (char *)"GIT_DIR=/elsewhere",
-                            (char *)"SSH_ASKPASS=x", NULL};
-    begin("echo \"$GIT_DIR|$SSH_ASKPASS|$GIT_TERMINAL_PROMPT|$LC_ALL\"; read a "
-          "|| echo none");
+    static char *envp[4] = {NULL, (char *)"GIT_DIR=/elsewhere", (char *)"SSH_ASKPASS=x", NULL};
+    begin("echo \"$GIT_DIR|$SSH_ASKPASS|$GIT_TERMINAL_PROMPT|$LC_ALL\"; read a || echo none");
     envp[0] = bench.path;
     bench.command.envp = envp;
     CU_ASSERT_EQUAL(run(NULL), 0);
@@ -178,8 +172,7 @@ static void a_warning_is_no_failure(void)
 /* Of a very long complaint the end is looked at. */
 static void a_long_complaint_has_an_end(void)
 {
-    begin("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo 'fatal: "
-          "last' >&2; exit 1");
+    begin("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo 'fatal: last' >&2; exit 1");
     CU_ASSERT_EQUAL(run(NULL), -1);
     JR_ASSERT_TEXT(bench.err.text, "last");
     end();
@@ -188,9 +181,8 @@ static void a_long_complaint_has_an_end(void)
 /* It is ended where it takes too long, whatever it does: with its children. */
 static void has_no_more_time_than_it_is_given(void)
 {
-    static const char *const texts[] = {
-        "exec sleep 1000", "sleep 1000", "trap '' TERM; sleep 1000",
-        "exec >&-; exec sleep 1000", "sleep 1000 & sleep 1000"};
+    static const char *const texts[] = {"exec sleep 1000", "sleep 1000", "trap '' TERM; sleep 1000",
+                                        "exec >&-; exec sleep 1000", "sleep 1000 & sleep 1000"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         begin(texts[i]);
         bench.limit.deadline_ns = jr_clock_ns();
@@ -225,8 +217,7 @@ static void there_may_be_none(void)
     struct jr_git_process process;
     begin("exit 0");
     (void)unlinkat(bench.scratch.fd, "git", 0);
-    CU_ASSERT_EQUAL(jr_git_begin(&process, &bench.command, NULL, &bench.err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_git_begin(&process, &bench.command, NULL, &bench.err), -1);
     CU_ASSERT_EQUAL(bench.err.sys, ENOENT);
     CU_ASSERT_EQUAL(strncmp(bench.err.text, "no git program was found", 24), 0);
     CU_ASSERT_EQUAL(process.pid, 0);
@@ -244,8 +235,7 @@ static void can_be_cancelled(void)
 {
     struct jr_git_process process;
     begin("exec sleep 1000");
-    CU_ASSERT_EQUAL(jr_git_begin(&process, &bench.command, NULL, &bench.err),
-                    0);
+    CU_ASSERT_EQUAL(jr_git_begin(&process, &bench.command, NULL, &bench.err), 0);
     CU_ASSERT_TRUE(process.pid > 0);
     CU_ASSERT_EQUAL(getpgid(process.pid), process.pid);
     jr_git_cancel(&process);
@@ -267,10 +257,9 @@ static void failed_input_starts_nothing(void)
     end();
 }
 
-JR_UNIT_MAIN("git_output", CASE(input_goes_in_and_output_comes),
-             CASE(is_asked_by_the_words), CASE(has_an_environment_of_its_own),
-             CASE(a_sink_decides), CASE(says_what_git_complains_about),
-             CASE(a_warning_is_no_failure), CASE(a_long_complaint_has_an_end),
-             CASE(has_no_more_time_than_it_is_given), CASE(stops_when_told),
-             CASE(there_may_be_none), CASE(can_be_cancelled),
+JR_UNIT_MAIN("git_output", CASE(input_goes_in_and_output_comes), CASE(is_asked_by_the_words),
+             CASE(has_an_environment_of_its_own), CASE(a_sink_decides),
+             CASE(says_what_git_complains_about), CASE(a_warning_is_no_failure),
+             CASE(a_long_complaint_has_an_end), CASE(has_no_more_time_than_it_is_given),
+             CASE(stops_when_told), CASE(there_may_be_none), CASE(can_be_cancelled),
              CASE(failed_input_starts_nothing))

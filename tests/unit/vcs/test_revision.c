@@ -5,11 +5,9 @@
 static void make(struct scratch *scratch)
 {
     scratch_start(scratch);
-    shell(scratch,
-          "mkdir -p 'sub/a b' && cd sub && "
-          "printf one >x.yaml && printf two >'a b/y\tz.yaml' && "
-          ": >empty && head -c 100000 /dev/zero >big && "
-          "ln -s x.yaml link && printf \"it's\" >\"$(printf 'n\\nl')\"");
+    shell(scratch, "mkdir -p 'sub/a b' && cd sub && printf one >x.yaml && printf two >'a "
+                   "b/y\tz.yaml' && : >empty && head -c 100000 /dev/zero >big && ln -s x.yaml "
+                   "link && printf \"it's\" >\"$(printf 'n\\nl')\"");
     shell(scratch, "git init -q . && " COMMIT " && git tag old");
     shell(scratch, "rm -rf sub && printf new >x.yaml && " COMMIT);
 }
@@ -36,8 +34,8 @@ static void refuse(struct jr_revision *rev, const char *path, const char *why)
 
 static void reads_what_is_gone(void)
 {
-    static const char *const paths[] = {"sub/a b/y\tz.yaml", "sub/big",
-                                        "sub/empty", "sub/n\nl", "sub/x.yaml"};
+    static const char *const paths[] = {"sub/a b/y\tz.yaml", "sub/big", "sub/empty", "sub/n\nl",
+                                        "sub/x.yaml"};
     struct scratch scratch;
     struct jr_revision *rev = NULL;
     struct jr_error err = {0};
@@ -45,8 +43,7 @@ static void reads_what_is_gone(void)
     make(&scratch);
     shell(&scratch, "mkdir -p deep/er");
     (void)snprintf(folder, sizeof folder, "%s/deep/er", scratch.dir);
-    CU_ASSERT_EQUAL_FATAL(jr_revision_open(&rev, folder, "old", environ, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_revision_open(&rev, folder, "old", environ, &err), 0);
     JR_ASSERT_TEXT(jr_revision_name(rev), "old");
     JR_ASSERT_TEXT(jr_revision_top(rev), scratch.dir);
     CU_ASSERT_EQUAL_FATAL(jr_revision_count(rev), sizeof paths / sizeof *paths);
@@ -68,15 +65,13 @@ static void reads_what_is_gone(void)
 
 static void refuses_what_is_no_commit(void)
 {
-    static const char *const names[] = {"",       "-r",      "--help",
-                                        "nosuch", "old:sub", "HEAD~7"};
+    static const char *const names[] = {"", "-r", "--help", "nosuch", "old:sub", "HEAD~7"};
     struct scratch scratch;
     make(&scratch);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct jr_revision *rev = NULL;
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(
-            jr_revision_open(&rev, scratch.dir, names[i], environ, &err), -1);
+        CU_ASSERT_EQUAL(jr_revision_open(&rev, scratch.dir, names[i], environ, &err), -1);
         CU_ASSERT_PTR_NULL(rev);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         CU_ASSERT_TRUE(strlen(err.text) > 0);
@@ -85,8 +80,7 @@ static void refuses_what_is_no_commit(void)
     scratch_start(&scratch);
     struct jr_revision *rev = NULL;
     struct jr_error err = {0};
-    CU_ASSERT_EQUAL(jr_revision_open(&rev, scratch.dir, "HEAD", environ, &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_revision_open(&rev, scratch.dir, "HEAD", environ, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no git repository"));
     jr_revision_close(NULL);
     scratch_end(&scratch);
@@ -99,15 +93,11 @@ static void runs_nothing_of_others(void)
     struct jr_revision *rev = NULL;
     struct jr_error err = {0};
     make(&scratch);
-    shell(&scratch,
-          "git config core.fsmonitor 'touch monitored; false' && "
-          "git config core.pager 'touch paged' && "
-          "mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch hooked\\n' "
-          ">.git/hooks/post-checkout && "
-          "chmod +x .git/hooks/post-checkout");
+    shell(&scratch, "git config core.fsmonitor 'touch monitored; false' && git config core.pager "
+                    "'touch paged' && mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch "
+                    "hooked\\n' >.git/hooks/post-checkout && chmod +x .git/hooks/post-checkout");
     (void)setenv("GIT_DIR", "/nonexistent", 1);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_revision_open(&rev, scratch.dir, "old", environ, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_revision_open(&rev, scratch.dir, "old", environ, &err), 0);
     (void)unsetenv("GIT_DIR");
     expect(rev, "sub/x.yaml", "one");
     jr_revision_close(rev);
@@ -129,19 +119,16 @@ static void a_broken_git_is_an_error(void)
     (void)fchmodat(scratch.fd, "git", 0700, 0);
     char *old = strdup(getenv("PATH"));
     (void)setenv("PATH", scratch.dir, 1);
-    CU_ASSERT_EQUAL_FATAL(
-        jr_revision_open(&rev, scratch.dir, "old", environ, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_revision_open(&rev, scratch.dir, "old", environ, &err), 0);
     refuse(rev, "x.yaml", "broke off");
     jr_revision_close(rev);
     (void)unlinkat(scratch.fd, "git", 0);
-    CU_ASSERT_EQUAL(jr_revision_open(&rev, scratch.dir, "old", environ, &err),
-                    -1);
+    CU_ASSERT_EQUAL(jr_revision_open(&rev, scratch.dir, "old", environ, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     (void)setenv("PATH", old, 1);
     free(old);
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("revision", CASE(reads_what_is_gone),
-             CASE(refuses_what_is_no_commit), CASE(runs_nothing_of_others),
-             CASE(a_broken_git_is_an_error))
+JR_UNIT_MAIN("revision", CASE(reads_what_is_gone), CASE(refuses_what_is_no_commit),
+             CASE(runs_nothing_of_others), CASE(a_broken_git_is_an_error))

@@ -1,6 +1,5 @@
-/* The code of a run, recorded and made once more: names that are git's own, a
- * patch that makes them, what is left out and why, and what a copy is made
- * of. */
+/* The code of a run, recorded and made once more: names that are git's own, a patch that makes
+ * them, what is left out and why, and what a copy is made of. */
 #include "vcs/run_tree.h"
 
 #include <errno.h>
@@ -24,20 +23,18 @@ struct bench {
 
 static struct bench bench;
 
-/* A repository in the folder "tree", of which `command` is run before the first
- * commit; NULL: it has none. */
+/* A repository in the folder "tree", of which `command` is run before the first commit; NULL: it
+ * has none. */
 static void begin(const char *command)
 {
     char text[512];
     bench = (struct bench){0};
     scratch_start(&bench.scratch);
     (void)snprintf(bench.top, sizeof bench.top, "%s/tree", bench.scratch.dir);
-    (void)snprintf(bench.below, sizeof bench.below, "%s/git",
-                   bench.scratch.dir);
+    (void)snprintf(bench.below, sizeof bench.below, "%s/git", bench.scratch.dir);
     shell(&bench.scratch, "mkdir tree && cd tree && git init -q .");
     if (command != NULL) {
-        (void)snprintf(text, sizeof text, "cd tree && { %s; } && " COMMIT,
-                       command);
+        (void)snprintf(text, sizeof text, "cd tree && { %s; } && " COMMIT, command);
         shell(&bench.scratch, text);
     }
     bench.request = (struct jr_run_tree_request){.folder = bench.top,
@@ -73,8 +70,7 @@ static void end(void)
 static void ask(const char *command, char *ret, size_t size)
 {
     char text[512];
-    (void)snprintf(text, sizeof text, "cd tree && { %s; } > ../answer",
-                   command);
+    (void)snprintf(text, sizeof text, "cd tree && { %s; } > ../answer", command);
     shell(&bench.scratch, text);
     (void)memset(ret, 0, size);
     int fd = openat(bench.scratch.fd, "answer", O_RDONLY);
@@ -96,8 +92,7 @@ static void check_left_out(const char *expected)
 {
     struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < bench.code.left_out_count; i++)
-        jr_buf_printf(&text, "%s%s: %s", i == 0 ? "" : ", ",
-                      bench.code.left_out[i].path,
+        jr_buf_printf(&text, "%s%s: %s", i == 0 ? "" : ", ", bench.code.left_out[i].path,
                       jr_left_out_word(bench.code.left_out[i].why));
     JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, expected);
     jr_buf_release(&text);
@@ -105,8 +100,7 @@ static void check_left_out(const char *expected)
 
 static bool patch_has(const char *text)
 {
-    return bench.code.patch.len > 0 &&
-           strstr(bench.code.patch.data, text) != NULL;
+    return bench.code.patch.len > 0 && strstr(bench.code.patch.data, text) != NULL;
 }
 
 /* Outside of a work tree there is nothing, and that is no error. */
@@ -171,20 +165,18 @@ static void a_change_has_the_name_of_its_commit(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char text[256];
         begin("mkdir d && echo 1 > a && echo 2 > d/b");
-        (void)snprintf(text, sizeof text, "cd tree && { %s; }",
-                       vectors[i].command);
+        (void)snprintf(text, sizeof text, "cd tree && { %s; }", vectors[i].command);
         shell(&bench.scratch, text);
         record_well();
         CU_ASSERT_EQUAL(bench.code.changed, vectors[i].changed);
         check_answer("git rev-parse HEAD", bench.code.commit);
-        check_answer(COMMIT " --allow-empty && git rev-parse HEAD^{tree}",
-                     bench.code.tree);
+        check_answer(COMMIT " --allow-empty && git rev-parse HEAD^{tree}", bench.code.tree);
         end();
     }
 }
 
-/* A tracked file that is taken out of the index and still lies there is as it
- * was: the tree is not dirty, though the index is. */
+/* A tracked file that is taken out of the index and still lies there is as it was: the tree is not
+ * dirty, though the index is. */
 static void dirty_is_what_the_tree_is(void)
 {
     static const struct {
@@ -201,8 +193,7 @@ static void dirty_is_what_the_tree_is(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char text[256];
         begin("echo 1 > a");
-        (void)snprintf(text, sizeof text, "cd tree && { %s; }",
-                       vectors[i].command);
+        (void)snprintf(text, sizeof text, "cd tree && { %s; }", vectors[i].command);
         shell(&bench.scratch, text);
         record_well();
         CU_ASSERT_EQUAL(bench.code.dirty, vectors[i].dirty);
@@ -220,8 +211,7 @@ static void without_a_commit_all_is_new(void)
     JR_ASSERT_TEXT(bench.code.commit, "");
     CU_ASSERT_TRUE(bench.code.dirty);
     CU_ASSERT_TRUE(patch_has("+1"));
-    check_answer(COMMIT " --allow-empty && git rev-parse HEAD^{tree}",
-                 bench.code.tree);
+    check_answer(COMMIT " --allow-empty && git rev-parse HEAD^{tree}", bench.code.tree);
     end();
 }
 
@@ -241,16 +231,15 @@ static void writes_nothing_into_the_repository(void)
     end();
 }
 
-/* What is ignored does not count, nor do the log_dir and the files of the
- * request, by either name of them. */
+/* What is ignored does not count, nor do the log_dir and the files of the request, by either name
+ * of them. */
 static void some_files_do_not_count(void)
 {
     char log_dir[80], spec[80], link[80];
     begin("echo '*.bin' > .gitignore && echo 1 > a && echo 1 > spec.yaml");
-    shell(&bench.scratch,
-          "cd tree && echo 1 > x.bin && mkdir -p runs/1 runsx && echo 1 > "
-          "runs/1/out && echo 2 > spec.yaml && echo 2 > real.yaml && ln -s "
-          "real.yaml link.yaml");
+    shell(&bench.scratch, "cd tree && echo 1 > x.bin && mkdir -p runs/1 runsx && echo 1 > "
+                          "runs/1/out && echo 2 > spec.yaml && echo 2 > real.yaml && ln -s "
+                          "real.yaml link.yaml");
     (void)snprintf(log_dir, sizeof log_dir, "%s/runs", bench.top);
     (void)snprintf(spec, sizeof spec, "%s/spec.yaml", bench.top);
     (void)snprintf(link, sizeof link, "%s/link.yaml", bench.top);
@@ -260,8 +249,7 @@ static void some_files_do_not_count(void)
     record_well();
     CU_ASSERT_FALSE(bench.code.dirty);
     CU_ASSERT_TRUE(bench.code.changed); /* git sees spec.yaml differ */
-    check_answer("git rm -q --cached spec.yaml && git write-tree",
-                 bench.code.tree);
+    check_answer("git rm -q --cached spec.yaml && git write-tree", bench.code.tree);
     jr_run_tree_release(&bench.code);
     shell(&bench.scratch, "cd tree && echo 1 > runsx/a");
     record_well();
@@ -275,9 +263,8 @@ static void some_files_do_not_count(void)
 static void secrets_stay_out(void)
 {
     begin("printf 'A=1\\nHF_TOKEN=\\n' > env && echo 1 > a");
-    shell(&bench.scratch,
-          "cd tree && printf 'A=2\\nHF_TOKEN=hf_abcdef123\\n' > env && printf "
-          "'HF_TOKEN=hf_abcdef123\\n' > .env && printf 'fine\\n' > new");
+    shell(&bench.scratch, "cd tree && printf 'A=2\\nHF_TOKEN=hf_abcdef123\\n' > env && printf "
+                          "'HF_TOKEN=hf_abcdef123\\n' > .env && printf 'fine\\n' > new");
     record_well();
     CU_ASSERT_FALSE(patch_has("hf_abcdef123"));
     CU_ASSERT_TRUE(patch_has("HF_TOKEN=<redacted>"));
@@ -287,15 +274,14 @@ static void secrets_stay_out(void)
     end();
 }
 
-/* What is too large for the patch counts by its name alone; the smallest new
- * files are in it as long as there is room. */
+/* What is too large for the patch counts by its name alone; the smallest new files are in it as
+ * long as there is room. */
 static void large_files_stay_out_of_the_patch(void)
 {
     begin("echo 1 > a");
-    shell(&bench.scratch,
-          "cd tree && head -c 2000000 /dev/zero | tr '\\0' x > big && head -c "
-          "600000 /dev/zero | tr '\\0' y > half1 && head -c 600001 /dev/zero | "
-          "tr '\\0' z > half2 && echo small > small");
+    shell(&bench.scratch, "cd tree && head -c 2000000 /dev/zero | tr '\\0' x > big && head -c "
+                          "600000 /dev/zero | tr '\\0' y > half1 && head -c 600001 /dev/zero | "
+                          "tr '\\0' z > half2 && echo small > small");
     record_well();
     CU_ASSERT_TRUE(patch_has("+small"));
     CU_ASSERT_TRUE(patch_has("half1"));
@@ -313,25 +299,22 @@ static void too_much_is_refused(void)
     shell(&bench.scratch, "cd tree && truncate -s 200M one && truncate -s 60M "
                           "two && for i in 1 2 3 4; do echo > $i; done");
     CU_ASSERT_EQUAL(record(), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        bench.err.text,
-        "260.0 MiB of files are changed or not tracked, more than 256 MiB: "
-        "one (200.0 MiB), two (60.0 MiB), 4 (0.0 MiB), 3 (0.0 MiB), 2 (0.0 "
-        "MiB) and 1 more; name what is no code in .gitignore"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(bench.err.text, "260.0 MiB of files are changed or not tracked, more than 256 MiB: "
+                               "one (200.0 MiB), two (60.0 MiB), 4 (0.0 MiB), 3 (0.0 MiB), 2 (0.0 "
+                               "MiB) and 1 more; name what is no code in .gitignore"));
     CU_ASSERT_TRUE(bench.code.listed);
     check_answer("git rev-parse HEAD", bench.code.commit);
     JR_ASSERT_TEXT(bench.code.tree, "");
     end();
 }
 
-/* Links out of the tree, and repositories in it that are not tracked, are
- * said. */
+/* Links out of the tree, and repositories in it that are not tracked, are said. */
 static void says_what_is_not_recorded(void)
 {
     begin("echo 1 > a && ln -s /etc/hosts out && ln -s a in");
-    shell(&bench.scratch,
-          "cd tree && ln -s ../answer new && mkdir other && cd other && git "
-          "init -q . && echo 1 > x && " COMMIT " && touch ../../answer");
+    shell(&bench.scratch, "cd tree && ln -s ../answer new && mkdir other && cd other && git "
+                          "init -q . && echo 1 > x && " COMMIT " && touch ../../answer");
     record_well();
     check_left_out("other: repository, out: link, new: link");
     end();
@@ -340,8 +323,7 @@ static void says_what_is_not_recorded(void)
 /* A submodule counts by the tree of its files, in its patch under its path. */
 static void a_submodule_counts_by_its_files(void)
 {
-    begin("mkdir sub && cd sub && git init -q . && echo 1 > x && " COMMIT
-          " && cd ..");
+    begin("mkdir sub && cd sub && git init -q . && echo 1 > x && " COMMIT " && cd ..");
     shell(&bench.scratch, "cd tree/sub && echo 2 > x");
     record_well();
     CU_ASSERT_TRUE(bench.code.dirty);
@@ -356,18 +338,17 @@ static void a_submodule_counts_by_its_files(void)
     end();
 }
 
-/* What a copy is made of: tracked files, new ones without secrets, and links
- * for what is ignored, but for caches and the log_dir. */
+/* What a copy is made of: tracked files, new ones without secrets, and links for what is ignored,
+ * but for caches and the log_dir. */
 static void lists_what_a_copy_is_made_of(void)
 {
     char log_dir[80];
     begin("printf 'data/\\n*.bin\\nruns\\n__pycache__\\n*.pyc\\n' > .gitignore "
           "&& mkdir d && echo 1 > d/a && echo 1 > gone");
-    shell(&bench.scratch,
-          "cd tree && mkdir -p data d/__pycache__ runs/1 && echo 1 > data/x && "
-          "echo 1 > d/y.bin && echo 1 > d/__pycache__/z && echo 1 > a.pyc && "
-          "echo 1 > runs/1/out && echo 1 > new && rm gone && printf "
-          "'HF_TOKEN=hf_abcdef123\\n' > .env");
+    shell(&bench.scratch, "cd tree && mkdir -p data d/__pycache__ runs/1 && echo 1 > data/x && "
+                          "echo 1 > d/y.bin && echo 1 > d/__pycache__/z && echo 1 > a.pyc && "
+                          "echo 1 > runs/1/out && echo 1 > new && rm gone && printf "
+                          "'HF_TOKEN=hf_abcdef123\\n' > .env");
     (void)snprintf(log_dir, sizeof log_dir, "%s/runs", bench.top);
     bench.request.log_dir = log_dir;
     bench.request.whole = true;
@@ -408,14 +389,13 @@ static void needs_a_new_scratch_folder(void)
     end();
 }
 
-/* A repository whose files are elsewhere, or that git cannot read, is an error
- * that names it; the commit is known all the same. */
+/* A repository whose files are elsewhere, or that git cannot read, is an error that names it; the
+ * commit is known all the same. */
 static void a_broken_repository_is_an_error(void)
 {
     begin("echo 1 > a");
-    shell(&bench.scratch,
-          "mkdir elsewhere && cd tree && git config core.worktree "
-          "\"$PWD/../elsewhere\"");
+    shell(&bench.scratch, "mkdir elsewhere && cd tree && git config core.worktree "
+                          "\"$PWD/../elsewhere\"");
     CU_ASSERT_EQUAL(record(), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "core.worktree"));
     end();
@@ -434,11 +414,9 @@ static void has_a_limit(void)
     char path[128];
     char *const envp[] = {path, NULL};
     begin("echo 1 > a");
-    shell(&bench.scratch,
-          "mkdir bin && printf '#!/bin/sh\nexec sleep 3600\n' > bin/git && "
-          "chmod 755 bin/git");
-    (void)snprintf(path, sizeof path, "PATH=%s/bin:/usr/bin:/bin",
-                   bench.scratch.dir);
+    shell(&bench.scratch, "mkdir bin && printf '#!/bin/sh\nexec sleep 3600\n' > bin/git && "
+                          "chmod 755 bin/git");
+    (void)snprintf(path, sizeof path, "PATH=%s/bin:/usr/bin:/bin", bench.scratch.dir);
     bench.request.envp = envp;
     bench.request.limit_ms = 1;
     CU_ASSERT_EQUAL(record(), -1);
@@ -453,11 +431,10 @@ static void has_a_limit(void)
 static void executes_nothing(void)
 {
     begin("echo '*.txt filter=x' > .gitattributes && echo 1 > a.txt");
-    shell(&bench.scratch,
-          "cd tree && git config filter.x.clean 'touch ../../ran; cat' && git "
-          "config core.fsmonitor 'touch ../ran' && printf '#!/bin/sh\\ntouch "
-          "../ran\\n' > .git/hooks/post-index-change && chmod +x "
-          ".git/hooks/post-index-change && echo 22 > a.txt");
+    shell(&bench.scratch, "cd tree && git config filter.x.clean 'touch ../../ran; cat' && git "
+                          "config core.fsmonitor 'touch ../ran' && printf '#!/bin/sh\\ntouch "
+                          "../ran\\n' > .git/hooks/post-index-change && chmod +x "
+                          ".git/hooks/post-index-change && echo 22 > a.txt");
     record_well();
     CU_ASSERT_TRUE(patch_has("+22"));
     struct stat st;
@@ -479,8 +456,7 @@ static int rebuild(struct jr_buf *files, char *const *aside)
         .log_dir = bench.request.log_dir,
         .scratch = again,
         .envp = environ,
-        .limit = {.deadline_ns = jr_clock_ns() + LIMIT_MS * UINT64_C(1000000),
-                  .stop_fd = -1}};
+        .limit = {.deadline_ns = jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), .stop_fd = -1}};
     return jr_tree_rebuild(&request, files, &bench.err);
 }
 
@@ -551,17 +527,13 @@ static void makes_what_did_not_count(void)
     end();
 }
 
-JR_UNIT_MAIN("run_tree", CASE(no_work_tree_is_no_error),
-             CASE(a_clean_tree_is_the_commits),
-             CASE(a_change_has_the_name_of_its_commit),
-             CASE(dirty_is_what_the_tree_is), CASE(without_a_commit_all_is_new),
-             CASE(writes_nothing_into_the_repository),
+JR_UNIT_MAIN("run_tree", CASE(no_work_tree_is_no_error), CASE(a_clean_tree_is_the_commits),
+             CASE(a_change_has_the_name_of_its_commit), CASE(dirty_is_what_the_tree_is),
+             CASE(without_a_commit_all_is_new), CASE(writes_nothing_into_the_repository),
              CASE(some_files_do_not_count), CASE(secrets_stay_out),
              CASE(large_files_stay_out_of_the_patch), CASE(too_much_is_refused),
-             CASE(says_what_is_not_recorded),
-             CASE(a_submodule_counts_by_its_files),
+             CASE(says_what_is_not_recorded), CASE(a_submodule_counts_by_its_files),
              CASE(lists_what_a_copy_is_made_of), CASE(lists_without_writing),
-             CASE(needs_a_new_scratch_folder),
-             CASE(a_broken_repository_is_an_error), CASE(has_a_limit),
-             CASE(executes_nothing), CASE(makes_the_tree_once_more),
+             CASE(needs_a_new_scratch_folder), CASE(a_broken_repository_is_an_error),
+             CASE(has_a_limit), CASE(executes_nothing), CASE(makes_the_tree_once_more),
              CASE(lists_what_it_has_made), CASE(makes_what_did_not_count))

@@ -26,8 +26,7 @@ static void what_is_assigned_is_replaced(void)
         {"API_TOKEN='ab'; next", "API_TOKEN='<redacted>'; next"},
         {"-API_TOKEN = \"abc\"\n+API_TOKEN = \"abd\"\n",
          "-API_TOKEN = \"<redacted>\"\n+API_TOKEN = \"<redacted>\"\n"},
-        {"a = f(api_token=\"abcd1234x\", b=2)",
-         "a = f(api_token=\"<redacted>\", b=2)"},
+        {"a = f(api_token=\"abcd1234x\", b=2)", "a = f(api_token=\"<redacted>\", b=2)"},
         {"{\"db_password\": \"correct horse\", \"n\": 1}",
          "{\"db_password\": \"<redacted>\", \"n\": 1}"},
         {"  db_password: correcthorse", "  db_password: <redacted>"},
@@ -69,8 +68,7 @@ static void code_is_left_alone(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect(cases[i], cases[i]);
-        CU_ASSERT_FALSE(
-            jr_secret_lines_assign(&secrets, cases[i], strlen(cases[i])));
+        CU_ASSERT_FALSE(jr_secret_lines_assign(&secrets, cases[i], strlen(cases[i])));
     }
 }
 
@@ -83,8 +81,8 @@ static void files_of_secrets_are_told(void)
     CU_ASSERT_FALSE(jr_secret_lines_assign(&secrets, env, 4));
 }
 
-/* A file of one line, of which each name asks for its begin or its end: as long
- * as a patch may be, and read in no time that grows faster than that. */
+/* A file of one line, of which each name asks for its begin or its end: as long as a patch may be,
+ * and read in no time that grows faster than that. */
 static void a_long_line_is_read_once(void)
 {
     struct jr_buf text = JR_BUF_INIT;
@@ -100,6 +98,5 @@ static void a_long_line_is_read_once(void)
     jr_buf_release(&text);
 }
 
-JR_UNIT_MAIN("secret_lines", CASE(what_is_assigned_is_replaced),
-             CASE(code_is_left_alone), CASE(files_of_secrets_are_told),
-             CASE(a_long_line_is_read_once))
+JR_UNIT_MAIN("secret_lines", CASE(what_is_assigned_is_replaced), CASE(code_is_left_alone),
+             CASE(files_of_secrets_are_told), CASE(a_long_line_is_read_once))

@@ -44,12 +44,10 @@ static void begin(struct bench *bench)
 {
     *bench = (struct bench){0};
     scratch_start(&bench->scratch);
-    (void)snprintf(bench->top, sizeof bench->top, "%s/tree",
-                   bench->scratch.dir);
-    shell(&bench->scratch,
-          "mkdir tree && cd tree && git init -q . && mkdir -p a/b/c out data "
-          "&& echo 1 > a/b/c/f && echo 2 > g && echo out >.gitignore && "
-          "echo '*.bin' >>.gitignore && echo 3 > data/x.bin && " COMMIT);
+    (void)snprintf(bench->top, sizeof bench->top, "%s/tree", bench->scratch.dir);
+    shell(&bench->scratch, "mkdir tree && cd tree && git init -q . && mkdir -p a/b/c out data "
+                           "&& echo 1 > a/b/c/f && echo 2 > g && echo out >.gitignore && "
+                           "echo '*.bin' >>.gitignore && echo 3 > data/x.bin && " COMMIT);
     let_clock_go_on();
     CU_ASSERT_TRUE_FATAL(stamp(bench));
     CU_ASSERT_TRUE(jr_tree_stamp_holds(bench->stamp, &bench->code));
@@ -61,8 +59,8 @@ static void end(struct bench *bench)
     scratch_end(&bench->scratch);
 }
 
-#define COMMIT_ANEW                                                            \
-    "cd tree && git -c user.name=n -c user.email=e@example.org "               \
+#define COMMIT_ANEW                                                                                \
+    "cd tree && git -c user.name=n -c user.email=e@example.org "                                   \
     "commit -q --allow-empty -m m"
 
 static void changes_with_every_file(void)
@@ -96,8 +94,7 @@ static void does_not_change_with_what_is_ignored(void)
 {
     struct bench bench;
     begin(&bench);
-    shell(&bench.scratch, "echo > tree/out/new && mkdir tree/out/more && "
-                          "echo 9 > tree/data/x.bin");
+    shell(&bench.scratch, "echo > tree/out/new && mkdir tree/out/more && echo 9 > tree/data/x.bin");
     CU_ASSERT_TRUE(jr_tree_stamp_holds(bench.stamp, &bench.code));
     end(&bench);
 }
@@ -130,5 +127,5 @@ static void is_none_without_a_tree(void)
 }
 
 JR_UNIT_MAIN("vcs.tree_stamp", CASE(changes_with_every_file),
-             CASE(does_not_change_with_what_is_ignored),
-             CASE(is_none_while_files_are_fresh), CASE(is_none_without_a_tree))
+             CASE(does_not_change_with_what_is_ignored), CASE(is_none_while_files_are_fresh),
+             CASE(is_none_without_a_tree))

@@ -1,17 +1,14 @@
 /*
- * A library that stands for PMIx's: it has the functions that jobrun calls. The
- * name of the world says what goes wrong: "init", "nspace", "client" and "fork"
- * are what fails, "crash" kills the process, and "mute" never says that an
- * operation is done. Where FAKE is "slow", it never begins. As it is finalized,
- * rank 0 connects and finalizes, and rank 1 connects and aborts with 3.
+ * A library that stands for PMIx's: it has the functions that jobrun calls. The name of the world
+ * says what goes wrong: "init", "nspace", "client" and "fork" are what fails, "crash" kills the
+ * process, and "mute" never says that an operation is done. Where FAKE is "slow", it never begins.
+ * As it is finalized, rank 0 connects and finalizes, and rank 1 connects and aborts with 3.
  *
- * In the world "nodes", which is one of two nodes with two ranks each, it
- * begins a fence of all and one of the ranks 0 and 3, and asks for the data of
- * rank 0, as soon as it has said by which variables it is found. What comes of
- * these is told by the codes of aborts: so many bytes, or less than 0 the
- * status. The world "strangers" is such a one, and it begins with what is of
- * ranks that are none: a fence, the data of any rank, and those of a rank of
- * another world.
+ * In the world "nodes", which is one of two nodes with two ranks each, it begins a fence of all and
+ * one of the ranks 0 and 3, and asks for the data of rank 0, as soon as it has said by which
+ * variables it is found. What comes of these is told by the codes of aborts: so many bytes, or less
+ * than 0 the status. The world "strangers" is such a one, and it begins with what is of ranks that
+ * are none: a fence, the data of any rank, and those of a rank of another world.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -46,16 +43,13 @@ PUBLIC const char *PMIx_Error_string(int status)
 }
 
 /* The folder's last part is where the test says what is to fail so early. */
-PUBLIC int PMIx_server_init(struct jr_pmix_module *given,
-                            struct jr_pmix_info *infos, size_t count);
-PUBLIC int PMIx_server_init(struct jr_pmix_module *given,
-                            struct jr_pmix_info *infos, size_t count)
+PUBLIC int PMIx_server_init(struct jr_pmix_module *given, struct jr_pmix_info *infos, size_t count);
+PUBLIC int PMIx_server_init(struct jr_pmix_module *given, struct jr_pmix_info *infos, size_t count)
 {
     const char *folder = infos[0].value.data.string;
     module = *given;
     if (count != 3 || strcmp(infos[0].key, "pmix.srvr.tmpdir") != 0 ||
-        strcmp(infos[2].key, "pmix.hname") != 0 ||
-        infos[2].value.data.string[0] == '\0' ||
+        strcmp(infos[2].key, "pmix.hname") != 0 || infos[2].value.data.string[0] == '\0' ||
         getenv("OMPI_FOREIGN") != NULL || getenv("FAKE") == NULL)
         return FAILED;
     while (strcmp(getenv("FAKE"), "slow") == 0)
@@ -68,20 +62,17 @@ static char *copy(const char *text)
     return strdup(text);
 }
 
-PUBLIC int PMIx_server_register_nspace(const char *name, int count,
-                                       struct jr_pmix_info *infos, size_t keys,
-                                       jr_pmix_done *done, void *data);
-PUBLIC int PMIx_server_register_nspace(const char *name, int count,
-                                       struct jr_pmix_info *infos, size_t keys,
-                                       jr_pmix_done *done, void *data)
+PUBLIC int PMIx_server_register_nspace(const char *name, int count, struct jr_pmix_info *infos,
+                                       size_t keys, jr_pmix_done *done, void *data);
+PUBLIC int PMIx_server_register_nspace(const char *name, int count, struct jr_pmix_info *infos,
+                                       size_t keys, jr_pmix_done *done, void *data)
 {
     (void)snprintf(world, sizeof world, "%s", name);
     if (is_called("crash"))
         (void)raise(SIGKILL);
     int all = has_nodes() ? 4 : 2;
-    static const char *const known[] = {"pmix.nmap",       "pmix.pmap",
-                                        "pmix.job.size",   "pmix.univ.size",
-                                        "pmix.local.size", "pmix.lpeers"};
+    static const char *const known[] = {"pmix.nmap",      "pmix.pmap",       "pmix.job.size",
+                                        "pmix.univ.size", "pmix.local.size", "pmix.lpeers"};
     for (size_t i = 0; i < 6 && i < keys; i++)
         if (strcmp(infos[i].key, known[i]) != 0)
             return FAILED;
@@ -99,16 +90,13 @@ PUBLIC int PMIx_server_register_nspace(const char *name, int count,
     return 0;
 }
 
-PUBLIC int PMIx_server_register_client(const struct jr_pmix_proc *proc,
-                                       uid_t uid, gid_t gid, void *object,
-                                       jr_pmix_done *done, void *data);
-PUBLIC int PMIx_server_register_client(const struct jr_pmix_proc *proc,
-                                       uid_t uid, gid_t gid, void *object,
-                                       jr_pmix_done *done, void *data)
+PUBLIC int PMIx_server_register_client(const struct jr_pmix_proc *proc, uid_t uid, gid_t gid,
+                                       void *object, jr_pmix_done *done, void *data);
+PUBLIC int PMIx_server_register_client(const struct jr_pmix_proc *proc, uid_t uid, gid_t gid,
+                                       void *object, jr_pmix_done *done, void *data)
 {
     (void)gid;
-    if (uid != geteuid() || proc->rank >= RANKS ||
-        strcmp(proc->nspace, world) != 0)
+    if (uid != geteuid() || proc->rank >= RANKS || strcmp(proc->nspace, world) != 0)
         return FAILED;
     objects[proc->rank] = object;
     done(is_called("client") && proc->rank == 1 ? FAILED : 0, data);
@@ -128,8 +116,7 @@ static void on_exchanged(int status, const char *bytes, size_t len, void *data,
 {
     const struct jr_pmix_proc *proc = data;
     int right = status == 0 && len > 0 && bytes[len - 1] == '.';
-    (void)module.abort(proc, objects[2], right ? (int)len : status, "N/A", NULL,
-                       0, NULL, NULL);
+    (void)module.abort(proc, objects[2], right ? (int)len : status, "N/A", NULL, 0, NULL, NULL);
     release(object);
 }
 
@@ -140,8 +127,7 @@ static void begin_to_exchange(void)
     const struct jr_pmix_proc some[] = {proc_of(3), proc_of(0)};
     for (uint32_t i = 0; i < 3; i++)
         procs[i] = proc_of(i);
-    (void)module.fence_nb(&all, 1, NULL, 0, copy("mine"), 4, on_exchanged,
-                          &procs[0]);
+    (void)module.fence_nb(&all, 1, NULL, 0, copy("mine"), 4, on_exchanged, &procs[0]);
     (void)module.fence_nb(some, 2, NULL, 0, NULL, 0, on_exchanged, &procs[1]);
     (void)module.direct_modex(&procs[0], NULL, 0, on_exchanged, &procs[2]);
 }
@@ -154,17 +140,16 @@ static void begin_with_strangers(void)
     const struct jr_pmix_proc other = {.nspace = "other", .rank = 0};
     for (uint32_t i = 0; i < 3; i++)
         procs[i] = proc_of(i);
-    (void)module.fence_nb(some, 2, NULL, 0, copy("mine"), 4, on_exchanged,
-                          &procs[0]);
+    (void)module.fence_nb(some, 2, NULL, 0, copy("mine"), 4, on_exchanged, &procs[0]);
     (void)module.direct_modex(&any, NULL, 0, on_exchanged, &procs[1]);
     (void)module.direct_modex(&other, NULL, 0, on_exchanged, &procs[2]);
 }
 
 /* Another server asks for data of a rank here. */
-PUBLIC int PMIx_server_dmodex_request(const struct jr_pmix_proc *proc,
-                                      jr_pmix_found *done, void *data);
-PUBLIC int PMIx_server_dmodex_request(const struct jr_pmix_proc *proc,
-                                      jr_pmix_found *done, void *data)
+PUBLIC int PMIx_server_dmodex_request(const struct jr_pmix_proc *proc, jr_pmix_found *done,
+                                      void *data);
+PUBLIC int PMIx_server_dmodex_request(const struct jr_pmix_proc *proc, jr_pmix_found *done,
+                                      void *data)
 {
     char bytes[] = "data of 2";
     if (strcmp(proc->nspace, world) != 0 || proc->rank != 2)
@@ -200,8 +185,7 @@ PUBLIC int PMIx_server_finalize(void)
     (void)module.client_connected(&first, objects[0], NULL, NULL);
     (void)module.client_connected(&second, objects[1], NULL, NULL);
     (void)module.client_finalized(&first, objects[0], NULL, NULL);
-    if (module.spawn(&second, NULL, 0, NULL, 0, NULL, NULL) ==
-        JR_PMIX_NOT_SUPPORTED)
+    if (module.spawn(&second, NULL, 0, NULL, 0, NULL, NULL) == JR_PMIX_NOT_SUPPORTED)
         (void)module.abort(&second, objects[1], 3, "N/A", NULL, 0, NULL, NULL);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* What files need by their dynamic section: broken ones first, then those of
- * this very test, which links libraries. */
+/* What files need by their dynamic section: broken ones first, then those of this very test, which
+ * links libraries. */
 #include "wireup/elf_needed.h"
 
 #include <elf.h>
@@ -52,8 +52,7 @@ static void refuses_what_is_no_program(void)
     (void)unlink(path);
 }
 
-/* A head, one program header that is a dynamic section, and one that loads the
- * file. */
+/* A head, one program header that is a dynamic section, and one that loads the file. */
 struct image {
     ElfW(Ehdr) head;
     ElfW(Phdr) segments[2];
@@ -72,16 +71,14 @@ static struct image make_image(void)
                      {.p_type = PT_DYNAMIC,
                       .p_offset = offsetof(struct image, dynamic),
                       .p_filesz = sizeof image.dynamic}},
-        .dynamic = {{.d_tag = DT_STRTAB,
-                     .d_un.d_ptr = offsetof(struct image, texts)},
+        .dynamic = {{.d_tag = DT_STRTAB, .d_un.d_ptr = offsetof(struct image, texts)},
                     {.d_tag = DT_NEEDED, .d_un.d_val = 1},
                     {.d_tag = DT_RUNPATH, .d_un.d_val = 6},
                     {.d_tag = DT_NULL}},
         .texts = "\0liba\0/lib",
     };
     memcpy(image.head.e_ident, ELFMAG, SELFMAG);
-    image.head.e_ident[EI_CLASS] =
-        sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    image.head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
     image.head.e_ident[EI_DATA] =
         __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
     return image;
@@ -97,8 +94,7 @@ static void reads_an_image(void)
     struct jr_arena arena = JR_ARENA_INIT;
     struct image image = make_image();
     struct jr_elf_needed needed;
-    CU_ASSERT_TRUE_FATAL(jr_elf_needed(
-        &needed, &arena, write_file("image", &image, sizeof image)));
+    CU_ASSERT_TRUE_FATAL(jr_elf_needed(&needed, &arena, write_file("image", &image, sizeof image)));
     CU_ASSERT_EQUAL_FATAL(needed.names.count, 1);
     JR_ASSERT_TEXT(needed.names.items[0], "liba");
     JR_ASSERT_TEXT(needed.runpath, "/lib");
@@ -144,8 +140,7 @@ static void leaves_out_texts_that_are_not_there(void)
     struct jr_elf_needed needed;
     image.dynamic[1].d_un.d_val = 1u << 20;
     image.dynamic[2].d_un.d_val = (ElfW(Addr)) - 1;
-    CU_ASSERT_TRUE(jr_elf_needed(&needed, &arena,
-                                 write_file("image", &image, sizeof image)));
+    CU_ASSERT_TRUE(jr_elf_needed(&needed, &arena, write_file("image", &image, sizeof image)));
     CU_ASSERT_EQUAL(needed.names.count, 0);
     CU_ASSERT_PTR_NULL(needed.runpath);
     jr_arena_release(&arena);
@@ -165,8 +160,7 @@ static void reads_this_test(void)
     bool cunit = false;
     CU_ASSERT_TRUE(jr_elf_needed(&needed, &arena, "/proc/self/exe"));
     for (size_t i = 0; i < needed.names.count; i++)
-        cunit |= strncmp(needed.names.items[i], "libcunit.so",
-                         strlen("libcunit.so")) == 0;
+        cunit |= strncmp(needed.names.items[i], "libcunit.so", strlen("libcunit.so")) == 0;
     CU_ASSERT_TRUE(cunit);
     jr_arena_release(&arena);
 }
@@ -182,8 +176,6 @@ static void cleans_up(void)
     CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-JR_UNIT_MAIN("elf_needed", CASE(refuses_what_is_no_program),
-             CASE(reads_an_image), CASE(refuses_broken_images),
-             CASE(leaves_out_texts_that_are_not_there),
-             CASE(needs_nothing_without_a_dynamic_section),
-             CASE(reads_this_test), CASE(cleans_up))
+JR_UNIT_MAIN("elf_needed", CASE(refuses_what_is_no_program), CASE(reads_an_image),
+             CASE(refuses_broken_images), CASE(leaves_out_texts_that_are_not_there),
+             CASE(needs_nothing_without_a_dynamic_section), CASE(reads_this_test), CASE(cleans_up))

@@ -1,5 +1,5 @@
-/* Frames between process managers: what is put is taken, however it is cut, and
- * what is none breaks the stream. */
+/* Frames between process managers: what is put is taken, however it is cut, and what is none breaks
+ * the stream. */
 #include "wireup/exchange_frame.h"
 
 #include <arpa/inet.h>
@@ -15,8 +15,7 @@ static const struct jr_exchange_frame frames[] = {
 
 enum { COUNT = sizeof frames / sizeof *frames };
 
-static void check_frame(const struct jr_exchange_frame *got,
-                        const struct jr_exchange_frame *put)
+static void check_frame(const struct jr_exchange_frame *got, const struct jr_exchange_frame *put)
 {
     CU_ASSERT_EQUAL(got->kind, put->kind);
     CU_ASSERT_EQUAL(got->node, put->node);
@@ -109,13 +108,12 @@ static void breaks_without_memory(void)
 static void puts_no_frame_that_is_too_long(void)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_exchange_put(&out,
-                    &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                .group = "all",
-                                                .len = (size_t)UINT32_MAX + 1});
+    jr_exchange_put(&out, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
+                                                      .group = "all",
+                                                      .len = (size_t)UINT32_MAX + 1});
     CU_ASSERT_TRUE(out.failed);
 }
 
-JR_UNIT_MAIN("exchange_frame", CASE(takes_what_is_put),
-             CASE(keeps_only_what_waits), CASE(breaks_at_what_is_none),
-             CASE(breaks_without_memory), CASE(puts_no_frame_that_is_too_long))
+JR_UNIT_MAIN("exchange_frame", CASE(takes_what_is_put), CASE(keeps_only_what_waits),
+             CASE(breaks_at_what_is_none), CASE(breaks_without_memory),
+             CASE(puts_no_frame_that_is_too_long))

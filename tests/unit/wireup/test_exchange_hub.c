@@ -1,5 +1,5 @@
-/* The hub of an exchange between three nodes, with the ranks 0 and 1, 2, and 3
- * to 5: who hears what, and when. */
+/* The hub of an exchange between three nodes, with the ranks 0 and 1, 2, and 3 to 5: who hears
+ * what, and when. */
 #include "wireup/exchange_hub.h"
 
 #include "unit.h"
@@ -20,13 +20,11 @@ static bool on_send(void *owner, uint32_t node, const char *bytes, size_t len)
     jr_inlet_add(&inlet, bytes, len);
     CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
     if (frame.kind == JR_EXCHANGE_FENCE)
-        jr_buf_printf(&sent, "fence %s '%.*s'", frame.group, (int)frame.len,
-                      frame.data);
+        jr_buf_printf(&sent, "fence %s '%.*s'", frame.group, (int)frame.len, frame.data);
     else
         jr_buf_printf(&sent, "%s %u by %u token %u status %d '%.*s'",
-                      frame.kind == JR_EXCHANGE_ASK ? "ask" : "answer",
-                      frame.rank, frame.node, frame.token, frame.status,
-                      (int)frame.len, frame.data);
+                      frame.kind == JR_EXCHANGE_ASK ? "ask" : "answer", frame.rank, frame.node,
+                      frame.token, frame.status, (int)frame.len, frame.data);
     if (node == JR_EXCHANGE_ALL)
         jr_buf_str(&sent, " to all; ");
     else
@@ -38,8 +36,7 @@ static bool on_send(void *owner, uint32_t node, const char *bytes, size_t len)
 
 static void start(void)
 {
-    hub = (struct jr_exchange_hub){
-        .owner = &sent, .send = on_send, .nodes = NODES, .first = first};
+    hub = (struct jr_exchange_hub){.owner = &sent, .send = on_send, .nodes = NODES, .first = first};
     CU_ASSERT_EQUAL_FATAL(jr_exchange_hub_open(&hub), 0);
 }
 
@@ -58,10 +55,9 @@ static bool put(uint32_t node, const struct jr_exchange_frame *frame)
 
 static bool fence(uint32_t node, const char *group, const char *data)
 {
-    return put(node, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                 .group = group,
-                                                 .data = data,
-                                                 .len = strlen(data)});
+    return put(node,
+               &(struct jr_exchange_frame){
+                   .kind = JR_EXCHANGE_FENCE, .group = group, .data = data, .len = strlen(data)});
 }
 
 static void check_sent(const char *expected)
@@ -79,8 +75,7 @@ static void joins_what_nodes_have(void)
         CU_ASSERT_TRUE(fence(0, "all", "a"));
         check_sent("");
         CU_ASSERT_TRUE(fence(1, "all", i == 1 ? "" : "b"));
-        check_sent(i == 1 ? "fence all 'ac' to all; "
-                          : "fence all 'abc' to all; ");
+        check_sent(i == 1 ? "fence all 'ac' to all; " : "fence all 'abc' to all; ");
     }
     end();
 }
@@ -106,8 +101,7 @@ static void refuses_what_is_no_fence(void)
     static const struct {
         uint32_t node;
         const char *group;
-    } vectors[] = {{1, "0,4"}, {0, "6"},    {0, "0-9"}, {0, ""},
-                   {0, "x"},   {0, "none"}, {0, "0,0"}};
+    } vectors[] = {{1, "0,4"}, {0, "6"}, {0, "0-9"}, {0, ""}, {0, "x"}, {0, "none"}, {0, "0,0"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start();
         CU_ASSERT_FALSE(fence(vectors[i].node, vectors[i].group, "a"));
@@ -120,19 +114,14 @@ static void refuses_what_is_no_fence(void)
     check_sent("");
     end();
     start();
-    CU_ASSERT_FALSE(jr_exchange_hub_take(&hub, 1,
-                                         "garbage that is too long "
-                                         "to be a head",
-                                         38));
+    CU_ASSERT_FALSE(jr_exchange_hub_take(&hub, 1, "garbage that is too long to be a head", 38));
     end();
 }
 
 static bool ask(uint32_t node, uint32_t rank, uint32_t token)
 {
-    return put(node, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_ASK,
-                                                 .node = 99,
-                                                 .rank = rank,
-                                                 .token = token});
+    return put(node, &(struct jr_exchange_frame){
+                         .kind = JR_EXCHANGE_ASK, .node = 99, .rank = rank, .token = token});
 }
 
 static bool answer(uint32_t node, uint32_t asker, uint32_t token)
@@ -152,8 +141,7 @@ static void hands_on_questions_and_answers(void)
     start();
     for (uint32_t rank = 0; rank < 6; rank++) {
         CU_ASSERT_TRUE(ask(1, rank, 7 + rank));
-        (void)snprintf(expected, sizeof expected,
-                       "ask %u by 1 token %u status 0 '' to %u; ", rank,
+        (void)snprintf(expected, sizeof expected, "ask %u by 1 token %u status 0 '' to %u; ", rank,
                        7 + rank, nodes[rank]);
         check_sent(expected);
     }
@@ -170,12 +158,10 @@ static void hands_on_questions_and_answers(void)
     end();
 }
 
-/* Nothing was asked; by another, of another, or with another token; or it has
- * been answered. */
+/* Nothing was asked; by another, of another, or with another token; or it has been answered. */
 static void refuses_what_was_not_asked(void)
 {
-    static const uint32_t wrong[][3] = {
-        {2, 0, 7}, {0, 1, 7}, {2, 1, 8}, {1, 1, 7}, {2, NODES, 7}};
+    static const uint32_t wrong[][3] = {{2, 0, 7}, {0, 1, 7}, {2, 1, 8}, {1, 1, 7}, {2, NODES, 7}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         start();
         CU_ASSERT_TRUE(ask(1, 4, 7));
@@ -227,8 +213,7 @@ static void frees_what_is_left(void)
     CU_ASSERT_PTR_NULL(hub.questions);
 }
 
-JR_UNIT_MAIN("exchange_hub", CASE(joins_what_nodes_have),
-             CASE(keeps_groups_apart), CASE(refuses_what_is_no_fence),
-             CASE(hands_on_questions_and_answers),
-             CASE(refuses_what_was_not_asked),
-             CASE(says_what_it_could_not_send), CASE(frees_what_is_left))
+JR_UNIT_MAIN("exchange_hub", CASE(joins_what_nodes_have), CASE(keeps_groups_apart),
+             CASE(refuses_what_is_no_fence), CASE(hands_on_questions_and_answers),
+             CASE(refuses_what_was_not_asked), CASE(says_what_it_could_not_send),
+             CASE(frees_what_is_left))

@@ -57,21 +57,19 @@ static const char *whole_path(char ret[256], const char *path)
 }
 
 /* Check what is found for an interpreter; NULL: nothing. */
-static void check_found(const char *python, const char *python_path,
-                        const char *abi, const char *expected)
+static void check_found(const char *python, const char *python_path, const char *abi,
+                        const char *expected)
 {
     char paths[3][256];
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_mpi_search libraries = {NULL, "/nowhere"};
     const struct jr_mpi4py_search search = {
-        .python_path =
-            python_path == NULL ? NULL : whole_path(paths[1], python_path),
+        .python_path = python_path == NULL ? NULL : whole_path(paths[1], python_path),
         .home = whole_path(paths[2], "home"),
         .abi = abi,
         .libraries = &libraries};
     struct jr_mpi_library found = {JR_MPI_KIND_NONE, "none"};
-    bool there =
-        jr_mpi4py_find(&found, &arena, whole_path(paths[0], python), &search);
+    bool there = jr_mpi4py_find(&found, &arena, whole_path(paths[0], python), &search);
     CU_ASSERT_EQUAL(there, expected != NULL);
     JR_ASSERT_TEXT(found.name, expected == NULL ? "none" : expected);
     jr_arena_release(&arena);
@@ -90,11 +88,9 @@ static void finds_the_nearest_package(void)
     check_found("usr/bin/python3.11", NULL, NULL, "libmpi.so.40");
     write_module("usr/lib/python3.12/site-packages/" MODULE, "libmpi.so.20");
     check_found("usr/bin/python3", NULL, NULL, "libmpi.so.40");
-    write_module("usr/local/lib/python3.11/dist-packages/" MODULE,
-                 "libmpich.so.12");
+    write_module("usr/local/lib/python3.11/dist-packages/" MODULE, "libmpich.so.12");
     check_found("usr/bin/python3", NULL, NULL, "libmpich.so.12");
-    write_module("home/.local/lib/python3.11/site-packages/" MODULE,
-                 "libmpi.so.20");
+    write_module("home/.local/lib/python3.11/site-packages/" MODULE, "libmpi.so.20");
     check_found("usr/bin/python3", NULL, NULL, "libmpi.so.20");
     write_module("own/" MODULE, "libmpi.so.12");
     check_found("usr/bin/python3", "own", NULL, "libmpi.so.12");
@@ -108,8 +104,7 @@ static void looks_into_virtual_environments(void)
     start();
     write_module("usr/lib/python3/dist-packages/" MODULE, "libmpi.so.40");
     write_text("venv/bin/x", "");
-    CU_ASSERT_EQUAL(
-        symlinkat("../../usr/bin/python3", scratch.fd, "venv/bin/python"), 0);
+    CU_ASSERT_EQUAL(symlinkat("../../usr/bin/python3", scratch.fd, "venv/bin/python"), 0);
     write_text("venv/pyvenv.cfg", "include-system-site-packages = false\n");
     check_found("venv/bin/python", NULL, NULL, NULL);
     write_text("venv/pyvenv.cfg", "include-system-site-packages = true\n");
@@ -139,10 +134,10 @@ static void chooses_among_several_modules(void)
 
 static void knows_interpreters_by_name(void)
 {
-    static const char *const pythons[] = {"python", "python3", "python3.11",
-                                          "/usr/bin/python3", "./python2"};
-    static const char *const others[] = {
-        "", "pythonw", "python-config", "/python/run", "ipython3", "sh"};
+    static const char *const pythons[] = {"python", "python3", "python3.11", "/usr/bin/python3",
+                                          "./python2"};
+    static const char *const others[] = {"",         "pythonw", "python-config", "/python/run",
+                                         "ipython3", "sh"};
     for (size_t i = 0; i < sizeof pythons / sizeof *pythons; i++)
         CU_ASSERT_TRUE(jr_mpi4py_is_python(pythons[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -170,19 +165,15 @@ static void reads_the_first_line(void)
         struct jr_arena arena = JR_ARENA_INIT;
         start();
         write_text("script", vectors[i].text);
-        const char *found =
-            jr_mpi4py_interpreter(&arena, whole_path(path, "script"));
+        const char *found = jr_mpi4py_interpreter(&arena, whole_path(path, "script"));
         JR_ASSERT_TEXT(found == NULL ? "none" : found,
-                       vectors[i].expected == NULL ? "none"
-                                                   : vectors[i].expected);
-        CU_ASSERT_PTR_NULL(
-            jr_mpi4py_interpreter(&arena, whole_path(path, "nowhere")));
+                       vectors[i].expected == NULL ? "none" : vectors[i].expected);
+        CU_ASSERT_PTR_NULL(jr_mpi4py_interpreter(&arena, whole_path(path, "nowhere")));
         jr_arena_release(&arena);
         scratch_end(&scratch);
     }
 }
 
-JR_UNIT_MAIN("mpi4py", CASE(finds_the_nearest_package),
-             CASE(looks_into_virtual_environments),
-             CASE(chooses_among_several_modules),
-             CASE(knows_interpreters_by_name), CASE(reads_the_first_line))
+JR_UNIT_MAIN("mpi4py", CASE(finds_the_nearest_package), CASE(looks_into_virtual_environments),
+             CASE(chooses_among_several_modules), CASE(knows_interpreters_by_name),
+             CASE(reads_the_first_line))

@@ -1,5 +1,5 @@
-/* Which MPI a program needs: names, and programs and libraries that the test
- * writes, found as the dynamic loader finds them. */
+/* Which MPI a program needs: names, and programs and libraries that the test writes, found as the
+ * dynamic loader finds them. */
 #include "wireup/mpi_library.h"
 
 #include <elf.h>
@@ -50,32 +50,29 @@ static const char *path_of(const char *name)
 
 static void write_file(const char *name, const void *bytes, size_t len)
 {
-    int fd =
-        open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
     CU_ASSERT_EQUAL(write(fd, bytes, len), (ssize_t)len);
     (void)close(fd);
 }
 
-static void write_elf(const char *name, const char *first, const char *second,
-                      ElfW(Sxword) tag, const char *path)
+static void write_elf(const char *name, const char *first, const char *second, ElfW(Sxword) tag,
+                      const char *path)
 {
     const struct elf_file file = elf_file_make(first, second, tag, path);
     write_file(name, &file, sizeof file);
 }
 
 /* Check which library `program` needs; NULL: none. */
-static void check_library(const char *program, const char *library_path,
-                          const char *expected)
+static void check_library(const char *program, const char *library_path, const char *expected)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_mpi_library found = {JR_MPI_KIND_OPENMPI, "?"};
     char cache[128];
     (void)snprintf(cache, sizeof cache, "%s/cache", folder);
     const struct jr_mpi_search search = {library_path, cache};
-    CU_ASSERT_EQUAL(
-        jr_mpi_library_find(&found, &arena, path_of(program), &search),
-        expected != NULL);
+    CU_ASSERT_EQUAL(jr_mpi_library_find(&found, &arena, path_of(program), &search),
+                    expected != NULL);
     if (expected == NULL) {
         CU_ASSERT_PTR_NULL(found.name);
         CU_ASSERT_EQUAL(found.kind, JR_MPI_KIND_NONE);
@@ -151,8 +148,7 @@ static void looks_in_the_order_of_the_loader(void)
 }
 
 /* Where the library `name` lies, in the folder; NULL: nowhere. */
-static void check_path(const char *name, const char *library_path,
-                       const char *expected)
+static void check_path(const char *name, const char *library_path, const char *expected)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     char cache[128];
@@ -181,8 +177,7 @@ static void looks_into_the_cache(void)
     cache.name = (uint32_t)at;
     cache.path = (uint32_t)(at + strlen("libsolver.so") + 1);
     (void)snprintf(cache.text, sizeof cache.text, "libsolver.so");
-    (void)snprintf(cache.text + strlen("libsolver.so") + 1, 128,
-                   "%s/other/libsolver.so", folder);
+    (void)snprintf(cache.text + strlen("libsolver.so") + 1, 128, "%s/other/libsolver.so", folder);
     write_elf("solver", "libsolver.so", NULL, DT_NULL, NULL);
     write_file("cache", &cache, sizeof cache);
     check_library("solver", NULL, "libmpi.so.40");
@@ -209,8 +204,8 @@ static void looks_into_the_cache(void)
     check_library("solver", NULL, NULL);
 }
 
-/* The first of each kind, by the names that have them. What the machine of the
- * test has is beside it, and only adds a kind. */
+/* The first of each kind, by the names that have them. What the machine of the test has is beside
+ * it, and only adds a kind. */
 static void lists_what_is_there(void)
 {
     struct jr_mpi_library found[JR_MPI_KINDS];
@@ -256,8 +251,7 @@ static void cleans_up(void)
     CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-JR_UNIT_MAIN("mpi_library", CASE(knows_names), CASE(finds_none),
-             CASE(finds_what_the_program_names),
+JR_UNIT_MAIN("mpi_library", CASE(knows_names), CASE(finds_none), CASE(finds_what_the_program_names),
              CASE(finds_what_libraries_need), CASE(leaves_the_c_library_out),
              CASE(looks_in_the_order_of_the_loader), CASE(looks_into_the_cache),
              CASE(lists_what_is_there), CASE(cleans_up))

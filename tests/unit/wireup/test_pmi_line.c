@@ -11,11 +11,10 @@ static void knows_what_is_a_line(void)
         const char *text;
         bool is;
     } vectors[] = {
-        {"", false},          {" ", false},        {"garbage", false},
-        {"=", false},         {"=x", false},       {" cmd=init", false},
-        {"cmd init", false},  {"cmd=a\tb", false}, {"cmd=a\x7f", false},
-        {"cmd=\x01", false},  {"cmd=", true},      {"cmd=init", true},
-        {"mcmd=spawn", true}, {"a=b c", true},     {"cmd=\xc3\xa9", true},
+        {"", false},          {" ", false},         {"garbage", false},     {"=", false},
+        {"=x", false},        {" cmd=init", false}, {"cmd init", false},    {"cmd=a\tb", false},
+        {"cmd=a\x7f", false}, {"cmd=\x01", false},  {"cmd=", true},         {"cmd=init", true},
+        {"mcmd=spawn", true}, {"a=b c", true},      {"cmd=\xc3\xa9", true},
     };
     for (size_t i = 0; i < COUNT(vectors); i++)
         CU_ASSERT_EQUAL(jr_pmi_line_is_one(vectors[i].text), vectors[i].is);
@@ -48,13 +47,9 @@ static void finds_words(void)
     };
     for (size_t i = 0; i < COUNT(vectors); i++) {
         struct jr_pmi_text text = {"?", 1};
-        CU_ASSERT_EQUAL(
-            jr_pmi_line_word(vectors[i].line, vectors[i].key, &text),
-            vectors[i].found);
+        CU_ASSERT_EQUAL(jr_pmi_line_word(vectors[i].line, vectors[i].key, &text), vectors[i].found);
         check_text(&text, vectors[i].word);
-        CU_ASSERT_EQUAL(
-            jr_pmi_line_rest(vectors[i].line, vectors[i].key, &text),
-            vectors[i].found);
+        CU_ASSERT_EQUAL(jr_pmi_line_rest(vectors[i].line, vectors[i].key, &text), vectors[i].found);
         check_text(&text, vectors[i].rest);
     }
 }
@@ -97,8 +92,7 @@ static void reads_numbers(void)
     };
     for (size_t i = 0; i < COUNT(vectors); i++) {
         int64_t number = 77;
-        CU_ASSERT_EQUAL(jr_pmi_line_number(vectors[i].text, "n", &number),
-                        vectors[i].is);
+        CU_ASSERT_EQUAL(jr_pmi_line_number(vectors[i].text, "n", &number), vectors[i].is);
         CU_ASSERT_EQUAL(number, vectors[i].is ? vectors[i].number : 77);
     }
 }

@@ -1,5 +1,5 @@
-/* What clients of a process manager say, what they hear, and what is learned
- * from it: broken and unlucky ones first. */
+/* What clients of a process manager say, what they hear, and what is learned from it: broken and
+ * unlucky ones first. */
 #include "wireup/pmi_server.h"
 
 #include <stdlib.h>
@@ -55,12 +55,10 @@ static const uint32_t one_node[] = {0, CLIENTS};
 
 static void start(void)
 {
-    const struct jr_pmi_hooks hooks = {&pmi,       on_initialized, on_finalized,
-                                       on_aborted, on_broken,      on_spawned,
-                                       on_barrier};
+    const struct jr_pmi_hooks hooks = {&pmi,      on_initialized, on_finalized, on_aborted,
+                                       on_broken, on_spawned,     on_barrier};
     jr_buf_release(&happened);
-    CU_ASSERT_EQUAL_FATAL(jr_pmi_open(&pmi, &hooks, CLIENTS, CLIENTS, "kvs"),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_pmi_open(&pmi, &hooks, CLIENTS, CLIENTS, "kvs"), 0);
     CU_ASSERT_EQUAL_FATAL(jr_pmi_map(&pmi, 1, one_node), 0);
 }
 
@@ -125,14 +123,12 @@ static void hears_nothing_before_init(void)
 
 static void refuses_other_versions(void)
 {
-    static const char *const lines[] = {
-        "cmd=init\n", "cmd=init pmi_version=2 pmi_subversion=0\n",
-        "cmd=init pmi_version=x\n"};
+    static const char *const lines[] = {"cmd=init\n", "cmd=init pmi_version=2 pmi_subversion=0\n",
+                                        "cmd=init pmi_version=x\n"};
     for (size_t i = 0; i < COUNT(lines); i++) {
         start();
         say(0, lines[i]);
-        check_heard(0, "cmd=response_to_init pmi_version=1 pmi_subversion=1 "
-                       "rc=-1\n");
+        check_heard(0, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
         check_happened("");
         CU_ASSERT_EQUAL(pmi.clients[0].state, JR_PMI_ABSENT);
         end();
@@ -149,10 +145,8 @@ static void breaks_with_who_breaks_the_protocol(void)
         {"garbage\n", "it sent a line that is none of PMI-1"},
         {"cmd=a\tb\n", "it sent a line that is none of PMI-1"},
         {INIT, "it initialized twice"},
-        {"cmd=barrier_in\ncmd=get_maxes\n",
-         "it sent a request from within the barrier"},
-        {"cmd=barrier_in\ncmd=barrier_in\n",
-         "it sent a request from within the barrier"},
+        {"cmd=barrier_in\ncmd=get_maxes\n", "it sent a request from within the barrier"},
+        {"cmd=barrier_in\ncmd=barrier_in\n", "it sent a request from within the barrier"},
     };
     JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
     for (size_t i = 0; i < COUNT(vectors); i++) {
@@ -216,8 +210,7 @@ static void lets_the_next_program_initialize(void)
     end();
 }
 
-/* Nobody has initialized: who writes in the middle of another's line begins a
- * new one. */
+/* Nobody has initialized: who writes in the middle of another's line begins a new one. */
 static void keeps_lines_of_processes_apart(void)
 {
     start();
@@ -251,28 +244,20 @@ static void refuses_wrong_puts(void)
         const char *line, *reply;
     } vectors[] = {
         {"cmd=put\n", "cmd=put_result rc=-1 msg=no_key\n"},
-        {"cmd=put kvsname=kvs key= value=v\n",
-         "cmd=put_result rc=-1 msg=no_key\n"},
-        {"cmd=put kvsname=other key=k value=v\n",
-         "cmd=put_result rc=-1 msg=unknown_kvsname\n"},
-        {"cmd=put key=k value=v\n",
-         "cmd=put_result rc=-1 msg=unknown_kvsname\n"},
+        {"cmd=put kvsname=kvs key= value=v\n", "cmd=put_result rc=-1 msg=no_key\n"},
+        {"cmd=put kvsname=other key=k value=v\n", "cmd=put_result rc=-1 msg=unknown_kvsname\n"},
+        {"cmd=put key=k value=v\n", "cmd=put_result rc=-1 msg=unknown_kvsname\n"},
         {"cmd=put kvsname=kvs key=k\n", "cmd=put_result rc=-1 msg=no_value\n"},
         {"cmd=put kvsname=kvs "
-         "key=0123456789012345678901234567890123456789012345678901234567890123"
-         " value=v\n",
+         "key=0123456789012345678901234567890123456789012345678901234567890123 value=v\n",
          "cmd=put_result rc=-1 msg=key_too_long\n"},
-        {"cmd=get kvsname=kvs key=k\n",
-         "cmd=get_result rc=-1 msg=key_not_found\n"},
-        {"cmd=get kvsname=kv key=k\n",
-         "cmd=get_result rc=-1 msg=unknown_kvsname\n"},
+        {"cmd=get kvsname=kvs key=k\n", "cmd=get_result rc=-1 msg=key_not_found\n"},
+        {"cmd=get kvsname=kv key=k\n", "cmd=get_result rc=-1 msg=unknown_kvsname\n"},
         {"cmd=get kvsname=kvs\n", "cmd=get_result rc=-1 msg=no_key\n"},
-        {"cmd=getbyidx kvsname=kvs idx=1\n",
-         "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
+        {"cmd=getbyidx kvsname=kvs idx=1\n", "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
         {"cmd=getbyidx kvsname=kvs idx=-1\n",
          "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
-        {"cmd=getbyidx\n",
-         "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
+        {"cmd=getbyidx\n", "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
     };
     start_inside();
     for (size_t i = 0; i < COUNT(vectors); i++) {
@@ -407,15 +392,11 @@ static void answers_what_it_does_not_serve(void)
     static const struct {
         const char *line, *reply;
     } vectors[] = {
-        {"cmd=publish_name service=a port=b\n",
-         "cmd=publish_result rc=-1 info=not_supported\n"},
-        {"cmd=unpublish_name service=a\n",
-         "cmd=unpublish_result rc=-1 info=not_supported\n"},
-        {"cmd=lookup_name service=a\n",
-         "cmd=lookup_result rc=-1 info=not_supported\n"},
+        {"cmd=publish_name service=a port=b\n", "cmd=publish_result rc=-1 info=not_supported\n"},
+        {"cmd=unpublish_name service=a\n", "cmd=unpublish_result rc=-1 info=not_supported\n"},
+        {"cmd=lookup_name service=a\n", "cmd=lookup_result rc=-1 info=not_supported\n"},
         {"cmd=create_kvs\n", "cmd=newkvs rc=-1 msg=not_supported\n"},
-        {"cmd=destroy_kvs kvsname=kvs\n",
-         "cmd=kvs_destroyed rc=-1 msg=not_supported\n"},
+        {"cmd=destroy_kvs kvsname=kvs\n", "cmd=kvs_destroyed rc=-1 msg=not_supported\n"},
         {"cmd=later_version\n", "cmd=error rc=-1 msg=not_supported\n"},
     };
     start_inside();
@@ -430,9 +411,8 @@ static void answers_what_it_does_not_serve(void)
 /* However a client's bytes are cut. */
 static void takes_bytes_one_by_one(void)
 {
-    static const char text[] =
-        INIT "cmd=put kvsname=kvs key=k value=v\ncmd=get kvsname=kvs key=k\n"
-             "cmd=finalize\n";
+    static const char text[] = INIT "cmd=put kvsname=kvs key=k value=v\ncmd=get kvsname=kvs key=k\n"
+                                    "cmd=finalize\n";
     start();
     for (size_t i = 0; i < sizeof text - 1; i++)
         jr_pmi_take(&pmi, 0, OWN, text + i, 1);
@@ -443,11 +423,9 @@ static void takes_bytes_one_by_one(void)
     end();
 }
 
-static void check_mapping(uint32_t nodes, const uint32_t *first,
-                          const char *expected)
+static void check_mapping(uint32_t nodes, const uint32_t *first, const char *expected)
 {
-    static const char request[] =
-        "cmd=get kvsname=kvs key=PMI_process_mapping\n";
+    static const char request[] = "cmd=get kvsname=kvs key=PMI_process_mapping\n";
     start();
     CU_ASSERT_EQUAL(jr_pmi_map(&pmi, nodes, first), 0);
     say(0, INIT);
@@ -463,9 +441,7 @@ static void says_where_ranks_are(void)
     static const uint32_t same[] = {0, 4, 8, 12};
     static const uint32_t mixed[] = {0, 1, 4, 7, 9};
     check_mapping(3, same, "cmd=get_result rc=0 value=(vector,(0,3,4))\n");
-    check_mapping(4, mixed,
-                  "cmd=get_result rc=0 value=(vector,(0,1,1),(1,2,3),(3,1,2))"
-                  "\n");
+    check_mapping(4, mixed, "cmd=get_result rc=0 value=(vector,(0,1,1),(1,2,3),(3,1,2))\n");
 }
 
 /* A mapping that is no value leaves the last one, here that of start(). */
@@ -495,17 +471,13 @@ static void exchanges_with_other_nodes(void)
     end();
 }
 
-JR_UNIT_MAIN("pmi_server", CASE(hears_nothing_before_init),
-             CASE(refuses_other_versions),
-             CASE(breaks_with_who_breaks_the_protocol),
-             CASE(breaks_with_endless_lines),
-             CASE(hears_the_process_that_initialized),
-             CASE(lets_the_next_program_initialize),
+JR_UNIT_MAIN("pmi_server", CASE(hears_nothing_before_init), CASE(refuses_other_versions),
+             CASE(breaks_with_who_breaks_the_protocol), CASE(breaks_with_endless_lines),
+             CASE(hears_the_process_that_initialized), CASE(lets_the_next_program_initialize),
              CASE(keeps_lines_of_processes_apart), CASE(tells_of_the_world),
-             CASE(refuses_wrong_puts), CASE(bounds_values_and_puts),
-             CASE(hands_values_to_all), CASE(opens_the_barrier_for_all),
-             CASE(takes_aborts), CASE(tells_errors_of_mpi_from_aborts),
-             CASE(refuses_to_spawn), CASE(answers_what_it_does_not_serve),
-             CASE(takes_bytes_one_by_one), CASE(says_where_ranks_are),
-             CASE(leaves_out_a_mapping_that_is_too_long),
+             CASE(refuses_wrong_puts), CASE(bounds_values_and_puts), CASE(hands_values_to_all),
+             CASE(opens_the_barrier_for_all), CASE(takes_aborts),
+             CASE(tells_errors_of_mpi_from_aborts), CASE(refuses_to_spawn),
+             CASE(answers_what_it_does_not_serve), CASE(takes_bytes_one_by_one),
+             CASE(says_where_ranks_are), CASE(leaves_out_a_mapping_that_is_too_long),
              CASE(exchanges_with_other_nodes))

@@ -21,13 +21,11 @@ static void keeps_what_is_put(void)
 {
     struct jr_pmi_store store = {0};
     size_t grown = 77;
-    CU_ASSERT_TRUE(
-        jr_pmi_store_put(&store, text_of("k"), text_of("one"), &grown));
+    CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of("k"), text_of("one"), &grown));
     CU_ASSERT_EQUAL(grown, sizeof(struct jr_pmi_entry) + 4);
     JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("k")), "one");
     CU_ASSERT_PTR_NULL(jr_pmi_store_get(&store, text_of("kk")));
-    CU_ASSERT_TRUE(
-        jr_pmi_store_put(&store, text_of("k"), text_of("longer"), &grown));
+    CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of("k"), text_of("longer"), &grown));
     CU_ASSERT_EQUAL(grown, 3);
     CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of("k"), text_of(""), &grown));
     CU_ASSERT_EQUAL(grown, 0);
@@ -46,8 +44,7 @@ static void takes_parts_of_lines(void)
     CU_ASSERT_TRUE(jr_pmi_store_put(&store, (struct jr_pmi_text){line, 4},
                                     (struct jr_pmi_text){line + 4, 6}, &grown));
     JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("key1")), "value1");
-    CU_ASSERT_PTR_NULL(
-        jr_pmi_store_get(&store, (struct jr_pmi_text){line + 10, 4}));
+    CU_ASSERT_PTR_NULL(jr_pmi_store_get(&store, (struct jr_pmi_text){line + 10, 4}));
     jr_pmi_store_release(&store);
 }
 
@@ -58,8 +55,7 @@ static void keeps_many_in_their_order(void)
     size_t grown;
     for (unsigned i = 0; i < 1000; i++) {
         (void)snprintf(key, sizeof key, "k%u", (i * 7) % 1000);
-        CU_ASSERT_TRUE(
-            jr_pmi_store_put(&store, text_of(key), text_of(key), &grown));
+        CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of(key), text_of(key), &grown));
     }
     CU_ASSERT_EQUAL(store.count, 1000);
     for (unsigned i = 0; i < 1000; i++) {
@@ -76,8 +72,7 @@ static void has_no_endless_keys(void)
     struct jr_pmi_store store = {0};
     char key[300];
     memset(key, 'k', sizeof key);
-    CU_ASSERT_PTR_NULL(
-        jr_pmi_store_get(&store, (struct jr_pmi_text){key, sizeof key}));
+    CU_ASSERT_PTR_NULL(jr_pmi_store_get(&store, (struct jr_pmi_text){key, sizeof key}));
     jr_pmi_store_release(&store);
 }
 
@@ -90,12 +85,9 @@ static void tells_what_is_fresh(void)
     jr_pmi_store_take_fresh(&store, &out);
     CU_ASSERT_EQUAL(out.len, 0);
     for (int i = 0; i < 3; i++) {
-        CU_ASSERT_TRUE(
-            jr_pmi_store_put(&store, text_of("a"), text_of("1"), &grown));
-        CU_ASSERT_TRUE(
-            jr_pmi_store_put(&store, text_of("b"), text_of("x y"), &grown));
-        CU_ASSERT_TRUE(
-            jr_pmi_store_put(&store, text_of("a"), text_of("2"), &grown));
+        CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of("a"), text_of("1"), &grown));
+        CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of("b"), text_of("x y"), &grown));
+        CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of("a"), text_of("2"), &grown));
         jr_pmi_store_take_fresh(&store, &out);
         JR_ASSERT_TEXT(out.data, "a 2\nb x y\n");
         jr_buf_clear(&out);
@@ -118,13 +110,11 @@ static void puts_lines_of_others(void)
     jr_pmi_store_take_fresh(&store, &out);
     CU_ASSERT_EQUAL(out.len, 0);
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        CU_ASSERT_FALSE(
-            jr_pmi_store_put_lines(&store, none[i], strlen(none[i])));
+        CU_ASSERT_FALSE(jr_pmi_store_put_lines(&store, none[i], strlen(none[i])));
     CU_ASSERT_TRUE(jr_pmi_store_put_lines(&store, NULL, 0));
     jr_pmi_store_release(&store);
 }
 
 JR_UNIT_MAIN("pmi_store", CASE(has_nothing_at_first), CASE(keeps_what_is_put),
-             CASE(takes_parts_of_lines), CASE(keeps_many_in_their_order),
-             CASE(has_no_endless_keys), CASE(tells_what_is_fresh),
-             CASE(puts_lines_of_others))
+             CASE(takes_parts_of_lines), CASE(keeps_many_in_their_order), CASE(has_no_endless_keys),
+             CASE(tells_what_is_fresh), CASE(puts_lines_of_others))

@@ -1,5 +1,5 @@
-/* The process that serves PMIx: what can go wrong before it is ready, what it
- * tells, and that it ends. Its library is fake_pmix.c. */
+/* The process that serves PMIx: what can go wrong before it is ready, what it tells, and that it
+ * ends. Its library is fake_pmix.c. */
 #include "wireup/pmix_server.h"
 
 #include <errno.h>
@@ -95,8 +95,7 @@ static void take_events(struct jr_pmix *pmix, struct jr_buf *out)
         struct pollfd item = {.fd = pmix->fd, .events = POLLIN};
         CU_ASSERT_EQUAL_FATAL(poll(&item, 1, 60000), 1);
         while (jr_pmix_next(pmix, &event, &ended))
-            jr_buf_printf(out, "%s %u %d; ", words[event.kind], event.rank,
-                          event.code);
+            jr_buf_printf(out, "%s %u %d; ", words[event.kind], event.rank, event.code);
     }
 }
 
@@ -172,8 +171,7 @@ static int start_node(struct jr_pmix *pmix, const char *name)
     struct jr_pmix_setup setup = make_setup(name);
     struct jr_error err = {0};
     int ends[2];
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     setup.hosts = hosts;
     setup.nodes = 2;
     setup.node = 1;
@@ -196,21 +194,18 @@ static void take_frame(struct jr_inlet *inlet, int fd, struct jr_buf *out)
         jr_inlet_add(inlet, bytes, (size_t)len);
     }
     if (frame.kind == JR_EXCHANGE_FENCE)
-        jr_buf_printf(out, "fence %s '%.*s'; ", frame.group, (int)frame.len,
-                      frame.data);
+        jr_buf_printf(out, "fence %s '%.*s'; ", frame.group, (int)frame.len, frame.data);
     else
         jr_buf_printf(out, "%s %u by %u token %u status %d '%.*s'; ",
-                      frame.kind == JR_EXCHANGE_ASK ? "ask" : "answer",
-                      frame.rank, frame.node, frame.token, frame.status,
-                      (int)frame.len, frame.data);
+                      frame.kind == JR_EXCHANGE_ASK ? "ask" : "answer", frame.rank, frame.node,
+                      frame.token, frame.status, (int)frame.len, frame.data);
 }
 
 static void put_frame(int fd, const struct jr_exchange_frame *frame)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_exchange_put(&out, frame);
-    CU_ASSERT_EQUAL(send(fd, out.data, out.len, MSG_NOSIGNAL),
-                    (ssize_t)out.len);
+    CU_ASSERT_EQUAL(send(fd, out.data, out.len, MSG_NOSIGNAL), (ssize_t)out.len);
 }
 
 /* What is for others is passed over; what is for us ends what waits for it. */
@@ -238,8 +233,7 @@ static void exchanges_with_other_nodes(void)
     int fd = start_node(&pmix, "nodes");
     for (int i = 0; i < 3; i++)
         take_frame(&inlet, fd, &told);
-    JR_ASSERT_TEXT(told.data, "fence all 'mine'; fence 0,3 ''; "
-                              "ask 0 by 0 token 1 status 0 ''; ");
+    JR_ASSERT_TEXT(told.data, "fence all 'mine'; fence 0,3 ''; ask 0 by 0 token 1 status 0 ''; ");
     jr_buf_clear(&told);
     answer_all(fd);
     for (int i = 0; i < 2; i++)
@@ -265,8 +259,7 @@ static void answers_what_is_of_no_rank(void)
     int fd = start_node(&pmix, "strangers");
     for (int i = 0; i < 3; i++)
         take_frame(&inlet, fd, &told);
-    JR_ASSERT_TEXT(told.data, "fence all 'mine'; fence 0,3 ''; "
-                              "ask 0 by 0 token 1 status 0 ''; ");
+    JR_ASSERT_TEXT(told.data, "fence all 'mine'; fence 0,3 ''; ask 0 by 0 token 1 status 0 ''; ");
     jr_buf_clear(&told);
     (void)shutdown(pmix.fd, SHUT_WR);
     take_events(&pmix, &told);
@@ -279,14 +272,12 @@ static void answers_what_is_of_no_rank(void)
 /* Without those that it exchanges with, ranks would wait for ever: it dies. */
 static void ends_with_the_exchange(void)
 {
-    static const char *const last[] = {"",
-                                       "garbage that is longer than a head"};
+    static const char *const last[] = {"", "garbage that is longer than a head"};
     for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
         struct jr_pmix pmix;
         struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
         int fd = start_node(&pmix, "nodes");
-        CU_ASSERT_EQUAL(send(fd, last[i], strlen(last[i]), MSG_NOSIGNAL),
-                        (ssize_t)strlen(last[i]));
+        CU_ASSERT_EQUAL(send(fd, last[i], strlen(last[i]), MSG_NOSIGNAL), (ssize_t)strlen(last[i]));
         if (i == 0)
             (void)close(fd);
         take_events(&pmix, &told);
@@ -297,8 +288,7 @@ static void ends_with_the_exchange(void)
     }
 }
 
-JR_UNIT_MAIN("pmix_server", CASE(says_why_it_cannot_serve),
-             CASE(serves_and_tells), CASE(ends_in_any_case),
-             CASE(waits_for_no_start), CASE(ends_where_there_is_none),
+JR_UNIT_MAIN("pmix_server", CASE(says_why_it_cannot_serve), CASE(serves_and_tells),
+             CASE(ends_in_any_case), CASE(waits_for_no_start), CASE(ends_where_there_is_none),
              CASE(exchanges_with_other_nodes), CASE(answers_what_is_of_no_rank),
              CASE(ends_with_the_exchange))

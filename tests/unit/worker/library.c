@@ -11,8 +11,8 @@
 
 #include <jobrun/rank.h>
 
-#define STEP(name)                                                             \
-    int name(const struct jr_rank *rank, struct jr_result *result);            \
+#define STEP(name)                                                                                 \
+    int name(const struct jr_rank *rank, struct jr_result *result);                                \
     int name(const struct jr_rank *rank, struct jr_result *result)
 
 enum { CONTROL = 3 }; /* of a rank, and the helper's channel */
@@ -45,8 +45,8 @@ static void handle_signal(void)
     (void)sigaction(SIGUSR1, &action, NULL);
 }
 
-/* What its LIBRARY_DOES lists: start a thread, print what is set of OpenMP and
- * leave it in the buffer, take signals, open the file LIBRARY_OPENS. */
+/* What its LIBRARY_DOES lists: start a thread, print what is set of OpenMP and leave it in the
+ * buffer, take signals, open the file LIBRARY_OPENS. */
 __attribute__((constructor)) static void load(void)
 {
     static pthread_barrier_t named;
@@ -65,10 +65,8 @@ __attribute__((constructor)) static void load(void)
 }
 
 /* As GNU's OpenMP has it: a region in a fork is ended by a signal. */
-void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
-                   unsigned flags);
-void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
-                   unsigned flags)
+void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags);
+void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags)
 {
     (void)threads;
     (void)flags;
@@ -87,26 +85,22 @@ void omp_set_num_threads(int size)
 STEP(place)
 {
     char text[1024];
-    int len = snprintf(text, sizeof text, "[%u,%u,%u,%u,%u,%u,%u,%u",
-                       rank->rank, rank->world_size, rank->local_rank,
-                       rank->local_world_size, rank->node_rank, rank->nodes,
+    int len = snprintf(text, sizeof text, "[%u,%u,%u,%u,%u,%u,%u,%u", rank->rank, rank->world_size,
+                       rank->local_rank, rank->local_world_size, rank->node_rank, rank->nodes,
                        rank->attempt, rank->master_port);
     for (int i = 0; i < 3; i++) {
         const struct jr_rank_place *axis = &rank->axes[i];
-        len += snprintf(text + len, sizeof text - (size_t)len,
-                        ",[%u,%u,%u,%u,%u,\"%s\"]", axis->size, axis->at,
-                        axis->group, axis->first, axis->stride, axis->backend);
+        len +=
+            snprintf(text + len, sizeof text - (size_t)len, ",[%u,%u,%u,%u,%u,\"%s\"]", axis->size,
+                     axis->at, axis->group, axis->first, axis->stride, axis->backend);
     }
-    len += snprintf(text + len, sizeof text - (size_t)len,
-                    ",\"%s\",\"%s\",\"%s\",\"%s\",\"%s\"", rank->master_addr,
-                    rank->init_method, rank->run_id, rank->run_dir,
-                    rank->rank_dir);
+    len +=
+        snprintf(text + len, sizeof text - (size_t)len, ",\"%s\",\"%s\",\"%s\",\"%s\",\"%s\"",
+                 rank->master_addr, rank->init_method, rank->run_id, rank->run_dir, rank->rank_dir);
     for (int i = 0; i < rank->argc; i++)
-        len += snprintf(text + len, sizeof text - (size_t)len, ",\"%s\"",
-                        rank->argv[i]);
+        len += snprintf(text + len, sizeof text - (size_t)len, ",\"%s\"", rank->argv[i]);
     text[len++] = ']';
-    return jr_result_set_json(result, text, (size_t)len) +
-           (rank->argv[rank->argc] != NULL);
+    return jr_result_set_json(result, text, (size_t)len) + (rank->argv[rank->argc] != NULL);
 }
 
 /* What is no function, and what C++ would have made of lost(). */

@@ -1,5 +1,5 @@
-/* Ranks of a library, each a fork of the test that calls jr_worker_run: their
- * exit codes, files, and what they say to the runner. */
+/* Ranks of a library, each a fork of the test that calls jr_worker_run: their exit codes, files,
+ * and what they say to the runner. */
 #include "worker/c/entry_call.h"
 
 #include <errno.h>
@@ -24,22 +24,21 @@ int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
 {
     if (getenv("NO_RANK") != NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "no rank here");
-    *ret = (struct jr_rank){.rank = 1,
-                            .world_size = 2,
-                            .local_rank = 3,
-                            .local_world_size = 4,
-                            .node_rank = 5,
-                            .nodes = 6,
-                            .attempt = 7,
-                            .master_port = 8,
-                            .axes = {{9, 10, 11, 12, 13, "a"},
-                                     {14, 15, 16, 17, 18, "b"},
-                                     {19, 20, 21, 22, 23, "c"}},
-                            .master_addr = "d",
-                            .init_method = "e",
-                            .run_id = "f",
-                            .run_dir = "g",
-                            .rank_dir = "h"};
+    *ret = (struct jr_rank){
+        .rank = 1,
+        .world_size = 2,
+        .local_rank = 3,
+        .local_world_size = 4,
+        .node_rank = 5,
+        .nodes = 6,
+        .attempt = 7,
+        .master_port = 8,
+        .axes = {{9, 10, 11, 12, 13, "a"}, {14, 15, 16, 17, 18, "b"}, {19, 20, 21, 22, 23, "c"}},
+        .master_addr = "d",
+        .init_method = "e",
+        .run_id = "f",
+        .run_dir = "g",
+        .rank_dir = "h"};
     return 0;
 }
 
@@ -83,10 +82,9 @@ static void redirect(int to, const char *path)
     (void)close(fd);
 }
 
-/* Start a rank, whose output is in the files `out` and `told`, and whose
- * descriptor 3 is `control` (-1: none). */
-static pid_t start(const struct desk *desk, struct jr_worker worker,
-                   int control)
+/* Start a rank, whose output is in the files `out` and `told`, and whose descriptor 3 is `control`
+ * (-1: none). */
+static pid_t start(const struct desk *desk, struct jr_worker worker, int control)
 {
     (void)fflush(stdout);
     pid_t pid = fork();
@@ -119,11 +117,8 @@ static int wait_for(pid_t pid)
 static int call(const struct desk *desk, const char *symbol, char *arg)
 {
     char *argv[] = {arg, NULL};
-    return wait_for(start(desk,
-                          (struct jr_worker){.symbol = symbol,
-                                             .argc = arg == NULL ? 0 : 1,
-                                             .argv = argv},
-                          -1));
+    return wait_for(start(
+        desk, (struct jr_worker){.symbol = symbol, .argc = arg == NULL ? 0 : 1, .argv = argv}, -1));
 }
 
 static void refuses_what_it_cannot_call(void)
@@ -143,10 +138,8 @@ static void refuses_what_it_cannot_call(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct desk desk;
         begin(&desk);
-        const struct jr_worker worker = {.path = vectors[i].path,
-                                         .symbol = vectors[i].symbol};
-        CU_ASSERT_EQUAL(wait_for(start(&desk, worker, -1)),
-                        JR_WORKER_UNSTARTED);
+        const struct jr_worker worker = {.path = vectors[i].path, .symbol = vectors[i].symbol};
+        CU_ASSERT_EQUAL(wait_for(start(&desk, worker, -1)), JR_WORKER_UNSTARTED);
         char told[1024];
         (void)snprintf(told, sizeof told, "%s", content(desk.told));
         CU_ASSERT_PTR_NOT_NULL(strstr(told, vectors[i].parts[0]));
@@ -157,12 +150,9 @@ static void refuses_what_it_cannot_call(void)
         CU_ASSERT_TRUE(jr_json_get_int(error, "pid") > 0);
         const json_t *message = json_object_get(error, "message");
         const char *said = jr_json_get_str(message, "message");
-        JR_ASSERT_TEXT(jr_json_get_str(json_object_get(message, "extraInfo"),
-                                       "py_callstack"),
-                       "");
+        JR_ASSERT_TEXT(jr_json_get_str(json_object_get(message, "extraInfo"), "py_callstack"), "");
         CU_ASSERT_TRUE(said != NULL && strstr(told, said) != NULL);
-        const char *second =
-            jr_json_get_str(json_object_get(message, "extraInfo"), "timestamp");
+        const char *second = jr_json_get_str(json_object_get(message, "extraInfo"), "timestamp");
         json_int_t ns = jr_json_get_int(error, "time_ns");
         CU_ASSERT_PTR_NOT_NULL_FATAL(second); /* a string, as torch has it */
         CU_ASSERT_EQUAL(atoll(second), ns / 1000000000);
@@ -195,9 +185,8 @@ static void image_find(struct image *image)
 static void image_start(struct image *image)
 {
     *image = (struct image){.bytes = JR_BUF_INIT};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_io_read_file(&image->bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL),
-        0);
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&image->bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL),
+                          0);
     image_find(image);
 }
 
@@ -215,8 +204,7 @@ static void put_strings_last(struct image *image, const char *behind)
     image->strings->sh_offset = at;
 }
 
-static void check_suggestion(const struct image *image, size_t len,
-                             const char *expected)
+static void check_suggestion(const struct image *image, size_t len, const char *expected)
 {
     struct scratch scratch;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -282,9 +270,7 @@ static void bend_image(struct image *image, enum bend bend)
         image->strings->sh_size = SIZE_MAX - 1;
         break;
     case STRINGS_OPEN:
-        image->bytes
-            .data[image->strings->sh_offset + image->strings->sh_size - 1] =
-            'x';
+        image->bytes.data[image->strings->sh_offset + image->strings->sh_size - 1] = 'x';
         break;
     case BENDS:
         break;
@@ -375,20 +361,17 @@ static void writes_why_as_torch_does(void)
     CU_ASSERT_PTR_NULL(strchr(text, '\n'));
     json_t *error = jr_json_parse(text, strlen(text), NULL);
     CU_ASSERT_EQUAL(jr_json_get_int(error, "pid"), getpid());
-    JR_ASSERT_TEXT(
-        jr_json_get_str(json_object_get(error, "message"), "message"),
-        "there is no \"step\"");
+    JR_ASSERT_TEXT(jr_json_get_str(json_object_get(error, "message"), "message"),
+                   "there is no \"step\"");
     json_decref(error);
     end(&desk);
 }
 
-/* A process may call one that is not started, and one that is: what it had is
- * freed. */
+/* A process may call one that is not started, and one that is: what it had is freed. */
 static void calls_in_the_same_process(void)
 {
     struct desk desk;
-    struct jr_worker worker = {
-        .path = TEST_LIBRARY, .symbol = "thrice", .control = -1};
+    struct jr_worker worker = {.path = TEST_LIBRARY, .symbol = "thrice", .control = -1};
     begin(&desk);
     CU_ASSERT_EQUAL(jr_worker_run(&worker), 0);
     JR_ASSERT_TEXT(content(desk.result), "{\"n\":1}\n");
@@ -418,9 +401,8 @@ static void delivers_what_the_step_set(void)
     (void)umask(026);
     CU_ASSERT_EQUAL(call(&desk, "place", (char[]){"x"}), 0);
     JR_ASSERT_TEXT(content(desk.result),
-                   "[1,2,3,4,5,6,7,8,[9,10,11,12,13,\"a\"],"
-                   "[14,15,16,17,18,\"b\"],[19,20,21,22,23,\"c\"],"
-                   "\"d\",\"e\",\"f\",\"g\",\"h\",\"x\"]\n");
+                   "[1,2,3,4,5,6,7,8,[9,10,11,12,13,\"a\"],[14,15,16,17,18,\"b\"],[19,20,21,22,23,"
+                   "\"c\"],\"d\",\"e\",\"f\",\"g\",\"h\",\"x\"]\n");
     CU_ASSERT_EQUAL(stat(desk.result, &st), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0640);
     CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 0);
@@ -487,9 +469,8 @@ static void says_that_a_path_is_too_long(void)
         (void)snprintf(path + lengths[i], 16, "/result.json");
         (void)setenv("JOBRUN_RESULT_FILE", path, 1);
         CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 1);
-        CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told),
-                                      "could not deliver the result: "
-                                      "JOBRUN_RESULT_FILE is too long\n"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "could not deliver the result: "
+                                                          "JOBRUN_RESULT_FILE is too long\n"));
         end(&desk);
     }
 }
@@ -510,8 +491,7 @@ static void tells_the_runner_and_waits(void)
     int ends[2];
     char text[128], want[128];
     begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     const struct jr_worker worker = {.symbol = "thrice", .forked = true};
     pid_t pid = start(&desk, worker, ends[1]);
     (void)close(ends[1]);
@@ -519,12 +499,10 @@ static void tells_the_runner_and_waits(void)
     JR_ASSERT_TEXT(text, "b");
     CU_ASSERT_TRUE(hear(ends[0], text) > 0);
     CU_ASSERT_EQUAL(stat(desk.result, &st), 0);
-    (void)snprintf(
-        want, sizeof want, "r %llu %llu %lld %lld %lld",
-        (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
-        (long long)st.st_size,
-        (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
-        (long long)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
+    (void)snprintf(want, sizeof want, "r %llu %llu %lld %lld %lld", (unsigned long long)st.st_dev,
+                   (unsigned long long)st.st_ino, (long long)st.st_size,
+                   (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+                   (long long)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
     JR_ASSERT_TEXT(text, want);
     struct pollfd wait = {.fd = ends[0], .events = POLLIN};
     CU_ASSERT_EQUAL(poll(&wait, 1, 50), 0); /* it stays until it may go */
@@ -542,8 +520,7 @@ static void prints_before_it_waits(void)
     int ends[2];
     char text[128];
     begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     pid_t pid = start(&desk, (struct jr_worker){.symbol = "print"}, ends[1]);
     (void)close(ends[1]);
     CU_ASSERT_TRUE(hear(ends[0], text) > 0);
@@ -555,8 +532,7 @@ static void prints_before_it_waits(void)
     end(&desk);
 }
 
-/* A signal that the step takes does not end the wait for the runner; its word
- * does, or its end. */
+/* A signal that the step takes does not end the wait for the runner; its word does, or its end. */
 static void waits_on_when_a_signal_comes(void)
 {
     for (int lives = 0; lives < 2; lives++) {
@@ -564,10 +540,8 @@ static void waits_on_when_a_signal_comes(void)
         int ends[2];
         char text[128];
         begin(&desk);
-        CU_ASSERT_EQUAL_FATAL(
-            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        pid_t pid =
-            start(&desk, (struct jr_worker){.symbol = "take_signals"}, ends[1]);
+        CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+        pid_t pid = start(&desk, (struct jr_worker){.symbol = "take_signals"}, ends[1]);
         (void)close(ends[1]);
         CU_ASSERT_TRUE(hear(ends[0], text) > 0);
         CU_ASSERT_EQUAL(text[0], 'r');
@@ -597,11 +571,8 @@ static double time_noted_failure(const struct desk *desk)
 {
     int ends[2];
     char text[128], *argv[] = {(char[]){"1"}, NULL};
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t pid = start(
-        desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
-        ends[1]);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid = start(desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv}, ends[1]);
     (void)close(ends[1]);
     CU_ASSERT_EQUAL(hear(ends[0], text), 3);
     JR_ASSERT_TEXT(text, "x 1");
@@ -612,8 +583,8 @@ static double time_noted_failure(const struct desk *desk)
     return read_clock_s() - noted;
 }
 
-/* It ends at once, unless the machine is busy, and not at the end of the second
- * that a stopped runner gets. */
+/* It ends at once, unless the machine is busy, and not at the end of the second that a stopped
+ * runner gets. */
 static void ends_as_soon_as_its_failure_is_noted(void)
 {
     struct desk desk;
@@ -633,16 +604,13 @@ static void tells_of_a_failure(void)
     char text[128], *argv[] = {(char[]){"9"}, NULL};
     begin(&desk);
     for (int i = 0; i < 2; i++) {
-        CU_ASSERT_EQUAL_FATAL(
-            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+        CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
         if (i == 1) {
             (void)close(ends[0]);
             ends[0] = -1;
         }
         pid_t pid =
-            start(&desk,
-                  (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
-                  ends[1]);
+            start(&desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv}, ends[1]);
         (void)close(ends[1]);
         if (i == 0) {
             CU_ASSERT_EQUAL(hear(ends[0], text), 3);
@@ -655,19 +623,16 @@ static void tells_of_a_failure(void)
     end(&desk);
 }
 
-/* A runner that is stopped notes nothing: a rank that failed does not wait for
- * it for long. */
+/* A runner that is stopped notes nothing: a rank that failed does not wait for it for long. */
 static void passes_by_a_runner_that_is_stopped(void)
 {
     struct desk desk;
     int ends[2];
     char text[128], *argv[] = {(char[]){"1"}, NULL};
     begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t pid = start(
-        &desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
-        ends[1]);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid =
+        start(&desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv}, ends[1]);
     (void)close(ends[1]);
     CU_ASSERT_EQUAL(hear(ends[0], text), 3);
     CU_ASSERT_EQUAL(wait_for(pid), 1);
@@ -690,33 +655,27 @@ static void says_that_the_runner_cannot_be_told(void)
         struct desk desk;
         int ends[2];
         begin(&desk);
-        CU_ASSERT_EQUAL_FATAL(
-            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+        CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
         CU_ASSERT_EQUAL(
-            wait_for(start(&desk,
-                           (struct jr_worker){.symbol = vectors[i].symbol},
-                           ends[1])),
+            wait_for(start(&desk, (struct jr_worker){.symbol = vectors[i].symbol}, ends[1])),
             vectors[i].code);
-        CU_ASSERT_EQUAL(strstr(content(desk.told), "descriptor 3") != NULL,
-                        vectors[i].told);
+        CU_ASSERT_EQUAL(strstr(content(desk.told), "descriptor 3") != NULL, vectors[i].told);
         (void)close(ends[0]);
         (void)close(ends[1]);
         end(&desk);
     }
 }
 
-/* A fork of the rank that returns, too, is told so, and delivers nothing: the
- * runner hears of one return. */
+/* A fork of the rank that returns, too, is told so, and delivers nothing: the runner hears of one
+ * return. */
 static void does_not_count_a_fork(void)
 {
     struct desk desk;
     int ends[2];
     char text[128];
     begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t pid =
-        start(&desk, (struct jr_worker){.symbol = "fork_and_return"}, ends[1]);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid = start(&desk, (struct jr_worker){.symbol = "fork_and_return"}, ends[1]);
     (void)close(ends[1]);
     CU_ASSERT_TRUE(hear(ends[0], text) > 0);
     CU_ASSERT_EQUAL(text[0], 'r');
@@ -729,20 +688,14 @@ static void does_not_count_a_fork(void)
     end(&desk);
 }
 
-JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork),
-             CASE(refuses_what_it_cannot_call),
+JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork), CASE(refuses_what_it_cannot_call),
              CASE(suggests_nothing_from_a_broken_library),
-             CASE(suggests_nothing_from_a_torn_library),
-             CASE(suggests_functions_that_are_there),
-             CASE(suggests_by_strings_that_come_last),
-             CASE(writes_why_as_torch_does), CASE(calls_in_the_same_process),
-             CASE(says_that_it_cannot_write_why),
-             CASE(refuses_to_run_without_a_rank),
-             CASE(delivers_what_the_step_set), CASE(says_how_a_step_ended),
-             CASE(delivers_where_it_is_told_to),
+             CASE(suggests_nothing_from_a_torn_library), CASE(suggests_functions_that_are_there),
+             CASE(suggests_by_strings_that_come_last), CASE(writes_why_as_torch_does),
+             CASE(calls_in_the_same_process), CASE(says_that_it_cannot_write_why),
+             CASE(refuses_to_run_without_a_rank), CASE(delivers_what_the_step_set),
+             CASE(says_how_a_step_ended), CASE(delivers_where_it_is_told_to),
              CASE(says_that_a_path_is_too_long), CASE(prints_before_it_waits),
-             CASE(waits_on_when_a_signal_comes),
-             CASE(tells_the_runner_and_waits), CASE(tells_of_a_failure),
-             CASE(ends_as_soon_as_its_failure_is_noted),
-             CASE(passes_by_a_runner_that_is_stopped),
-             CASE(says_that_the_runner_cannot_be_told))
+             CASE(waits_on_when_a_signal_comes), CASE(tells_the_runner_and_waits),
+             CASE(tells_of_a_failure), CASE(ends_as_soon_as_its_failure_is_noted),
+             CASE(passes_by_a_runner_that_is_stopped), CASE(says_that_the_runner_cannot_be_told))

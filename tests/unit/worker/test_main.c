@@ -1,5 +1,4 @@
-/* A rank's place in the job, read from its environment, and the command line of
- * the program. */
+/* A rank's place in the job, read from its environment, and the command line of the program. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,8 +51,7 @@ static void set_all(void)
 /* Each number is needed, and has to be one. */
 static void every_number_is_needed(void)
 {
-    static const char *const bad[] = {NULL,  "",           "x",  "-1",
-                                      "1.5", "4294967296", " 1", "1 "};
+    static const char *const bad[] = {NULL, "", "x", "-1", "1.5", "4294967296", " 1", "1 "};
     for (size_t i = 0; i < COUNT; i++)
         for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
             struct jr_rank rank = {.rank = 99};
@@ -65,10 +63,8 @@ static void every_number_is_needed(void)
             else
                 (void)setenv(variables[i][0], bad[k], 1);
             CU_ASSERT_EQUAL(jr_worker_rank(&rank, &err), -1);
-            (void)snprintf(text, sizeof text,
-                           "%s is %s: this process is not a rank of jobrun",
-                           variables[i][0],
-                           bad[k] == NULL ? "not set" : "not a number");
+            (void)snprintf(text, sizeof text, "%s is %s: this process is not a rank of jobrun",
+                           variables[i][0], bad[k] == NULL ? "not set" : "not a number");
             JR_ASSERT_TEXT(err.text, text);
             CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
             CU_ASSERT_EQUAL(rank.rank, 99); /* it is left as it was */
@@ -102,9 +98,8 @@ static void knows_its_place(void)
 /* Of each axis the members of its group: from `first` on, `stride` apart. */
 static void knows_its_groups(void)
 {
-    static const struct jr_rank_place expected[3] = {{2, 1, 8, 16, 1, "nccl"},
-                                                     {3, 2, 5, 13, 2, NULL},
-                                                     {4, 2, 7, 5, 6, "gloo"}};
+    static const struct jr_rank_place expected[3] = {
+        {2, 1, 8, 16, 1, "nccl"}, {3, 2, 5, 13, 2, NULL}, {4, 2, 7, 5, 6, "gloo"}};
     struct jr_rank rank;
     struct jr_error err = {0};
     set_all();
@@ -129,8 +124,7 @@ static void knows_its_groups(void)
 static void check_usage(char **argv, bool told)
 {
     static const char usage[] = "usage: jobrun-step PATH SYMBOL [ARG]...\n"
-                                "       jobrun-step serve "
-                                "[--refuse-threads] PATH\n";
+                                "       jobrun-step serve [--refuse-threads] PATH\n";
     char text[512];
     int ends[2], status = 0, argc = 0;
     size_t len = 0;
@@ -147,8 +141,7 @@ static void check_usage(char **argv, bool told)
     }
     (void)close(ends[1]);
     for (ssize_t got;
-         len < sizeof text - 1 &&
-         (got = read(ends[0], text + len, sizeof text - 1 - len)) > 0;)
+         len < sizeof text - 1 && (got = read(ends[0], text + len, sizeof text - 1 - len)) > 0;)
         len += (size_t)got;
     text[len] = '\0';
     (void)close(ends[0]);
@@ -174,10 +167,9 @@ static void says_how_it_is_called(void)
 /* A library that is not there is no start of the user's code. */
 static void a_library_has_to_be_there(void)
 {
-    char *two[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so",
-                   (char *)"step", NULL};
-    char *three[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so",
-                     (char *)"step", (char *)"argument", NULL};
+    char *two[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so", (char *)"step", NULL};
+    char *three[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so", (char *)"step",
+                     (char *)"argument", NULL};
     set_all();
     check_usage(two, false);
     check_usage(three, false);
@@ -185,10 +177,9 @@ static void a_library_has_to_be_there(void)
 
 enum { WAIT_MS = 60000, WORDS = 6 };
 
-/* The program with these words, and a descriptor 3: a socket, whose other end
- * is returned in *ret_channel, or a file. */
-static pid_t start(const char *const words[static WORDS], bool socket,
-                   int *ret_channel)
+/* The program with these words, and a descriptor 3: a socket, whose other end is returned in
+ * *ret_channel, or a file. */
+static pid_t start(const char *const words[static WORDS], bool socket, int *ret_channel)
 {
     int ends[2], argc = 0;
     char *argv[WORDS + 2] = {(char *)"jobrun-step"};
@@ -249,12 +240,8 @@ static void is_a_helper_when_asked(void)
         {{"serve", "--refuse", TEST_LIBRARY}, "", JR_WORKER_UNSTARTED},
         {{"serve", TEST_LIBRARY, "code"}, "", JR_WORKER_UNSTARTED},
         {{"served", TEST_LIBRARY}, "", JR_WORKER_UNSTARTED},
-        {{"serve", "--refuse-threads", TEST_LIBRARY, "code"},
-         "",
-         JR_WORKER_UNSTARTED},
-        {{"/nosuch/lib.so", "--refuse-threads", TEST_LIBRARY},
-         "",
-         JR_WORKER_UNSTARTED},
+        {{"serve", "--refuse-threads", TEST_LIBRARY, "code"}, "", JR_WORKER_UNSTARTED},
+        {{"/nosuch/lib.so", "--refuse-threads", TEST_LIBRARY}, "", JR_WORKER_UNSTARTED},
     };
     set_all();
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -272,8 +259,8 @@ static void is_a_helper_when_asked(void)
     }
 }
 
-/* A rank has the words behind its function, and a socket as descriptor 3 is the
- * runner's, which what it starts does not get. */
+/* A rank has the words behind its function, and a socket as descriptor 3 is the runner's, which
+ * what it starts does not get. */
 static void calls_with_the_words_behind(void)
 {
     static const struct {
@@ -323,7 +310,7 @@ static void gives_the_step_its_words(void)
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("main", CASE(every_number_is_needed), CASE(knows_its_place),
-             CASE(knows_its_groups), CASE(says_how_it_is_called),
-             CASE(a_library_has_to_be_there), CASE(is_a_helper_when_asked),
-             CASE(calls_with_the_words_behind), CASE(gives_the_step_its_words))
+JR_UNIT_MAIN("main", CASE(every_number_is_needed), CASE(knows_its_place), CASE(knows_its_groups),
+             CASE(says_how_it_is_called), CASE(a_library_has_to_be_there),
+             CASE(is_a_helper_when_asked), CASE(calls_with_the_words_behind),
+             CASE(gives_the_step_its_words))

@@ -19,12 +19,10 @@ static void appends_lines(void)
     CU_ASSERT_EQUAL(jr_progress(&rank, 0, 0, NULL), 0);
     CU_ASSERT_EQUAL(jr_progress(&rank, 5, 90, "{\"loss\": 2, \"x\": null}"), 0);
     CU_ASSERT_EQUAL(jr_progress(&rank, 1, 1, "{}"), 0);
-    CU_ASSERT_EQUAL(jr_io_read_file(&text, scratch.fd, "3.jsonl", 4096, NULL),
-                    0);
-    JR_ASSERT_TEXT(text.data,
-                   "{\"step\": 0}\n"
-                   "{\"step\": 5, \"of\": 90, \"loss\": 2, \"x\": null}\n"
-                   "{\"step\": 1, \"of\": 1}\n");
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, scratch.fd, "3.jsonl", 4096, NULL), 0);
+    JR_ASSERT_TEXT(text.data, "{\"step\": 0}\n"
+                              "{\"step\": 5, \"of\": 90, \"loss\": 2, \"x\": null}\n"
+                              "{\"step\": 1, \"of\": 1}\n");
     CU_ASSERT_EQUAL(fstatat(scratch.fd, "3.jsonl", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0644);
     scratch_end(&scratch);
@@ -35,11 +33,10 @@ static void refuses_what_is_no_progress(void)
     static const struct {
         int64_t step, of;
         const char *metrics;
-    } bad[] = {{-1, 0, NULL},         {1, -1, NULL},
-               {1, 0, "x"},           {1, 0, "[1]"},
-               {1, 0, "{\"a\": 1"},   {1, 0, "{\"a\": \"b\"}"},
-               {1, 0, "{\"a\": {}}"}, {1, 0, "{\"step\": 2}"},
-               {1, 0, "{\"of\": 2}"}, {1, 0, "{\"a\": nan}"}};
+    } bad[] = {{-1, 0, NULL},         {1, -1, NULL},           {1, 0, "x"},
+               {1, 0, "[1]"},         {1, 0, "{\"a\": 1"},     {1, 0, "{\"a\": \"b\"}"},
+               {1, 0, "{\"a\": {}}"}, {1, 0, "{\"step\": 2}"}, {1, 0, "{\"of\": 2}"},
+               {1, 0, "{\"a\": nan}"}};
     struct scratch scratch;
     struct jr_rank rank = {.progress = jr_worker_progress};
     char path[64];
@@ -47,9 +44,7 @@ static void refuses_what_is_no_progress(void)
     (void)snprintf(path, sizeof path, "%s/3.jsonl", scratch.dir);
     (void)setenv("JOBRUN_PROGRESS_FILE", path, 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CU_ASSERT_EQUAL(
-            jr_progress(&rank, bad[i].step, bad[i].of, bad[i].metrics),
-            -EINVAL);
+        CU_ASSERT_EQUAL(jr_progress(&rank, bad[i].step, bad[i].of, bad[i].metrics), -EINVAL);
     CU_ASSERT_NOT_EQUAL(faccessat(scratch.fd, "3.jsonl", F_OK, 0), 0);
     CU_ASSERT_EQUAL(symlinkat("/etc/passwd", scratch.fd, "3.jsonl"), 0);
     CU_ASSERT_EQUAL(jr_progress(&rank, 1, 0, NULL), -ELOOP);

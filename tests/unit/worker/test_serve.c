@@ -1,6 +1,6 @@
-/* The helper of a library's ranks, as a child of this test, which is the runner
- * that it talks to: each rank that is asked for is a fork of it, with its own
- * words, folder, environment and files. */
+/* The helper of a library's ranks, as a child of this test, which is the runner that it talks to:
+ * each rank that is asked for is a fork of it, with its own words, folder, environment and
+ * files. */
 #include "worker/c/serve.h"
 
 #include <errno.h>
@@ -110,8 +110,7 @@ static bool make_device(const char *path)
 static bool limit_processes(unsigned most)
 {
     const struct rlimit limit = {most, most};
-    return setrlimit(RLIMIT_NPROC, &limit) == 0 && setgid(64321) == 0 &&
-           setuid(64321) == 0 &&
+    return setrlimit(RLIMIT_NPROC, &limit) == 0 && setgid(64321) == 0 && setuid(64321) == 0 &&
            prctl(PR_SET_DUMPABLE, 1) == 0; /* it may see its descriptors */
 }
 
@@ -120,8 +119,7 @@ static int copy_library(void)
 {
     JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
     char path[64];
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL), 0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL), 0);
     int to = openat(bench.scratch.fd, "library", O_WRONLY | O_CREAT, 0600);
     CU_ASSERT_EQUAL(fchmod(to, 0755), 0);
     CU_ASSERT_EQUAL(jr_io_write_all(to, bytes.data, bytes.len), 0);
@@ -140,8 +138,7 @@ static _Noreturn void be_helper(const char *path, enum start start, int channel)
         (void)dup2(copy_library(), STDIN_FILENO);
     (void)dup2(said, STDOUT_FILENO);
     if (start == BELOW)
-        (void)dup2(openat(bench.scratch.fd, "told", O_WRONLY | O_CREAT, 0600),
-                   STDERR_FILENO);
+        (void)dup2(openat(bench.scratch.fd, "told", O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
     (void)dup2(channel, CHANNEL);
     for (int fd = CHANNEL + 1; fd < 1024; fd++)
         (void)close(fd);
@@ -256,8 +253,7 @@ static int ask_by(unsigned rank, int request, bool control)
     (void)snprintf(out, sizeof out, "out%u", rank);
     (void)snprintf(err, sizeof err, "err%u", rank);
     (void)snprintf(text, sizeof text, "rank %u 0", rank);
-    int fds[MOST_FDS] = {request, open("/dev/null", O_RDONLY), open_file(out),
-                         open_file(err), -1};
+    int fds[MOST_FDS] = {request, open("/dev/null", O_RDONLY), open_file(out), open_file(err), -1};
     if (control) {
         CU_ASSERT_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
         fds[4] = ends[1];
@@ -314,8 +310,7 @@ static void a_library_has_to_load(void)
     end();
 }
 
-/* A rank is a fork with its own folder, words, environment and files, and a
- * child of the runner. */
+/* A rank is a fork with its own folder, words, environment and files, and a child of the runner. */
 static void a_rank_is_what_was_asked_for(void)
 {
     begin(TEST_LIBRARY, PLAIN);
@@ -324,8 +319,7 @@ static void a_rank_is_what_was_asked_for(void)
     int len = snprintf(runner, sizeof runner, "RUNNER=%d", getpid());
     CU_ASSERT_TRUE(len > 0);
     size_t size = 0;
-    const char *const parts[] = {"/",   "", "3",   "step",
-                                 "a b", "", "X=7", runner};
+    const char *const parts[] = {"/", "", "3", "step", "a b", "", "X=7", runner};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         memcpy(request + size, parts[i], strlen(parts[i]) + 1);
         size += strlen(parts[i]) + 1;
@@ -335,8 +329,7 @@ static void a_rank_is_what_was_asked_for(void)
     CU_ASSERT_EQUAL(await(5), 3);
     JR_ASSERT_TEXT(hear(), "done");
     int first, cpus = own_cpus(&first);
-    (void)snprintf(expected, sizeof expected, "/|7|step|a b||1|1|1|1|1|%d\n",
-                   cpus);
+    (void)snprintf(expected, sizeof expected, "/|7|step|a b||1|1|1|1|1|%d\n", cpus);
     JR_ASSERT_TEXT(content("out5"), expected);
     JR_ASSERT_TEXT(content("err5"), "err\n");
     char byte = 0;
@@ -375,8 +368,7 @@ static void makes_ranks_in_batches(void)
     }
     int first, cpus = own_cpus(&first);
     char expected[64];
-    (void)snprintf(expected, sizeof expected, "/|none|one|1|0|1|1|0|%d\n",
-                   cpus);
+    (void)snprintf(expected, sizeof expected, "/|none|one|1|0|1|1|0|%d\n", cpus);
     JR_ASSERT_TEXT(content("out115"), expected);
     end();
 }
@@ -402,8 +394,7 @@ static void check_no_rank(unsigned rank, const char *why)
     CU_ASSERT_EQUAL(await(rank), 127);
     JR_ASSERT_TEXT(hear(), "done");
     (void)snprintf(name, sizeof name, "err%u", rank);
-    (void)snprintf(line, sizeof line,
-                   "jobrun: a rank could not be made of the helper: %s\n", why);
+    (void)snprintf(line, sizeof line, "jobrun: a rank could not be made of the helper: %s\n", why);
     JR_ASSERT_TEXT(content(name), line);
 }
 
@@ -473,8 +464,7 @@ static void passes_over_other_words(void)
     char longest[6000];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
-    const char *const words[] = {"x",    "nonsense", "gone",
-                                 "rank", "rank x",   longest};
+    const char *const words[] = {"x", "nonsense", "gone", "rank", "rank x", longest};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         send_text(words[i], NULL, 0);
     send_text("go", NULL, 0);
@@ -528,17 +518,14 @@ static void binds_to_cpus(void)
     send_text("go", NULL, 0);
     CU_ASSERT_EQUAL(await(1), 127);
     (void)snprintf(expected, sizeof expected,
-                   "jobrun: the rank was to run on CPUs %d,8191, which are "
-                   "not all allowed here\n"
-                   "jobrun: a rank could not be made of the helper: "
-                   "Invalid argument\n",
+                   "jobrun: the rank was to run on CPUs %d,8191, which are not all allowed here\n"
+                   "jobrun: a rank could not be made of the helper: Invalid argument\n",
                    first);
     JR_ASSERT_TEXT(content("err1"), expected);
     end();
 }
 
-/* A rank that became another process's child would outlive the runner: it is
- * none. */
+/* A rank that became another process's child would outlive the runner: it is none. */
 static void a_rank_is_the_runners(void)
 {
     begin(TEST_LIBRARY, BELOW);
@@ -598,14 +585,12 @@ static void tells_of_threads_of_the_library(void)
     } vectors[] = {
         {"thread", PLAIN, "threads 1 thread (busy)", false},
         {"thread", REFUSE,
-         "failed fork\nloading the library started 1 thread (busy), and a fork "
-         "has only one: fork_threads is refuse. Start them in the step, or use "
-         "start_method: spawn",
+         "failed fork\nloading the library started 1 thread (busy), and a fork has only one: "
+         "fork_threads is refuse. Start them in the step, or use start_method: spawn",
          true},
         {"thread hang", PLAIN,
-         "failed fork\nloading the library has begun to use OpenMP with "
-         "several threads, and a fork hangs in its next parallel region: do "
-         "that in the step, or use start_method: spawn",
+         "failed fork\nloading the library has begun to use OpenMP with several threads, and a "
+         "fork hangs in its next parallel region: do that in the step, or use start_method: spawn",
          true},
         {"hang", REFUSE, NULL, false}, /* nobody uses it */
     };
@@ -624,8 +609,8 @@ static void tells_of_threads_of_the_library(void)
     }
 }
 
-/* A pool has one thread while the library is loaded, and in the rank as many
- * as its variables say. */
+/* A pool has one thread while the library is loaded, and in the rank as many as its variables
+ * say. */
 static void sizes_the_pools_of_a_rank(void)
 {
     char expected[64];
@@ -638,8 +623,7 @@ static void sizes_the_pools_of_a_rank(void)
     JR_ASSERT_TEXT(hear(), "ready");
     /* It is printed now, and not once more by each rank. */
     JR_ASSERT_TEXT(content("said"), "limit 1.");
-    (void)snprintf(expected, sizeof expected, "pool 3|/|none|1|0|1|1|0|%d\n",
-                   cpus);
+    (void)snprintf(expected, sizeof expected, "pool 3|/|none|1|0|1|1|0|%d\n", cpus);
     check_rank(REQUEST("/\0\0"
                        "0\0OMP_NUM_THREADS=3"),
                expected);
@@ -661,17 +645,15 @@ static void prints_before_it_fails(void)
 #define TEN  "0123456789"
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
-/* A device that loading has opened is a reason to fork no rank. Other files in
- * /dev are not. */
+/* A device that loading has opened is a reason to fork no rank. Other files in /dev are not. */
 static void refuses_devices(void)
 {
     static const struct {
         const char *path;
         bool refused;
     } vectors[] = {
-        {"/dev/nvidia0", true},          {"/dev/kfd", true},
-        {"/dev/dri/renderD128", true},   {"/dev/davinci0", true},
-        {"/dev/accel/accel0", true},     {"/dev/dri/card0", false},
+        {"/dev/nvidia0", true},          {"/dev/kfd", true},          {"/dev/dri/renderD128", true},
+        {"/dev/davinci0", true},         {"/dev/accel/accel0", true}, {"/dev/dri/card0", false},
         {"/dev/shm/dev/nvidia0", false}, {"/dev/nvidia" LONG, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -680,9 +662,8 @@ static void refuses_devices(void)
         begin(TEST_LIBRARY, IN_DEV);
         (void)unsetenv("LIBRARY_OPENS");
         (void)snprintf(expected, sizeof expected,
-                       "failed fork\nloading the library initialised a device "
-                       "(%.63s), which does not survive a fork: do that in the "
-                       "step, or use start_method: spawn",
+                       "failed fork\nloading the library initialised a device (%.63s), which does "
+                       "not survive a fork: do that in the step, or use start_method: spawn",
                        vectors[i].path);
         const char *text = hear();
         if (strcmp(text, "skipped") != 0)
@@ -719,13 +700,10 @@ static void says_that_it_cannot_fork(void)
     }
 }
 
-JR_UNIT_MAIN("serve", CASE(a_library_has_to_load),
-             CASE(a_rank_is_what_was_asked_for), CASE(makes_ranks_in_batches),
-             CASE(refuses_too_many), CASE(a_bad_request_is_no_rank),
-             CASE(ends_with_the_runner), CASE(passes_over_other_words),
-             CASE(words_may_be_empty), CASE(binds_to_cpus),
-             CASE(a_rank_is_the_runners), CASE(ends_when_nobody_hears),
-             CASE(waits_on_when_a_signal_comes),
-             CASE(tells_of_threads_of_the_library),
-             CASE(sizes_the_pools_of_a_rank), CASE(prints_before_it_fails),
-             CASE(refuses_devices), CASE(says_that_it_cannot_fork))
+JR_UNIT_MAIN("serve", CASE(a_library_has_to_load), CASE(a_rank_is_what_was_asked_for),
+             CASE(makes_ranks_in_batches), CASE(refuses_too_many), CASE(a_bad_request_is_no_rank),
+             CASE(ends_with_the_runner), CASE(passes_over_other_words), CASE(words_may_be_empty),
+             CASE(binds_to_cpus), CASE(a_rank_is_the_runners), CASE(ends_when_nobody_hears),
+             CASE(waits_on_when_a_signal_comes), CASE(tells_of_threads_of_the_library),
+             CASE(sizes_the_pools_of_a_rank), CASE(prints_before_it_fails), CASE(refuses_devices),
+             CASE(says_that_it_cannot_fork))

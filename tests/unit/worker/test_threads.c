@@ -1,6 +1,5 @@
-/* What a helper does about threads, in processes of their own: each case sets
- * the environment and starts what it wants. The test itself exports what the
- * libraries would. */
+/* What a helper does about threads, in processes of their own: each case sets the environment and
+ * starts what it wants. The test itself exports what the libraries would. */
 #include "worker/c/threads.h"
 
 #include <poll.h>
@@ -25,8 +24,7 @@ EXPORTED void openblas_set_num_threads(int size);
 EXPORTED void openblas_set_num_threads64_(int size);
 EXPORTED void MKL_Set_Num_Threads(int size);
 EXPORTED void bli_thread_set_num_threads(int size);
-EXPORTED void GOMP_parallel(void (*function)(void *), void *data,
-                            unsigned threads, unsigned flags);
+EXPORTED void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags);
 
 void omp_set_num_threads(int size)
 {
@@ -53,13 +51,12 @@ void bli_thread_set_num_threads(int size)
     blis = size;
 }
 
-/* How a parallel region ends in a fork: 0 well, NEVER not at all, else by this
- * signal. */
+/* How a parallel region ends in a fork: 0 well, NEVER not at all, else by this signal. */
 enum { NEVER = -1, REGION_S = 5, WAIT_MS = 60000 };
 static int region_signal;
 
-/* Hang until the alarm of the one who tries the region, which is due in five
- * seconds, and comes at once here. */
+/* Hang until the alarm of the one who tries the region, which is due in five seconds, and comes at
+ * once here. */
 static void hang_until_alarm(void)
 {
     static const struct itimerval soon = {.it_value = {.tv_usec = 1}};
@@ -72,8 +69,7 @@ static void hang_until_alarm(void)
     _exit(0);
 }
 
-void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
-                   unsigned flags)
+void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags)
 {
     if (threads != 2 || flags != 0)
         _exit(0); /* it is not asked for two threads: nothing hangs */
@@ -84,8 +80,7 @@ void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
         (void)raise(region_signal);
 }
 
-static const char *const variables[] = {"OMP_NUM_THREADS",
-                                        "OPENBLAS_NUM_THREADS",
+static const char *const variables[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                         "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
 
 static void set_all(const char *value)
@@ -117,11 +112,7 @@ static void sizes_pools_by_their_variables(void)
         {"", "", "", "", {0, 0, 0, 0}},
         {"x", "-1", "0", "1.5", {0, 0, 0, 0}},
         {"2147483648", NULL, NULL, NULL, {0, 0, 0, 0}},
-        {"2147483647",
-         NULL,
-         NULL,
-         "1",
-         {2147483647, 2147483647, 2147483647, 1}},
+        {"2147483647", NULL, NULL, "1", {2147483647, 2147483647, 2147483647, 1}},
         {"4", NULL, NULL, NULL, {4, 4, 4, 4}},
         {"4", "5", "6", "7", {4, 5, 6, 7}},
         {"4,2", "", "6", "x", {4, 4, 6, 4}},
@@ -130,8 +121,8 @@ static void sizes_pools_by_their_variables(void)
         {"0", NULL, "6", NULL, {0, 0, 6, 0}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const char *const values[] = {vectors[i].omp, vectors[i].openblas,
-                                      vectors[i].mkl, vectors[i].blis};
+        const char *const values[] = {vectors[i].omp, vectors[i].openblas, vectors[i].mkl,
+                                      vectors[i].blis};
         set_all(NULL);
         for (size_t k = 0; k < 4; k++)
             if (values[k] != NULL)
@@ -160,8 +151,8 @@ static void *wait_by_name(void *name)
     return NULL;
 }
 
-/* In a fork with `count` more threads, named a, b, c... but that the nameless
- * one has no name: what is told. */
+/* In a fork with `count` more threads, named a, b, c... but that the nameless one has no name: what
+ * is told. */
 static void check_told(unsigned count, unsigned nameless, const char *want)
 {
     int ends[2];
@@ -233,6 +224,5 @@ static void knows_of_regions_that_hang(void)
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
 }
 
-JR_UNIT_MAIN("threads", CASE(limits_pools_that_are_made),
-             CASE(sizes_pools_by_their_variables), CASE(tells_of_threads),
-             CASE(tells_of_others_alone), CASE(knows_of_regions_that_hang))
+JR_UNIT_MAIN("threads", CASE(limits_pools_that_are_made), CASE(sizes_pools_by_their_variables),
+             CASE(tells_of_threads), CASE(tells_of_others_alone), CASE(knows_of_regions_that_hang))
