@@ -25,11 +25,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jobrun/jobrun.h>
+
 #include "base/buf.h"
 #include "base/strv.h"
 #include "diag/diag.h"
 
+struct jr_arena;
+struct jr_far_cell;
+struct jr_option;
 struct jr_session;
+struct jr_set;
+struct jr_verb;
 
 /* What the command line said. Strings point into argv, those of lists into the arena. */
 struct jr_cli {
@@ -102,5 +109,179 @@ jr_verb_function jr_cmd_run, jr_cmd_validate, jr_cmd_resolve, jr_cmd_plan, jr_cm
     jr_cmd_report, jr_cmd_top, jr_cmd_logs, jr_cmd_wait, jr_cmd_stop, jr_cmd_prune, jr_cmd_doctor,
     jr_cmd_schema, jr_cmd_explain, jr_cmd_completion, jr_cmd_new, jr_cmd_render, jr_cmd_submit,
     jr_cmd_rerun, jr_cmd_diff, jr_cmd_migrate, jr_cmd_agent, jr_cmd_help, jr_cmd_version;
+
+/* The verbs: a row of each, and what help and the man page say of it besides.
+ */
+
+/* Texts are plain: `backticks` around what is typed, a blank line between paragraphs. */
+struct jr_usage {
+    const char *verb;
+    const char *text;
+    const char *example; /* command lines, without a final newline */
+};
+
+/* What is said of the verb; every verb has it. */
+const struct jr_usage *jr_usage_find(const char *verb);
+
+enum jr_verb_flags {
+    JR_VERB_JOB = 1,  /* what follows `--` are words of the job */
+    JR_VERB_REST = 2, /* it reads what follows `--` in a way of its own */
+    JR_VERB_RARE = 4, /* nobody types it day by day: help --all lists it */
+    JR_VERB_RUNS = 8  /* its words are runs: a folder's path is one, too */
+};
+
+/* A verb: `words` is its synopsis. */
+struct jr_verb {
+    const char *name, *words, *help;
+    jr_verb_function *run;
+    unsigned flags; /* enum jr_verb_flags */
+};
+
+/* The verbs, NULL-named at the end; the first is the default. */
+extern const struct jr_verb jr_verbs[];
+
+/* The verb of that name; NULL: there is none. */
+const struct jr_verb *jr_verb_find(const char *name);
+
+/* The command line: words and options in any order, `--` ends the options. With
+ * -n, the first word that is no spec begins a command, and what follows belongs
+ * to it: no option is read there. */
+
+/* Parse argv into *ret. Returns 0, or the exit status after the mistake was told on standard
+ * error. */
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp);
+
+/* What the program prints: data to standard output, all else to standard error, in colour or
+ * not. */
+
+/* Decide on colour for both outputs, by --color and the environment. Returns the exit status. */
+int jr_cli_color(struct jr_cli *cli);
+
+/* How wide help is printed: COLUMNS, or else the width of the terminal, or 80 where standard output
+ * is none. */
+unsigned jr_cli_columns(void);
+
+/* How wide messages to this descriptor are printed: as the terminal that it is, and 0, which breaks
+ * no line, where it is none. */
+unsigned jr_cli_message_columns(int fd);
+
+/* Append "jobrun: TEXT", made safe to show, in lines as wide as the terminal of standard error is;
+ * what begins with "type: " is a line of its own there if it does not fit. */
+void jr_cli_add_message(struct jr_buf *out, const char *text);
+
+/* Whether --format, or --json, is one of the NULL-terminated `words`; index, or
+ * -1 after saying so. Without either it is the first. */
+int jr_cli_format(const struct jr_cli *cli, const char *const *words);
+
+/* Write a piece of data to standard output. False if no more is wanted: the
+ * reader has gone, or a write failed, which is then reported and is
+ * *ret_status. */
+bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len, int *ret_status);
+
+/* Data to standard output: 0, or the exit status of a failed write. */
+int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text);
+
+/* The same, or to the new file of --output. */
+int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text);
+
+/* Data to a new file: 0, or the exit status after saying why there is none. */
+int jr_cli_create(const struct jr_cli *cli, const char *path, struct jr_buf *text);
+
+/* Break the lines of a report that are wider than the terminal of a descriptor, if that is one. */
+void jr_cli_fit(struct jr_buf *text, int fd);
+
+/* Anything else to standard error, or that there was no memory for it; a failure there has no one
+ * to be told. */
+void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text);
+
+/* "jobrun: " and one line. Returns `status`; where memory ran out for it, and that was said
+ * instead, JR_STATUS_LAUNCH. */
+int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Findings, to standard error, with the closing count. */
+void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags);
+
+/* Which runs a command line means: the folder they are in, one of them, and its ranks. */
+
+/* Where the run folders are. */
+const char *jr_cli_log_dir(const struct jr_cli *cli);
+
+/* Find the run that the words mean (default: the latest). Of a sweep it is the cell of SWEEP/CELL,
+ * and the folder of its cells is then jr_cli_log_dir. Returns the exit status, 0 to go on. */
+int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256]);
+
+/* What to type for the run that was found: its id, or SWEEP/7. */
+const char *jr_cli_run_name(const struct jr_cli *cli, const char *id);
+
+/* Whether the words mean a whole sweep: then its id. */
+bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256]);
+
+/* Whether RUN is a cell that an agent of its sweep runs on another machine. Then *ret is that cell,
+ * as long as the command line is there. */
+bool jr_cli_find_far_cell(struct jr_cli *cli, struct jr_far_cell *ret);
+
+/* On standard error, where the run is not ours, whose it is: before anything is told by its
+ * word. */
+void jr_cli_say_whose(const struct jr_cli *cli, const char *id);
+
+/* --format of a table of runs or cells, as an enum jr_row_format; -1 after
+ * saying that it is none. */
+int jr_cli_table_format(const struct jr_cli *cli);
+
+/* What --rank says, in `arena`; all ranks without it. Returns the exit status, 0 to go on. */
+int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena, struct jr_set *ret);
+
+/*
+ * A session of the library for the command line: its findings go to standard error, and failures
+ * are reported. All return the exit status, 0 to continue.
+ */
+
+/* What the options say. Borrows from `cli`. */
+struct jr_session_options jr_stage_options(struct jr_cli *cli);
+
+/* Open a session; the caller closes *ret, in any case. */
+int jr_stage_open(struct jr_session **ret, struct jr_cli *cli,
+                  const struct jr_session_options *options);
+
+/* Tell what a stage found, and forget it; what `status` is for in `err`, where that is not a
+ * finding. Returns `status`. */
+int jr_stage_told(struct jr_session *session, const struct jr_cli *cli, enum jr_status status,
+                  const struct jr_error *err);
+
+/* Load the spec that the words name (or the command after "--" with -n). One
+ * that is several is refused unless the command line names a cell; with
+ * `ret_sweep`, which is then true, it is not. */
+int jr_stage_load(struct jr_session *session, const struct jr_cli *cli, bool *ret_sweep);
+
+/* Facts, by --on or of this machine. */
+int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli);
+
+/* A dry session of what the words name, up to the resolved spec, or of a sweep up to the facts, as
+ * jr_stage_load has it; within an allocation of several nodes with the facts of all of them. */
+int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli, bool *ret_sweep);
+
+/* Take --wait into the options of a session that is to run. */
+int jr_stage_wait(const struct jr_cli *cli, struct jr_session_options *options);
+
+/* Begin, launch, supervise, verify, tell: of what is loaded; with --detach in a process of its
+ * own. */
+int jr_stage_run(struct jr_session *session, struct jr_cli *cli);
+
+/* The plan of a sweep's cells to standard output. */
+int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli, bool json);
+
+/* Run the cells of the sweep that is loaded. */
+int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli);
+
+/* Refuse options of a sweep that do not go together. */
+int jr_stage_check_sweep(const struct jr_cli *cli);
+
+/* Refuse options that are about sweeps, where there is one job; `also` is one that the verb has for
+ * sweeps alone and that was given, or NULL. */
+int jr_stage_check_one_job(const struct jr_cli *cli, const char *also);
+
+/* A text of the session to standard output. */
+int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli, enum jr_text what);
 
 #endif

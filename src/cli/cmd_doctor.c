@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/stage.h"
 #include "session/machine_text.h"
 #include "session/survey_hosts.h"
 

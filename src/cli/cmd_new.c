@@ -20,8 +20,6 @@
 #include "cli/cli.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/stage.h"
 #include "diag/diag.h"
 #include "session/specs/spec_help.h"
 #include "session/translate/translate.h"

@@ -1,7 +1,5 @@
 /* jobrun render: print the input for an engine; and jobrun submit, which hands it over. cli.h
  * declares them. */
-#include "cli/cmd_render.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,15 +12,24 @@
 #include "base/shell_words.h"
 #include "base/subprocess.h"
 #include "base/syscalls.h"
-#include "cli/mistaken_values.h"
+#include "cli/cli.h"
+#include "cli/mistakes.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/stage.h"
-#include "cli/verbs.h"
 #include "session/render_session.h"
 #include "session/support.h"
 
+#include "session/submission.h"
+#include "session/sweep/submit_sweep.h"
+
 #include "base/banned.h"
+
+/* What a script was made of. */
+struct render {
+    struct jr_session *session;             /* of the spec; NULL: it could not be opened */
+    struct jr_sweep_submission *sweep;      /* of all of its cells; NULL: it is one
+                                               job */
+    struct jr_sweep_submit_options options; /* of that */
+};
 
 /* A path as it is read from any folder. */
 static void push_path(struct jr_strv *words, struct jr_cli *cli, const char *path)
@@ -151,8 +158,7 @@ static int check_sweep_engine(const struct jr_cli *cli)
     return jr_stage_check_sweep(cli);
 }
 
-static int render_sweep(struct jr_render *render, struct jr_cli *cli, struct jr_buf *out,
-                        bool freezes)
+static int render_sweep(struct render *render, struct jr_cli *cli, struct jr_buf *out, bool freezes)
 {
     struct jr_strv command = rendered_command(cli);
     struct jr_error err = {0};
@@ -202,11 +208,14 @@ static int render_job(struct jr_session *session, struct jr_cli *cli, struct jr_
     return jr_stage_told(session, cli, jr_session_render(session, &request, out, &err), &err);
 }
 
-int jr_render_open(struct jr_render *ret, struct jr_cli *cli, struct jr_buf *out, bool freezes)
+/* Append what the engine of --engine is handed of the spec that the words name.
+ * `freezes`: what the job needs is written where it wants that. Close *ret in
+ * any case; until then it stays where it is. */
+static int open_render(struct render *ret, struct jr_cli *cli, struct jr_buf *out, bool freezes)
 {
     struct jr_session_options options = jr_stage_options(cli);
     bool sweep = false;
-    *ret = (struct jr_render){0};
+    *ret = (struct render){0};
     int status = check_render_words(cli);
     options.dry_run = true;
     if (status == 0)
@@ -219,7 +228,7 @@ int jr_render_open(struct jr_render *ret, struct jr_cli *cli, struct jr_buf *out
                  : render_job(ret->session, cli, out, freezes);
 }
 
-void jr_render_close(struct jr_render *render)
+static void close_render(struct render *render)
 {
     jr_sweep_submission_close(render->sweep);
     jr_session_close(render->session);
@@ -228,9 +237,9 @@ void jr_render_close(struct jr_render *render)
 int jr_cmd_render(struct jr_cli *cli)
 {
     struct jr_buf text = JR_BUF_INIT;
-    struct jr_render render;
-    int status = jr_render_open(&render, cli, &text, false);
-    jr_render_close(&render);
+    struct render render;
+    int status = open_render(&render, cli, &text, false);
+    close_render(&render);
     if (status == 0)
         return jr_cli_out(cli, &text);
     jr_buf_release(&text);
@@ -247,8 +256,8 @@ struct sbatch {
     int script;  /* a file in memory, so that no process waits for a reader */
     int in, out; /* the pipe of its standard output */
     pid_t pid;
-    bool taken;                     /* it has printed the id of a job */
-    const struct jr_render *render; /* what was frozen for the job */
+    bool taken;                  /* it has printed the id of a job */
+    const struct render *render; /* what was frozen for the job */
 };
 
 static void close_sbatch_fd(int *fd)
@@ -284,7 +293,7 @@ static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
 static void note_job(const struct sbatch *run, const struct jr_cli *cli, char *job)
 {
     struct jr_error err = {0};
-    const struct jr_render *render = run->render;
+    const struct render *render = run->render;
     job[strcspn(job, "\n")] = '\0';
     int failed = render->sweep != NULL ? jr_sweep_submission_note_job(render->sweep, job, &err)
                                        : jr_submission_note_job(render->session, job, &err);
@@ -334,7 +343,7 @@ static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
 }
 
 static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
-                         const struct jr_render *render, bool *ret_taken)
+                         const struct render *render, bool *ret_taken)
 {
     struct sbatch run = {-1, -1, -1, -1, false, render};
     int failed = prepare_sbatch(&run, script);
@@ -357,7 +366,7 @@ static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
 }
 
 /* No job was taken: what was made for one goes. */
-static void discard_render(const struct jr_render *render)
+static void discard_render(const struct render *render)
 {
     if (render->sweep != NULL)
         jr_sweep_submission_discard(render->sweep);
@@ -367,7 +376,7 @@ static void discard_render(const struct jr_render *render)
 
 /* The sweep was waited for: what its cells got, and not what sbatch says of the tasks, the
  * highest. */
-static int sweep_status(const struct jr_cli *cli, const struct jr_render *render, int status)
+static int sweep_status(const struct jr_cli *cli, const struct render *render, int status)
 {
     struct jr_error err = {0};
     int code = 0;
@@ -388,9 +397,9 @@ int jr_cmd_submit(struct jr_cli *cli)
     if (cli->wait != NULL && cli->wait[0] != '\0')
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "submit waits until the job ends: type --wait without a time");
-    struct jr_render render;
+    struct render render;
     bool taken = false;
-    int status = jr_render_open(&render, cli, &script, true);
+    int status = open_render(&render, cli, &script, true);
     if (status == 0 && script.len == 0)
         (void)jr_cli_say(cli, 0, "nothing of the sweep is left to be run");
     else if (status == 0)
@@ -399,7 +408,7 @@ int jr_cmd_submit(struct jr_cli *cli)
         discard_render(&render);
     else if (status >= 0 && cli->wait != NULL && render.sweep != NULL)
         status = sweep_status(cli, &render, status);
-    jr_render_close(&render);
+    close_render(&render);
     jr_buf_release(&script);
     return status;
 }

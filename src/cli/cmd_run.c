@@ -1,7 +1,5 @@
 /* The verbs that lead one job through its stages, run, rerun, plan and resolve, and agent, which
  * does that for a controller. cli.h declares them. */
-#include "cli/output.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,8 +7,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
-#include "cli/cmd_runs.h"
-#include "cli/stage.h"
 #include "session/node_session.h"
 #include "session/preflight.h"
 #include "session/rerun.h"

@@ -1,7 +1,5 @@
 /* jobrun runs: what runs there are, from their folders alone; and jobrun prune, which removes old
  * ones. cli.h declares them. */
-#include "cli/cmd_runs.h"
-
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,11 +12,8 @@
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
-#include "cli/corrected_line.h"
-#include "cli/mistaken_values.h"
+#include "cli/mistakes.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
 #include "record/prune.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"

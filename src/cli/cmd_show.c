@@ -1,7 +1,5 @@
 /* The verbs that show a run: how it went and what its ranks are doing (show), what it came to
  * (report), what its ranks wrote (logs) and do (top). cli.h declares them. */
-#include "cli/cli.h"
-
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +8,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/rank_set.h"
-#include "cli/cmd_runs.h"
-#include "cli/output.h"
+#include "cli/cli.h"
 #include "record/live_run.h"
 #include "record/record_code.h"
 #include "report/follow_logs.h"

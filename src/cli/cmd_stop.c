@@ -1,13 +1,12 @@
 /* jobrun wait and stop: a run that another jobrun executes. cli.h declares it.
  */
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "cli/cli.h"
-#include "cli/cmd_runs.h"
-#include "cli/mistaken_values.h"
-#include "cli/output.h"
+#include "cli/mistakes.h"
 #include "record/live_run.h"
 #include "record/multinode.h"
 #include "report/show.h"

@@ -1,12 +1,8 @@
-#include "cli/complete.h"
-
+/* cli.h declares it. */
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/cmd_runs.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
 #include "diag/diag.h"
 #include "generated/scripts.h"
 #include "record/run_list.h"
@@ -219,7 +215,13 @@ static void offer_rest(const struct line *line, bool first)
         jr_buf_str(line->out, first ? "@command\n" : "@arguments\n");
 }
 
-void jr_complete(struct jr_buf *out, char *const *words, const char *log_dir)
+/* Append the candidates for the last of `words`, one per line: the word, a tab,
+ * and a description. `words` is a command line without its first word,
+ * NULL-terminated. A line such as @spec (specs and folders), @file, @folder,
+ * @command (programs) or @arguments (of the command behind `--`) asks the shell
+ * for its own candidates. Runs are looked up in the log folder
+ * that the line names, or else in `log_dir`; all others are from the tables. */
+static void complete_line(struct jr_buf *out, char *const *words, const char *log_dir)
 {
     struct line line = {.out = out, .verb = jr_verbs, .log_dir = log_dir, .word = "", .lead = ""};
     for (; words[0] != NULL && words[1] != NULL && !line.rest; words++)
@@ -268,7 +270,7 @@ int jr_cmd_completion(struct jr_cli *cli)
     if (text == NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE, "completion for which shell? bash, zsh or fish");
     if (cli->rest != NULL)
-        jr_complete(&out, cli->rest, jr_cli_log_dir(cli));
+        complete_line(&out, cli->rest, jr_cli_log_dir(cli));
     else
         jr_buf_str(&out, text);
     return jr_cli_out(cli, &out);

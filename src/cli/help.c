@@ -1,13 +1,10 @@
-#include "cli/help.h"
-
+/* cli.h declares it. */
 #include <ctype.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
 #include "generated/version.h"
 #include "session/translate/translate.h"
 
@@ -172,7 +169,7 @@ static void print_program(struct jr_buf *out, bool all)
                           "of them, and `jobrun explain` describes the fields of a spec.");
 }
 
-void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb, bool all)
+static void print_help(struct jr_buf *out, const struct jr_verb *verb, bool all)
 {
     if (verb != NULL)
         print_verb(out, verb);
@@ -198,6 +195,6 @@ int jr_cmd_help(struct jr_cli *cli)
         if (verb == NULL || cli->words_count > 1)
             return jr_mistake_help(cli);
     }
-    jr_cli_help(&out, verb, cli->all);
+    print_help(&out, verb, cli->all);
     return jr_cli_out(cli, &out);
 }

@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/mistaken_values.h"
-#include "cli/parse.h"
-#include "cli/verbs.h"
+#include "cli/mistakes.h"
 
 #include "base/banned.h"
 

@@ -1,23 +1,112 @@
-#include "cli/mistakes.h"
-
+/* What is told of a mistaken command line: see mistakes.h. */
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/did_you_mean.h"
+#include "base/num.h"
 #include "base/shell_words.h"
 #include "cli/cli.h"
-#include "cli/corrected_line.h"
-#include "cli/foreign_lines.h"
-#include "cli/foreign_options.h"
+#include "cli/mistakes.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
 #include "session/support.h"
 #include "session/sweep/row_table.h"
 
 #include "base/banned.h"
+
+/* Whether what is typed for a verb of others ends in one that takes no word. */
+static bool takes_no_word(const char *here)
+{
+    const struct jr_verb *verb = jr_verb_find(here);
+    return verb != NULL && verb->words[0] == '\0';
+}
+
+static bool is_word_of_compose(const char *word)
+{
+    return strcmp(word, "-f") == 0 || strcmp(word, "-d") == 0;
+}
+
+/* Append the one spec that is here, or SPEC. */
+static void add_only_spec(struct jr_buf *line)
+{
+    JR_BUF_CLEANUP struct jr_buf only = JR_BUF_INIT;
+    bool found = jr_near_file_only(&only, ".");
+    jr_buf_char(line, ' ');
+    if (found && !only.failed)
+        jr_shell_quote(line, only.data);
+    else
+        jr_buf_str(line, "SPEC");
+}
+
+/* Append the words of the line, quoted; `here` instead of `word`, as it is. */
+static void add_words(struct jr_buf *out, const struct jr_cli *cli, const char *word,
+                      const char *here)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        if (strcmp(here, "run") == 0 && is_word_of_compose(*at))
+            continue; /* apply -f FILE, up -d */
+        if (line.len > 0)
+            jr_buf_char(&line, ' ');
+        if (*at != word) {
+            jr_shell_quote(&line, *at);
+            continue;
+        }
+        jr_buf_str(&line, here);
+        if (takes_no_word(here))
+            break;
+    }
+    if (strcmp(here, "run") == 0 && cli->words_count == 1)
+        add_only_spec(&line);
+    out->failed |= line.failed;
+    if (!line.failed)
+        jr_buf_escaped(out, line.data, line.len);
+}
+
+/* Say what is typed for the line whose first word is a verb of others; `here` is typed instead of
+ * that. */
+static int foreign_verb_line(const struct jr_cli *cli, const char *word, const char *here)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_buf_printf(&out,
+                  "jobrun: '%s' is not a verb of jobrun; type:\n"
+                  "        jobrun ",
+                  word);
+    add_words(&out, cli, word, here);
+    if (jr_support_has_program(word, cli->environ)) {
+        jr_buf_str(&out, "\n        or, for 2 ranks of the program: jobrun -n 2 -- ");
+        add_words(&out, cli, NULL, "");
+    }
+    jr_buf_char(&out, '\n');
+    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
+    jr_cli_err(cli, &out);
+    return status;
+}
+
+int jr_foreign_launcher_line(const struct jr_cli *cli)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    const char *word = cli->words[0];
+    if (word == NULL || word != cli->argv[1] || !jr_foreign_launcher(word) ||
+        access(word, F_OK) == 0)
+        return 0;
+    jr_buf_printf(&out,
+                  "jobrun: '%s' is another launcher; for a spec that "
+                  "says the same, type:\n        jobrun new --from ",
+                  word);
+    add_words(&line, cli, NULL, "");
+    if (!line.failed)
+        jr_shell_quote(&out, line.data);
+    jr_buf_char(&out, '\n');
+    int status = out.failed || line.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
+    jr_cli_err(cli, &out);
+    return status;
+}
 
 enum { MAX_NAMES = 64 };
 
@@ -162,7 +251,7 @@ static int refuse_bare_word(const struct jr_cli *cli, const char *word)
     if (found && is_longer(spec.data, word))
         near = spec.data;
     else if (here != NULL)
-        return jr_foreign_verb_line(cli, word, here);
+        return foreign_verb_line(cli, word, here);
     else if (found && near == NULL)
         near = spec.data;
     if (jr_foreign_container(word) || (near == NULL && jr_support_has_program(word, cli->environ)))
@@ -411,4 +500,244 @@ int jr_mistake_foreign_option(const struct jr_cli *cli, const struct jr_option *
                   cli->verb->name, option->name, owners.failed ? option->verbs : owners.data,
                   strchr(option->verbs, ' ') == NULL ? "has" : "have", cli->verb->name);
     return print_jobs_line(cli, text.failed ? option->name : text.data, word);
+}
+
+#define DIGITS "0123456789"
+
+/* An option as it is mostly typed: -n, --tail. */
+static void add_name(struct jr_buf *out, const struct jr_option *option)
+{
+    if (option->letter != '\0')
+        jr_buf_printf(out, "-%c", option->letter);
+    else
+        jr_buf_printf(out, "--%s", option->name);
+}
+
+int jr_mistake_number(const struct jr_cli *cli, const struct jr_option *option, const char *value)
+{
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+    add_name(&name, option);
+    const char *shown = name.failed ? option->name : name.data;
+    if (value[0] == '=' && value[1] != '\0' && value[1 + strspn(value + 1, DIGITS)] == '\0')
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a number, not '%s'; type %s %s", shown,
+                          value, shown, value + 1);
+    if (value[0] != '\0' && value[strspn(value, DIGITS)] == '\0')
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a number of at most %" PRIu32 ", not %s",
+                          shown, UINT32_MAX, value);
+    if (option->letter == 'n' && jr_mistake_is_spec_name(value))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "-n wants the number of ranks, not '%s'; a spec "
+                          "states it itself: jobrun %s",
+                          value, value);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a whole number, not '%s'; for example: %s 4",
+                      shown, value, shown);
+}
+
+int jr_mistake_no_value(const struct jr_cli *cli, const struct jr_option *option, const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf words = JR_BUF_INIT;
+    if (option != NULL && option->verbs == NULL)
+        jr_value_words(&words, option->arg, "");
+    if (option == NULL || words.failed)
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a value", word);
+    if (words.len > 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a value%s", word, words.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a value: %s %s", word, word, option->arg);
+}
+
+/* What --set was given without '=', in words that can be typed: "lr: 0.1" and "~lr" of Hydra. */
+static bool set_path(struct jr_buf *out, const char *value, const char *next)
+{
+    size_t len = strcspn(value, ":= ");
+    if (next != NULL && *next == '=')
+        next++; /* world_size =4 */
+    if (value[0] == '~') {
+        jr_buf_printf(out, "%s=null", value + 1);
+    } else if (len > 0 && (value[len] == ':' || value[len] == ' ') && value[len + 1] != '\0') {
+        const char *rest = value + len + 1;
+        jr_buf_add(out, value, len);
+        jr_buf_printf(out, "=%s", rest + strspn(rest, ": "));
+    } else if (next != NULL && next[0] != '-' && !jr_mistake_is_spec_name(next)) {
+        jr_buf_printf(out, "%s=%s", value, next);
+    }
+    return out->len > 0 && !out->failed;
+}
+
+/* The word of the line that follows another one; NULL: none. */
+static const char *word_behind(const struct jr_cli *cli, const char *word)
+{
+    char *const *at = cli->argv;
+    while (*at != NULL && *at != word)
+        at++;
+    return *at == NULL ? NULL : at[1];
+}
+
+int jr_mistake_set(const struct jr_cli *cli, const char *value, const char *next)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
+    if (jr_mistake_is_spec_name(value))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "-s wants PATH=VALUE before the spec '%s'; for example: -s vars.lr=0.1",
+                          value);
+    if (next != NULL && strcmp(next, "=") == 0)
+        next = word_behind(cli, next); /* world_size = 4 */
+    if (set_path(&path, value, next))
+        jr_shell_quote(&quoted, path.data);
+    if (quoted.len > 0 && !quoted.failed)
+        return jr_cli_say(cli, JR_STATUS_USAGE, "--set wants PATH=VALUE, not '%s'; type -s %s",
+                          value, quoted.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "--set wants PATH=VALUE, not '%s'; for example: -s %s=VALUE", value,
+                      value[0] == '\0' ? "vars.lr" : value);
+}
+
+int jr_mistake_only_spec(const struct jr_cli *cli)
+{
+    JR_BUF_CLEANUP struct jr_buf only = JR_BUF_INIT, line = JR_BUF_INIT;
+    if (cli->rest != NULL || cli->words_count > 0 || !jr_near_file_only(&only, "."))
+        return 0;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        jr_shell_quote(&line, *at);
+        jr_buf_char(&line, ' ');
+    }
+    jr_shell_quote(&line, only.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "no spec is given; for the one that is here, type: jobrun %s",
+                      line.failed ? "" : line.data);
+}
+
+int jr_mistake_no_spec(const struct jr_cli *cli)
+{
+    const char *verb = cli->verb_stated ? cli->verb->name : "";
+    const char *blank = cli->verb_stated ? " " : "";
+    if (cli->count != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "-n wants a command behind `--`: jobrun %s%s-n %u -- ./program", verb,
+                          blank, cli->count_value);
+    int status = jr_mistake_only_spec(cli);
+    if (status != 0)
+        return status;
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "no spec is given: jobrun %s%sSPEC, or jobrun %s%s-n N "
+                      "-- CMD (see jobrun --help)",
+                      verb, blank, verb, blank);
+}
+
+/* A time in words, "30 days", as jobrun writes it. */
+static bool near_time(struct jr_buf *out, const char *value)
+{
+    static const struct {
+        const char *unit;
+        unsigned times;
+        char here;
+    } units[] = {{"s", 1, 's'}, {"m", 1, 'm'}, {"h", 1, 'h'}, {"d", 1, 'd'}, {"w", 7, 'd'}};
+    uint32_t number;
+    char digits[12] = "";
+    size_t len = strspn(value, DIGITS), i = 0;
+    const char *unit = value + len + strspn(value + len, " ");
+    while (i < sizeof units / sizeof *units &&
+           (*unit == '\0' || tolower((unsigned char)*unit) != *units[i].unit))
+        i++;
+    if (len == 0 || len >= sizeof digits || i == sizeof units / sizeof *units ||
+        strncasecmp(unit, "mo", 2) == 0 || strncasecmp(unit, "ms", 2) == 0)
+        return false;
+    memcpy(digits, value, len);
+    if (!jr_num_u32(digits, &number))
+        return false;
+    jr_buf_printf(out, "%" PRIu64 "%c", (uint64_t)number * units[i].times, units[i].here);
+    return !out->failed;
+}
+
+/* -1, inf: no limit, which an option has that is left out or has no value. */
+static bool is_endless(const char *value)
+{
+    static const char *const words[] = {"-1",        "inf",     "infinite", "infinity",
+                                        "unlimited", "forever", "never",    "none"};
+    size_t i = 0, count = sizeof words / sizeof *words;
+    while (i < count && strcasecmp(words[i], value) != 0)
+        i++;
+    return i < count;
+}
+
+int jr_mistake_time(const struct jr_cli *cli, const char *name, const char *value,
+                    const char *example)
+{
+    JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT;
+    if (is_endless(value) && strcmp(name, "wait") == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--wait wants a time, not '%s'; type --wait alone for no limit", value);
+    if (is_endless(value) && strcmp(name, "timeout") == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--timeout wants a time, not '%s'; leave it out for no limit", value);
+    if (near_time(&near, value))
+        return jr_cli_say(cli, JR_STATUS_USAGE, "--%s wants a time, not '%s'; type --%s %s", name,
+                          value, name, near.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "--%s wants a time with its unit, such as %s, not '%s'",
+                      name, example, value);
+}
+
+int jr_mistake_flag_value(const struct jr_cli *cli, const struct jr_option *option,
+                          const char *value)
+{
+    static const char *const no[] = {"no", "false", "off", "0", "never", "n"};
+    bool off = false;
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        off = off || strcmp(value, no[i]) == 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE, "--%s takes no value, such as '%s'; %s%s", option->name,
+                      value, off ? "leave it out" : "type --", off ? "" : option->name);
+}
+
+/* The words of a command that were typed in quotes, as they are typed. */
+static bool unquote_command(struct jr_buf *out, const char *word)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_shell_words words;
+    bool plain =
+        jr_shell_split(&words, &arena, word, NULL) == 0 && words.count > 1 && words.tail == NULL;
+    for (size_t i = 0; plain && i < words.count; i++)
+        plain = !words.items[i].expands && !words.items[i].globs;
+    if (plain) {
+        jr_buf_str(out, word);
+    } else {
+        jr_buf_str(out, "sh -c ");
+        jr_shell_quote(out, word);
+    }
+    jr_arena_release(&arena);
+    return !out->failed;
+}
+
+int jr_mistake_quotes(const struct jr_cli *cli)
+{
+    const char *word = cli->rest == NULL ? NULL : cli->rest[0];
+    JR_BUF_CLEANUP struct jr_buf command = JR_BUF_INIT, line = JR_BUF_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    if (word == NULL || strchr(word, ' ') == NULL || access(word, F_OK) == 0 ||
+        jr_support_has_program(word, cli->environ) || !unquote_command(&command, word))
+        return 0;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        jr_buf_char(&line, ' ');
+        if (*at == word)
+            jr_buf_str(&line, command.data);
+        else
+            jr_shell_quote(&line, *at);
+    }
+    jr_buf_printf(&out, "jobrun: '%s' is one word, and no program; type:\n        jobrun", word);
+    if (!line.failed)
+        jr_buf_escaped(&out, line.data, line.len);
+    jr_buf_char(&out, '\n');
+    jr_cli_err(cli, &out);
+    return JR_STATUS_LAUNCH;
+}
+
+int jr_mistake_version(const struct jr_cli *cli)
+{
+    const char *spec = cli->words[0];
+    for (int i = 0; i < cli->words_count; i++)
+        if (jr_mistake_is_spec_name(cli->words[i]))
+            spec = cli->words[i];
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "-v prints the version, and nothing else: the run folder "
+                      "has what there is to know; leave it out: jobrun %s%s%s",
+                      cli->verb_stated ? cli->verb->name : "", cli->verb_stated ? " " : "", spec);
 }

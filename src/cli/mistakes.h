@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
+
 struct jr_cli;
 struct jr_option;
 
@@ -44,5 +46,117 @@ int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option, cons
 /* An option of other verbs, which `word` of argv has. */
 int jr_mistake_foreign_option(const struct jr_cli *cli, const struct jr_option *option,
                               const char *word);
+
+/* What is told of values that an option cannot have, and of what is missing. All functions return
+ * the exit status: see mistakes.h. */
+
+/* Nothing is given, and the current folder has one spec: that is offered. 0 where it has none or
+ * several. */
+int jr_mistake_only_spec(const struct jr_cli *cli);
+
+/* Neither a spec nor a command. */
+int jr_mistake_no_spec(const struct jr_cli *cli);
+
+/* A value for an option that takes none. */
+int jr_mistake_flag_value(const struct jr_cli *cli, const struct jr_option *option,
+                          const char *value);
+
+/* A value that is no number, or too large a one. */
+int jr_mistake_number(const struct jr_cli *cli, const struct jr_option *option, const char *value);
+
+/* `word` is an option without the value that it takes; `option` NULL: nobody
+ * knows which. */
+int jr_mistake_no_value(const struct jr_cli *cli, const struct jr_option *option, const char *word);
+
+/* A --set without '='; `next` is the word behind it, or NULL. */
+int jr_mistake_set(const struct jr_cli *cli, const char *value, const char *next);
+
+/* A value of the option `name` that is no time; `example` is one. */
+int jr_mistake_time(const struct jr_cli *cli, const char *name, const char *value,
+                    const char *example);
+
+/* The command behind `--` is one word with blanks in it, and no program: with the line that has its
+ * words, and the status of what cannot be launched. 0 for any other command. */
+int jr_mistake_quotes(const struct jr_cli *cli);
+
+/* -v beside a word, for which it has no meaning. */
+int jr_mistake_version(const struct jr_cli *cli);
+
+/*
+ * Options and verbs that people type here because another launcher, another tool or another verb
+ * has them, and what is typed instead. One row each.
+ */
+
+enum jr_foreign_kind {
+    JR_FOREIGN_RANKS,  /* the number of ranks: -n, or -s world_size= */
+    JR_FOREIGN_LOCAL,  /* that on each node */
+    JR_FOREIGN_NODES,  /* the number of nodes */
+    JR_FOREIGN_FIELD,  /* -s HERE=VALUE */
+    JR_FOREIGN_LIST,   /* -s HERE=[VALUE] */
+    JR_FOREIGN_ENTRY,  /* of NAME=X: -s HERE.NAME=X; of NAME alone: nothing */
+    JR_FOREIGN_WORDS,  /* HERE, and the value behind it */
+    JR_FOREIGN_FILLED, /* HERE, with the quoted value for its %s */
+    JR_FOREIGN_PATH,   /* of --PATH=VALUE: -s PATH=VALUE */
+    JR_FOREIGN_BARE,   /* the value as a word of its own */
+    JR_FOREIGN_VERB,   /* the line has the verb HERE */
+    JR_FOREIGN_NONE,   /* nothing: HERE says why */
+    JR_FOREIGN_ASK     /* no line is certain: HERE says what to do */
+};
+
+struct jr_foreign_option {
+    const char *names; /* separated by blanks; a '_' is as good as a '-' */
+    const char *verbs; /* those for which the row holds */
+    enum jr_foreign_kind kind;
+    const char *value; /* NULL: it takes none. "#": a number of at least 1;
+                          "@": a duration; ",": names of hosts; "/": a file;
+                          "": any plain text; else the words that it may be */
+    const char *here;
+};
+
+/* The row for a word of the command line of `verb`, such as "--nproc_per_node=2", "-np" or
+ * "--vars.lr=0.1"; NULL: there is none. */
+const struct jr_foreign_option *jr_foreign_option_find(const char *word, const char *verb);
+
+/* Append what to do where no whole line can be given: "type -s nodes=N". */
+void jr_foreign_option_describe(struct jr_buf *out, const struct jr_foreign_option *row);
+
+/* What is typed after `jobrun` instead of a verb such as "ps"; NULL: it is not known. */
+const char *jr_foreign_verb(const char *word);
+
+/* Whether a word is a launcher whose lines `jobrun new --from` translates. */
+bool jr_foreign_launcher(const char *word);
+
+/* Whether a word is a program that starts containers, installed or not. */
+bool jr_foreign_container(const char *word);
+
+/* Whole lines of other tools: those of their verbs, and of other launchers. The exit status is
+ * returned. */
+
+/* A first word that is another launcher; 0 where it is none. */
+int jr_foreign_launcher_line(const struct jr_cli *cli);
+
+/* The line to type instead of one with options of another launcher. */
+
+/* What has to stand before a program as it was typed: Python, before a script of its that cannot be
+ * executed. "" or " python3". */
+const char *jr_line_interpreter(const char *word);
+
+/* Whether a path is a file that can be executed. */
+bool jr_line_is_program(const char *path);
+
+/* Whether a word is the name of a Python script. */
+bool jr_line_is_python(const char *word);
+
+/* Whether a word is PATH=VALUE, as Hydra takes it: with a '+' before it, too.
+ */
+bool jr_line_is_setting(const char *word);
+
+/* Append ` -s PATH=VALUE` for one; a name that is no field is one of `vars`. */
+void jr_line_add_setting(struct jr_buf *line, const char *word);
+
+/* Append the line that says here what the one that was typed says with options of others, such as
+ * "jobrun -n 2 -- python3 train.py". Returns false where that is not certain: `out` is to be thrown
+ * away then. */
+bool jr_line_correct(struct jr_buf *out, const struct jr_cli *cli);
 
 #endif

@@ -1,9 +1,8 @@
-#include "cli/options.h"
-
 #include <string.h>
 
 #include "base/did_you_mean.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "diag/diag.h"
 #include "session/specs/spec_help.h"
 

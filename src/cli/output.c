@@ -1,5 +1,4 @@
-#include "cli/output.h"
-
+/* cli.h declares it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -14,7 +13,6 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "cli/cli.h"
-#include "cli/verbs.h"
 #include "report/fit_lines.h"
 #include "session/foreground.h"
 

@@ -1,5 +1,4 @@
-#include "cli/parse.h"
-
+/* cli.h declares it. */
 #include <getopt.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,14 +7,9 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "cli/cmd_runs.h"
-#include "cli/foreign_lines.h"
-#include "cli/foreign_options.h"
-#include "cli/mistaken_values.h"
+#include "cli/cli.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
 
 #include "base/banned.h"
 

@@ -1,15 +1,20 @@
-#include "cli/stage.h"
-
+/* A session for the command line, in a process of its own where it is detached: cli.h declares it.
+ */
+#include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "base/num.h"
-#include "cli/detach.h"
-#include "cli/mistaken_values.h"
+#include "cli/cli.h"
 #include "cli/mistakes.h"
-#include "cli/output.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
 #include "session/sweep/cell_hosts.h"
@@ -18,6 +23,152 @@
 #include "session/sweep/sweep_run.h"
 
 #include "base/banned.h"
+
+/*
+ * The process around a run: --detach, and the signals that are for the run.
+ *
+ * With --detach the run continues in a session of its own, and what it would have shown goes to
+ * console.log in its folder. Whatever is wrong before the first rank starts is still told to the
+ * one who called.
+ *
+ * A run takes signals itself while it lasts. Between the creation of its folder and its verdict
+ * none of them may end jobrun, or the folder would show a lost run. They are blocked; a run obeys
+ * those that are pending when it begins. Once there is a verdict they stay blocked until jobrun has
+ * ended: the exit status is the one that results.json states, whenever a signal comes.
+ */
+
+struct detach {
+    int fd; /* to the process that was called; -1: not detached */
+};
+
+#define CONSOLE "console.log"
+
+/* The id comes when the run was let go; without one the child's exit status says what was wrong, as
+ * its words on standard error did. */
+static int await_child(const struct jr_cli *cli, int fd, pid_t child)
+{
+    struct jr_buf id = JR_BUF_INIT;
+    struct jr_error err = {0};
+    if (jr_io_read_fd(&id, fd, 256, &err) == 0 && id.len > 0) {
+        jr_buf_char(&id, '\n');
+        return jr_cli_out(cli, &id);
+    }
+    jr_buf_release(&id);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        return WEXITSTATUS(status);
+    return jr_cli_say(cli, JR_STATUS_LAUNCH, "the detached jobrun ended before the run began");
+}
+
+/* Fork. The child, which is to make the run, goes on: false. In the process that was called it
+ * returns true once the run was let go or was refused, with the exit status. Before a port is
+ * leased or a folder made. */
+static bool detach_fork(struct detach *detach, const struct jr_cli *cli, int *ret_status)
+{
+    int ends[2];
+    pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+    if (child < 0) {
+        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH, "could not detach: %s", strerror(errno));
+        return true;
+    }
+    (void)close(ends[child == 0 ? 0 : 1]);
+    if (child == 0) {
+        (void)setsid();
+        detach->fd = ends[1];
+        return false;
+    }
+    *ret_status = await_child(cli, ends[0], child);
+    (void)close(ends[0]);
+    return true;
+}
+
+/* All three standard descriptors, so that nothing holds the terminal. */
+static int move_console(int file)
+{
+    JR_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0 || file < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(file, STDOUT_FILENO) < 0)
+        return -1;
+    return dup2(file, STDERR_FILENO) < 0 ? -1 : 0;
+}
+
+/* Leave the terminal for the console file, and report the id. */
+static int leave_for(struct detach *detach, struct jr_cli *cli, const char *name, int file)
+{
+    if (move_console(file) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, CONSOLE ": %s", strerror(errno));
+    JR_CLOSE int fd = jr_steal_fd(&detach->fd);
+    cli->out_closed = cli->err_closed = false;
+    (void)jr_cli_color(cli);
+    /* The caller may be gone, for example by Ctrl-C: then the run is not wanted. */
+    if (jr_io_write_all(fd, name, strlen(name)) != 0)
+        return JR_STATUS_LAUNCH;
+    return 0;
+}
+
+/* In the child, once the run has begun: report the id and leave the terminal, which changes what
+ * `cli` says about the outputs. Does nothing if nothing was forked. Returns the exit status, or 0
+ * to continue. */
+static int detach_leave(struct detach *detach, struct jr_cli *cli, const struct jr_session *session)
+{
+    if (detach->fd < 0)
+        return 0;
+    JR_CLOSE int file = jr_session_create_file(session, CONSOLE);
+    return leave_for(detach, cli, jr_session_run_name(session), file);
+}
+
+/* The same once a sweep has begun, or is gone on with. */
+static int detach_leave_sweep(struct detach *detach, struct jr_cli *cli,
+                              const struct jr_sweep_place *place)
+{
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    if (detach->fd < 0)
+        return 0;
+    JR_CLOSE int file = openat(place->dir_fd, CONSOLE, flags, place->file_mode);
+    return leave_for(detach, cli, place->id, file);
+}
+
+static const int stops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+enum { STOPS = sizeof stops / sizeof stops[0] };
+
+/* Block the signals that the session's run takes. After a verdict they stay so. */
+static void hold_signals(const struct jr_session *session)
+{
+    sigset_t set;
+    jr_session_signals(session, &set);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void exit_by_signal(int sig)
+{
+    _exit(128 + sig);
+}
+
+/* There will be no verdict. Drops what came meanwhile, which was for the run; from now on the stop
+ * signals end the process, those aside that were ignored when it began. Returns the first stop
+ * signal that was dropped; 0: there was none. */
+static int hold_end(void)
+{
+    sigset_t held, set;
+    int sig, stop = 0;
+    (void)sigprocmask(SIG_BLOCK, NULL, &held);
+    while ((sig = sigtimedwait(&held, NULL, &(struct timespec){0})) > 0)
+        for (int i = 0; i < STOPS && stop == 0; i++)
+            stop = sig == stops[i] ? sig : 0;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTSTP);
+    (void)sigaddset(&set, SIGCONT);
+    for (int i = 0; i < STOPS; i++) {
+        struct sigaction action;
+        (void)sigaddset(&set, stops[i]);
+        if (sigaction(stops[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            (void)signal(stops[i], exit_by_signal);
+    }
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return stop;
+}
 
 static void note_stage_line(void *data, const char *line)
 {
@@ -149,9 +300,9 @@ static int begin_run(struct jr_session *session, const struct jr_cli *cli)
     enum jr_status status = jr_session_connect_agents(session, &err);
     if (status != JR_STATUS_OK)
         return jr_stage_told(session, cli, status, &err);
-    jr_hold_signals(session);
+    hold_signals(session);
     status = jr_session_begin(session, &err);
-    int sig = status != JR_STATUS_OK ? jr_hold_end() : 0;
+    int sig = status != JR_STATUS_OK ? hold_end() : 0;
     failed = jr_stage_told(session, cli, status, &err);
     return sig > 0 ? 128 + sig : failed;
 }
@@ -198,7 +349,7 @@ static int run_session(struct jr_session *session, struct jr_cli *cli)
         .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
     struct jr_error err = {0};
-    jr_hold_signals(session);
+    hold_signals(session);
     jr_session_open_console(session, &console);
     jr_session_defer_on_end(session);
     cli->session = session;
@@ -242,18 +393,18 @@ int jr_stage_wait(const struct jr_cli *cli, struct jr_session_options *options)
 
 int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
 {
-    struct jr_detach detach = JR_DETACH_INIT;
+    struct detach detach = {.fd = -1};
     int status = check_input(cli);
     if (status != 0)
         return status;
-    if (cli->detach && jr_detach_fork(&detach, cli, &status))
+    if (cli->detach && detach_fork(&detach, cli, &status))
         return status;
     status = begin_run(session, cli);
     if (status == 0 && jr_session_is_over(session))
         return 0;
     if (status != 0)
         return status;
-    status = jr_detach_leave(&detach, cli, session);
+    status = detach_leave(&detach, cli, session);
     if (status != 0) { /* nobody wants it */
         jr_session_discard(session);
         return status;
@@ -318,7 +469,7 @@ int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli, e
 /* Who called for a sweep. */
 struct sweep_caller {
     struct jr_cli *cli;
-    struct jr_detach detach;
+    struct detach detach;
 };
 
 static void print_sweep_line(void *data, const char *line)
@@ -335,7 +486,7 @@ static void print_sweep_line(void *data, const char *line)
 static int leave_with_sweep(void *data, const struct jr_sweep_place *place)
 {
     struct sweep_caller *caller = data;
-    return jr_detach_leave_sweep(&caller->detach, caller->cli, place);
+    return detach_leave_sweep(&caller->detach, caller->cli, place);
 }
 
 static void print_refusal(void *data, struct jr_session *cell, enum jr_status status,
@@ -408,7 +559,7 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
         .color = cli->color_err,
         .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
-    struct sweep_caller caller = {cli, JR_DETACH_INIT};
+    struct sweep_caller caller = {cli, {.fd = -1}};
     struct jr_sweep_options options = {.parallel = cli->parallel_value,
                                        .resume = cli->resume,
                                        .skip_failed = cli->skip_failed,
@@ -419,7 +570,7 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
                                        .data = &caller};
     struct jr_error err = {0};
     int code = 0, failed = check_sweep_options(cli);
-    if (failed == 0 && cli->detach && jr_detach_fork(&caller.detach, cli, &failed))
+    if (failed == 0 && cli->detach && detach_fork(&caller.detach, cli, &failed))
         return failed;
     if (failed == 0)
         failed = jr_stage_facts(session, cli);
@@ -431,12 +582,12 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
         options.console = &console;
     options.utf8 = console.utf8;
     options.live = options.console == NULL && cli->err_terminal;
-    jr_hold_signals(session);
+    hold_signals(session);
     cli->session = session;
     enum jr_status status = jr_session_run_sweep(session, &options, &code, &err);
     cli->session = NULL;
     if (status != JR_STATUS_OK) /* what is told may be waited for */
-        (void)jr_hold_end();
+        (void)hold_end();
     failed = jr_stage_told(session, cli, status, &err);
     return failed != 0 ? failed : code;
 }

@@ -1,5 +1,4 @@
-#include "cli/verbs.h"
-
+/* cli.h declares it. */
 #include <stddef.h>
 #include <string.h>
 

@@ -20,11 +20,10 @@ void page_of_diagnostics(struct page *page)
     size_t count;
     const struct jr_code *codes = jr_code_table(&count);
     page_begin(page, "Diagnostics", "7", "what the codes mean");
-    page_text(page,
-              "This page lists every diagnostic code about a spec, with an "
-              "example before and after. `jobrun explain CODE` prints one of "
-              "them; `jobrun explain JR03` lists the codes that begin with "
-              "JR03.");
+    page_text(page, "This page lists every diagnostic code about a spec, with an "
+                    "example before and after. `jobrun explain CODE` prints one of "
+                    "them; `jobrun explain JR03` lists the codes that begin with "
+                    "JR03.");
     for (size_t i = 0; i < count; i++) {
         JR_BUF_CLEANUP struct jr_buf title = JR_BUF_INIT;
         unsigned group = codes[i].number / 100;

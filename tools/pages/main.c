@@ -43,8 +43,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "jobrun_pages: no such page: %s\n", argv[1]);
         return 2;
     }
-    bool good = !out.failed && fwrite(out.data, out.len, 1, stdout) == 1 &&
-                fflush(stdout) == 0;
+    bool good = !out.failed && fwrite(out.data, out.len, 1, stdout) == 1 && fflush(stdout) == 0;
     jr_buf_release(&out);
     return good ? 0 : 1;
 }

@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-#define ORIGIN                                                                 \
-    "Made from the tables in src; write it anew with: cmake --build build "    \
+#define ORIGIN                                                                                     \
+    "Made from the tables in src; write it anew with: cmake --build build "                        \
     "--target pages"
 
 /* What a character is in roff when it is not itself. */
@@ -91,12 +91,10 @@ static void paragraph(struct page *page)
     page->after_heading = false;
 }
 
-void page_begin(struct page *page, const char *name, const char *section,
-                const char *summary)
+void page_begin(struct page *page, const char *name, const char *section, const char *summary)
 {
     if (page->form == PAGE_MARKDOWN) {
-        jr_buf_printf(page->out, "<!-- " ORIGIN " -->\n\n# %s: %s\n", name,
-                      summary);
+        jr_buf_printf(page->out, "<!-- " ORIGIN " -->\n\n# %s: %s\n", name, summary);
         return;
     }
     jr_buf_str(page->out, ".\\\" " ORIGIN "\n.TH ");

@@ -1,7 +1,7 @@
 #include <jobrun/error.h>
 
+#include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/verbs.h"
 #include "pages.h"
 
 #include "base/banned.h"
@@ -21,15 +21,13 @@ struct entry {
 
 static const struct entry environment[] = {
     {"NO_COLOR", "if set and not empty, jobrun uses no colour"},
-    {"CLICOLOR_FORCE",
-     "if set and neither empty nor 0, jobrun uses colour even without a "
-     "terminal"},
+    {"CLICOLOR_FORCE", "if set and neither empty nor 0, jobrun uses colour even without a "
+                       "terminal"},
     {"TERM", "if it is `dumb`, jobrun uses no colour"},
     {"TORCH_DISTRIBUTED_BACKEND", "the backend, if the spec states none"},
     {"OMP_NUM_THREADS", "the threads per rank, if the spec states none"},
-    {"CUDA_VISIBLE_DEVICES",
-     "the devices that may be used; likewise its counterparts of other "
-     "vendors"},
+    {"CUDA_VISIBLE_DEVICES", "the devices that may be used; likewise its counterparts of other "
+                             "vendors"},
 };
 
 static const struct entry files[] = {
@@ -45,8 +43,7 @@ static const struct entry files[] = {
     {"attempt_0/RANK/", "the logs and the result of a rank"},
 };
 
-static void option(struct page *page, const struct jr_option *row,
-                   const char *verb)
+static void option(struct page *page, const struct jr_option *row, const char *verb)
 {
     JR_BUF_CLEANUP struct jr_buf term = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;

@@ -15,20 +15,19 @@ static const char intro[] =
     "and the scheduler. `jobrun explain FIELD` prints the section of this page "
     "about a field.";
 
-static const char sample[] =
-    "version: 1\n"
-    "name: digits\n"
-    "entrypoint: [./train, --epochs, 5]\n"
-    "\n"
-    "world_size: auto      # from the hardware\n"
-    "parallelism: {model: 1, pipeline: 1, data: auto}\n"
-    "backends: gloo\n"
-    "\n"
-    "results:\n"
-    "  fields:\n"
-    "    accuracy: {type: number, min: 0.9}\n"
-    "    weights_sha: {type: string}\n"
-    "  equal: [weights_sha]";
+static const char sample[] = "version: 1\n"
+                             "name: digits\n"
+                             "entrypoint: [./train, --epochs, 5]\n"
+                             "\n"
+                             "world_size: auto      # from the hardware\n"
+                             "parallelism: {model: 1, pipeline: 1, data: auto}\n"
+                             "backends: gloo\n"
+                             "\n"
+                             "results:\n"
+                             "  fields:\n"
+                             "    accuracy: {type: number, min: 0.9}\n"
+                             "    weights_sha: {type: string}\n"
+                             "  equal: [weights_sha]";
 
 static const char reading[] =
     "A spec is one YAML document in UTF-8, at most 1 MiB. Scalars are those of "
@@ -77,8 +76,8 @@ static void fact(void *context, const char *label, const char *text)
     page_item(context, label, value.failed ? text : value.data);
 }
 
-static void typed_item(struct page *page, const char *before, const char *term,
-                       const char *after, const char *text)
+static void typed_item(struct page *page, const char *before, const char *term, const char *after,
+                       const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     jr_buf_printf(&typed, "`%s%s%s`", before, term, after);
@@ -97,8 +96,7 @@ static void field(struct page *page, const struct jr_spec_field *row)
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf help = JR_BUF_INIT;
     jr_field_path(&path, row);
-    jr_buf_printf(&help, "%c%s.", toupper((unsigned char)row->help[0]),
-                  row->help + 1);
+    jr_buf_printf(&help, "%c%s.", toupper((unsigned char)row->help[0]), row->help + 1);
     page_heading(page, 3, path.failed ? "" : path.data);
     page_text(page, help.failed ? "" : help.data);
     if (note != NULL)
@@ -155,8 +153,7 @@ static void rank_values(struct page *page)
     page_list_end(page);
     page_heading(page, 1, "Variables of the ranks");
     page_text(page, variables);
-#define ITEM(name, template, field)                                            \
-    typed_item(page, "", name, "", template_help(template));
+#define ITEM(name, template, field) typed_item(page, "", name, "", template_help(template));
     JR_CONTRACT_VARIABLES(ITEM)
     page_list_end(page);
     page_text(page, "`env_profiles: [torch]`, the default, adds:");
@@ -164,8 +161,7 @@ static void rank_values(struct page *page)
 #undef ITEM
     page_list_end(page);
     page_text(page, tasks);
-#define ITEM(name, template, with)                                             \
-    typed_item(page, "", name, "", task_help(template));
+#define ITEM(name, template, with) typed_item(page, "", name, "", task_help(template));
     JR_CONTRACT_TASKS(ITEM)
 #undef ITEM
     page_list_end(page);

@@ -7,7 +7,6 @@
 #include "base/shell_words.h"
 #include "cli/cli.h"
 #include "unit.h"
-#include "cli/parse.h"
 
 /* How awk takes the names of a hostfile. */
 #define HOSTS "-F'[: \\t]' '/^[^# ]/ && !s[$1]++ {print $1}'"

@@ -8,9 +8,6 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/parse.h"
-#include "cli/verbs.h"
 
 #include "unit.h"
 

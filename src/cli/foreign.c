@@ -1,12 +1,20 @@
-#include "cli/foreign_options.h"
-
+/* The words of other launchers and tools, and the line to type instead: mistakes.h declares them.
+ */
 #include <ctype.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/did_you_mean.h"
 #include "base/num.h"
+#include "base/shell_words.h"
+#include "cli/cli.h"
+#include "cli/mistakes.h"
+#include "cli/options.h"
 #include "session/specs/spec_help.h"
 
 #include "base/banned.h"
@@ -262,7 +270,8 @@ static bool is_entry(const char *text)
     return name && (text[len] == '\0' || is_plain(text + len + 1));
 }
 
-bool jr_foreign_option_takes(const struct jr_foreign_option *row, const char *value)
+/* Whether `value` can be told here as the row says. */
+static bool foreign_option_takes(const struct jr_foreign_option *row, const char *value)
 {
     uint32_t number;
     uint64_t ms;
@@ -394,4 +403,347 @@ bool jr_foreign_launcher(const char *word)
 bool jr_foreign_container(const char *word)
 {
     return has_name("docker podman apptainer singularity enroot", word);
+}
+
+/*
+ * The words of the line are walked once. Options of others become ours by their rows; the numbers
+ * of ranks and nodes are kept back until it is known whether there is a spec (fields of it) or a
+ * command (-n).
+ */
+
+struct line {
+    const struct jr_cli *cli;
+    char *const *at; /* the word that is read */
+    const char *verb;
+    const char *numbers[3]; /* RANKS, LOCAL, NODES; NULL: not stated */
+    struct jr_buf words;    /* spec, or runs */
+    struct jr_buf options;
+    char *const *command; /* NULL: there is none */
+    char *const *rest;    /* with its `--`; NULL: there is none */
+    bool verb_read;
+};
+
+/* The fields of the numbers. */
+static const char *const fields[] = {
+    [JR_FOREIGN_RANKS] = "world_size",
+    [JR_FOREIGN_LOCAL] = "local_world_size",
+    [JR_FOREIGN_NODES] = "nodes",
+};
+
+bool jr_line_is_python(const char *word)
+{
+    size_t len = strlen(word);
+    return len > 3 && strcmp(word + len - 3, ".py") == 0;
+}
+
+bool jr_line_is_program(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *jr_line_interpreter(const char *word)
+{
+    return jr_line_is_python(word) && !jr_line_is_program(word) ? " python3" : "";
+}
+
+static void match_field(void *data, const char *text, const char *help)
+{
+    struct jr_strv *found = data;
+    (void)help;
+    found->count += strcmp(found->items[0], text) == 0;
+}
+
+bool jr_line_is_setting(const char *word)
+{
+    static const char path[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]";
+    word += *word == '+';
+    return isalpha((unsigned char)*word) && word[strspn(word, path)] == '=';
+}
+
+void jr_line_add_setting(struct jr_buf *line, const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    const char *path = word + (*word == '+');
+    JR_FREE char *field = strndup(path, strcspn(path, ".[="));
+    struct jr_strv found = {.items = &field};
+    if (field != NULL)
+        jr_spec_help_paths(match_field, &found);
+    jr_buf_printf(&text, "%s%s%s", path > word ? "+" : "",
+                  found.count == 0 && strchr("=", path[strcspn(path, ".[=")]) ? "vars." : "", path);
+    line->failed |= text.failed || field == NULL;
+    jr_buf_str(line, " -s ");
+    if (!text.failed)
+        jr_shell_quote(line, text.data);
+}
+
+static bool is_job(const struct line *line)
+{
+    return (line->cli->verb->flags & JR_VERB_JOB) != 0;
+}
+
+static void add_word(struct jr_buf *out, const char *word)
+{
+    jr_buf_char(out, ' ');
+    jr_shell_quote(out, word);
+}
+
+/* The value of the option that is read: behind '=', or the next word. */
+static const char *take_value(struct line *line)
+{
+    const char *equals = strchr(*line->at, '=');
+    if (equals != NULL)
+        return equals + 1;
+    if (line->at[1] == NULL)
+        return NULL;
+    return *++line->at;
+}
+
+/* Append `-s HERE=VALUE`. */
+static void add_setting(struct line *line, const char *format, const char *here, const char *value)
+{
+    JR_BUF_CLEANUP struct jr_buf setting = JR_BUF_INIT;
+    jr_buf_printf(&setting, "%s%s", here, strchr(format, '=') ? "=" : ".");
+    jr_buf_printf(&setting, strchr(format, '[') ? "[%s]" : "%s", value);
+    line->options.failed |= setting.failed;
+    jr_buf_str(&line->options, " -s");
+    if (!setting.failed)
+        add_word(&line->options, setting.data);
+}
+
+/* Append `-s PATH=VALUE` for the option --PATH. */
+static void add_path_setting(struct line *line, const char *option, const char *value)
+{
+    JR_FREE char *path = strndup(option + 2, strcspn(option + 2, "="));
+    if (path != NULL)
+        add_setting(line, "=", path, value);
+    else
+        line->options.failed = true;
+}
+
+/* Append `here` with the value in it. */
+static void add_filled(struct line *line, const char *here, const char *value)
+{
+    JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
+    jr_shell_quote(&word, value);
+    jr_buf_char(&line->options, ' ');
+    if (!word.failed)
+        jr_buf_replaced(&line->options, here, "%s", word.data);
+    line->options.failed |= word.failed;
+}
+
+/* Add what `option`, as it was typed, is here. */
+static void add_foreign(struct line *line, const struct jr_foreign_option *row, const char *option,
+                        const char *value)
+{
+    switch (row->kind) {
+    case JR_FOREIGN_RANKS:
+    case JR_FOREIGN_LOCAL:
+    case JR_FOREIGN_NODES:
+        line->numbers[row->kind] = value;
+        break;
+    case JR_FOREIGN_FIELD:
+        add_setting(line, "=", row->here, value);
+        break;
+    case JR_FOREIGN_LIST:
+        add_setting(line, "=[]", row->here, value);
+        break;
+    case JR_FOREIGN_ENTRY:
+        if (strchr(value, '=') != NULL)
+            add_setting(line, ".", row->here, value);
+        break;
+    case JR_FOREIGN_WORDS:
+        jr_buf_printf(&line->options, " %s", row->here);
+        if (value != NULL)
+            add_word(&line->options, value);
+        break;
+    case JR_FOREIGN_FILLED:
+        add_filled(line, row->here, value);
+        break;
+    case JR_FOREIGN_BARE:
+        add_word(&line->words, value);
+        break;
+    case JR_FOREIGN_PATH:
+        add_path_setting(line, option, value);
+        break;
+    case JR_FOREIGN_VERB:
+        line->verb = row->here;
+        break;
+    case JR_FOREIGN_NONE:
+    case JR_FOREIGN_ASK:
+        break;
+    }
+}
+
+/* Read an option that a row has. */
+static bool read_foreign(struct line *line, const struct jr_foreign_option *row)
+{
+    const char *option = *line->at, *value = NULL;
+    if (row->kind == JR_FOREIGN_ASK)
+        return false;
+    if (row->value == NULL && strchr(*line->at, '=') != NULL)
+        return false;
+    if (row->value != NULL)
+        value = take_value(line);
+    if (row->value != NULL && (value == NULL || !foreign_option_takes(row, value)))
+        return false;
+    add_foreign(line, row, option, value);
+    return true;
+}
+
+/* Read an option of the verb's own as it was typed; -n as a number. */
+static bool read_own(struct line *line, const struct jr_option *own)
+{
+    const char *word = *line->at;
+    bool is_long = word[1] == '-';
+    bool attached = is_long ? strchr(word, '=') != NULL : word[2] != '\0';
+    if (!is_long && attached && own->arg == NULL)
+        return false; /* several letters */
+    bool behind = own->arg != NULL && !attached;
+    if (behind && line->at[1] == NULL)
+        return false;
+    if (own->letter == 'n') {
+        line->numbers[JR_FOREIGN_RANKS] = behind    ? *++line->at
+                                          : is_long ? strchr(word, '=') + 1
+                                                    : word + 2;
+        return true;
+    }
+    add_word(&line->options, word);
+    if (behind)
+        add_word(&line->options, *++line->at);
+    return true;
+}
+
+static bool read_option(struct line *line)
+{
+    const char *word = *line->at, *verb = line->cli->verb->name;
+    const struct jr_option *own = word[1] == '-'
+                                      ? jr_option_by_name(word + 2, strcspn(word + 2, "="))
+                                      : jr_option_by_letter(word[1]);
+    const struct jr_foreign_option *row = jr_foreign_option_find(word, verb);
+    bool whole = word[1] == '-' ? own != NULL && strlen(own->name) == strcspn(word + 2, "=")
+                                : word[2] == '\0';
+    bool exact = own != NULL && jr_option_allowed(own, verb) && (row == NULL || whole);
+    if (exact)
+        return read_own(line, own);
+    return row != NULL && read_foreign(line, row);
+}
+
+/* Read a word: the verb, a spec or a run, or the first of a command. */
+static bool read_word(struct line *line)
+{
+    const struct jr_cli *cli = line->cli;
+    const char *word = *line->at;
+    if (cli->verb_stated && !line->verb_read) {
+        line->verb_read = true;
+        return strcmp(word, cli->verb->name) == 0;
+    }
+    if (!is_job(line) || (jr_mistake_is_spec_name(word) && line->words.len == 0)) {
+        add_word(&line->words, word);
+        return true;
+    }
+    line->command = line->at;
+    return line->words.len == 0;
+}
+
+static bool read_line(struct line *line)
+{
+    line->at = line->cli->argv + 1;
+    for (; *line->at != NULL && line->command == NULL; line->at++) {
+        if (strcmp(*line->at, "--") == 0) {
+            line->rest = line->at;
+            break;
+        }
+        bool option = (*line->at)[0] == '-' && (*line->at)[1] != '\0';
+        if (option ? !read_option(line) : !read_word(line))
+            return false;
+    }
+    if (line->rest != NULL && line->words.len == 0 && is_job(line)) {
+        line->command = line->rest + 1;
+        line->rest = NULL;
+    }
+    return is_job(line) ? line->words.len > 0 || (line->command != NULL && *line->command != NULL)
+                        : line->rest == NULL;
+}
+
+/* The number of ranks as far as it is stated: nodes times those on each. */
+static uint64_t count_ranks(const struct line *line)
+{
+    uint32_t local = 0, nodes = 1;
+    const char *stated = line->numbers[JR_FOREIGN_NODES];
+    if (line->numbers[JR_FOREIGN_LOCAL] == NULL ||
+        !jr_num_u32(line->numbers[JR_FOREIGN_LOCAL], &local) ||
+        (stated != NULL && !jr_num_u32(stated, &nodes)))
+        return 0;
+    return (uint64_t)local * nodes;
+}
+
+/* Append -n, or what it must be replaced by. */
+static void add_count(struct jr_buf *out, struct line *line)
+{
+    const char *ranks = line->numbers[JR_FOREIGN_RANKS];
+    uint64_t count = count_ranks(line);
+    if (ranks != NULL) {
+        jr_buf_str(out, " -n");
+        add_word(out, ranks);
+        return;
+    }
+    if (count > 0)
+        jr_buf_printf(out, " -n %lu", (unsigned long)count);
+    else
+        jr_buf_str(out, " -n N");
+    if (count > 0)
+        line->numbers[JR_FOREIGN_LOCAL] = NULL;
+}
+
+/* Append what is left of the numbers as fields. */
+static void add_numbers(struct line *line, bool command)
+{
+    for (int kind = JR_FOREIGN_RANKS; kind <= JR_FOREIGN_NODES; kind++)
+        if (line->numbers[kind] != NULL && !(command && kind == JR_FOREIGN_RANKS) &&
+            !(command && strcmp(line->numbers[kind], "1") == 0))
+            add_setting(line, "=", fields[kind], line->numbers[kind]);
+}
+
+static void add_rest(struct jr_buf *out, char *const *word)
+{
+    for (; *word != NULL; word++)
+        add_word(out, *word);
+}
+
+static void compose_line(struct jr_buf *out, struct line *line)
+{
+    jr_buf_str(out, "jobrun");
+    if (line->verb != NULL)
+        jr_buf_printf(out, " %s", line->verb);
+    if (line->command != NULL)
+        add_count(out, line);
+    add_numbers(line, line->command != NULL);
+    out->failed |= line->words.failed || line->options.failed;
+    if (line->words.len > 0)
+        jr_buf_str(out, line->words.data);
+    if (line->options.len > 0)
+        jr_buf_str(out, line->options.data);
+    if (line->command != NULL) {
+        jr_buf_printf(out, " --%s", jr_line_interpreter(*line->command));
+        add_rest(out, line->command);
+    } else if (line->rest != NULL) {
+        add_rest(out, line->rest);
+    }
+}
+
+bool jr_line_correct(struct jr_buf *out, const struct jr_cli *cli)
+{
+    struct line line = {
+        .cli = cli,
+        .verb = cli->verb_stated ? cli->verb->name : NULL,
+        .words = JR_BUF_INIT,
+        .options = JR_BUF_INIT,
+    };
+    bool certain = read_line(&line);
+    if (certain)
+        compose_line(out, &line);
+    jr_buf_release(&line.words);
+    jr_buf_release(&line.options);
+    return certain && !out->failed;
 }
