@@ -207,7 +207,6 @@ TYPE(STREAMS, .kind = JR_KIND_STREAMS,
 TYPE(HANG_COMMAND, LIST_OF(HANG_WORD), .min = 1, .wants = "a program and its arguments")
 TYPE(END_COMMAND, LIST_OF(END_WORD), .min = 1, .wants = "a program and its arguments")
 TYPE(TEXTS, LIST_OF(TEXT), .wants = "a list of strings")
-TYPE(SAMPLER, LIST_OF(TEXT), .min = 1, .wants = "a program and its arguments")
 TYPE(TRIGGERS, LIST_OF(TRIGGER), .lone = true,
      .wants = "a cause such as exit:75, or a list of them")
 TYPE(REQUEUE_CAUSES, LIST_OF(REQUEUE_CAUSE), .lone = true, .min = 1,

@@ -16,12 +16,6 @@
       "how many values are drawn for each combination of the others")          \
     X("seed", SEED, OPTIONAL, SKIP, "0", NULL, SOURCE, "0",                    \
       "what the draws are made from")                                          \
-    X("sampler", SAMPLER, OPTIONAL, SKIP, NULL, NULL, SOURCE,                  \
-      "what `axes` say",                                                       \
-      "a program that proposes cells, in the place of axes")                   \
-    X("sampler_timeout", DURATION, OPTIONAL, SKIP, "10m", "milliseconds",      \
-      SOURCE, "10m",                                                           \
-      "how long it may take for an answer while no cell runs")                 \
     X("parallel", PARALLEL, RESOLVED, SKIP, NULL, "cells", SOURCE,             \
       "as many as the devices and CPUs hold", "cells at once, at most")        \
     X("stop_after", PARALLEL, OPTIONAL, SKIP, NULL, "cells", SOURCE, "none",   \

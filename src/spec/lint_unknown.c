@@ -108,7 +108,6 @@ static const struct member members[] = {
     {"sweep", "axes", true, "grid matrix parameters params search_space space"},
     {"sweep", "best", false, "goal metric objective"},
     {"sweep", "parallel", true, "concurrency jobs max_parallel n_jobs"},
-    {"sweep", "sampler", false, "algorithm method strategy"},
     {"sweep", "samples", false, "count iterations n_trials num_samples trials"},
     {"timeouts", "progress", false, "step"},
     {"timeouts", "run", false, "job limit max total wall walltime"},

@@ -73,15 +73,6 @@
       "ones. It is made from SHA-256 of `SEED:PATH:I`.",                       \
       "vars: {lr: 1}\nenv: {LR: \"${vars.lr}\"}\n"                             \
       "sweep: {axes: {vars.lr: {uniform: [0, 1]}}, samples: 8, seed: 3}")      \
-    N("sweep.sampler",                                                         \
-      "It is asked for cells and told what became of them, by lines of JSON "  \
-      "on its standard input and output; docs/sweeps.md has them. It runs in " \
-      "the folder of the spec.",                                               \
-      "vars: {lr: 1}\nenv: {LR: \"${vars.lr}\"}\n"                             \
-      "sweep: {sampler: [python3, propose.py]}")                               \
-    N("sweep.sampler_timeout", "",                                             \
-      "vars: {lr: 1}\nenv: {LR: \"${vars.lr}\"}\n"                             \
-      "sweep: {sampler: [python3, propose.py], sampler_timeout: 1h}")          \
     N("sweep.parallel", "`--parallel N` states another number.",               \
       "vars: {lr: 1}\nenv: {LR: \"${vars.lr}\"}\n"                             \
       "sweep: {axes: {vars.lr: [0.1, 0.01]}, parallel: 1}")                    \

@@ -7,7 +7,6 @@
 #include "base/num.h"
 #include "spec/assemble.h"
 #include "spec/lint_unknown_help.h"
-#include "spec/sampler.h"
 #include "spec/spec_file.h"
 #include "spec/sweep_choices.h"
 #include "spec/sweep_options.h"
@@ -271,18 +270,6 @@ static void put_first(struct jr_sweep_reading *reading, const struct jr_shapes *
         jr_override_stated(reading->doc, shapes, value, reading->diags);
 }
 
-void jr_sweep_put_choice(struct jr_sweep_reading *reading, const struct jr_sweep_choice *choice)
-{
-    const struct jr_shapes shapes = jr_shapes_make();
-    for (size_t i = 0; i < choice->count; i++) {
-        const struct jr_stated_value value = {.path = choice->fields[i].path,
-                                              .key = choice->fields[i].key,
-                                              .at = 0,
-                                              .value = choice->values[i]};
-        put_first(reading, &shapes, &value);
-    }
-}
-
 /* Whether the spec takes what the axes vary: put the first value of each into it, which nobody
  * reads any further. */
 static void check_paths(struct jr_sweep_reading *reading)
@@ -298,8 +285,15 @@ static void check_paths(struct jr_sweep_reading *reading)
             put_first(reading, &shapes, &first);
         }
     }
-    for (size_t i = 0; i < reading->axes->includes_count; i++)
-        jr_sweep_put_choice(reading, &reading->axes->includes[i]);
+    for (size_t i = 0; i < reading->axes->includes_count; i++) {
+        const struct jr_sweep_choice *choice = &reading->axes->includes[i];
+        for (size_t j = 0; j < choice->count; j++) {
+            const struct jr_stated_value stated = {.path = choice->fields[j].path,
+                                                   .key = choice->fields[j].key,
+                                                   .value = choice->values[j]};
+            put_first(reading, &shapes, &stated);
+        }
+    }
 }
 
 static void count_product(struct jr_sweep_reading *reading)
@@ -433,12 +427,8 @@ int jr_sweep_axes_read(struct jr_sweep_axes *ret, struct jr_spec_file *file,
     }
     jr_sweep_read_options(&reading, words->sweeps, file->here);
     jr_sweep_draw(&reading);
-    if (stated != NULL)
-        jr_sweep_check_sampler(&reading, stated);
     if (stated != NULL && is_read_well(&reading, errors))
         jr_sweep_read_choices(&reading, stated);
-    if (stated != NULL && is_read_well(&reading, errors))
-        jr_sweep_read_sampler(&reading, stated);
     if (is_read_well(&reading, errors) && ret->count + ret->includes_count == 0)
         refuse_empty(&reading);
     check_sets(&reading, words->sets);

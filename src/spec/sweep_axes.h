@@ -7,7 +7,6 @@
  *   sweep_values.h   lists, ranges and draws
  *   sweep_choices.h  exclude and include
  *   sweep_options.h  --sweep PATH=A,B
- *   sampler.h        what a program proposes
  */
 #ifndef JR_SWEEP_AXES_H
 #define JR_SWEEP_AXES_H
@@ -78,9 +77,6 @@ struct jr_sweep_axes {
     uint64_t product; /* of the axes: 1 without any, which is no cell */
     struct jr_sweep_choice *excludes, *includes;
     size_t excludes_count, includes_count;
-    char **sampler;      /* that proposes cells, NULL-terminated; NULL: none does,
-                            else there are no axes */
-    uint64_t sampler_ms; /* that it may take for an answer */
     uint32_t samples, seed;
     uint32_t parallel;   /* 0: as many as there is room for */
     uint32_t stop_after; /* 0: none */
@@ -98,12 +94,6 @@ struct jr_sweep_words {
  * finding. */
 int jr_sweep_axes_read(struct jr_sweep_axes *ret, struct jr_spec_file *file,
                        const struct jr_sweep_words *words, struct jr_diags *diags);
-
-/* Add what a sampler proposes, a mapping of fields to values, to `includes`:
- * the fields are held to what can be an axis, and to the spec. The node is
- * borrowed. 0, or -1 with findings, and nothing is added. */
-int jr_sweep_axes_propose(struct jr_sweep_axes *axes, struct jr_spec_file *file,
-                          const struct jr_node *values, struct jr_diags *diags);
 
 /* The axis that has the field, and the number of it there in *ret_field; NULL:
  * none has it. */

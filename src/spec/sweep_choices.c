@@ -60,13 +60,6 @@ static void read_choice(struct jr_sweep_reading *reading, struct jr_sweep_choice
         refuse_empty_choice(reading, node);
 }
 
-void jr_sweep_read_include(struct jr_sweep_reading *reading, struct jr_sweep_choice *ret,
-                           const struct jr_node *node)
-{
-    *ret = (struct jr_sweep_choice){0};
-    read_choice(reading, ret, node, false);
-}
-
 static void read_choice_list(struct jr_sweep_reading *reading, const struct jr_node *list,
                              bool exclude)
 {

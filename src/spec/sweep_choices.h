@@ -8,8 +8,4 @@
 /* Read `exclude` and `include`, once the axes are known. */
 void jr_sweep_read_choices(struct jr_sweep_reading *reading, const struct jr_node *sweep);
 
-/* Read an entry of `include` into *ret; findings otherwise. */
-void jr_sweep_read_include(struct jr_sweep_reading *reading, struct jr_sweep_choice *ret,
-                           const struct jr_node *node);
-
 #endif

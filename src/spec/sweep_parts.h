@@ -28,8 +28,4 @@ void jr_sweep_add_axis(struct jr_sweep_reading *reading, const struct jr_node *k
  * a finding. */
 bool jr_sweep_check_field(struct jr_sweep_reading *reading, const struct jr_axis_field *field);
 
-/* Put the values of an entry into the spec, which nobody reads any further:
- * whether it takes them. */
-void jr_sweep_put_choice(struct jr_sweep_reading *reading, const struct jr_sweep_choice *choice);
-
 #endif

@@ -146,17 +146,6 @@ json_t *jr_cell_json(const struct jr_sweep_record *record, size_t i)
     return cell;
 }
 
-json_t *jr_cell_json_unbegun(const json_t *number, const json_t *values)
-{
-    json_t *cell = json_object();
-    for (size_t i = 0; i < ROWS; i++)
-        jr_json_set_null(cell, rows[i].key);
-    jr_json_set(cell, "cell", json_deep_copy(number));
-    jr_json_set(cell, "values", json_deep_copy(values));
-    jr_json_set_str(cell, "status", "not_started");
-    return cell;
-}
-
 json_t *jr_cell_json_schema(void)
 {
     json_t *schema = json_object();

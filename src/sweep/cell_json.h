@@ -8,9 +8,6 @@
 /* The object of cell `i`. The caller's. */
 json_t *jr_cell_json(const struct jr_sweep_record *record, size_t i);
 
-/* That of a cell that has not begun, with copies of its number and values. The caller's. */
-json_t *jr_cell_json_unbegun(const json_t *number, const json_t *values);
-
 /* The status of such an object that was read; NULL: none that a cell has. */
 const char *jr_cell_json_status(const json_t *cell);
 

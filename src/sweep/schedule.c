@@ -249,18 +249,6 @@ bool jr_schedule_lacks(const struct jr_schedule *schedule, uint32_t *ret_kind)
     return true;
 }
 
-void jr_schedule_add(struct jr_schedule *schedule)
-{
-    schedule->count++;
-    for (size_t kind = 0; kind < schedule->kinds_count; kind++)
-        find_next(schedule, (uint32_t)kind);
-}
-
-bool jr_schedule_has_room(const struct jr_schedule *schedule, uint32_t kind)
-{
-    return does_fit(schedule, kind, false);
-}
-
 void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node)
 {
     schedule->nodes[node].gone = true;
@@ -308,12 +296,7 @@ void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind)
     schedule->next[kind] = schedule->count;
 }
 
-bool jr_schedule_has_more(const struct jr_schedule *schedule)
-{
-    return jr_schedule_has_more_of(schedule, false) || jr_schedule_has_more_of(schedule, true);
-}
-
-bool jr_schedule_has_more_of(const struct jr_schedule *schedule, bool alone)
+bool jr_schedule_has_more(const struct jr_schedule *schedule, bool alone)
 {
     for (size_t kind = 0; kind < schedule->kinds_count; kind++)
         if (schedule->next[kind] < schedule->count && schedule->kinds[kind].alone == alone)

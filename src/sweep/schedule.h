@@ -85,13 +85,6 @@ void jr_schedule_undo(struct jr_schedule *schedule, size_t cell, const struct jr
 /* Whether some cell would begin now if no device were away; *ret_kind is that of the first. */
 bool jr_schedule_lacks(const struct jr_schedule *schedule, uint32_t *ret_kind);
 
-/* Another cell is there, as the last one, of a kind that `kinds` has: its place in `kind_of` and
- * `skips` is filled in. */
-void jr_schedule_add(struct jr_schedule *schedule);
-
-/* Whether a cell of that kind would begin at once. */
-bool jr_schedule_has_room(const struct jr_schedule *schedule, uint32_t kind);
-
 /* No other cell begins on a node, nor one that wants all of them. */
 void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node);
 
@@ -111,10 +104,8 @@ void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind);
 /* A cell has ended: give back what it had. */
 void jr_schedule_end(struct jr_schedule *schedule, const struct jr_grant *grant);
 
-/* Whether cells are left that have not begun. */
-bool jr_schedule_has_more(const struct jr_schedule *schedule);
-
-/* The same of those that want all nodes (`alone`), or of the others. */
-bool jr_schedule_has_more_of(const struct jr_schedule *schedule, bool alone);
+/* Whether cells are left that have not begun: of those that want all nodes (`alone`), or of the
+ * others. */
+bool jr_schedule_has_more(const struct jr_schedule *schedule, bool alone);
 
 #endif

@@ -15,7 +15,6 @@ void jr_shared_files_init(struct jr_shared_files *ret)
 void jr_shared_files_release(struct jr_shared_files *files)
 {
     json_decref(files->known);
-    files->known = NULL;
 }
 
 static bool is_own(const char *path)

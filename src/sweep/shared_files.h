@@ -18,7 +18,7 @@ void jr_shared_files_init(struct jr_shared_files *ret);
 int jr_shared_files_add(struct jr_shared_files *files, const struct jr_spec_file *cell, size_t i,
                         struct jr_diags *diags);
 
-/* Free it; a second time does nothing, as a sampler's is closed twice. */
+/* Free it. */
 void jr_shared_files_release(struct jr_shared_files *files);
 
 #endif

@@ -102,17 +102,6 @@ static json_t *make_code_of_now(const struct jr_sweep_record *record)
     return jr_json_str(known ? record->code : NULL);
 }
 
-static bool has_sampler(const struct jr_sweep_record *record)
-{
-    return record->cells->axes->sampler != NULL;
-}
-
-static json_t *make_sampler(const struct jr_sweep_record *record)
-{
-    (void)record;
-    return json_true();
-}
-
 static json_t *make_exit_code(const struct jr_sweep_record *record)
 {
     return record->exit_code == NULL ? json_null() : json_integer(*record->exit_code);
@@ -299,12 +288,6 @@ static const struct sweep_row rows[] = {
      {.text = JR_SHAPE_CODE, .null = true, .optional = true},
      "With which the sweep ended; null: it has not ended, was killed, or is a job array, whose "
      "exit status is that of its cells. Sweeps of earlier builds have none."},
-    {"sampler",
-     make_sampler,
-     NULL,
-     has_sampler,
-     {.text = "{\"const\": true}", .optional = true},
-     "A program proposes cells."},
     {"submitted",
      make_submitted,
      NULL,

@@ -156,8 +156,6 @@ int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
 void jr_swept_spec_close(struct jr_swept_spec *swept)
 {
     jr_cells_release(&swept->cells);
-    for (size_t i = 0; i < swept->proposals_count; i++)
-        jr_doc_release(swept->proposals[i]);
     jr_spec_free(swept->file);
     jr_doc_release(&swept->composed);
     free(swept->root);

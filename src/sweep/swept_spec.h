@@ -22,8 +22,6 @@ struct jr_swept_spec {
     char *root;
     struct jr_reader files, reader; /* of parents, and what remembers them */
     struct read_file *read;         /* by `reader` */
-    struct jr_doc **proposals;      /* that values of cells are in */
-    size_t proposals_count;
 };
 
 /* What the command line and the caller of jr_spec_load said. */
@@ -40,15 +38,6 @@ int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
 
 /* Free it. */
 void jr_swept_spec_close(struct jr_swept_spec *swept);
-
-/* Forget the cell that stands for what a sampler will propose, and make room for these. -1 without
- * memory. */
-int jr_swept_spec_begin_proposals(struct jr_swept_spec *swept);
-
-/* Add a cell with these values, an object, as the last one. 0, or -1 with findings; too many cells
- * are one. proposals.c */
-int jr_swept_spec_propose(struct jr_swept_spec *swept, const json_t *values,
-                          struct jr_diags *diags);
 
 /* Load cell `i` as jr_spec_load does. Its positions are those of the file, and of its values in the
  * sweep. */

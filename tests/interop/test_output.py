@@ -289,18 +289,6 @@ sweep:
         file, _ = self.looked()
         self.assertEqual([cell["cell"] for cell in file["former"]], [0, 1])
 
-    def test_a_sampler_and_no_best(self):
-        (self.folder / "s.py").write_text(
-            "import json, sys\nn = 0\nfor line in sys.stdin:\n"
-            "    if 'ask' in line:\n"
-            "        n += 1\n"
-            "        print(json.dumps({'values': {'vars.n': 4 + n}} if n < 3\n"
-            "                         else {'done': True}), flush=True)\n")
-        self.sweep(part="sweep: {sampler: [python3, s.py]}\n").wait(LIMIT)
-        file, _ = self.looked()
-        self.assertEqual((file["sampler"], file["best"], file["counts"]),
-                         (True, None, {"succeeded": 2}))
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -113,19 +113,6 @@ class Forged(Hostile):
                 self.check_table(6)
                 self.assertEqual(self.counted(), [1] * 4)
 
-    def test_a_large_number_that_was_proposed(self):
-        """A sampler that is done leaves each cell its number, however large."""
-        (self.folder / "done.py").write_text(
-            "import sys\nfor line in sys.stdin:\n"
-            "    if 'ask' in line: print('{\"done\": true}', flush=True)\n")
-        spec = self.folder / "scan.jobrun.yaml"
-        spec.write_text(SPEC + "sweep: {sampler: [python3, done.py]}\n")
-        self.forge(lambda sweep: sweep["cells"][3].update(cell=10 ** 9))
-        self.resume()
-        self.check_table()
-        self.assertEqual([cell["cell"] for cell in self.sweep()["cells"]],
-                         [0, 1, 2, 10 ** 9])
-
     def test_lists_of_anything(self):
         for cells in ([], [1, "x", None, [], {}], [{"cell": "x"}],
                       [{"cell": 0, "values": {}}] * 3,

@@ -101,27 +101,6 @@ class Beside(SweepLeases):
         self.assertEqual(self.counts(sweep), {"succeeded": 4})
         self.expect(self.jobrun("plan", "job.jobrun.yaml"), 0)
 
-    def test_a_sampler_waits_for_a_device(self):
-        """It is asked although there is no room yet; otherwise a sweep without a
-        cell would be a success."""
-        run = self.hold(3)
-        name = self.begun(run, 3)
-        folder = self.folder / "sampled"
-        folder.mkdir()
-        (folder / "propose.py").write_text(
-            "import json, sys\nanswers = [{'values': {'vars.n': 0}}, "
-            "{'values': {'vars.n': 1}}, {'done': True}]\n"
-            "for line in sys.stdin:\n"
-            "    if 'ask' in line:\n"
-            "        print(json.dumps(answers.pop(0)), flush=True)\n")
-        sweep = self.sweep(1, name="sampled", shell="echo $ACME_VISIBLE >dev-$N",
-                           axes="sampler: [python3, propose.py]")
-        self.assertIn(f"0, 1, 2 are held by run {name}",
-                      self.says(sweep, "waiting for devices"))
-        self.let_go(run, 3)
-        self.ended(sweep)
-        self.assertEqual(self.counts(sweep), {"succeeded": 2})
-
     def test_plan_says_who_holds_what(self):
         run = self.hold(1)
         name = self.begun(run)

@@ -151,7 +151,6 @@ class Apart(SweepHosts, by_ssh.Disks):
     test_a_killed_runner = sweeps.Failing.test_a_killed_runner
     test_both_killed = sweeps.Failing.test_a_cell_whose_guard_and_runner_are_killed
     test_what_has_delivered = sweeps.Specs.test_what_has_delivered_is_taken_over
-    test_a_sampler = sweeps.Specs.test_a_sampler
     test_a_device_that_disappears = sweeps.Packing.test_a_device_that_disappears
     test_of_one_cell_at_a_time = sweeps.Console.test_of_one_cell_at_a_time
     kill_and_resume = sweeps.Failing.kill_and_resume
@@ -693,7 +692,6 @@ class Specs(SweepHosts):
         sweeps.Specs.test_all_of_a_spec_comes_through)
     test_what_has_delivered = sweeps.Specs.test_what_has_delivered_is_taken_over
     test_here_and_there = sweeps.Specs.test_here_and_there_are_one_experiment
-    test_a_sampler = sweeps.Specs.test_a_sampler
 
     def test_what_ranks_inherit(self):
         done = self.on_nodes(self.sweep_spec(

@@ -369,24 +369,6 @@ sweep: {axes: {vars.n: [5, 6]}}
         self.assertIn("6 cells, of which 6 have delivered", done.stderr)
         self.assertEqual(len((self.folder / "ran").read_text().split()), 12)
 
-    def test_a_sampler(self):
-        self.write("propose.py", """\
-import json, sys
-for line in sys.stdin:
-    word = json.loads(line)
-    if "ask" in word:
-        n = word["ask"]
-        print(json.dumps({"values": {"vars.n": n}} if n < 9 else
-                         {"done": True}), flush=True)
-""")
-        spec = self.sweep_spec(cells=2)
-        text = spec.read_text()
-        spec.write_text(text[:text.index("sweep:")] + "sweep: {sampler: ["
-                        + sys.executable + ", propose.py]}\n")
-        self.on_nodes(spec, nodes=2)
-        self.assertEqual(self.statuses(), ["succeeded"] * 9)
-        self.nobody_is_left()
-
 
 class Failing(SweepNodes):
     def test_failed_cells_stop_nobody(self):

@@ -379,48 +379,6 @@ enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret, struct jr_session *
     return jr_session_end_stage(session, first, status, err);
 }
 
-/* Whether two kinds of cells may have the same devices. */
-static bool are_same_pools(const struct jr_cell_needs *needs, const struct jr_cell_need *a,
-                           const struct jr_cell_need *b)
-{
-    if (a->may == NULL || b->may == NULL)
-        return a->may == b->may;
-    for (uint32_t i = 0; i < needs->nodes; i++)
-        if (memcmp(a->may[i], b->may[i], needs->rooms[i].places * sizeof **a->may) != 0)
-            return false;
-    return true;
-}
-
-static bool are_same_needs(const struct jr_cell_needs *needs, const struct jr_cell_need *a,
-                           const struct jr_cell_need *b)
-{
-    return a->nodes == b->nodes && a->ranks == b->ranks && a->devices == b->devices &&
-           a->cores == b->cores && a->device == b->device && a->oversubscribe == b->oversubscribe &&
-           are_same_pools(needs, a, b);
-}
-
-enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs, struct jr_session *session,
-                                 struct jr_spec_file *file, size_t cell)
-{
-    struct finding finding = {.needs = needs, .session = session, .swept = session->swept};
-    struct jr_cell_need need = {.cell = cell};
-    enum jr_status status = measure_file(&finding, &need, file);
-    uint32_t kind = 0;
-    if (status != JR_STATUS_OK)
-        return status;
-    while (kind < needs->count && !are_same_needs(needs, &needs->kinds[kind], &need))
-        kind++;
-    if (kind == needs->count) {
-        struct jr_cell_need *slot =
-            jr_arena_push(&needs->arena, &needs->kinds, &needs->count, sizeof *slot);
-        if (slot == NULL)
-            return JR_STATUS_LAUNCH;
-        *slot = need;
-    }
-    needs->kind_of[cell] = kind;
-    return JR_STATUS_OK;
-}
-
 struct jr_slots jr_cell_needs_slots(const struct jr_cell_need *need)
 {
     return (struct jr_slots){.cores = need->cores,

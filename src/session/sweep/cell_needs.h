@@ -54,11 +54,6 @@ struct jr_cell_needs {
 enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret, struct jr_session *session,
                                   struct jr_error *err);
 
-/* Resolve another cell, whose spec was loaded, and add its needs if none before had the same.
- * `kind_of` has room for it. Statuses and findings are those of jr_cell_needs_find. */
-enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs, struct jr_session *session,
-                                 struct jr_spec_file *file, size_t cell);
-
 /* What a schedule has to know of them. */
 struct jr_slots jr_cell_needs_slots(const struct jr_cell_need *need);
 

@@ -121,6 +121,5 @@ int jr_cell_process_start(struct jr_sweep_run *run, struct jr_cell_process *proc
     jr_sweep_nodes_leave(run);
     jr_sweep_screen_leave(run);
     jr_sweep_devices_keep(run);
-    jr_sampler_forget(&run->sampler.process);
     _exit(run_cell(&own, process));
 }

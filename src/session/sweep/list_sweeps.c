@@ -40,8 +40,8 @@ static void take_time(void *data, enum jr_journal_event event, const json_t *lin
     times->ended = event == JR_JOURNAL_SWEEP_ENDED;
 }
 
-/* What the sweep itself ended with, if it is more than its cells got: such as that its sampler
- * died, or proposed none. */
+/* What the sweep itself ended with, if it is more than its cells got, as where a signal came
+ * between two. */
 static void take_own_code(struct jr_record *record, const json_t *sweep)
 {
     const json_t *code = json_object_get(sweep, "exit_code");

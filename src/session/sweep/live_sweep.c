@@ -41,8 +41,8 @@ static bool await_leader(const struct jr_hold *leader, uint64_t until_ns)
     return true;
 }
 
-/* The exit status that the sweep ended with, which is more than that of its cells: its sampler may
- * have died, or a signal may have come between two. One that was killed before its end has none,
+/* The exit status that the sweep ended with, which is more than that of its cells: a signal may
+ * have come between two. One that was killed before its end has none,
  * and has not done what it was to do, whatever its cells did so far. */
 static int own_exit_code(const json_t *sweep, int of_cells)
 {

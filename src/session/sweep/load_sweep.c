@@ -25,7 +25,6 @@ enum { MOST_BYTES = 256 << 20 };
 /* What the journal says, by the number of a cell as a text. */
 struct known {
     json_t *ends;  /* how it ended if it left no results; null: it has not */
-    json_t *lines; /* the last one of each cell */
     json_t *hosts; /* that they run or ran on */
     bool ended;    /* the sweep, as its last line says */
 };
@@ -48,28 +47,8 @@ static void take_cell_line(void *data, enum jr_journal_event event, const json_t
     (void)json_object_set_new(known->ends, key,
                               event == JR_JOURNAL_CELL_ENDED ? json_string(end_word(line))
                                                              : json_null());
-    (void)json_object_set_new(known->lines, key, json_deep_copy(line));
     if (json_is_string(json_object_get(line, "host")))
         (void)json_object_set(known->hosts, key, json_object_get(line, "host"));
-}
-
-/* Cells that a sampler has proposed meanwhile are in the journal alone. */
-static void add_new_cells(json_t *cells, const struct known *known)
-{
-    const char *key;
-    json_t *line;
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        char number[32];
-        (void)snprintf(number, sizeof number, "%lld",
-                       (long long)jr_json_get_int(json_array_get(cells, i), "cell"));
-        (void)json_object_del(known->lines, number);
-    }
-    json_object_foreach(known->lines, key, line) {
-        if (!json_is_object(json_object_get(line, "values")))
-            continue;
-        jr_json_append(cells, jr_cell_json_unbegun(json_object_get(line, "cell"),
-                                                   json_object_get(line, "values")));
-    }
 }
 
 static const json_t *first_rank(const json_t *results)
@@ -244,20 +223,17 @@ bool jr_sweep_is_over(const json_t *sweep)
 /* A sweep that ended is as its file says. */
 static void update_cells(json_t *sweep, int dir_fd)
 {
-    struct known known = {.ends = json_object(), .lines = json_object(), .hosts = json_object()};
+    struct known known = {.ends = json_object(), .hosts = json_object()};
     json_t *cells = json_object_get(sweep, "cells");
     (void)jr_journal_read(dir_fd, take_cell_line, &known);
     bool led = jr_journal_holder(dir_fd) != 0;
     if (led || !known.ended) {
-        if (json_is_true(json_object_get(sweep, "sampler")))
-            add_new_cells(cells, &known);
         for (size_t i = 0; i < json_array_size(cells); i++)
             update_cell(json_array_get(cells, i), &known, dir_fd, led);
         count_cells(sweep, cells);
         update_best(sweep, cells);
     }
     json_decref(known.ends);
-    json_decref(known.lines);
     json_decref(known.hosts);
 }
 

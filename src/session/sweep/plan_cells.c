@@ -56,18 +56,6 @@ static void count_rounds(struct telling *telling, uint32_t *ret_most, size_t *re
     }
 }
 
-/* So many cells like the first one, which stands for those that a sampler will propose. */
-static uint32_t count_at_once(struct telling *telling)
-{
-    const struct jr_cell_needs *needs = telling->needs;
-    uint32_t count = 0;
-    memset(telling->taken, 0, needs->nodes * sizeof *telling->taken);
-    while (count < JR_SWEEP_CELLS_MAX &&
-           jr_cell_needs_place(needs, &needs->kinds[0], telling->taken, count))
-        count++;
-    return count;
-}
-
 /* "3 devices", "1 core" */
 static void add_need(struct jr_buf *out, const struct jr_cell_need *need)
 {
@@ -90,14 +78,8 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
     const char *where = !telling->session->host.real ? "there"
                         : needs->nodes > 1           ? "on the nodes"
                                                      : "on this machine";
-    if (telling->cells->axes->sampler != NULL) {
-        jr_buf_str(out, "cells that ");
-        jr_buf_safe(out, telling->cells->axes->sampler[0]);
-        jr_buf_printf(out, " proposes, %u at once %s\n", count_at_once(telling), where);
-    } else {
-        jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count, count == 1 ? "" : "s",
-                      most, where, rounds, rounds == 1 ? "" : "s");
-    }
+    jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count, count == 1 ? "" : "s",
+                  most, where, rounds, rounds == 1 ? "" : "s");
     if (telling->held != NULL)
         jr_buf_printf(out, "of the devices %s\n", telling->held);
     jr_buf_str(out, "\ncell   ");

@@ -235,12 +235,6 @@ enum jr_status jr_session_submit_sweep(struct jr_sweep_submission **ret, struct 
                                                        .assumes = !session->facts},
                                                .options = options};
     jr_shared_files_init(&submission->files);
-    if (session->swept->axes.sampler != NULL) {
-        (void)jr_error_set(err, JR_STATUS_USAGE,
-                           "a job array has its cells from the beginning, and `sampler` proposes "
-                           "them one after the other: run this sweep within an allocation");
-        return JR_STATUS_USAGE;
-    }
     jr_sweep_begin_states(&submission->run);
     enum jr_status status = open_cell(submission, 0, &submission->first);
     if (status == JR_STATUS_OK && options->freezes)

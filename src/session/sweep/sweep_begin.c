@@ -209,9 +209,7 @@ static void begin_schedule(struct jr_sweep_run *run)
     struct jr_arena *arena = &run->session->arena;
     size_t count = run->session->swept->cells.count;
     uint32_t parallel = run->options->parallel > 0 ? run->options->parallel : needs->parallel;
-    bool sampler = run->sampler.on;
-    if (!sampler)
-        run->slots = jr_arena_array(arena, needs->count, sizeof *run->slots);
+    run->slots = jr_arena_array(arena, needs->count, sizeof *run->slots);
     for (size_t i = 0; run->slots != NULL && i < needs->count; i++)
         run->slots[i] = jr_cell_needs_slots(&needs->kinds[i]);
     struct jr_node_room *rooms = jr_arena_array(arena, needs->nodes, sizeof *rooms);
@@ -221,7 +219,7 @@ static void begin_schedule(struct jr_sweep_run *run)
     const struct jr_room all = jr_cell_needs_room(needs);
     const struct jr_schedule with = {
         .kinds = run->slots,
-        .kinds_count = sampler ? JR_SWEEP_KINDS_MOST : needs->count,
+        .kinds_count = needs->count,
         .kind_of = needs->kind_of,
         .skips = run->skips,
         .count = count,
@@ -233,14 +231,13 @@ static void begin_schedule(struct jr_sweep_run *run)
     run->running_most = all.cores + all.places;
     if (parallel > run->running_most)
         run->running_most = parallel;
-    if (run->running_most > count && !sampler)
+    if (run->running_most > count)
         run->running_most = count;
     run->running = jr_arena_array(arena, run->running_most + 1, sizeof *run->running);
 }
 
 enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
 {
-    struct jr_error why = {0};
     struct jr_session *session = run->session;
     size_t first = session->diags.count;
     enum jr_status status = check_cells(run);
@@ -250,15 +247,11 @@ enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
     if (status != JR_STATUS_OK)
         return status;
     jr_sweep_begin_states(run);
-    if (jr_sweep_sampler_prepare(run) != 0)
-        return report_error(err, &why);
     jr_sweep_devices_open(run);
     status = jr_sweep_open_folder(run, jr_spec_get(session->cell_files[0]), err);
     if (status != JR_STATUS_OK)
         return status;
     begin_schedule(run);
-    if (jr_sweep_sampler_start(run, &why) != 0)
-        return report_error(err, &why);
     if (!session->arena.failed && !run->schedule.arena.failed)
         return JR_STATUS_OK;
     (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -276,7 +269,6 @@ void jr_sweep_close(struct jr_sweep_run *run)
         json_decref(run->states[i].result);
     json_decref(run->former);
     jr_sweep_nodes_close(run);
-    jr_sweep_sampler_close(run);
     jr_sweep_code_close(run);
     jr_sweep_devices_close(run);
     jr_schedule_release(&run->schedule);
@@ -300,14 +292,7 @@ static void tell_begin(const struct jr_sweep_run *run)
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, held JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_cell_needs *needs = &run->needs;
     size_t count = run->session->swept->cells.count;
-    jr_buf_printf(&line, "%s: ", run->name);
-    if (run->sampler.on) {
-        jr_buf_str(&line, "cells that ");
-        jr_buf_safe(&line, run->session->swept->axes.sampler[0]);
-        jr_buf_str(&line, " proposes");
-    } else {
-        jr_buf_printf(&line, "%zu cell%s", count, count == 1 ? "" : "s");
-    }
+    jr_buf_printf(&line, "%s: %zu cell%s", run->name, count, count == 1 ? "" : "s");
     if (run->kept > 0)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
     if (needs->count == 1 && needs->kinds[0].nodes > 1)

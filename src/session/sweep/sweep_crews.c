@@ -229,9 +229,9 @@ static bool awaits_small_cells(struct jr_sweep_run *run)
 {
     if (run->closing)
         return false;
-    if (jr_schedule_has_more_of(&run->schedule, false) || (run->sampler.on && !run->sampler.done))
+    if (jr_schedule_has_more(&run->schedule, false))
         return true;
-    if (jr_schedule_has_more_of(&run->schedule, true))
+    if (jr_schedule_has_more(&run->schedule, true))
         jr_sweep_crews_give_up(run, "cells of several nodes want all nodes");
     return false;
 }
@@ -302,7 +302,7 @@ void jr_sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
         jr_schedule_regain(&run->schedule, crew->nodes[i]);
     jr_buf_printf(&line, "cells go on on the %u node%s that %s left, through a step of their own",
                   crew->count, crew->count == 1 ? "" : "s", crew->count == 1 ? "is" : "are");
-    if (jr_schedule_has_more_of(&run->schedule, true))
+    if (jr_schedule_has_more(&run->schedule, true))
         jr_buf_str(&line, "; those of several nodes do not begin");
     jr_session_note_buf(run->session, &line);
 }

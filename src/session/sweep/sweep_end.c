@@ -245,10 +245,6 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good, size_t *
     }
     if (lowest == 0 && *ret_good < cells->count)
         lowest = JR_STATUS_LAUNCH;
-    if (cells->count == 0) /* of nothing, not even all has delivered */
-        lowest = JR_STATUS_INCOMPLETE;
-    if (run->sampler.failed)
-        lowest = JR_STATUS_LAUNCH;
     return run->stop_signal != 0 ? 128 + run->stop_signal : lowest;
 }
 
@@ -330,10 +326,7 @@ static void tell_end(struct jr_sweep_run *run, const struct jr_sweep_record *rec
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT, path JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "%s: ", run->name);
-    if (record->cells->count > 0)
-        add_counts(&text, record, good, bad);
-    else
-        jr_buf_str(&text, "the sampler proposed no cell: nothing ran, and nothing was delivered");
+    add_counts(&text, record, good, bad);
     add_best_rows(&text, run, good);
     JR_FREE char *here = getcwd(NULL, 0);
     size_t above = here == NULL ? 0 : strlen(here);

@@ -42,8 +42,6 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
     jr_schedule_end(&run->schedule, &process->grant);
     if (!jr_sweep_take_cell(run, process))
         jr_sweep_devices_check(run, process);
-    jr_sweep_sampler_tell(run, process->cell);
-    run->idle_ns = jr_clock_ns();
     jr_arena_release(&process->arena);
     json_decref(process->progress);
     *process = run->running[--run->running_count];
@@ -53,11 +51,8 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
  * cells. */
 static void kill_strays(struct jr_sweep_run *run, pid_t *known, size_t count)
 {
-    const struct jr_sampler_process *sampler = &run->sampler.process;
     for (size_t i = 0; i < run->running_count; i++)
         known[count++] = run->running[i].pid;
-    if (run->sampler.on)
-        known[count++] = sampler->pid;
     count += jr_sweep_nodes_children(run, known + count);
     jr_cell_kill_strays(known, count);
 }
@@ -88,7 +83,7 @@ static void end_orphans(struct jr_sweep_run *run)
     bool lost = false;
     if (!has_orphans(run))
         return;
-    JR_FREE pid_t *known = calloc(2 * run->running_most + run->needs.nodes + 3, sizeof *known);
+    JR_FREE pid_t *known = calloc(2 * run->running_most + run->needs.nodes + 2, sizeof *known);
     for (size_t i = 0; known != NULL && i < run->running_count; i++)
         if (is_orphan(&run->running[i]))
             lost |= !has_runner(run, &run->running[i], &known[i]);
@@ -119,8 +114,7 @@ static void reap_cells(struct jr_sweep_run *run)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         struct jr_cell_process *process = find_process(run, pid);
         if (process == NULL) {
-            if (!jr_sweep_nodes_reap(run, pid, status))
-                (void)jr_sweep_sampler_reap(run, pid, status);
+            (void)jr_sweep_nodes_reap(run, pid, status);
             continue;
         }
         process->exit_status = status;
@@ -263,20 +257,15 @@ static uint64_t nearer_of(uint64_t one_ns, uint64_t other_ns)
 
 static void await_event(struct jr_sweep_run *run)
 {
-    const struct jr_sampler_process *sampler = &run->sampler.process;
-    bool on = run->sampler.on && !run->sampler.done && !run->sampler.failed;
-    struct pollfd fds[5 + JR_SWEEP_SCREEN_FDS] = {
+    struct pollfd fds[3 + JR_SWEEP_SCREEN_FDS] = {
         {.fd = run->signal_fd, .events = POLLIN},
         {.fd = run->devices.queue.epoll_fd, .events = POLLIN},
-        {.fd = on ? sampler->out_fd : -1, .events = POLLIN},
-        {.fd = on && sampler->to_say.len > 0 ? sampler->in_fd : -1, .events = POLLOUT},
         {.fd = jr_sweep_nodes_fd(run), .events = POLLIN}};
     jr_sweep_screen_turn(run);
     uint64_t due =
-        nearer_of(jr_sweep_screen_await(run, fds + 5), jr_journal_sync(&run->journal, false));
+        nearer_of(jr_sweep_screen_await(run, fds + 3), jr_journal_sync(&run->journal, false));
     due = nearer_of(due, jr_sweep_devices_due(run));
-    due = nearer_of(due, jr_sweep_nodes_due(run));
-    int wait_ms = jr_clock_poll_ms(nearer_of(due, jr_sweep_sampler_due(run)));
+    int wait_ms = jr_clock_poll_ms(nearer_of(due, jr_sweep_nodes_due(run)));
     if (poll(fds, sizeof fds / sizeof *fds, wait_ms) > 0 && fds[0].revents != 0)
         take_signal(run);
 }
@@ -317,15 +306,12 @@ void jr_sweep_loop(struct jr_sweep_run *run)
     for (;;) {
         reap_cells(run);
         attend_nodes(run);
-        do
-            begin_cells(run);
-        while (jr_sweep_sampler_turn(run));
+        begin_cells(run);
         if (run->running_count == 0 && run->devices.queue.ticket == 0 && !run->devices.again &&
-            !jr_sweep_sampler_is_asked(run) && !jr_sweep_nodes_are_awaited(run))
+            !jr_sweep_nodes_are_awaited(run))
             break;
         await_event(run);
     }
-    jr_sweep_sampler_close(run);
     jr_sweep_nodes_show_rest(run, policy_of(run));
     jr_sweep_nodes_close(run);
     jr_reap(&reap, END_WAIT_NS, NULL);

@@ -30,7 +30,7 @@ static bool has_small_cells(const struct jr_sweep_run *run)
     for (size_t i = 0; i < run->needs.count; i++)
         if (run->needs.kinds[i].nodes <= 1)
             return true;
-    return run->sampler.on;
+    return false;
 }
 
 /* What comes back of cells, as words with commas. */

@@ -102,48 +102,6 @@ static void learn_list(struct past *past, const json_t *list)
         learn_number(past, json_array_get(list, i));
 }
 
-static int compare_cell_numbers(const void *left, const void *right)
-{
-    const uint32_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-/* The numbers of the cells that are known, in order; NULL without memory. */
-static uint32_t *known_numbers(const struct past *past, size_t *ret_count)
-{
-    uint32_t *numbers = calloc(json_object_size(past->values) + 1, sizeof *numbers);
-    const char *digits;
-    json_t *values;
-    *ret_count = 0;
-    if (numbers == NULL)
-        return NULL;
-    json_object_foreach(past->values, digits, values)
-        numbers[(*ret_count)++] = (uint32_t)strtoul(digits, NULL, 10);
-    qsort(numbers, *ret_count, sizeof *numbers, compare_cell_numbers);
-    return numbers;
-}
-
-/* What a sampler proposed before are cells again, as far as the spec takes them still. */
-static void propose_again(struct past *past)
-{
-    struct jr_sweep_run *run = past->run;
-    size_t count = 0;
-    char digits[32];
-    JR_FREE uint32_t *numbers = run->sampler.on ? known_numbers(past, &count) : NULL;
-    for (size_t i = 0; i < count; i++) {
-        struct jr_error err = {0};
-        struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-        (void)snprintf(digits, sizeof digits, "%u", numbers[i]);
-        const json_t *values = json_object_get(past->values, digits);
-        if (jr_sweep_sampler_add(run, values, numbers[i], &err) == 0)
-            continue;
-        jr_buf_printf(&line, "cell %u cannot be any more: %s", numbers[i], err.text);
-        jr_session_note_buf(run->session, &line);
-    }
-    if (run->sampler.on && run->sampler.next < past->next)
-        run->sampler.next = past->next;
-}
-
 /* Give each cell of now its number. */
 static int number_cells(struct past *past)
 {
@@ -488,7 +446,6 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
         jr_session_note(run->session, "the journal of the sweep could not be read to its end: "
                                       "cells go on by their own records");
     json_decref(sweep);
-    propose_again(&past);
     if (number_cells(&past) != 0)
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     keep_former(&past);

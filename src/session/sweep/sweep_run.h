@@ -10,7 +10,6 @@
  *   sweep_nodes.c   the same on a node of an allocation, by its agent
  *   sweep_crews.c   the agents of all nodes, and others where one is lost
  *   sweep_devices.c which devices its cells get, beside other runs
- *   sweep_sampler.c a program that proposes cells
  *   sweep_end.c     what became of a cell, and of all
  *   sweep_screen.c  the lines that a terminal shows meanwhile
  *

@@ -15,7 +15,6 @@
 #include "session/sweep/sweep_devices.h"
 #include "session/sweep/sweep_nodes.h"
 #include "session/sweep/sweep_output.h"
-#include "session/sweep/sweep_sampler.h"
 #include "session/sweep/sweep_run.h"
 #include "store/progress.h"
 #include "sweep/journal.h"
@@ -77,11 +76,9 @@ struct jr_sweep_run {
     struct jr_record_machine machine; /* that the cells run on */
     char group_home[PATH_MAX];        /* of their control groups */
     struct jr_strv hosts;             /* names that states of cells have */
-    struct jr_sweep_sampler sampler;
-    uint64_t idle_ns;                /* when the last cell that ran ended */
-    struct jr_cell_state *states;    /* of each cell */
-    bool *skips;                     /* cells that are not run */
-    struct jr_cell_process *running; /* room for as many as there can be */
+    struct jr_cell_state *states;     /* of each cell */
+    bool *skips;                      /* cells that are not run */
+    struct jr_cell_process *running;  /* room for as many as there can be */
     size_t running_count, running_most;
     struct jr_signals signals;
     sigset_t mask; /* as it was */
@@ -108,8 +105,8 @@ struct jr_sweep_run {
 /* The members of one that has nothing open yet. */
 #define JR_SWEEP_RUN_CLOSED                                                                        \
     .dir = JR_RUN_FOLDER_INIT, .cells_fd = -1, .devices = {.queue = JR_DEVICE_QUEUE_INIT},         \
-    .nodes = {.epoll_fd = -1}, .sampler = {.process = JR_SAMPLER_PROCESS_INIT},                    \
-    .journal = {.fd = -1}, .signal_fd = -1, .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}
+    .nodes = {.epoll_fd = -1}, .journal = {.fd = -1}, .signal_fd = -1,                             \
+    .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}
 
 /* sweep_begin.c */
 

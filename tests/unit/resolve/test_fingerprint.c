@@ -32,8 +32,6 @@ static const struct {
     {"sweep.include", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, include: [{labels.a: 2}]}\n"},
     {"sweep.samples", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, samples: 2}\n"},
     {"sweep.seed", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, seed: 2}\n"},
-    {"sweep.sampler", ENTRY, ENTRY "sweep: {sampler: [./propose]}\n"},
-    {"sweep.sampler_timeout", ENTRY, ENTRY "sweep: {sampler: [./propose], sampler_timeout: 1s}\n"},
     {"sweep.parallel", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, parallel: 2}\n"},
     {"sweep.stop_after", ENTRY, ENTRY "sweep: {axes: {labels.a: [1]}, stop_after: 2}\n"},
     {"sweep.best.field", ENTRY, ENTRY "sweep: {best: {field: a, goal: max}}\n"},

@@ -185,30 +185,6 @@ static void a_sweep_that_is_led_runs(void)
     scratch_end(&scratch);
 }
 
-/* What a sampler has proposed since the file was written. */
-static void cells_of_a_sampler_are_in_the_journal(void)
-{
-    static const char journal[] =
-        "{\"event\": \"cell_started\", \"cell\": 0, \"values\": {\"a\": 1}}\n"
-        "{\"event\": \"cell_started\", \"cell\": 1, \"values\": {\"a\": 2}, "
-        "\"host\": \"n2\"}\n{\"event\": \"cell_started\", \"cell\": 2}\n"
-        "{\"event\": \"sweep_resumed\", \"cell\": 3, \"values\": {}}\n";
-    for (int sampled = 0; sampled < 2; sampled++) {
-        begin(sampled ? SWEEP("\"sampler\": true, ", CELL(0, 1, 1, "lost"))
-                      : SWEEP("\"sampler\": false, ", CELL(0, 1, 1, "lost")),
-              journal);
-        json_t *sweep = load();
-        check_statuses(sweep, sampled ? "lost lost " : "lost ");
-        if (sampled)
-            check_text(json_array_get(json_object_get(sweep, "cells"), 1),
-                       "{\"cell\": 1, \"values\": {\"a\": 2}, \"status\": \"lost\", "
-                       "\"fingerprint\": null, \"code\": null, \"host\": \"n2\", \"seconds\": "
-                       "null, \"result\": null, \"run\": null}");
-        json_decref(sweep);
-        scratch_end(&scratch);
-    }
-}
-
 /* Of equal ones the first; none that failed. */
 static void the_best_is_found_again(void)
 {
@@ -441,7 +417,7 @@ static void the_table_says_what_became_of_cells(void)
 JR_UNIT_MAIN("load_sweep", CASE(a_sweep_that_ended_is_as_its_file_says),
              CASE(cells_are_lost_with_their_node),
              CASE(a_sweep_that_was_killed_is_what_its_cells_say), CASE(a_sweep_that_is_led_runs),
-             CASE(cells_of_a_sampler_are_in_the_journal), CASE(the_best_is_found_again),
-             CASE(tasks_are_as_their_folders_say), CASE(refuses_what_is_no_sweep),
-             CASE(a_sweep_is_found_by_its_name), CASE(a_cell_is_found_by_number_or_values),
-             CASE(the_table_has_what_differs), CASE(the_table_says_what_became_of_cells))
+             CASE(the_best_is_found_again), CASE(tasks_are_as_their_folders_say),
+             CASE(refuses_what_is_no_sweep), CASE(a_sweep_is_found_by_its_name),
+             CASE(a_cell_is_found_by_number_or_values), CASE(the_table_has_what_differs),
+             CASE(the_table_says_what_became_of_cells))

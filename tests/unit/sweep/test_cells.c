@@ -397,9 +397,6 @@ static void say_the_first_of_many(void)
                     "'vars.x' is not an axis of the sweep; the axes are vars.lr");
     check_choice_of("sweep: {axes: {vars.lr: [1]}}\n", "vars.lr=2",
                     "no cell has vars.lr=2: vars.lr is 1");
-    check_choice_of("sweep: {sampler: [./propose]}\n", "latest",
-                    "'latest' is neither the number of a cell (0 to 0) nor its "
-                    "values (PATH=VALUE)");
 }
 
 static void say_the_first_of_many_axes(void)

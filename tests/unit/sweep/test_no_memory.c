@@ -6,7 +6,6 @@
 #include "sweep/cell_columns.h"
 #include "sweep/cell_result.h"
 #include "sweep/journal.h"
-#include "sweep/sampler_lines.h"
 #include "sweep/schedule.h"
 #include "sweep/sweep_file.h"
 #include "swept.h"
@@ -154,55 +153,6 @@ static bool load_cells(struct jr_buf *out)
 static void loads_each_cell_as_it_is(void)
 {
     starve(load_cells);
-}
-
-static bool propose(struct jr_buf *out)
-{
-    struct swept s;
-    swept_open(&s, "sweep: {sampler: [./propose]}\n", NULL);
-    json_t *values = json_pack("{s:f, s:i}", "vars.lr", 0.5, "threads", 2);
-    starve_begin_json();
-    int status = jr_swept_spec_begin_proposals(&s.spec);
-    for (int i = 0; status == 0 && i < 3; i++) {
-        status = jr_swept_spec_propose(&s.spec, values, &s.diags);
-        CU_ASSERT_EQUAL(status == 0, s.diags.errors == 0);
-    }
-    starve_end();
-    if (status == 0)
-        add_cells(out, &s.spec.cells);
-    json_decref(values);
-    swept_close(&s);
-    return status == 0;
-}
-
-static void takes_what_is_proposed_or_says_why_not(void)
-{
-    starve(propose);
-}
-
-static bool talk(struct jr_buf *out)
-{
-    static const char line[] = "{\"values\": {\"vars.lr\": 0.5}}";
-    struct jr_error err = {0};
-    json_t *values = NULL;
-    starve_begin();
-    enum jr_sampler_answer answer = jr_sampler_read(line, sizeof line - 1, &values, &err);
-    starve_end();
-    starve_begin_json();
-    jr_sampler_ask(out, 7);
-    if (answer == JR_SAMPLER_VALUES) {
-        jr_sampler_tell(out, 7, values, "failed", NULL);
-        jr_sampler_tell(out, 7, values, "succeeded", values);
-    }
-    starve_end();
-    CU_ASSERT_EQUAL(answer == JR_SAMPLER_VALUES, values != NULL);
-    json_decref(values);
-    return answer == JR_SAMPLER_VALUES;
-}
-
-static void says_nothing_else_to_a_sampler(void)
-{
-    starve(talk);
 }
 
 static bool write_record(struct jr_buf *out)
@@ -362,7 +312,6 @@ static void grants_all_or_says_so(void)
 
 JR_UNIT_MAIN("no_memory", CASE(leaves_no_cell_out), CASE(tells_no_other_values),
              CASE(chooses_no_other_cell), CASE(loads_each_cell_as_it_is),
-             CASE(takes_what_is_proposed_or_says_why_not), CASE(says_nothing_else_to_a_sampler),
              CASE(writes_no_record_that_lacks_something), CASE(makes_no_other_result),
              CASE(loses_no_line_of_a_journal), CASE(reads_all_of_a_journal_or_says_so),
              CASE(grants_all_or_says_so))

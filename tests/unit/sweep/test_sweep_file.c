@@ -279,11 +279,7 @@ static void has_a_schema_of_its_keys(void)
 {
     struct swept s;
     struct jr_buf text = JR_BUF_INIT;
-    char *words[] = {NULL};
     open_goal(&s, "min");
-    struct jr_sweep_axes axes = *s.spec.cells.axes;
-    axes.sampler = words;
-    s.spec.cells.axes = &axes;
     json_t *former = json_pack("[{s:i, s:{}}]", "cell", 7, "values");
     struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
                                      {.number = 1, .status = "running"}};
@@ -298,12 +294,11 @@ static void has_a_schema_of_its_keys(void)
     jr_sweep_record_schema(&text);
     json_t *schema = jr_json_parse(text.data, text.len, NULL);
     json_t *parts = json_object_get(schema, "$defs");
-    check_keys(json, schema, 4); /* exit_code, sampler, submitted, former */
+    check_keys(json, schema, 3); /* exit_code, submitted, former */
     check_keys(json_array_get(json_object_get(json, "cells"), 0), json_object_get(parts, "cell"),
                1); /* host */
     check_keys(json_object_get(json, "best"), json_object_get(parts, "best"), 0);
     check_part(json, "former", "[{\"cell\": 7, \"values\": {}}]");
-    check_part(json, "sampler", "true");
     json_decref(schema);
     json_decref(json);
     json_decref(former);
@@ -323,23 +318,6 @@ static void has_the_schema_that_is_published(void)
     JR_ASSERT_TEXT(text.data, file.data);
     jr_buf_release(&file);
     jr_buf_release(&text);
-}
-
-/* As of one that a sampler has proposed, and that only the journal knows. */
-static void makes_a_cell_that_has_not_begun(void)
-{
-    json_t *number = json_integer(3), *values = json_pack("{s:i}", "n", 1);
-    json_t *cell = jr_cell_json_unbegun(number, values);
-    struct jr_buf out = JR_BUF_INIT;
-    (void)json_object_set_new(values, "n", json_integer(2)); /* not its own */
-    jr_json_print(&out, cell, 0);
-    JR_ASSERT_TEXT(out.data, "{\"cell\": 3, \"values\": {\"n\": 1}, \"status\": \"not_started\", "
-                             "\"fingerprint\": null, \"code\": null, \"host\": null, "
-                             "\"seconds\": null, \"result\": null, \"run\": null}");
-    jr_buf_release(&out);
-    json_decref(cell);
-    json_decref(values);
-    json_decref(number);
 }
 
 /* A cell is a run, so each status of a run is one of a cell. */
@@ -378,5 +356,4 @@ JR_UNIT_MAIN("sweep_file", CASE(has_a_line_for_each_cell), CASE(says_what_has_no
              CASE(says_which_job_runs_the_cells), CASE(names_the_best_that_delivered),
              CASE(knows_no_best_without_its_field), CASE(is_written_in_pieces),
              CASE(has_a_schema_of_its_keys), CASE(has_the_schema_that_is_published),
-             CASE(makes_a_cell_that_has_not_begun), CASE(has_each_status_of_a_run),
-             CASE(numbers_folders_in_four_digits))
+             CASE(has_each_status_of_a_run), CASE(numbers_folders_in_four_digits))

@@ -21,7 +21,10 @@ And from outside of ranks, to start a job of them:
 
     results = jobrun.launch(train, args=(0.1,), nprocs=4)
 
-which raises jobrun.JobError where the job does not succeed; see _job.py.
+which raises jobrun.JobError where the job does not succeed; see _job.py. Or to run a
+spec with some of its fields set, and read what became of it; see _run.py:
+
+    record = jobrun.run("train.yaml", {"vars.lr": 0.1})
 """
 import os
 
@@ -38,6 +41,9 @@ def __getattr__(name):
     if name == "launch":
         from jobrun import _launch
         return _launch.launch
+    if name == "run":
+        from jobrun import _run
+        return _run.run
     raise AttributeError("module 'jobrun' has no attribute %r" % name)
 
 

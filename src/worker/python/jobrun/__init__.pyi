@@ -1,6 +1,7 @@
 # The types of the package, for mypy, pyright and editors. tests/python/test_hints.py
 # holds it to what the modules have; what the words mean stands there.
 from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
 from signal import Signals
 from typing import (Any, Literal, NamedTuple, SupportsFloat, SupportsIndex,
                     overload)
@@ -95,3 +96,11 @@ def launch(
     program: str | None = None,
     **options: Any,
 ) -> Job: ...
+
+def run(
+    spec: str | PathLike[str],
+    set: Mapping[str, Any] | None = None,
+    *,
+    log_dir: str | PathLike[str] = "runs",
+    program: str | None = None,
+) -> dict[str, Any]: ...
