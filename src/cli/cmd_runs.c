@@ -19,8 +19,6 @@
 #include "record/record_folder.h"
 #include "record/run_list.h"
 #include "session/ended_submissions.h"
-#include "session/sweep/cell_stops.h"
-#include "session/sweep/list_runs.h"
 #include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"

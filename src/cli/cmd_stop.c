@@ -10,8 +10,6 @@
 #include "record/live_run.h"
 #include "record/multinode.h"
 #include "report/show.h"
-#include "session/sweep/cell_stops.h"
-#include "session/sweep/live_sweep.h"
 #include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"

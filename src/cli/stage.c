@@ -17,10 +17,8 @@
 #include "cli/mistakes.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
-#include "session/sweep/cell_hosts.h"
-#include "session/sweep/plan_cells.h"
-#include "session/sweep/session_cells.h"
 #include "session/sweep/sweep_run.h"
+#include "session/sweep/session_cells.h"
 
 #include "base/banned.h"
 

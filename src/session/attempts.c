@@ -29,7 +29,7 @@
 #include "session/session.h"
 #include "session/spares.h"
 #include "session/stages.h"
-#include "session/sweep/own_cells.h"
+#include "session/sweep/node_cells.h"
 #include "session/write_judgement.h"
 #include "store/events.h"
 

@@ -7,7 +7,7 @@
  *   "cut":12345       so many bytes of the file are before it, and not sent
  *   "path":"/home/u/runs/ID/node_1/attempt_0/3/stdout.log"
  *
- * left_files.h has those of a run, sweep/cell_files.h those of a cell.
+ * left_files.h has those of a run, sweep/cell_files.c those of a cell.
  */
 #ifndef JR_LEFT_RECORDS_H
 #define JR_LEFT_RECORDS_H

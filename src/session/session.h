@@ -91,7 +91,7 @@ struct jr_session {
     uint32_t lease_port;
     struct jr_host host;
     struct jr_host *cell_hosts; /* of the nodes of a sweep, which an agent is on
-                                   each of: cell_hosts.h; NULL: this machine */
+                                   each of: sweep/sweep_run.h; NULL: this machine */
     uint32_t cell_hosts_count;
     bool cells_by_ssh;             /* these are `hosts` */
     struct jr_session *first_cell; /* of the sweep, resolved: for its code;

@@ -1,20 +1,160 @@
-#include "session/sweep/cell_needs.h"
-
+/* What the cells of a sweep need of a machine, and what it has: internal.h; and the plan that tells
+ * it: sweep_run.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/strv.h"
 #include "doc/doc.h"
 #include "resolve/device_pool.h"
 #include "resolve/resolve.h"
 #include "session/multinode_session.h"
+#include "session/node_facts.h"
 #include "session/session.h"
 #include "session/stages.h"
-#include "session/sweep/cell_hosts.h"
+#include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"
+#include "sweep/cell_columns.h"
 #include "sweep/swept_spec.h"
 
 #include "base/banned.h"
+
+void jr_cell_host_alone(struct jr_host *host)
+{
+    const struct jr_host_scheduler all = host->scheduler;
+    host->nodes = 0;
+    host->devices_each = host->cpus_each = (struct jr_counts){0};
+    host->scheduler = (struct jr_host_scheduler){.name = all.name,
+                                                 .job_id = all.job_id,
+                                                 .node_rank = -1,
+                                                 .restarts = all.restarts,
+                                                 .end = all.end,
+                                                 .kill_wait = all.kill_wait};
+}
+
+/* What agents do not tell, since it is the same for all of a job. */
+static void complete_host(struct jr_host *host, const struct jr_session *session)
+{
+    const struct jr_host *own = &session->host;
+    if (session->cells_by_ssh)
+        host->scheduler = (struct jr_host_scheduler){.node_rank = -1};
+    else
+        host->scheduler = own->scheduler;
+    host->now = own->now;
+    host->environment.backend = own->environment.backend;
+    host->environment.omp_num_threads = own->environment.omp_num_threads;
+    jr_cell_host_alone(host);
+}
+
+static int read_hosts(struct jr_session *session, struct jr_error *err)
+{
+    uint32_t nodes = session->cell_hosts_count;
+    struct jr_host *hosts = jr_arena_array(&session->arena, nodes, sizeof *hosts);
+    for (uint32_t i = 0; hosts != NULL && i < nodes; i++) {
+        if (jr_session_read_node(session, i, &hosts[i], &session->arena, err) != 0)
+            return -1;
+        complete_host(&hosts[i], session);
+    }
+    if (session->arena.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    session->cell_hosts = hosts;
+    return 0;
+}
+
+/* The spec of the first cell, which says what agents look for. */
+static enum jr_status load_first_cell(struct jr_session *session, struct jr_spec_file **ret,
+                                      struct jr_error *err)
+{
+    size_t first = session->diags.count;
+    enum jr_status status = JR_STATUS_OK;
+    if (jr_swept_spec_load(ret, session->swept, 0, &session->diags) != 0)
+        status = jr_spec_status(&session->diags);
+    else if (jr_spec_get(*ret) == NULL)
+        status = JR_STATUS_INVALID;
+    if (*ret != NULL)
+        jr_session_keep_cell_file(session, *ret);
+    if (status == JR_STATUS_OK) /* warnings are told with the other cells */
+        jr_diags_drop_from(&session->diags, first);
+    return jr_session_end_stage(session, first, status, err);
+}
+
+/* Whether the cells are for `hosts`, which ssh reaches. */
+static bool is_for_hosts(const struct jr_session *session)
+{
+    return session->host.real && !jr_session_is_local_only(session) &&
+           jr_spec_states_ssh(session->swept->file);
+}
+
+/* Whether who leads the sweep has agents on other machines. */
+static bool cell_hosts_are_led(const struct jr_session *session)
+{
+    return session->cells_by_ssh || jr_session_leads_allocation(session);
+}
+
+enum jr_status jr_cell_hosts_connect(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_spec_file *file = NULL;
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    if (session->cell_hosts != NULL || session->swept == NULL || session->swept->cells.count == 0)
+        return JR_STATUS_OK;
+    session->cells_by_ssh = is_for_hosts(session);
+    if (!cell_hosts_are_led(session))
+        return JR_STATUS_OK;
+    enum jr_status status = load_first_cell(session, &file, err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_connect_cell_agents(session, file, err);
+    if (status != JR_STATUS_OK || read_hosts(session, &why) == 0)
+        return status;
+    (void)jr_error_set(err, why.status, "%s", why.text);
+    return why.status;
+}
+
+uint32_t jr_cell_hosts_count(const struct jr_session *session)
+{
+    const struct jr_host *host = &session->host;
+    if (session->cell_hosts != NULL)
+        return session->cell_hosts_count;
+    return !host->real && host->nodes > 1 ? host->nodes : 1;
+}
+
+struct jr_host jr_cell_host(const struct jr_session *session, uint32_t node)
+{
+    if (session->cell_hosts != NULL)
+        return session->cell_hosts[node];
+    struct jr_host host = session->host;
+    if (!host.real && host.nodes > 1)
+        jr_cell_host_alone(&host);
+    return host;
+}
+
+/* The first of so many nodes, as a run sees it that has them. */
+static struct jr_host join_hosts(const struct jr_session *session, uint32_t nodes)
+{
+    struct jr_host host = session->cell_hosts[0];
+    host.scheduler = session->host.scheduler;
+    if (session->cells_by_ssh)
+        host.scheduler = (struct jr_host_scheduler){.name = "ssh"};
+    host.scheduler.step = true;
+    host.scheduler.nodes = nodes;
+    host.scheduler.node_rank = 0;
+    host.scheduler.tasks_here = 1;
+    if (host.scheduler.hosts.count > nodes)
+        host.scheduler.hosts.count = nodes;
+    return host;
+}
+
+struct jr_host jr_cell_host_for(const struct jr_session *session, const struct jr_spec_file *file)
+{
+    const struct jr_host alone = jr_cell_host(session, 0);
+    const struct jr_resolve_options options = {.local = session->options.local,
+                                               .args = session->options.args};
+    uint32_t nodes = jr_resolve_nodes(file, &alone, &options);
+    if (nodes <= 1)
+        return alone;
+    return session->cell_hosts != NULL && nodes <= session->cell_hosts_count
+               ? join_hosts(session, nodes)
+               : session->host;
+}
 
 /* Fields that have a part in what a cell needs. */
 static const char *const sizing[] = {
@@ -198,7 +338,7 @@ static void name_cell(struct jr_buf *out, const struct finding *finding, size_t 
 static bool has_nodes(const struct jr_session *session, uint32_t nodes)
 {
     const struct jr_host *host = &session->host;
-    return host->real ? jr_cell_hosts_are_led(session) && jr_cell_hosts_count(session) >= nodes
+    return host->real ? cell_hosts_are_led(session) && jr_cell_hosts_count(session) >= nodes
                       : host->nodes >= nodes;
 }
 
@@ -286,7 +426,7 @@ static enum jr_status measure_file(struct finding *finding, struct jr_cell_need 
     static const uint32_t first_node = 0; /* of those that the cell will have */
     const struct jr_resolve_options options = {
         .local = session->options.local,
-        .node_rank = jr_cell_hosts_are_led(session) ? &first_node : session->options.node_rank,
+        .node_rank = cell_hosts_are_led(session) ? &first_node : session->options.node_rank,
         .args = session->options.args,
         .environ = session->options.envp,
         .skip_leases = true,
@@ -438,4 +578,168 @@ bool jr_cell_needs_place(const struct jr_cell_needs *needs, const struct jr_cell
         return true;
     }
     return false;
+}
+
+/* A text of so many bytes is given away. */
+enum { PIECE = 64 << 10 };
+
+struct telling {
+    const struct jr_session *session;
+    const struct jr_cells *cells;
+    const struct jr_cell_needs *needs;
+    const struct jr_plan_cells_options *options;
+    const char *held;      /* who holds devices that cells may have; NULL: nobody */
+    struct jr_room *taken; /* by the cells of a round, of each node */
+    bool stopped;
+};
+
+static void pass_piece(struct telling *telling, struct jr_buf *out, size_t least)
+{
+    if (out->len < least || out->len == 0 || out->failed)
+        return;
+    telling->stopped |= telling->options->take(telling->options->data, out->data, out->len) != 0;
+    jr_buf_clear(out);
+}
+
+/* How many cells run at once at most, and in how many rounds, if all of them take as long and begin
+ * in their order. */
+static void count_rounds(struct telling *telling, uint32_t *ret_most, size_t *ret_rounds)
+{
+    const struct jr_cell_needs *needs = telling->needs;
+    size_t size = needs->nodes * sizeof *telling->taken;
+    uint32_t running = 0;
+    *ret_most = 0;
+    *ret_rounds = telling->cells->count > 0;
+    memset(telling->taken, 0, size);
+    for (size_t i = 0; i < telling->cells->count; i++) {
+        const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
+        if (!jr_cell_needs_place(needs, need, telling->taken, running)) {
+            memset(telling->taken, 0, size);
+            (void)jr_cell_needs_place(needs, need, telling->taken, 0);
+            running = 0;
+            ++*ret_rounds;
+        }
+        if (++running > *ret_most)
+            *ret_most = running;
+    }
+}
+
+/* "3 devices", "1 core" */
+static void add_need(struct jr_buf *out, const struct jr_cell_need *need)
+{
+    if (need->nodes > 1)
+        jr_buf_printf(out, "%u nodes", need->nodes);
+    else if (need->devices > 0)
+        jr_buf_printf(out, "%u %s", need->devices, need->device_name);
+    else
+        jr_buf_printf(out, "%u core%s", need->cores, need->cores == 1 ? "" : "s");
+}
+
+static void tell_text(struct telling *telling, struct jr_buf *out)
+{
+    const struct jr_cell_needs *needs = telling->needs;
+    struct jr_cell_columns columns;
+    uint32_t most;
+    size_t rounds, count = telling->cells->count;
+    count_rounds(telling, &most, &rounds);
+    jr_cell_columns_init(&columns, telling->cells);
+    const char *where = !telling->session->host.real ? "there"
+                        : needs->nodes > 1           ? "on the nodes"
+                                                     : "on this machine";
+    jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count, count == 1 ? "" : "s",
+                  most, where, rounds, rounds == 1 ? "" : "s");
+    if (telling->held != NULL)
+        jr_buf_printf(out, "of the devices %s\n", telling->held);
+    jr_buf_str(out, "\ncell   ");
+    jr_cell_columns_head(out, &columns);
+    jr_buf_str(out, "ranks  needs\n");
+    for (size_t i = 0; i < count && !telling->stopped; i++) {
+        const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
+        jr_buf_printf(out, "%04zu   ", i);
+        jr_cell_columns_row(out, &columns, i);
+        jr_buf_printf(out, "%-5u  ", need->ranks);
+        add_need(out, need);
+        jr_buf_char(out, '\n');
+        pass_piece(telling, out, PIECE);
+    }
+    jr_cell_columns_release(&columns);
+}
+
+/* A cell of the JSON, on a line. */
+static void tell_cell(struct jr_buf *out, const struct telling *telling, size_t i)
+{
+    const struct jr_cell_needs *needs = telling->needs;
+    const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
+    json_t *cell = json_object();
+    jr_json_set_int(cell, "cell", (json_int_t)i);
+    jr_json_set(cell, "values", jr_cells_json(telling->cells, i));
+    jr_json_set_int(cell, "nodes", need->nodes);
+    jr_json_set_int(cell, "ranks", need->ranks);
+    jr_json_set_int(cell, "devices", need->devices);
+    jr_json_set_int(cell, "cores", need->cores);
+    jr_buf_str(out, i == 0 ? "    " : ",\n    ");
+    jr_json_print(out, cell, 0);
+    json_decref(cell);
+}
+
+static void tell_json(struct telling *telling, struct jr_buf *out)
+{
+    uint32_t most;
+    size_t rounds;
+    count_rounds(telling, &most, &rounds);
+    jr_buf_printf(out,
+                  "{\n  \"format_version\": 1,\n  \"at_once\": %u,\n"
+                  "  \"rounds\": %zu,\n  \"held\": ",
+                  most, rounds);
+    jr_json_quote(out, telling->held);
+    jr_buf_str(out, ",\n  \"cells\": [\n");
+    for (size_t i = 0; i < telling->cells->count && !telling->stopped; i++) {
+        tell_cell(out, telling, i);
+        pass_piece(telling, out, PIECE);
+    }
+    jr_buf_str(out, "\n  ]\n}\n");
+}
+
+/* Who holds devices of this machine that cells may have. */
+static bool find_plan_holders(struct jr_buf *out, struct jr_session *session,
+                              const struct jr_cell_needs *needs)
+{
+    struct jr_device_list list;
+    if (!session->host.real || session->cell_hosts != NULL)
+        return false;
+    jr_sweep_devices_name(&list, session, needs);
+    return jr_sweep_devices_holders(out, &list, NULL,
+                                    jr_env_get(session->options.envp, "JOBRUN_RUN_ID"));
+}
+
+enum jr_status jr_session_plan_cells(struct jr_session *session,
+                                     const struct jr_plan_cells_options *options,
+                                     struct jr_error *err)
+{
+    struct jr_cell_needs needs;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT, held JR_BUF_CLEANUP = JR_BUF_INIT;
+    enum jr_status status = jr_cell_needs_find(&needs, session, err);
+    if (options->parallel > 0)
+        needs.parallel = options->parallel;
+    struct telling telling = {
+        .session = session,
+        .cells = &session->swept->cells,
+        .needs = &needs,
+        .options = options,
+        .taken = jr_arena_array(&needs.arena, needs.nodes + 1, sizeof *telling.taken)};
+    out.failed |= telling.taken == NULL;
+    if (status == JR_STATUS_OK && telling.taken != NULL) {
+        if (find_plan_holders(&held, session, &needs))
+            telling.held = held.data;
+        if (options->json)
+            tell_json(&telling, &out);
+        else
+            tell_text(&telling, &out);
+        pass_piece(&telling, &out, 1);
+    }
+    jr_cell_needs_release(&needs);
+    if (!out.failed)
+        return status;
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return JR_STATUS_LAUNCH;
 }

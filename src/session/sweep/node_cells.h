@@ -4,8 +4,8 @@
  * the agent is killed, the kernel kills their guards, and each runner ends its run; when a guard is
  * killed, the agent waits for its runner; when both are, it ends what they left.
  *
- * Where the folder of the sweep is not seen, they have another one (own_cells.h), and another fork
- * of it sends what a cell has left there, one after the other (send_cell.h).
+ * Where the folder of the sweep is not seen, they have another one (jr_own_cells), and another fork
+ * of it sends what a cell has left there, one after the other (cell_files.c).
  */
 #ifndef JR_NODE_CELLS_H
 #define JR_NODE_CELLS_H
@@ -14,10 +14,47 @@
 
 #include "cluster/agent.h"
 #include "host/host.h"
-#include "session/sweep/node_devices.h"
-#include "session/sweep/own_cells.h"
+#include "resolve/device_holders.h"
+#include "store/run_folder.h"
 
 struct jr_session;
+struct jr_spec_file;
+
+/* The devices of a cell that an agent runs: leases, as cells have them where the sweep itself runs
+ * (sweep_devices.c). What another run holds is waited for in the process of the cell. */
+struct jr_node_devices {
+    const uint32_t *numbers;    /* in the facts of the node */
+    struct jr_device_list list; /* of these */
+    const char *around;         /* see jr_device_request */
+    struct jr_device_lease *leases;
+    uint32_t leased;  /* none, or all */
+    const char *kind; /* what they are spelled like; borrowed */
+    bool *gone;       /* of each, shared with the process of the cell, which finds out
+                         when that has failed; NULL: there are none, or no memory */
+};
+
+/* Whether the facts have a device of that kind with that key. */
+bool jr_device_is_there(const struct jr_host *host, const char *kind, const char *key);
+
+/*
+ * The folder of the cells on a host that does not see that of the sweep:
+ * LOG_DIR/SWEEP_ID/node_N.TOKEN, of which no other agent, of an earlier jobrun
+ * or on another host, has one. All that runs of its cells there holds its lock,
+ * so that whoever goes on with the sweep waits for what an earlier jobrun is
+ * still ending.
+ */
+/* The name of the folder, for printf(3): the node, and the token; and in it that of the file that
+ * is locked. */
+#define JR_OWN_CELLS_NAME JR_NODE_DIR ".%.32s"
+#define JR_OWN_CELLS_LOCK ".agent"
+
+/* Whether that is the name of such a folder. */
+bool jr_own_cells_is(const char *name);
+
+struct jr_own_cells {
+    char *dir;   /* absolute, malloc'ed; NULL: the sweep's own is seen */
+    int lock_fd; /* of the file that is locked; 0: none is */
+};
 
 /* A cell that runs here. */
 struct jr_node_cell {

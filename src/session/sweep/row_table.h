@@ -1,7 +1,7 @@
 /*
  * A table whose rows are JSON objects without nesting, each with a value for some of the names:
  * "vars.lr", "results.loss", "status". Which rows and columns there are, in which order, and how a
- * value is written. row_filter.c chooses rows by their values.
+ * value is written.
  */
 #ifndef JR_ROW_TABLE_H
 #define JR_ROW_TABLE_H
@@ -76,10 +76,10 @@ const json_t *jr_row_value(const json_t *row, const char *name);
 double jr_row_table_number(const struct jr_row_table *table, const json_t *value);
 
 /* Keep the rows that meet all of the conditions, NULL-terminated, each NAME=VALUE, or with != < <=
- * > >= instead. -1 with `err`. row_filter.c */
+ * > >= instead. -1 with `err`. */
 int jr_row_table_filter(struct jr_row_table *table, char *const *conditions, struct jr_error *err);
 
-/* Whether a word is the status of a run, as `runs` shows it. row_filter.c */
+/* Whether a word is the status of a run, as `runs` shows it. */
 bool jr_row_status_is(const char *word);
 
 /* Order the rows by a name, "-" before it: the largest first. Rows without a value come last, equal

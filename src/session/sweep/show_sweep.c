@@ -1,11 +1,458 @@
-/* The table of a sweep's cells, printed. */
 #include "session/sweep/show_sweep.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "session/sweep/sweep_table.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "judge/judge.h"
+#include "judge/words.h"
+#include "record/live_run.h"
+#include "record/record_folder.h"
+#include "session/slurm_queue.h"
+#include "session/sweep/internal.h"
+#include "store/run_folder.h"
+#include "sweep/cell_json.h"
+#include "sweep/cell_result.h"
+#include "sweep/journal.h"
+#include "sweep/sweep_file.h"
 
 #include "base/banned.h"
+
+enum { MOST_BYTES = 256 << 20 };
+
+/* What the journal says, by the number of a cell as a text. */
+struct known {
+    json_t *ends;  /* how it ended if it left no results; null: it has not */
+    json_t *hosts; /* that they run or ran on */
+    bool ended;    /* the sweep, as its last line says */
+};
+
+/* How a cell has ended that left no results. */
+static const char *end_word(const json_t *line)
+{
+    const char *word = jr_json_get_str(line, "status");
+    return word != NULL && strcmp(word, "lost") == 0 ? "lost" : "launch_failed";
+}
+
+static void take_cell_line(void *data, enum jr_journal_event event, const json_t *line)
+{
+    struct known *known = data;
+    char key[32];
+    known->ended = event == JR_JOURNAL_SWEEP_ENDED;
+    if (event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED)
+        return;
+    (void)snprintf(key, sizeof key, "%lld", (long long)jr_json_get_int(line, "cell"));
+    (void)json_object_set_new(known->ends, key,
+                              event == JR_JOURNAL_CELL_ENDED ? json_string(end_word(line))
+                                                             : json_null());
+    if (json_is_string(json_object_get(line, "host")))
+        (void)json_object_set(known->hosts, key, json_object_get(line, "host"));
+}
+
+static const json_t *first_rank(const json_t *results)
+{
+    return json_array_get(json_object_get(results, "ranks"), 0);
+}
+
+/* What a cell's own record says; false: it has no results. */
+static bool take_results(json_t *cell, int dir_fd, uint32_t number)
+{
+    char folder[16], path[64];
+    enum jr_run_status status;
+    jr_cell_folder(folder, number);
+    (void)snprintf(path, sizeof path, JR_SWEEP_CELLS "/%s", folder);
+    JR_CLOSE int fd = jr_open_beneath(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    const char *word = jr_json_get_str(results, "status");
+    if (word == NULL || !jr_run_status_of(word, &status)) {
+        json_decref(results);
+        return false;
+    }
+    json_t *result = jr_cell_result(results);
+    jr_json_set_str(cell, "status", jr_run_status_word(status));
+    jr_json_share(cell, results, "fingerprint");
+    jr_json_share(cell, results, "seconds");
+    jr_json_share(cell, first_rank(results), "host");
+    jr_json_set(cell, "result", result == NULL ? json_null() : result);
+    jr_json_set_str(cell, "run", path);
+    json_decref(results);
+    return true;
+}
+
+/* How cells are compared, as sweep.json has it. */
+static struct jr_sweep_best read_best(const json_t *best)
+{
+#define WORD(name, word, help) word,
+    static const char *const goals[] = {JR_SWEEP_GOALS(WORD)};
+    static const char *const ofs[] = {JR_SWEEP_OFS(WORD)};
+#undef WORD
+    const char *goal = jr_json_get_str(best, "goal"), *of = jr_json_get_str(best, "of");
+    struct jr_sweep_best ret = {.field = jr_json_get_str(best, "field")};
+    for (size_t i = 0; goal != NULL && i < sizeof goals / sizeof *goals; i++)
+        if (strcmp(goals[i], goal) == 0)
+            ret.goal = (enum jr_sweep_goal)i;
+    for (size_t i = 0; of != NULL && i < sizeof ofs / sizeof *ofs; i++)
+        if (strcmp(ofs[i], of) == 0)
+            ret.of = (enum jr_sweep_of)i;
+    return ret;
+}
+
+/* Note the best of the cells as they are now. */
+static void update_best(const json_t *sweep, const json_t *cells)
+{
+    json_t *best = json_object_get(sweep, "best");
+    const struct jr_sweep_best by = read_best(best);
+    double value, most = 0;
+    const json_t *found = NULL;
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        const char *word = jr_json_get_str(cell, "status");
+        if (word == NULL || strcmp(word, "succeeded") != 0 ||
+            !jr_cell_result_number(json_object_get(cell, "result"), &by, &value))
+            continue;
+        bool better = by.goal == JR_GOAL_MAX ? value > most : value < most;
+        if (found != NULL && !better)
+            continue;
+        found = cell;
+        most = value;
+    }
+    if (json_is_object(best) && found != NULL)
+        jr_json_share(best, found, "cell");
+}
+
+/* Bring a cell to what is known of it by now. */
+static void update_cell(json_t *cell, const struct known *known, int dir_fd, bool led)
+{
+    char key[32];
+    json_int_t number = jr_json_get_int(cell, "cell");
+    (void)snprintf(key, sizeof key, "%lld", (long long)number);
+    const json_t *end = json_object_get(known->ends, key);
+    if (end == NULL || take_results(cell, dir_fd, (uint32_t)number))
+        return;
+    jr_json_set_str(cell, "status",
+                    json_is_string(end) ? json_string_value(end)
+                    : led               ? "running"
+                                        : "lost");
+    json_t *host = json_object_get(known->hosts, key);
+    if (host != NULL)
+        jr_json_set(cell, "host", json_incref(host));
+}
+
+static void count_cells(json_t *sweep, const json_t *cells)
+{
+    json_t *counts = json_object();
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const char *word = jr_json_get_str(json_array_get(cells, i), "status");
+        if (word != NULL)
+            jr_json_set_int(counts, word, jr_json_get_int(counts, word) + 1);
+    }
+    jr_json_set(sweep, "counts", counts);
+}
+
+/* The tasks of a job array. */
+struct tasks {
+    const char *cells_dir;
+    int dir_fd;
+    const char *job;
+    struct jr_slurm_queue queue; /* asked about cells on other machines */
+};
+
+/* Whether a cell that has begun, and has no results, still runs. Of one on another machine only
+ * Slurm knows. */
+static bool does_run(struct tasks *tasks, enum jr_standing standing)
+{
+    if (standing != JR_STANDING_ELSEWHERE)
+        return standing == JR_STANDING_RUNNING;
+    enum jr_queue_place place = jr_slurm_queue_find(&tasks->queue, tasks->job);
+    return place != JR_QUEUE_ENDED && place != JR_QUEUE_NO_JOB;
+}
+
+/* Bring a cell that is a task of a job array to what its folder says. */
+static void update_task(json_t *cell, struct tasks *tasks)
+{
+    struct jr_live live;
+    char folder[16];
+    uint32_t number = (uint32_t)jr_json_get_int(cell, "cell");
+    if (take_results(cell, tasks->dir_fd, number))
+        return;
+    jr_cell_folder(folder, number);
+    if (jr_live_open(&live, tasks->cells_dir, folder, NULL) != 0)
+        return; /* it has not begun */
+    bool runs = does_run(tasks, live.standing);
+    jr_live_close(&live);
+    if (!take_results(cell, tasks->dir_fd, number)) /* it ended meanwhile */
+        jr_json_set_str(cell, "status", runs ? "running" : "lost");
+}
+
+static void update_tasks(json_t *sweep, const char *log_dir, const char *id, int dir_fd)
+{
+    json_t *cells = json_object_get(sweep, "cells");
+    struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&dir, "%s/%s/" JR_SWEEP_CELLS, log_dir, id);
+    struct tasks tasks = {.cells_dir = dir.data, .dir_fd = dir_fd};
+    (void)jr_sweep_is_submitted(sweep, &tasks.job);
+    jr_slurm_queue_init(&tasks.queue, environ);
+    for (size_t i = 0; !dir.failed && i < json_array_size(cells); i++)
+        update_task(json_array_get(cells, i), &tasks);
+    jr_slurm_queue_release(&tasks.queue);
+    count_cells(sweep, cells);
+    update_best(sweep, cells);
+}
+
+bool jr_sweep_is_submitted(const json_t *sweep, const char **ret_job)
+{
+    const json_t *submitted = json_object_get(sweep, "submitted");
+    *ret_job = jr_json_get_str(submitted, "job");
+    return json_is_object(submitted);
+}
+
+bool jr_sweep_is_over(const json_t *sweep)
+{
+    const json_t *cells = json_object_get(sweep, "cells");
+    bool over = true;
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const char *word = jr_json_get_str(json_array_get(cells, i), "status");
+        over = over && word != NULL && strcmp(word, "running") != 0 &&
+               strcmp(word, "not_started") != 0;
+    }
+    return over;
+}
+
+/* A sweep that ended is as its file says. */
+static void update_cells(json_t *sweep, int dir_fd)
+{
+    struct known known = {.ends = json_object(), .hosts = json_object()};
+    json_t *cells = json_object_get(sweep, "cells");
+    (void)jr_journal_read(dir_fd, take_cell_line, &known);
+    bool led = jr_journal_holder(dir_fd) != 0;
+    if (led || !known.ended) {
+        for (size_t i = 0; i < json_array_size(cells); i++)
+            update_cell(json_array_get(cells, i), &known, dir_fd, led);
+        count_cells(sweep, cells);
+        update_best(sweep, cells);
+    }
+    json_decref(known.ends);
+    json_decref(known.hosts);
+}
+
+int jr_sweep_open(const char *log_dir, const char *id)
+{
+    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return log_fd < 0 ? -1 : openat(log_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_CLOSE int fd = jr_sweep_open(log_dir, id);
+    if (fd < 0)
+        return NULL;
+    if (jr_run_file_read(&text, fd, JR_SWEEP_FILE, MOST_BYTES, err) != 0) {
+        (void)jr_error_wrap(err, JR_SWEEP_FILE);
+        return NULL;
+    }
+    json_t *sweep = jr_json_parse(text.data == NULL ? "" : text.data, text.len, err);
+    if (sweep != NULL && json_is_array(json_object_get(sweep, "cells"))) {
+        const char *job;
+        if (jr_sweep_is_submitted(sweep, &job))
+            update_tasks(sweep, log_dir, id, fd);
+        else
+            update_cells(sweep, fd);
+        return sweep;
+    }
+    json_decref(sweep);
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s/" JR_SWEEP_FILE " is not what jobrun writes",
+                       log_dir, id);
+    return NULL;
+}
+
+static const char *const always[] = {"cell", "status", "seconds", NULL};
+static const char *const yielding[] = {"code", "host", NULL};
+
+static const struct jr_row_kind cell_kind = {
+    .what = "cell", .always = always, .yielding = yielding, .bare = true};
+
+static json_t *flat_cell(const json_t *cell)
+{
+    json_t *row = json_object();
+    for (size_t i = 0; always[i] != NULL; i++)
+        jr_json_share(row, cell, always[i]);
+    for (size_t i = 0; yielding[i] != NULL; i++)
+        jr_json_share(row, cell, yielding[i]);
+    jr_row_add_members(row, json_object_get(cell, "values"), "");
+    jr_row_add_members(row, json_object_get(cell, "result"), JR_ROW_RESULTS);
+    return row;
+}
+
+static void find_fields(struct jr_sweep_table *table, const json_t *cells)
+{
+    table->fields = json_object();
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        jr_row_add_members(table->fields, json_object_get(json_array_get(cells, i), "values"), "");
+}
+
+static void find_best(struct jr_sweep_table *table)
+{
+    const json_t *best = json_object_get(table->sweep, "best");
+    const char *field = jr_json_get_str(best, "field"), *goal = jr_json_get_str(best, "goal");
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    table->best = -1;
+    table->rows.of = jr_json_get_str(best, "of");
+    table->best_is_max = goal != NULL && strcmp(goal, "max") == 0;
+    if (field != NULL) { /* of the results, also where an axis has the name */
+        jr_buf_str(&name, JR_ROW_RESULTS);
+        jr_buf_str(&name, field);
+        table->rows.arena.failed |= name.failed;
+        if (!name.failed)
+            table->best_field = jr_row_table_name(&table->rows, name.data, name.len);
+    }
+    if (json_is_integer(json_object_get(best, "cell")))
+        table->best = jr_json_get_int(best, "cell");
+}
+
+int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const char *id,
+                        enum jr_row_format format, struct jr_error *err)
+{
+    *ret = (struct jr_sweep_table){.log_dir = log_dir, .id = id};
+    ret->sweep = jr_load_sweep(log_dir, id, err);
+    if (ret->sweep == NULL)
+        return -1;
+    const json_t *cells = json_object_get(ret->sweep, "cells");
+    json_t *rows = json_array();
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        jr_json_append(rows, flat_cell(json_array_get(cells, i)));
+    find_fields(ret, cells);
+    jr_row_table_init(&ret->rows, rows, &cell_kind, format);
+    find_best(ret);
+    return ret->rows.arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
+}
+
+void jr_sweep_table_close(struct jr_sweep_table *table)
+{
+    jr_row_table_release(&table->rows);
+    json_decref(table->fields);
+    json_decref(table->sweep);
+}
+
+static void add_field_columns(struct jr_sweep_table *table, bool all)
+{
+    const char *path;
+    json_t *value;
+    all = all || json_array_size(table->rows.rows) < 2;
+    json_object_foreach(table->fields, path, value) {
+        if (all || jr_row_table_differs(&table->rows, path))
+            jr_row_table_add_column(&table->rows, path);
+    }
+}
+
+static void add_result_columns(struct jr_sweep_table *table)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(table->rows.names, name, value) {
+        if (strncmp(name, JR_ROW_RESULTS, strlen(JR_ROW_RESULTS)) == 0 &&
+            json_object_get(table->fields, name) == NULL)
+            jr_row_table_add_column(&table->rows, name);
+    }
+}
+
+static bool has_several_hosts(const struct jr_sweep_table *table)
+{
+    const json_t *rows = table->rows.rows;
+    const char *first = NULL;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const char *host = jr_json_get_str(json_array_get(rows, i), "host");
+        if (first == NULL)
+            first = host;
+        else if (host != NULL && strcmp(host, first) != 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_usual_columns(struct jr_sweep_table *table)
+{
+    bool csv = table->rows.format == JR_ROWS_CSV;
+    if (!csv)
+        add_field_columns(table, false);
+    jr_row_table_add_column(&table->rows, "status");
+    if (csv) {
+        jr_row_table_add_column(&table->rows, "seconds");
+        add_field_columns(table, true);
+    }
+    add_result_columns(table);
+    jr_row_table_add_column(&table->rows, "seconds");
+    if (!csv && has_several_hosts(table))
+        jr_row_table_add_column(&table->rows, "host");
+}
+
+int jr_sweep_table_arrange(struct jr_sweep_table *table, const struct jr_sweep_view *view,
+                           struct jr_error *err)
+{
+    struct jr_row_table *rows = &table->rows;
+    struct jr_buf best JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *sort = view->sort;
+    if (view->columns == NULL)
+        add_usual_columns(table);
+    else if (jr_row_table_choose(rows, view->columns, err) != 0)
+        return -1;
+    if (sort == NULL && table->best_field != NULL) {
+        jr_buf_str(&best, table->best_is_max ? "-" : "");
+        jr_buf_str(&best, table->best_field);
+        sort = best.data;
+    }
+    if (sort != NULL && jr_row_table_sort(rows, sort, err) != 0)
+        return -1;
+    if (view->top > 0 && view->top < rows->count)
+        rows->count = view->top;
+    return rows->arena.failed || best.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                                             : 0;
+}
+
+void jr_sweep_table_count(struct jr_buf *out, const struct jr_sweep_table *table)
+{
+    json_t *counts = json_object_get(table->sweep, "counts"), *count;
+    const char *word;
+    jr_buf_printf(out, "%lld of %zu delivered", (long long)jr_json_get_int(counts, "succeeded"),
+                  json_array_size(table->rows.rows));
+    json_object_foreach(counts, word, count) {
+        if (strcmp(word, "succeeded") == 0)
+            continue;
+        jr_buf_printf(out, ", %lld ", (long long)json_integer_value(count));
+        jr_buf_safe(out, strcmp(word, "not_started") == 0 ? "not started" : word);
+    }
+}
+
+void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd)
+{
+    json_t *results = dir_fd < 0 ? NULL : jr_record_folder_json(dir_fd, "results.json", NULL);
+    const json_t *cause = json_object_get(results, "root_cause");
+    const char *message = jr_json_get_str(cause, "message");
+    if (json_is_integer(json_object_get(cause, "rank")))
+        jr_buf_printf(out, "rank %lld   ", (long long)jr_json_get_int(cause, "rank"));
+    if (message != NULL)
+        jr_buf_safe(out, message);
+    json_decref(results);
+}
+
+bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *table,
+                           const json_t *row)
+{
+    const char *status = jr_json_get_str(row, "status");
+    struct jr_buf cells JR_BUF_CLEANUP = JR_BUF_INIT;
+    char folder[16];
+    if (status == NULL || strcmp(status, "succeeded") == 0 || strcmp(status, "running") == 0 ||
+        strcmp(status, "not_started") == 0)
+        return false;
+    jr_buf_printf(&cells, "%s/%s/" JR_SWEEP_CELLS, table->log_dir, table->id);
+    jr_cell_folder(folder, jr_json_get_u32(row, "cell"));
+    JR_CLOSE int fd = cells.failed ? -1 : jr_record_folder_open(cells.data, folder, NULL);
+    jr_sweep_cell_reason(out, fd);
+    return true;
+}
 
 /* What a line of the table is besides its columns. */
 struct cell_margin {

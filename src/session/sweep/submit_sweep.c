@@ -9,9 +9,8 @@
 #include "session/render_session.h"
 #include "session/stages.h"
 #include "session/submission.h"
-#include "session/sweep/live_sweep.h"
+#include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"
-#include "session/sweep/sweep_run_parts.h"
 #include "sweep/shared_files.h"
 
 #include "base/banned.h"

@@ -5,7 +5,7 @@
  * cell, and the spec of each is written apart (session/submission.h). A task reads its own spec and
  * writes the folder of its own cell, and nothing else, so that no two of them write to one file on
  * whatever file system they share. What became of them all is read from the cells' folders
- * (load_sweep.h).
+ * (show_sweep.h).
  *
  * A task that was queued again goes on in the folder of its cell, as any job does that keeps its
  * run (session/continuation.h).

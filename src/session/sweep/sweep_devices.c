@@ -1,4 +1,5 @@
-#include "session/sweep/sweep_devices.h"
+/* The devices of a sweep, which its cells share with other runs. internal.h has its manual. */
+#include "session/sweep/internal.h"
 
 #include <string.h>
 
@@ -6,8 +7,6 @@
 #include "base/num.h"
 #include "base/strv.h"
 #include "session/stages.h"
-#include "session/sweep/node_devices.h"
-#include "session/sweep/sweep_run_parts.h"
 
 #include "base/banned.h"
 

@@ -1,5 +1,5 @@
 /*
- * Going on with a sweep (sweep_run_parts.h): which one, which of its cells have delivered, and what
+ * Going on with a sweep (internal.h): which one, which of its cells have delivered, and what
  * becomes of the others.
  *
  * A cell is known by its values, wherever they stand in the axes now, and keeps its number; values
@@ -8,32 +8,448 @@
  * as it delivered them. Neither sweep.json nor the journal is believed about that. The folder of a
  * cell that runs again is put aside, as 0007.1.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/diff_table.h"
 #include "base/io.h"
+#include "base/shell_words.h"
+#include "base/strv.h"
+#include "record/live_run.h"
 #include "record/record_folder.h"
+#include "resolve/resolve.h"
 #include "resolve/spec_diff.h"
 #include "run/policies/pin_results.h"
 #include "session/render_session.h"
 #include "session/slurm_queue.h"
 #include "session/stages.h"
-#include "session/sweep/cell_hosts.h"
-#include "session/sweep/latest_sweep.h"
-#include "session/sweep/live_sweep.h"
-#include "session/sweep/load_sweep.h"
-#include "session/sweep/settle_cell.h"
-#include "session/sweep/sweep_run_parts.h"
+#include "session/sweep/internal.h"
+#include "vcs/tree_stamp.h"
 
 #include "base/banned.h"
+
+enum { MOST_BYTES = 256 << 20 };
+
+/* A sweep that comes into question. */
+struct candidate {
+    char id[128];
+    uint64_t written_ns; /* its journal; wall time */
+    bool submitted;
+};
+
+/* The sweeps of a spec. */
+struct candidates {
+    const char *spec;             /* its file; NULL: it has none */
+    struct candidate last, named; /* that was written to last, and that has the
+                                     link; without an id: none */
+    size_t count;
+};
+
+/* sweep.json of an open folder, the caller's; NULL: it is not there, or none.
+ */
+static json_t *read_sweep_file(int dir_fd)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (jr_io_read_file(&text, dir_fd, JR_SWEEP_FILE, MOST_BYTES, NULL) != 0 || text.data == NULL)
+        return NULL;
+    return jr_json_parse(text.data, text.len, NULL);
+}
+
+/* Read an entry of the log_dir. False: it is no sweep of ours and of the spec.
+ */
+static bool read_candidate(struct candidate *ret, int log_fd, const char *name, const char *spec)
+{
+    struct stat st;
+    const char *job;
+    JR_CLOSE int fd = openat(log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstat(fd, &st) != 0 || st.st_uid != geteuid())
+        return false;
+    json_t *sweep = read_sweep_file(fd);
+    const char *own = jr_json_get_str(sweep, "spec");
+    bool same = spec == NULL ? own == NULL && sweep != NULL : own != NULL && strcmp(own, spec) == 0;
+    ret->submitted = jr_sweep_is_submitted(sweep, &job);
+    json_decref(sweep);
+    if (fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    ret->written_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+    (void)stpcpy(ret->id, name); /* 127 at most */
+    return same;
+}
+
+/* What the link is to; "": there is none. */
+static void read_link(char ret[static 128], int log_fd)
+{
+    ssize_t got = readlinkat(log_fd, "latest", ret, 127);
+    ret[got > 0 ? got : 0] = '\0';
+}
+
+static void find_candidates(struct candidates *all, int log_fd)
+{
+    int again = dup(log_fd);
+    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    const struct dirent *entry;
+    char link[128];
+    read_link(link, log_fd);
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        struct candidate one;
+        if (!jr_run_folder_is_id(entry->d_name) ||
+            !read_candidate(&one, log_fd, entry->d_name, all->spec))
+            continue;
+        all->count++;
+        if (one.written_ns >= all->last.written_ns)
+            all->last = one;
+        if (strcmp(one.id, link) == 0)
+            all->named = one;
+    }
+    if (entries != NULL)
+        (void)closedir(entries);
+}
+
+static void note_choice(const struct jr_sweep_run *run, const struct candidates *all)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line,
+                  "going on with %s, which was written to last of %zu sweeps "
+                  "of this spec: --resume=ID goes on with another",
+                  all->last.id, all->count);
+    jr_session_note_buf(run->session, &line);
+}
+
+/* The id of the latest sweep of the spec; false: there is none. Where only the clock says which of
+ * several it is, that is noted. */
+static bool find_latest_sweep(const struct jr_sweep_run *run, char ret[static 128])
+{
+    JR_FREE char *spec = jr_sweep_spec_path(run);
+    JR_CLOSE int log_fd = open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct candidates all = {.spec = spec};
+    if (log_fd >= 0)
+        find_candidates(&all, log_fd);
+    if (all.count == 0)
+        return false;
+    bool named = all.named.id[0] != '\0' && !all.last.submitted;
+    if (!named && all.count > 1 && strcmp(all.named.id, all.last.id) != 0)
+        note_choice(run, &all);
+    (void)stpcpy(ret, named ? all.named.id : all.last.id);
+    return true;
+}
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* What is told to stop has its grace, and this to be reaped and recorded. */
+enum { GRACE_MS = 30000, RECORD_MS = 5000 };
+
+/* Whether the line says that a cell was lost with its node. */
+static bool journal_says_lost(enum jr_journal_event event, const json_t *line)
+{
+    const char *status = jr_json_get_str(line, "status");
+    return event == JR_JOURNAL_CELL_ENDED && status != NULL && strcmp(status, "lost") == 0;
+}
+
+/* A text of a line, which may be anything: "" where it is too long. */
+static void learn_text(char *ret, size_t size, const json_t *line, const char *key)
+{
+    const char *text = jr_json_get_str(line, key);
+    bool fits = text != NULL && strlen(text) < size;
+    (void)snprintf(ret, size, "%s", fits ? text : "");
+}
+
+/* Learn from a line of the journal, in their order. */
+static void former_leader_learn(struct jr_former_leader *leader, enum jr_journal_event event,
+                                const json_t *line)
+{
+    const char *time = jr_json_get_str(line, "time");
+    if (event == JR_JOURNAL_SWEEP_STARTED || event == JR_JOURNAL_SWEEP_RESUMED) {
+        learn_text(leader->host, sizeof leader->host, line, "host");
+        learn_text(leader->job, sizeof leader->job, line, "job");
+    }
+    if (journal_says_lost(event, line))
+        leader->lost = time == NULL ? 0 : jr_clock_of_rfc3339(time);
+}
+
+void jr_leader_of_now(const struct jr_sweep_run *run, struct jr_journal_line *ret)
+{
+    struct jr_session *session = run->session;
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
+    struct utsname here = {0};
+    (void)uname(&here);
+    ret->host = jr_arena_strdup(&session->arena, here.nodename);
+    ret->job = NULL;
+    if (!run->submits && scheduler->name != NULL && strstr(scheduler->name, "Slurm") != NULL)
+        ret->job = jr_env_get(session->options.envp, "SLURM_JOB_ID");
+}
+
+/* Whether a signal that stops runs has come. */
+static bool is_told_to_stop(void)
+{
+    sigset_t pending;
+    static const int stops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    if (sigpending(&pending) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (sigismember(&pending, stops[i]) == 1)
+            return true;
+    return false;
+}
+
+/* Whether the job of Slurm's in which the sweep ran has ended, and so all that it ran. */
+static bool is_leader_job_over(const struct jr_sweep_run *run, struct jr_former_leader *leader)
+{
+    struct jr_slurm_queue queue;
+    if (leader->asked || leader->job[0] == '\0')
+        return leader->job_over;
+    jr_slurm_queue_init(&queue, run->session->options.envp);
+    leader->asked = true;
+    leader->job_over = jr_slurm_queue_find(&queue, leader->job) == JR_QUEUE_ENDED;
+    jr_slurm_queue_release(&queue);
+    return leader->job_over;
+}
+
+static bool was_here(const struct jr_former_leader *leader)
+{
+    struct utsname here = {0};
+    return uname(&here) == 0 && leader->host[0] != '\0' && strcmp(leader->host, here.nodename) == 0;
+}
+
+/* What is to be thought of a cell that cannot be seen. */
+enum trace { TRACE_MAY_RUN, TRACE_ENDING, TRACE_GONE };
+
+static enum trace find_trace(const struct jr_sweep_run *run, struct jr_former_leader *leader,
+                             bool lost)
+{
+    if (run->array_over)
+        return TRACE_GONE;
+    if (run->was_submitted)
+        return TRACE_MAY_RUN;
+    if (is_leader_job_over(run, leader))
+        return TRACE_GONE;
+    return lost || was_here(leader) ? TRACE_ENDING : TRACE_MAY_RUN;
+}
+
+/* Until when the cells of a leader that is gone have come to their end: it went before we had the
+ * lock, and a cell was lost when the journal says so. */
+static uint64_t find_limit(const struct jr_sweep_run *run, const struct jr_former_leader *leader,
+                           bool lost)
+{
+    const struct jr_session *session = run->session;
+    const struct jr_spec *spec =
+        session->cell_files_count > 0 ? jr_spec_get(session->cell_files[0]) : NULL;
+    uint64_t ms = spec == NULL ? GRACE_MS : spec->policy.timeouts.stop_grace_ms;
+    double passed = (double)jr_clock_wall_ns() / 1e9 - leader->lost;
+    ms += RECORD_MS;
+    /* A clock that was put back says nothing. */
+    if (lost && passed > 0)
+        ms -= passed * 1e3 < (double)ms ? (uint64_t)(passed * 1e3) : ms;
+    return jr_clock_ns() + ms * NS_PER_MS;
+}
+
+/* Wait for the results of a cell on another machine, whose files tell of no change. `live` is how
+ * it stands then. */
+static void await_remote_end(struct jr_sweep_run *run, struct jr_live *live, const char *folder,
+                             uint64_t until_ns)
+{
+    enum { TURN_MS = 250 };
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    int left_ms = jr_clock_poll_ms(until_ns);
+    if (left_ms <= 0)
+        return;
+    jr_buf_printf(&line, "waiting for cell %s, which ", folder);
+    jr_buf_safe(&line, live->host == NULL ? "another machine" : live->host);
+    jr_buf_printf(&line, " may still be ending, for at most %d s", left_ms / 1000 + 1);
+    jr_session_note_buf(run->session, &line);
+    while (live->standing == JR_STANDING_ELSEWHERE && left_ms > 0 && !is_told_to_stop()) {
+        (void)usleep((useconds_t)(left_ms < TURN_MS ? left_ms : TURN_MS) * 1000);
+        jr_live_close(live);
+        if (jr_live_open(live, run->cells_dir, folder, NULL) != 0)
+            live->standing = JR_STANDING_LOST;
+        left_ms = jr_clock_poll_ms(until_ns);
+    }
+}
+
+static void note_remote_loss(const struct jr_sweep_run *run, const struct jr_live *live,
+                             const char *folder)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "cell %s was lost on ", folder);
+    jr_buf_safe(&line, live->host == NULL ? "another machine" : live->host);
+    jr_buf_str(&line, ", and runs again");
+    jr_session_note_buf(run->session, &line);
+}
+
+/* The command line that stops the cell where it runs. */
+static void add_stop_line(struct jr_buf *out, const struct jr_sweep_run *run, const char *folder)
+{
+    jr_buf_printf(out, "jobrun stop %s --log-dir ", folder);
+    jr_shell_quote(out, run->cells_dir);
+}
+
+static int refuse_unseen(const struct jr_sweep_run *run, const struct jr_live *live,
+                         const char *folder, struct jr_error *err)
+{
+    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&why, "cell %s began %s", folder,
+                  live->contained ? "in another container of " : "on ");
+    jr_buf_safe(&why, live->host == NULL ? "another machine" : live->host);
+    jr_buf_str(&why, ", has no results, and may still run there: there, ");
+    add_stop_line(&why, run, folder);
+    jr_buf_str(&why, "; or, if nothing of it runs any more, (cd ");
+    jr_shell_quote(&why, run->cells_dir);
+    jr_buf_printf(&why, " && mv %s %s.lost)", folder, folder);
+    return jr_error_set(err, JR_STATUS_USAGE, "%s", why.failed ? "out of memory" : why.data);
+}
+
+/* A cell that cannot be seen from here. */
+static int settle_unseen(struct jr_sweep_run *run, struct jr_former_leader *leader,
+                         struct jr_live *live, const char *folder, bool lost, struct jr_error *err)
+{
+    enum trace trace = find_trace(run, leader, lost);
+    if (trace == TRACE_ENDING) {
+        if (leader->until_ns == 0)
+            leader->until_ns = find_limit(run, leader, lost);
+        await_remote_end(run, live, folder, leader->until_ns);
+    }
+    if (live->standing != JR_STANDING_ELSEWHERE)
+        return 0;
+    if (trace == TRACE_MAY_RUN || is_told_to_stop())
+        return refuse_unseen(run, live, folder, err);
+    note_remote_loss(run, live, folder);
+    return 0;
+}
+
+/* A cell that a jobrun which was killed is still ending here. */
+static int await_local_end(struct jr_sweep_run *run, struct jr_live *live, const char *folder,
+                           struct jr_error *err)
+{
+    enum { TURN_NS = 1000000000 };
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "waiting for cell %s, which an earlier jobrun is still ending", folder);
+    jr_session_note_buf(run->session, &line);
+    while (live->standing == JR_STANDING_RUNNING && !is_told_to_stop() &&
+           jr_live_await(live, run->cells_dir, folder, jr_clock_ns() + TURN_NS, NULL) >= 0)
+        continue;
+    if (live->standing != JR_STANDING_RUNNING)
+        return 0;
+    jr_buf_clear(&line);
+    add_stop_line(&line, run, folder);
+    return jr_error_set(err, JR_STATUS_USAGE, "cell %s is being run: %s", folder,
+                        line.failed ? "out of memory" : line.data);
+}
+
+/* Wait for the end of the cell in that folder, and end what a lost one has left
+ * here. `lost`: the journal says it. 0; -1 with `err` where it goes on, or may.
+ */
+static int settle_cell(struct jr_sweep_run *run, struct jr_former_leader *leader,
+                       const char *folder, bool lost, struct jr_error *err)
+{
+    struct jr_live live;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    int status = 0;
+    if (jr_live_open(&live, run->cells_dir, folder, NULL) != 0)
+        return 0;
+    if (live.standing == JR_STANDING_RUNNING)
+        status = await_local_end(run, &live, folder, err);
+    else if (live.standing == JR_STANDING_ELSEWHERE)
+        status = settle_unseen(run, leader, &live, folder, lost, err);
+    jr_live_close(&live);
+    if (status == 0 && jr_lost_sweep(&line, run->cells_dir, folder) > 0)
+        jr_session_note_buf(run->session, &line);
+    return status;
+}
+
+#define SCRATCH "code.tmp"
+
+/* Ranks may write into the tree all the time. */
+#define WAIT_LEAST_NS (30 * UINT64_C(1000000))
+#define WAIT_MOST_NS  (2 * UINT64_C(1000000000))
+
+/* The session of the first cell, resolved for its folders and its secrets. */
+static bool open_first_cell(struct jr_sweep_run *run)
+{
+    const struct jr_session *sweep = run->session;
+    struct jr_session_options options = {.envp = sweep->options.envp};
+    struct jr_session *session = jr_session_open(&options);
+    const struct jr_resolve_options how = {
+        .local = sweep->options.local,
+        .node_rank = sweep->options.node_rank,
+        .args = sweep->options.args,
+        .environ = sweep->options.envp,
+        .skip_leases = true,
+    };
+    run->code.session = session;
+    if (session == NULL || sweep->cell_files_count == 0)
+        return false;
+    session->file = sweep->cell_files[0]; /* the needs were found by it */
+    session->host = run->submits ? sweep->host : jr_cell_host_for(sweep, session->file);
+    session->facts = true;
+    return jr_resolve(&session->resolution, session->file, &session->host, &how, &session->diags) ==
+           JR_STATUS_OK;
+}
+
+static void ask_for_code(struct jr_sweep_run *run)
+{
+    struct jr_sweep_code *code = &run->code;
+    struct jr_arena *arena = &code->session->arena;
+    const char *scratch = jr_arena_printf(arena, "%s/%s/" SCRATCH, run->log_dir, run->dir.path);
+    if (scratch == NULL)
+        return;
+    jr_known_code_release(&code->known);
+    jr_session_know_code(&code->known, code->session, scratch);
+    if (code->known.tree.tree[0] != '\0')
+        (void)stpcpy(code->tree, code->known.tree.tree);
+}
+
+void jr_sweep_code_open(struct jr_sweep_run *run)
+{
+    run->code.wait_ns = WAIT_LEAST_NS;
+    if (open_first_cell(run))
+        ask_for_code(run);
+}
+
+/* The next question comes later and later, so that a tree that changes with every cell does not
+ * keep the sweep from beginning cells. */
+void jr_sweep_code_renew(struct jr_sweep_run *run)
+{
+    struct jr_sweep_code *code = &run->code;
+    const struct jr_known_code *known = &code->known;
+    uint64_t now = jr_clock_ns();
+    uint64_t wait_ns = code->wait_ns > 20 * known->took_ns ? code->wait_ns : 20 * known->took_ns;
+    if (!known->tree.work_tree || now < code->looked_ns + WAIT_LEAST_NS)
+        return;
+    code->looked_ns = now;
+    if ((known->stamped && jr_tree_stamp_holds(known->stamp, &known->tree)) ||
+        now < known->asked_ns + wait_ns)
+        return;
+    code->wait_ns *= 2;
+    if (code->wait_ns > WAIT_MOST_NS)
+        code->wait_ns = WAIT_MOST_NS;
+    ask_for_code(run);
+}
+
+void jr_sweep_code_close(struct jr_sweep_run *run)
+{
+    jr_known_code_release(&run->code.known);
+    if (run->code.session != NULL)
+        run->code.session->file = NULL;
+    jr_session_close(run->code.session);
+    run->code.session = NULL;
+}
+
+/* Whether the cell ran with other code than there is now, as far as both are known. */
+static bool sweep_code_differs(const struct jr_sweep_run *run, size_t cell)
+{
+    const char *ran = run->states[cell].code;
+    return ran[0] != '\0' && run->code.tree[0] != '\0' && strcmp(ran, run->code.tree) != 0;
+}
 
 enum { MOST_ASIDE = 10000 };
 
@@ -83,7 +499,7 @@ static void learn_number(struct past *past, const json_t *cell)
 static void learn_line(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct past *past = data;
-    jr_former_leader_learn(&past->leader, event, line);
+    former_leader_learn(&past->leader, event, line);
     if (event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED)
         return;
     learn_number(past, line);
@@ -91,9 +507,9 @@ static void learn_line(void *data, enum jr_journal_event event, const json_t *li
     bool whole = event == JR_JOURNAL_CELL_ENDED && !jr_json_get_bool(line, "interrupted");
     if (number < 0 || (size_t)number >= past->course_count)
         return;
-    past->course[number] = jr_journal_says_lost(event, line) ? COURSE_LOST
-                           : whole                           ? COURSE_ENDED
-                                                             : COURSE_CUT_SHORT;
+    past->course[number] = journal_says_lost(event, line) ? COURSE_LOST
+                           : whole                        ? COURSE_ENDED
+                                                          : COURSE_CUT_SHORT;
 }
 
 static void learn_list(struct past *past, const json_t *list)
@@ -318,7 +734,7 @@ static enum course course_of(const struct past *past, uint32_t number)
 static bool is_to_run_changed(struct jr_sweep_run *run, size_t cell)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (!jr_sweep_code_differs(run, cell))
+    if (!sweep_code_differs(run, cell))
         return false;
     run->other_code += !run->options->rerun_changed;
     if (!run->options->rerun_changed)
@@ -350,7 +766,7 @@ static int review_cell(struct past *past, size_t cell, struct jr_error *err)
     if (fstatat(run->cells_fd, folder, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
     bool lost = course_of(past, state->number) == COURSE_LOST;
-    if (jr_settle_cell(run, &past->leader, folder, lost, err) != 0)
+    if (settle_cell(run, &past->leader, folder, lost, err) != 0)
         return -1;
     bool known = jr_sweep_read_cell(run, cell);
     bool good = known && strcmp(state->status, "succeeded") == 0;
@@ -404,7 +820,7 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     const char *job;
     struct jr_slurm_queue queue;
     int status = 0;
-    json_t *sweep = jr_read_sweep_file(run->dir.fd);
+    json_t *sweep = read_sweep_file(run->dir.fd);
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_slurm_queue_init(&queue, run->session->options.envp);
     enum jr_queue_place place =
@@ -435,7 +851,7 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
                         .numbers = json_object(),
                         .values = json_object(),
                         .course_count = 4 * JR_SWEEP_CELLS_MAX};
-    json_t *sweep = jr_read_sweep_file(run->dir.fd);
+    json_t *sweep = read_sweep_file(run->dir.fd);
     int status = 0;
     past.course = calloc(past.course_count, sizeof *past.course);
     if (past.course == NULL)
@@ -478,7 +894,7 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_f
     const char *given = run->options->resume;
     struct stat st;
     *ret_found = false;
-    if (*given == '\0' && !jr_find_latest_sweep(run, id)) {
+    if (*given == '\0' && !find_latest_sweep(run, id)) {
         jr_session_note(run->session, "there is no sweep of this spec to resume: a new one begins");
         return 0;
     }

@@ -1,16 +1,11 @@
 /*
  * Running a sweep: its cells, each a run of its own, as many at once as the machine has room for.
  *
- *   sweep_begin.c   the folder, the needs, what cells there are
+ *   sweep_run.c     its folder, one loop that begins cells and sees them end, and its end
  *   sweep_resume.c  the folder of a sweep that is gone on with
- *   latest_sweep.c  which one that is
- *   settle_cell.c   whether a cell of it that has no results still runs
- *   sweep_loop.c    one loop: begins cells, sees them end, takes signals
- *   cell_process.c  a cell: a process that is forked, with a session of its own
+ *   cell_session.c  a cell: a process that is forked, with a session of its own
  *   sweep_nodes.c   the same on a node of an allocation, by its agent
- *   sweep_crews.c   the agents of all nodes, and others where one is lost
  *   sweep_devices.c which devices its cells get, beside other runs
- *   sweep_end.c     what became of a cell, and of all
  *   sweep_screen.c  the lines that a terminal shows meanwhile
  *
  * The process that leads the sweep runs nothing itself. Each cell is a fork of it, which becomes
@@ -63,5 +58,26 @@ struct jr_sweep_options {
 enum jr_status jr_session_run_sweep(struct jr_session *session,
                                     const struct jr_sweep_options *options, int *ret_code,
                                     struct jr_error *err);
+
+/* Within an allocation of several nodes, or for `hosts` by ssh: start an agent on each, for the
+ * cells of the session's sweep, and read its facts. Elsewhere nothing is done. It may take its
+ * time, so no signal should be held back. */
+enum jr_status jr_cell_hosts_connect(struct jr_session *session, struct jr_error *err);
+
+/* `jobrun plan` of a sweep: its cells, what each needs, and how many rounds
+ * they take. */
+
+struct jr_plan_cells_options {
+    uint32_t parallel; /* cells at once at most; 0: what the spec says */
+    bool json;
+    int (*take)(void *data, const char *text, size_t len);
+    void *data;
+};
+
+/* Find the needs of the cells on the machine whose facts the session has, and tell them as text or
+ * as JSON, piece by piece: `take` as jr_session_tell has it. */
+enum jr_status jr_session_plan_cells(struct jr_session *session,
+                                     const struct jr_plan_cells_options *options,
+                                     struct jr_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* What a cell has left on a host that does not see the folder of its sweep:
  * sent from one folder, and gathered in another. */
-#include "session/sweep/cell_files.h"
+#include "session/sweep/internal.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -8,8 +8,6 @@
 #include "base/io.h"
 #include "scratch.h"
 #include "session/session.h"
-#include "session/sweep/send_cell.h"
-#include "session/sweep/sweep_run_parts.h"
 
 /* Lines of a log, each of 11 bytes, and the first that is sent of them. */
 enum { NODE = 1, LINES = 10000, FIRST_LINE = LINES - JR_LEFT_LOG_MOST / 11 };

@@ -1,9 +1,8 @@
 /* What cells need of the nodes of a sweep: which of them run beside each other, and what of the
  * scheduler's facts each sees. The needs are stated here. */
-#include "session/sweep/cell_needs.h"
+#include "session/sweep/internal.h"
 
 #include "session/session.h"
-#include "session/sweep/cell_hosts.h"
 #include "unit.h"
 
 enum { NODES = 3 };

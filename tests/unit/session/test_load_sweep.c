@@ -1,6 +1,6 @@
 /* Sweeps by their files: what became of each cell, which sweep and cell a command line means, and
  * the table of the cells. */
-#include "session/sweep/load_sweep.h"
+#include "session/sweep/internal.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "scratch.h"
 #include "session/sweep/show_sweep.h"
-#include "session/sweep/sweep_table.h"
 #include "sweep/journal.h"
 
 #define CELL(number, lr, seed, status)                                                             \

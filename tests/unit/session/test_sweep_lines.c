@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "session/sweep/sweep_lines.h"
+#include "session/sweep/internal.h"
 #include "unit.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/sweep/sweep_output.h"
+#include "session/sweep/internal.h"
 #include "unit.h"
 
 enum { PAGE = 4096, LINE = 1000 };

@@ -1,0 +1,764 @@
+/* What the files of this folder share: for them alone. */
+#ifndef JR_SESSION_SWEEP_INTERNAL_H
+#define JR_SESSION_SWEEP_INTERNAL_H
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jobrun/error.h>
+#include <jobrun/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/strv.h"
+#include "cluster/controller_cells.h"
+#include "eventloop/signals.h"
+#include "record/prune.h"
+#include "record/run_list.h"
+#include "resolve/device_holders.h"
+#include "resolve/device_queue.h"
+#include "session/left_records.h"
+#include "session/session.h"
+#include "session/session_code.h"
+#include "session/sweep/node_cells.h"
+#include "session/sweep/show_sweep.h"
+#include "session/sweep/sweep_run.h"
+#include "store/folder_mark.h"
+#include "store/progress.h"
+#include "sweep/journal.h"
+#include "sweep/schedule.h"
+#include "sweep/sweep_file.h"
+#include "sweep/swept_spec.h"
+
+struct jr_cell_needs;
+struct jr_cell_process;
+struct jr_host;
+struct jr_host_part;
+struct jr_policy;
+struct jr_session;
+struct jr_spec_file;
+struct jr_sweep_run;
+
+/*
+ * What the cells of a sweep need of a machine, and what it has.
+ *
+ * Cells differ in what they need only by axes that have a part in it: sizes, devices, parents, and
+ * what is referred to by these. So one cell of each combination of these axes is resolved, and
+ * speaks for the others; 100,000 learning rates are one.
+ */
+
+/* What a cell holds while it runs. */
+struct jr_cell_need {
+    uint32_t nodes, ranks;
+    uint32_t devices; /* 0: it runs on CPUs */
+    uint32_t cores;   /* physical ones; 0: it runs on devices */
+    enum jr_device device;
+    const char *device_name; /* as spelled: "cuda" */
+    const bool *const *may;  /* of each node, and of each of its devices: whether
+                                it will do; NULL: it runs on CPUs */
+    uint32_t pool;           /* so many will do on the node that has most */
+    bool oversubscribe;      /* it may run beside others where it does not fit */
+    size_t cell;             /* the one that was resolved */
+};
+
+/* What a node has for all cells together. */
+struct jr_room {
+    uint32_t devices, cores;
+    uint32_t places; /* devices that its facts have, be they for cells or not */
+};
+
+struct jr_cell_needs {
+    struct jr_arena arena;
+    struct jr_cell_need *kinds; /* that differ */
+    size_t count;
+    uint32_t *kind_of;     /* of each cell */
+    struct jr_room *rooms; /* of each node */
+    uint32_t nodes;
+    uint32_t parallel; /* cells at once at most; 0: no limit */
+};
+
+/* Find what the cells of the session's sweep need on its nodes, as on the first of them. A cell
+ * that cannot be resolved there, or that can never run there, is a finding of the session: the
+ * status is that of jr_resolve, or JR_STATUS_UNRESOLVED. Release it in any case. */
+enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret, struct jr_session *session,
+                                  struct jr_error *err);
+
+/* What a schedule has to know of them. */
+struct jr_slots jr_cell_needs_slots(const struct jr_cell_need *need);
+
+/* Free it. */
+void jr_cell_needs_release(struct jr_cell_needs *needs);
+
+/* What all nodes have together. */
+struct jr_room jr_cell_needs_room(const struct jr_cell_needs *needs);
+
+/* Put a cell beside others, of which there are `running`, and which hold `held` of each node.
+ * False: it does not fit. */
+bool jr_cell_needs_place(const struct jr_cell_needs *needs, const struct jr_cell_need *need,
+                         struct jr_room *held, uint32_t running);
+
+/* The process of a cell, whoever it is a child of: the jobrun that leads the sweep, or the agent of
+ * a node. */
+
+/* Not to outlive its parent, and to have no part in the signals of its terminal: what is for the
+ * cells, the parent passes on. */
+void jr_cell_leave_parent(pid_t parent);
+
+/* Give a session that part of a machine's facts, and the process its CPUs. */
+void jr_cell_take_part(struct jr_session *session, const struct jr_host *whole,
+                       const struct jr_host_part *part);
+
+/* The guard of a cell was killed: its runner ends the run, and is a child of ours until it has
+ * ended. Returns whether that is still so. */
+bool jr_cell_has_runner(const char *cells_dir, uint32_t number, pid_t *ret_runner);
+
+/* Whether the folder of the cells, which is open, has no room for the files of another one; a cell
+ * that could not begin has removed its own. That there is room for a single file says little. */
+bool jr_cell_disk_is_full(int dir_fd);
+
+/* Kill the children of this process but for those: what a cell left whose guard and runner were
+ * both killed. */
+void jr_cell_kill_strays(const pid_t *known, size_t count);
+
+/*
+ * A cell that was begun before a sweep is gone on with, and has no results: it may still come to
+ * its end, or be lost.
+ *
+ * One that runs here is waited for. Of one on another machine, or in another container, nothing is
+ * seen but what it writes. It is taken for lost where what ran it is known to be gone: the journal
+ * says that its node was lost, the job of Slurm's in which it ran has ended, or the jobrun that led
+ * the sweep ran on this machine, and has given up the lock of the journal. Agents end their cells
+ * when their leader is gone, so that such a cell has its results after the grace of its stop, or
+ * will never have any. Elsewhere a lock may be seen on its own machine only, and the cell is left
+ * to its user.
+ */
+
+/* Who led the sweep before, as the journal tells it. */
+struct jr_former_leader {
+    char host[256];       /* "": not known */
+    char job[32];         /* of Slurm's, in which it ran; "": in none, or not known */
+    bool asked, job_over; /* Slurm was asked about it, and has ended it */
+    double lost;          /* when a cell was lost last, since the epoch */
+    uint64_t until_ns;    /* what it ran has come to its end by then; 0: that
+                             was not needed yet */
+};
+
+/* What this process writes of itself for those that come after it; the texts are valid for as long
+ * as the session. */
+void jr_leader_of_now(const struct jr_sweep_run *run, struct jr_journal_line *ret);
+
+/*
+ * Which sweep of a spec is the latest. The link `latest` of the log_dir says which run or sweep
+ * began, or was gone on with, last, whatever the clock; but it may be another spec's, and those
+ * that were submitted do not get it. The journal of a sweep tells when it was written to last, by
+ * the clock, which may have been put back since.
+ */
+
+/*
+ * The code that the cells of a sweep execute: git is asked once for all of them, and again only
+ * where a file has changed since. By the names of trees those cells are known that ran with other
+ * code than there is now.
+ */
+
+struct jr_sweep_code {
+    struct jr_session *session; /* of the first cell, which is not run */
+    struct jr_known_code known;
+    char tree[JR_GIT_HASH];      /* the name, as it was at last; "": not known */
+    uint64_t looked_ns, wait_ns; /* for changes; after a question, for the next
+                                    one */
+};
+
+/* Ask for the first time; the folder of the sweep is there. Where the first cell is in no work
+ * tree, or its code cannot be recorded, nothing is known. */
+void jr_sweep_code_open(struct jr_sweep_run *run);
+
+/* A cell is about to begin: ask again if files have changed, and if the last time is long enough
+ * ago. */
+void jr_sweep_code_renew(struct jr_sweep_run *run);
+
+/* Free it. */
+void jr_sweep_code_close(struct jr_sweep_run *run);
+
+/*
+ * The devices of a sweep, which its cells share with other runs of the machine.
+ *
+ * Each cell has leases (resolve/device_lease.h) of the devices that it was
+ * granted. The sweep takes them, before the process of the cell is made, and
+ * both hold them: so they are held as long as anything of the cell lives, and
+ * until the sweep has cleaned up behind it. What others hold, or wait for and
+ * came earlier, is away for the schedule. A cell that lacks only such devices
+ * waits for them in the queue (resolve/device_queue.h), as `--wait` does; once
+ * it has them, the sweep's next one is behind all who wait by then. A cell
+ * takes all of its devices at once, and a sweep that waits holds none for that:
+ * two sweeps cannot wait for each other.
+ */
+
+/* The devices of the machine, in the order of its facts, and the wait for those that others
+ * hold. */
+struct jr_sweep_devices {
+    struct jr_device_list list; /* a key is NULL: no cell may have the device */
+    const char *around;         /* see jr_device_request */
+    bool *gone;                 /* of each: it is not there any more */
+    struct jr_arena arena;      /* of the request */
+    struct jr_device_request request;
+    struct jr_device_queue queue;
+    uint32_t kind;     /* of the cell that waits */
+    uint64_t since_ns; /* when it began to wait while nothing runs; 0: it does
+                          not */
+    bool told;         /* that it waits */
+    bool again;        /* look again after a short time */
+    bool over;         /* the time of --wait ran out, or what is left of the
+                          devices is too little for some cells */
+};
+
+/* Name the devices of the session's machine that the cells may have, in its arena. */
+void jr_sweep_devices_name(struct jr_device_list *ret, struct jr_session *session,
+                           const struct jr_cell_needs *needs);
+
+/* Append who holds some of the devices: "0, 1 are held by run x (pid 7)".
+ * `without` (NULL: none) says which of them are not asked about. False: nobody
+ * does, and nothing was appended. */
+bool jr_sweep_devices_holders(struct jr_buf *out, const struct jr_device_list *list,
+                              const bool *without, const char *around);
+
+/* Begin: nobody waits. */
+void jr_sweep_devices_open(struct jr_sweep_run *run);
+
+/* Give back the place in the queue, and free it all. */
+void jr_sweep_devices_close(struct jr_sweep_run *run);
+
+/* See which devices are to be had, for the schedule. */
+void jr_sweep_devices_look(struct jr_sweep_run *run);
+
+/* Lease the devices that a cell was granted. False: somebody else was faster.
+ */
+bool jr_sweep_devices_take(struct jr_sweep_run *run, struct jr_cell_process *process);
+
+/* Give them back. */
+void jr_sweep_devices_give(struct jr_cell_process *process);
+
+/* In the process of a cell: let go of all that is not its own. */
+void jr_sweep_devices_keep(struct jr_sweep_run *run);
+
+/* No other cell could begin. If that is for devices that others have, wait for them in the queue.
+ * True: they can be had by now. */
+bool jr_sweep_devices_await(struct jr_sweep_run *run);
+
+/* The time at which to call that again, whatever happens (CLOCK_MONOTONIC); 0: none. */
+uint64_t jr_sweep_devices_due(const struct jr_sweep_run *run);
+
+/* A cell with devices did not deliver: see whether they are all still there, or
+ * what its agent says of that. Those that are not are given to no other cell.
+ */
+void jr_sweep_devices_check(struct jr_sweep_run *run, const struct jr_cell_process *process);
+
+/*
+ * What comes back of the cells that ran on hosts which do not see the folder of the sweep
+ * in records (left_records.h):
+ *
+ *   {"cell":7,"file":"results.json","size":712,"first":true,...}
+ *   {"cell":7,"whole":true,"size":0}      nothing more follows of it
+ *
+ * Files gather in cells/.0007, which becomes cells/0007 when the cell is over:
+ * so a cell of which not all has come is none that has run.
+ */
+
+/* What comes from a node. */
+struct jr_cell_files {
+    struct jr_left_stream stream;
+    struct jr_sweep_run *run;
+    uint32_t node;   /* of the sweep */
+    bool any, whole; /* something of a cell has come, and all of it */
+    uint32_t number; /* of that cell */
+    int dir_fd;      /* where its files gather; -1: nowhere yet */
+    int fd;          /* of the file that is written; -1: none is */
+    uint64_t room;   /* bytes that may still come of it */
+    uint32_t count;  /* of files that have come */
+    int error;       /* why not all of it is here; EFBIG: it is more than the
+                        host was to send; 0 */
+};
+
+/* Nothing has come. */
+void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run, uint32_t node);
+
+/* Take bytes, which may end anywhere. What is no record, or is of a cell that does not run on the
+ * node now, ends what is taken of it. */
+void jr_cell_files_take(struct jr_cell_files *files, const char *bytes, size_t len);
+
+/* The cell is over: what has come of it takes its place among the others, if that is all; if not,
+ * it is removed, and the user told why where the reason is here. Another one may follow. */
+void jr_cell_files_end(struct jr_cell_files *files, struct jr_cell_process *process);
+
+/* The node is lost, or the sweep over: remove what is not whole. */
+void jr_cell_files_drop(struct jr_cell_files *files);
+
+/* Cells on a host that does not see the folder of its sweep are whole runs in one of their agent's
+ * own (node_cells.h). What comes back of one is sent once it is over, by a process of
+ * its own. */
+
+/* What is sent. */
+struct jr_cell_sending {
+    const char *cells_dir; /* absolute */
+    uint32_t number;       /* of the cell */
+    const char *collect;   /* words with commas */
+    int fd;                /* takes it */
+};
+
+/* Send what the cell has left, and that it is all. -1 with `err`. */
+int jr_cell_send(const struct jr_cell_sending *sending, struct jr_error *err);
+
+/*
+ * The nodes of a sweep within an allocation, or its hosts: each has an agent, which
+ * runs the cells that it is given. All agents are tasks of one step of Slurm's, or each is the
+ * command of an ssh, and no cell starts another. The sweep hands out devices and cores; the agents
+ * lease the devices, and wait where other runs have them.
+ *
+ * The agents of a step are a crew. Once one of them is lost, nothing can be sent to the others
+ * (controller_cells.h): their cells come to their end, and what is to begin does so by another
+ * crew, on the nodes that are left. Hosts that ssh reaches are one crew to the end: who is lost is
+ * left out.
+ */
+
+struct jr_sweep_crew {
+    struct jr_sweep_run *run;
+    struct jr_controller *controller;
+    struct jr_cell_watcher watcher;
+    uint32_t *nodes; /* of the sweep, by the numbers that the crew has */
+    uint32_t count;
+    bool starting;
+};
+
+struct jr_sweep_nodes {
+    struct jr_sweep_crew **crews; /* the last one begins cells */
+    size_t count;                 /* 0: cells of one node run here */
+    char **hosts;                 /* of each node of the sweep */
+    bool *lost;
+    struct jr_cell_files *files; /* that come from each node */
+    uint64_t synced_ns;          /* when the disk last had all of theirs */
+    bool renews;                 /* the last crew has lost a node */
+    bool told;                   /* that the cluster ends what runs */
+    char token[JR_TOKEN_SIZE];   /* of the folders that hosts have made */
+    int epoll_fd;
+};
+
+/* Begin, where the session has agents. */
+void jr_sweep_nodes_open(struct jr_sweep_run *run);
+
+/* Show what the console has not taken yet of what cells have printed, unless a signal comes by
+ * which the policy means a stop. */
+void jr_sweep_nodes_show_rest(struct jr_sweep_run *run, const struct jr_policy *policy);
+
+/* Let them go. */
+void jr_sweep_nodes_close(struct jr_sweep_run *run);
+
+/* Whether a cell runs on one of them by its agent. */
+bool jr_sweep_nodes_has(const struct jr_sweep_run *run, const struct jr_cell_process *process);
+
+/* The cell of that number, if an agent runs it on that node of the sweep; NULL:
+ * it does not. */
+struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run, uint32_t node,
+                                            uint32_t number);
+
+/* Have an agent begin a cell. -1 with `err`. */
+int jr_sweep_nodes_begin(struct jr_sweep_run *run, struct jr_cell_process *process,
+                         struct jr_error *err);
+
+/* Signal the cells there; `stop`: it stops runs. */
+void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop);
+
+/* All cells were told to stop: a host that does not answer is given up, soon if that was said
+ * `again`. */
+void jr_sweep_nodes_hasten(struct jr_sweep_run *run, bool again);
+
+/* Have the agent of a cell stop it alone. */
+void jr_sweep_nodes_stop(struct jr_sweep_run *run, const struct jr_cell_process *process);
+
+/* Where a cell is that runs on a host which does not see the folder of the sweep: the folder of its
+ * cells there, in the cell's arena. NULL: it does. */
+const char *jr_sweep_nodes_there(const struct jr_sweep_run *run, struct jr_cell_process *process);
+
+/* What is readable when agents have said something, for poll(2); -1: nothing.
+ */
+int jr_sweep_nodes_fd(const struct jr_sweep_run *run);
+
+/* When there is something to be done besides (CLOCK_MONOTONIC; 0: never). */
+uint64_t jr_sweep_nodes_due(const struct jr_sweep_run *run);
+
+/* Take what they have said: the processes of cells that are over say so. */
+void jr_sweep_nodes_attend(struct jr_sweep_run *run);
+
+/* A child has ended: it was theirs. */
+bool jr_sweep_nodes_reap(struct jr_sweep_run *run, pid_t pid, int status);
+
+/* Write the children that are theirs to `ret`, which has room for one more than there are nodes: an
+ * srun for each crew, or an ssh for each host. Returns how many. */
+size_t jr_sweep_nodes_children(const struct jr_sweep_run *run, pid_t *ret);
+
+/* Whether another crew is on its way, for cells that wait. */
+bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run);
+
+/* In the process of a cell: let go of them. */
+void jr_sweep_nodes_leave(struct jr_sweep_run *run);
+
+/*
+ * Standard error of a sweep, to which nobody waits to write: a terminal that is stopped, and a pipe
+ * that is not read, hold neither the leader nor a cell. What they do not take waits in bounded
+ * memory; what has no room there is counted, and that is said once there is room again.
+ */
+
+struct jr_sweep_output {
+    int fd;                /* it never blocks; -1: standard error is neither a
+                              terminal nor a pipe, and is written to as it is */
+    pid_t owner;           /* the process that opened it */
+    bool terminal;         /* else a pipe */
+    bool gone;             /* nobody reads it any more */
+    struct jr_buf pending; /* what it has not taken yet */
+    size_t taken;          /* bytes of that which it has */
+    size_t lost;           /* texts for which there was no room */
+};
+
+/* Open standard error once more, so that others who have it may wait. */
+void jr_sweep_output_open(struct jr_sweep_output *ret);
+
+/* Whether this process writes to it. */
+bool jr_sweep_output_is_open(const struct jr_sweep_output *output);
+
+/* Add whole lines that are to be shown. */
+void jr_sweep_output_add(struct jr_sweep_output *output, const char *text, size_t len);
+
+/* Whether it has not taken all yet. */
+bool jr_sweep_output_is_behind(const struct jr_sweep_output *output);
+
+/* Give it what it takes. Whether that was all. */
+bool jr_sweep_output_flush(struct jr_sweep_output *output);
+
+/* Close it, whatever waits; in another process, too. */
+void jr_sweep_output_close(struct jr_sweep_output *output);
+
+/*
+ * What a sweep draws on a terminal while it runs, below all that is printed there: a line for each
+ * running cell, and one for the sum. It is drawn once a second, and soon after a cell began or
+ * ended; where nothing is drawn nothing is woken for.
+ *
+ * The leader alone writes to standard error (jr_sweep_output). What cells print goes through a pipe
+ * to it, which is the standard error of their processes, and is shown above the lines. Nothing is
+ * drawn until a terminal that was stopped has taken what it was given. Where standard error is a
+ * pipe, nothing is drawn, and all else is as on a terminal.
+ */
+
+/* What is told of by run->screen, as poll(2) has it. */
+enum { JR_SWEEP_SCREEN_FDS = 2 };
+
+/* Begin, and draw if the options ask for it; it may turn out that nothing can be drawn, which is no
+ * error. */
+void jr_sweep_screen_open(struct jr_sweep_run *run);
+
+/* Show what was printed last, and take the lines away. */
+void jr_sweep_screen_close(struct jr_sweep_run *run);
+
+/* All is written down: wait until what is left is shown, too, or a signal that stops runs has
+ * come. */
+void jr_sweep_screen_finish(struct jr_sweep_run *run);
+
+/* Whether anything is drawn. */
+bool jr_sweep_screen_is_open(const struct jr_sweep_run *run);
+
+/* Take the lines away before something else is printed; they come again. */
+void jr_sweep_screen_hide(struct jr_sweep_run *run);
+
+/* A cell has begun or ended: draw soon. */
+void jr_sweep_screen_stir(struct jr_sweep_run *run);
+
+/* What to wait for, and until when (CLOCK_MONOTONIC ns; 0: for ever). */
+uint64_t jr_sweep_screen_await(const struct jr_sweep_run *run,
+                               struct pollfd ret[static JR_SWEEP_SCREEN_FDS]);
+
+/* Show what has come, and draw if it is time. */
+void jr_sweep_screen_turn(struct jr_sweep_run *run);
+
+/* In the process of a cell: its standard error is the leader's from now on. */
+void jr_sweep_screen_leave(struct jr_sweep_run *run);
+
+/* What a sweep shows on a terminal while it runs: a line for a running cell, and one for the sum.
+ * Each fits into the columns that it gets; what does not fit is left out, the least important
+ * first. */
+
+struct jr_cell_line {
+    uint32_t number;
+    const char *values;                 /* "lr 0.03  seed 1"; may be anybody's text */
+    size_t values_width;                /* to which they are filled with blanks */
+    const char *devices;                /* "GPU 0"; "": none of its own */
+    const struct jr_progress *progress; /* NULL: it has told no step */
+    uint64_t elapsed_ns;
+    bool utf8;
+};
+
+/* Append "0004  lr 0.03  seed 1  step 410/800  51 %  left 31s   GPU 0". */
+void jr_cell_line_add(struct jr_buf *out, const struct jr_cell_line *line, unsigned columns);
+
+struct jr_sum_line {
+    size_t cells, done, failed, running, left;
+    bool stopping; /* no other cell begins */
+    bool timed;    /* it can be told how long it still takes */
+    uint64_t left_ns;
+    const char *best; /* "0002 (accuracy 0.962)"; "": none is */
+};
+
+/* Append "24 cells: 5 done, 1 failed, 4 running, 14 left; about 4m12s to go; best so far 0002
+ * (accuracy 0.962)". */
+void jr_sum_line_add(struct jr_buf *out, const struct jr_sum_line *line, unsigned columns);
+
+/* Append how to erase `count` lines of the given widths, of which the last has the cursor in it, on
+ * a terminal of so many columns: one that was made narrower has wrapped them. */
+void jr_lines_erase(struct jr_buf *out, const size_t *widths, size_t count, unsigned columns);
+
+/* A sweep that runs. */
+
+/* A cell that runs. */
+struct jr_cell_process {
+    size_t cell;
+    pid_t pid;                        /* of its guard; 0: that was killed */
+    int exit_status;                  /* of the guard, as waitpid(2) has it */
+    bool on_node;                     /* an agent runs it */
+    const struct jr_sweep_crew *crew; /* whose; NULL */
+    bool over, lost;                  /* it is over; and so because its node is lost */
+    bool full;                        /* there was no room for what it has left there */
+    int code;                         /* how it ended there, an exit status */
+    const char *gone;                 /* of its devices there, those that are no more; NULL */
+    json_t *progress;                 /* there, where its files are not here; NULL: not known */
+    struct jr_arena arena;            /* of the grant and the leases */
+    struct jr_grant grant;
+    struct jr_device_lease *leases; /* of the devices that it was granted */
+    uint32_t leases_count;
+    uint64_t began_ns;
+};
+
+enum { JR_SCREEN_LINES = 256 };
+
+struct jr_sweep_screen {
+    struct jr_sweep_output output;
+    int pipe[2]; /* through which the cells print; -1: they have a console */
+    bool draws;  /* the lines */
+    bool utf8;
+    struct jr_buf notes;            /* what has come through the pipe */
+    size_t widths[JR_SCREEN_LINES]; /* of the lines that are drawn */
+    size_t count;
+    uint64_t drawn_ns, due_ns;
+    struct jr_progress *progress;               /* room for a cell's; NULL: there was none */
+    void (*note)(void *data, const char *line); /* of the session's options */
+    void *data;
+};
+
+struct jr_sweep_run {
+    struct jr_session *session; /* of the sweep */
+    const struct jr_sweep_options *options;
+    struct jr_cell_needs needs;
+    struct jr_run_folder dir; /* of the sweep */
+    int cells_fd;
+    const char *cells_dir; /* absolute */
+    const char *log_dir;   /* absolute */
+    const char *name;
+    struct jr_journal journal;
+    struct jr_schedule schedule;
+    struct jr_slots *slots; /* of each kind of needs */
+    struct jr_sweep_devices devices;
+    struct jr_sweep_nodes nodes;
+    struct jr_sweep_code code;
+    struct jr_record_machine machine; /* that the cells run on */
+    char group_home[PATH_MAX];        /* of their control groups */
+    struct jr_strv hosts;             /* names that states of cells have */
+    struct jr_cell_state *states;     /* of each cell */
+    bool *skips;                      /* cells that are not run */
+    struct jr_cell_process *running;  /* room for as many as there can be */
+    size_t running_count, running_most;
+    struct jr_signals signals;
+    sigset_t mask; /* as it was */
+    int signal_fd;
+    int stop_signal; /* the first that stops the sweep; 0 */
+    uint32_t failed; /* cells, since it began or was resumed */
+    size_t done, to_run;
+    size_t kept;       /* cells that had delivered before */
+    size_t other_code; /* those of them that ran with other code */
+    json_t *former;    /* cells that the axes do not have any more; NULL */
+    bool closing;      /* no other cell begins */
+    bool ended;        /* with this exit status: */
+    int exit_code;
+    /* Of a sweep whose cells are handed to Slurm (submit_sweep.h): */
+    bool submits;
+    bool resumed;       /* its folder was there before */
+    bool was_submitted; /* its cells were tasks of an array, */
+    bool array_over;    /* which Slurm has ended */
+    bool assumes;       /* each cell is resolved for a machine as it states it */
+    const char *job;    /* the array; NULL: not known yet */
+    struct jr_sweep_screen screen;
+};
+
+/* The members of one that has nothing open yet. */
+#define JR_SWEEP_RUN_CLOSED                                                                        \
+    .dir = JR_RUN_FOLDER_INIT, .cells_fd = -1, .devices = {.queue = JR_DEVICE_QUEUE_INIT},         \
+    .nodes = {.epoll_fd = -1}, .journal = {.fd = -1}, .signal_fd = -1,                             \
+    .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}
+
+/* sweep_run.c */
+
+/* Begin: no cell has been run. */
+void jr_sweep_begin_states(struct jr_sweep_run *run);
+
+/* Make the folder, or open that of the sweep that is gone on with, where the first cell says. */
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
+                                    struct jr_error *err);
+
+/* Free all of it. */
+void jr_sweep_close(struct jr_sweep_run *run);
+
+/* The absolute path of the spec, malloc'ed; NULL: it is no file. */
+char *jr_sweep_spec_path(const struct jr_sweep_run *run);
+
+/* Make the folder of the cells in that of the sweep, or open it. 0 or -1. */
+int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err);
+
+/* Write sweep.json as it is now. 0 or -1. */
+int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err);
+
+/* sweep_resume.c */
+
+/* Open the sweep that the options name, and decide which of its cells run. 0; with *ret_found false
+ * where there is none, which was noted; -1 with `err`. */
+int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_found,
+                    struct jr_error *err);
+
+/* The fingerprint that a cell has now, in `arena`; NULL: it has none. */
+const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell, struct jr_arena *arena);
+
+/* cell_session.c */
+
+/* Begin a cell; -1 with `err` where no process can be made. */
+int jr_cell_process_start(struct jr_sweep_run *run, struct jr_cell_process *process,
+                          struct jr_error *err);
+
+/* Note in the journal that a cell has ended; `interrupted`: with the sweep. */
+void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted);
+
+/* Read the record of a cell in the folder of that number into its state. False where it has no
+ * results. */
+bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell);
+
+/* sweep.json as it stands: read back, with what has happened since. */
+
+/* Open the folder LOG_DIR/ID of a sweep, which is no link; the caller's to close. -1 with errno:
+ * there is none. */
+int jr_sweep_open(const char *log_dir, const char *id);
+
+/* Read the sweep LOG_DIR/ID: sweep.json, and of cells that the journal knows
+ * more of what their own records say. Cells that began and have no results are
+ * `running`, or, where nobody leads the sweep any more, `lost`. Of a sweep
+ * whose cells are tasks of a job array, which write neither of the two files,
+ * each cell is as its own folder says. NULL with `err`; the caller's. */
+json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err);
+
+/* Whether the cells of a loaded sweep were handed to a scheduler, and no jobrun has led it since
+ * then. *ret_job is the job, as `sbatch` prints it; NULL: it was never noted. */
+bool jr_sweep_is_submitted(const json_t *sweep, const char **ret_job);
+
+/* Whether every cell of a loaded sweep has ended. */
+bool jr_sweep_is_over(const json_t *sweep);
+
+/* The cells of a sweep as a table: what its file says, flat, with the columns and the order that
+ * were asked for. */
+
+struct jr_sweep_table {
+    json_t *sweep; /* jr_load_sweep; owned */
+    const char *log_dir, *id;
+    struct jr_row_table rows; /* a name is "cell", "status", "seconds",
+                                 "results.FIELD", or the path of an axis */
+    json_t *fields;           /* the keys: the paths that cells have values of */
+    const char *best_field;   /* its name in `rows`; NULL: there is none */
+    bool best_is_max;
+    json_int_t best; /* the number of the best cell; -1 */
+};
+
+/* Read LOG_DIR/ID, both borrowed. -1 with `err`. Close it in any case. */
+int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const char *id,
+                        enum jr_row_format format, struct jr_error *err);
+
+/* Choose columns and order as the view says. -1 with `err`. */
+int jr_sweep_table_arrange(struct jr_sweep_table *table, const struct jr_sweep_view *view,
+                           struct jr_error *err);
+
+/* Append "23 of 24 delivered, 1 failed". */
+void jr_sweep_table_count(struct jr_buf *out, const struct jr_sweep_table *table);
+
+/* Append why a cell failed, by the record in its folder; nothing where it says nothing, or where
+ * `dir_fd` is -1. */
+void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd);
+
+/* Append why a cell did not deliver, by its own record: "rank 0   RuntimeError:
+ * ..." False, and nothing, where it did, or has not ended. */
+bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *table,
+                           const json_t *row);
+
+/* Free it. */
+void jr_sweep_table_close(struct jr_sweep_table *table);
+
+/*
+ * The drawings of a sweep's page: a field of the results over each axis. An axis of numbers is
+ * drawn to scale, by their logarithms where they are far apart; any other one has its values side
+ * by side.
+ */
+
+/*
+ * What a host has of sweeps that are another machine's (node_cells.h): folders of LOG_DIR without a
+ * sweep.json, in which there are folders of cells, node_N.TOKEN, or `cells` with the parts of cells
+ * of several hosts. Such a folder is a row among the runs there, and can be removed.
+ */
+
+/* Whether the folder `name` of LOG_DIR, which is open, is one. */
+bool jr_sweep_part_is(int log_fd, const char *name);
+
+/* Fill the row of such a folder, whose strings are in the arena of the list: it is finished if all
+ * of its cells are, and nobody holds it. */
+void jr_sweep_part_row(struct jr_record *ret, struct jr_records *records, const char *log_dir,
+                       int log_fd, const char *name);
+
+/*
+ * The machines on which the cells of a sweep run: this one; in the shell or the script of an
+ * allocation its nodes, or the hosts that ssh reaches, each of which has an agent; or the nodes of
+ * a profile, where it is only planned.
+ *
+ * A cell is for one of them, unless its spec states more nodes, or ranks for more: each cell then
+ * sees a machine of its own, and nothing of the allocation. Cells of several nodes see that, as
+ * runs do.
+ */
+
+/* How many there are. */
+uint32_t jr_cell_hosts_count(const struct jr_session *session);
+
+/* The facts of one, as a cell of one node sees them; they are the session's. */
+struct jr_host jr_cell_host(const struct jr_session *session, uint32_t node);
+
+/* The facts by which a cell, whose spec was loaded, is resolved. */
+struct jr_host jr_cell_host_for(const struct jr_session *session, const struct jr_spec_file *file);
+
+/* Take out of the facts of a machine what the scheduler says of other ones. */
+void jr_cell_host_alone(struct jr_host *host);
+
+/*
+ * Single cells that another jobrun tells to stop, by way of the jobrun that leads their sweep: it
+ * alone reaches the machines that they run on. The word is a file, LOG_DIR/SWEEP_ID/.stop/0007, and
+ * SIGCHLD has the leader look for it: that signal comes to it again and again, and does no harm to
+ * anybody.
+ */
+
+/* In the leader: tell the cells to stop that somebody wants to. */
+void jr_cell_stops_take(struct jr_sweep_run *run);
+
+/* The same: forget what nobody has taken, as before the first cell begins. */
+void jr_cell_stops_clear(const struct jr_sweep_run *run);
+
+#endif
