@@ -1,4 +1,6 @@
-#include "resolve/agreement.h"
+/* The values that are filled by now, held against each other, and against the time of the
+ * allocation. Declared in internal.h. */
+#include "resolve/internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -6,10 +8,6 @@
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "doc/doc.h"
-#include "resolve/backend.h"
-#include "resolve/cpu_binding.h"
-#include "resolve/device_kind.h"
-#include "resolve/node_rank.h"
 
 #include "base/banned.h"
 
@@ -77,58 +75,46 @@ static const char *say_machines(struct jr_resolver *r)
                : jr_arena_printf(r->arena, "%s and spare_nodes %u", nodes, jr_place_spares(r));
 }
 
-/* `hosts` has the spares behind the nodes. */
-static void check_spare_hosts(struct jr_resolver *r)
-{
-    uint32_t there = JR_FIELD_VALUE(r, HOSTS).number;
-    uint64_t wanted = (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r);
-    if (there == wanted || jr_place_spares(r) == 0)
-        return;
-    struct jr_diag *diag =
-        jr_rules_refuse(r, JR_CODE_NOT_ENOUGH_NODES, BIT(HOSTS), "%s, but hosts has %u entr%s",
-                        say_machines(r), there, there == 1 ? "y" : "ies");
-    jr_diag_help(r->diags, diag,
-                 "hosts has an entry for each node and for each spare, the spares last");
-}
-
 static void check_hosts(struct jr_resolver *r)
 {
     const struct jr_field_value *hosts = &JR_FIELD_VALUE(r, HOSTS);
-    if (!jr_field_value_stated(hosts))
+    uint32_t there = hosts->number, spares = jr_place_spares(r);
+    uint64_t wanted = (uint64_t)JR_FIELD_VALUE(r, NODES).number + spares;
+    if (!jr_field_value_stated(hosts) || there == wanted ||
+        (spares == 0 && r->spec->spare_nodes > 0))
         return;
-    if (r->spec->spare_nodes > 0) {
-        check_spare_hosts(r);
+    if (spares > 0) { /* they are behind the nodes */
+        struct jr_diag *diag =
+            jr_rules_refuse(r, JR_CODE_NOT_ENOUGH_NODES, BIT(HOSTS), "%s, but hosts has %u entr%s",
+                            say_machines(r), there, there == 1 ? "y" : "ies");
+        jr_diag_help(r->diags, diag,
+                     "hosts has an entry for each node and for each spare, the spares last");
         return;
     }
-    if (hosts->number == JR_FIELD_VALUE(r, NODES).number)
-        return;
     struct jr_diag *diag = jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(HOSTS) | BIT(NODES),
                                           "%s contradicts hosts, of which there are %u",
-                                          jr_field_value_say(r, JR_NODES), hosts->number);
+                                          jr_field_value_say(r, JR_NODES), there);
     jr_diag_help(r->diags, diag, "hosts has one entry per node");
 }
 
-/* The nodes that the scheduler, or the profile, has; 0 when neither says. */
-static uint32_t known_node_count(const struct jr_resolver *r)
+/* The nodes that the scheduler, or the profile, has, if those are fewer than the job wants; else 0.
+ */
+static uint32_t too_few_nodes(const struct jr_resolver *r)
 {
     const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
-    return scheduler != NULL ? scheduler->nodes : r->hw->nodes;
-}
-
-static bool beyond_nodes(const struct jr_resolver *r)
-{
-    uint32_t here = known_node_count(r);
-    return !r->options->local && here > 0 &&
-           (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r) > here;
+    uint32_t here = scheduler != NULL ? scheduler->nodes : r->hw->nodes;
+    uint64_t wanted = (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r);
+    return !r->options->local && wanted > here ? here : 0;
 }
 
 static void check_allocation(struct jr_resolver *r)
 {
-    if (!beyond_nodes(r))
+    uint32_t here = too_few_nodes(r);
+    if (here == 0)
         return;
     struct jr_diag *diag = jr_rules_refuse(
         r, JR_CODE_NOT_ENOUGH_NODES, BIT(NODES), "%s, but %s has %u", say_machines(r),
-        r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin, known_node_count(r));
+        r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin, here);
     jr_diag_help(r->diags, diag,
                  r->options->target != NULL
                      ? "the target and the spec must have the same number of nodes"
@@ -153,15 +139,10 @@ static void check_spares_led(struct jr_resolver *r)
 }
 
 /* Several jobruns on this node: each would start all its ranks. */
-static bool is_node_crowded(const struct jr_resolver *r)
-{
-    return r->hw->scheduler.step && r->hw->scheduler.tasks_here > 1;
-}
-
 static void check_agents(struct jr_resolver *r)
 {
     const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
-    if (!is_node_crowded(r))
+    if (!scheduler->step || scheduler->tasks_here <= 1)
         return;
     struct jr_diag *diag =
         jr_rules_refuse(r, JR_CODE_SEVERAL_JOBRUNS, 0, "%s started jobrun %u times on this node",
@@ -171,37 +152,32 @@ static void check_agents(struct jr_resolver *r)
                  "mpirun --map-by ppr:1:node; it starts the ranks itself");
 }
 
-/* What to do about nodes that do not know which they are. */
-static const char *place_help(const struct jr_resolver *r)
-{
-    const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
-    if (!r->hw->real && scheduler->name == NULL)
-        return "state how many such machines there are: `nodes` in the facts file";
-    if (scheduler->name != NULL && !scheduler->step && strcmp(scheduler->name, "Slurm") == 0)
-        return "run, plan and resolve ask the nodes themselves; here choose "
-               "one with --node-rank, or take all ranks together with --local";
-    if (scheduler->name != NULL && !scheduler->step)
-        return "start one jobrun on each node with the scheduler's launcher, "
-               "for example srun --ntasks-per-node=1 jobrun SPEC --run-id ID; "
-               "or start the ranks of all nodes here with --local";
-    return "give each node its own --node-rank and the same --run-id, and state hosts or "
-           "master_addr; or start the ranks of all nodes here with --local";
-}
-
 static void check_rendezvous(struct jr_resolver *r)
 {
-    const struct jr_field_value *rank = &JR_FIELD_VALUE(r, NODE_RANK);
-    const struct jr_field_value *addr = &JR_FIELD_VALUE(r, MASTER_ADDR);
-    if (JR_FIELD_VALUE(r, NODES).number == 1 || rank->failed || beyond_nodes(r) ||
-        is_node_crowded(r) || (rank->known && addr->known))
+    const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
+    bool known = JR_FIELD_VALUE(r, NODE_RANK).known, addr = JR_FIELD_VALUE(r, MASTER_ADDR).known;
+    bool crowded = scheduler->step && scheduler->tasks_here > 1;
+    if (JR_FIELD_VALUE(r, NODES).number == 1 || JR_FIELD_VALUE(r, NODE_RANK).failed ||
+        too_few_nodes(r) > 0 || crowded || (known && addr))
         return;
-    const char *which = addr->known   ? "node_rank is"
-                        : rank->known ? "master_addr is"
-                                      : "node_rank and master_addr are";
-    struct jr_diag *diag =
-        jr_rules_refuse(r, JR_CODE_NODE_RANK_MISSING, BIT(NODES), "%s, and %s MISSING",
-                        jr_field_value_say(r, JR_NODES), which);
-    jr_diag_help(r->diags, diag, "%s", place_help(r));
+    struct jr_diag *diag = jr_rules_refuse(r, JR_CODE_NODE_RANK_MISSING, BIT(NODES),
+                                           "%s, and %s MISSING", jr_field_value_say(r, JR_NODES),
+                                           addr    ? "node_rank is"
+                                           : known ? "master_addr is"
+                                                   : "node_rank and master_addr are");
+    /* What to do about nodes that do not know which they are. */
+    const char *help = "give each node its own --node-rank and the same --run-id, and state hosts "
+                       "or master_addr; or start the ranks of all nodes here with --local";
+    if (!r->hw->real && scheduler->name == NULL)
+        help = "state how many such machines there are: `nodes` in the facts file";
+    else if (scheduler->name != NULL && !scheduler->step && strcmp(scheduler->name, "Slurm") == 0)
+        help = "run, plan and resolve ask the nodes themselves; here choose "
+               "one with --node-rank, or take all ranks together with --local";
+    else if (scheduler->name != NULL && !scheduler->step)
+        help = "start one jobrun on each node with the scheduler's launcher, "
+               "for example srun --ntasks-per-node=1 jobrun SPEC --run-id ID; "
+               "or start the ranks of all nodes here with --local";
+    jr_diag_help(r->diags, diag, "%s", help);
 }
 
 /* "8 ranks", unless that would tell what was filled in. */

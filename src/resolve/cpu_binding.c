@@ -1,12 +1,14 @@
-#include "resolve/cpu_binding.h"
+/* Which CPUs each rank of a node gets: contiguous shares of its physical cores, in the order of
+ * their NUMA nodes, with all the usable CPUs of each. The memory follows by itself: unless told
+ * otherwise, Linux takes it from the node of the CPU that first touches it. Declared in internal.h.
+ */
+#include "resolve/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/rank_set.h"
-#include "resolve/device_kind.h"
-#include "resolve/node_rank.h"
 
 #include "base/banned.h"
 

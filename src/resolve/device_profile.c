@@ -9,7 +9,7 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "resolve/facts.h"
+#include "resolve/internal.h"
 
 #include "base/banned.h"
 
@@ -199,18 +199,12 @@ static bool read_amount_number(struct reading *s, const struct amount *amount, s
     return true;
 }
 
-static const char *nearest_model(const char *name)
-{
-    const char *nearest = NULL;
-    for (size_t i = 0; nearest == NULL && i < KINDS; i++)
-        nearest = jr_did_you_mean(name, models[i].names);
-    return nearest;
-}
-
 static void report_unknown_model(struct reading *s, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf known = JR_BUF_INIT;
-    const char *nearest = nearest_model(name);
+    const char *nearest = NULL;
+    for (size_t i = 0; nearest == NULL && i < KINDS; i++)
+        nearest = jr_did_you_mean(name, models[i].names);
     if (nearest != NULL)
         jr_buf_printf(&known, "did you mean '%s'? ", nearest);
     jr_buf_str(&known, "known are");
@@ -294,27 +288,19 @@ static void make_facts(struct jr_host *hw, struct jr_arena *arena, const struct 
                                                  .visible = true};
 }
 
-/* The value of the option, as a text of its own. */
-static struct jr_span span_of_option(struct jr_arena *arena, const char *value)
-{
-    struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
-    if (source == NULL)
-        return (struct jr_span){0};
-    *source =
-        (struct jr_source){.name = "--on", .text = value, .len = strlen(value), .option = true};
-    uint32_t end = text_column(value, value + source->len);
-    return (struct jr_span){source, 1, 1, 1, end};
-}
-
 static int load_shorthand(struct jr_host *ret, struct reading *s)
 {
     struct machines machines = {.kind = JR_DEVICE_CUDA};
     char *text = jr_arena_strdup(s->arena, s->text);
-    if (text == NULL)
+    struct jr_source *source = jr_arena_alloc(s->arena, sizeof *source);
+    if (text == NULL || source == NULL)
         return -1;
     s->text = s->at = text;
-    if (s->stated.line == 0)
-        s->stated = span_of_option(s->arena, text);
+    if (s->stated.line == 0) { /* the value of the option, as a text of its own */
+        size_t len = strlen(text);
+        *source = (struct jr_source){.name = "--on", .text = text, .len = len, .option = true};
+        s->stated = (struct jr_span){source, 1, 1, 1, text_column(text, text + len)};
+    }
     if (!read_profile_shorthand(s, &machines))
         return -1;
     make_facts(ret, s->arena, &machines);

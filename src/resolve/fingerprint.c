@@ -1,13 +1,19 @@
 #include "resolve/fingerprint.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/did_you_mean.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "resolve/resolved_tree.h"
+#include "base/utf8.h"
+#include "resolve/internal.h"
+#include "resolve/spec_diff.h"
 #include "spec/entry_arguments.h"
+#include "spec/load.h"
 
 #include "base/banned.h"
 
@@ -60,19 +66,14 @@ bool jr_part_moves(const char *key)
            strcmp(key, "init_method") != 0;
 }
 
-static bool is_default_text(const struct jr_spec_field *field, const char *text)
-{
-    return field->type->kind == JR_KIND_BOOLEAN ? strcasecmp(text, field->fallback) == 0
-                                                : strcmp(text, field->fallback) == 0;
-}
-
 /* Whether a value is the one that its field has if it is not stated. */
 static bool is_default_value(const struct jr_spec_field *field, const struct jr_node *value)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     bool same = field->fallback != NULL;
     if (same && value->kind == JR_NODE_SCALAR)
-        return is_default_text(field, value->text);
+        return field->type->kind == JR_KIND_BOOLEAN ? strcasecmp(value->text, field->fallback) == 0
+                                                    : strcmp(value->text, field->fallback) == 0;
     if (!same || value->kind != JR_NODE_SEQUENCE)
         return false;
     const struct jr_strv items = jr_field_defaults(field, &arena);
@@ -129,16 +130,6 @@ static bool is_text_value(const struct jr_node *mapping, const char *key, const 
            strcmp(value->text, text) == 0;
 }
 
-/* What only a function may state, and so has no default in the table. */
-static void drop_function_defaults(struct jr_node *root)
-{
-    struct jr_node *python = jr_doc_find(root, "entrypoint.python");
-    if (is_text_value(python, "smoke_test", "false"))
-        drop_key(python, "smoke_test");
-    if (is_text_value(python, "init", "none"))
-        drop_key(python, "init");
-}
-
 /* What the resolver derives: axes of one rank, the data axis, backends of axes that have the
  * default one, and where results come from. */
 static void drop_derived(struct jr_node *root)
@@ -164,7 +155,12 @@ static void drop_derived(struct jr_node *root)
 void jr_part_keep_experiment(struct jr_node *root)
 {
     keep_fields(root, jr_field_root());
-    drop_function_defaults(root);
+    /* what only a function may state, and so has no default in the table */
+    struct jr_node *python = jr_doc_find(root, "entrypoint.python");
+    if (is_text_value(python, "smoke_test", "false"))
+        drop_key(python, "smoke_test");
+    if (is_text_value(python, "init", "none"))
+        drop_key(python, "init");
     drop_derived(root);
 }
 
@@ -216,40 +212,34 @@ static void relate_path_to(struct jr_arena *arena, struct jr_node *node, const c
     set_path_text(node, jr_buf_keep(&text, arena));
 }
 
-/* Where paths are to be seen from. */
-struct viewpoint {
-    struct jr_arena *arena;
-    const char *folder, *top; /* NULL: the top of the path's own work tree */
-};
-
-static void relate_paths(const struct viewpoint *from, struct jr_node *node,
-                         const struct jr_spec_type *type)
+/* Paths as they are seen from `folder`, within `top`; NULL: each from the top of its own work tree.
+ */
+static void relate_paths(struct jr_arena *arena, const char *folder, const char *top,
+                         struct jr_node *node, const struct jr_spec_type *type)
 {
     for (size_t i = 0; node->kind == JR_NODE_MAPPING && i < node->count; i++) {
         enum jr_part part = JR_PART_EXPERIMENT;
         const struct jr_spec_type *below = step_into_type(type, node->pairs[i].key->text, &part);
         if (below != NULL && part == JR_PART_EXPERIMENT)
-            relate_paths(from, node->pairs[i].value, below);
+            relate_paths(arena, folder, top, node->pairs[i].value, below);
     }
     if (node->kind != JR_NODE_SCALAR || type->kind != JR_KIND_PATH)
         return;
-    if (from->folder == NULL)
-        relate_path(from->arena, node);
+    if (folder == NULL)
+        relate_path(arena, node);
     else
-        relate_path_to(from->arena, node, from->folder, from->top);
+        relate_path_to(arena, node, folder, top);
 }
 
 void jr_part_relate_paths(struct jr_arena *arena, struct jr_node *root)
 {
-    const struct viewpoint from = {arena, NULL, NULL};
-    relate_paths(&from, root, jr_field_root());
+    relate_paths(arena, NULL, NULL, root, jr_field_root());
 }
 
 void jr_part_relate_paths_to(struct jr_arena *arena, struct jr_node *root, const char *folder)
 {
     JR_FREE char *top = jr_io_find_above(folder, ".git");
-    const struct viewpoint from = {arena, folder, top != NULL ? top : folder};
-    relate_paths(&from, root, jr_field_root());
+    relate_paths(arena, folder, top != NULL ? top : folder, root, jr_field_root());
 }
 
 /*
@@ -267,18 +257,6 @@ static int compare_pair_keys(const void *a, const void *b)
 }
 
 /* `typed`: among arguments. */
-static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed);
-
-static void add_pairs(struct jr_buf *out, const struct jr_node *node, bool typed)
-{
-    for (size_t i = 0; i < node->count; i++) {
-        const char *key = node->pairs[i].key->text;
-        bool arguments = strcmp(key, "args") == 0 || strcmp(key, "kwargs") == 0;
-        add_node(out, node->pairs[i].key, false);
-        add_node(out, node->pairs[i].value, typed || arguments);
-    }
-}
-
 static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
 {
     enum jr_scalar_type type = JR_SCALAR_STRING;
@@ -288,7 +266,12 @@ static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
         if (node->count > 0)
             qsort(node->pairs, node->count, sizeof *node->pairs, compare_pair_keys);
         jr_buf_printf(out, "{%zu", node->count);
-        add_pairs(out, node, typed);
+        for (size_t i = 0; i < node->count; i++) {
+            const char *key = node->pairs[i].key->text;
+            bool arguments = strcmp(key, "args") == 0 || strcmp(key, "kwargs") == 0;
+            add_node(out, node->pairs[i].key, false);
+            add_node(out, node->pairs[i].value, typed || arguments);
+        }
     } else if (node->kind == JR_NODE_SEQUENCE) {
         jr_buf_printf(out, "[%zu", node->count);
         for (size_t i = 0; i < node->count; i++)
@@ -317,4 +300,106 @@ void jr_fingerprint(struct jr_resolution *resolution, const struct jr_spec_file 
     else
         jr_hash(resolution->job.fingerprint, text.data, text.len);
     jr_arena_release(&arena);
+}
+
+enum { LONGEST_SHOWN = 60 }; /* values are cut here in messages */
+
+#define LOCK_SUFFIX ".lock.yaml"
+
+void jr_lock_emit(struct jr_buf *out, const struct jr_resolution *resolution,
+                  const struct jr_spec_file *file)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_node *kept = jr_resolved_tree(&arena, resolution, file);
+    struct jr_node *root = jr_node_mapping(&arena);
+    if (kept != NULL && root != NULL) {
+        jr_part_keep_experiment(kept);
+        jr_part_relate_paths_to(&arena, kept, jr_spec_folder_of(file));
+        jr_node_set(&arena, root, "version", jr_node_scalar(&arena, "1", true));
+        for (size_t i = 0; i < kept->count; i++)
+            jr_node_add(&arena, root, kept->pairs[i].key, kept->pairs[i].value);
+    }
+    jr_buf_str(out, "# The experiment that a spec resolves to: made by `jobrun resolve "
+                    "--lock`,\n# and held against the spec by --locked.\n");
+    if (kept != NULL && root != NULL)
+        jr_doc_emit(out, root);
+    out->failed |= kept == NULL || root == NULL || arena.failed;
+    jr_arena_release(&arena);
+}
+
+/* A value on one line, short enough to show. */
+static const char *shown_value(struct jr_arena *arena, const struct jr_node *node)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (node == NULL)
+        return "nothing";
+    jr_doc_emit_line(&line, node);
+    if (line.data == NULL)
+        return "";
+    size_t cut = jr_utf8_cut(line.data, line.len, LONGEST_SHOWN);
+    jr_buf_escaped(&out, line.data, cut);
+    jr_buf_str(&out, cut < line.len ? "..." : "");
+    const char *text = jr_buf_keep(&out, arena);
+    return text == NULL ? "" : text;
+}
+
+static void report_change(const struct jr_change *change, const struct jr_spec_file *file,
+                          struct jr_arena *arena, struct jr_diags *diags)
+{
+    struct jr_span span = jr_spec_where_within(file, change->path);
+    if (span.line == 0 && change->a != NULL)
+        span = change->a->span;
+    struct jr_diag *diag = jr_diags_error(
+        diags, JR_CODE_LOCK_DIFFERS, span, change->path, "'%s' resolves to %s, but the lock has %s",
+        change->path, shown_value(arena, change->b), shown_value(arena, change->a));
+    if (change->a != NULL && change->a->span.source != span.source)
+        jr_diag_relate(diags, diag, change->a->span, "locked here");
+}
+
+enum jr_status jr_lock_check(const struct jr_resolution *resolution,
+                             const struct jr_spec_file *file, const char *path,
+                             struct jr_arena *arena, struct jr_diags *diags)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_doc locked = JR_DOC_INIT, now = JR_DOC_INIT;
+    enum jr_status status = JR_STATUS_INVALID;
+    size_t before = diags->errors;
+    const struct jr_source *source = jr_spec_doc(file)->source;
+    if (path[0] == '\0') {
+        /* train.lock.yaml for train.jobrun.yaml or train.yaml */
+        size_t stem = jr_near_file_stem(source->name);
+        path = source->name[stem] == '\0'
+                   ? NULL
+                   : jr_arena_printf(arena, "%.*s" LOCK_SUFFIX, (int)stem, source->name);
+    }
+    if (path == NULL) {
+        (void)jr_diags_error(diags, JR_CODE_LOCK_UNREADABLE, (struct jr_span){0}, NULL,
+                             "there is no file that the lock could be beside: "
+                             "--locked=FILE names it");
+        return JR_STATUS_INVALID;
+    }
+    if (access(path, R_OK) != 0) {
+        struct jr_diag *diag =
+            jr_diags_error(diags, JR_CODE_LOCK_UNREADABLE, (struct jr_span){.source = source}, NULL,
+                           "the lock '%s' cannot be read: %s", path, strerror(errno));
+        jr_diag_help(diags, diag, "make it: jobrun resolve %s --lock > %s", source->name, path);
+        return JR_STATUS_INVALID;
+    }
+    jr_lock_emit(&text, resolution, file);
+    if (!text.failed && jr_doc_load_file(&locked, path, diags) == 0 &&
+        jr_doc_load(&now, "the spec", text.data, text.len, diags) == 0)
+        status = JR_STATUS_OK;
+    struct jr_changes changes = JR_CHANGES_INIT;
+    if (status == JR_STATUS_OK)
+        jr_changes_find(&changes, locked.root, now.root);
+    for (size_t i = 0; i < changes.count; i++)
+        report_change(&changes.items[i], file, arena, diags);
+    bool failed = text.failed || changes.arena.failed;
+    jr_changes_release(&changes);
+    if (diags->errors > before) /* a key may stand twice */
+        status = JR_STATUS_INVALID;
+    jr_arena_adopt(arena, &locked.arena);
+    jr_arena_adopt(arena, &now.arena);
+    return failed || arena->failed ? JR_STATUS_LAUNCH : status;
 }

@@ -70,7 +70,7 @@ struct jr_job {
     char **secrets;
     uint32_t secrets_count;
     char *const *hidden;       /* values of secrets that are not to be told,
-                                  NULL-terminated; NULL: none. See secret_values.c */
+                                  NULL-terminated; NULL: none. See resolve.c */
     char *const *hidden_names; /* the variable of each */
 
     uint32_t world_size;

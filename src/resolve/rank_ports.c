@@ -1,12 +1,12 @@
-#include "resolve/rank_ports.h"
+/* The port that the ranks meet at, and those that each rank has to itself. Declared in internal.h
+ * and resolve.h. */
+#include "resolve/internal.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "resolve/backend.h"
-#include "resolve/node_rank.h"
-#include "resolve/port_lease.h"
+#include "resolve/lease.h"
 
 #include "base/banned.h"
 
@@ -14,11 +14,7 @@
 #define FIRST_PORT 29500u
 #define PORT_END   65536u
 
-/* Whether rank 0 of the job listens on this machine, so that ports count. */
-static bool does_rank0_listen(const struct jr_resolver *r)
-{
-    return r->hw->real && (r->options->local || JR_FIELD_VALUE(r, NODE_RANK).number == 0);
-}
+enum { LAST_PORT = 65535 };
 
 /* Several jobruns: what one of them moved, the others would not know. */
 static bool has_several_jobruns(const struct jr_resolver *r)
@@ -52,7 +48,8 @@ static enum jr_fired refuse_master_port(struct jr_resolver *r, const struct jr_f
 static enum jr_fired lease_stated_port(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct jr_error err = {0};
-    if (!does_rank0_listen(r))
+    /* whether rank 0 of the job listens on this machine, so that ports count */
+    if (!r->hw->real || (!r->options->local && JR_FIELD_VALUE(r, NODE_RANK).number != 0))
         return JR_FIRED;
     int *held = r->options->lease;
     bool ours = held != NULL && *held >= 0 && r->options->lease_port == out->number;
@@ -122,14 +119,6 @@ static enum jr_fired search_free_port(struct jr_resolver *r, struct jr_field_val
     return JR_FIRED;
 }
 
-/* Whether it is known at which port rank 0 listens: where it is not for this machine to choose. */
-static bool has_rank0_port(const struct jr_resolver *r, const struct jr_host_scheduler *scheduler)
-{
-    bool elsewhere = !r->hw->real && !r->options->local && scheduler != NULL && scheduler->step;
-    return (has_several_jobruns(r) || elsewhere) && scheduler != NULL &&
-           scheduler->master_port != 0;
-}
-
 enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_field_value *out)
 {
     const uint32_t *stated = r->spec->master_port;
@@ -140,7 +129,10 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_field_value *
         out->number = *stated;
         return lease_stated_port(r, out);
     }
-    if (stated == NULL && has_rank0_port(r, scheduler)) {
+    bool elsewhere = !r->hw->real && !r->options->local && scheduler != NULL && scheduler->step;
+    /* where it is not for this machine to choose at which port rank 0 listens */
+    if (stated == NULL && scheduler != NULL && scheduler->master_port != 0 &&
+        (has_several_jobruns(r) || elsewhere)) {
         out->origin = JR_ORIGIN_SCHEDULER;
         out->number = scheduler->master_port;
         out->detail = jr_place_said(r, "master_port");
@@ -156,6 +148,23 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_field_value *
     out->rule = has_several_jobruns(r) ? "29500 on several nodes: never moved"
                                        : "29500; ports are not tried under --on";
     return lease_stated_port(r, out);
+}
+
+/* Lease others in the place of the ranks' ports, where there are as many. */
+static void renew_rank_ports(struct jr_resolution *resolution)
+{
+    struct jr_job *job = &resolution->job;
+    struct jr_error err = {.sys = EADDRINUSE};
+    uint32_t port = job->master_port, i = 0;
+    while (i < resolution->rank_leases_count && port < LAST_PORT && err.sys == EADDRINUSE) {
+        int fd = jr_lease_choose(++port, &err);
+        if (fd < 0)
+            continue;
+        (void)close(resolution->rank_leases[i]);
+        resolution->rank_leases[i] = fd;
+        job->rank_ports[i++] = port;
+        err.sys = EADDRINUSE;
+    }
 }
 
 int jr_resolution_renew_port(struct jr_resolution *resolution, struct jr_error *err)
@@ -177,7 +186,7 @@ int jr_resolution_renew_port(struct jr_resolution *resolution, struct jr_error *
     (void)close(resolution->lease_fd);
     resolution->lease_fd = fd;
     resolution->job.master_port = port;
-    jr_rank_ports_renew(resolution);
+    renew_rank_ports(resolution);
     return 0;
 }
 
@@ -191,22 +200,15 @@ void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port)
         job->rank_ports[i] += port - before;
 }
 
-enum { LAST_PORT = 65535 };
-
 /* On several nodes, the free ports of other nodes are not known, and all jobruns must choose the
  * same ones. */
-static uint32_t fixed_port(const struct jr_resolver *r, uint32_t rank, uint32_t local)
-{
-    return r->out->job.master_port + 1 + (r->options->local ? rank : local);
-}
-
 static bool fill_fixed(struct jr_resolver *r)
 {
     struct jr_job *job = &r->out->job;
     uint32_t rank = 0;
     for (uint32_t node = 0; node < job->nodes; node++)
         for (uint32_t i = 0; i < job->local_world_sizes[node]; i++, rank++) {
-            job->rank_ports[rank] = fixed_port(r, rank, i);
+            job->rank_ports[rank] = job->master_port + 1 + (r->options->local ? rank : i);
             if (job->rank_ports[rank] <= LAST_PORT)
                 continue;
             struct jr_diag *diag =
@@ -238,31 +240,24 @@ static bool check_hosts_known(struct jr_resolver *r)
     return true;
 }
 
-/* Take the next free port for each rank; how many were taken. */
-static uint32_t lease_rank_ports(struct jr_resolver *r, int *fds, struct jr_error *err)
+/* The next free port for each rank. */
+static bool fill_leased(struct jr_resolver *r)
 {
+    struct jr_error err = {0};
     struct jr_job *job = &r->out->job;
-    uint32_t port = job->master_port, taken = 0;
-    while (taken < job->world_size && port < LAST_PORT) {
-        int fd = jr_lease_choose(++port, err);
-        if (fd < 0 && err->sys != EADDRINUSE)
+    uint32_t world = job->world_size, port = job->master_port, taken = 0;
+    int *fds = jr_arena_array(r->arena, world, sizeof *fds);
+    if (fds == NULL)
+        return false;
+    while (taken < world && port < LAST_PORT) {
+        int fd = jr_lease_choose(++port, &err);
+        if (fd < 0 && err.sys != EADDRINUSE)
             break;
         if (fd < 0)
             continue;
         job->rank_ports[taken] = port;
         fds[taken++] = fd;
     }
-    return taken;
-}
-
-static bool fill_leased(struct jr_resolver *r)
-{
-    struct jr_error err = {0};
-    uint32_t world = r->out->job.world_size;
-    int *fds = jr_arena_array(r->arena, world, sizeof *fds);
-    if (fds == NULL)
-        return false;
-    uint32_t taken = lease_rank_ports(r, fds, &err);
     r->out->rank_leases = fds;
     r->out->rank_leases_count = taken;
     if (!r->options->keep_port)
@@ -284,22 +279,6 @@ void jr_rank_ports_release(struct jr_resolution *resolution)
     for (uint32_t i = 0; i < resolution->rank_leases_count; i++)
         (void)close(resolution->rank_leases[i]);
     resolution->rank_leases_count = 0;
-}
-
-void jr_rank_ports_renew(struct jr_resolution *resolution)
-{
-    struct jr_job *job = &resolution->job;
-    struct jr_error err = {.sys = EADDRINUSE};
-    uint32_t port = job->master_port, i = 0;
-    while (i < resolution->rank_leases_count && port < LAST_PORT && err.sys == EADDRINUSE) {
-        int fd = jr_lease_choose(++port, &err);
-        if (fd < 0)
-            continue;
-        (void)close(resolution->rank_leases[i]);
-        resolution->rank_leases[i] = fd;
-        job->rank_ports[i++] = port;
-        err.sys = EADDRINUSE;
-    }
 }
 
 bool jr_rank_ports_fill(struct jr_resolver *r)

@@ -1,21 +1,153 @@
-#include "resolve/rules.h"
+#include "resolve/resolve.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/redact.h"
+#include "base/strv.h"
 #include "doc/doc.h"
-#include "resolve/agreement.h"
-#include "resolve/backend.h"
-#include "resolve/device_choice.h"
 #include "resolve/device_lease.h"
 #include "resolve/fingerprint.h"
-#include "resolve/node_rank.h"
-#include "resolve/rank_ports.h"
-#include "resolve/secret_values.h"
+#include "resolve/internal.h"
 #include "spec/help_options.h"
 
 #include "base/banned.h"
+
+enum { LEAST_READ = 4, LEAST = 8, NAME_MAX_LEN = 96 };
+
+struct found {
+    struct jr_resolver *r;
+    struct jr_strv values, names;
+};
+
+/* The longest come first: one may be a part of another. */
+static void sort_secret_in(struct jr_strv *values, struct jr_strv *names)
+{
+    size_t i = values->count - 1;
+    char *value = values->items[i], *name = names->items[i];
+    for (; i > 0 && strlen(values->items[i - 1]) < strlen(value); i--) {
+        values->items[i] = values->items[i - 1];
+        names->items[i] = names->items[i - 1];
+    }
+    values->items[i] = value;
+    names->items[i] = name;
+}
+
+static void add_secret_value(struct found *found, const char *name, const char *value, size_t least)
+{
+    struct jr_arena *arena = found->r->arena;
+    if (value == NULL || name == NULL || !jr_redact_wanted(value, least))
+        return;
+    for (size_t i = 0; i < found->values.count; i++)
+        if (strcmp(found->values.items[i], value) == 0)
+            return;
+    jr_strv_push(&found->values, arena, jr_arena_strdup(arena, value));
+    jr_strv_push(&found->names, arena, jr_arena_strdup(arena, name));
+    if (!arena->failed)
+        sort_secret_in(&found->values, &found->names);
+}
+
+static void add_entries(struct found *found, const struct jr_env_entry *env, size_t count)
+{
+    const struct jr_job *job = &found->r->out->job;
+    for (size_t i = 0; i < count; i++)
+        if (env[i].value != NULL &&
+            jr_env_matches(job->secrets, job->secrets_count, env[i].name, strlen(env[i].name)))
+            add_secret_value(found, env[i].name, env[i].value, LEAST);
+}
+
+static void add_arguments(struct found *found, char *const *args, size_t count)
+{
+    const struct jr_job *job = &found->r->out->job;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = args[i] + strspn(args[i], "-");
+        char copy[NAME_MAX_LEN + 1];
+        size_t len = 0;
+        for (; len < NAME_MAX_LEN &&
+               (isalnum((unsigned char)name[len]) || name[len] == '_' || name[len] == '-');
+             len++)
+            copy[len] = name[len] == '-' ? '_' : (char)toupper((unsigned char)name[len]);
+        copy[len] = '\0';
+        if (len > 0 && name[len] == '=' &&
+            jr_env_matches(job->secrets, job->secrets_count, name, len))
+            add_secret_value(found, copy, name + len + 1, LEAST);
+    }
+}
+
+/* Values that a shell put after "--" are reported here; for those that the spec reads or states,
+ * its checks have done so. */
+static void warn_of_argument(struct jr_resolver *r, const char *name, const char *value)
+{
+    const char *stated = jr_env_get(r->options->environ, name);
+    const struct jr_doc *doc = jr_spec_doc(r->file);
+    char *const *args = r->out->job.entrypoint.argv;
+    uint32_t i = 0, count = r->out->job.entrypoint.argv_count;
+    if (stated == NULL || strcmp(stated, value) != 0)
+        return;
+    for (size_t k = 0; k < doc->hidden.count; k++)
+        if (strcmp(doc->hidden.items[k], value) == 0)
+            return;
+    while (i < count && strstr(args[i], value) == NULL)
+        i++;
+    if (i == count)
+        return;
+    /* without the line, which is not to be quoted */
+    struct jr_span span = jr_spec_where(r->file, "entrypoint");
+    const struct jr_source *from = span.source != NULL ? span.source : doc->source;
+    struct jr_source *source = jr_arena_alloc(r->arena, sizeof *source);
+    if (source != NULL) {
+        source->name = from->name;
+        source->option = from->option;
+        span.source = source;
+    }
+    struct jr_diag *diag = jr_diags_warning(r->diags, JR_CODE_SECRET_EXPOSED, span, "entrypoint",
+                                            "every user of the machine can read the value of "
+                                            "'%s', because it is an argument",
+                                            name);
+    jr_diag_help(r->diags, diag, "let the program read it from the environment");
+}
+
+/*
+ * Find the values that are not to be told: those of variables that `secrets` matches, wherever they
+ * come from.
+ *
+ *   ${env:NAME}    that the spec reads
+ *   environment    of jobrun: a shell has put them into arguments by then, and
+ *                  ranks into results and messages
+ *   env, per_rank  that the spec states
+ *   NAME=VALUE     and --name=VALUE among the arguments
+ *
+ * A value that the spec reads is replaced where the spec reads it. Of the others, short values do
+ * not count, because they occur in many places where they are not secret.
+ */
+static void find_secrets(struct jr_resolver *r)
+{
+    struct jr_job *job = &r->out->job;
+    const struct jr_doc *doc = jr_spec_doc(r->file);
+    struct found found = {.r = r};
+    if (job->secrets_count == 0)
+        return;
+    for (size_t i = 0; i < doc->hidden.count; i++)
+        add_secret_value(&found, doc->hidden_names.items[i], doc->hidden.items[i], LEAST_READ);
+    for (char *const *at = r->options->environ; at != NULL && *at != NULL; at++) {
+        size_t len = strcspn(*at, "=");
+        if ((*at)[len] == '=' && jr_env_matches(job->secrets, job->secrets_count, *at, len))
+            add_secret_value(&found, jr_arena_strndup(r->arena, *at, len), *at + len + 1, LEAST);
+    }
+    add_entries(&found, job->env, job->env_count);
+    for (uint32_t i = 0; i < job->per_rank_count; i++) {
+        const struct jr_rank_entry *entry = &job->per_rank[i];
+        add_entries(&found, entry->env, entry->env_count);
+        add_arguments(&found, entry->args, entry->args_count);
+    }
+    add_arguments(&found, job->entrypoint.argv, job->entrypoint.argv_count);
+    job->hidden = found.values.items;
+    job->hidden_names = found.names.items;
+    for (size_t i = 0; i < found.values.count; i++)
+        warn_of_argument(r, found.names.items[i], found.values.items[i]);
+}
 
 /* What the spec says in full goes through as it is. */
 static void take_stated_fields(struct jr_job *job, const struct jr_spec *spec)
@@ -46,24 +178,6 @@ static void take_stated_fields(struct jr_job *job, const struct jr_spec *spec)
     job->log_dir = spec->log_dir;
 }
 
-static void take_policy(struct jr_resolver *r, struct jr_job *job)
-{
-    struct jr_policy *policy = jr_arena_alloc(r->arena, sizeof *policy);
-    if (policy == NULL)
-        return;
-    *policy = r->spec->policy;
-    policy->timeouts = r->timeouts;
-    job->policy = policy;
-}
-
-/* A word as the JSON string that a function takes. */
-static char *quote_json_word(struct jr_arena *arena, const char *word)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_json_quote(&text, word);
-    return jr_buf_keep(&text, arena);
-}
-
 /* Add `args` after the entrypoint's own. */
 static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
 {
@@ -76,56 +190,44 @@ static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
         return;
     if (entry->argv_count > 0)
         memcpy(argv, entry->argv, entry->argv_count * sizeof *argv);
-    bool json = jr_entrypoint_is_function(entry);
-    for (size_t i = 0; i < extra; i++)
-        argv[entry->argv_count + i] = json ? quote_json_word(r->arena, args[i]) : args[i];
+    for (size_t i = 0; i < extra; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        argv[entry->argv_count + i] = args[i];
+        if (!jr_entrypoint_is_function(entry))
+            continue;
+        jr_json_quote(&text, args[i]); /* what a function takes is JSON */
+        argv[entry->argv_count + i] = jr_buf_keep(&text, r->arena);
+    }
     entry->argv = argv;
     entry->argv_count += (uint32_t)extra;
     r->out->args = args;
 }
 
-static void take_sizes(struct jr_resolver *r, struct jr_job *job)
+/* What the rules have found goes into the job: cell by cell, and what is more than one value. */
+static void take_cells(struct jr_resolver *r, struct jr_job *job)
 {
-    job->world_size = JR_FIELD_VALUE(r, WORLD_SIZE).number;
-    job->nodes = JR_FIELD_VALUE(r, NODES).number;
+    for (size_t i = 0; i < JR_FIELD_COUNT; i++) {
+        char *member = (char *)job + jr_field_rows[i].job_at;
+        if (jr_field_rows[i].job == JR_FIELD_NUMBER)
+            memcpy(member, &r->cells[i].number, sizeof r->cells[i].number);
+        else if (jr_field_rows[i].job == JR_FIELD_TEXT)
+            memcpy(member, &r->cells[i].text, sizeof r->cells[i].text);
+    }
     job->spare_nodes = jr_place_spares(r);
     job->local_world_sizes = jr_arena_array(r->arena, job->nodes, sizeof *job->local_world_sizes);
     for (uint32_t i = 0; i < job->nodes && job->local_world_sizes; i++) {
         job->local_world_sizes[i] = jr_place_local(r, i);
         job->ragged |= job->local_world_sizes[i] != job->local_world_sizes[0];
     }
-    job->node_rank = JR_FIELD_VALUE(r, NODE_RANK).number;
-    job->rank_start = JR_FIELD_VALUE(r, RANK_START).number;
-    job->own.threads = JR_FIELD_VALUE(r, THREADS).number;
-    job->axis_size[JR_AXIS_MODEL] = JR_FIELD_VALUE(r, MODEL).number;
-    job->axis_size[JR_AXIS_PIPELINE] = JR_FIELD_VALUE(r, PIPELINE).number;
-    job->axis_size[JR_AXIS_DATA] = JR_FIELD_VALUE(r, DATA).number;
-}
-
-static void take_names(struct jr_resolver *r, struct jr_job *job)
-{
-    job->master_addr = JR_FIELD_VALUE(r, MASTER_ADDR).text;
-    job->master_port = JR_FIELD_VALUE(r, MASTER_PORT).number;
-    job->init_method = JR_FIELD_VALUE(r, INIT_METHOD).text;
-    job->device_name = JR_FIELD_VALUE(r, DEVICE).text;
     job->visibility_variable = jr_device_variable(r);
-    job->bind = JR_FIELD_VALUE(r, BIND).text;
     if (r->instances)
         job->device_visibility = JR_VISIBLE_ONE;
-    job->backend = JR_FIELD_VALUE(r, BACKEND).text;
-    job->axis_backend[JR_AXIS_MODEL] = JR_FIELD_VALUE(r, BACKEND_MODEL).text;
-    job->axis_backend[JR_AXIS_PIPELINE] = JR_FIELD_VALUE(r, BACKEND_PIPELINE).text;
-    job->axis_backend[JR_AXIS_DATA] = JR_FIELD_VALUE(r, BACKEND_DATA).text;
-}
-
-static enum jr_status run_resolver(struct jr_resolver *r)
-{
-    jr_field_values_seed(r);
-    jr_rules_run(r);
-    jr_checks_run(r);
-    if (r->invalid)
-        return JR_STATUS_INVALID;
-    return r->unresolved ? JR_STATUS_UNRESOLVED : JR_STATUS_OK;
+    struct jr_policy *policy = jr_arena_alloc(r->arena, sizeof *policy);
+    if (policy == NULL)
+        return;
+    *policy = r->spec->policy;
+    policy->timeouts = r->timeouts;
+    job->policy = policy;
 }
 
 enum jr_status jr_resolve(struct jr_resolution *ret, const struct jr_spec_file *file,
@@ -145,14 +247,17 @@ enum jr_status jr_resolve(struct jr_resolution *ret, const struct jr_spec_file *
     };
     size_t first = diags->count;
     r.timeouts = r.spec->policy.timeouts;
-    enum jr_status status = run_resolver(&r);
+    jr_field_values_seed(&r);
+    jr_rules_run(&r);
+    jr_checks_run(&r);
+    enum jr_status status = r.invalid      ? JR_STATUS_INVALID
+                            : r.unresolved ? JR_STATUS_UNRESOLVED
+                                           : JR_STATUS_OK;
     if (status == JR_STATUS_OK && !r.unknown) {
         take_stated_fields(&ret->job, r.spec);
         take_args(&r, &ret->job.entrypoint);
-        jr_secrets_find(&r);
-        take_policy(&r, &ret->job);
-        take_sizes(&r, &ret->job);
-        take_names(&r, &ret->job);
+        find_secrets(&r);
+        take_cells(&r, &ret->job);
         if (!jr_rank_ports_fill(&r) || !jr_devices_lease(&r))
             status = r.invalid ? JR_STATUS_INVALID : JR_STATUS_UNRESOLVED;
         jr_provenance_fill(&r);

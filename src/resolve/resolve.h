@@ -16,6 +16,7 @@
 
 struct jr_device_lease;
 struct jr_device_wait;
+struct jr_spec;
 struct jr_spec_file;
 
 /* What the command line adds. */
@@ -133,5 +134,11 @@ void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file, cha
 
 /* Append the table of field, value, origin and rule; JSON when `json`. */
 void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *, bool json);
+
+/* The devices of a machine among which a job has some: all that are visible and of its kind, or
+ * those that its spec names. Fills `ret_may`, with a place for each of the host's devices, for a
+ * job that was resolved there. Returns how many there are. */
+uint32_t jr_device_pool_find(bool *ret_may, const struct jr_host *host, const struct jr_job *job,
+                             const struct jr_spec *spec);
 
 #endif

@@ -1,21 +1,87 @@
-#include "resolve/resolved_tree.h"
+/* The resolved spec as a tree: what emit prints and what the fingerprint is taken of. Declared in
+ * internal.h and resolve.h. */
+#include "resolve/internal.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/strv.h"
+#include "doc/doc.h"
 #include "doc/interpolate.h"
-#include "resolve/complete_tree.h"
 #include "resolve/node_resources.h"
+#include "spec/field.h"
 #include "spec/load.h"
 
 #include "base/banned.h"
 
-/* The tree that is being filled. */
-struct filling {
-    struct jr_arena *arena;
-    struct jr_node *root;
-};
+static struct jr_node *complete_node(struct jr_arena *arena, const struct jr_node *node,
+                                     const struct jr_spec_type *type);
+
+/* A field that no one states. That `results` is left out says something by itself, so it stays
+ * out. */
+static struct jr_node *default_node(struct jr_arena *arena, const struct jr_spec_field *field)
+{
+    if (field->since == NULL || strcmp(field->key, "results") == 0)
+        return NULL;
+    if (field->type->kind == JR_KIND_MAP) {
+        if (field->type->stated)
+            return NULL;
+        struct jr_node *map = complete_node(arena, jr_node_mapping(arena), field->type);
+        return map == NULL || map->count == 0 ? NULL : map;
+    }
+    if (field->fallback == NULL)
+        return NULL;
+    enum jr_spec_kind kind = field->type->kind;
+    bool plain = kind == JR_KIND_BOOLEAN || kind == JR_KIND_INTEGER;
+    if (kind != JR_KIND_LIST)
+        return jr_node_scalar(arena, field->fallback, plain);
+    const struct jr_strv items = jr_field_defaults(field, arena);
+    struct jr_node *list = jr_node_sequence(arena);
+    for (size_t i = 0; i < items.count; i++)
+        jr_node_append(arena, list, jr_node_scalar(arena, items.items[i], false));
+    return list;
+}
+
+static void complete_fields(struct jr_arena *arena, struct jr_node *ret, const struct jr_node *node,
+                            const struct jr_spec_field *fields)
+{
+    for (; fields->key != NULL; fields++) {
+        const struct jr_node *value = jr_doc_get(node, fields->key);
+        struct jr_node *filled =
+            value != NULL ? complete_node(arena, value, fields->type) : default_node(arena, fields);
+        enum jr_spec_kind kind = fields->type->kind;
+        /* a list without items, or no names at all, says as much as no field */
+        bool empty = (kind == JR_KIND_LIST || kind == JR_KIND_NAMES) && fields->fallback == NULL &&
+                     filled != NULL && filled->kind != JR_NODE_SCALAR && filled->count == 0;
+        if (filled != NULL && !empty)
+            jr_node_add(arena, ret, jr_node_scalar(arena, fields->key, false), filled);
+    }
+}
+
+/* A copy of `node` in the order of the table, with its defaults; what the table does not know (x-
+ * keys) comes last. */
+static struct jr_node *complete_node(struct jr_arena *arena, const struct jr_node *node,
+                                     const struct jr_spec_type *type)
+{
+    bool fixed = type->kind == JR_KIND_MAP;
+    bool named = type->kind == JR_KIND_NAMES && type->item != NULL;
+    if (node == NULL || node->kind != JR_NODE_MAPPING || !(fixed || named))
+        return jr_node_copy(arena, node);
+    struct jr_node *ret = jr_node_mapping(arena);
+    if (ret == NULL)
+        return NULL;
+    if (fixed)
+        complete_fields(arena, ret, node, type->fields);
+    for (size_t i = 0; i < node->count; i++) {
+        const char *key = node->pairs[i].key->text;
+        const struct jr_node *value = node->pairs[i].value;
+        if (named || jr_field_get(type->fields, key) == NULL)
+            jr_node_add(arena, ret, jr_node_scalar(arena, key, false),
+                        named ? complete_node(arena, value, type->item)
+                              : jr_node_copy(arena, value));
+    }
+    return ret;
+}
 
 /* Whether the spec states just that by way of a secret, which must not be written out. */
 static bool is_stated_by_secret(const struct jr_node *node, const char *text)
@@ -24,128 +90,103 @@ static bool is_stated_by_secret(const struct jr_node *node, const char *text)
            strcmp(node->text, text) == 0;
 }
 
-static void set_scalar(const struct filling *to, const char *path, const char *text, bool plain)
+static void set_scalar(struct jr_arena *arena, struct jr_node *root, const char *path,
+                       const char *text, bool plain)
 {
-    if (text != NULL && !is_stated_by_secret(jr_doc_find(to->root, path), text))
-        jr_node_set_path(to->arena, to->root, path, jr_node_scalar(to->arena, text, plain));
+    if (text != NULL && !is_stated_by_secret(jr_doc_find(root, path), text))
+        jr_node_set_path(arena, root, path, jr_node_scalar(arena, text, plain));
 }
 
-static void set_text(const struct filling *to, const char *path, const char *text)
+static void set_text(struct jr_arena *arena, struct jr_node *root, const char *path,
+                     const char *text)
 {
-    set_scalar(to, path, text, false);
+    set_scalar(arena, root, path, text, false);
 }
 
-static void set_tree_number(const struct filling *to, const char *path, uint32_t value)
+static void set_number(struct jr_arena *arena, struct jr_node *root, const char *path,
+                       uint32_t value)
 {
-    set_scalar(to, path, jr_arena_printf(to->arena, "%u", value), true);
+    set_scalar(arena, root, path, jr_arena_printf(arena, "%u", value), true);
 }
 
-static void set_list(const struct filling *to, const char *path, char *const *items, uint32_t count)
+static void set_list(struct jr_arena *arena, struct jr_node *root, const char *path,
+                     char *const *items, uint32_t count)
 {
-    const struct jr_node *stated = jr_doc_find(to->root, path);
-    struct jr_node *list = jr_node_sequence(to->arena);
+    const struct jr_node *stated = jr_doc_find(root, path);
+    struct jr_node *list = jr_node_sequence(arena);
     for (uint32_t i = 0; i < count; i++) {
         struct jr_node *item = NULL;
         if (stated != NULL && stated->kind == JR_NODE_SEQUENCE && i < stated->count &&
             is_stated_by_secret(stated->items[i], items[i]))
             item = stated->items[i];
         else
-            item = jr_node_scalar(to->arena, items[i], true);
-        jr_node_append(to->arena, list, item);
+            item = jr_node_scalar(arena, items[i], true);
+        jr_node_append(arena, list, item);
     }
-    jr_node_set_path(to->arena, to->root, path, list);
+    jr_node_set_path(arena, root, path, list);
 }
 
-/* Written as a list only if the nodes differ. */
-static void set_local_sizes(const struct filling *to, const struct jr_job *job)
+/* What the job has of its own. */
+static void set_job(struct jr_arena *arena, struct jr_node *root, const struct jr_job *job)
 {
-    struct jr_strv sizes = {0};
-    if (!job->ragged) {
-        set_tree_number(to, "local_world_size", job->local_world_sizes[0]);
-        return;
+    for (size_t i = 0; i < JR_FIELD_COUNT; i++) {
+        const struct jr_field_row *row = &jr_field_rows[i];
+        const char *member = (const char *)job + row->job_at;
+        const char *text = NULL;
+        uint32_t number = 0;
+        if (row->job == JR_FIELD_TEXT)
+            memcpy(&text, member, sizeof text);
+        if (row->job == JR_FIELD_NUMBER) {
+            memcpy(&number, member, sizeof number);
+            text = jr_arena_printf(arena, "%u", number);
+        }
+        set_scalar(arena, root, row->path, text, row->job == JR_FIELD_NUMBER);
     }
-    for (uint32_t i = 0; i < job->nodes; i++)
-        jr_strv_push(&sizes, to->arena,
-                     jr_arena_printf(to->arena, "%u", job->local_world_sizes[i]));
-    set_list(to, "local_world_size", sizes.items, (uint32_t)sizes.count);
-}
-
-static void set_sizes(const struct filling *to, const struct jr_job *job)
-{
-    set_tree_number(to, "world_size", job->world_size);
-    set_tree_number(to, "nodes", job->nodes);
-    set_tree_number(to, "spare_nodes", job->spare_nodes);
-    set_tree_number(to, "node_rank", job->node_rank);
-    set_tree_number(to, "rank_start", job->rank_start);
-    set_tree_number(to, "master_port", job->master_port);
-    set_tree_number(to, "threads", job->own.threads);
-    set_tree_number(to, "parallelism.model", job->axis_size[JR_AXIS_MODEL]);
-    set_tree_number(to, "parallelism.pipeline", job->axis_size[JR_AXIS_PIPELINE]);
-    set_tree_number(to, "parallelism.data", job->axis_size[JR_AXIS_DATA]);
-    set_local_sizes(to, job);
-}
-
-/* The first of hosts may be a secret, and then so is this. */
-static void set_master(const struct filling *to, const struct jr_job *job)
-{
-    struct jr_node *first = jr_doc_find(to->root, "hosts[0]");
-    if (is_stated_by_secret(first, job->master_addr))
-        jr_node_set_path(to->arena, to->root, "master_addr", first);
-    else
-        set_text(to, "master_addr", job->master_addr);
-}
-
-/* Whether there are devices that no rank gets, which a list may not name. */
-static bool has_idle_devices(const struct jr_job *job)
-{
+    set_text(arena, root, "name", job->name);
+    set_text(arena, root, "workdir", job->workdir);
+    set_text(arena, root, "log_dir", job->log_dir);
+    set_number(arena, root, "spare_nodes", job->spare_nodes);
     uint32_t most = 0;
-    for (uint32_t i = 0; i < job->nodes; i++)
-        if (job->local_world_sizes[i] > most)
-            most = job->local_world_sizes[i];
-    return job->own.devices_count > most;
-}
-
-/* Where they cannot be listed. */
-static const char *words_for_devices(const struct jr_job *job)
-{
-    if (job->device == JR_DEVICE_CPU)
-        return "none";
-    return job->devices_any ? "any" : "all";
-}
-
-static void set_names(const struct filling *to, const struct jr_job *job)
-{
-    set_text(to, "name", job->name);
-    set_text(to, "workdir", job->workdir);
-    set_text(to, "log_dir", job->log_dir);
-    set_text(to, "init_method", job->init_method);
-    set_text(to, "device", job->device_name);
-    set_text(to, "bind", job->bind);
-    set_text(to, "backends.default", job->backend);
-    set_text(to, "backends.model", job->axis_backend[JR_AXIS_MODEL]);
-    set_text(to, "backends.pipeline", job->axis_backend[JR_AXIS_PIPELINE]);
-    set_text(to, "backends.data", job->axis_backend[JR_AXIS_DATA]);
-    if (job->hosts[0] != NULL)
-        set_list(to, "hosts", job->hosts, job->nodes + job->spare_nodes);
-    set_master(to, job);
-    if (job->own.devices_count > 0 && !jr_node_resources_differ(job) && !has_idle_devices(job))
-        set_list(to, "devices", job->own.devices, job->own.devices_count);
+    struct jr_strv sizes = {0};
+    for (uint32_t i = 0; i < job->nodes; i++) {
+        uint32_t size = job->local_world_sizes[i];
+        most = size > most ? size : most;
+        if (job->ragged)
+            jr_strv_push(&sizes, arena, jr_arena_printf(arena, "%u", size));
+    }
+    if (job->ragged)
+        set_list(arena, root, "local_world_size", sizes.items, (uint32_t)sizes.count);
     else
-        set_text(to, "devices", words_for_devices(job));
+        set_number(arena, root, "local_world_size", job->local_world_sizes[0]);
+    if (job->hosts[0] != NULL)
+        set_list(arena, root, "hosts", job->hosts, job->nodes + job->spare_nodes);
+    /* the first of hosts may be a secret, and then so is this */
+    struct jr_node *first = jr_doc_find(root, "hosts[0]");
+    if (is_stated_by_secret(first, job->master_addr))
+        jr_node_set_path(arena, root, "master_addr", first);
+    /* a list may not name devices that no rank gets */
+    if (job->own.devices_count > 0 && job->own.devices_count <= most &&
+        !jr_node_resources_differ(job))
+        set_list(arena, root, "devices", job->own.devices, job->own.devices_count);
+    else
+        set_text(arena, root, "devices",
+                 job->device == JR_DEVICE_CPU ? "none"
+                 : job->devices_any           ? "any"
+                                              : "all");
 }
 
 /* The arguments that the command line adds after the entrypoint's own. */
-static void add_command_args(const struct filling *to, char *const *args)
+static void add_command_args(struct jr_arena *arena, struct jr_node *root, char *const *args)
 {
-    struct jr_node *list = jr_doc_find(to->root, "entrypoint.args");
+    struct jr_node *list = jr_doc_find(root, "entrypoint.args");
     if (args == NULL || args[0] == NULL)
         return;
     if (list == NULL) {
-        list = jr_node_sequence(to->arena);
-        jr_node_set_path(to->arena, to->root, "entrypoint.args", list);
+        list = jr_node_sequence(arena);
+        jr_node_set_path(arena, root, "entrypoint.args", list);
     }
     for (; *args != NULL; args++)
-        jr_node_append(to->arena, list, jr_node_scalar(to->arena, *args, false));
+        jr_node_append(arena, list, jr_node_scalar(arena, *args, false));
 }
 
 /* A secret is not written down: it has to come from the environment. One that is unset (null) tells
@@ -162,14 +203,6 @@ static void redact_variables(struct jr_arena *arena, struct jr_node *env,
         if (asked != NULL)
             pair->value = asked;
     }
-}
-
-static void redact_secrets(struct jr_arena *arena, struct jr_node *root, const struct jr_spec *spec)
-{
-    const struct jr_node *entries = jr_doc_get(root, "per_rank");
-    redact_variables(arena, jr_doc_get(root, "env"), spec);
-    for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        redact_variables(arena, jr_doc_get(entries->pairs[i].value, "env"), spec);
 }
 
 /* A scalar whose text a shell reads has it by the shell's own means. */
@@ -224,32 +257,26 @@ static void leave_out_key(struct jr_node *mapping, const char *key)
     mapping->count = kept;
 }
 
-/* The cell of one node is where it is: what hosts its sweep has is no part of it, nor how they are
- * reached. */
-static void leave_out_pool(struct jr_node *root)
-{
-    struct jr_node *engine = jr_doc_get(root, "engine");
-    leave_out_key(root, "hosts");
-    if (engine != NULL && engine->kind == JR_NODE_MAPPING)
-        leave_out_key(engine, "ssh");
-}
-
 /* All but what is hidden, and its finish. */
 static struct jr_node *fill_tree_values(struct jr_arena *arena,
                                         const struct jr_resolution *resolution,
                                         const struct jr_spec_file *file)
 {
     struct jr_node *root = jr_node_copy(arena, jr_spec_tree(file));
-    const struct filling to = {arena, root};
     if (root == NULL)
         return NULL;
     if (resolution != NULL) {
         leave_out_key(root, "targets"); /* it is for this machine from now on */
-        set_sizes(&to, &resolution->job);
-        set_names(&to, &resolution->job);
-        add_command_args(&to, resolution->args);
-        if (jr_spec_pools_hosts(file) && resolution->job.hosts[0] == NULL)
-            leave_out_pool(root);
+        set_job(arena, root, &resolution->job);
+        add_command_args(arena, root, resolution->args);
+        /* the cell of one node is where it is: what hosts its sweep has is no part of it, nor how
+         * they are reached */
+        struct jr_node *engine = jr_doc_get(root, "engine");
+        bool pool = jr_spec_pools_hosts(file) && resolution->job.hosts[0] == NULL;
+        if (pool)
+            leave_out_key(root, "hosts");
+        if (pool && engine != NULL && engine->kind == JR_NODE_MAPPING)
+            leave_out_key(engine, "ssh");
     }
     return root;
 }
@@ -260,19 +287,15 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena, const struct jr_resolut
     struct jr_node *root = fill_tree_values(arena, resolution, file);
     if (root == NULL)
         return NULL;
-    redact_secrets(arena, root, jr_spec_get(file));
+    const struct jr_node *entries = jr_doc_get(root, "per_rank");
+    redact_variables(arena, jr_doc_get(root, "env"), jr_spec_get(file));
+    for (size_t i = 0; entries != NULL && i < entries->count; i++)
+        redact_variables(arena, jr_doc_get(entries->pairs[i].value, "env"), jr_spec_get(file));
     jr_spec_escape(arena, root);
     if (resolution != NULL && resolution->job.hidden != NULL)
         refer_to_secrets(arena, root, &resolution->job, false);
-    root = jr_complete_tree(arena, root);
+    root = complete_node(arena, root, jr_field_root());
     return arena->failed ? NULL : root;
-}
-
-/* Where nodes change, only the controller knows who is which. */
-static bool is_own_field(const struct jr_spec_file *file, const char *key)
-{
-    return jr_spec_where(file, key).line == 0 &&
-           (strcmp(key, "hosts") != 0 || jr_spec_get(file)->spare_nodes == 0);
 }
 
 /* What a node has of its own, unless the spec says it for all. */
@@ -281,22 +304,15 @@ static void leave_out_own_fields(struct jr_arena *arena, struct jr_node *root,
 {
     static const char *const own[] = {"devices", "bind", "threads", "hosts"};
     const struct jr_spec *spec = jr_spec_get(file);
+    /* where nodes change, only the controller knows who is which */
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (is_own_field(file, own[i]))
+        if (jr_spec_where(file, own[i]).line == 0 &&
+            (strcmp(own[i], "hosts") != 0 || spec->spare_nodes == 0))
             leave_out_key(root, own[i]);
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "all") == 0)
         leave_out_key(root, "devices");
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "any") == 0)
         jr_node_set_path(arena, root, "devices", jr_node_scalar(arena, "any", false));
-}
-
-/* Who takes the place of a node is for the controller to know. */
-static void leave_out_spares(struct jr_node *root, const struct jr_job *job)
-{
-    struct jr_node *hosts = jr_doc_find(root, "hosts");
-    if (hosts != NULL && hosts->count > job->nodes)
-        hosts->count = job->nodes;
-    leave_out_key(root, "spare_nodes");
 }
 
 void jr_resolution_emit_for_nodes(struct jr_buf *out, const struct jr_resolution *resolution,
@@ -308,9 +324,13 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out, const struct jr_resolution
         leave_out_key(root, "node_rank");
         leave_out_key(root, "rank_start");
         leave_out_own_fields(&arena, root, file);
-        leave_out_spares(root, &resolution->job);
+        /* who takes the place of a node is for the controller to know */
+        struct jr_node *hosts = jr_doc_find(root, "hosts");
+        if (hosts != NULL && hosts->count > resolution->job.nodes)
+            hosts->count = resolution->job.nodes;
+        leave_out_key(root, "spare_nodes");
         jr_spec_escape(&arena, root);
-        root = jr_complete_tree(&arena, root);
+        root = complete_node(&arena, root, jr_field_root());
     }
     if (root != NULL && !arena.failed)
         jr_doc_emit(out, root);
@@ -324,14 +344,13 @@ void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file, cha
     const struct jr_spec *spec = jr_spec_get(file);
     struct jr_node *root = fill_tree_values(&arena, NULL, file);
     if (root != NULL) {
-        const struct filling to = {&arena, root};
         leave_out_key(root, "targets");
-        set_text(&to, "name", spec->name);
-        set_text(&to, "workdir", spec->workdir);
-        set_text(&to, "log_dir", spec->log_dir);
-        add_command_args(&to, args);
+        set_text(&arena, root, "name", spec->name);
+        set_text(&arena, root, "workdir", spec->workdir);
+        set_text(&arena, root, "log_dir", spec->log_dir);
+        add_command_args(&arena, root, args);
         jr_spec_escape(&arena, root);
-        root = jr_complete_tree(&arena, root);
+        root = complete_node(&arena, root, jr_field_root());
     }
     if (root != NULL && !arena.failed)
         jr_doc_emit(out, root);

@@ -4,19 +4,13 @@
 
 #include "doc/key.h"
 #include "doc/node.h"
-#include "resolve/findings.h"
-#include "resolve/resolved_tree.h"
+#include "resolve/internal.h"
 #include "spec/load.h"
 
 #include "base/banned.h"
 
 static void compare_nodes(struct jr_changes *to, const char *path, const struct jr_node *a,
                           const struct jr_node *b);
-
-static bool is_node_kind(const struct jr_node *node, enum jr_node_kind kind)
-{
-    return node != NULL && node->kind == kind;
-}
 
 /* Whether a path leads to what a function is called with, or into it. */
 static bool is_argument(const char *path)
@@ -49,75 +43,46 @@ static void add_change(struct jr_changes *to, const char *path, const struct jr_
         *change = (struct jr_change){path, a, b};
 }
 
-static const char *child_path(struct jr_changes *to, const char *path, const char *key)
-{
-    if (path[0] == '\0')
-        return jr_arena_strdup(&to->arena, key);
-    return jr_arena_printf(&to->arena, "%s.%s", path, key);
-}
-
-/* A mapping, or NULL, with what makes it fast to look into. */
-struct side {
-    const struct jr_node *mapping;
-    const struct jr_key *sorted;
-};
-
-static struct side sorted_side(struct jr_changes *to, const struct jr_node *mapping)
-{
-    struct side side = {mapping, NULL};
-    if (mapping != NULL)
-        side.sorted = jr_keys_sort(&to->arena, mapping);
-    return side;
-}
-
-static const struct jr_node *get_side_value(const struct side *side, const char *key)
-{
-    const struct jr_pair *pair = NULL;
-    if (side->mapping != NULL)
-        pair = jr_keys_find(side->mapping, side->sorted, key);
-    return pair == NULL ? NULL : pair->value;
-}
-
 /* Either can be NULL: then all of the other is new. */
 static void compare_mappings(struct jr_changes *to, const char *path, const struct jr_node *a,
                              const struct jr_node *b)
 {
-    const struct side left = sorted_side(to, a), right = sorted_side(to, b);
-    for (size_t i = 0; a != NULL && i < a->count; i++) {
-        const char *key = a->pairs[i].key->text;
-        compare_nodes(to, child_path(to, path, key), a->pairs[i].value,
-                      get_side_value(&right, key));
+    const struct jr_node *sides[] = {a, b};
+    const char *dot = path[0] == '\0' ? "" : ".";
+    for (unsigned side = 0; side < 2; side++) {
+        const struct jr_node *node = sides[side], *other = sides[!side];
+        const struct jr_key *sorted = other == NULL ? NULL : jr_keys_sort(&to->arena, other);
+        for (size_t i = 0; node != NULL && i < node->count; i++) {
+            const char *key = node->pairs[i].key->text;
+            const struct jr_pair *pair = other == NULL ? NULL : jr_keys_find(other, sorted, key);
+            const struct jr_node *value = node->pairs[i].value;
+            if (side == 0)
+                compare_nodes(to, jr_arena_printf(&to->arena, "%s%s%s", path, dot, key), value,
+                              pair == NULL ? NULL : pair->value);
+            else if (pair == NULL)
+                compare_nodes(to, jr_arena_printf(&to->arena, "%s%s%s", path, dot, key), NULL,
+                              value);
+        }
     }
-    for (size_t i = 0; b != NULL && i < b->count; i++) {
-        const char *key = b->pairs[i].key->text;
-        if (get_side_value(&left, key) == NULL)
-            compare_nodes(to, child_path(to, path, key), NULL, b->pairs[i].value);
-    }
-}
-
-static void compare_items(struct jr_changes *to, const char *path, const struct jr_node *a,
-                          const struct jr_node *b)
-{
-    for (size_t i = 0; i < a->count; i++)
-        compare_nodes(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i), a->items[i],
-                      b->items[i]);
 }
 
 static void compare_nodes(struct jr_changes *to, const char *path, const struct jr_node *a,
                           const struct jr_node *b)
 {
-    bool map_a = is_node_kind(a, JR_NODE_MAPPING), map_b = is_node_kind(b, JR_NODE_MAPPING);
-    bool list_a = is_node_kind(a, JR_NODE_SEQUENCE), list_b = is_node_kind(b, JR_NODE_SEQUENCE);
     if (path == NULL)
         return;
+    enum jr_node_kind kind = a != NULL ? a->kind : b != NULL ? b->kind : JR_NODE_MAPPING;
+    bool alike = a == NULL || b == NULL || a->kind == b->kind;
     bool argument = is_argument(path);
     if (argument && (a == NULL || b == NULL))
         add_change(to, path, a, b);
-    else if ((map_a || a == NULL) && (map_b || b == NULL))
+    else if (alike && kind == JR_NODE_MAPPING)
         compare_mappings(to, path, a, b);
-    else if (list_a && list_b && a->count == b->count)
-        compare_items(to, path, a, b);
-    else if (!is_node_kind(a, JR_NODE_SCALAR) || !is_node_kind(b, JR_NODE_SCALAR) ||
+    else if (alike && kind == JR_NODE_SEQUENCE && a != NULL && b != NULL && a->count == b->count)
+        for (size_t i = 0; i < a->count; i++)
+            compare_nodes(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i), a->items[i],
+                          b->items[i]);
+    else if (!alike || kind != JR_NODE_SCALAR || a == NULL || b == NULL ||
              !same_scalar(a, b, argument))
         add_change(to, path, a, b);
 }
@@ -157,42 +122,26 @@ static const struct jr_provenance *find_origin(const struct jr_resolution *resol
     return NULL;
 }
 
-static const char *node_line(struct jr_arena *arena, const struct jr_node *node)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_doc_emit_line(&text, node);
-    return jr_buf_keep(&text, arena);
-}
-
-static const char *explain_origin(struct jr_arena *arena, const struct jr_resolution *resolution,
-                                  const struct jr_provenance *row)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_explain_from(&text, resolution, row);
-    return jr_buf_keep(&text, arena);
-}
-
 static struct jr_diff_table_side field_side(struct jr_arena *arena, const char *path,
                                             const struct jr_node *node,
                                             const struct jr_diff_side *side)
 {
+    JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, from = JR_BUF_INIT;
     struct jr_diff_table_side ret = {0};
     if (node == NULL)
         return ret;
     const struct jr_provenance *origin = find_origin(side->resolution, path);
-    ret.value = node_line(arena, node);
+    jr_doc_emit_line(&value, node);
+    ret.value = jr_buf_keep(&value, arena);
     ret.at = origin != NULL ? origin->span : node->span;
     if (origin == NULL && ret.at.line == 0)
         ret.at = jr_spec_where(side->file, path);
     if (ret.at.line != 0)
         return ret;
-    ret.from = origin == NULL ? "default" : explain_origin(arena, side->resolution, origin);
+    if (origin != NULL)
+        jr_explain_from(&from, side->resolution, origin);
+    ret.from = origin == NULL ? "default" : jr_buf_keep(&from, arena);
     return ret;
-}
-
-static bool is_side_default(const struct jr_diff_table_side *side)
-{
-    return side->at.line == 0 && side->from != NULL && strcmp(side->from, "default") == 0;
 }
 
 /* How a spec is put together is not one of its values. The place of the records, if it is not
@@ -201,11 +150,16 @@ static bool is_row_shown(const struct jr_diff_table_row *row, const struct jr_di
                          const struct jr_diff_side *b)
 {
     enum jr_part part = jr_part_of(row->name);
+    const struct jr_diff_table_side *sides[] = {&row->a, &row->b};
+    bool defaults = true;
+    for (unsigned i = 0; i < 2; i++)
+        defaults = defaults && sides[i]->at.line == 0 && sides[i]->from != NULL &&
+                   strcmp(sides[i]->from, "default") == 0;
     if (part == JR_PART_SOURCE)
         return false;
     if (a->file != NULL && b->file != NULL)
-        return part != JR_PART_RECORD || !is_side_default(&row->a) || !is_side_default(&row->b);
-    return (a->file == NULL ? &row->b : &row->a)->at.line != 0;
+        return part != JR_PART_RECORD || !defaults;
+    return sides[a->file == NULL]->at.line != 0;
 }
 
 static void add_field_rows(struct jr_diff_table *to, const struct jr_changes *changes,

@@ -6,7 +6,7 @@
 #ifndef JR_DEVICE_WAIT_H
 #define JR_DEVICE_WAIT_H
 
-#include "resolve/device_queue.h"
+#include "resolve/device_lease.h"
 #include "session/session.h"
 
 /* A session that waits. */

@@ -13,7 +13,7 @@
 #include "record/results_json.h"
 #include "report/summary.h"
 #include "resolve/device_profile.h"
-#include "resolve/lock.h"
+#include "resolve/fingerprint.h"
 #include "session/misplaced.h"
 #include "session/session.h"
 

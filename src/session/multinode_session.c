@@ -10,7 +10,7 @@
 #include "cluster/controller_cells.h"
 #include "cluster/srun.h"
 #include "eventloop/signals.h"
-#include "resolve/custom_device.h"
+#include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
 #include "session/left_files.h"
 #include "session/node_facts.h"

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
-#include "resolve/custom_device.h"
 #include "resolve/device_profile.h"
 #include "session/session.h"
 #include "session/spares.h"

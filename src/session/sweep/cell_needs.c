@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/strv.h"
 #include "doc/doc.h"
-#include "resolve/device_pool.h"
 #include "resolve/resolve.h"
 #include "session/multinode_session.h"
 #include "session/node_facts.h"

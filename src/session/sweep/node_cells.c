@@ -25,7 +25,7 @@
 #include "cluster/protocol.h"
 #include "record/live_run.h"
 #include "record/record_folder.h"
-#include "resolve/device_queue.h"
+#include "resolve/device_lease.h"
 #include "session/device_wait.h"
 #include "session/session.h"
 #include "session/stages.h"

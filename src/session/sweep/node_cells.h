@@ -14,7 +14,7 @@
 
 #include "cluster/agent.h"
 #include "host/host.h"
-#include "resolve/device_holders.h"
+#include "resolve/device_lease.h"
 #include "store/run_folder.h"
 
 struct jr_session;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "resolve/device_queue.h"
+#include "resolve/device_lease.h"
 
 enum { DEVICES_MOST = 8 };
 

@@ -1,5 +1,5 @@
 /* Facts about devices of the user's own kind: a file, or a program. */
-#include "resolve/custom_device.h"
+#include "resolve/device_profile.h"
 
 #include "scratch.h"
 

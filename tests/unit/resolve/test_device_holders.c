@@ -1,5 +1,5 @@
 /* Who holds devices, as messages say it. */
-#include "resolve/device_holders.h"
+#include "resolve/device_lease.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* The devices among which a job has some. */
-#include "resolve/device_pool.h"
+#include "resolve/resolve.h"
 
 #include "unit.h"
 

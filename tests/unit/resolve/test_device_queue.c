@@ -187,12 +187,11 @@ static void those_who_ask_leave_nothing_behind(void)
     CU_ASSERT_EQUAL(jr_device_queue_join(&queue, &one), 0);
     CU_ASSERT_FALSE(jr_device_queue_is_ready(&queue, &one));
     jr_device_wait_name(name, devices.list[0], queue.ticket);
-    const struct jr_device_claim place = {devices.list[0], queue.ticket};
     int before = count_listed(name);
     struct stat first, last;
     CU_ASSERT_EQUAL(fstat(queue.watched[0], &first), 0);
     for (int i = 0; i < ASKS; i++)
-        CU_ASSERT_EQUAL(jr_device_waits(&place).pid, getpid());
+        CU_ASSERT_EQUAL(jr_lease_socket_holder(name).pid, getpid());
     while (count_listed(name) > before && is_woken(&queue, LIMIT_MS))
         CU_ASSERT_FALSE(jr_device_queue_is_ready(&queue, &one));
     CU_ASSERT_EQUAL(count_listed(name), before);
@@ -260,9 +259,8 @@ static void looks_again_where_it_cannot_connect(void)
     int end = 0;
     devices_make(&devices, 0);
     const struct jr_device_request one = devices_request(&devices, 1, 1);
-    const struct jr_device_claim claim = {devices.list[0], 0};
     CU_ASSERT_EQUAL(jr_device_lease_share(&held, devices.list[0]), 0);
-    jr_device_lease_name(name, &claim);
+    (void)snprintf(name, sizeof name, "jobrun-device-%s", devices.list[0]);
     for (int i = 0; i < MOST && end >= 0; i++) {
         end = jr_lease_socket_connect(name);
         if (end >= 0)

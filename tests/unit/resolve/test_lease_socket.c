@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "resolve/lease_socket.h"
+#include "resolve/lease.h"
 
 /* A name that no other process has. */
 static const char *own_name(char out[static JR_LEASE_NAME_SIZE], const char *end)

@@ -1,5 +1,5 @@
 /* Locks: what is in one, and what holding a spec to one finds. */
-#include "resolve/lock.h"
+#include "resolve/fingerprint.h"
 
 #include "scratch.h"
 

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "case.h"
-#include "resolve/port_lease.h"
+#include "resolve/lease.h"
 
 /* A spec that states a port which nobody has: of the kernel's choice. */
 static const char *stated_port(char text[static 32])

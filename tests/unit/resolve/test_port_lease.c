@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "resolve/port_lease.h"
+#include "resolve/lease.h"
 
 enum { JOBS = 12 };
 

@@ -1,14 +1,16 @@
-#include "resolve/port_lease.h"
+#include "resolve/lease.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,6 +19,92 @@
 #include "base/num.h"
 
 #include "base/banned.h"
+
+/* Connections that wait, at most; the kernel may allow fewer. */
+#define BACKLOG 4096
+
+void jr_holder_print(struct jr_buf *out, const struct jr_holder *holder)
+{
+    if (holder->pid > 0)
+        jr_buf_printf(out, "pid %d", (int)holder->pid);
+    else
+        jr_buf_str(out, "another process");
+    if (holder->uid != (uid_t)-1 && holder->uid != geteuid()) {
+        jr_buf_str(out, " of user ");
+        jr_user_print(out, holder->uid);
+    }
+}
+
+/* A socket that blocks nobody, and the address of `name` for it; -1 with errno.
+ */
+static int open_lease_socket(const char *name, struct sockaddr_un *ret_address, socklen_t *ret_len)
+{
+    size_t len = strlen(name);
+    *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (len >= sizeof ret_address->sun_path) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(ret_address->sun_path + 1, name, len);
+    *ret_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int jr_lease_socket_hold(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t len;
+    JR_CLOSE int fd = open_lease_socket(name, &address, &len);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, len) == 0 &&
+        listen(fd, BACKLOG) == 0)
+        return jr_steal_fd(&fd);
+    return -1;
+}
+
+int jr_lease_socket_connect(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t len;
+    JR_CLOSE int fd = open_lease_socket(name, &address, &len);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0)
+        return jr_steal_fd(&fd);
+    return -1;
+}
+
+struct jr_holder jr_lease_socket_holder(const char *name)
+{
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    JR_CLOSE int fd = jr_lease_socket_connect(name);
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return JR_HOLDER_UNKNOWN;
+    return (struct jr_holder){peer.pid, peer.uid};
+}
+
+/* SO_ACCEPTCON of /proc/net/unix: the socket listens. The ends of connections have the name of
+ * their listener, too. */
+#define LISTENS 0x10000u
+
+void jr_lease_socket_list(const char *prefix, bool (*take)(void *data, const char *name),
+                          void *data)
+{
+    JR_FREE char *line = NULL;
+    size_t size = 0;
+    bool more = true;
+    FILE *file = fopen("/proc/net/unix", "re");
+    if (file == NULL)
+        return;
+    while (more && getline(&line, &size, file) > 0) {
+        unsigned flags;
+        char *name = strstr(line, " @");
+        if (name == NULL || strncmp(name + 2, prefix, strlen(prefix)) != 0 ||
+            sscanf(line, "%*s %*s %*s %x", &flags) != 1 || (flags & LISTENS) == 0)
+            continue;
+        name[strcspn(name, "\n")] = '\0';
+        more = take(data, name + 2);
+    }
+    (void)fclose(file);
+}
 
 /* How often the kernel may propose a port that another job has leased. */
 #define ANY_TRIES 64
@@ -34,14 +122,6 @@ static void print_port_name(char ret[static NAME_SIZE], uint32_t port, const uid
         (void)snprintf(ret, NAME_SIZE, PREFIX "%u-%u", port, *user);
 }
 
-/* Who holds a lease: a jobrun listens, so the kernel tells. */
-static struct jr_holder find_lease_holder(uint32_t port, const uid_t *user)
-{
-    char name[NAME_SIZE];
-    print_port_name(name, port, user);
-    return jr_lease_socket_holder(name);
-}
-
 /* Say who has the port, as far as that is known. */
 static int refuse_port(struct jr_error *err, uint32_t port, const char *how,
                        const struct jr_holder *holder)
@@ -53,14 +133,6 @@ static int refuse_port(struct jr_error *err, uint32_t port, const char *how,
     if (err != NULL)
         err->sys = EADDRINUSE;
     return -1;
-}
-
-/* Take a name; -1 with errno, EADDRINUSE where somebody has it. */
-static int hold_port_name(uint32_t port, const uid_t *user)
-{
-    char name[NAME_SIZE];
-    print_port_name(name, port, user);
-    return jr_lease_socket_hold(name);
 }
 
 /* Where the ports of listed names go. */
@@ -80,27 +152,22 @@ static bool add_listed_port(void *data, const char *name)
     return list->count < list->most;
 }
 
-/* How many leases there are, whosever they are; at most so many of them go to
- * `ports`. */
-static size_t list_leases(uint32_t *ports, size_t most)
-{
-    struct port_list list = {.ports = ports, .most = most};
-    if (most > 0)
-        jr_lease_socket_list(PREFIX, add_listed_port, &list);
-    return list.count;
-}
-
 /* Whether the holder has more leases than others need to respect. If there are only a few in total,
  * this is never so. */
 static bool is_squatter(const struct jr_holder *holder)
 {
     JR_FREE uint32_t *ports = calloc(UINT16_MAX, sizeof *ports);
-    size_t count = ports == NULL ? 0 : list_leases(ports, UINT16_MAX);
+    struct port_list list = {.ports = ports, .most = UINT16_MAX};
+    char name[NAME_SIZE];
     size_t theirs = 0;
-    if (count <= JR_LEASES_MOST)
+    if (ports != NULL)
+        jr_lease_socket_list(PREFIX, add_listed_port, &list);
+    if (list.count <= JR_LEASES_MOST)
         return false;
-    for (size_t i = 0; i < count && theirs <= JR_LEASES_MOST; i++)
-        theirs += find_lease_holder(ports[i], NULL).uid == holder->uid;
+    for (size_t i = 0; i < list.count && theirs <= JR_LEASES_MOST; i++) {
+        print_port_name(name, ports[i], NULL);
+        theirs += jr_lease_socket_holder(name).uid == holder->uid;
+    }
     return theirs > JR_LEASES_MOST;
 }
 
@@ -109,9 +176,11 @@ static bool is_squatter(const struct jr_holder *holder)
 static int hold_user_lease(uint32_t port, struct jr_error *err)
 {
     const uid_t own = geteuid();
-    int fd = hold_port_name(port, &own);
+    char name[NAME_SIZE];
+    print_port_name(name, port, &own);
+    int fd = jr_lease_socket_hold(name);
     if (fd < 0 && errno == EADDRINUSE) {
-        struct jr_holder holder = find_lease_holder(port, &own);
+        struct jr_holder holder = jr_lease_socket_holder(name);
         if (holder.uid == own)
             return refuse_port(err, port, "leased by jobrun,", &holder);
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -123,12 +192,14 @@ static int hold_user_lease(uint32_t port, struct jr_error *err)
 
 static int lease_port(uint32_t port, struct jr_error *err)
 {
-    int fd = hold_port_name(port, NULL);
+    char name[NAME_SIZE];
+    print_port_name(name, port, NULL);
+    int fd = jr_lease_socket_hold(name);
     if (fd >= 0)
         return fd;
     if (errno != EADDRINUSE)
         return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u", port);
-    struct jr_holder holder = find_lease_holder(port, NULL);
+    struct jr_holder holder = jr_lease_socket_holder(name);
     if (holder.uid == geteuid() || !is_squatter(&holder))
         return refuse_port(err, port, "leased by jobrun,", &holder);
     return hold_user_lease(port, err);
@@ -195,25 +266,22 @@ int jr_lease_choose(uint32_t port, struct jr_error *err)
     return take_port(port, true, err);
 }
 
-static int propose_port(uint32_t *ret_port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t len = sizeof address;
-    JR_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &len) != 0)
-        return -1;
-    *ret_port = ntohs(address.sin_port);
-    return 0;
-}
-
 int jr_lease_any(uint32_t *ret_port, struct jr_error *err)
 {
     struct jr_error last = {0};
-    uint32_t port;
     for (int i = 0; i < ANY_TRIES; i++) {
-        if (propose_port(&port) != 0)
-            return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot find a free port");
+        struct sockaddr_in address = {.sin_family = AF_INET};
+        socklen_t len = sizeof address;
+        int proposed = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool bound = proposed >= 0 && bind(proposed, (struct sockaddr *)&address, len) == 0 &&
+                     getsockname(proposed, (struct sockaddr *)&address, &len) == 0;
+        if (!bound)
+            (void)jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot find a free port");
+        if (proposed >= 0)
+            (void)close(proposed);
+        if (!bound)
+            return -1;
+        uint32_t port = ntohs(address.sin_port);
         int fd = jr_lease_choose(port, &last);
         if (fd < 0)
             continue;

@@ -1,19 +1,26 @@
 /*
- * What leases are made of: sockets in the abstract Unix namespace (unix(7)), whose names all users
- * of a network namespace share. Only one socket can have a name, the kernel takes it back when the
- * last process with the socket dies, and who connects to it is told by the kernel whose it is.
+ * Leases: sockets in the abstract Unix namespace (unix(7)), whose names all users of a network
+ * namespace share. Only one socket can have a name, the kernel takes it back when the last process
+ * with the socket dies, and who connects to it is told by the kernel whose it is.
  *
  * Nothing is said through such a connection. It is an end by which a process sees that the lease
  * was given back: the kernel hangs up then. Holders accept what has come and close what has left
  * (base/backlog.h); who is hung up before the lease is given back, because one of two processes
  * that hold it has ended, looks again.
+ *
+ * A port is leased by a socket that is named after it. Anybody can take such names. A lease of
+ * another user counts as long as that user holds no more of them than jobs need; beyond that the
+ * trial bind decides, and a name with our number in it keeps our own jobs apart. Devices are in
+ * device_lease.h.
  */
-#ifndef JR_LEASE_SOCKET_H
-#define JR_LEASE_SOCKET_H
+#ifndef JR_LEASE_H
+#define JR_LEASE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include <jobrun/error.h>
 
 #include "base/buf.h"
 
@@ -50,5 +57,24 @@ struct jr_holder jr_lease_socket_holder(const char *name);
  * returns false; /proc/net/unix. Where that cannot be read, there are none. */
 void jr_lease_socket_list(const char *prefix, bool (*take)(void *data, const char *name),
                           void *data);
+
+/* The leases that one user can hold and have honoured by others. */
+#define JR_LEASES_MOST 256
+
+/* Lease `port` and bind it for a trial on both IP versions, as a server would that does not mind
+ * TIME_WAIT. Returns the lease, a descriptor that is closed on exec, or -1; err->sys is EADDRINUSE
+ * when somebody has the port, and the text then says who. */
+int jr_lease_take(uint32_t port, struct jr_error *err);
+
+/* The same for a port that nobody has asked for: tried as a program without options binds it, so
+ * that one in TIME_WAIT is not free. */
+int jr_lease_choose(uint32_t port, struct jr_error *err);
+
+/* Lease any port that the kernel finds free. */
+int jr_lease_any(uint32_t *ret_port, struct jr_error *err);
+
+/* The process that listens on a TCP port, by the descriptors of the processes that may be looked
+ * into, and its user, by /proc/net/tcp. */
+struct jr_holder jr_lease_owner(uint32_t port);
 
 #endif
