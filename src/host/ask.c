@@ -34,13 +34,6 @@ static void run_asked_child(const struct jr_ask *ask, int fd)
     _exit(ask->answer(ask->data, fd));
 }
 
-/* How long until `end`, for poll(2). */
-static int left_ms(uint64_t end)
-{
-    uint64_t now = jr_clock_ns();
-    return now >= end ? 0 : (int)((end - now) / 1000000 + 1);
-}
-
 /* NULL at the end of the answer. */
 static const char *read_child_answer(struct jr_buf *out, struct jr_arena *arena,
                                      const struct jr_ask *ask, int fd)
@@ -50,7 +43,8 @@ static const char *read_child_answer(struct jr_buf *out, struct jr_arena *arena,
     for (;;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         char bytes[4096];
-        int got = poll(&ready, 1, left_ms(end));
+        uint64_t now = jr_clock_ns();
+        int got = poll(&ready, 1, now >= end ? 0 : (int)((end - now) / 1000000 + 1));
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0)
@@ -64,33 +58,6 @@ static const char *read_child_answer(struct jr_buf *out, struct jr_arena *arena,
         if (out->len - from > ask->most)
             return jr_arena_printf(arena, "printed more than %zu bytes", ask->most);
     }
-}
-
-/* NULL for an end with 0. */
-static const char *describe_child_end(struct jr_arena *arena, const siginfo_t *end)
-{
-    if (end->si_pid == 0)
-        return "cannot be killed: it hangs in the kernel";
-    if (end->si_code != CLD_EXITED) {
-        char name[JR_SIGNAL_NAME];
-        jr_signal_name(name, end->si_status);
-        return jr_arena_printf(arena, "died by %s", name);
-    }
-    return end->si_status == 0 ? NULL
-                               : jr_arena_printf(arena, "exited with code %d", end->si_status);
-}
-
-/* What has closed the pipe gets what is left of the limit to end, too. */
-static void end_child(const struct jr_ask *ask, pid_t pid, int pidfd, bool answered, siginfo_t *ret)
-{
-    *ret = (siginfo_t){0};
-    if (answered)
-        (void)jr_child_await(pidfd, pid, (int)ask->limit_ms);
-    /* It is not reaped yet, so its number, which is also that of the group, is not reused. */
-    (void)kill(-pid, SIGKILL);
-    (void)kill(pid, SIGKILL);
-    if (jr_child_await(pidfd, pid, LAST_WAIT_MS))
-        (void)jr_child_wait(pidfd, pid, ret, NULL);
 }
 
 const char *jr_ask(struct jr_buf *out, struct jr_arena *arena, const struct jr_ask *ask)
@@ -107,8 +74,23 @@ const char *jr_ask(struct jr_buf *out, struct jr_arena *arena, const struct jr_a
         return jr_arena_printf(arena, "cannot be asked: %s", strerror(errno));
     JR_CLOSE int pidfd = jr_pidfd_open(pid);
     const char *silence = read_child_answer(out, arena, ask, reader);
-    siginfo_t end;
-    end_child(ask, pid, pidfd, silence == NULL, &end);
-    const char *why = describe_child_end(arena, &end);
-    return silence != NULL ? silence : why;
+    siginfo_t end = {0};
+    /* what has closed the pipe gets what is left of the limit to end, too */
+    if (silence == NULL)
+        (void)jr_child_await(pidfd, pid, (int)ask->limit_ms);
+    /* it is not reaped yet, so its number, which is also that of the group, is not reused */
+    (void)kill(-pid, SIGKILL);
+    (void)kill(pid, SIGKILL);
+    if (jr_child_await(pidfd, pid, LAST_WAIT_MS))
+        (void)jr_child_wait(pidfd, pid, &end, NULL);
+    if (silence != NULL)
+        return silence;
+    if (end.si_pid == 0)
+        return "cannot be killed: it hangs in the kernel";
+    if (end.si_code != CLD_EXITED) {
+        char name[JR_SIGNAL_NAME];
+        jr_signal_name(name, end.si_status);
+        return jr_arena_printf(arena, "died by %s", name);
+    }
+    return end.si_status == 0 ? NULL : jr_arena_printf(arena, "exited with code %d", end.si_status);
 }

@@ -3,20 +3,88 @@
  * needs the number of cores (for `threads`), and hwloc 2.9 takes 5 ms and more to load a topology
  * of 2 CPUs, filters or not, which is more than all of a small run; it knows no quota, and finds a
  * recorded machine by an environment variable only. What it would spare is the 80 lines from
- * read_siblings to read_numa. tests/interop/test_topology.py holds them to it.
+ * read_siblings to read_numa. tests/interop/test_topology.py holds them to it. Declared
+ * in internal.h.
  */
-#include "host/cpu.h"
+#include "host/internal.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/proc.h"
 #include "base/rank_set.h"
 #include "host/accel/accel.h"
-#include "host/cgroup.h"
 
 #include "base/banned.h"
+
+/* From the leaf up to the mount point. */
+static void list_folders(struct jr_cgroup *ret, struct jr_arena *arena, const char *point,
+                         const char *leaf)
+{
+    size_t top = strlen(point);
+    char *folder = jr_arena_printf(arena, "%s%s", point, leaf);
+    while (folder != NULL) {
+        jr_strv_push(&ret->folders, arena, folder);
+        size_t len = strlen(folder);
+        while (len > top && folder[len - 1] != '/')
+            len--;
+        folder = len > top ? jr_arena_strndup(arena, folder, len - 1) : NULL;
+    }
+}
+
+struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe, const char *controller)
+{
+    struct jr_arena *scratch = &probe->scratch;
+    if (probe->groups == NULL)
+        probe->groups = jr_host_reader_text(probe, "/proc/self/cgroup");
+    if (probe->mounts == NULL)
+        probe->mounts = jr_host_reader_text(probe, "/proc/self/mountinfo");
+    struct jr_cgroup_hierarchy place =
+        jr_cgroup_hierarchy_find(jr_arena_strdup(scratch, probe->groups),
+                                 jr_arena_strdup(scratch, probe->mounts), controller);
+    struct jr_cgroup found = {.v2 = place.v2};
+    if (place.point != NULL)
+        list_folders(&found, scratch, place.point, place.leaf);
+    return found;
+}
+
+/* Version 1 says "no limit" by the largest multiple of the page size that fits 63 bits; version 2
+ * by a word. Nothing real comes near. */
+#define NO_LIMIT (UINT64_C(1) << 62)
+
+static uint64_t limited_bytes(struct jr_host_reader *probe, uint64_t bytes, const char *folder,
+                              const char *file)
+{
+    const char *text = jr_host_reader_text(probe, "%s/%s", folder, file);
+    uint64_t limit;
+    bool less = text != NULL && jr_num_u64(text, &limit) && limit < bytes;
+    return less ? limit : bytes;
+}
+
+/* The machine's memory, or less where a group on the way up says so. What is free at the moment is
+ * no fact of the machine and is not asked. */
+void jr_host_reader_memory(struct jr_host_reader *probe)
+{
+    struct jr_cgroup group = jr_cgroup_find(probe, "memory");
+    const char *text = jr_host_reader_text(probe, "/proc/meminfo");
+    char *value = jr_host_reader_field(probe, text, "MemTotal");
+    const char *number = strsep(&value, " ");
+    uint64_t kib, bytes = NO_LIMIT;
+    if (number != NULL && jr_num_u64(number, &kib) && kib < NO_LIMIT >> 10)
+        bytes = kib << 10;
+    for (size_t i = 0; i < group.folders.count; i++) {
+        const char *folder = group.folders.items[i];
+        if (group.v2) {
+            bytes = limited_bytes(probe, bytes, folder, "memory.max");
+            bytes = limited_bytes(probe, bytes, folder, "memory.high");
+        } else {
+            bytes = limited_bytes(probe, bytes, folder, "memory.limit_in_bytes");
+        }
+    }
+    probe->hw->memory = bytes == NO_LIMIT ? 0 : bytes;
+}
 
 /* CPU numbers, ascending. */
 struct cpus {
@@ -72,13 +140,6 @@ static bool own_affinity(struct jr_host_reader *probe, struct jr_set *ret)
     return false;
 }
 
-static bool read_affinity(struct jr_host_reader *probe, struct jr_set *ret)
-{
-    if (probe->hw->real)
-        return own_affinity(probe, ret);
-    return read_cpu_list(probe, ret, jr_host_reader_text(probe, "/affinity"));
-}
-
 /* The nearest group that states the CPUs in effect includes the limits of all above it. */
 static bool read_cpuset(struct jr_host_reader *probe, struct jr_set *ret)
 {
@@ -114,19 +175,6 @@ static struct cpus intersect_cpus(struct jr_host_reader *probe, const struct jr_
     return cpus;
 }
 
-/* The CPUs that share a core with this one; core_cpus_list replaced thread_siblings_list in Linux
- * 5.1. */
-static bool read_siblings(struct jr_host_reader *probe, struct jr_set *ret, uint32_t cpu)
-{
-    static const char *const files[] = {"core_cpus_list", "thread_siblings_list"};
-    for (size_t i = 0; i < 2; i++)
-        if (read_cpu_list(probe, ret,
-                          jr_host_reader_text(probe, "/sys/devices/system/cpu/cpu%u/topology/%s",
-                                              cpu, files[i])))
-            return true;
-    return false;
-}
-
 /* Print those of the CPUs that are in a set, and return how many they are. */
 static size_t print_members(struct jr_host_reader *probe, struct jr_buf *out,
                             const struct cpus *cpus, const struct jr_set *set)
@@ -149,26 +197,20 @@ static void list_core(struct jr_host_reader *probe, const struct cpus *cpus, uin
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_range alone = {cpu, cpu, 1};
     struct jr_set siblings = {.ranges = &alone, .count = 1};
-    if (!read_siblings(probe, &siblings, cpu) || !jr_set_has(&siblings, cpu))
+    /* core_cpus_list replaced thread_siblings_list in Linux 5.1 */
+    static const char *const files[] = {"core_cpus_list", "thread_siblings_list"};
+    bool known = false;
+    for (size_t i = 0; i < 2 && !known; i++)
+        known = read_cpu_list(
+            probe, &siblings,
+            jr_host_reader_text(probe, "/sys/devices/system/cpu/cpu%u/topology/%s", cpu, files[i]));
+    if (!known || !jr_set_has(&siblings, cpu))
         siblings = (struct jr_set){.ranges = &alone, .count = 1};
     for (size_t i = 0; i < cpus->count; i++)
         if (jr_set_has(&siblings, cpus->numbers[i]))
             counted[cpus->numbers[i]] = true;
     (void)print_members(probe, &text, cpus, &siblings);
     jr_strv_push(&probe->hw->cpus.cores, probe->arena, jr_buf_keep(&text, probe->arena));
-}
-
-/* A core counts once, for the first of its CPUs that is usable. */
-static void read_cores(struct jr_host_reader *probe, const struct cpus *cpus)
-{
-    struct jr_host_cpus *facts = &probe->hw->cpus;
-    bool *counted = jr_arena_array(&probe->scratch, JR_HOST_CPUS_MAX, sizeof *counted);
-    for (size_t i = 0; counted != NULL && i < cpus->count; i++)
-        if (!counted[cpus->numbers[i]])
-            list_core(probe, cpus, cpus->numbers[i], counted);
-    facts->usable_cores = (uint32_t)facts->cores.count;
-    if (facts->cores.count == cpus->count)
-        facts->cores = (struct jr_strv){0};
 }
 
 /* Nodes by sysfs, less those without a CPU for this process. */
@@ -198,7 +240,9 @@ static void read_cpu_set(struct jr_host_reader *probe)
 {
     struct jr_host_cpus *facts = &probe->hw->cpus;
     struct jr_set sets[3]; /* the CPUs that are online come first */
-    bool has_affinity = read_affinity(probe, &sets[1]);
+    bool has_affinity =
+        probe->hw->real ? own_affinity(probe, &sets[1])
+                        : read_cpu_list(probe, &sets[1], jr_host_reader_text(probe, "/affinity"));
     bool has_online = read_cpu_list(probe, &sets[0],
                                     jr_host_reader_text(probe, "/sys/devices/system/cpu/online"));
     if (!has_online && !has_affinity)
@@ -214,24 +258,17 @@ static void read_cpu_set(struct jr_host_reader *probe)
     jr_set_print(&text, usable.numbers, usable.count);
     facts->online = (uint32_t)online.count;
     facts->usable = (uint32_t)usable.count;
-    read_cores(probe, &usable);
+    /* a core counts once, for the first of its CPUs that is usable */
+    bool *counted = jr_arena_array(&probe->scratch, JR_HOST_CPUS_MAX, sizeof *counted);
+    for (size_t i = 0; counted != NULL && i < usable.count; i++)
+        if (!counted[usable.numbers[i]])
+            list_core(probe, &usable, usable.numbers[i], counted);
+    facts->usable_cores = (uint32_t)facts->cores.count;
+    if (facts->cores.count == usable.count)
+        facts->cores = (struct jr_strv){0};
     read_numa(probe, &usable);
     if (usable.count > 0)
         facts->set = jr_buf_keep(&text, probe->arena);
-}
-
-/* The quota of one group in CPUs, 0 for none: "QUOTA PERIOD" in cpu.max, or a file for each, in
- * microseconds. */
-static double read_quota(struct jr_host_reader *probe, bool v2, const char *folder)
-{
-    char *period = jr_host_reader_text(probe, v2 ? "%s/cpu.max" : "%s/cpu.cfs_period_us", folder);
-    char *quota =
-        v2 ? strsep(&period, " ") : jr_host_reader_text(probe, "%s/cpu.cfs_quota_us", folder);
-    uint64_t used, length;
-    if (quota == NULL || period == NULL || !jr_num_u64(quota, &used) ||
-        !jr_num_u64(period, &length) || length == 0)
-        return 0;
-    return (double)used / (double)length;
 }
 
 /* Every group up to the root binds; the tightest counts. */
@@ -239,14 +276,24 @@ static void read_quotas(struct jr_host_reader *probe)
 {
     struct jr_host_cpus *facts = &probe->hw->cpus;
     struct jr_cgroup group = jr_cgroup_find(probe, "cpu");
-    const char *file = group.v2 ? "cpu.max" : "cpu.cfs_quota_us";
+    bool v2 = group.v2;
     for (size_t i = 0; i < group.folders.count; i++) {
         const char *folder = group.folders.items[i];
-        double quota = read_quota(probe, group.v2, folder);
-        if (quota <= 0 || (facts->quota > 0 && facts->quota <= quota))
+        /* "QUOTA PERIOD" in cpu.max, or a file for each, in microseconds */
+        char *period =
+            jr_host_reader_text(probe, v2 ? "%s/cpu.max" : "%s/cpu.cfs_period_us", folder);
+        const char *quota =
+            v2 ? strsep(&period, " ") : jr_host_reader_text(probe, "%s/cpu.cfs_quota_us", folder);
+        uint64_t used, length;
+        if (quota == NULL || period == NULL || !jr_num_u64(quota, &used) ||
+            !jr_num_u64(period, &length) || used == 0 || length == 0)
             continue;
-        facts->quota = quota;
-        facts->quota_from = jr_arena_printf(probe->arena, "%s/%s", folder, file);
+        double cpus = (double)used / (double)length;
+        if (facts->quota > 0 && facts->quota <= cpus)
+            continue;
+        facts->quota = cpus;
+        facts->quota_from =
+            jr_arena_printf(probe->arena, "%s/%s", folder, v2 ? "cpu.max" : "cpu.cfs_quota_us");
     }
 }
 
@@ -272,31 +319,12 @@ struct cache {
     const char *cpus; /* the usable ones that share it */
 };
 
-/* The kernel writes "2048K". */
-static uint64_t read_cache_size(const char *text)
-{
-    uint64_t size;
-    if (text == NULL || !jr_num_digits(&text, &size))
-        return 0;
-    return *text == 'K' ? size << 10 : *text == 'M' ? size << 20 : size;
-}
-
-/* The last usable CPU that is in the set; false: none of it is known. */
-static bool last_cpu_of(const struct jr_set *shared, const struct jr_set *usable, uint32_t *ret)
-{
-    uint32_t last, most;
-    if (!jr_set_max(shared, &last) || !jr_set_max(usable, &most))
-        return false;
-    *ret = last < most ? last : most;
-    return true;
-}
-
 /* False if there is no such cache, where it is for instructions, and where another CPU has shown it
  * before. */
 static bool read_cache(struct jr_host_reader *probe, const struct jr_set *usable,
                        const uint32_t place[2], struct cache *ret)
 {
-    uint32_t cpu = place[0], index = place[1], count = 0, last;
+    uint32_t cpu = place[0], index = place[1], count = 0, last, most;
     const char *level = jr_host_reader_text(probe, FOLDER "level", cpu, index);
     const char *type = jr_host_reader_text(probe, FOLDER "type", cpu, index);
     const char *text = jr_host_reader_text(probe, FOLDER "shared_cpu_list", cpu, index);
@@ -304,8 +332,11 @@ static bool read_cache(struct jr_host_reader *probe, const struct jr_set *usable
     struct jr_set shared;
     if (level == NULL || !jr_num_u32(level, &ret->level) || text == NULL ||
         ret->level < LEAST_LEVEL || (type != NULL && strcmp(type, "Instruction") == 0) ||
-        !jr_set_parse(&shared, &probe->scratch, text, &bad) ||
-        !last_cpu_of(&shared, usable, &last) || last < cpu)
+        !jr_set_parse(&shared, &probe->scratch, text, &bad) || !jr_set_max(&shared, &last) ||
+        !jr_set_max(usable, &most))
+        return false;
+    last = last < most ? last : most; /* the last usable CPU that is in the set */
+    if (last < cpu)
         return false;
     uint32_t *members = jr_arena_array(&probe->scratch, last - cpu + 1, sizeof *members);
     for (uint32_t at = 0; members != NULL && at <= last; at++) {
@@ -317,7 +348,10 @@ static bool read_cache(struct jr_host_reader *probe, const struct jr_set *usable
     }
     JR_BUF_CLEANUP struct jr_buf cpus = JR_BUF_INIT;
     jr_set_print(&cpus, members, count);
-    ret->size = read_cache_size(jr_host_reader_text(probe, FOLDER "size", cpu, index));
+    const char *size = jr_host_reader_text(probe, FOLDER "size", cpu, index);
+    ret->size = 0;
+    if (size != NULL && jr_num_digits(&size, &ret->size)) /* the kernel writes "2048K" */
+        ret->size <<= *size == 'K' ? 10 : *size == 'M' ? 20 : 0;
     ret->cpus = jr_buf_keep(&cpus, probe->arena);
     return count > 0 && ret->cpus != NULL;
 }

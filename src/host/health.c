@@ -37,18 +37,6 @@ static void check_problems(struct exam *to)
                            "start jobrun once per node; it starts the ranks itself");
 }
 
-/* Each vendor is usable, and so the spec has to choose. */
-static void check_vendors(struct exam *to)
-{
-    unsigned kinds = 0;
-    for (uint32_t i = 0; i < to->hw->devices_count; i++)
-        if (to->hw->devices[i].visible)
-            kinds |= 1u << to->hw->devices[i].kind;
-    if ((kinds & (kinds - 1)) != 0)
-        add_health_finding(to, "devices of more than one vendor are here",
-                           "state device in the spec, or hide one kind with its variable");
-}
-
 static void check_quota(struct exam *to)
 {
     const struct jr_host_cpus *cpus = &to->hw->cpus;
@@ -62,19 +50,6 @@ static void check_quota(struct exam *to)
                         cpus->usable, cpus->quota, cpus->quota_from ? cpus->quota_from : "a group"),
         "jobrun goes by the quota; programs that count CPUs themselves start "
         "too many threads unless they obey OMP_NUM_THREADS");
-}
-
-static void check_port_range(struct exam *to)
-{
-    if (to->hw->port_low > 29500)
-        return;
-    add_health_finding(to,
-                       jr_arena_printf(to->probe->arena,
-                                       "the kernel uses ports from %u on for outgoing "
-                                       "connections, including 29500",
-                                       to->hw->port_low),
-                       "set net.ipv4.ip_local_port_range to begin at 32768, or reserve the "
-                       "port with net.ipv4.ip_local_reserved_ports");
 }
 
 /* A limit by /proc/self/limits, whose columns are `name  soft  hard  unit`;
@@ -121,36 +96,27 @@ static void check_limits(struct exam *to)
                            "PropagateResourceLimitsExcept=MEMLOCK");
 }
 
-/* Bytes as mount(8) writes them, `65536k`; 0 where it is no such size. */
-static uint64_t read_mount_size(const char *text)
+/* The size of /dev/shm by /proc/self/mountinfo: half of the memory, unless the mount says otherwise
+ * (tmpfs(5)), by bytes as mount(8) writes them, `65536k`. */
+static void check_shm(struct exam *to)
 {
     static const char units[] = "kmg";
-    uint64_t value;
-    if (!jr_num_digits(&text, &value))
-        return 0;
-    const char *unit = *text == '\0' || *text == ',' ? NULL : strchr(units, *text);
-    return unit == NULL ? value : value << (10 * (unit - units + 1));
-}
-
-/* The size of /dev/shm by /proc/self/mountinfo: half of the memory, unless the mount says otherwise
- * (tmpfs(5)); 0: it is not there. */
-static uint64_t shm_size(struct jr_host_reader *probe)
-{
-    char *text = jr_host_reader_text(probe, "/proc/self/mountinfo");
-    uint64_t size = text == NULL ? UINT64_MAX : 0;
+    char *text = jr_host_reader_text(to->probe, "/proc/self/mountinfo");
+    uint64_t size = text == NULL ? UINT64_MAX : 0; /* 0: it is not there, or no such size */
     for (char *line; (line = strsep(&text, "\n")) != NULL;) {
         const char *options = strstr(line, " - tmpfs ");
         if (strstr(line, " /dev/shm ") == NULL || options == NULL)
             continue;
         const char *stated = strstr(options, "size=");
-        size = stated != NULL ? read_mount_size(stated + 5) : UINT64_MAX;
+        size = UINT64_MAX;
+        if (stated == NULL)
+            continue;
+        stated += strlen("size=");
+        if (!jr_num_digits(&stated, &size))
+            size = 0;
+        const char *unit = *stated == '\0' || *stated == ',' ? NULL : strchr(units, *stated);
+        size = unit == NULL ? size : size << (10 * (unit - units + 1));
     }
-    return size;
-}
-
-static void check_shm(struct exam *to)
-{
-    uint64_t size = shm_size(to->probe);
     if (size >= JR_SHM_LEAST)
         return;
     add_health_finding(to,
@@ -183,29 +149,39 @@ static void check_stale(struct exam *to)
             "known. Unset them, or state nodes and node_rank");
 }
 
-/* What several nodes write has no order without it. */
-static void check_clock_sync(struct exam *to)
-{
-    struct timex now = {.modes = 0};
-    if (!to->hw->real || adjtimex(&now) < 0 || (now.status & STA_UNSYNC) == 0)
-        return;
-    add_health_finding(to, "the clock is not synchronised, as far as the kernel knows",
-                       "on several nodes, run chrony or ntpd; on one node it does not matter");
-}
-
 uint32_t jr_host_examine(struct jr_host_finding **ret, struct jr_arena *arena,
                          const struct jr_host *hw, const char *root, char *const *envp)
 {
-    static void (*const of_facts[])(struct exam *) = {check_problems, check_vendors, check_quota,
-                                                      check_port_range};
-    static void (*const of_files[])(struct exam *) = {check_limits, check_shm, check_stale,
-                                                      check_clock_sync};
     struct jr_host_reader probe = {.arena = arena, .root = root, .envp = envp};
     struct exam exam = {.probe = &probe, .hw = hw};
-    for (size_t i = 0; i < sizeof of_facts / sizeof of_facts[0]; i++)
-        of_facts[i](&exam);
-    for (size_t i = 0; root != NULL && i < sizeof of_files / sizeof of_files[0]; i++)
-        of_files[i](&exam);
+    struct timex clock = {.modes = 0};
+    unsigned kinds = 0;
+    check_problems(&exam);
+    for (uint32_t i = 0; i < hw->devices_count; i++)
+        if (hw->devices[i].visible)
+            kinds |= 1u << hw->devices[i].kind;
+    if ((kinds & (kinds - 1)) != 0) /* each is usable, and so the spec has to choose */
+        add_health_finding(&exam, "devices of more than one vendor are here",
+                           "state device in the spec, or hide one kind with its variable");
+    check_quota(&exam);
+    if (hw->port_low <= 29500)
+        add_health_finding(&exam,
+                           jr_arena_printf(arena,
+                                           "the kernel uses ports from %u on for outgoing "
+                                           "connections, including 29500",
+                                           hw->port_low),
+                           "set net.ipv4.ip_local_port_range to begin at 32768, or reserve the "
+                           "port with net.ipv4.ip_local_reserved_ports");
+    if (root != NULL) {
+        check_limits(&exam);
+        check_shm(&exam);
+        check_stale(&exam);
+        /* what several nodes write has no order without it */
+        if (hw->real && adjtimex(&clock) >= 0 && (clock.status & STA_UNSYNC) != 0)
+            add_health_finding(&exam, "the clock is not synchronised, as far as the kernel knows",
+                               "on several nodes, run chrony or ntpd; on one node it does not "
+                               "matter");
+    }
     arena->failed = arena->failed || probe.scratch.failed;
     jr_arena_release(&probe.scratch);
     *ret = exam.findings;

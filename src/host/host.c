@@ -8,10 +8,8 @@
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "base/strv.h"
-#include "host/accel/nvidia.h"
-#include "host/cgroup.h"
-#include "host/cpu.h"
-#include "host/reader.h"
+#include "host/accel/accel.h"
+#include "host/internal.h"
 
 #include "base/banned.h"
 
@@ -95,28 +93,23 @@ static void read_network(struct jr_host_reader *probe)
     }
 }
 
-/* A recorded machine has its own time, or none. */
-static void read_machine_clock(struct jr_host_reader *probe)
-{
-    const char *text = probe->hw->real ? NULL : jr_host_reader_text(probe, "/now");
-    if (probe->hw->real)
-        probe->hw->now = jr_clock_wall_ns() / 1000000000;
-    else if (text != NULL)
-        (void)jr_num_u64(text, &probe->hw->now);
-}
-
 int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root, char *const *envp,
                   struct jr_error *err)
 {
-    static void (*const readers[])(struct jr_host_reader *) = {
-        jr_host_reader_cpus,         jr_host_reader_memory, read_environment,
-        jr_host_reader_accelerators, read_network,          read_machine_clock,
-        jr_host_reader_scheduler,
-    };
     struct jr_host hw = {.origin = "hardware", .real = root[0] == '\0'};
     struct jr_host_reader probe = {.hw = &hw, .arena = arena, .root = root, .envp = envp};
-    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
-        readers[i](&probe);
+    jr_host_reader_cpus(&probe);
+    jr_host_reader_memory(&probe);
+    read_environment(&probe);
+    jr_host_reader_accelerators(&probe);
+    read_network(&probe);
+    /* a recorded machine has its own time, or none */
+    const char *now = hw.real ? NULL : jr_host_reader_text(&probe, "/now");
+    if (hw.real)
+        hw.now = jr_clock_wall_ns() / 1000000000;
+    else if (now != NULL)
+        (void)jr_num_u64(now, &hw.now);
+    jr_host_reader_scheduler(&probe);
     bool failed = arena->failed || probe.scratch.failed;
     jr_arena_release(&probe.scratch);
     if (failed)
@@ -160,58 +153,22 @@ uint32_t jr_host_core_count(const struct jr_host *host)
     return host->cpus.set == NULL ? 0 : host->cpus.usable;
 }
 
-/* The CPUs that are kept, by number. */
-struct kept {
-    struct jr_arena *arena;
-    bool *cpus;
-    uint32_t count;
-};
-
-static void keep_cpus(struct kept *kept, const char *text)
-{
-    const struct jr_set set = cpus_of(kept->arena, text);
-    for (uint32_t cpu = 0; cpu < kept->count; cpu++)
-        kept->cpus[cpu] |= jr_set_has(&set, cpu);
-}
-
-/* The text of the CPU that is number `index` of the set. */
-static const char *nth_cpu(struct jr_arena *arena, const struct jr_set *set, uint32_t index)
-{
-    uint32_t count = last_cpu(set);
-    for (uint32_t cpu = 0; cpu < count; cpu++)
-        if (jr_set_has(set, cpu) && index-- == 0)
-            return jr_arena_printf(arena, "%u", cpu);
-    return NULL;
-}
-
 /* The kept ones of a list of CPUs, as text; NULL: there are none. */
-static const char *kept_part(const struct kept *kept, const char *text, uint32_t *ret_count)
+static const char *kept_part(struct jr_arena *arena, const bool *kept, uint32_t kept_count,
+                             const char *text, uint32_t *ret_count)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    const struct jr_set set = cpus_of(kept->arena, text);
-    uint32_t *cpus = jr_arena_array(kept->arena, kept->count + 1, sizeof *cpus);
+    const struct jr_set set = cpus_of(arena, text);
+    uint32_t *cpus = jr_arena_array(arena, kept_count + 1, sizeof *cpus);
     uint32_t count = 0;
-    for (uint32_t cpu = 0; cpus != NULL && cpu < kept->count; cpu++)
-        if (kept->cpus[cpu] && jr_set_has(&set, cpu))
+    for (uint32_t cpu = 0; cpus != NULL && cpu < kept_count; cpu++)
+        if (kept[cpu] && jr_set_has(&set, cpu))
             cpus[count++] = cpu;
     *ret_count = count;
     if (count == 0)
         return NULL;
     jr_set_print(&out, cpus, count);
-    return jr_buf_keep(&out, kept->arena);
-}
-
-static void narrow_numa(struct jr_host_cpus *cpus, const struct kept *kept)
-{
-    struct jr_host_numa *numa = jr_arena_array(kept->arena, cpus->numa_count + 1, sizeof *numa);
-    uint32_t count = 0, ignored;
-    for (uint32_t i = 0; numa != NULL && i < cpus->numa_count; i++) {
-        const char *text = kept_part(kept, cpus->numa[i].cpus, &ignored);
-        if (text != NULL)
-            numa[count++] = (struct jr_host_numa){cpus->numa[i].index, text};
-    }
-    cpus->numa = numa;
-    cpus->numa_count = numa == NULL ? 0 : count;
+    return jr_buf_keep(&out, arena);
 }
 
 /* Keep only the cores of the part. */
@@ -220,24 +177,39 @@ static void narrow_cpus(struct jr_host *ret, const struct jr_host *host,
 {
     const struct jr_host_cpus *from = &host->cpus;
     const struct jr_set all = cpus_of(arena, from->set);
-    struct kept kept = {arena, NULL, last_cpu(&all)};
+    uint32_t end = last_cpu(&all), numa_count = 0, ignored;
     struct jr_strv cores = {0};
-    kept.cpus = jr_arena_array(arena, kept.count + 1, sizeof *kept.cpus);
-    for (uint32_t i = 0; kept.cpus != NULL && i < part->cores_count; i++) {
-        const char *core = from->cores.count > 0 ? from->cores.items[part->cores[i]]
-                                                 : nth_cpu(arena, &all, part->cores[i]);
-        keep_cpus(&kept, core);
-        if (from->cores.count > 0)
-            jr_strv_push(&cores, arena, jr_arena_strdup(arena, core));
+    bool *kept = jr_arena_array(arena, end + 1, sizeof *kept); /* by number */
+    struct jr_host_numa *numa = jr_arena_array(arena, from->numa_count + 1, sizeof *numa);
+    for (uint32_t i = 0; kept != NULL && i < part->cores_count; i++) {
+        uint32_t before = part->cores[i], cpu = 0;
+        if (from->cores.count == 0) { /* every CPU of the set is a core */
+            while (cpu < end && (!jr_set_has(&all, cpu) || before-- > 0))
+                cpu++;
+            if (cpu < end)
+                kept[cpu] = true;
+            continue;
+        }
+        const char *core = from->cores.items[part->cores[i]];
+        const struct jr_set set = cpus_of(arena, core);
+        for (; cpu < end; cpu++)
+            kept[cpu] |= jr_set_has(&set, cpu);
+        jr_strv_push(&cores, arena, jr_arena_strdup(arena, core));
     }
     if (arena->failed)
         return;
     ret->cpus.cores = cores;
     ret->cpus.usable_cores = part->cores_count;
-    ret->cpus.set = kept_part(&kept, from->set, &ret->cpus.usable);
+    ret->cpus.set = kept_part(arena, kept, end, from->set, &ret->cpus.usable);
     ret->cpus.quota = 0; /* the whole of it is shared out by cores */
     ret->cpus.caches_count = 0;
-    narrow_numa(&ret->cpus, &kept);
+    for (uint32_t i = 0; i < from->numa_count; i++) {
+        const char *text = kept_part(arena, kept, end, from->numa[i].cpus, &ignored);
+        if (text != NULL)
+            numa[numa_count++] = (struct jr_host_numa){from->numa[i].index, text};
+    }
+    ret->cpus.numa = numa;
+    ret->cpus.numa_count = numa_count;
 }
 
 /* Devices that are not of the part are not visible any more. */

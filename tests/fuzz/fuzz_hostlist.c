@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "host/scheduler/hostlist.h"
-#include "host/scheduler/hosts.h"
+#include "host/scheduler/scheduler.h"
 
 enum { COMPARED = 256 };
 
@@ -62,13 +62,13 @@ static void check_counts(struct jr_arena *arena, const char *text)
         require(counts.items[i] > 0 && counts.items[i] == again.items[i]);
 }
 
-static void check_hosts(struct jr_arena *arena, const char *text,
-                        bool (*read)(struct jr_host_reader *, const char *))
+static void check_hosts(struct jr_arena *arena, const char *text, enum jr_use use)
 {
+    const struct jr_variable row = {.use = use};
     struct jr_host hw = {0};
     struct jr_host_reader probe = {.hw = &hw, .arena = arena, .root = ""};
     const struct jr_strv *hosts = &hw.scheduler.hosts;
-    bool taken = read(&probe, text);
+    bool taken = jr_variable_use(&probe, &row, text);
     require(taken == (hosts->count > 0));
     require(hosts->count == hw.scheduler.tasks.count);
     for (size_t i = 0; i < hosts->count && i < COMPARED; i++) {
@@ -87,9 +87,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_split(lines, 3, '\n', data, size);
     check_list(&arena, lines[0]);
     check_counts(&arena, lines[1]);
-    check_hosts(&arena, lines[2], jr_hosts_words);
-    check_hosts(&arena, lines[2], jr_hosts_pairs);
-    check_hosts(&arena, lines[2], jr_hosts_json);
+    check_hosts(&arena, lines[2], JR_USE_WORDS);
+    check_hosts(&arena, lines[2], JR_USE_PAIRS);
+    check_hosts(&arena, lines[2], JR_USE_JSON);
     jr_arena_release(&arena);
     fuzz_free(lines, 3);
     return 0;

@@ -1,4 +1,8 @@
-#include "host/accel/nvidia.h"
+/* NVIDIA GPUs by /proc/driver/nvidia. What that does not tell is asked of NVIDIA's management
+ * library: MIG instances, all of the GPUs where /proc is hidden (sandboxes such as gVisor, WSL),
+ * and, for people, their memory. Declared in accel.h.
+ */
+#include "host/accel/accel.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -6,18 +10,11 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "host/accel/visible.h"
 #include "host/ask.h"
 
 #include "base/banned.h"
 
 #define DRIVER "/proc/driver/nvidia"
-
-/* Before its first use, the driver shows a UUID of question marks. */
-static const char *known_uuid(const char *uuid)
-{
-    return uuid != NULL && strchr(uuid, '?') == NULL ? uuid : NULL;
-}
 
 /* One GPU by the driver's description of it. */
 static void read_gpu(struct jr_host_reader *probe, struct jr_accel_list *found, const char *bus)
@@ -34,8 +31,10 @@ static void read_gpu(struct jr_host_reader *probe, struct jr_accel_list *found, 
     if (device == NULL)
         return;
     device->model = jr_arena_strdup(probe->arena, jr_host_reader_field(probe, text, "Model"));
-    device->uuid =
-        jr_arena_strdup(probe->arena, known_uuid(jr_host_reader_field(probe, text, "GPU UUID")));
+    /* before its first use, the driver shows a UUID of question marks */
+    const char *uuid = jr_host_reader_field(probe, text, "GPU UUID");
+    if (uuid != NULL && strchr(uuid, '?') == NULL)
+        device->uuid = jr_arena_strdup(probe->arena, uuid);
 }
 
 static void report_missing_gpus(struct jr_host_reader *probe, const struct jr_accel_list *found)
@@ -112,20 +111,6 @@ static void read_hidden(struct jr_host_reader *probe, struct jr_accel_list *foun
                                "the driver's libraries too");
 }
 
-/* By the place on the bus. */
-static void complete_device(struct jr_host_device *device, const struct jr_accel_list *found)
-{
-    for (size_t i = 0; i < found->count; i++) {
-        const struct jr_host_device *told = &found->devices[i];
-        if (device->bus == NULL || told->bus == NULL || strcmp(device->bus, told->bus) != 0)
-            continue;
-        device->memory = told->memory;
-        if (device->uuid == NULL)
-            device->uuid = told->uuid;
-        return;
-    }
-}
-
 void jr_nvidia_complete(struct jr_host_reader *probe)
 {
     struct jr_host *hw = probe->hw;
@@ -135,9 +120,19 @@ void jr_nvidia_complete(struct jr_host_reader *probe)
         wanted |= hw->devices[i].kind == JR_DEVICE_CUDA && hw->devices[i].memory == 0;
     if (!wanted || jr_nvml_read(probe, &found, JR_NVML_GPUS, JR_NVML_LIMIT_MS) != NULL)
         return;
-    for (uint32_t i = 0; i < hw->devices_count; i++)
-        if (hw->devices[i].kind == JR_DEVICE_CUDA)
-            complete_device(&hw->devices[i], &found);
+    for (uint32_t i = 0; i < hw->devices_count; i++) {
+        struct jr_host_device *device = &hw->devices[i];
+        size_t told = 0; /* by the place on the bus */
+        while (told < found.count && (device->kind != JR_DEVICE_CUDA || device->bus == NULL ||
+                                      found.devices[told].bus == NULL ||
+                                      strcmp(device->bus, found.devices[told].bus) != 0))
+            told++;
+        if (told == found.count)
+            continue;
+        device->memory = found.devices[told].memory;
+        if (device->uuid == NULL)
+            device->uuid = found.devices[told].uuid;
+    }
 }
 
 void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found)

@@ -1,4 +1,7 @@
-#include "host/accel/visible.h"
+/* What the visibility variables leave of a machine's devices. Each has a grammar of its own, and
+ * its own rule for an element that it cannot use. Declared in accel.h.
+ */
+#include "host/accel/accel.h"
 
 #include <string.h>
 
@@ -46,13 +49,6 @@ static bool read_ordinal(struct element *element)
     return digits > 0 && !(negative && value > 0);
 }
 
-static bool is_same_element(const struct element *a, const struct element *b, bool by_uuid)
-{
-    if (!by_uuid)
-        return a->ordinal == b->ordinal;
-    return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
-}
-
 /* Read the elements up to the first bad one. A repeated one empties the list.
  */
 static size_t split_elements(struct element *elements, const char *value, bool by_uuid)
@@ -63,9 +59,14 @@ static size_t split_elements(struct element *elements, const char *value, bool b
         struct element element = {.text = at, .len = strcspn(at, ",")};
         if (by_uuid ? !begins_with(at, kind) : !read_ordinal(&element))
             break;
-        for (size_t i = 0; i < count; i++)
-            if (is_same_element(&elements[i], &element, by_uuid))
+        for (size_t i = 0; i < count; i++) {
+            const struct element *other = &elements[i];
+            bool same = by_uuid ? other->len == element.len &&
+                                      memcmp(other->text, element.text, element.len) == 0
+                                : other->ordinal == element.ordinal;
+            if (same)
                 return 0;
+        }
         elements[count++] = element;
         at = at[element.len] == ',' ? at + element.len + 1 : NULL;
     }
@@ -149,14 +150,6 @@ static uint32_t find_index(const struct element *element, const struct jr_host_d
     return count;
 }
 
-static bool is_in_order(const uint32_t *order, uint32_t found, uint32_t device)
-{
-    for (uint32_t i = 0; i < found; i++)
-        if (order[i] == device)
-            return true;
-    return false;
-}
-
 static uint32_t read_visible_list(uint32_t *order, const struct jr_host_device *devices,
                                   uint32_t count, const struct grammar *grammar, const char *value)
 {
@@ -171,7 +164,10 @@ static uint32_t read_visible_list(uint32_t *order, const struct jr_host_device *
                        (begins_with(at, UUID) || (grammar->kind == JR_DEVICE_CUSTOM && !number));
         uint32_t device =
             by_uuid ? find_uuid(&element, devices, count) : find_index(&element, devices, count);
-        if (device >= count || is_in_order(order, found, device) ||
+        uint32_t i = 0;
+        while (i < found && order[i] != device)
+            i++;
+        if (device >= count || i < found ||
             (grammar->ascending && found > 0 && device < order[found - 1]))
             break;
         order[found++] = device;

@@ -1,12 +1,561 @@
 #include "host/scheduler/scheduler.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <netdb.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/num.h"
-#include "host/scheduler/hosts.h"
-#include "host/scheduler/variables.h"
 
 #include "base/banned.h"
+
+#define ROW(system, name, use, meaning, trap)                                                      \
+    {                                                                                              \
+        JR_SYSTEM_##system, name, JR_USE_##use, meaning, trap                                      \
+    }
+
+#define ONE_EACH "with one task per node this is the node's rank"
+
+static const struct jr_variable rows[] = {
+    ROW(TORCHRUN, "TORCHELASTIC_RUN_ID", JOB, "the rendezvous", NULL),
+    ROW(TORCHRUN, "GROUP_WORLD_SIZE", NODES, "the agents, one per node", NULL),
+    ROW(TORCHRUN, "GROUP_RANK", INDEX, "this agent's node", NULL),
+    ROW(TORCHRUN, "LOCAL_WORLD_SIZE", HERE, "processes on this node", NULL),
+    ROW(TORCHRUN, "MASTER_ADDR", ADDR, "where rank 0 listens", NULL),
+    ROW(TORCHRUN, "RANK", NOTHING, "this process", "no node's rank"),
+    ROW(TORCHRUN, "WORLD_SIZE", NOTHING, "all processes",
+        "under Kubeflow, Volcano and DLC it counts pods"),
+
+    ROW(OPENMPI, "OMPI_COMM_WORLD_SIZE", SIZE, "all tasks", NULL),
+    ROW(OPENMPI, "OMPI_COMM_WORLD_RANK", RANK, "this task", ONE_EACH),
+    ROW(OPENMPI, "OMPI_COMM_WORLD_LOCAL_SIZE", HERE, "tasks on this node", NULL),
+    ROW(OPENMPI, "OMPI_COMM_WORLD_NODE_RANK", NOTHING, "this task among those of its node",
+        "not the rank of the node"),
+
+    ROW(HYDRA, "PMI_SIZE", SIZE, "all tasks", NULL),
+    ROW(HYDRA, "PMI_RANK", RANK, "this task", ONE_EACH),
+    ROW(HYDRA, "MPI_LOCALNRANKS", HERE, "tasks on this node", NULL),
+
+    ROW(PALS, "PALS_APID", JOB, "the application", NULL),
+    ROW(PALS, "PMI_SIZE", SIZE, "all tasks", NULL),
+    ROW(PALS, "PALS_NODEID", INDEX, "this node", NULL),
+    ROW(PALS, "PMI_LOCAL_SIZE", HERE, "tasks on this node", NULL),
+    ROW(PALS, "PALS_RANKID", NOTHING, "this task", ONE_EACH),
+
+    ROW(JSM, "JSM_NAMESPACE_SIZE", SIZE, "all tasks", NULL),
+    ROW(JSM, "JSM_NAMESPACE_RANK", RANK, "this task", ONE_EACH),
+    ROW(JSM, "JSM_NAMESPACE_LOCAL_SIZE", HERE, "tasks on this node", NULL),
+
+    ROW(FLUX, "FLUX_JOB_ID", JOB, "the job", NULL),
+    ROW(FLUX, "FLUX_JOB_NNODES", NODES, "nodes of the job", NULL),
+    ROW(FLUX, "FLUX_JOB_SIZE", SIZE, "all tasks", NULL),
+    ROW(FLUX, "FLUX_TASK_RANK", RANK, "this task", ONE_EACH),
+
+    ROW(SLURM_STEP, "SLURM_STEP_NUM_NODES", NODES, "nodes of the step", NULL),
+    ROW(SLURM_STEP, "SLURM_STEP_NODELIST", LIST, "nodes of the step", NULL),
+    ROW(SLURM_STEP, "SLURM_NODEID", INDEX, "this node in the step", "0 in a batch script, too"),
+    ROW(SLURM_STEP, "SLURM_STEP_TASKS_PER_NODE", STARTED, "tasks that srun started on each node",
+        NULL),
+    ROW(SLURM_STEP, "SLURM_STEP_ID", NOTHING, "the step",
+        "above 4294967000 it is the batch or interactive shell, not a step"),
+    ROW(SLURM_STEP, "SLURM_PROCID", NOTHING, "this task", "0 in a batch script, too"),
+
+    ROW(PBS_TASK, "PBS_NODENUM", INDEX, "this node", "0 in a job script, too"),
+    ROW(PBS_TASK, "PBS_TASKNUM", NOTHING, "this task", "1 is the job script"),
+    ROW(LSF_TASK, "LSF_PM_TASKID", NOTHING, "this task", "counts slots, not nodes"),
+    ROW(SGE_TASK, "PE_TASK_ID", NOTHING, "this task", NULL),
+
+    ROW(KUBEFLOW, "PET_NNODES", NODES, "pods, one per node",
+        "MIN:MAX in an elastic job, where it says nothing"),
+    ROW(KUBEFLOW, "PET_NODE_RANK", INDEX, "this pod", NULL),
+    ROW(KUBEFLOW, "PET_NPROC_PER_NODE", EACH, "processes per pod",
+        "a word, as auto or gpu, leaves it to the hardware"),
+    ROW(KUBEFLOW, "PET_MASTER_ADDR", ADDR, "where rank 0 listens", NULL),
+    ROW(KUBEFLOW, "PET_MASTER_PORT", PORT, "and on which port", NULL),
+    ROW(KUBEFLOW, "RANK", NOTHING, "this pod", "counts pods, not processes"),
+    ROW(KUBEFLOW, "WORLD_SIZE", NOTHING, "the pods", "counts pods, not processes"),
+
+    ROW(VOLCANO, "VC_TASK_INDEX", NOTHING, "this pod in its task",
+        "counts within one task (master, worker), not over the job"),
+
+    ROW(AWS_BATCH, "AWS_BATCH_JOB_ID", JOB, "the job", NULL),
+    ROW(AWS_BATCH, "AWS_BATCH_JOB_NUM_NODES", NODES, "nodes of the job", NULL),
+    ROW(AWS_BATCH, "AWS_BATCH_JOB_NODE_INDEX", INDEX, "this node",
+        "the main node need not be node 0"),
+    ROW(AWS_BATCH, "AWS_BATCH_JOB_MAIN_NODE_INDEX", NOTHING, "the main node", NULL),
+    ROW(AWS_BATCH, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", ADDR, "the main node's address",
+        "not set on the main node itself"),
+
+    ROW(SAGEMAKER, "TRAINING_JOB_NAME", JOB, "the job", NULL),
+    ROW(SAGEMAKER, "SM_HOSTS", JSON, "all hosts", NULL),
+    ROW(SAGEMAKER, "SM_CURRENT_HOST", NOTHING, "this host", NULL),
+    ROW(SAGEMAKER, "SM_NUM_GPUS", NOTHING, "GPUs of this host", "the hardware is asked instead"),
+
+    ROW(KUBERNETES, "JOB_COMPLETION_INDEX", INDEX, "this pod",
+        "their number is not given: state nodes; in a JobSet it counts within "
+        "one replicated job: state node_rank"),
+
+    ROW(SLURM, "SLURM_JOB_ID", JOB, "the job", "a shell that outlives the job keeps it"),
+    ROW(SLURM, "SLURM_JOB_NUM_NODES", NODES, "nodes of the job", NULL),
+    ROW(SLURM, "SLURM_NNODES", NODES, "nodes of the job", NULL),
+    ROW(SLURM, "SLURM_JOB_NODELIST", LIST, "nodes of the job", NULL),
+    ROW(SLURM, "SLURM_NODELIST", LIST, "nodes of the job", NULL),
+    ROW(SLURM, "SLURM_TASKS_PER_NODE", TASKS, "tasks on each node",
+        "always set; meant only where SLURM_NTASKS is"),
+    ROW(SLURM, "SLURM_NTASKS", NOTHING, "tasks that were asked for", NULL),
+    ROW(SLURM, "SLURM_NTASKS_PER_NODE", NOTHING, "tasks that were asked for", NULL),
+    ROW(SLURM, "SLURM_RESTART_COUNT", RESTARTS, "how often the job was started again", NULL),
+    ROW(SLURM, "SLURM_JOB_END_TIME", END, "when the job's time is up", NULL),
+    ROW(SLURM, "SLURM_CPUS_PER_TASK", NOTHING, "CPUs of a task",
+        "the affinity of this process is asked instead"),
+    ROW(SLURM, "SLURM_JOB_GPUS", NOTHING, "GPUs of the job on this node",
+        "numbers of the node, not of the job's cgroup"),
+
+    ROW(PBS, "PBS_JOBID", JOB, "the job", NULL),
+    ROW(PBS, "PBS_NODEFILE", LINES, "the nodes, once per slot", NULL),
+    ROW(PBS, "PBS_ENVIRONMENT", NOTHING, "batch or interactive", NULL),
+
+    ROW(LSF, "LSB_JOBID", JOB, "the job", NULL),
+    ROW(LSF, "LSB_DJOB_HOSTFILE", LINES, "the hosts, once per slot", NULL),
+    ROW(LSF, "LSB_MCPU_HOSTS", PAIRS, "hosts and their slots",
+        "where jobs are started by jsrun, the first is the launch node"),
+    ROW(LSF, "LSB_HOSTS", WORDS, "the hosts, once per slot",
+        "left out by LSF when it would be long"),
+
+    ROW(SGE, "JOB_ID", JOB, "the job", NULL),
+    ROW(SGE, "PE_HOSTFILE", TABLE, "hosts and their slots", NULL),
+    ROW(SGE, "NHOSTS", NODES, "hosts of the job", NULL),
+    ROW(SGE, "NSLOTS", NOTHING, "slots in all", NULL),
+    ROW(SGE, "SGE_TASK_ID", NOTHING, "this task of an array job",
+        "no rank: each task is a job of its own"),
+};
+
+/* Record what is wrong with the scheduler's word, both texts borrowed; the first problem counts. */
+static void report_scheduler_problem(struct jr_host_reader *probe, const char *message,
+                                     const char *help)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    if (to->problem == NULL) {
+        to->problem = message;
+        to->help = help;
+    }
+}
+
+/* A number that fills what is blank. */
+static bool fill_blank_number(uint32_t *to, const char *value, uint32_t most)
+{
+    uint32_t number;
+    if (!jr_num_u32(value, &number) || number == 0 || number > most)
+        return false;
+    if (*to == 0)
+        *to = number;
+    return true;
+}
+
+/* Hosts on the way, in the order in which they came up, with their slots. */
+struct listing {
+    struct jr_host_reader *probe;
+    json_t *places; /* of the hosts, by name: there may be many */
+    struct jr_strv hosts;
+    uint32_t *slots;
+    size_t slots_count;
+};
+
+/* A name or an address, as far as its characters go. */
+static bool is_host(const char *text)
+{
+    return text[0] != '\0' &&
+           text[strspn(
+               text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._:-")] == '\0';
+}
+
+/* Count `slots` for a host. */
+static bool add_host_slots(struct listing *to, const char *host, uint32_t slots)
+{
+    struct jr_arena *arena = to->probe->arena;
+    const json_t *place = json_object_get(to->places, host);
+    if (place != NULL) {
+        uint32_t *known = &to->slots[json_integer_value(place)];
+        bool fits = slots <= JR_HOSTLIST_MAX - *known;
+        *known += fits ? slots : 0;
+        return fits;
+    }
+    if (!is_host(host) || slots == 0 || slots > JR_HOSTLIST_MAX ||
+        to->hosts.count == JR_HOSTLIST_MAX)
+        return false;
+    uint32_t *slot = jr_arena_push(arena, &to->slots, &to->slots_count, sizeof *slot);
+    if (slot == NULL)
+        return false;
+    *slot = slots;
+    if (json_object_set_new(to->places, host, json_integer((json_int_t)to->hosts.count)) != 0)
+        arena->failed = true;
+    jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, host));
+    return true;
+}
+
+static struct listing begin_listing(struct jr_host_reader *probe)
+{
+    return (struct listing){.probe = probe, .places = json_object()};
+}
+
+/* Into the facts, if all of it could be read, and unless they have hosts from a better variable. */
+static bool end_listing(const struct listing *from, bool whole)
+{
+    struct jr_host_scheduler *to = &from->probe->hw->scheduler;
+    json_decref(from->places);
+    if (!whole || from->hosts.count == 0)
+        return false;
+    if (to->hosts.count > 0)
+        return true;
+    to->hosts = from->hosts;
+    to->tasks = (struct jr_counts){from->slots, (uint32_t)from->slots_count};
+    to->slots = true;
+    return true;
+}
+
+static bool read_hosts_list(struct jr_host_reader *probe, const char *value)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    struct jr_strv hosts;
+    const char *bad;
+    if (!jr_hostlist_expand(&hosts, probe->arena, value, &bad))
+        return false;
+    if (to->hosts.count == 0)
+        to->hosts = hosts;
+    return true;
+}
+
+/* A host once per slot, between separators. `value` NULL: it could not be read. */
+static bool read_hosts_words(struct jr_host_reader *probe, const char *value,
+                             const char *separators)
+{
+    struct listing listing = begin_listing(probe);
+    char *text = jr_arena_strdup(&probe->scratch, value);
+    bool whole = value != NULL;
+    for (char *word; whole && (word = strsep(&text, separators)) != NULL;) {
+        word[strcspn(word, " \t\r")] = '\0';
+        whole = word[0] == '\0' || add_host_slots(&listing, word, 1);
+    }
+    return end_listing(&listing, whole);
+}
+
+/* The next two words of a text, HOST SLOTS; false when that is not what comes.
+ */
+static bool add_pair(struct listing *to, char **text)
+{
+    char *host = strsep(text, " \t");
+    char *number = strsep(text, " \t");
+    uint32_t slots;
+    return number != NULL && jr_num_u32(number, &slots) && add_host_slots(to, host, slots);
+}
+
+static bool read_hosts_pairs(struct jr_host_reader *probe, const char *value)
+{
+    struct listing listing = begin_listing(probe);
+    char *text = jr_arena_strdup(&probe->scratch, value);
+    bool whole = true;
+    while (whole && text != NULL && *text != '\0')
+        whole = add_pair(&listing, &text);
+    return end_listing(&listing, whole);
+}
+
+static bool read_hosts_table(struct jr_host_reader *probe, const char *path)
+{
+    struct listing listing = begin_listing(probe);
+    char *text = jr_host_reader_text(probe, "%s", path);
+    bool whole = true;
+    for (char *line; whole && (line = strsep(&text, "\n")) != NULL;)
+        whole = line[0] == '\0' || add_pair(&listing, &line);
+    return end_listing(&listing, whole);
+}
+
+/* One slot each, which tells nothing. */
+static bool read_hosts_json(struct jr_host_reader *probe, const char *value)
+{
+    struct listing listing = begin_listing(probe);
+    struct jr_error err;
+    json_t *list = jr_json_parse(value, strlen(value), &err);
+    bool whole = json_is_array(list);
+    for (size_t i = 0; whole && i < json_array_size(list); i++) {
+        const char *host = json_string_value(json_array_get(list, i));
+        whole = host != NULL && add_host_slots(&listing, host, 1);
+    }
+    json_decref(list);
+    return end_listing(&listing, whole);
+}
+
+/* Where the number of nodes is known, a size says how many tasks each has. */
+static bool use_size(struct jr_host_scheduler *to, const char *value)
+{
+    uint32_t size = 0;
+    if (!fill_blank_number(&size, value, INT_MAX))
+        return false;
+    if (to->nodes == 0)
+        to->nodes = size;
+    else if (to->tasks_here == 0)
+        to->tasks_here = (size - 1) / to->nodes + 1;
+    return true;
+}
+
+static bool use_text(struct jr_host_reader *probe, const char **to, const char *value)
+{
+    if (*to == NULL && value[0] != '\0')
+        *to = jr_arena_strdup(probe->arena, value);
+    return true;
+}
+
+/* The numbers of tasks that were started, or asked for. */
+static bool use_tasks(struct jr_host_reader *probe, enum jr_use use, const char *value)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    struct jr_counts started;
+    uint32_t each;
+    if (use == JR_USE_TASKS) /* an allocation has some even where nobody asked for any */
+        return (jr_env_get(probe->envp, "SLURM_NTASKS") == NULL &&
+                jr_env_get(probe->envp, "SLURM_NTASKS_PER_NODE") == NULL) ||
+               jr_counts_expand(&to->tasks, probe->arena, value);
+    if (use == JR_USE_STARTED) {
+        if (!jr_counts_expand(&started, &probe->scratch, value))
+            return false;
+        if (to->node_rank >= 0 && (uint32_t)to->node_rank < started.count)
+            to->tasks_here = started.items[to->node_rank];
+        return true;
+    }
+    /* a word, as `auto`, asks for nothing */
+    if (!jr_num_u32(value, &each) || each == 0 || to->nodes == 0)
+        return true;
+    const char *counts = jr_arena_printf(&probe->scratch, "%u(x%u)", each, to->nodes);
+    return counts == NULL || jr_counts_expand(&to->tasks, probe->arena, counts);
+}
+
+/* The six forms in which hosts are listed. */
+static bool use_hosts(struct jr_host_reader *probe, enum jr_use use, const char *value)
+{
+    switch ((unsigned)use) {
+    case JR_USE_LIST:
+        return read_hosts_list(probe, value);
+    case JR_USE_WORDS:
+        return read_hosts_words(probe, value, " ");
+    case JR_USE_LINES:
+        return read_hosts_words(probe, jr_host_reader_text(probe, "%s", value), "\n");
+    case JR_USE_PAIRS:
+        return read_hosts_pairs(probe, value);
+    case JR_USE_TABLE:
+        return read_hosts_table(probe, value);
+    default:
+        return read_hosts_json(probe, value);
+    }
+}
+
+bool jr_variable_use(struct jr_host_reader *probe, const struct jr_variable *row, const char *value)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    uint32_t number;
+    switch ((unsigned)row->use) {
+    case JR_USE_NOTHING:
+        return true;
+    case JR_USE_JOB:
+        return use_text(probe, &to->job_id, value);
+    case JR_USE_NODES:
+        return fill_blank_number(&to->nodes, value, JR_HOSTLIST_MAX);
+    case JR_USE_INDEX:
+    case JR_USE_RANK:
+        if (!jr_num_u32(value, &number) || number > INT_MAX)
+            return false;
+        to->node_rank = to->node_rank < 0 ? (int)number : to->node_rank;
+        return true;
+    case JR_USE_SIZE:
+        return use_size(to, value);
+    case JR_USE_HERE:
+        return fill_blank_number(&to->tasks_here, value, INT_MAX);
+    case JR_USE_STARTED:
+    case JR_USE_TASKS:
+    case JR_USE_EACH:
+        return use_tasks(probe, row->use, value);
+    case JR_USE_ADDR:
+        return use_text(probe, &to->master_addr, value);
+    case JR_USE_PORT:
+        return fill_blank_number(&to->master_port, value, UINT16_MAX);
+    case JR_USE_RESTARTS:
+        return jr_num_u32(value, &to->restarts) && to->restarts <= INT_MAX;
+    case JR_USE_END:
+        return jr_num_u64(value, &to->end);
+    default:
+        return use_hosts(probe, row->use, value);
+    }
+}
+
+static bool is_same_host(const char *a, const char *b)
+{
+    size_t len = strcspn(a, ".");
+    bool cut = a[len] == '\0' || b[strcspn(b, ".")] == '\0';
+    if (!cut)
+        return strcmp(a, b) == 0;
+    return strcspn(b, ".") == len && strncmp(a, b, len) == 0;
+}
+
+/* The position of `name` in the hosts: the only one that is called so, in full or up to the first
+ * dot; -1 if there is none, or more. */
+static int find_host_named(const struct jr_host_scheduler *scheduler, const char *name)
+{
+    int found = -1;
+    for (size_t i = 0; i < scheduler->hosts.count; i++) {
+        if (!is_same_host(scheduler->hosts.items[i], name))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = (int)i;
+    }
+    return found;
+}
+
+/* Volcano: a list per task group, VC_<TASK>_HOSTS. Ranks go through the master's first, if there is
+ * one, and its workers. */
+
+static void settle_volcano(struct jr_host_reader *probe)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    size_t workers = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (char *const *at = probe->envp; *at != NULL; at++) {
+            const char *value = strchr(*at, '=');
+            if (value == NULL || strncmp(*at, "VC_", 3) != 0 || value - *at < 9 ||
+                strncmp(value - 6, "_HOSTS", 6) != 0)
+                continue;
+            size_t len = (size_t)(value - 6 - *at);
+            bool master = len == strlen("VC_MASTER") && strncmp(*at, "VC_MASTER", len) == 0;
+            if (master != (pass == 0))
+                continue;
+            workers += pass == 1;
+            char *text = jr_arena_strdup(probe->arena, value + 1);
+            for (char *host; (host = strsep(&text, ",")) != NULL;)
+                if (host[0] != '\0')
+                    jr_strv_push(&to->hosts, probe->arena, host);
+        }
+    if (workers > 1)
+        report_scheduler_problem(probe,
+                                 "Volcano has more than one task of workers, and "
+                                 "does not say in which order to count them",
+                                 "state nodes, node_rank and hosts");
+}
+
+/* AWS Batch: rank 0 is the main node's, whatever its index, and the main node is the only one that
+ * is not told its address. */
+static void settle_aws_batch(struct jr_host_reader *probe)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    const char *text = jr_env_get(probe->envp, "AWS_BATCH_JOB_MAIN_NODE_INDEX");
+    uint32_t main_node = 0;
+    if (text != NULL &&
+        (!jr_num_u32(text, &main_node) || to->nodes == 0 || main_node >= to->nodes)) {
+        report_scheduler_problem(probe, "AWS_BATCH_JOB_MAIN_NODE_INDEX is not one of the nodes",
+                                 "state node_rank and master_addr");
+        return;
+    }
+    if (to->node_rank >= 0 && to->nodes > 0)
+        to->node_rank =
+            (int)(((uint32_t)to->node_rank % to->nodes + to->nodes - main_node) % to->nodes);
+    if (to->master_addr == NULL && to->node_rank == 0)
+        to->master_addr = probe->hw->hostname;
+}
+
+static void settle_sagemaker(struct jr_host_reader *probe)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    const char *host = jr_env_get(probe->envp, "SM_CURRENT_HOST");
+    to->tasks.count = 0;
+    to->slots = false;
+    to->node_rank = find_host_named(to, host);
+    if (to->node_rank < 0)
+        report_scheduler_problem(probe, "SM_CURRENT_HOST is not one of SM_HOSTS",
+                                 "state nodes, node_rank and hosts");
+}
+
+/* Slurm waits KillWait seconds between SIGTERM and SIGKILL, 30 unless slurm.conf(5) says
+ * otherwise. */
+static uint32_t kill_wait(struct jr_host_reader *probe, const char *path)
+{
+    char *text = path == NULL ? NULL : jr_host_reader_text(probe, "%s", path);
+    uint32_t seconds = text == NULL ? 0 : 30;
+    for (char *line; (line = strsep(&text, "\n")) != NULL;) {
+        line += strspn(line, " \t");
+        if (strncasecmp(line, "KillWait=", 9) != 0)
+            continue;
+        line += 9;
+        line[strspn(line, "0123456789")] = '\0';
+        (void)jr_num_u32(line, &seconds);
+    }
+    return seconds;
+}
+
+static void settle_slurm(struct jr_host_reader *probe)
+{
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    const char *const paths[] = {
+        jr_env_get(probe->envp, "SLURM_CONF"),
+        "/run/slurm/conf/slurm.conf",
+        "/etc/slurm/slurm.conf",
+        "/etc/slurm-llnl/slurm.conf",
+    };
+    for (size_t i = 0; i < 4 && to->kill_wait == 0; i++)
+        to->kill_wait = kill_wait(probe, paths[i]);
+}
+
+/* Which of several hosts this machine is. */
+
+/* Names are the same in full, or up to the first dot where one ends there. */
+static bool is_own_name(const char *host, const char *own)
+{
+    size_t len = strcspn(own, ".");
+    bool cut = own[len] == '\0' || host[strcspn(host, ".")] == '\0';
+    if (!cut)
+        return strcasecmp(host, own) == 0;
+    return strcspn(host, ".") == len && strncasecmp(host, own, len) == 0;
+}
+
+static bool has_own_address(const struct ifaddrs *own, const unsigned char *address, size_t size)
+{
+    for (; own != NULL; own = own->ifa_next) {
+        const struct sockaddr *at = own->ifa_addr;
+        const void *bytes = NULL;
+        if (at == NULL || (own->ifa_flags & IFF_LOOPBACK) != 0)
+            continue;
+        if (at->sa_family == AF_INET && size == 4)
+            bytes = &((const struct sockaddr_in *)(const void *)at)->sin_addr;
+        if (at->sa_family == AF_INET6 && size == 16)
+            bytes = &((const struct sockaddr_in6 *)(const void *)at)->sin6_addr;
+        if (bytes != NULL && memcmp(bytes, address, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+int jr_host_find_self(const struct jr_host *hw, char *const *hosts, size_t count)
+{
+    struct ifaddrs *own = NULL;
+    unsigned char address[16];
+    int found = -1;
+    if (getifaddrs(&own) != 0)
+        own = NULL;
+    for (size_t i = 0; i < count; i++) {
+        /* an address in binary, so that it does not matter how it is written */
+        size_t size = inet_pton(AF_INET, hosts[i], address) == 1    ? 4
+                      : inet_pton(AF_INET6, hosts[i], address) == 1 ? 16
+                                                                    : 0;
+        bool same = size > 0 ? has_own_address(own, address, size)
+                             : hw->hostname != NULL && is_own_name(hosts[i], hw->hostname);
+        if (same && found >= 0) {
+            found = -1;
+            break;
+        }
+        found = same ? (int)i : found;
+    }
+    freeifaddrs(own);
+    return found;
+}
 
 struct system {
     const char *name;
@@ -32,31 +581,21 @@ static uint64_t variable_number(const struct jr_host_reader *probe, const char *
     return value != NULL && jr_num_u64(value, &number) ? number : UINT64_MAX;
 }
 
-/* Not every step is one that srun started with a command: batch, external and
- * interactive steps have ids of their own from 4294967290 on, and a shell by
- * `srun --pty` stands for the whole allocation as one by `salloc` does. */
-static bool is_slurm_step(const struct jr_host_reader *probe)
-{
-    return variable_number(probe, "SLURM_STEP_ID") < 4294967000u &&
-           variable_value(probe, "SLURM_PTY_PORT") == NULL;
-}
-
-/* The job script itself is task 1. */
-static bool is_pbs_task(const struct jr_host_reader *probe)
-{
-    uint64_t task = variable_number(probe, "PBS_TASKNUM");
-    return task > 1 && task != UINT64_MAX;
-}
-
 static bool is_system_there(const struct jr_host_reader *probe, enum jr_system system)
 {
     const struct system *row = &systems[system];
     for (size_t i = 0; i < sizeof row->markers / sizeof *row->markers; i++)
         if (row->markers[i] != NULL && variable_value(probe, row->markers[i]) == NULL)
             return false;
+    /* Not every step is one that srun started with a command: batch, external and interactive steps
+     * have ids of their own from 4294967290 on, and a shell by `srun --pty` stands for the whole
+     * allocation as one by `salloc` does. */
     if (system == JR_SYSTEM_SLURM_STEP)
-        return is_slurm_step(probe);
-    return system != JR_SYSTEM_PBS_TASK || is_pbs_task(probe);
+        return variable_number(probe, "SLURM_STEP_ID") < 4294967000u &&
+               variable_value(probe, "SLURM_PTY_PORT") == NULL;
+    uint64_t task = variable_number(probe, "PBS_TASKNUM");
+    /* the job script itself is task 1 */
+    return system != JR_SYSTEM_PBS_TASK || (task > 1 && task != UINT64_MAX);
 }
 
 /* The first system of these kinds, from one to the other. */
@@ -68,25 +607,6 @@ static enum jr_system find_system(const struct jr_host_reader *probe, enum jr_sy
                                    !is_system_there(probe, (enum jr_system)i)))
         i++;
     return (enum jr_system)i;
-}
-
-void jr_scheduler_problem(struct jr_host_reader *probe, const char *message, const char *help)
-{
-    struct jr_host_scheduler *to = &probe->hw->scheduler;
-    if (to->problem == NULL) {
-        to->problem = message;
-        to->help = help;
-    }
-}
-
-static void report_unreadable_variable(struct jr_host_reader *probe, const struct jr_variable *row,
-                                       const char *value)
-{
-    jr_scheduler_problem(probe,
-                         jr_arena_printf(probe->arena, "%s cannot be read (%s): '%s'", row->name,
-                                         row->meaning, value),
-                         "unset it if another job left it behind, or state nodes, node_rank "
-                         "and hosts");
 }
 
 /* What a use fills, as facts files call it. */
@@ -138,15 +658,18 @@ static void remember_variable(struct jr_host_reader *probe, const struct jr_vari
 /* Use the variables of a system. */
 static void read_system(struct jr_host_reader *probe, enum jr_system system)
 {
-    size_t count;
-    const struct jr_variable *rows = jr_variables(&count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *value = variable_value(probe, rows[i].name);
         if (rows[i].system != system || value == NULL)
             continue;
         remember_variable(probe, &rows[i], value);
         if (!jr_variable_use(probe, &rows[i], value))
-            report_unreadable_variable(probe, &rows[i], value);
+            report_scheduler_problem(
+                probe,
+                jr_arena_printf(probe->arena, "%s cannot be read (%s): '%s'", rows[i].name,
+                                rows[i].meaning, value),
+                "unset it if another job left it behind, or state nodes, node_rank "
+                "and hosts");
     }
 }
 
@@ -182,36 +705,24 @@ static void finalize_nodes(struct jr_host_reader *probe)
     if (to->nodes == 0)
         to->nodes = (uint32_t)to->hosts.count;
     if (to->hosts.count > 0 && to->hosts.count != to->nodes && to->tasks_here <= 1)
-        jr_scheduler_problem(probe,
-                             jr_arena_printf(probe->arena, "%s names %zu hosts for %u nodes",
-                                             to->name, to->hosts.count, to->nodes),
-                             "some of its variables are another job's: unset those, or state "
-                             "nodes, node_rank and hosts");
+        report_scheduler_problem(probe,
+                                 jr_arena_printf(probe->arena, "%s names %zu hosts for %u nodes",
+                                                 to->name, to->hosts.count, to->nodes),
+                                 "some of its variables are another job's: unset those, or state "
+                                 "nodes, node_rank and hosts");
     if (to->tasks.count > 0 && to->tasks.count != to->nodes)
         to->tasks.count = 0;
     if (to->end > 0 && probe->hw->now >= to->end)
-        jr_scheduler_problem(
+        report_scheduler_problem(
             probe,
             jr_arena_printf(probe->arena, "the time of %s job %s is over", to->name, to->job_id),
             "its variables are left over: unset them, or open another shell");
-    int here = probe->hw->hostname == NULL ? -1 : jr_hosts_find(to, probe->hw->hostname);
+    int here = probe->hw->hostname == NULL ? -1 : find_host_named(to, probe->hw->hostname);
     if (to->step && to->node_rank < 0)
         to->node_rank = here;
     /* a launcher that counts the nodes in another order than the allocation */
     if (to->step && here >= 0 && here != to->node_rank)
         to->hosts.count = 0;
-}
-
-static void finalize_own_place(struct jr_host_reader *probe, enum jr_system system)
-{
-    if (system == JR_SYSTEM_VOLCANO)
-        jr_volcano_settle(probe);
-    else if (system == JR_SYSTEM_AWS_BATCH)
-        jr_aws_batch_settle(probe);
-    else if (system == JR_SYSTEM_SAGEMAKER)
-        jr_sagemaker_settle(probe);
-    if (variable_value(probe, "SLURM_JOB_ID") != NULL)
-        jr_slurm_settle(probe);
 }
 
 void jr_host_reader_scheduler(struct jr_host_reader *probe)
@@ -229,6 +740,13 @@ void jr_host_reader_scheduler(struct jr_host_reader *probe)
     read_system(probe, system);
     if (systems[system].kind == JR_SYSTEM_LAUNCHER)
         read_outer_system(probe, system);
-    finalize_own_place(probe, system);
+    if (system == JR_SYSTEM_VOLCANO)
+        settle_volcano(probe);
+    else if (system == JR_SYSTEM_AWS_BATCH)
+        settle_aws_batch(probe);
+    else if (system == JR_SYSTEM_SAGEMAKER)
+        settle_sagemaker(probe);
+    if (variable_value(probe, "SLURM_JOB_ID") != NULL)
+        settle_slurm(probe);
     finalize_nodes(probe);
 }

@@ -8,13 +8,12 @@
  * that is there counts: what starts processes inside of something else comes
  * before it.
  *
- * scheduler.c finds the systems, variables.h has the table of variables and uses their values, and
- * hosts.h reads hosts and what some systems say in ways of their own.
+ * hostlist.h reads lists of hosts as Slurm writes them.
  */
 #ifndef JR_SCHEDULER_H
 #define JR_SCHEDULER_H
 
-#include "host/reader.h"
+#include "host/internal.h"
 
 /* Identifier, name, kind, and up to three variables that are set together only there (NULL: the
  * ones before are enough). Of a LAUNCHER one of them says which process this is: a size without a
@@ -80,7 +79,9 @@ struct jr_variable {
     const char *trap;    /* what it does not mean; NULL: no trap */
 };
 
-/* Record what is wrong with the scheduler's word, both texts borrowed; the first problem counts. */
-void jr_scheduler_problem(struct jr_host_reader *probe, const char *message, const char *help);
+/* Use a row's value: fill the member of hw->scheduler that it is for, if that is blank. False when
+ * the value cannot be read. */
+bool jr_variable_use(struct jr_host_reader *probe, const struct jr_variable *row,
+                     const char *value);
 
 #endif

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "host/cgroup.h"
+#include "host/internal.h"
 
 #define V1(root, point, options) "32 31 0:29 " root " " point " rw - cgroup cgroup " options "\n"
 #define V2(root, point)          "41 31 0:38 " root " " point " rw shared:4 - cgroup2 cgroup2 rw\n"

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/strv.h"
-#include "host/accel/nvidia.h"
+#include "host/accel/accel.h"
 #include "host/host.h"
 
 #define MACHINE TEST_SOURCE_DIR "/machines/visible-mig"

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "host/host.h"
-#include "host/reader.h"
+#include "host/internal.h"
 
 #define MACHINES TEST_SOURCE_DIR "/machines/"
 

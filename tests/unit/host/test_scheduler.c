@@ -1,7 +1,7 @@
 /* What the variables of each launcher and scheduler say of the job. */
 #include "base/buf.h"
 #include "scratch.h"
-#include "host/scheduler/hosts.h"
+#include "host/scheduler/scheduler.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -460,22 +460,25 @@ static void reads_how_long_slurm_waits(void)
 static void finds_a_host_by_its_name(void)
 {
     static const struct {
-        const char *hosts[3], *name;
+        const char *hosts[2], *name;
         int place;
     } rows[] = {
-        {{NULL}, "a", -1},           {{"a", "b"}, "c", -1},
-        {{"a", "b"}, "b", 1},        {{"a", "b"}, "b.example", 1},
-        {{"a.x", "b.x"}, "b", 1},    {{"a.x", "b.x"}, "b.x", 1},
-        {{"a.x", "b.x"}, "b.y", -1}, {{"a.x", "a.y"}, "a", -1},
-        {{"a.x", "a.y"}, "a.y", 1},  {{"ab", "a"}, "a", 1},
-        {{"n1", "n10"}, "n10.x", 1}, {{"a", "a"}, "a", -1},
+        {{"a", "b"}, "c", -1},       {{"a", "b"}, "b", 1},       {{"a", "b"}, "b.example", 1},
+        {{"a.x", "b.x"}, "b", 1},    {{"a.x", "b.x"}, "b.x", 1}, {{"a.x", "b.x"}, "b.y", -1},
+        {{"a.x", "a.y"}, "a", -1},   {{"a.x", "a.y"}, "a.y", 1}, {{"ab", "a"}, "a", 1},
+        {{"n1", "n10"}, "n10.x", 1},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_host_scheduler it = {0};
-        for (size_t k = 0; k < 3 && rows[i].hosts[k] != NULL; k++)
-            jr_strv_push(&it.hosts, &arena, jr_arena_strdup(&arena, rows[i].hosts[k]));
-        CU_ASSERT_EQUAL(jr_hosts_find(&it, rows[i].name), rows[i].place);
+        struct jr_host hw = {0};
+        char *env[] = {jr_arena_printf(&arena, "SM_CURRENT_HOST=%s", rows[i].name),
+                       jr_arena_printf(&arena, "SM_HOSTS=[\"%s\", \"%s\"]", rows[i].hosts[0],
+                                       rows[i].hosts[1]),
+                       NULL};
+        struct jr_host_reader probe = {.hw = &hw, .arena = &arena, .root = "/nowhere", .envp = env};
+        jr_host_reader_scheduler(&probe);
+        CU_ASSERT_EQUAL(hw.scheduler.node_rank, rows[i].place);
+        jr_arena_release(&probe.scratch);
         jr_arena_release(&arena);
     }
 }

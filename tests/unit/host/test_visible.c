@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/arena.h"
-#include "host/accel/visible.h"
+#include "host/accel/accel.h"
 
 enum { GPUS = 4 };
 
