@@ -1,4 +1,17 @@
-#include "render/kubernetes.h"
+/*
+ * Objects for kubectl: each a table of path and value. The pods of an Indexed Job have names in the
+ * service's domain, NAME-INDEX.NAME, of which the first is where ranks meet; jobrun reads its
+ * node_rank from JOB_COMPLETION_INDEX.
+ *
+ * One pod is started again when it was evicted, or when jobrun could not
+ * launch; what jobrun says of the job itself is final. Of several, none can
+ * continue without the others, so any end but a good one ends the job. Under
+ * `requeue` exit status 8 starts a pod again, as often as that allows, and any
+ * other failure ends the job.
+ *
+ * Declared in internal.h.
+ */
+#include "render/internal.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -89,16 +102,6 @@ static void add_spec(struct jr_buf *out, const struct object *from, const struct
     emit_object(out, &to);
 }
 
-static void add_service(struct jr_buf *out, const struct object *from)
-{
-    struct object to = begin_object(from, "v1", "Service");
-    set_text_at(&to, "spec.clusterIP", "None");
-    /* ranks look for each other before all of them are ready */
-    set_word_at(&to, "spec.publishNotReadyAddresses", "true");
-    set_text_at(&to, "spec.selector.job-name", to.name);
-    emit_object(out, &to);
-}
-
 #define RULES "spec.podFailurePolicy.rules"
 
 /* What befalls a pod that the cluster takes away. */
@@ -122,41 +125,27 @@ static void add_verdicts(const struct object *to, const char *rule, bool in,
         set_word_at(to, jr_arena_printf(to->arena, "%s.onExitCodes.values[%d]", rule, i), codes[i]);
 }
 
-/* Whether a pod that is taken away is continued elsewhere. */
-static bool is_preemption_continued(const struct jr_requeue *requeue)
-{
-    bool found = requeue->on_count == 0;
-    for (uint32_t i = 0; i < requeue->on_count && !found; i++)
-        found = strcmp(requeue->on[i], "preempted") == 0;
-    return found;
-}
-
-/* A pod that is taken away ends by SIGTERM, which is no verdict: that rule comes first. Each of
- * several pods that stop for the deadline counts by itself. */
-static void add_requeue_policy(const struct object *to, const struct jr_engine_job *job)
-{
-    static const char *const yielded[] = {"8", NULL};
-    const struct jr_requeue *requeue = &job->policy->requeue;
-    bool alone = job->nodes == 1;
-    set_number_at(to, "spec.backoffLimit",
-                  requeue->max > INT32_MAX / job->nodes ? INT32_MAX : requeue->max * job->nodes);
-    add_disruption(to, RULES "[0]",
-                   alone && is_preemption_continued(requeue) ? "Ignore" : "FailJob");
-    add_verdicts(to, RULES "[1]", false, yielded);
-}
-
 static void add_policy(const struct object *to, const struct jr_engine_job *job)
 {
     static const char *const verdicts[] = {"1", "2", "3", "4", "5", "6", NULL};
-    static const char *const good[] = {"0", NULL};
+    static const char *const good[] = {"0", NULL}, *const yielded[] = {"8", NULL};
+    const struct jr_requeue *requeue = &job->policy->requeue;
     bool alone = job->nodes == 1;
-    if (job->policy->requeue.max > 0) {
-        add_requeue_policy(to, job);
+    if (requeue->max == 0) {
+        set_number_at(to, "spec.backoffLimit", alone ? 3 : 0);
+        add_verdicts(to, RULES "[0]", alone, alone ? verdicts : good);
+        add_disruption(to, RULES "[1]", alone ? "Ignore" : "FailJob");
         return;
     }
-    set_number_at(to, "spec.backoffLimit", alone ? 3 : 0);
-    add_verdicts(to, RULES "[0]", alone, alone ? verdicts : good);
-    add_disruption(to, RULES "[1]", alone ? "Ignore" : "FailJob");
+    /* A pod that is taken away ends by SIGTERM, which is no verdict: that rule comes first. Each of
+     * several pods that stop for the deadline counts by itself. */
+    bool continued = requeue->on_count == 0;
+    for (uint32_t i = 0; i < requeue->on_count && !continued; i++)
+        continued = strcmp(requeue->on[i], "preempted") == 0;
+    set_number_at(to, "spec.backoffLimit",
+                  requeue->max > INT32_MAX / job->nodes ? INT32_MAX : requeue->max * job->nodes);
+    add_disruption(to, RULES "[0]", alone && continued ? "Ignore" : "FailJob");
+    add_verdicts(to, RULES "[1]", false, yielded);
 }
 
 static void add_volume(const struct object *to, int at, const char *name, const char *path)
@@ -219,17 +208,6 @@ static void add_limits(const struct object *to, const struct jr_engine_job *job)
     (void)jr_node_set_path(to->arena, to->root, FIRST ".resources.limits", limits);
 }
 
-/* Where all ranks' working folders are, which are made for each of them: the pod begins there. */
-static const char *shared_folder(const struct object *to, const char *path)
-{
-    const char *word = strstr(path, "%{");
-    if (word == NULL)
-        return path;
-    while (word > path + 1 && *word != '/')
-        word--;
-    return jr_arena_strndup(to->arena, path, (size_t)(word - path));
-}
-
 static void add_container(const struct object *to, const struct jr_engine_job *job)
 {
     set_text_at(to, FIRST ".name", "jobrun");
@@ -244,7 +222,14 @@ static void add_container(const struct object *to, const struct jr_engine_job *j
         set_text_at(to, FIRST ".env[0].name", JOB_UID);
         set_text_at(to, FIRST ".env[0].valueFrom.fieldRef.fieldPath", UID);
     }
-    set_text_at(to, FIRST ".workingDir", shared_folder(to, job->workdir));
+    /* where all ranks' working folders are, which are made for each of them: the pod begins there
+     */
+    const char *folder = job->workdir, *word = strstr(folder, "%{");
+    while (word != NULL && word > folder + 1 && *word != '/')
+        word--;
+    if (word != NULL)
+        folder = jr_arena_strndup(to->arena, folder, (size_t)(word - folder));
+    set_text_at(to, FIRST ".workingDir", folder);
     set_text_at(to, FIRST ".envFrom[0].secretRef.name", to->options->secret);
     add_limits(to, job);
 }
@@ -290,7 +275,12 @@ int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job, st
                             "the cluster's name for the devices is not known: "
                             "state engine.kubernetes.device_resource");
     add_spec(out, &base, job);
-    add_service(out, &base);
+    struct object service = begin_object(&base, "v1", "Service");
+    set_text_at(&service, "spec.clusterIP", "None");
+    /* ranks look for each other before all of them are ready */
+    set_word_at(&service, "spec.publishNotReadyAddresses", "true");
+    set_text_at(&service, "spec.selector.job-name", service.name);
+    emit_object(out, &service);
     add_job(out, &base, job);
     out->failed |= job->arena->failed;
     return 0;

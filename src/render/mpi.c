@@ -1,4 +1,10 @@
-#include "render/mpi.h"
+/*
+ * One command line that starts every rank as the plan has it, each as an application of its own:
+ * its folder, its variables, its words. The variables are set by env(1), which all launchers
+ * understand alike; what the launcher itself tells its processes is left to it. Nothing checks the
+ * results. Declared in internal.h.
+ */
+#include "render/internal.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -48,22 +54,15 @@ static void put_hosts(struct jr_buf *out, const struct dialect *dialect, const s
     }
 }
 
-/* What a launcher tells its processes by itself. */
-static bool is_launcher_variable(const char *variable)
-{
-    static const char *const globs[] = {"OMPI_*", "PMI_*", "PMIX_*", "MPI_LOCAL*"};
-    for (size_t i = 0; i < sizeof globs / sizeof *globs; i++)
-        if (fnmatch(globs[i], variable, 0) == 0)
-            return true;
-    return false;
-}
-
 /* A secret comes from the environment in which the script is run. */
 static void put_variable(struct jr_buf *out, const struct jr_plan *plan, const char *variable)
 {
+    /* what a launcher tells its processes by itself */
+    static const char *const globs[] = {"OMPI_*", "PMI_*", "PMIX_*", "MPI_LOCAL*"};
     size_t name = strcspn(variable, "=");
-    if (is_launcher_variable(variable))
-        return;
+    for (size_t i = 0; i < sizeof globs / sizeof *globs; i++)
+        if (fnmatch(globs[i], variable, 0) == 0)
+            return;
     jr_buf_char(out, ' ');
     if (!jr_env_matches(plan->secrets, plan->secrets_count, variable, name)) {
         jr_engine_word(out, variable);
@@ -86,19 +85,6 @@ static void put_rank_command(struct jr_buf *out, const struct dialect *dialect,
         jr_buf_char(out, ' ');
         jr_engine_word(out, *word);
     }
-}
-
-/* Where the plan's variables say that results and errors go. */
-static void put_folders(struct jr_buf *out, const struct jr_plan *plan)
-{
-    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&path, "%s/attempt_0/", plan->own_dir);
-    out->failed |= path.failed;
-    if (path.failed)
-        return;
-    jr_buf_printf(out, "rank=0\nwhile [ $rank -lt %u ]; do\n  mkdir -p ", plan->world_size);
-    jr_engine_word(out, path.data);
-    jr_buf_str(out, "$rank || exit\n  rank=$((rank + 1))\ndone\n");
 }
 
 static const char *mpi_refusal(const struct jr_plan *plan)
@@ -131,7 +117,13 @@ int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job, struct jr
     jr_buf_str(out, "#!/bin/sh\n");
     if (job->policy->results.stated)
         jr_buf_str(out, "# Nothing checks the ranks against `results` here.\n");
-    put_folders(out, plan);
+    /* where the plan's variables say that results and errors go */
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&path, "%s/attempt_0/", plan->own_dir);
+    out->failed |= path.failed;
+    jr_buf_printf(out, "rank=0\nwhile [ $rank -lt %u ]; do\n  mkdir -p ", plan->world_size);
+    jr_engine_word(out, path.failed ? "" : path.data);
+    jr_buf_str(out, "$rank || exit\n  rank=$((rank + 1))\ndone\n");
     jr_buf_str(out, "exec ");
     jr_engine_word(out, options->launcher);
     put_hosts(out, dialect, plan);

@@ -1,6 +1,6 @@
 /*
  * What starts jobrun, or the ranks themselves, on machines that are not this one. An engine is a
- * row of JR_ENGINES and a file of the same name (slurm.h, kubernetes.h, mpi.h):
+ * row of JR_ENGINES and a file of the same name (slurm.c, kubernetes.c, mpi.c):
  *
  *   slurm       a batch script for sbatch, which runs jobrun
  *   kubernetes  objects for `kubectl apply`: an Indexed Job, whose pods run

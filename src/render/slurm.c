@@ -1,9 +1,9 @@
 /*
  * A batch script. jobrun takes the place of the script's shell, so that the signal before the limit
  * reaches it; on several nodes it starts an agent on each by itself. The cells of a sweep are the
- * tasks of a job array.
+ * tasks of a job array. Declared in internal.h.
  */
-#include "render/slurm.h"
+#include "render/internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -151,24 +151,18 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
     }
 }
 
-/* Of an array, each task runs the cell of its own number. */
-static void put_command(struct jr_buf *out, const struct jr_engine_job *job)
-{
-    jr_buf_str(out, "\nexec");
-    for (size_t i = 0; job->command[i] != NULL; i++) {
-        if (job->array != NULL && i == 2)
-            jr_buf_str(out, " --cell \"$SLURM_ARRAY_TASK_ID\"");
-        jr_buf_char(out, ' ');
-        jr_engine_word(out, job->command[i]);
-    }
-    jr_buf_char(out, '\n');
-}
-
 int jr_slurm_render(struct jr_buf *out, const struct jr_engine_job *job, struct jr_error *err)
 {
     (void)err;
     jr_buf_str(out, "#!/bin/sh\n");
     put_options(out, job);
-    put_command(out, job);
+    jr_buf_str(out, "\nexec");
+    for (size_t i = 0; job->command[i] != NULL; i++) {
+        if (job->array != NULL && i == 2) /* each task runs the cell of its own number */
+            jr_buf_str(out, " --cell \"$SLURM_ARRAY_TASK_ID\"");
+        jr_buf_char(out, ' ');
+        jr_engine_word(out, job->command[i]);
+    }
+    jr_buf_char(out, '\n');
     return 0;
 }
