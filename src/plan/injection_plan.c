@@ -1,4 +1,16 @@
-#include "plan/injection_plan.h"
+/*
+ * Failures to order, for rehearsals: --inject.
+ *
+ *   ITEM[, ITEM]...     ITEM is KIND:RANKS[=CODE][@TIME][#ATTEMPT]
+ *
+ *   RANKS    3, 0-3, 0-7/2, or * for all
+ *   =CODE    of `exit`, which wants one: 0 to 255
+ *   @TIME    after the rank's start; without it at once. Not of `noresult`
+ *   #ATTEMPT without it the first, 0, so that a restart can help; #* for all
+ *
+ * Declared in internal.h.
+ */
+#include "plan/internal.h"
 
 #include <string.h>
 
@@ -21,7 +33,6 @@ struct item {
     struct jr_injection ret;
     bool every;       /* attempt */
     uint32_t attempt; /* else this one */
-    bool timed;
 };
 
 static uint32_t injection_column(const struct item *item, const char *at)
@@ -140,28 +151,15 @@ static bool read_injection_time(struct item *item, const char *from, const char 
     if (item->ret.what == JR_INJECT_NORESULT)
         return refuse_injection(item, from - 1, to, "noresult has no time",
                                 "the result is withheld when the rank ends");
-    item->timed = true;
     if (text != NULL && jr_num_duration(text, &item->ret.after_ms))
         return true;
     return refuse_injection(item, from, to, "not a duration",
                             "a time after the rank's start is 500ms, 5s or 1m30s");
 }
 
-static bool read_attempt(struct item *item, const char *from, const char *to)
-{
-    const char *text = cut_text(item, from, to);
-    item->every = text != NULL && strcmp(text, "*") == 0;
-    if (item->every || (text != NULL && jr_num_u32(text, &item->attempt)))
-        return true;
-    return refuse_injection(item, from, to, "not an attempt",
-                            "attempts count from 0; #* is all of them");
-}
-
 /* Read the part after the ranks: each mark at most once, in any order. */
 static bool read_marks(struct item *item, const char *at)
 {
-    bool (*const readers[])(struct item *, const char *,
-                            const char *) = {read_code, read_injection_time, read_attempt};
     static const char marks[] = "=@#";
     bool seen[3] = {false};
     while (at < item->end) {
@@ -170,18 +168,21 @@ static bool read_marks(struct item *item, const char *at)
         if (seen[mark])
             return refuse_injection(item, at, to, "given twice", "give it once");
         seen[mark] = true;
-        if (!readers[mark](item, at + 1, to))
+        if (mark == 2) {
+            const char *text = cut_text(item, at + 1, to);
+            item->every = text != NULL && strcmp(text, "*") == 0;
+            if (!item->every && (text == NULL || !jr_num_u32(text, &item->attempt)))
+                return refuse_injection(item, at + 1, to, "not an attempt",
+                                        "attempts count from 0; #* is all of them");
+        } else if (mark == 1 ? !read_injection_time(item, at + 1, to)
+                             : !read_code(item, at + 1, to)) {
             return false;
+        }
         at = to;
     }
     if (item->ret.what == JR_INJECT_EXIT && !seen[0])
         return refuse_injection(item, item->text, item->end, "exit needs a code", "exit:1=7");
     return true;
-}
-
-static bool is_job_injection(enum jr_inject what)
-{
-    return what == JR_INJECT_DEADLINE || what == JR_INJECT_PREEMPT;
 }
 
 /* What happens to the whole job: deadline@10s. */
@@ -233,7 +234,7 @@ static bool read_injection(struct item *item)
     const char *colon = find_mark_end(item, item->text, ":@#=");
     if (!read_injection_kind(item, colon))
         return false;
-    if (is_job_injection(item->ret.what))
+    if (item->ret.what == JR_INJECT_DEADLINE || item->ret.what == JR_INJECT_PREEMPT)
         return read_job_injection(item, colon);
     bool node = item->ret.what == JR_INJECT_LOST_NODE;
     if (colon == item->end || *colon != ':')
@@ -251,34 +252,9 @@ static bool read_injection(struct item *item)
     return true;
 }
 
-/* Blanks around items do not count. */
-static void next_item(struct item *item, const char *from)
-{
-    item->text = from + strspn(from, " ");
-    item->end = item->text + strcspn(item->text, ",");
-    while (item->end > item->text && item->end[-1] == ' ')
-        item->end--;
-    item->ret = (struct jr_injection){0};
-    item->every = item->timed = false;
-    item->attempt = 0;
-}
-
-static void take_injection(struct item *item, uint32_t attempt)
-{
-    size_t count = item->plan->injections_count;
-    struct jr_injection *slot = NULL;
-    if (item->every || item->attempt == attempt)
-        slot = jr_arena_push(item->arena, &item->plan->injections, &count, sizeof *slot);
-    if (slot == NULL)
-        return;
-    *slot = item->ret;
-    item->plan->injections_count = (uint32_t)count;
-}
-
 enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena, const char *text,
                                const uint32_t *sizes, struct jr_diags *diags)
 {
-    const uint32_t attempt = plan->attempt;
     struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
     const char *kept = jr_arena_strdup(arena, text);
     if (source == NULL || kept == NULL)
@@ -296,11 +272,23 @@ enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena, con
     bool good = true;
     const char *at = kept;
     do {
-        next_item(&item, at);
-        if (read_injection(&item))
-            take_injection(&item, attempt);
-        else
-            good = false;
+        /* blanks around items do not count */
+        item.text = at + strspn(at, " ");
+        item.end = item.text + strcspn(item.text, ",");
+        while (item.end > item.text && item.end[-1] == ' ')
+            item.end--;
+        item.ret = (struct jr_injection){0};
+        item.every = false;
+        item.attempt = 0;
+        bool read = read_injection(&item);
+        size_t count = plan->injections_count;
+        struct jr_injection *slot = NULL;
+        if (read && (item.every || item.attempt == plan->attempt))
+            slot = jr_arena_push(arena, &plan->injections, &count, sizeof *slot);
+        if (slot != NULL)
+            *slot = item.ret;
+        plan->injections_count = (uint32_t)count;
+        good = good && read;
         at += strcspn(at, ",");
     } while (*at++ == ',');
     if (arena->failed)

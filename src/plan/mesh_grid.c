@@ -1,4 +1,6 @@
-#include "plan/mesh_grid.h"
+/* The mesh as a value: rank <-> coordinates <-> groups. Layout [data][pipeline][model], model
+ * fastest. Pure arithmetic. Declared in internal.h. */
+#include "plan/internal.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,13 @@
-#include "plan/plan_json.h"
+/* The plan for programs: the words of the contract, a rank at a time. Declared in plan_print.h and
+ * internal.h. */
+#include "plan/plan_print.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/redact.h"
-#include "plan/mesh_grid.h"
-#include "plan/print_parts.h"
+#include "plan/internal.h"
 
 #include "base/banned.h"
 
@@ -25,27 +26,6 @@ struct writer {
     const bool *secret;               /* of its variables */
 };
 
-static void print_json_group(struct jr_buf *out, const struct jr_grid *grid, enum jr_axis axis,
-                             uint32_t group)
-{
-    for (uint32_t i = 0; i < grid->size[axis]; i++) {
-        jr_buf_char(out, i > 0 ? ',' : '[');
-        jr_buf_u64(out, jr_grid_member(grid, axis, group, i));
-    }
-    jr_buf_char(out, ']');
-}
-
-static void print_json_groups(struct jr_buf *out, const struct jr_grid *grid, enum jr_axis axis)
-{
-    uint32_t groups = jr_grid_groups(grid, axis);
-    jr_buf_printf(out, "%s\"%s\":[", axis > 0 ? "," : "", jr_show_axis[axis]);
-    for (uint32_t group = 0; group < groups; group++) {
-        jr_buf_str(out, group > 0 ? "," : "");
-        print_json_group(out, grid, axis, group);
-    }
-    jr_buf_char(out, ']');
-}
-
 /* The members of an object with a number for each axis. */
 static void print_json_axes(struct jr_buf *out, const uint32_t values[JR_AXIS_COUNT])
 {
@@ -62,7 +42,16 @@ static void print_mesh(struct jr_telling *telling)
     print_json_axes(out, grid.size);
     jr_buf_str(out, ",\"groups\":{");
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        print_json_groups(out, &grid, axis);
+        jr_buf_printf(out, "%s\"%s\":[", axis > 0 ? "," : "", jr_show_axis[axis]);
+        for (uint32_t group = 0; group < jr_grid_groups(&grid, axis); group++) {
+            jr_buf_str(out, group > 0 ? "," : "");
+            for (uint32_t i = 0; i < grid.size[axis]; i++) {
+                jr_buf_char(out, i > 0 ? ',' : '[');
+                jr_buf_u64(out, jr_grid_member(&grid, axis, group, i));
+            }
+            jr_buf_char(out, ']');
+        }
+        jr_buf_char(out, ']');
         jr_telling_pass(telling, true);
     }
     jr_buf_str(out, "}},\n");
@@ -78,39 +67,28 @@ static void print_json_argv(struct jr_buf *out, char *const *argv)
     }
 }
 
-/* Whether NAME=VALUE is a member list that mesh.groups tells better. */
-static bool is_long_list(const char *item, size_t name)
-{
-    static const char tail[] = "_PARALLEL_MEMBERS";
-    size_t len = sizeof tail - 1;
-    return name > len && memcmp(item + name - len, tail, len) == 0 &&
-           strlen(item + name) > LONGEST_LIST;
-}
-
-/* The length of the name counts the "=" in. */
-static bool is_item_secret(const struct writer *writer, uint32_t i, const char *item, size_t name)
-{
-    if (i < writer->model->env_own && strncmp(writer->model->env[i], item, name) == 0)
-        return writer->secret[i];
-    return jr_show_secret(writer->plan, item);
-}
-
+/* A list of members that mesh.groups tells better is left out. */
 static void print_json_env(const struct writer *writer, char *const *env, uint32_t own)
 {
+    static const char tail[] = "_PARALLEL_MEMBERS";
+    const size_t len = sizeof tail - 1;
     struct jr_buf *out = writer->out;
     const char *before = "";
     for (uint32_t i = 0; i < own; i++) {
         const char *item = env[i];
         size_t name = strcspn(item, "=");
-        if (is_long_list(item, name))
+        if (name > len && memcmp(item + name - len, tail, len) == 0 &&
+            strlen(item + name) > LONGEST_LIST)
             continue;
+        bool known =
+            i < writer->model->env_own && strncmp(writer->model->env[i], item, name + 1) == 0;
+        bool secret = known ? writer->secret[i] : jr_show_secret(writer->plan, item);
         JR_FREE char *key = strndup(item, name);
         out->failed |= key == NULL;
         jr_buf_str(out, before);
         jr_json_quote(out, key);
         jr_buf_char(out, ':');
-        jr_json_quote(out,
-                      is_item_secret(writer, i, item, name + 1) ? JR_REDACTED : item + name + 1);
+        jr_json_quote(out, secret ? JR_REDACTED : item + name + 1);
         before = ",";
     }
 }
@@ -206,34 +184,6 @@ static void print_processes(struct jr_telling *telling)
     jr_arena_release(&arena);
 }
 
-/* The copy of the code that a run will have. */
-static void print_json_frozen(struct jr_buf *out, const struct jr_plan *plan)
-{
-    if (plan->frozen == NULL)
-        return;
-    jr_buf_str(out, "\"code\":{\"top\":");
-    jr_json_quote(out, plan->frozen);
-    jr_buf_str(out, ",\"links\":[");
-    for (size_t i = 0; i < plan->links_count; i++) {
-        jr_buf_str(out, i == 0 ? "" : ",");
-        jr_json_quote(out, plan->links[i]);
-    }
-    jr_buf_str(out, "]},\n");
-}
-
-/* Their hosts; null where one is not known. */
-static void print_json_spares(struct jr_buf *out, const struct jr_plan *plan)
-{
-    if (plan->spare_nodes == 0)
-        return;
-    jr_buf_str(out, "\"spares\":[");
-    for (uint32_t i = 0; i < plan->spare_nodes; i++) {
-        jr_buf_str(out, i == 0 ? "" : ",");
-        jr_json_quote(out, plan->hosts == NULL ? NULL : plan->hosts[plan->nodes + i]);
-    }
-    jr_buf_str(out, "],\n");
-}
-
 void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan, const struct jr_drain *drain)
 {
     struct jr_telling telling = {out, plan, drain, out->len, true, false};
@@ -241,8 +191,23 @@ void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan, const struct j
                   plan->world_size, plan->nodes);
     jr_json_quote(out, plan->master_addr);
     jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);
-    print_json_spares(out, plan);
-    print_json_frozen(out, plan);
+    if (plan->spare_nodes > 0) { /* their hosts; null where one is not known */
+        for (uint32_t i = 0; i < plan->spare_nodes; i++) {
+            jr_buf_str(out, i == 0 ? "\"spares\":[" : ",");
+            jr_json_quote(out, plan->hosts == NULL ? NULL : plan->hosts[plan->nodes + i]);
+        }
+        jr_buf_str(out, "],\n");
+    }
+    if (plan->frozen != NULL) { /* the copy of the code that a run will have */
+        jr_buf_str(out, "\"code\":{\"top\":");
+        jr_json_quote(out, plan->frozen);
+        jr_buf_str(out, ",\"links\":[");
+        for (size_t i = 0; i < plan->links_count; i++) {
+            jr_buf_str(out, i == 0 ? "" : ",");
+            jr_json_quote(out, plan->links[i]);
+        }
+        jr_buf_str(out, "]},\n");
+    }
     print_mesh(&telling);
     print_processes(&telling);
     jr_buf_str(out, "]}\n");

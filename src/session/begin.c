@@ -11,7 +11,7 @@
 #include "base/strv.h"
 #include "doc/doc.h"
 #include "judge/artifacts.h"
-#include "plan/plan_json.h"
+#include "plan/plan_print.h"
 #include "record/live_run.h"
 #include "record/record_facts.h"
 #include "session/continuation.h"

@@ -8,7 +8,6 @@
 #include "generated/version.h"
 #include "judge/judgement.h"
 #include "judge/redact_report.h"
-#include "plan/plan_json.h"
 #include "plan/plan_print.h"
 #include "record/results_json.h"
 #include "report/summary.h"

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "plan/env_row.h"
+#include "plan/rank_env.h"
 #include "record/record_folder.h"
 #include "session/begin.h"
 #include "session/session.h"

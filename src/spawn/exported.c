@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "plan/env_row.h"
+#include "plan/rank_env.h"
 
 #include "base/banned.h"
 

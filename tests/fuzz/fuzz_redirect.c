@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "doc/doc.h"
-#include "plan/per_rank.h"
+#include "plan/internal.h"
 #include "resolve/job.h"
 #include "spec/load.h"
 

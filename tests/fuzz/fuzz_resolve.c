@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "doc/doc.h"
-#include "plan/plan_json.h"
 #include "plan/plan_print.h"
 #include "plan/planner.h"
 #include "resolve/device_profile.h"

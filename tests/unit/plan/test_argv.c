@@ -1,5 +1,5 @@
 /* What ranks and their helper are started as: Python and libraries. */
-#include "plan/argv.h"
+#include "plan/internal.h"
 #include "sample.h"
 
 #define WORKER "/s/python/jobrun/_worker.py"

@@ -1,5 +1,5 @@
 /* The entry of PYTHONPATH by itself, and in the environment of ranks. */
-#include "plan/env_row.h"
+#include "plan/rank_env.h"
 #include "sample.h"
 
 #define FOLDER "/opt/jobrun/python"

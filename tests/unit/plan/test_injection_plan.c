@@ -1,4 +1,4 @@
-#include "plan/injection_plan.h"
+#include "plan/internal.h"
 
 #include "unit.h"
 

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "sample.h"
-#include "plan/plan_json.h"
 #include "plan/plan_print.h"
 
 /* What a drain was given, and how often. */

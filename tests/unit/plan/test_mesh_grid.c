@@ -1,4 +1,4 @@
-#include "plan/mesh_grid.h"
+#include "plan/internal.h"
 
 #include <stdlib.h>
 

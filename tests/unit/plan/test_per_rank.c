@@ -1,5 +1,5 @@
 /* What some ranks get besides, through the plan. */
-#include "plan/per_rank.h"
+#include "plan/internal.h"
 #include "plan/plan_print.h"
 #include "resolve/job.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "sample.h"
-#include "plan/plan_json.h"
+#include "plan/plan_print.h"
 
 /* The plan of a sample as JSON that was read back; free with json_decref. */
 static json_t *plan_json(struct sample *s)

@@ -1,6 +1,5 @@
 /* Secrets that the plan holds, and does not tell. */
 #include "sample.h"
-#include "plan/plan_json.h"
 #include "plan/plan_print.h"
 
 static char secret[] = "a\"b\\c\xc3\xa9", other[] = "hunter2", brief[] = "5";
