@@ -11,49 +11,31 @@
 #include "judge/exception.h"
 #include "judge/hang_report.h"
 #include "judge/judge.h"
+#include "record/internal.h"
 #include "record/multinode.h"
 #include "record/record_folder.h"
-#include "record/results_cause.h"
-#include "record/results_rank.h"
-#include "record/results_run.h"
-#include "record/results_table.h"
 #include "store/outcome.h"
 #include "store/progress.h"
 
 #include "base/banned.h"
 
-static void load_rank(struct jr_loaded_run *loaded, size_t i, const json_t *object)
-{
-    struct jr_plan_rank *rank = &loaded->plan.ranks[i];
-    jr_results_get_rank(loaded, i, object);
-    if (rank->dir == NULL)
-        rank->dir =
-            jr_arena_printf(&loaded->arena, "attempt_%u/%u", loaded->plan.attempt, rank->rank);
-}
-
-static void load_exception(struct jr_loaded_run *loaded, size_t i, int fd)
-{
-    struct jr_exception exception = {0};
-    if (loaded->report.ranks[i].error_file &&
-        jr_exception_read(&exception, &loaded->arena, fd, loaded->plan.ranks[i].error_path) ==
-            JR_EXCEPTION_READ) {
-        loaded->report.ranks[i].where = exception.where;
-        loaded->report.ranks[i].behind = exception.behind;
-        loaded->report.ranks[i].unstarted =
-            jr_exception_is_start(&exception, &loaded->outcome.ranks[i]);
-    }
-}
-
 static void add_loaded_cause(struct jr_loaded_run *loaded, int64_t rank, int fd)
 {
     struct jr_judgement *report = &loaded->report;
-    for (uint32_t i = 0; i < loaded->plan.count; i++) {
-        if (loaded->plan.ranks[i].rank != rank || report->causes_count >= loaded->plan.count)
-            continue;
-        report->causes[report->causes_count++] = i;
-        load_exception(loaded, i, fd);
+    uint32_t i = 0;
+    while (i < loaded->plan.count && loaded->plan.ranks[i].rank != rank)
+        i++;
+    if (i == loaded->plan.count || report->causes_count >= loaded->plan.count)
         return;
-    }
+    report->causes[report->causes_count++] = i;
+    struct jr_exception exception = {0};
+    if (!report->ranks[i].error_file ||
+        jr_exception_read(&exception, &loaded->arena, fd, loaded->plan.ranks[i].error_path) !=
+            JR_EXCEPTION_READ)
+        return;
+    report->ranks[i].where = exception.where;
+    report->ranks[i].behind = exception.behind;
+    report->ranks[i].unstarted = jr_exception_is_start(&exception, &loaded->outcome.ranks[i]);
 }
 
 /* The ranks that are the cause, and those together with it. */
@@ -73,39 +55,35 @@ static void load_ranks(struct jr_loaded_run *loaded, const struct jr_results_cau
         loaded->report.error = cause->message;
 }
 
-/* In builds before timed_out_by, only the message says which limit expired, so it is shown
- * unchanged. What the ranks were doing is there if it was recorded, for any of the limits. */
-static void load_time_before(struct jr_loaded_run *loaded, const struct jr_results_cause *cause)
-{
-    struct jr_outcome *outcome = &loaded->outcome;
-    bool timed = cause->kind == JR_CAUSE_HANG || cause->kind == JR_CAUSE_TIMEOUT;
-    outcome->timed_out_by =
-        loaded->report.status == JR_RUN_HUNG ? JR_TIMEOUT_SILENCE : JR_TIMEOUT_AFTER_FIRST_EXIT;
-    loaded->report.overrun = timed ? cause->message : "longer than its timeouts allow";
-}
-
 /* The root cause; that of an incomplete run is in the ranks' own words. */
 static void load_cause(struct jr_loaded_run *loaded, int fd)
 {
     struct jr_results_cause cause;
-    jr_results_get_cause(&cause, &loaded->arena, json_object_get(loaded->json, "root_cause"));
+    struct jr_judgement *report = &loaded->report;
+    jr_results_cause_read(&cause, &loaded->arena, json_object_get(loaded->json, "root_cause"));
     enum jr_timeout by = loaded->outcome.timed_out_by;
+    bool hung = report->status == JR_RUN_HUNG;
     if ((by == JR_TIMEOUT_NONE || by == JR_TIMEOUT_START) &&
-        (loaded->report.status == JR_RUN_HUNG || loaded->report.status == JR_RUN_TIMED_OUT))
-        load_time_before(loaded, &cause);
+        (hung || report->status == JR_RUN_TIMED_OUT)) {
+        /* In builds before timed_out_by, only the message says which limit expired, so it is shown
+         * unchanged. What the ranks were doing is there if it was recorded, for any limit. */
+        bool timed = cause.kind == JR_CAUSE_HANG || cause.kind == JR_CAUSE_TIMEOUT;
+        loaded->outcome.timed_out_by = hung ? JR_TIMEOUT_SILENCE : JR_TIMEOUT_AFTER_FIRST_EXIT;
+        report->overrun = timed ? cause.message : "longer than its timeouts allow";
+    }
     switch (cause.kind) {
     case JR_CAUSE_NONE:
     case JR_CAUSE_HANG:
     case JR_CAUSE_TIMEOUT:
         break;
     case JR_CAUSE_RESULT:
-        loaded->report.error = cause.rank < 0 ? cause.message : NULL;
-        if (loaded->report.status == JR_RUN_FAILED)
+        report->error = cause.rank < 0 ? cause.message : NULL;
+        if (report->status == JR_RUN_FAILED)
             load_ranks(loaded, &cause, fd);
         break;
     case JR_CAUSE_SINGLETONS:
-        loaded->report.singletons = true;
-        loaded->report.error = cause.message;
+        report->singletons = true;
+        report->error = cause.message;
         break;
     case JR_CAUSE_MPI:
     case JR_CAUSE_MPI_ABORT:
@@ -117,7 +95,7 @@ static void load_cause(struct jr_loaded_run *loaded, int fd)
         load_ranks(loaded, &cause, fd);
         break;
     case JR_CAUSE_STALL: /* of the last attempt; others are in its own words */
-        if (loaded->report.status == JR_RUN_FAILED)
+        if (report->status == JR_RUN_FAILED)
             load_ranks(loaded, &cause, fd);
         break;
     }
@@ -138,16 +116,6 @@ static bool make_rank_room(struct jr_loaded_run *loaded, size_t count)
     return !arena->failed;
 }
 
-/* What the ranks of a run that met a timeout were doing. */
-static void load_hang(struct jr_loaded_run *loaded, int fd)
-{
-    struct jr_judge judge = {.report = &loaded->report,
-                             .plan = &loaded->plan,
-                             .outcome = &loaded->outcome,
-                             .run_fd = fd};
-    jr_hang_find(&judge);
-}
-
 int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results, struct jr_error *err)
 {
     const json_t *ranks = json_object_get(results, "ranks");
@@ -158,9 +126,14 @@ int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results, struct jr_err
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "results.json is not in the form that jobrun writes");
     }
-    jr_results_get_run(ret, results);
-    for (size_t i = 0; i < count; i++)
-        load_rank(ret, i, json_array_get(ranks, i));
+    jr_results_read(ret, results);
+    for (size_t i = 0; i < count; i++) {
+        struct jr_plan_rank *rank = &ret->plan.ranks[i];
+        jr_results_read_rank(ret, i, json_array_get(ranks, i));
+        if (rank->dir == NULL)
+            rank->dir =
+                jr_arena_printf(&ret->arena, "attempt_%u/%u", ret->plan.attempt, rank->rank);
+    }
     if (ret->hosts_count >= ret->plan.nodes)
         ret->plan.hosts = ret->hosts;
     return 0;
@@ -176,7 +149,9 @@ int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name, cons
     ret->plan.own_dir = jr_arena_printf(&ret->arena, "%s/%s", log_dir, id);
     ret->plan.run_dir = jr_arena_printf(&ret->arena, "%s/%.*s", log_dir, (int)strcspn(id, "/"), id);
     load_cause(ret, fd);
-    load_hang(ret, fd);
+    /* What the ranks of a run that met a timeout were doing. */
+    jr_hang_find(&(struct jr_judge){
+        .report = &ret->report, .plan = &ret->plan, .outcome = &ret->outcome, .run_fd = fd});
     return 0;
 }
 
@@ -200,12 +175,6 @@ enum {
 
 /* Whole numbers up to here are exact as a double. */
 #define MOST_STEP 9007199254740992.0
-
-/* While the lines are read. */
-struct metrics_reading {
-    struct jr_metrics *to;
-    size_t left; /* bytes that may still be read */
-};
 
 /* The index of a name; MOST_NAMES: there is no room for another one. */
 static uint32_t name_index(struct jr_metrics *metrics, const char *name)
@@ -264,29 +233,13 @@ static void add_line(struct jr_metrics *metrics, const char *text, size_t len)
     json_decref(json);
 }
 
-/* All whole lines of the text; the rest is moved to its front, unless it is too long to be a line.
- * Returns how much that is. */
-static size_t take_lines(struct jr_metrics *metrics, char *text, size_t len)
+/* Read by pieces, at most *left bytes. A line that does not fit is passed over up to its end. */
+static void read_lines(struct jr_metrics *metrics, int fd, size_t *left)
 {
-    size_t at = 0;
-    const char *end;
-    while ((end = memchr(text + at, '\n', len - at)) != NULL) {
-        size_t size = (size_t)(end - text) - at;
-        add_line(metrics, text + at, size);
-        at += size + 1;
-    }
-    memmove(text, text + at, len - at);
-    return len - at;
-}
-
-/* Read by pieces. A line that does not fit is passed over up to its end. */
-static void read_lines(struct metrics_reading *reading, int fd)
-{
-    struct jr_metrics *metrics = reading->to;
     char text[MOST_LINE];
     size_t len = 0;
     bool skip = false;
-    while (reading->left > 0 && metrics->points_count < MOST_POINTS) {
+    while (*left > 0 && metrics->points_count < MOST_POINTS) {
         ssize_t got = read(fd, text + len, sizeof text - len);
         if (got < 0 && errno == EINTR)
             continue;
@@ -294,21 +247,18 @@ static void read_lines(struct metrics_reading *reading, int fd)
             metrics->partial |= got < 0 || len > 0 || skip;
             return;
         }
-        reading->left -= (size_t)got < reading->left ? (size_t)got : reading->left;
+        *left -= (size_t)got < *left ? (size_t)got : *left;
         len += (size_t)got;
-        const char *end = skip ? memchr(text, '\n', len) : NULL;
-        if (skip && end == NULL) {
-            len = 0;
-            continue;
+        size_t at = 0;
+        for (const char *end; (end = memchr(text + at, '\n', len - at)) != NULL; skip = false) {
+            size_t size = (size_t)(end - text) - at;
+            if (!skip)
+                add_line(metrics, text + at, size);
+            at += size + 1;
         }
-        if (skip) {
-            size_t passed = (size_t)(end - text) + 1;
-            memmove(text, text + passed, len - passed);
-            len -= passed;
-            skip = false;
-        }
-        len = take_lines(metrics, text, len);
-        if (len == sizeof text) {
+        memmove(text, text + at, len - at);
+        len -= at;
+        if (skip || len == sizeof text) {
             metrics->partial = skip = true;
             len = 0;
         }
@@ -316,14 +266,15 @@ static void read_lines(struct metrics_reading *reading, int fd)
     metrics->partial = true;
 }
 
-static void read_metrics_file(struct metrics_reading *reading, int run_fd, const char *path)
+static void read_metrics_file(struct jr_metrics *metrics, int run_fd, const char *path,
+                              size_t *left)
 {
     struct jr_error err = {0};
     JR_CLOSE int fd = jr_run_file_open(run_fd, path, &err);
     if (fd >= 0)
-        read_lines(reading, fd);
+        read_lines(metrics, fd, left);
     else if (err.sys != ENOENT)
-        reading->to->partial = true;
+        metrics->partial = true;
 }
 
 #define COMPARE(a, b, member)                                                                      \
@@ -344,15 +295,15 @@ static int compare_points(const void *left, const void *right)
 
 void jr_metrics_read(struct jr_metrics *ret, int fd)
 {
-    struct metrics_reading reading = {ret, MOST_BYTES};
+    size_t left = MOST_BYTES;
     struct jr_multinode found;
     *ret = (struct jr_metrics){0};
-    read_metrics_file(&reading, fd, JR_METRICS_FILE);
+    read_metrics_file(ret, fd, JR_METRICS_FILE, &left);
     jr_multinode_find(&found, fd);
     for (size_t i = 0; i < found.count; i++) {
         char path[JR_PART_PATH];
         jr_part_path(path, found.nodes[i], JR_METRICS_FILE);
-        read_metrics_file(&reading, fd, path);
+        read_metrics_file(ret, fd, path, &left);
     }
     jr_multinode_release(&found);
     ret->partial |= ret->arena.failed;

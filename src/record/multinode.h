@@ -32,10 +32,6 @@ struct jr_multinode {
     size_t count;
 };
 
-/* The nodes that are not here are listed, too. A record that claims more of them than this is not
- * believed: whoever reads it would need the memory. */
-#define JR_ABSENT_MOST 65536
-
 /* Find them in the run folder `fd`. One whose number leaves out too many is passed over. */
 void jr_multinode_find(struct jr_multinode *ret, int fd);
 
@@ -54,22 +50,26 @@ json_t *jr_multinode_json(int fd, const char *name, bool head);
  * one. */
 struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir, const char *id);
 
-enum {
-    JR_PART_NAME = 16, /* "node_1" */
-    JR_PART_PATH = 64  /* and a file in it */
-};
+/* The state of each node, a list of {node_rank, host, pid, status, exit_code, cause, part,
+ * fingerprint, world_size, nodes, ranks}. `status` is a word of the contract, or running,
+ * elsewhere, lost, or absent; the last four are what its run.json says. */
+json_t *jr_multinode_nodes(int fd, const struct jr_multinode *parts);
 
-/* Make the path of the file `name` in the folder of a node's part. */
-void jr_part_path(char ret[static JR_PART_PATH], uint32_t node, const char *name);
+/* Whether the nodes of that list are not of one run: they differ in its size, or their ranks
+ * overlap or, where all nodes are here, leave some out, or they ran different experiments. If so,
+ * the reason is appended to `ret`, which must be empty; otherwise its contents are undefined. */
+bool jr_node_mismatch_find(struct jr_buf *ret, const json_t *nodes);
 
-/* A file of one part; NULL where it is not there. */
-json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head);
+/* Append what they do not have in common, a line for each, that begins with `before`: nothing where
+ * they ran the same. `run` is what commands that are offered call the run, `run_dir` its
+ * LOG_DIR/ID. `verdict` is why the run is incomplete, which has been told; NULL: it is not. Of what
+ * it has said, only the command that tells more. */
+void jr_node_mismatch_print(struct jr_buf *out, const json_t *nodes, const char *before,
+                            const char *run, const char *run_dir, const char *verdict);
 
-/* The state of the part whose record is `run`: "finished", or the one of
- * jr_record_folder_standing. */
-const char *jr_part_standing(int fd, uint32_t node, const json_t *run);
+struct jr_timeline;
 
-/* Whether that record has the fingerprint, as far as it has one. */
-bool jr_part_has_fingerprint(const json_t *run, const char *fingerprint);
+/* The events of all nodes, merged by their wall clocks. */
+void jr_multinode_timeline(struct jr_timeline *ret, int fd);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/syscalls.h"
 #include "judge/words.h"
+#include "record/internal.h"
 #include "record/multinode.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"

@@ -9,7 +9,7 @@
 #include "base/syscalls.h"
 #include "generated/sheets.h"
 #include "judge/words.h"
-#include "record/merge_nodes.h"
+#include "record/multinode.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"
 #include "report/failure_text.h"

@@ -15,9 +15,7 @@
 #include "judge/judge.h"
 #include "record/live_ranks.h"
 #include "record/load_results.h"
-#include "record/merge_nodes.h"
 #include "record/multinode.h"
-#include "record/node_mismatch.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"
 #include "report/summary.h"
@@ -106,15 +104,13 @@ static void add_standing(struct jr_buf *out, const json_t *run, const char *stan
 static void show_run_parts(struct jr_buf *out, const json_t *run, const char *run_dir, int fd)
 {
     const char *name = strrchr(run_dir, '/');
-    const struct jr_node_mismatch_view look = {"  ", name == NULL ? run_dir : name + 1, run_dir,
-                                               NULL};
     struct jr_multinode parts;
     jr_multinode_find(&parts, fd);
     json_t *nodes = jr_multinode_nodes(fd, &parts);
     add_standing(out, run, jr_record_folder_standing(run));
     jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count, json_array_size(nodes));
-    jr_multinode_print(out, nodes, look.before);
-    jr_node_mismatch_print(out, nodes, &look);
+    jr_multinode_print(out, nodes, "  ");
+    jr_node_mismatch_print(out, nodes, "  ", name == NULL ? run_dir : name + 1, run_dir, NULL);
     jr_buf_str(out, "  ");
     jr_buf_safe(out, run_dir);
     jr_buf_char(out, '\n');

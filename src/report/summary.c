@@ -11,7 +11,7 @@
 #include "judge/judge.h"
 #include "judge/restart.h"
 #include "judge/words.h"
-#include "record/node_mismatch.h"
+#include "record/multinode.h"
 #include "report/failure_text.h"
 #include "report/next_step.h"
 #include "report/verdict_text.h"
@@ -353,21 +353,21 @@ void jr_print_account(const struct jr_page *page)
     print_matches(page);
     print_dropped(page);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
-    const struct jr_node_mismatch_view look = {
-        good ? "        " : "  ", page->run, page->plan->run_dir,
-        page->report->status == JR_RUN_INCOMPLETE ? page->report->error : NULL};
+    const char *before = good ? "        " : "  ";
     if (good) {
         print_attempts(page, "        ");
         print_progress(page);
         jr_print_fields(page);
-        print_ended(page, look.before);
+        print_ended(page, before);
     } else {
         print_body(page);
         if (page->nodes != NULL)
-            jr_multinode_print(page->out, page->nodes, look.before);
+            jr_multinode_print(page->out, page->nodes, before);
     }
     if (page->nodes != NULL)
-        jr_node_mismatch_print(page->out, page->nodes, &look);
+        jr_node_mismatch_print(page->out, page->nodes, before, page->run, page->plan->run_dir,
+                               page->report->status == JR_RUN_INCOMPLETE ? page->report->error
+                                                                         : NULL);
     jr_print_place(page);
 }
 

@@ -2,7 +2,7 @@
 #include "store/event_line.h"
 
 #include "base/banned.h"
-#include "record/results_run.h"
+#include "record/results_json.h"
 #include "sweep/sweep_file.h"
 
 void page_of_results(struct page *page)

@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "base/strv.h"
-#include "record/merge_nodes.h"
 #include "record/multinode.h"
 #include "record/record_folder.h"
+#include "record/timeline.h"
 #include "scratch.h"
 
 /* A node's part: its run.json, which stands on another host, and its results.json; NULL: it has

@@ -1,6 +1,6 @@
 /* What is told of nodes that do not belong together. */
 #include "base/json.h"
-#include "record/node_mismatch.h"
+#include "record/multinode.h"
 #include "unit.h"
 
 /* The facts of one node; a `world` of 0 is not known, `absent` is not here. */
@@ -157,12 +157,8 @@ static void check_unlike(const struct vector *vector)
     struct jr_buf text = JR_BUF_INIT, reason = JR_BUF_INIT;
     json_t *nodes = nodes_json(vector);
     (void)jr_node_mismatch_find(&reason, nodes);
-    const struct jr_node_mismatch_view look = {
-        .before = "  ",
-        .run = "exp1",
-        .run_dir = "runs/exp1",
-        .verdict = strstr(reason.data, OF) == NULL ? NULL : reason.data};
-    jr_node_mismatch_print(&text, nodes, &look);
+    jr_node_mismatch_print(&text, nodes, "  ", "exp1", "runs/exp1",
+                           strstr(reason.data, OF) == NULL ? NULL : reason.data);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data,
                    vector->expected == NULL ? "" : vector->expected);
     jr_buf_release(&text);
@@ -203,12 +199,10 @@ static void experiments_that_differ_are_a_reason(void)
         {RAN(2, 2, 0, 1, "a"), RAN(2, 2, 1, 1, "b")},
         2,
         "the nodes ran different experiments: node 0: fingerprint a; node 1: fingerprint b"};
-    const struct jr_node_mismatch_view look = {
-        .before = "  ", .run = "exp1", .run_dir = "runs/exp1", .verdict = vector.expected};
     struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(&vector);
     check_torn(&vector);
-    jr_node_mismatch_print(&text, nodes, &look);
+    jr_node_mismatch_print(&text, nodes, "  ", "exp1", "runs/exp1", vector.expected);
     JR_ASSERT_TEXT(text.data, "  try:        jobrun diff exp1/node_0 "
                               "exp1/node_1 shows in what they differ\n");
     jr_buf_release(&text);
@@ -220,10 +214,9 @@ static void experiments_that_differ_are_a_reason(void)
 static void worlds_are_told_unless_the_verdict_did(void)
 {
     static const struct vector vector = {{RAN(2, 4, 0, 2, "a"), RAN(2, 8, 4, 4, "b")}, 2, NULL};
-    struct jr_node_mismatch_view look = {.before = "! ", .run = "exp1", .run_dir = "/data/x/exp1"};
     struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(&vector);
-    jr_node_mismatch_print(&text, nodes, &look);
+    jr_node_mismatch_print(&text, nodes, "! ", "exp1", "/data/x/exp1", NULL);
     JR_ASSERT_TEXT(text.data, "! " OF "node 0: 4 ranks on 2 nodes; node 1: 8 ranks on 2 nodes\n"
                               "! the nodes ran different experiments: node 0: fingerprint a; "
                               "node 1: fingerprint b (jobrun diff exp1/node_0 exp1/node_1 "

@@ -1,0 +1,61 @@
+/* What the files of this folder share: the keys of results.json, and the parts of a run. */
+#ifndef JR_RECORD_INTERNAL_H
+#define JR_RECORD_INTERNAL_H
+
+#include "record/load_results.h"
+
+/* The root cause in results.json. */
+struct jr_results_cause {
+    enum jr_cause_kind kind; /* NONE: nothing went wrong */
+    const char *host;        /* NULL: none */
+    int64_t rank;            /* -1: no rank, but jobrun itself or time */
+    int32_t exit_code;       /* -1: none */
+    int32_t signal;          /* 0: none */
+    const char *message;
+    const uint32_t *together; /* ranks that cannot be told apart from it */
+    size_t together_count;
+};
+
+/* The object, or null. The caller's. */
+json_t *jr_results_cause_json(const struct jr_results_cause *cause);
+
+/* Read it; `together` is of `arena`, the strings are the object's. */
+void jr_results_cause_read(struct jr_results_cause *ret, struct jr_arena *arena,
+                           const json_t *object);
+
+/* Read the keys of the run but for the root cause, and `nodes`. */
+void jr_results_read(struct jr_loaded_run *to, const json_t *object);
+
+/* Read the object of a rank into all three values at `i`, whose strings are the object's. */
+void jr_results_read_rank(struct jr_loaded_run *to, size_t i, const json_t *object);
+
+/* How a key is joined for a run whose nodes each had their own jobrun, from its value on each
+ * node. */
+enum jr_results_join {
+    JR_JOIN_OWN,     /* multinode.c makes it; null until then */
+    JR_JOIN_ANY,     /* what the node says that decided, else the first */
+    JR_JOIN_DECIDER, /* what the node says that decided; null: none did */
+    JR_JOIN_FIRST,   /* the first that is not null */
+    JR_JOIN_SUM,
+    JR_JOIN_MOST, /* the largest number */
+    JR_JOIN_LEAST
+};
+
+/* The keys of the run, in order; NULL after the last. */
+const char *jr_results_key(size_t i, enum jr_results_join *ret_join);
+
+/* The keys of a rank whose values are paths in the run folder, likewise. */
+const char *jr_results_path(size_t i);
+
+enum {
+    JR_PART_NAME = 16, /* "node_1" */
+    JR_PART_PATH = 64  /* and a file in it */
+};
+
+/* Make the path of the file `name` in the folder of a node's part. */
+void jr_part_path(char ret[static JR_PART_PATH], uint32_t node, const char *name);
+
+/* A file of one part; NULL where it is not there. With `head` the ranks may be left out. */
+json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head);
+
+#endif
