@@ -28,8 +28,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
-#include "judge/delivery.h"
-#include "judge/judge.h"
+#include "judge/internal.h"
 #include "run/policies/pin_results.h"
 
 #include "base/banned.h"
@@ -45,18 +44,6 @@ struct jr_artifacts {
     dev_t run_dev;
     struct timespec run_time; /* zeroes: it could not be found */
 };
-
-static bool same_time(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-/* What is not there has no mode, and nothing else has its device, 0. */
-static bool is_same_artifact(const struct stat *a, const struct stat *b)
-{
-    return a->st_mode != 0 && a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-           a->st_size == b->st_size && same_time(&a->st_mtim, &b->st_mtim);
-}
 
 /* The file systems that have the clock of this machine. Any other may have that of a server. */
 static bool has_own_clock(int dir_fd, const char *path)
@@ -102,26 +89,21 @@ static int64_t clock_set_back(const struct jr_artifacts *before)
     return back < while_ns ? 0 : back;
 }
 
-/* The start by the clock of the file's file system, in nanoseconds. A server's is not known where
- * the run folder is elsewhere: it may differ by a minute. */
-static int64_t find_start(const struct jr_artifacts *before, int dir_fd, const char *path,
-                          const struct stat *st)
-{
-    const int64_t apart = INT64_C(60) * 1000000000;
-    if (st->st_dev == before->run_dev && before->run_time.tv_sec != 0)
-        return in_ns(&before->run_time) - clock_set_back(before);
-    return in_ns(&before->wall) - clock_set_back(before) -
-           (has_own_clock(dir_fd, path) ? 0 : apart);
-}
-
 /* Whether it is from before the start, though it did not stand at its place then. Where the file
  * system does not know when a file was born, the last change of its status has to do: a copy with
- * its times has one of now, and so has what was linked here, which has another name, too. */
+ * its times has one of now, and so has what was linked here, which has another name, too. The start
+ * is by the clock of the file's file system: a server's is not known where the run folder is
+ * elsewhere, and may differ by a minute. */
 static bool is_old(const struct jr_artifacts *before, int dir_fd, const char *path,
                    const struct stat *st)
 {
+    const int64_t apart = INT64_C(60) * 1000000000;
     struct statx born = {0};
-    int64_t start = find_start(before, dir_fd, path, st);
+    int64_t start = -clock_set_back(before);
+    if (st->st_dev == before->run_dev && before->run_time.tv_sec != 0)
+        start += in_ns(&before->run_time);
+    else
+        start += in_ns(&before->wall) - (has_own_clock(dir_fd, path) ? 0 : apart);
     if (in_ns(&st->st_mtim) >= start)
         return false;
     if (statx(dir_fd, path, AT_SYMLINK_NOFOLLOW | (*path == '\0' ? AT_EMPTY_PATH : 0), STATX_BTIME,
@@ -137,7 +119,9 @@ static bool is_old(const struct jr_artifacts *before, int dir_fd, const char *pa
 static const char *find_stale(const struct jr_artifacts *before, const struct stat *then,
                               int dir_fd, const char *path, const struct stat *now)
 {
-    if (is_same_artifact(now, then))
+    /* What was not there has no mode, and nothing else has its device, 0. */
+    if (now->st_mode != 0 && now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
+        now->st_size == then->st_size && in_ns(&now->st_mtim) == in_ns(&then->st_mtim))
         return "is the one from before the start";
     if (then->st_mode != 0 && then->st_dev == now->st_dev && then->st_ino == now->st_ino)
         return NULL;
@@ -158,42 +142,35 @@ static int stat_path(struct stat *ret, const char *workdir, const char *path)
     return -1;
 }
 
-static struct stat *stat_rank(struct jr_arena *arena, const struct jr_plan_rank *rank)
-{
-    struct stat *stats = jr_arena_array(arena, rank->artifacts_count + 1, sizeof *stats);
-    if (stats == NULL)
-        return NULL;
-    if (rank->result_path != NULL && rank->result_path[0] == '/')
-        (void)stat_path(&stats[0], rank->workdir, rank->result_path);
-    for (uint32_t n = 0; n < rank->artifacts_count; n++)
-        (void)stat_path(&stats[n + 1], rank->workdir, rank->artifacts[n]);
-    return stats;
-}
-
-/* The time of the file system with the run folder, which may be a server's: the folder is touched,
- * and says when. */
-static void note_times(struct jr_artifacts *before, int run_fd)
-{
-    struct stat st;
-    (void)clock_gettime(CLOCK_REALTIME_COARSE, &before->wall);
-    before->ahead_ns = clock_ahead();
-    if (futimens(run_fd, NULL) == 0 && fstat(run_fd, &st) == 0) {
-        before->run_dev = st.st_dev;
-        before->run_time = st.st_ctim;
-    }
-}
-
 int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan, int run_fd,
                         struct jr_error *err)
 {
     struct jr_artifacts *before = calloc(1, sizeof *before);
-    if (before != NULL)
-        note_times(before, run_fd);
-    if (before != NULL)
-        before->ranks = jr_arena_array(&before->arena, plan->count, sizeof(struct stat *));
-    for (size_t i = 0; before != NULL && !before->arena.failed && i < plan->count; i++)
-        before->ranks[i] = stat_rank(&before->arena, jr_plan_of(plan, i));
-    if (before == NULL || before->arena.failed) {
+    struct stat st;
+    if (before == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &before->wall);
+    before->ahead_ns = clock_ahead();
+    /* The time of the file system with the run folder, which may be a server's: the folder is
+     * touched, and says when. */
+    if (futimens(run_fd, NULL) == 0 && fstat(run_fd, &st) == 0) {
+        before->run_dev = st.st_dev;
+        before->run_time = st.st_ctim;
+    }
+    before->ranks = jr_arena_array(&before->arena, plan->count, sizeof(struct stat *));
+    for (size_t i = 0; !before->arena.failed && i < plan->count; i++) {
+        const struct jr_plan_rank *rank = jr_plan_of(plan, i);
+        struct stat *stats =
+            jr_arena_array(&before->arena, rank->artifacts_count + 1, sizeof *stats);
+        before->ranks[i] = stats;
+        if (stats == NULL)
+            break;
+        if (rank->result_path != NULL && rank->result_path[0] == '/')
+            (void)stat_path(&stats[0], rank->workdir, rank->result_path);
+        for (uint32_t n = 0; n < rank->artifacts_count; n++)
+            (void)stat_path(&stats[n + 1], rank->workdir, rank->artifacts[n]);
+    }
+    if (before->arena.failed) {
         jr_artifacts_free(before);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
@@ -208,16 +185,12 @@ void jr_artifacts_free(struct jr_artifacts *before)
     free(before);
 }
 
-/* One artifact on its way through the checks. */
-struct artifact {
-    const char *path;                  /* absolute */
-    const struct jr_artifacts *before; /* NULL: nothing is remembered */
-    const struct stat *then;           /* with `before`: what stood there */
-    bool kept;                         /* it is what was there when the rank ended */
-    bool late;                         /* and then there was none */
-};
-
-static struct jr_fault inspect_stat(const struct artifact *artifact, const struct stat *st)
+/* What is wrong with an artifact that stands like that at its absolute path; `then` is what stood
+ * there before the start, `kept` whether it is what was there when the rank ended, and `late` that
+ * there was none. */
+static struct jr_fault inspect_stat(const struct jr_judge *judge, const char *path,
+                                    const struct stat *st, const struct stat *then, bool kept,
+                                    bool late)
 {
     const char *stale;
     if (S_ISLNK(st->st_mode))
@@ -227,24 +200,15 @@ static struct jr_fault inspect_stat(const struct artifact *artifact, const struc
         return (struct jr_fault){JR_RESULT_MISSING, "is not a regular file"};
     if (st->st_size == 0)
         return (struct jr_fault){JR_RESULT_EMPTY, "is empty"};
-    if (artifact->before != NULL && (stale = find_stale(artifact->before, artifact->then, AT_FDCWD,
-                                                        artifact->path, st)) != NULL)
+    if (judge->before != NULL &&
+        (stale = find_stale(judge->before, then, AT_FDCWD, path, st)) != NULL)
         return (struct jr_fault){JR_RESULT_STALE, stale};
-    if (artifact->late)
+    if (late)
         return (struct jr_fault){JR_RESULT_MISSING, "was not there when the rank ended: what was "
                                                     "written later does not count"};
-    if (!artifact->kept)
+    if (!kept)
         return (struct jr_fault){JR_RESULT_CHANGED, "was changed after the rank had ended"};
     return (struct jr_fault){0};
-}
-
-static struct jr_fault inspect_artifact(const struct artifact *artifact, struct stat *ret)
-{
-    if (artifact->path != NULL && lstat(artifact->path, ret) == 0)
-        return inspect_stat(artifact, ret);
-    *ret = (struct stat){0};
-    return (struct jr_fault){JR_RESULT_MISSING,
-                             errno == ENOENT ? "was not written" : "could not be read"};
 }
 
 /* Whether the files of a rank are on another node, which has looked at them. */
@@ -314,19 +278,20 @@ static void inspect_rank(struct jr_fault *ret, struct jr_judge *judge, size_t i,
                                                 .bytes = bytes});
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
         uint32_t at = JR_PIN_PLACE(n);
-        struct stat st;
+        struct stat st = {0};
         if (judge->common[n] != jobs)
             continue;
         JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
-        ret[n] = inspect_artifact(
-            &(struct artifact){.path = path,
-                               .before = judge->before,
-                               .then =
-                                   judge->before == NULL ? NULL : &judge->before->ranks[i][n + 1],
-                               .kept = then == NULL || then->artifacts[at] == now[at],
-                               .late = then != NULL && then->artifacts[at] == 0 &&
-                                       rank->artifacts_count <= JR_PINNED_ARTIFACTS},
-            &st);
+        bool kept = then == NULL || then->artifacts[at] == now[at];
+        bool late = then != NULL && then->artifacts[at] == 0 &&
+                    rank->artifacts_count <= JR_PINNED_ARTIFACTS;
+        if (path != NULL && lstat(path, &st) == 0)
+            ret[n] = inspect_stat(judge, path, &st,
+                                  judge->before == NULL ? NULL : &judge->before->ranks[i][n + 1],
+                                  kept, late);
+        else
+            ret[n] = (struct jr_fault){JR_RESULT_MISSING,
+                                       errno == ENOENT ? "was not written" : "could not be read"};
         if (!jobs && S_ISREG(st.st_mode))
             jr_judge_see(judge, i, rank->artifacts[n], &st);
         if (ret[n].error == JR_RESULT_NONE && bytes != NULL)
@@ -357,46 +322,15 @@ void jr_artifact_check(struct jr_judge *judge, size_t i)
 
 /* The artifacts of the job. */
 
-/* What has been found of them in the places where they may be. */
-struct search {
-    struct jr_fault *faults; /* of each artifact, of which that counts least
-                                against it */
-    bool begun;
-};
-
-static void add_artifact_place(struct search *search, const struct jr_judge *judge,
-                               const struct jr_fault *faults)
+/* Add what was found of each artifact in a place where it may be to the best that was found so
+ * far. */
+static void add_artifact_place(struct jr_fault *best, bool *begun, const struct jr_fault *faults,
+                               uint32_t count)
 {
-    for (uint32_t n = 0; n < judge->wants->artifacts_count; n++) {
-        struct jr_fault *best = &search->faults[n];
-        if (!search->begun || faults[n].error == JR_RESULT_NONE || best->error == JR_RESULT_MISSING)
-            *best = faults[n];
-    }
-    search->begun = true;
-}
-
-/* If the nodes were started by hand, each knows only its own ranks: the node of rank 0 looks for
- * the artifacts of the job. */
-static void look_here(struct search *search, struct jr_judge *judge)
-{
-    const struct jr_judgement *report = judge->report;
-    size_t i = 0;
-    while (i < report->count && (is_apart(judge, i) || report->ranks[i].state != JR_RANK_SUCCEEDED))
-        i++;
-    struct jr_fault *faults = make_faults(judge);
-    if (i == report->count || faults == NULL || (judge->plan->first != 0 && !judge->apart))
-        return;
-    inspect_rank(faults, judge, i, judge->last_rank, true);
-    add_artifact_place(search, judge, faults);
-}
-
-/* What the nodes have found that have files of their own. */
-static void look_elsewhere(struct search *search, const struct jr_judge *judge)
-{
-    struct jr_fault *faults = make_faults(judge);
-    for (size_t i = 0; faults != NULL && i < judge->report->count; i++)
-        if (is_apart(judge, i) && jr_delivery_take_job(faults, judge, judge->deliveries[i]))
-            add_artifact_place(search, judge, faults);
+    for (uint32_t n = 0; n < count; n++)
+        if (!*begun || faults[n].error == JR_RESULT_NONE || best[n].error == JR_RESULT_MISSING)
+            best[n] = faults[n];
+    *begun = true;
 }
 
 static void fault_ranks(struct jr_judge *judge, const struct jr_fault *faults)
@@ -415,18 +349,32 @@ static void fault_ranks(struct jr_judge *judge, const struct jr_fault *faults)
 
 void jr_artifact_check_job(struct jr_judge *judge)
 {
-    if (judge->wants->artifacts_count == 0 || judge->common == NULL)
+    struct jr_judgement *report = judge->report;
+    uint32_t count = judge->wants->artifacts_count;
+    bool begun = false;
+    size_t i = 0;
+    if (count == 0 || judge->common == NULL)
         return;
-    struct search search = {.faults = make_faults(judge)};
-    if (search.faults == NULL)
+    struct jr_fault *best = make_faults(judge), *faults = make_faults(judge);
+    if (best == NULL || faults == NULL)
         return;
-    look_here(&search, judge);
-    look_elsewhere(&search, judge);
-    if (judge->apart && search.begun) {
-        judge->report->job = search.faults;
-        judge->report->job_count = judge->wants->artifacts_count;
-    } else if (search.begun) {
-        fault_ranks(judge, search.faults);
+    /* If the nodes were started by hand, each knows only its own ranks: the node of rank 0 looks
+     * for the artifacts of the job. */
+    while (i < report->count && (is_apart(judge, i) || report->ranks[i].state != JR_RANK_SUCCEEDED))
+        i++;
+    if (i < report->count && (judge->plan->first == 0 || judge->apart)) {
+        inspect_rank(faults, judge, i, judge->last_rank, true);
+        add_artifact_place(best, &begun, faults, count);
+    }
+    /* What the nodes have found that have files of their own. */
+    for (i = 0; i < report->count; i++)
+        if (is_apart(judge, i) && jr_delivery_take_job(faults, judge, judge->deliveries[i]))
+            add_artifact_place(best, &begun, faults, count);
+    if (judge->apart && begun) {
+        report->job = best;
+        report->job_count = count;
+    } else if (begun) {
+        fault_ranks(judge, best);
     }
 }
 

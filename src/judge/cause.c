@@ -1,9 +1,10 @@
 /*
  * How each rank ended, and the cause. Every rank that failed by itself is a candidate for it. A
  * rank that jobrun stopped is one only where it was exiting before the stop: it had raised its
- * exception, or had announced that it exits, and another one, which followed, was reaped first.
+ * exception, or had announced that it exits, and another one, which followed, was reaped first. Its
+ * functions are in internal.h.
  */
-#include "judge/cause.h"
+#include "judge/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include "base/shebang.h"
 #include "base/strv.h"
 #include "judge/exception.h"
-#include "judge/failure_order.h"
 #include "judge/words.h"
 #include "store/outcome.h"
 #include "store/progress.h"
@@ -179,14 +179,6 @@ static uint64_t explain_failure(struct jr_judge *judge, uint32_t i)
     return exception_time(judge, i, exception.wall_ns);
 }
 
-/* Whether a rank that jobrun stopped was on its way out by then, as it said. Where it is not known
- * when it was told to stop, the others decide. */
-static bool was_rank_leaving(const struct jr_rank_outcome *rank, uint64_t raised_ns)
-{
-    uint64_t when = rank->told_ns != 0 ? rank->told_ns : raised_ns;
-    return when != 0 && (rank->alive_ns == 0 || when <= rank->alive_ns);
-}
-
 void jr_cause_sort(struct jr_judge *judge)
 {
     judge->candidates =
@@ -200,8 +192,12 @@ void jr_cause_sort(struct jr_judge *judge)
         if (report->state != JR_RANK_FAILED && report->state != JR_RANK_STOPPED)
             continue;
         report->lost_peer = rank->lost_peer;
+        /* One that jobrun stopped may have been on its way out by then, as it said. Where it is not
+         * known when it was told to stop, the others decide. */
         uint64_t raised_ns = explain_failure(judge, i);
-        if (report->state == JR_RANK_FAILED || was_rank_leaving(rank, raised_ns))
+        uint64_t when = rank->told_ns != 0 ? rank->told_ns : raised_ns;
+        bool leaving = when != 0 && (rank->alive_ns == 0 || when <= rank->alive_ns);
+        if (report->state == JR_RANK_FAILED || leaving)
             judge->candidates[judge->candidates_count++] = jr_order_candidate(judge, i, raised_ns);
     }
 }
@@ -230,32 +226,16 @@ static void drop_stopped_candidates(struct jr_judge *judge)
     judge->candidates_count = kept;
 }
 
-/* What died in another way than by what jobrun sent it did not just stop. */
-static void report_crashes(struct jr_judge *judge)
-{
-    struct jr_judgement *report = judge->report;
-    for (size_t i = 0; report->causes_count > 0 && i < report->count; i++)
-        if (report->ranks[i].state == JR_RANK_STOPPED &&
-            jr_words_crashed(&judge->outcome->ranks[i]))
-            report->ranks[i].state = JR_RANK_AFTER_FIRST_FAILURE;
-}
-
-/* Whether it ended with 0 without anything that it had to deliver. What a rank delivered and is
- * wrong is no sign that it left too soon. */
-static bool has_left(const struct jr_judge *judge, size_t i)
-{
-    enum jr_result_error error = judge->report->ranks[i].result_error;
-    return judge->report->ranks[i].state == JR_RANK_SUCCEEDED && !jr_judge_yielded(judge, i) &&
-           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY || error == JR_RESULT_STALE);
-}
-
 /* Those that left without their result may be why others failed: up to a second later, or whenever
- * who failed had lost a peer. */
+ * who failed had lost a peer. What a rank delivered and is wrong is no sign that it left too
+ * soon. */
 static void add_leavers(struct jr_judge *judge)
 {
     const struct jr_candidate first = *jr_order_first(judge->candidates, judge->candidates_count);
     for (uint32_t i = 0; i < judge->report->count; i++) {
-        if (!has_left(judge, i))
+        enum jr_result_error error = judge->report->ranks[i].result_error;
+        if (judge->report->ranks[i].state != JR_RANK_SUCCEEDED || jr_judge_yielded(judge, i) ||
+            (error != JR_RESULT_MISSING && error != JR_RESULT_EMPTY && error != JR_RESULT_STALE))
             continue;
         const struct jr_candidate left = jr_order_end(judge, i);
         if (first.failure == JR_FAILURE_LOST_PEER || left.until + LEFT_NS >= first.from)
@@ -285,7 +265,11 @@ void jr_cause_find(struct jr_judge *judge)
         else if (candidates[c].failure != JR_FAILURE_LEFT)
             rank->state = JR_RANK_AFTER_FIRST_FAILURE;
     }
-    report_crashes(judge);
+    /* What died in another way than by what jobrun sent it did not just stop. */
+    for (size_t i = 0; i < report->count; i++)
+        if (report->ranks[i].state == JR_RANK_STOPPED &&
+            jr_words_crashed(&judge->outcome->ranks[i]))
+            report->ranks[i].state = JR_RANK_AFTER_FIRST_FAILURE;
     struct jr_candidate first = candidates[0];
     /* Who leaves closes its connections before it ends. */
     if (first.failure == JR_FAILURE_LOST_PEER)

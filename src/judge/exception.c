@@ -5,6 +5,7 @@
 #include <jobrun/run.h>
 
 #include "base/json.h"
+#include "base/strv.h"
 #include "judge/judge.h"
 #include "run/failure_words.h"
 
@@ -22,7 +23,7 @@ static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 enum { MOST_BEHIND = 8 };
 
 /* The first line of `text`, or NULL when that is empty. */
-static const char *first_line(struct jr_arena *arena, const char *text)
+static char *first_line(struct jr_arena *arena, const char *text)
 {
     size_t len = text == NULL ? 0 : strcspn(text, "\r\n");
     return len == 0 ? NULL : jr_arena_strndup(arena, text, len);
@@ -56,52 +57,24 @@ static const char *last_frame(struct jr_arena *arena, const char *callstack)
                            (int)rest_len, rest);
 }
 
-static uint64_t raised_time(const json_t *file, const json_t *extra)
-{
-    const json_t *time = json_object_get(file, "time_ns");
-    if (time == NULL)
-        time = json_object_get(extra, "time_ns");
-    json_int_t ns = json_integer_value(time);
-    return ns > 0 ? (uint64_t)ns : 0;
-}
-
 /* The causes of an exception. */
-struct behind {
-    const char **lines;
-    size_t count;
-};
-
-static void add_cause_line(struct behind *behind, struct jr_arena *arena, const char *line)
+static void add_cause_line(struct jr_strv *causes, struct jr_arena *arena, char *line)
 {
-    const char **slot = NULL;
     if (line != NULL)
-        slot = jr_arena_push(arena, &behind->lines, &behind->count, sizeof *slot);
-    if (slot != NULL)
-        *slot = line;
+        jr_strv_push(causes, arena, line);
 }
 
 /* "K: 'lr', from O: gone": from the first one on, or from the last one `back`; NULL for none. */
-static const char *describe_cause_lines(const struct behind *behind, struct jr_arena *arena,
+static const char *describe_cause_lines(const struct jr_strv *causes, struct jr_arena *arena,
                                         bool back)
 {
     const char *text = NULL;
-    size_t i = 0, count = behind->count;
+    size_t i = 0, count = causes->count;
     for (; i < count && i < MOST_BEHIND; i++) {
-        const char *line = behind->lines[back ? count - 1 - i : i];
+        const char *line = causes->items[back ? count - 1 - i : i];
         text = text == NULL ? line : jr_arena_printf(arena, "%s, from %s", text, line);
     }
     return i == count ? text : jr_arena_printf(arena, "%s, and %zu more causes", text, count - i);
-}
-
-/* The nearest comes first. */
-static const char *describe_causes(struct jr_arena *arena, const json_t *causes)
-{
-    struct behind behind = {.count = 0};
-    size_t i;
-    json_t *cause;
-    json_array_foreach(causes, i, cause)
-        add_cause_line(&behind, arena, first_line(arena, jr_json_get_str(cause, "message")));
-    return describe_cause_lines(&behind, arena, false);
 }
 
 /* The start of the next exception of a traceback, after the sentence that Python puts between two;
@@ -120,23 +93,25 @@ static const char *next_exception(const char *stack)
     return NULL;
 }
 
-/* The first line that is not indented, after the one that says "Traceback", and before `end`. */
-static const char *stack_headline(struct jr_arena *arena, const char *stack, const char *end)
+/* The causes of an exception: of a list the nearest comes first; else from the text of a traceback,
+ * where each is headed by the first line that is not indented, the deepest first. */
+static const char *describe_causes(struct jr_arena *arena, const json_t *list, const char *stack)
 {
-    const char *line = strchr(stack, '\n');
-    while (line != NULL && line + 1 < end && line[1] == ' ')
-        line = strchr(line + 1, '\n');
-    return line == NULL || line + 1 >= end ? NULL : first_line(arena, line + 1);
-}
-
-/* What describe_causes tells, from the text of a traceback, deepest first. */
-static const char *describe_stack_causes(struct jr_arena *arena, const char *stack)
-{
-    struct behind behind = {.count = 0};
-    const char *next;
-    for (; stack != NULL && (next = next_exception(stack)) != NULL; stack = next)
-        add_cause_line(&behind, arena, stack_headline(arena, stack, next));
-    return describe_cause_lines(&behind, arena, true);
+    struct jr_strv causes = {0};
+    size_t i;
+    json_t *cause;
+    json_array_foreach(list, i, cause)
+        add_cause_line(&causes, arena, first_line(arena, jr_json_get_str(cause, "message")));
+    if (list != NULL)
+        return describe_cause_lines(&causes, arena, false);
+    for (const char *next; stack != NULL && (next = next_exception(stack)) != NULL; stack = next) {
+        const char *line = strchr(stack, '\n');
+        while (line != NULL && line + 1 < next && line[1] == ' ')
+            line = strchr(line + 1, '\n');
+        if (line != NULL && line + 1 < next)
+            add_cause_line(&causes, arena, first_line(arena, line + 1));
+    }
+    return describe_cause_lines(&causes, arena, true);
 }
 
 /* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat {"message": "..."} where
@@ -151,13 +126,13 @@ static bool read_json_exception(struct jr_exception *ret, struct jr_arena *arena
     if (what == NULL)
         return false;
     const char *stack = jr_json_get_str(extra, "py_callstack");
-    const json_t *causes = json_object_get(file, "causes");
+    const json_t *time = json_object_get(file, "time_ns");
+    json_int_t ns = json_integer_value(time != NULL ? time : json_object_get(extra, "time_ns"));
     *ret = (struct jr_exception){
         .what = what,
         .where = last_frame(arena, stack),
-        .behind =
-            causes != NULL ? describe_causes(arena, causes) : describe_stack_causes(arena, stack),
-        .wall_ns = raised_time(file, extra),
+        .behind = describe_causes(arena, json_object_get(file, "causes"), stack),
+        .wall_ns = ns > 0 ? (uint64_t)ns : 0,
         .pid = jr_json_get_int(file, "pid"),
         .lost_peer = jr_failure_words_of_error(file).lost_peer,
         .start = jr_json_get_bool(file, "start"),

@@ -1,5 +1,5 @@
 /*
- * Who was first is decided by evidence, the best first.
+ * The order of failures (internal.h). Who was first is decided by evidence, the best first.
  *
  * 1. The life line and the announcement (run/policies/first_failure.c). On one
  *    node their times are in the kernel's own order, which decides, whatever
@@ -21,7 +21,7 @@
  * the one that was seen first may have noticed that the other let go of it. A death by a signal
  * that jobrun did not send comes first among them.
  */
-#include "judge/failure_order.h"
+#include "judge/internal.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -164,25 +164,6 @@ static const struct jr_candidate *find_odd_one(const struct jr_judge *judge,
     return follows ? NULL : odd;
 }
 
-/* The first that did not fail by losing a peer, within 20 ms of who did;
- * `count` if there is none. */
-static size_t find_other_kind(const struct jr_candidate *sorted, size_t count)
-{
-    size_t c = 0;
-    while (c < count && sorted[c].failure == JR_FAILURE_LOST_PEER)
-        c++;
-    return c < count && is_near(&sorted[c], sorted) ? c : count;
-}
-
-/* How many failed by losing a peer. */
-static size_t count_lost(const struct jr_candidate *sorted, size_t count)
-{
-    size_t lost = 0;
-    for (size_t c = 0; c < count; c++)
-        lost += sorted[c].failure == JR_FAILURE_LOST_PEER;
-    return lost;
-}
-
 /* Whether `c` is told together with `cause`. Two that both failed by themselves within 20 ms are,
  * unless who failed then did so for the loss of the other. */
 static bool is_together(const struct jr_judge *judge, const struct jr_candidate *cause,
@@ -192,14 +173,6 @@ static bool is_together(const struct jr_judge *judge, const struct jr_candidate 
         return true;
     return count == 2 && cause->failure != JR_FAILURE_KILLED &&
            c->failure != JR_FAILURE_LOST_PEER && is_near(c, cause);
-}
-
-/* The odd one comes first; who failed more than 20 ms before it is told with it. */
-static size_t choose_odd_one(struct jr_candidate *sorted, size_t odd)
-{
-    size_t together = is_near(&sorted[odd], sorted) ? 1 : 2;
-    bring_to_front(sorted, odd, 0);
-    return together;
 }
 
 /* Who was killed comes first among those that cannot be told apart from the cause. */
@@ -220,12 +193,20 @@ size_t jr_order_find(const struct jr_judge *judge, struct jr_candidate *candidat
         return 0;
     qsort(candidates, count, sizeof *candidates, compare_candidates);
     const struct jr_candidate *odd = find_odd_one(judge, candidates, count);
-    if (odd != NULL)
-        return choose_odd_one(candidates, (size_t)(odd - candidates));
+    if (odd != NULL) { /* who failed more than 20 ms before it is told with it */
+        size_t told = is_near(odd, candidates) ? 1 : 2;
+        bring_to_front(candidates, (size_t)(odd - candidates), 0);
+        return told;
+    }
     /* Where one alone lost a peer, and was first, several others may have lost it: it does not give
      * way, and is not told apart. */
-    size_t other = find_other_kind(candidates, count);
-    size_t lost = count_lost(candidates, count);
+    size_t other = 0, lost = 0;
+    while (other < count && candidates[other].failure == JR_FAILURE_LOST_PEER)
+        other++;
+    if (other < count && !is_near(&candidates[other], candidates))
+        other = count;
+    for (size_t c = 0; c < count; c++)
+        lost += candidates[c].failure == JR_FAILURE_LOST_PEER;
     bool in_doubt = other == 1 && lost == 1 && count > 2;
     bool gave_way = other > 0 && other < count && !in_doubt;
     if (gave_way)

@@ -7,6 +7,7 @@
  */
 #include "judge/hang_report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,17 +26,6 @@ static const double FIRST_BY = 1.0, FIRST_PART = 0.1;
 
 /* Bytes of a rank's evidence; jobrun cuts it long before that. */
 enum { EVIDENCE_MOST = 64 << 20 };
-
-static json_t *load_rank_evidence(const struct jr_judge *judge, size_t i)
-{
-    const char *dir = jr_plan_of(judge->plan, i)->dir;
-    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_printf(&path, "%s/hang.json", dir == NULL ? "." : dir);
-    if (path.failed || jr_run_file_read(&text, judge->run_fd, path.data, EVIDENCE_MOST, NULL) != 0)
-        return NULL;
-    return jr_json_parse(text.data, text.len, NULL);
-}
 
 static void add_to_group(struct jr_judgement *report, const char *activity, uint32_t i,
                          double silence)
@@ -60,23 +50,6 @@ static void add_to_group(struct jr_judgement *report, const char *activity, uint
         group->silence = silence;
 }
 
-/* The longest silence of all, whose it was, and the next. */
-struct silences {
-    double longest, next;
-    uint32_t who;
-};
-
-static void note_silence(struct silences *silences, uint32_t i, double silence)
-{
-    if (silence > silences->longest) {
-        silences->next = silences->longest;
-        silences->longest = silence;
-        silences->who = i;
-    } else if (silence > silences->next) {
-        silences->next = silence;
-    }
-}
-
 /* The smallest group comes first. */
 static void sort_groups(struct jr_judgement *report)
 {
@@ -92,32 +65,20 @@ static void sort_groups(struct jr_judgement *report)
     report->hang = sorted;
 }
 
-/* Blame the group that differs, or who fell silent first. */
-static void choose_odd_ranks(struct jr_judgement *report, const struct silences *silences)
-{
-    const struct jr_hang_group *first = report->hang;
-    const struct jr_hang_group *second = first == NULL ? NULL : first->next;
-    double margin = silences->next * FIRST_PART;
-    margin = margin > FIRST_BY ? margin : FIRST_BY;
-    if (second != NULL && first->count < second->count) {
-        report->odd = first->ranks;
-        report->odd_count = first->count;
-    } else if (silences->next >= 0 && silences->longest - silences->next >= margin) {
-        report->odd = jr_arena_array(&report->arena, 1, sizeof *report->odd);
-        report->odd_count = report->odd != NULL;
-        if (report->odd != NULL)
-            report->odd[0] = silences->who;
-        report->odd_silent = true;
-    }
-}
-
+/* Group the ranks by what they did, and blame the group that differs, or who fell silent first. */
 static void find_odd(struct jr_judge *judge)
 {
     struct jr_judgement *report = judge->report;
-    struct silences silences = {.longest = -1, .next = -1};
+    double longest = -1, next = -1; /* the longest silences of all */
+    uint32_t who = 0;               /* the longest is its */
     for (uint32_t i = 0; i < report->count; i++) {
-        JR_BUF_CLEANUP struct jr_buf activity = JR_BUF_INIT;
-        json_t *evidence = load_rank_evidence(judge, i);
+        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, text = JR_BUF_INIT, activity = JR_BUF_INIT;
+        const char *dir = jr_plan_of(judge->plan, i)->dir;
+        jr_buf_printf(&path, "%s/hang.json", dir == NULL ? "." : dir);
+        if (path.failed ||
+            jr_run_file_read(&text, judge->run_fd, path.data, EVIDENCE_MOST, NULL) != 0)
+            continue;
+        json_t *evidence = jr_json_parse(text.data, text.len, NULL);
         if (evidence == NULL)
             continue;
         double silence = jr_thread_state_silence(evidence);
@@ -126,10 +87,23 @@ static void find_odd(struct jr_judge *judge)
         if (activity.failed)
             continue;
         add_to_group(report, activity.data, i, silence);
-        note_silence(&silences, i, silence);
+        who = silence > longest ? i : who;
+        next = fmax(next, fmin(silence, longest));
+        longest = fmax(longest, silence);
     }
     sort_groups(report);
-    choose_odd_ranks(report, &silences);
+    const struct jr_hang_group *first = report->hang;
+    const struct jr_hang_group *second = first == NULL ? NULL : first->next;
+    if (second != NULL && first->count < second->count) {
+        report->odd = first->ranks;
+        report->odd_count = first->count;
+    } else if (next >= 0 && longest - next >= fmax(next * FIRST_PART, FIRST_BY)) {
+        report->odd = jr_arena_array(&report->arena, 1, sizeof *report->odd);
+        report->odd_count = report->odd != NULL;
+        if (report->odd != NULL)
+            report->odd[0] = who;
+        report->odd_silent = true;
+    }
 }
 
 static void add_duration(struct jr_buf *out, const char *before, uint64_t ms)
@@ -193,15 +167,6 @@ void jr_hang_find(struct jr_judge *judge)
         judge->report->overrun = describe_overrun(judge);
 }
 
-/* "silent for 14 s", or nothing. */
-static void add_silence_words(struct jr_buf *out, double silence)
-{
-    if (silence < 0)
-        return;
-    jr_buf_str(out, ", silent for ");
-    jr_clock_human(out, jr_clock_ns_of(silence));
-}
-
 void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
                         const struct jr_hang_group *group)
 {
@@ -211,7 +176,10 @@ void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
     if (ranks != NULL)
         jr_words_ranks(out, ranks, group->count);
     jr_buf_printf(out, " %s", group->activity);
-    add_silence_words(out, group->silence);
+    if (group->silence < 0)
+        return;
+    jr_buf_str(out, ", silent for ");
+    jr_clock_human(out, jr_clock_ns_of(group->silence));
 }
 
 void jr_hang_message(struct jr_buf *out, const struct jr_judgement *report,
@@ -250,28 +218,20 @@ static bool waits_for_child(const json_t *thread)
     return wchan != NULL && strcmp(wchan, "do_wait") == 0;
 }
 
-static const json_t *find_child_process(const json_t *processes, const json_t *parent)
-{
-    json_int_t pid = jr_json_get_int(parent, "pid");
-    for (size_t i = 1; i < json_array_size(processes); i++) {
-        const json_t *process = json_array_get(processes, i);
-        if (jr_json_get_int(process, "parent") == pid)
-            return process;
-    }
-    return NULL;
-}
-
 /* A shell waits for what it has started: that is who matters. */
 static const json_t *focused_process(const json_t *evidence)
 {
     const json_t *processes = json_object_get(evidence, "processes");
     const json_t *process = json_array_get(processes, 0);
-    for (size_t i = 1; i < json_array_size(processes) && waits_for_child(main_thread(process));
-         i++) {
-        const json_t *child = find_child_process(processes, process);
-        if (child == NULL)
+    size_t count = json_array_size(processes);
+    for (size_t i = 1; i < count && waits_for_child(main_thread(process)); i++) {
+        json_int_t pid = jr_json_get_int(process, "pid");
+        size_t child = 1;
+        while (child < count && jr_json_get_int(json_array_get(processes, child), "parent") != pid)
+            child++;
+        if (child == count)
             break;
-        process = child;
+        process = json_array_get(processes, child);
     }
     return process;
 }

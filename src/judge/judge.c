@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/num.h"
-#include "judge/results.h"
+#include "judge/internal.h"
 
 #include "base/banned.h"
 
@@ -51,25 +51,6 @@ struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err)
     return regex;
 }
 
-static int init_pattern(struct jr_judge *judge, struct jr_error *err)
-{
-    const char *pattern = judge->wants->pattern;
-    if (pattern == NULL)
-        return 0;
-    judge->pattern = jr_judge_regex(pattern, err);
-    return judge->pattern != NULL ? 0 : jr_error_wrap(err, "results.pattern");
-}
-
-/* A run of the past states no limit, and is not read again. */
-static void init_limit(struct jr_judge *judge)
-{
-    judge->limit_text = judge->wants->limit;
-    if (judge->limit_text == NULL || !jr_num_size(judge->limit_text, &judge->limit)) {
-        judge->limit = DEFAULT_LIMIT;
-        judge->limit_text = "256MiB";
-    }
-}
-
 void jr_judge_see(struct jr_judge *judge, size_t i, const char *artifact, const struct stat *st)
 {
     struct jr_seen *seen =
@@ -85,7 +66,12 @@ int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
     const char *required = judge->wants->required, *bad = NULL;
     judge->field_pattern = jr_arena_array(arena, fields, sizeof(struct jr_regex *));
     judge->field_enums = jr_arena_array(arena, fields, sizeof(json_t *));
-    init_limit(judge);
+    judge->limit_text = judge->wants->limit;
+    /* A run of the past states no limit, and is not read again. */
+    if (judge->limit_text == NULL || !jr_num_size(judge->limit_text, &judge->limit)) {
+        judge->limit = DEFAULT_LIMIT;
+        judge->limit_text = "256MiB";
+    }
     if (judge->field_pattern == NULL || judge->field_enums == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (!jr_set_parse(&judge->required, arena, required == NULL ? "all" : required, &bad))
@@ -94,7 +80,10 @@ int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
     for (uint32_t f = 0; f < fields; f++)
         if (init_field(judge, f, err) != 0)
             return -1;
-    return init_pattern(judge, err);
+    if (judge->wants->pattern == NULL)
+        return 0;
+    judge->pattern = jr_judge_regex(judge->wants->pattern, err);
+    return judge->pattern != NULL ? 0 : jr_error_wrap(err, "results.pattern");
 }
 
 void jr_judge_release(struct jr_judge *judge)
@@ -171,16 +160,6 @@ int jr_run_file_read(struct jr_buf *ret, int run_fd, const char *path, size_t li
     return jr_io_read_fd(ret, fd, limit, err);
 }
 
-/* Where the last `lines` lines of the text begin. */
-static size_t tail_start(const char *text, size_t len, unsigned lines)
-{
-    size_t at = len;
-    for (; at > 0; at--)
-        if (text[at - 1] == '\n' && lines-- <= 1)
-            break;
-    return at;
-}
-
 void jr_run_file_tail(struct jr_buf *ret, int run_fd, const char *path, unsigned lines)
 {
     enum { WINDOW = 16 * 1024 };
@@ -193,9 +172,11 @@ void jr_run_file_tail(struct jr_buf *ret, int run_fd, const char *path, unsigned
     ssize_t got = pread(fd, window, sizeof window, from);
     if (got <= 0)
         return;
-    size_t len = (size_t)got;
+    size_t len = (size_t)got, start;
     if (window[len - 1] == '\n')
         len--;
-    size_t start = tail_start(window, len, lines);
+    for (start = len; start > 0; start--)
+        if (window[start - 1] == '\n' && lines-- <= 1)
+            break;
     jr_buf_add(ret, window + start, len - start);
 }

@@ -1,10 +1,9 @@
 /*
- * What the files of this folder share. Not for other layers.
- *
  * A judge is one pass over one outcome: judge.c is what it works with, the reading of files that
  * ranks wrote among it, judgement.c makes the pass, cause.c sorts the ranks by how they ended,
  * failure_order.c says which failed first, results.c and pattern.c find what those that ended well
- * delivered, result_checks.c and artifacts.c hold it to the spec. Each has a header of its own.
+ * delivered, result_checks.c and artifacts.c hold it to the spec. What they call of each other is
+ * in internal.h.
  */
 #ifndef JR_JUDGE_H
 #define JR_JUDGE_H
@@ -57,33 +56,6 @@ static inline const struct jr_plan_rank *jr_plan_of(const struct jr_plan *plan, 
 {
     return &plan->ranks[plan->first + i];
 }
-
-/* Make the patterns and enums of the spec ready; fails on one that the spec should not have let
- * through. Release in any case. */
-int jr_judge_init(struct jr_judge *judge, struct jr_error *err);
-
-/* Free what was made ready. */
-void jr_judge_release(struct jr_judge *judge);
-
-/* A pattern for a log, where ^ and $ match at lines; one that begins with a verb of its own (*...)
- * stays as it is. NULL with `err`. */
-struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err);
-
-/* Note that the file of rank `i` is `st`: that artifact, NULL for its result.
- */
-void jr_judge_see(struct jr_judge *judge, size_t i, const char *artifact, const struct stat *st);
-
-/* Whether rank `i` of the outcome must deliver. */
-bool jr_judge_required(const struct jr_judge *judge, size_t i);
-
-/* Whether rank `i` was warned of the deadline, ended with 0 and had nothing to deliver yet. What it
- * wrote and is wrong is a mistake. */
-bool jr_judge_yielded(const struct jr_judge *judge, size_t i);
-
-/* Note why rank `i` did not deliver; the first reason stays. Does nothing when the spec states no
- * results. */
-void jr_judge_fault(struct jr_judge *judge, size_t i, enum jr_result_error error,
-                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /*
  * Reading the files that ranks have written, with the caution that this needs. A path that is not

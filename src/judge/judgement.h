@@ -146,4 +146,32 @@ void jr_judgement_stall(struct jr_judgement *report, const struct jr_stall *stal
 /* Free what a judgement holds. */
 void jr_judgement_release(struct jr_judgement *report);
 
+/* A copy that has none of the values of `hidden` (NULL-terminated; NULL: there are none) in
+ * anything that ranks said or delivered. It borrows the rest, and is released as the report is. -1
+ * without memory. */
+int jr_judgement_redact(struct jr_judgement *ret, const struct jr_judgement *report,
+                        char *const *hidden);
+
+/* Hide the plan's secrets in the error files of ranks, and find out whether the lines that are
+ * quoted of their logs, which are the ranks' own, hold any. */
+void jr_judgement_hide_files(struct jr_judgement *report, const struct jr_plan *plan, int run_fd);
+
+/*
+ * What a rank has delivered, as it is found on a node that has the rank's files for itself: such a
+ * node judges that itself, and sends this to where the run is judged. It is a JSON object in which
+ * what is nothing is left out:
+ *
+ *   {"result": {"loss": 0.1}, "error": "field", "reason": "...",
+ *    "unwritten": true, "late_match": true, "pattern_limits": 1,
+ *    "job": [null, {"error": "missing", "reason": "was not written"}]}
+ *
+ * `job` is how each of `artifacts` stands on the node, where that is the job's,
+ * and null where it is well, or a rank's own.
+ */
+
+/* The object of rank `i`, which was judged; NULL where it has none: it did not end well. What it
+ * was found to be only beside other ranks is left out: that is found again among all of them. The
+ * caller's. */
+json_t *jr_delivery_pack(const struct jr_judgement *report, size_t i);
+
 #endif

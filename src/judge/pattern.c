@@ -1,4 +1,5 @@
-#include "judge/pattern.h"
+/* Results and marks that stand in logs, found by a pattern: see internal.h. */
+#include "judge/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,7 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "judge/judge.h"
-#include "judge/results.h"
+#include "judge/result_checks.h"
 #include "output/log_gap.h"
 #include "run/policies/pin_results.h"
 
@@ -79,15 +79,6 @@ static void take_match(struct log_scan *scan, size_t start)
     }
 }
 
-/* Behind the newline of the line at which the search goes on; the end of the window if there is
- * none. */
-static size_t window_line_end(const struct log_window *window)
-{
-    const char *from = window->data + window->from;
-    const char *newline = memchr(from, '\n', window->len - window->from);
-    return newline == NULL ? window->len : (size_t)(newline + 1 - window->data);
-}
-
 /* Nothing was found before `end`. Returns whether to continue in this window.
  */
 static bool pass_window_part(struct log_scan *scan, size_t end, bool limited)
@@ -118,7 +109,10 @@ static size_t search_window(struct log_scan *scan)
     struct jr_match match;
     window->by_line = false;
     while (window->from <= window->len) {
-        size_t end = window->by_line ? window_line_end(window) : window->len;
+        const char *newline = memchr(window->data + window->from, '\n', window->len - window->from);
+        size_t end = window->len;
+        if (window->by_line && newline != NULL)
+            end = (size_t)(newline + 1 - window->data);
         bool limited = false;
         if (!jr_regex_find(scan->regex, window->data, end, window->from, &match, &limited)) {
             if (!pass_window_part(scan, end, limited))
@@ -134,17 +128,6 @@ static size_t search_window(struct log_scan *scan)
     }
     size_t tail = window->len > OVERLAP ? window->len - OVERLAP : 0;
     return window->from > tail ? window->from : tail;
-}
-
-/* Move the window on, so that it begins CONTEXT before `next`. */
-static void slide_window(struct log_window *window, size_t next)
-{
-    if (next > window->len)
-        next = window->len;
-    size_t cut = next > CONTEXT ? next - CONTEXT : 0;
-    memmove(window->data, window->data + cut, window->len - cut);
-    window->len -= cut;
-    window->from = next - cut;
 }
 
 static int fill_window(struct log_window *window)
@@ -183,7 +166,13 @@ static int scan_log(struct log_scan *scan, struct jr_regex *regex, int fd, uint6
     while (!window->eof && !scan->given_up) {
         if (fill_window(window) != 0)
             return -1;
-        slide_window(window, search_window(scan));
+        /* Move it on, so that it begins CONTEXT before where the next match may. */
+        size_t next = search_window(scan);
+        next = next < window->len ? next : window->len;
+        size_t cut = next > CONTEXT ? next - CONTEXT : 0;
+        memmove(window->data, window->data + cut, window->len - cut);
+        window->len -= cut;
+        window->from = next - cut;
     }
     return scan->text.failed ? -1 : 0;
 }
@@ -200,87 +189,56 @@ static void release_log_scan(struct log_scan *scan)
 
 enum { QUOTE_MAX = 60 };
 
-/* The text that a group matched: `len` bytes, without the NUL after them. */
-struct caught {
-    const char *text;
-    size_t len;
+static const char *const type_nouns[] = {
+    [JR_JSON_INTEGER] = "an integer", [JR_JSON_NUMBER] = "a number",
+    [JR_JSON_STRING] = "text",        [JR_JSON_BOOLEAN] = "true or false",
+    [JR_JSON_ARRAY] = "a JSON array", [JR_JSON_OBJECT] = "a JSON object",
 };
 
-/* Text that a C string cannot hold is neither a number nor a word. */
-static bool is_text_plain(const struct caught *caught)
+/* The value of that type that a group matched: `len` bytes, and a NUL after them. Text that a C
+ * string cannot hold is neither a number nor a word. NULL: it is none. */
+static json_t *value_from_text(enum jr_json_type type, const char *text, size_t len)
 {
-    return strlen(caught->text) == caught->len;
-}
-
-static json_t *integer_from_text(const struct caught *caught)
-{
-    int64_t value = 0;
-    return is_text_plain(caught) && jr_num_i64(caught->text, &value) ? json_integer(value) : NULL;
-}
-
-static json_t *number_from_text(const struct caught *caught)
-{
-    double value = 0;
-    json_t *whole = integer_from_text(caught);
-    if (whole != NULL)
-        return whole;
-    return is_text_plain(caught) && jr_num_double(caught->text, &value) ? json_real(value) : NULL;
-}
-
-static json_t *string_from_text(const struct caught *caught)
-{
-    return json_stringn(caught->text, caught->len);
-}
-
-static json_t *boolean_from_text(const struct caught *caught)
-{
-    if (!is_text_plain(caught))
-        return NULL;
-    if (strcmp(caught->text, "true") == 0)
-        return json_true();
-    return strcmp(caught->text, "false") == 0 ? json_false() : NULL;
-}
-
-static json_t *json_from_text(const struct caught *caught)
-{
-    return jr_json_parse(caught->text, caught->len, NULL);
-}
-
-struct conversion {
-    json_t *(*read)(const struct caught *caught);
-    const char *noun;
-};
-
-static const struct conversion conversions[] = {
-    [JR_JSON_INTEGER] = {integer_from_text, "an integer"},
-    [JR_JSON_NUMBER] = {number_from_text, "a number"},
-    [JR_JSON_STRING] = {string_from_text, "text"},
-    [JR_JSON_BOOLEAN] = {boolean_from_text, "true or false"},
-    [JR_JSON_ARRAY] = {json_from_text, "a JSON array"},
-    [JR_JSON_OBJECT] = {json_from_text, "a JSON object"},
-};
-
-static enum jr_json_type field_type(const struct jr_results *wants, const char *name)
-{
-    for (uint32_t f = 0; f < wants->fields_count; f++)
-        if (strcmp(wants->fields[f].name, name) == 0)
-            return wants->fields[f].type;
-    return JR_JSON_STRING;
+    bool plain = strlen(text) == len;
+    int64_t whole = 0;
+    double real = 0;
+    switch (type) {
+    case JR_JSON_NUMBER:
+    case JR_JSON_INTEGER:
+        if (plain && jr_num_i64(text, &whole))
+            return json_integer(whole);
+        return plain && type == JR_JSON_NUMBER && jr_num_double(text, &real) ? json_real(real)
+                                                                             : NULL;
+    case JR_JSON_STRING:
+        return json_stringn(text, len);
+    case JR_JSON_BOOLEAN:
+        if (plain && strcmp(text, "true") == 0)
+            return json_true();
+        return plain && strcmp(text, "false") == 0 ? json_false() : NULL;
+    case JR_JSON_ARRAY:
+    case JR_JSON_OBJECT:
+        break;
+    }
+    return jr_json_parse(text, len, NULL);
 }
 
 /* Set the field `name` from what was caught; false with the fault noted. */
 static bool convert_caught(struct jr_judge *judge, size_t i, json_t *object, const char *name,
-                           const struct caught *caught)
+                           const char *text, size_t len)
 {
-    enum jr_json_type type = field_type(judge->wants, name);
-    json_t *value = conversions[type].read(caught);
+    const struct jr_results *wants = judge->wants;
+    enum jr_json_type type = JR_JSON_STRING;
+    for (uint32_t f = 0; f < wants->fields_count; f++)
+        if (strcmp(wants->fields[f].name, name) == 0)
+            type = wants->fields[f].type;
+    json_t *value = value_from_text(type, text, len);
     if (value != NULL)
         return json_object_set_new(object, name, value) == 0;
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
-    jr_buf_escaped(&shown, caught->text, jr_utf8_cut(caught->text, caught->len, QUOTE_MAX));
+    jr_buf_escaped(&shown, text, jr_utf8_cut(text, len, QUOTE_MAX));
     jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is '%s', not %s",
                    jr_result_source(judge, i), name, shown.data == NULL ? "" : shown.data,
-                   conversions[type].noun);
+                   type_nouns[type]);
     return false;
 }
 
@@ -290,9 +248,9 @@ static json_t *object_from_match(struct jr_judge *judge, size_t i, const struct 
     bool good = object != NULL;
     for (size_t g = 0; good && g < jr_regex_group_count(scan->regex); g++) {
         const struct log_group *group = &scan->groups[g];
-        const struct caught caught = {scan->text.data + group->start, group->len};
         if (group->there)
-            good = convert_caught(judge, i, object, jr_regex_group_name(scan->regex, g), &caught);
+            good = convert_caught(judge, i, object, jr_regex_group_name(scan->regex, g),
+                                  scan->text.data + group->start, group->len);
     }
     if (good)
         return object;
@@ -310,16 +268,6 @@ struct log {
     bool rewritten;        /* what the rank had written is not what it was */
     struct jr_log_gap gap; /* in the rank's own part; all zeros: none */
 };
-
-/* What log_limit left out of what the rank wrote: a match before it need not be the last. */
-static void find_gap(const struct jr_judge *judge, size_t i, struct log *log)
-{
-    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    struct jr_log_gap gap;
-    if (rank->dropped[judge->wants->from == JR_FROM_STDERR] > 0 && jr_log_gap_find(log->fd, &gap) &&
-        (!rank->pinned || rank->captured > gap.at))
-        log->gap = gap;
-}
 
 /* Behind what was there when the rank ended, whatever it started is no longer the rank; what is
  * there must not be less. */
@@ -341,28 +289,6 @@ static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
         rank->result.digest != 0 && jr_pin_log(log->fd, rank->captured) != rank->result.digest;
 }
 
-static void look_for_late_match(const struct jr_judge *judge, struct log *log)
-{
-    struct log_scan scan;
-    struct stat st;
-    if (log->end == UINT64_MAX || fstat(log->fd, &st) != 0 || (uint64_t)st.st_size <= log->end)
-        return;
-    log->late = scan_log(&scan, judge->pattern, log->fd, log->end, UINT64_MAX) == 0 && scan.found;
-    release_log_scan(&scan);
-}
-
-/* Only a match after the gap is known to be the last. */
-static void report_gap(struct jr_judge *judge, size_t i, const struct log *log,
-                       const struct log_scan *scan)
-{
-    if (jr_judge_required(judge, i))
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "%s in the %" PRIu64 " bytes that log_limit left out of %s, and none comes "
-                       "after them: raise log_limit, or use `from: file`",
-                       scan->found ? "the last match may be" : "a match may be", log->gap.dropped,
-                       log->name);
-}
-
 static void report_no_match(struct jr_judge *judge, size_t i, const struct log *log,
                             const struct log_scan *scan)
 {
@@ -381,7 +307,13 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
                            const struct log_scan *scan)
 {
     struct jr_rank_judgement *report = &judge->report->ranks[i];
-    look_for_late_match(judge, log);
+    struct log_scan late;
+    struct stat st;
+    if (log->end != UINT64_MAX && fstat(log->fd, &st) == 0 && (uint64_t)st.st_size > log->end) {
+        log->late =
+            scan_log(&late, judge->pattern, log->fd, log->end, UINT64_MAX) == 0 && late.found;
+        release_log_scan(&late);
+    }
     report->pattern_limits = scan->limited;
     if (log->shortened)
         jr_judge_fault(judge, i, JR_RESULT_CHANGED, "%s was shortened after the rank had ended",
@@ -395,24 +327,20 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
                        "'%s' takes too many steps for more than %" PRIu32 " lines of %s",
                        judge->wants->pattern, scan->limited - 1, log->name);
-    else if (log->gap.len > 0 && (!scan->found || scan->at < log->gap.at))
-        report_gap(judge, i, log, scan);
-    else if (!scan->found)
+    else if (log->gap.len > 0 && (!scan->found || scan->at < log->gap.at)) {
+        if (jr_judge_required(judge, i)) /* only a match after the gap is known to be the last */
+            jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                           "%s in the %" PRIu64 " bytes that log_limit left out of %s, and none "
+                           "comes after them: raise log_limit, or use `from: file`",
+                           scan->found ? "the last match may be" : "a match may be",
+                           log->gap.dropped, log->name);
+    } else if (!scan->found)
         report_no_match(judge, i, log, scan);
     else {
         report->late_match = log->late;
         return object_from_match(judge, i, scan);
     }
     return NULL;
-}
-
-/* A stream to which nothing was written has no file, and reads as empty. */
-static int open_stream_file(const struct jr_judge *judge, size_t i, const char *path,
-                            struct jr_error *err)
-{
-    int fd = jr_run_file_open(judge->run_fd, path, err);
-    bool empty = fd < 0 && err->sys == ENOENT && judge->outcome->ranks[i].captured == 0;
-    return empty ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fd;
 }
 
 /* Whether the log can be the rank's own: by a link it could be an earlier one, or, which is seen
@@ -433,9 +361,14 @@ static bool is_log_fit(struct jr_judge *judge, size_t i, const struct log *log)
 
 json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
 {
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
     struct log log = {.name = jr_result_name(path)};
+    struct jr_log_gap gap;
     struct jr_error err = {0};
-    JR_CLOSE int fd = open_stream_file(judge, i, path, &err);
+    JR_CLOSE int fd = jr_run_file_open(judge->run_fd, path, &err);
+    /* A stream to which nothing was written has no file, and reads as empty. */
+    if (fd < 0 && err.sys == ENOENT && rank->captured == 0)
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         if (jr_judge_required(judge, i))
             jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", log.name, err.text);
@@ -444,7 +377,10 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
     log.fd = fd;
     if (!is_log_fit(judge, i, &log))
         return NULL;
-    find_gap(judge, i, &log);
+    /* What log_limit left out of what the rank wrote: a match before it need not be the last. */
+    if (rank->dropped[judge->wants->from == JR_FROM_STDERR] > 0 && jr_log_gap_find(fd, &gap) &&
+        (!rank->pinned || rank->captured > gap.at))
+        log.gap = gap;
     find_end(judge, i, &log);
     struct log_scan scan;
     json_t *result = NULL;

@@ -5,8 +5,7 @@
 
 #include "base/num.h"
 #include "base/restart_trigger.h"
-#include "judge/judge.h"
-#include "judge/pattern.h"
+#include "judge/internal.h"
 #include "judge/words.h"
 #include "store/outcome.h"
 #include "store/progress.h"
@@ -37,27 +36,6 @@ uint32_t jr_restart_requeues(const struct jr_history *history)
     return count;
 }
 
-/* Restarts that are not older than the window. */
-static uint32_t count_restarts(const struct jr_restart *spec, const struct jr_history *history)
-{
-    uint64_t now = history->items[history->count - 1].ended_ns;
-    uint32_t count = 0;
-    for (size_t i = 1; i < history->count; i++)
-        if (!history->items[i - 1].requeued &&
-            (spec->window_ms == 0 || now - history->items[i].started_ns <= spec->window_ms * MS))
-            count++;
-    return count;
-}
-
-static uint64_t backoff_wait_ms(const struct jr_restart *spec, uint32_t counted)
-{
-    uint64_t most = spec->backoff_ms > LONGEST_WAIT_MS ? spec->backoff_ms : LONGEST_WAIT_MS;
-    uint64_t wait = spec->backoff_ms;
-    for (uint32_t i = 0; i < counted && wait < most; i++)
-        wait *= 2;
-    return wait < most ? wait : most;
-}
-
 /* Why the last attempt is not one to start again after; false: it is. */
 static bool is_restart_barred(struct jr_verdict *ret, const struct jr_attempt *last)
 {
@@ -71,15 +49,6 @@ static bool is_restart_barred(struct jr_verdict *ret, const struct jr_attempt *l
     else
         return false;
     return true;
-}
-
-static void describe_spent(struct jr_verdict *ret, const struct jr_restart *spec)
-{
-    struct jr_buf window JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_num_add_duration(&window, spec->window_ms);
-    bool whole = spec->window_ms == 0 || window.failed;
-    (void)snprintf(ret->why, sizeof ret->why, "restart.max is %u%s%s", spec->max,
-                   whole ? "" : " within ", whole ? "" : window.data);
 }
 
 struct jr_stall jr_restart_stall(const struct jr_history *history)
@@ -138,13 +107,25 @@ void jr_restart_decide(struct jr_verdict *ret, const struct jr_policy *policy,
     if (spec->max == 0 || is_restart_barred(ret, last) ||
         has_stalled(ret, policy->progress.stall, history))
         return;
-    ret->counted = count_restarts(spec, history);
+    /* Restarts that are not older than the window. */
+    for (size_t i = 1; i < history->count; i++)
+        ret->counted += !history->items[i - 1].requeued &&
+                        (spec->window_ms == 0 ||
+                         last->ended_ns - history->items[i].started_ns <= spec->window_ms * MS);
     if (ret->counted >= spec->max) {
-        describe_spent(ret, spec);
+        struct jr_buf window JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_num_add_duration(&window, spec->window_ms);
+        bool whole = spec->window_ms == 0 || window.failed;
+        (void)snprintf(ret->why, sizeof ret->why, "restart.max is %u%s%s", spec->max,
+                       whole ? "" : " within ", whole ? "" : window.data);
         return;
     }
+    uint64_t most = spec->backoff_ms > LONGEST_WAIT_MS ? spec->backoff_ms : LONGEST_WAIT_MS;
+    uint64_t wait = spec->backoff_ms;
+    for (uint32_t i = 0; i < ret->counted && wait < most; i++)
+        wait *= 2;
     ret->again = true;
-    ret->wait_ms = backoff_wait_ms(spec, ret->counted);
+    ret->wait_ms = wait < most ? wait : most;
 }
 
 size_t jr_restart_idle(const struct jr_history *history)
@@ -242,22 +223,16 @@ static const char *first_matching_entry(const struct view *view, char *const *en
     return NULL;
 }
 
-/* The first rank that did not deliver; the count of all if there is none. */
-static size_t first_incomplete(const struct jr_judgement *report)
-{
-    return jr_judgement_first(report, JR_RANK_INCOMPLETE);
-}
-
 /* Whether it failed in a way that could start again; else *ret_left says why not, but for a
  * success. */
 static bool can_restart(const struct view *view, const char **ret_left)
 {
     const struct jr_outcome *outcome = view->outcome;
     enum jr_run_status status = view->report->status;
-    bool own =
-        jr_outcome_lost(outcome) || view->report->error != NULL ||
-        (status == JR_RUN_LAUNCH_FAILED && view->report->causes_count == 0) ||
-        (status == JR_RUN_INCOMPLETE && first_incomplete(view->report) == view->report->count);
+    bool own = jr_outcome_lost(outcome) || view->report->error != NULL ||
+               (status == JR_RUN_LAUNCH_FAILED && view->report->causes_count == 0) ||
+               (status == JR_RUN_INCOMPLETE &&
+                jr_judgement_first(view->report, JR_RANK_INCOMPLETE) == view->report->count);
     *ret_left = NULL;
     if (view->report->singletons) {
         *ret_left = "its ranks would not become one MPI world then either";
@@ -292,26 +267,23 @@ static void describe_rank_failure(struct jr_buf *out, const struct view *view, s
     jr_buf_safe(out, own);
 }
 
-static const char *overrun_words(enum jr_timeout by)
-{
-    if (by == JR_TIMEOUT_SILENCE)
-        return "no rank wrote anything within timeouts.silence";
-    if (by == JR_TIMEOUT_AFTER_FIRST_EXIT)
-        return "not all ended within timeouts.after_first_exit of the first";
-    if (by == JR_TIMEOUT_PROGRESS)
-        return "the job made no step forward within timeouts.progress";
-    if (by == JR_TIMEOUT_FIRST_STEP)
-        return "the job made no step within timeouts.first_step";
-    return "longer than timeouts.run";
-}
+static const char *const overruns[] = {
+    [JR_TIMEOUT_SILENCE] = "no rank wrote anything within timeouts.silence",
+    [JR_TIMEOUT_AFTER_FIRST_EXIT] = "not all ended within timeouts.after_first_exit of the first",
+    [JR_TIMEOUT_PROGRESS] = "the job made no step forward within timeouts.progress",
+    [JR_TIMEOUT_FIRST_STEP] = "the job made no step within timeouts.first_step",
+    [JR_TIMEOUT_EXIT] = NULL,
+};
 
 static void describe_attempt_cause(struct jr_buf *out, const struct view *view, size_t *ret_how)
 {
     const struct jr_judgement *report = view->report;
-    size_t i = report->causes_count > 0 ? report->causes[0] : first_incomplete(report);
+    enum jr_timeout by = view->outcome->timed_out_by;
+    size_t i = report->causes_count > 0 ? report->causes[0]
+                                        : jr_judgement_first(report, JR_RANK_INCOMPLETE);
     *ret_how = 0;
     if (report->status == JR_RUN_TIMED_OUT || report->status == JR_RUN_HUNG)
-        jr_buf_str(out, overrun_words(view->outcome->timed_out_by));
+        jr_buf_str(out, overruns[by] != NULL ? overruns[by] : "longer than timeouts.run");
     else if (report->status == JR_RUN_YIELDED)
         jr_words_yield(out, report->requeue.cause, view->outcome);
     else if (i < report->count)
@@ -320,34 +292,29 @@ static void describe_attempt_cause(struct jr_buf *out, const struct view *view, 
         jr_buf_str(out, jr_run_status_word(report->status));
 }
 
-static void fill_times(struct jr_attempt *attempt, const struct view *view)
-{
-    const struct jr_outcome *outcome = view->outcome;
-    attempt->started_ns = outcome->started_ns;
-    attempt->started_wall_ns = outcome->started_wall_ns;
-    attempt->ended_ns = outcome->ended_ns;
-    uint64_t end = outcome->ended_ns;
-    if (view->report->causes_count > 0)
-        end = outcome->ranks[view->report->causes[0]].ended_ns;
-    attempt->lived_ns = end > attempt->started_ns ? end - attempt->started_ns : 0;
-}
-
 static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
 {
     const struct jr_restart *spec = &view->plan->policy->restart;
-    const struct jr_progress *progress = view->outcome->progress;
+    const struct jr_judgement *report = view->report;
+    const struct jr_outcome *outcome = view->outcome;
+    const struct jr_progress *progress = outcome->progress;
+    uint64_t end =
+        report->causes_count > 0 ? outcome->ranks[report->causes[0]].ended_ns : outcome->ended_ns;
     struct jr_buf cause JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t how;
     describe_attempt_cause(&cause, view, &how);
     attempt->number = view->plan->attempt;
-    attempt->status = view->report->status;
-    attempt->exit_code = view->report->exit_code;
+    attempt->status = report->status;
+    attempt->exit_code = report->exit_code;
     attempt->cause = jr_buf_keep(&cause, view->arena);
     attempt->how = attempt->cause == NULL ? "" : attempt->cause + how;
-    fill_times(attempt, view);
+    attempt->started_ns = outcome->started_ns;
+    attempt->started_wall_ns = outcome->started_wall_ns;
+    attempt->ended_ns = outcome->ended_ns;
+    attempt->lived_ns = end > attempt->started_ns ? end - attempt->started_ns : 0;
     attempt->stepped = progress != NULL && progress->job.any;
     attempt->best = attempt->stepped ? progress->job.best : 0;
-    attempt->continues = view->report->requeue.cause;
+    attempt->continues = report->requeue.cause;
     attempt->failed = can_restart(view, &attempt->left);
     if (!attempt->failed || spec->max == 0)
         return;

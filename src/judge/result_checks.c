@@ -6,8 +6,7 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "judge/judge.h"
-#include "judge/results.h"
+#include "judge/internal.h"
 #include "judge/words.h"
 
 #include "base/banned.h"
@@ -33,38 +32,28 @@ struct column {
     size_t groups_count;
 };
 
-static json_t *canonical_json(const json_t *value);
-
-static json_t *canonical_array(const json_t *array)
-{
-    json_t *copy = json_array(), *item = NULL;
-    size_t at = 0;
-    json_array_foreach(array, at, item)
-        jr_json_append(copy, canonical_json(item));
-    return copy;
-}
-
-static json_t *canonical_object(json_t *object)
-{
-    json_t *copy = json_object(), *item = NULL;
-    const char *key = NULL;
-    json_object_foreach(object, key, item)
-        jr_json_set(copy, key, canonical_json(item));
-    return copy;
-}
-
 /* A copy in which 1.0 is 1, so that both print the same. */
 static json_t *canonical_json(const json_t *value)
 {
     const double exact = 9007199254740992.0; /* 2^53 */
     double real = json_real_value(value);
+    json_t *copy, *item = NULL;
+    const char *key = NULL;
+    size_t at = 0;
     if (json_is_real(value) && real >= -exact && real <= exact && (double)(json_int_t)real == real)
         return json_integer((json_int_t)real);
-    if (json_is_array(value))
-        return canonical_array(value);
-    if (json_is_object(value))
-        return canonical_object((json_t *)value);
-    return json_deep_copy(value);
+    if (json_is_array(value)) {
+        copy = json_array();
+        json_array_foreach(value, at, item)
+            jr_json_append(copy, canonical_json(item));
+    } else if (json_is_object(value)) {
+        copy = json_object();
+        json_object_foreach((json_t *)value, key, item)
+            jr_json_set(copy, key, canonical_json(item));
+    } else {
+        copy = json_deep_copy(value);
+    }
+    return copy;
 }
 
 static char *canonical_text(const json_t *value)
@@ -91,20 +80,14 @@ static int compare_entry_values(const void *a, const void *b)
     return order != 0 ? order : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Whether rank `i` has delivered, and nothing is wrong with it so far. */
-static bool has_delivered(const struct jr_judge *judge, size_t i)
-{
-    const struct jr_rank_judgement *rank = &judge->report->ranks[i];
-    return rank->result != NULL && rank->result_error == JR_RESULT_NONE;
-}
-
 static void collect_values(struct column *column)
 {
     struct jr_judge *judge = column->judge;
     for (size_t i = 0; i < judge->report->count; i++) {
-        if (!has_delivered(judge, i))
+        const struct jr_rank_judgement *rank = &judge->report->ranks[i];
+        if (rank->result == NULL || rank->result_error != JR_RESULT_NONE)
             continue;
-        const json_t *value = json_object_get(judge->report->ranks[i].result, column->field);
+        const json_t *value = json_object_get(rank->result, column->field);
         if (value == NULL) {
             jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s has no '%s' to compare",
                            jr_result_source(judge, i), column->field);
@@ -115,16 +98,6 @@ static void collect_values(struct column *column)
             judge->report->arena.failed = true;
         else
             column->entries[column->count++] = (struct entry){text, i};
-    }
-}
-
-static void divide_into_groups(struct column *column)
-{
-    for (size_t at = 0; at < column->count; at++) {
-        const char *text = column->entries[at].text;
-        if (at == 0 || strcmp(text, column->entries[at - 1].text) != 0)
-            column->groups[column->groups_count++].first = at;
-        column->groups[column->groups_count - 1].count++;
     }
 }
 
@@ -205,8 +178,7 @@ static void demand_distinct(struct column *column)
     }
 }
 
-static void compare_field(struct jr_judge *judge, const char *field,
-                          void (*demand)(struct column *column))
+static void compare_field(struct jr_judge *judge, const char *field, bool equal)
 {
     size_t count = judge->report->count + 1;
     struct column column = {
@@ -218,8 +190,16 @@ static void compare_field(struct jr_judge *judge, const char *field,
     if (column.entries != NULL && column.groups != NULL) {
         collect_values(&column);
         qsort(column.entries, column.count, sizeof *column.entries, compare_entry_values);
-        divide_into_groups(&column);
-        demand(&column);
+        for (size_t at = 0; at < column.count; at++) {
+            const char *text = column.entries[at].text;
+            if (at == 0 || strcmp(text, column.entries[at - 1].text) != 0)
+                column.groups[column.groups_count++].first = at;
+            column.groups[column.groups_count - 1].count++;
+        }
+        if (equal)
+            demand_equal(&column);
+        else
+            demand_distinct(&column);
     } else {
         judge->report->arena.failed = true;
     }
@@ -234,9 +214,9 @@ void jr_compare(struct jr_judge *judge)
     const struct jr_results *wants = judge->wants;
     judge->comparing = true;
     for (uint32_t f = 0; f < wants->equal_count; f++)
-        compare_field(judge, wants->equal[f], demand_equal);
+        compare_field(judge, wants->equal[f], true);
     for (uint32_t f = 0; f < wants->distinct_count; f++)
-        compare_field(judge, wants->distinct[f], demand_distinct);
+        compare_field(judge, wants->distinct[f], false);
     judge->comparing = false;
 }
 
@@ -262,12 +242,10 @@ enum { QUOTE_MAX = 60 };
 
 #define IS(type) (1u << JSON_##type)
 
-struct type {
+static const struct {
     unsigned kinds; /* of jansson, as bits */
     const char *noun;
-};
-
-static const struct type types[] = {
+} types[] = {
     [JR_JSON_INTEGER] = {IS(INTEGER), "an integer"},
     [JR_JSON_NUMBER] = {IS(INTEGER) | IS(REAL), "a number"},
     [JR_JSON_STRING] = {IS(STRING), "a string"},
@@ -276,19 +254,13 @@ static const struct type types[] = {
     [JR_JSON_OBJECT] = {IS(OBJECT), "an object"},
 };
 
-/* A real of a result: 2.0 shows that it is none of the integers. */
-static void quote_real(struct jr_buf *out, double number)
-{
-    size_t start = out->len;
-    jr_num_add_double(out, number);
-    if (out->data != NULL && strpbrk(out->data + start, ".e") == NULL)
-        jr_buf_str(out, ".0");
-}
-
 void jr_judge_quote(struct jr_buf *out, const json_t *value)
 {
-    if (json_is_real(value)) {
-        quote_real(out, json_real_value(value));
+    if (json_is_real(value)) { /* 2.0 shows that it is none of the integers */
+        size_t start = out->len;
+        jr_num_add_double(out, json_real_value(value));
+        if (out->data != NULL && strpbrk(out->data + start, ".e") == NULL)
+            jr_buf_str(out, ".0");
         return;
     }
     JR_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -301,120 +273,67 @@ void jr_judge_quote(struct jr_buf *out, const json_t *value)
         jr_buf_str(out, "...");
 }
 
-/* One field of one result on its way through the checks. Each check returns whether it holds, and
- * if not says how in `why`: ", less than 0.9". */
-struct subject {
-    const struct jr_result_field *field;
-    const json_t *value;
-    struct jr_regex *pattern;
-    const json_t *enums;
-    struct jr_buf why;
-};
-
-static bool check_type(struct subject *subject)
-{
-    const struct type *type = &types[subject->field->type];
-    if ((type->kinds & 1u << json_typeof(subject->value)) != 0)
-        return true;
-    jr_buf_printf(&subject->why, ", not %s", type->noun);
-    return false;
-}
-
 /* Below 0, 0 or above, as the value is less than the bound, equal or more; 0 without a bound, and
  * of what is not a number. */
-static int compare_with(const struct subject *subject, const char *bound)
+static int compare_with_bound(const json_t *value, const char *bound)
 {
-    struct jr_exact_number limit, value;
-    if (bound == NULL || !json_is_number(subject->value) || !jr_exact_number_read(&limit, bound))
+    struct jr_exact_number limit, number;
+    if (bound == NULL || !json_is_number(value) || !jr_exact_number_read(&limit, bound))
         return 0;
-    value = json_is_integer(subject->value)
-                ? jr_exact_number_integer(json_integer_value(subject->value))
-                : jr_exact_number_real(json_real_value(subject->value));
-    return jr_exact_number_compare(&value, &limit);
+    number = json_is_integer(value) ? jr_exact_number_integer(json_integer_value(value))
+                                    : jr_exact_number_real(json_real_value(value));
+    return jr_exact_number_compare(&number, &limit);
 }
 
-static bool check_min(struct subject *subject)
+static bool is_one_of(const json_t *value, const json_t *enums)
 {
-    if (compare_with(subject, subject->field->min) >= 0)
-        return true;
-    jr_buf_printf(&subject->why, ", less than %s", subject->field->min);
-    return false;
-}
-
-static bool check_max(struct subject *subject)
-{
-    if (compare_with(subject, subject->field->max) <= 0)
-        return true;
-    jr_buf_printf(&subject->why, ", more than %s", subject->field->max);
-    return false;
-}
-
-static bool check_enum(struct subject *subject)
-{
-    if (subject->enums == NULL)
-        return true;
     size_t at = 0;
     const json_t *allowed = NULL;
-    json_array_foreach(subject->enums, at, allowed)
-        if (jr_judge_equal(allowed, subject->value))
+    json_array_foreach(enums, at, allowed)
+        if (jr_judge_equal(allowed, value))
             return true;
-    jr_buf_str(&subject->why, ", not one of ");
-    json_array_foreach(subject->enums, at, allowed) {
-        jr_buf_str(&subject->why, at == 0 ? "" : ", ");
-        jr_judge_quote(&subject->why, allowed);
-    }
-    return false;
-}
-
-static bool check_pattern(struct subject *subject)
-{
-    if (subject->pattern == NULL || !json_is_string(subject->value))
-        return true;
-    struct jr_match match;
-    bool limited = false;
-    if (jr_regex_find(subject->pattern, json_string_value(subject->value),
-                      json_string_length(subject->value), 0, &match, &limited))
-        return true;
-    jr_buf_printf(&subject->why, ", which does not match '%s'%s", subject->field->pattern,
-                  limited ? " within the match limit" : "");
-    return false;
-}
-
-static bool (*const checks[])(struct subject *subject) = {
-    check_type, check_min, check_max, check_enum, check_pattern,
-};
-
-static void check_value(struct jr_judge *judge, size_t i, struct subject *subject)
-{
-    size_t count = sizeof checks / sizeof checks[0], at = 0;
-    while (at < count && checks[at](subject))
-        at++;
-    if (at == count)
-        return;
-    JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT;
-    jr_judge_quote(&value, subject->value);
-    jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is %s%s", jr_result_source(judge, i),
-                   subject->field->name, value.data, subject->why.data);
+    return enums == NULL;
 }
 
 static void check_field(struct jr_judge *judge, size_t i, uint32_t f)
 {
     const struct jr_result_field *field = &judge->wants->fields[f];
     const json_t *value = json_object_get(judge->report->ranks[i].result, field->name);
+    const json_t *enums = judge->field_enums[f], *allowed = NULL;
+    struct jr_regex *pattern = judge->field_pattern[f];
+    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT, quoted = JR_BUF_INIT;
+    struct jr_match match;
+    bool limited = false;
+    size_t at = 0;
     if (value == NULL) {
         if (field->required)
             jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s has no '%s'", jr_result_source(judge, i),
                            field->name);
         return;
     }
-    struct subject subject = {
-        .field = field,
-        .value = value,
-        .pattern = judge->field_pattern[f],
-        .enums = judge->field_enums[f],
-    };
-    check_value(judge, i, &subject);
-    jr_buf_release(&subject.why);
+    if ((types[field->type].kinds & 1u << json_typeof(value)) == 0) {
+        jr_buf_printf(&why, ", not %s", types[field->type].noun);
+    } else if (compare_with_bound(value, field->min) < 0) {
+        jr_buf_printf(&why, ", less than %s", field->min);
+    } else if (compare_with_bound(value, field->max) > 0) {
+        jr_buf_printf(&why, ", more than %s", field->max);
+    } else if (!is_one_of(value, enums)) {
+        jr_buf_str(&why, ", not one of ");
+        json_array_foreach(enums, at, allowed) {
+            jr_buf_str(&why, at == 0 ? "" : ", ");
+            jr_judge_quote(&why, allowed);
+        }
+    } else if (pattern != NULL && json_is_string(value) &&
+               !jr_regex_find(pattern, json_string_value(value), json_string_length(value), 0,
+                              &match, &limited)) {
+        jr_buf_printf(&why, ", which does not match '%s'%s", field->pattern,
+                      limited ? " within the match limit" : "");
+    } else {
+        return;
+    }
+    jr_judge_quote(&quoted, value);
+    jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is %s%s", jr_result_source(judge, i),
+                   field->name, quoted.data, why.data);
 }
 
 void jr_judge_fields(struct jr_judge *judge, size_t i)

@@ -1,4 +1,5 @@
-#include "judge/results.h"
+/* What the ranks delivered, found and parsed: see internal.h. */
+#include "judge/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +11,7 @@
 #include "base/io.h"
 #include "base/json_pieces.h"
 #include "judge/artifacts.h"
-#include "judge/judge.h"
-#include "judge/pattern.h"
+#include "judge/result_checks.h"
 #include "run/policies/pin_results.h"
 
 #include "base/banned.h"
@@ -104,20 +104,6 @@ static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name, in
                   name, (long long)st->st_size, judge->limit_text);
 }
 
-/* The same of its bytes, once they are read. */
-static bool are_bytes_kept(struct jr_judge *judge, size_t i, const char *name,
-                           const struct jr_buf *text)
-{
-    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    if (!rank->pinned || !jr_judge_required(judge, i) || rank->result.digest == 0 ||
-        rank->result.digest == jr_pin_digest(text->data, text->len))
-        return true;
-    return REFUSE(judge, i, JR_RESULT_CHANGED,
-                  "%s was changed after the rank had ended: it has the size "
-                  "and the times that it had, and holds something else",
-                  name);
-}
-
 /* Read all of it once; what it was before, it must be afterwards. */
 static bool read_result_file(struct jr_judge *judge, size_t i, int fd, struct jr_buf *ret)
 {
@@ -136,9 +122,16 @@ static bool read_result_file(struct jr_judge *judge, size_t i, int fd, struct jr
         pin.digest = jr_pin_digest(ret->data, ret->len);
     if (fstat(fd, &after) != 0 || !jr_pin_is(&pin, &after, false))
         return REFUSE(judge, i, JR_RESULT_CHANGED, "%s was changed while it was read", name);
-    if (failed == 0)
-        return are_bytes_kept(judge, i, name, ret);
-    return REFUSE(judge, i, JR_RESULT_MISSING, "%s: %s", name, err.text);
+    if (failed != 0)
+        return REFUSE(judge, i, JR_RESULT_MISSING, "%s: %s", name, err.text);
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    if (!rank->pinned || rank->result.digest == 0 || rank->result.digest == pin.digest ||
+        !jr_judge_required(judge, i))
+        return true;
+    return REFUSE(judge, i, JR_RESULT_CHANGED,
+                  "%s was changed after the rank had ended: it has the size and the times that it "
+                  "had, and holds something else",
+                  name);
 }
 
 static bool is_field_named(char *const *names, uint32_t count, const char *key)
@@ -286,11 +279,6 @@ static int compare_seen_files(const void *a, const void *b)
     return (x->i > y->i) - (x->i < y->i);
 }
 
-static bool is_same_seen_file(const struct jr_seen *a, const struct jr_seen *b)
-{
-    return a->dev == b->dev && a->ino == b->ino;
-}
-
 static const char *find_seen_path(const struct jr_judge *judge, const struct jr_seen *file)
 {
     return file->artifact != NULL ? file->artifact : find_source_path(judge, file->i);
@@ -310,18 +298,6 @@ static bool is_same_place(const struct jr_judge *judge, const struct jr_seen *a,
                               (a->artifact == NULL || strcmp(here, there) == 0));
 }
 
-/* Of the other ranks that have the file, one that has it by another path; NULL.
- */
-static const struct jr_seen *find_other_path(const struct jr_judge *judge,
-                                             const struct jr_seen *file,
-                                             const struct jr_seen *first, const struct jr_seen *end)
-{
-    for (; first < end; first++)
-        if (first->i != file->i && !is_same_place(judge, first, file))
-            return first;
-    return NULL;
-}
-
 /* The file is that of another rank, too. If the path is the same, it is the
  * result of the rank that must deliver; through a link, its owner is not known.
  */
@@ -329,9 +305,11 @@ static void refuse_shared_file(struct jr_judge *judge, const struct jr_seen *fil
                                const struct jr_seen *first, const struct jr_seen *end)
 {
     struct jr_rank_judgement *report = &judge->report->ranks[file->i];
-    const struct jr_seen *other = find_other_path(judge, file, first, end);
+    const struct jr_seen *other = first; /* who has it by another path */
+    while (other < end && (other->i == file->i || is_same_place(judge, other, file)))
+        other++;
     bool required = jr_judge_required(judge, file->i);
-    if ((required || file->artifact != NULL) && other != NULL)
+    if ((required || file->artifact != NULL) && other < end)
         jr_judge_fault(judge, file->i, JR_RESULT_MISSING,
                        "%s%s is also the file%s%s of rank %u: a link to the %s of "
                        "another rank does not count",
@@ -354,8 +332,9 @@ void jr_result_part(struct jr_judge *judge)
     if (judge->seen_count > 1)
         qsort(seen, judge->seen_count, sizeof *seen, compare_seen_files);
     for (struct jr_seen *first = seen, *next; first < end; first = next) {
-        for (next = first + 1; next < end && is_same_seen_file(first, next); next++)
-            continue;
+        next = first + 1;
+        while (next < end && first->dev == next->dev && first->ino == next->ino)
+            next++;
         for (struct jr_seen *file = first; file < next && next - first > 1; file++)
             refuse_shared_file(judge, file, first, next);
     }

@@ -19,7 +19,7 @@
 #include "judge/hang_report.h"
 #include "judge/judge.h"
 #include "judge/restart.h"
-#include "judge/results.h"
+#include "judge/result_checks.h"
 #include "judge/words.h"
 #include "record/internal.h"
 #include "store/outcome.h"

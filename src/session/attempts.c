@@ -15,7 +15,6 @@
 #include "base/syscalls.h"
 #include "cluster/controller.h"
 #include "judge/judgement.h"
-#include "judge/redact_report.h"
 #include "judge/words.h"
 #include "record/record_facts.h"
 #include "run/between_attempts.h"

@@ -7,7 +7,6 @@
 #include "base/redact.h"
 #include "generated/version.h"
 #include "judge/judgement.h"
-#include "judge/redact_report.h"
 #include "plan/plan_print.h"
 #include "record/results_json.h"
 #include "report/summary.h"

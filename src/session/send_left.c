@@ -5,8 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "judge/delivery.h"
-#include "judge/redact_report.h"
+#include "judge/judgement.h"
 #include "session/left_files.h"
 #include "session/left_records.h"
 #include "session/own_folder.h"

@@ -19,7 +19,6 @@
 #include "base/clock.h"
 #include "base/draft_file.h"
 #include "judge/judgement.h"
-#include "judge/redact_report.h"
 #include "record/record_facts.h"
 #include "record/results_json.h"
 #include "session/begin.h"

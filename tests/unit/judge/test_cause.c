@@ -1,4 +1,4 @@
-#include "judge/cause.h"
+#include "judge/internal.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "judge/delivery.h"
+#include "judge/internal.h"
 
 #include "fake_run.h"
 

@@ -1,5 +1,5 @@
 /* Who was first, by what was noted of each rank. */
-#include "judge/failure_order.h"
+#include "judge/internal.h"
 
 #include "fake_run.h"
 

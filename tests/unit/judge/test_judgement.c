@@ -1,5 +1,4 @@
 #include "judge/judgement.h"
-#include "judge/redact_report.h"
 #include "judge/restart.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 #include "fake_run.h"
 
-#include "judge/pattern.h"
+#include "judge/internal.h"
 #include "output/log_gap.h"
 
 static struct jr_result_field fields[] = {

@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "fake_run.h"
-#include "judge/results.h"
+#include "judge/internal.h"
 #include "run/policies/pin_results.h"
 
 static void start(struct fake *fake, uint32_t world, const char *required)
