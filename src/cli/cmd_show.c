@@ -13,7 +13,7 @@
 #include "record/record_code.h"
 #include "report/follow_logs.h"
 #include "report/show.h"
-#include "report/watch_ranks.h"
+#include "report/top.h"
 #include "session/fetch_logs.h"
 #include "session/sweep/show_sweep.h"
 

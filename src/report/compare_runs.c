@@ -11,7 +11,7 @@
 #include "judge/judge.h"
 #include "record/load_results.h"
 #include "record/record_folder.h"
-#include "report/verdict_text.h"
+#include "report/internal.h"
 
 #include "base/banned.h"
 
@@ -42,95 +42,77 @@ static void release_run_side(struct run *run)
         jr_loaded_run_release(&run->loaded);
 }
 
-/* Writers of one value; they append nothing if there is none. */
-typedef void writer(struct jr_buf *out, const struct run *run);
+/* In what runs are compared. */
+enum trait { STATUS, EXIT_CODE, ROOT_CAUSE, STARTED, TOOK, PEAK_MEMORY, HOST, VERSION, COMMIT };
 
-static void add_status(struct jr_buf *out, const struct run *run)
-{
-    const char *status = jr_json_get_str(run->loaded.json, "status");
-    jr_buf_str(out, status != NULL ? status : jr_record_folder_standing(run->record));
-}
-
-static void add_exit_code(struct jr_buf *out, const struct run *run)
-{
-    if (run->loaded.json != NULL)
-        jr_buf_printf(out, "%d", run->loaded.report.exit_code);
-}
-
-static void add_run_cause(struct jr_buf *out, const struct run *run)
-{
-    const json_t *cause = json_object_get(run->loaded.json, "root_cause");
-    const char *message = jr_json_get_str(cause, "message");
-    const json_t *rank = json_object_get(cause, "rank");
-    if (message != NULL && json_is_integer(rank))
-        jr_buf_printf(out, "rank %lld ", (long long)json_integer_value(rank));
-    jr_buf_str(out, message != NULL ? message : "");
-}
-
-static void add_started(struct jr_buf *out, const struct run *run)
-{
-    double started = jr_json_get_real(run->record, "started");
-    char text[32];
-    if (started <= 0 || started > 1e10)
-        return;
-    jr_clock_rfc3339(text, jr_clock_ns_of(started));
-    jr_buf_str(out, text);
-}
-
-static void add_took(struct jr_buf *out, const struct run *run)
-{
-    if (run->loaded.json != NULL)
-        jr_clock_human(out, run->loaded.outcome.ended_ns);
-}
-
-static void add_memory(struct jr_buf *out, const struct run *run)
-{
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < run->loaded.outcome.count; i++)
-        if (run->loaded.outcome.ranks[i].max_rss_bytes > most)
-            most = run->loaded.outcome.ranks[i].max_rss_bytes;
-    if (most > 0)
-        jr_buf_printf(out, "%.1f MiB", (double)most / (1 << 20));
-}
-
-static void add_host(struct jr_buf *out, const struct run *run)
-{
-    const char *text = jr_json_get_str(run->record, "host");
-    jr_buf_str(out, text != NULL ? text : "");
-}
-
-static void add_version(struct jr_buf *out, const struct run *run)
-{
-    const char *text = jr_json_get_str(run->record, "version");
-    jr_buf_str(out, text != NULL ? text : "");
-}
-
-static void add_run_commit(struct jr_buf *out, const struct run *run)
-{
-    const json_t *git = json_object_get(run->record, "git");
-    const char *commit = jr_json_get_str(git, "commit");
-    if (commit == NULL)
-        return;
-    jr_buf_printf(out, "%.12s%s", commit, jr_json_get_bool(git, "dirty") ? " (dirty)" : "");
-}
-
-struct kind {
+static const struct {
     const char *name, *part;
-    writer *add;
     bool always; /* else only where the two differ */
+} traits[] = {
+    [STATUS] = {"status", "outcome", true},
+    [EXIT_CODE] = {"exit_code", "outcome", false},
+    [ROOT_CAUSE] = {"root_cause", "outcome", false},
+    [STARTED] = {"started", "time", true},
+    [TOOK] = {"took", "time", true},
+    [PEAK_MEMORY] = {"peak memory", "circumstance", true},
+    [HOST] = {"host", "circumstance", false},
+    [VERSION] = {"jobrun", "circumstance", false},
+    [COMMIT] = {"git commit", "circumstance", false},
 };
 
-static const struct kind kinds[] = {
-    {"status", "outcome", add_status, true},
-    {"exit_code", "outcome", add_exit_code, false},
-    {"root_cause", "outcome", add_run_cause, false},
-    {"started", "time", add_started, true},
-    {"took", "time", add_took, true},
-    {"peak memory", "circumstance", add_memory, true},
-    {"host", "circumstance", add_host, false},
-    {"jobrun", "circumstance", add_version, false},
-    {"git commit", "circumstance", add_run_commit, false},
-};
+/* Append what it is of the run; nothing if there is none. */
+static void add_trait(struct jr_buf *out, const struct run *run, enum trait trait)
+{
+    const json_t *results = run->loaded.json, *cause = json_object_get(results, "root_cause");
+    const json_t *rank = json_object_get(cause, "rank"), *git = json_object_get(run->record, "git");
+    const char *message = jr_json_get_str(cause, "message"), *text = NULL;
+    double started = jr_json_get_real(run->record, "started");
+    uint64_t most = 0;
+    char time[32];
+    switch (trait) {
+    case STATUS:
+        text = jr_json_get_str(results, "status");
+        text = text != NULL ? text : jr_record_folder_standing(run->record);
+        break;
+    case EXIT_CODE:
+        if (results != NULL)
+            jr_buf_printf(out, "%d", run->loaded.report.exit_code);
+        break;
+    case ROOT_CAUSE:
+        if (message != NULL && json_is_integer(rank))
+            jr_buf_printf(out, "rank %lld ", (long long)json_integer_value(rank));
+        text = message;
+        break;
+    case STARTED:
+        if (started > 0 && started <= 1e10) {
+            jr_clock_rfc3339(time, jr_clock_ns_of(started));
+            text = time;
+        }
+        break;
+    case TOOK:
+        if (results != NULL)
+            jr_clock_human(out, run->loaded.outcome.ended_ns);
+        break;
+    case PEAK_MEMORY:
+        for (uint32_t i = 0; i < run->loaded.outcome.count; i++)
+            if (run->loaded.outcome.ranks[i].max_rss_bytes > most)
+                most = run->loaded.outcome.ranks[i].max_rss_bytes;
+        if (most > 0)
+            jr_buf_printf(out, "%.1f MiB", (double)most / (1 << 20));
+        break;
+    case HOST:
+        text = jr_json_get_str(run->record, "host");
+        break;
+    case VERSION:
+        text = jr_json_get_str(run->record, "version");
+        break;
+    case COMMIT:
+        if ((text = jr_json_get_str(git, "commit")) != NULL)
+            jr_buf_printf(out, "%.12s%s", text, jr_json_get_bool(git, "dirty") ? " (dirty)" : "");
+        return;
+    }
+    jr_buf_str(out, text != NULL ? text : "");
+}
 
 static const char *keep_compared_text(struct jr_diff_table *to, struct jr_buf *text)
 {
@@ -140,19 +122,19 @@ static const char *keep_compared_text(struct jr_diff_table *to, struct jr_buf *t
     return copy;
 }
 
-static void add_kind_rows(struct jr_diff_table *to, const struct run *runs)
+static void add_trait_rows(struct jr_diff_table *to, const struct run *runs)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct jr_diff_table_row *row = jr_diff_table_add(to, kinds[i].name);
+    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++) {
+        struct jr_diff_table_row *row = jr_diff_table_add(to, traits[i].name);
         if (row == NULL)
             return;
-        row->part = kinds[i].part;
-        kinds[i].add(&text, &runs[0]);
+        row->part = traits[i].part;
+        add_trait(&text, &runs[0], (enum trait)i);
         row->a.value = keep_compared_text(to, &text);
-        kinds[i].add(&text, &runs[1]);
+        add_trait(&text, &runs[1], (enum trait)i);
         row->b.value = keep_compared_text(to, &text);
-        if (!kinds[i].always && !jr_diff_table_differs(row))
+        if (!traits[i].always && !jr_diff_table_differs(row))
             to->count--;
     }
 }
@@ -172,19 +154,6 @@ static void add_result_field(struct jr_diff_table *to, const struct run *runs, c
     row->b.value = keep_compared_text(to, &text);
 }
 
-static void add_result_fields(struct jr_diff_table *to, const struct run *runs)
-{
-    json_t *a = jr_print_first_result(&runs[0].loaded.report);
-    json_t *b = jr_print_first_result(&runs[1].loaded.report);
-    const char *name = NULL;
-    json_t *value = NULL;
-    json_object_foreach(a, name, value)
-        add_result_field(to, runs, name);
-    json_object_foreach(b, name, value)
-        if (json_object_get(a, name) == NULL)
-            add_result_field(to, runs, name);
-}
-
 int jr_record_compare(struct jr_diff_table *ret, const struct jr_run_place places[static 2],
                       struct jr_error *err)
 {
@@ -193,8 +162,15 @@ int jr_record_compare(struct jr_diff_table *ret, const struct jr_run_place place
     int failed = load_run_side(&runs[0], &places[0], err) != 0 ||
                  load_run_side(&runs[1], &places[1], err) != 0;
     if (!failed) {
-        add_kind_rows(&contrast, runs);
-        add_result_fields(&contrast, runs);
+        json_t *a = jr_print_first_result(&runs[0].loaded.report);
+        json_t *b = jr_print_first_result(&runs[1].loaded.report), *value = NULL;
+        const char *name = NULL;
+        add_trait_rows(&contrast, runs);
+        json_object_foreach(a, name, value)
+            add_result_field(&contrast, runs, name);
+        json_object_foreach(b, name, value)
+            if (json_object_get(a, name) == NULL)
+                add_result_field(&contrast, runs, name);
         failed = contrast.arena.failed;
         if (failed)
             (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -207,16 +183,6 @@ int jr_record_compare(struct jr_diff_table *ret, const struct jr_run_place place
     }
     *ret = contrast;
     return 0;
-}
-
-/* What is in the run's folder, or that of one of its parts. */
-static void load_spec(struct jr_record_origin *ret, struct jr_arena *arena, const char *log_dir,
-                      const char *id)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    JR_CLOSE int fd = jr_record_folder_enter(&ret->trust, log_dir, id, NULL);
-    if (fd >= 0 && jr_run_file_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
-        ret->spec = jr_arena_strndup(arena, text.data, text.len);
 }
 
 int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena, const char *log_dir,
@@ -239,7 +205,10 @@ int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena, const
         .any_devices = jr_json_get_bool(run, "any_devices")};
     if (folder != NULL && whole != NULL) {
         ret->run_dir = jr_arena_printf(arena, "%s/%s", folder, whole);
-        load_spec(ret, arena, log_dir, whole);
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+        JR_CLOSE int part_fd = jr_record_folder_enter(&ret->trust, log_dir, whole, NULL);
+        if (part_fd >= 0 && jr_run_file_read(&text, part_fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
+            ret->spec = jr_arena_strndup(arena, text.data, text.len);
     }
     json_decref(run);
     if (ret->run_dir == NULL || arena->failed)

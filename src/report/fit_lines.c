@@ -14,14 +14,6 @@ enum {
 
 #define QUOTED "    | " /* what a rank wrote */
 
-/* The bytes of a colour at the beginning of a text; 0: there is none. */
-static size_t colour_length(const char *text, size_t len)
-{
-    const char *end =
-        len > 1 && text[0] == '\033' && text[1] == '[' ? memchr(text, 'm', len) : NULL;
-    return end == NULL ? 0 : (size_t)(end + 1 - text);
-}
-
 /* Where a line may be broken, as far as it was read. */
 struct break_search {
     size_t column, gap, blank; /* bytes before them; 0: there is none */
@@ -34,9 +26,11 @@ struct break_search {
 static size_t note_place(struct break_search *search, const char *line, size_t len, size_t at)
 {
     uint32_t point;
-    size_t colour = colour_length(line + at, len - at);
-    if (colour > 0)
-        return colour;
+    const char *text = line + at, *end = NULL; /* of a colour */
+    if (len - at > 1 && text[0] == '\033' && text[1] == '[')
+        end = memchr(text, 'm', len - at);
+    if (end != NULL)
+        return (size_t)(end + 1 - text);
     size_t blanks = strspn(line + at, " ");
     bool before = at > 0 && line[at - 1] != ' ';
     search->typed |= strncmp(line + at, "(jobrun ", 8) == 0;
@@ -51,25 +45,19 @@ static size_t note_place(struct break_search *search, const char *line, size_t l
     return size;
 }
 
-/* Where the line is broken; a label is not left alone. */
-static size_t place_of(const struct break_search *search, size_t len)
-{
-    if (search->gap >= LABEL || (search->gap > 0 && search->blank == 0))
-        return search->gap;
-    return search->blank > 0 ? search->blank : len;
-}
-
 /* How many bytes of a line go onto one of `room` columns; all if it fits, or if it cannot be
- * broken. */
+ * broken. A label is not left alone. */
 static size_t fitting_part(const char *line, size_t len, size_t room)
 {
     struct break_search search = {0};
-    for (size_t at = 0; at < len;) {
+    size_t at = 0;
+    while (at < len && search.column <= room)
         at += note_place(&search, line, len, at);
-        if (search.column > room)
-            return place_of(&search, len);
-    }
-    return len;
+    if (search.column <= room)
+        return len;
+    if (search.gap >= LABEL || (search.gap > 0 && search.blank == 0))
+        return search.gap;
+    return search.blank > 0 ? search.blank : len;
 }
 
 static void fit_line(struct jr_buf *out, const char *line, size_t len, size_t width)

@@ -111,17 +111,6 @@ static void emit_bytes(struct tails *tails, const void *bytes, size_t len)
         tails->error = errno;
 }
 
-static void print_tail_heading(struct tails *tails, const struct tail *tail)
-{
-    if (!tails->named || tails->last == tail)
-        return;
-    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    jr_buf_printf(&line, "%s==> %s/%s <==\n", tails->last != NULL ? "\n" : "", tails->run_dir,
-                  tail->path);
-    emit_bytes(tails, line.data, line.len);
-    tails->last = tail;
-}
-
 /* The first `len` bytes of the rest: as a terminal may have them, if it is one.
  */
 static void show_tail_line(struct tails *tails, struct tail *tail, size_t len, const char *end)
@@ -185,21 +174,15 @@ static int open_rank_log(const struct tails *tails, const struct tail *tail)
     return jr_steal_fd(&fd);
 }
 
-static void begin_tail(struct tails *tails, struct tail *tail)
-{
-    tail->fd = open_rank_log(tails, tail);
-    if (tail->fd < 0)
-        return;
-    if (tails->last_lines == 0)
-        tail->at = (uint64_t)lseek(tail->fd, 0, SEEK_END);
-    else if (tails->last_lines != UINT32_MAX)
-        tail->at = find_tail_start(tail->fd, tails->last_lines);
-    (void)jr_log_gap_find(tail->fd, &tail->gap);
-}
-
 static void put_tail_bytes(struct tails *tails, struct tail *tail, const char *bytes, size_t len)
 {
-    print_tail_heading(tails, tail);
+    if (tails->named && tails->last != tail) {
+        JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+        jr_buf_printf(&line, "%s==> %s/%s <==\n", tails->last != NULL ? "\n" : "", tails->run_dir,
+                      tail->path);
+        emit_bytes(tails, line.data, line.len);
+        tails->last = tail;
+    }
     tail->last = bytes[len - 1];
     if (tails->view->terminal || tails->prefixed)
         show_tail_lines(tails, tail, bytes, len);
@@ -246,17 +229,6 @@ static bool switch_to_new_file(struct tails *tails, struct tail *tail)
     if (tail->last != '\n')
         put_tail_bytes(tails, tail, "\n", 1);
     return true;
-}
-
-static void copy_tail(struct tails *tails, struct tail *tail)
-{
-    if (tail->fd < 0)
-        begin_tail(tails, tail);
-    if (tail->fd < 0)
-        return;
-    do
-        copy_new_bytes(tails, tail);
-    while (tails->error == 0 && switch_to_new_file(tails, tail));
 }
 
 /* The files of attempts that have begun since. */
@@ -312,20 +284,7 @@ static void watch_tails(struct tails *tails)
     }
 }
 
-/* Whose lines come only when the attempt is over: "2-3"; returns how many. */
-static size_t name_apart_ranks(struct jr_buf *out, const struct tails *tails)
-{
-    const struct jr_live_ranks *live = &tails->ranks;
-    uint32_t *ranks = calloc(live->count + 1, sizeof *ranks);
-    size_t count = 0;
-    for (size_t i = 0; ranks != NULL && i < live->count; i++)
-        if (live->items[i].apart && jr_set_has(tails->view->ranks, live->items[i].rank))
-            ranks[count++] = live->items[i].rank;
-    jr_set_print(out, ranks, count);
-    free(ranks);
-    return count;
-}
-
+/* Say whose lines come only when the attempt is over. */
 static void note_apart_ranks(struct tails *tails)
 {
     const struct jr_logs_view *view = tails->view;
@@ -333,7 +292,13 @@ static void note_apart_ranks(struct tails *tails)
     if (tails->ranks.run_fd < 0 || view->note == NULL)
         return;
     jr_live_ranks_update(&tails->ranks);
-    size_t count = name_apart_ranks(&names, tails);
+    const struct jr_live_ranks *live = &tails->ranks;
+    JR_FREE uint32_t *ranks = calloc(live->count + 1, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; ranks != NULL && i < live->count; i++)
+        if (live->items[i].apart && jr_set_has(view->ranks, live->items[i].rank))
+            ranks[count++] = live->items[i].rank;
+    jr_set_print(&names, ranks, count);
     if (count > tails->apart && tails->live) {
         jr_buf_printf(&line,
                       "rank%s %s: on hosts that do not see this run folder; "
@@ -348,8 +313,20 @@ static void note_apart_ranks(struct tails *tails)
 
 static void copy_all_tails(struct tails *tails)
 {
-    for (size_t i = 0; i < tails->count; i++)
-        copy_tail(tails, &tails->items[i]);
+    for (struct tail *tail = tails->items; tail < tails->items + tails->count; tail++) {
+        if (tail->fd < 0 && (tail->fd = open_rank_log(tails, tail)) >= 0) {
+            if (tails->last_lines == 0)
+                tail->at = (uint64_t)lseek(tail->fd, 0, SEEK_END);
+            else if (tails->last_lines != UINT32_MAX)
+                tail->at = find_tail_start(tail->fd, tails->last_lines);
+            (void)jr_log_gap_find(tail->fd, &tail->gap);
+        }
+        if (tail->fd < 0)
+            continue;
+        do
+            copy_new_bytes(tails, tail);
+        while (tails->error == 0 && switch_to_new_file(tails, tail));
+    }
 }
 
 /* The results are written last: once they are there, so is all output. */
@@ -413,24 +390,6 @@ static void follow_tails(struct tails *tails)
         jr_live_ranks_close(&tails->ranks);
 }
 
-static void end_tail(struct tails *tails, struct tail *tail)
-{
-    if (tail->rest.len > 0)
-        show_tail_line(tails, tail, tail->rest.len, tails->prefixed ? "\n" : "");
-    jr_buf_release(&tail->rest);
-    if (tail->fd >= 0)
-        (void)close(tail->fd);
-}
-
-static void close_tails(struct tails *tails)
-{
-    if (tails->watch_fd >= 0)
-        (void)close(tails->watch_fd);
-    jr_hold_close(&tails->held);
-    for (size_t i = 0; i < tails->count; i++)
-        end_tail(tails, &tails->items[i]);
-}
-
 static int print_tails(struct tails *tails, struct jr_error *err)
 {
     bool follow = tails->view->follow;
@@ -441,7 +400,16 @@ static int print_tails(struct tails *tails, struct jr_error *err)
     else
         copy_all_tails(tails);
     bool lost = follow && tails->error == 0 && !are_results_there(tails);
-    close_tails(tails);
+    if (tails->watch_fd >= 0)
+        (void)close(tails->watch_fd);
+    jr_hold_close(&tails->held);
+    for (struct tail *tail = tails->items; tail < tails->items + tails->count; tail++) {
+        if (tail->rest.len > 0)
+            show_tail_line(tails, tail, tail->rest.len, tails->prefixed ? "\n" : "");
+        jr_buf_release(&tail->rest);
+        if (tail->fd >= 0)
+            (void)close(tail->fd);
+    }
     if (tails->error != 0 && tails->error != EPIPE)
         return jr_error_set(err, JR_STATUS_LAUNCH, "cannot print: %s", strerror(tails->error));
     if (lost)

@@ -1,4 +1,5 @@
-#include "report/screen.h"
+/* The terminal of `top`: see internal.h. */
+#include "report/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,38 +68,28 @@ static void give_terminal(struct jr_screen *screen)
     screen->taken = false;
 }
 
-/* All but those that are ignored, and those by which the terminal stops a process that is not in
- * its foreground. */
-static void fill_blocked(sigset_t *ret)
-{
-    (void)sigfillset(ret);
-    (void)sigdelset(ret, SIGTTIN);
-    (void)sigdelset(ret, SIGTTOU);
-    for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        struct sigaction action;
-        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
-            (void)sigdelset(ret, signal);
-    }
-}
-
-/* The terminal once more, so that it does not block: the descriptor that we were given is shared
- * with the shell. */
-static int open_own(int fd)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 bool jr_screen_open(struct jr_screen *ret, int in, int out)
 {
     *ret = (struct jr_screen){.in = isatty(in) == 1 ? in : -1, .keys = -1};
     sigset_t blocked;
-    fill_blocked(&blocked);
+    char path[64];
+    /* All but those that are ignored, and those by which the terminal stops a process that is not
+     * in its foreground. */
+    (void)sigfillset(&blocked);
+    (void)sigdelset(&blocked, SIGTTIN);
+    (void)sigdelset(&blocked, SIGTTOU);
+    for (int signal = 1; signal <= SIGRTMAX; signal++) {
+        struct sigaction action;
+        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            (void)sigdelset(&blocked, signal);
+    }
     ret->signals = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
     if (ret->signals < 0)
         return false;
-    ret->out = open_own(out);
+    /* The terminal once more, so that it does not block: the descriptor that we were given is
+     * shared with the shell. */
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", out);
+    ret->out = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (ret->out < 0) {
         (void)close(ret->signals);
         return false;
@@ -186,16 +177,6 @@ enum jr_screen_event jr_screen_signals(struct jr_screen *screen, int *ret_signal
     return event;
 }
 
-/* One line, cut at the edge; the rest of what stood there is erased. What reaches the edge leaves
- * nothing to erase, and the cursor on its last character. */
-static void add_screen_line(struct jr_buf *out, const char *line, size_t len, unsigned columns)
-{
-    size_t kept = jr_utf8_fit(line, len, columns);
-    jr_buf_add(out, line, kept);
-    if (jr_utf8_columns(line, kept) < columns)
-        jr_buf_str(out, "\033[K");
-}
-
 bool jr_screen_draw(const struct jr_screen *screen, const struct jr_buf *text)
 {
     struct jr_screen_size size = jr_screen_size(screen);
@@ -206,7 +187,12 @@ bool jr_screen_draw(const struct jr_screen *screen, const struct jr_buf *text)
     for (; *at != '\0' && line < size.lines; line++) {
         size_t len = strcspn(at, "\n");
         jr_buf_str(&out, line == 0 ? "" : "\r\n");
-        add_screen_line(&out, at, len, size.columns);
+        /* A line is cut at the edge; the rest of what stood there is erased. What reaches the edge
+         * leaves nothing to erase, and the cursor on its last character. */
+        size_t kept = jr_utf8_fit(at, len, size.columns);
+        jr_buf_add(&out, at, kept);
+        if (jr_utf8_columns(at, kept) < size.columns)
+            jr_buf_str(&out, "\033[K");
         at += len + (at[len] == '\n');
     }
     if (line < size.lines)

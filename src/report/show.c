@@ -18,8 +18,7 @@
 #include "record/multinode.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"
-#include "report/summary.h"
-#include "report/verdict_text.h"
+#include "report/internal.h"
 #include "store/event_line.h"
 #include "store/progress.h"
 #include "store/run_folder.h"
@@ -43,13 +42,6 @@ static void show_results(struct jr_buf *out, const struct jr_loaded_run *loaded,
         .nodes = json_object_get(loaded->json, "nodes"),
     };
     jr_print_page(&page);
-}
-
-static void add_escaped(struct jr_buf *out, const json_t *object, const char *key)
-{
-    const char *text = jr_json_get_str(object, key);
-    if (text != NULL)
-        jr_buf_safe(out, text);
 }
 
 /* The code of a run in a work tree; or that its record is damaged, which says so. */
@@ -118,15 +110,6 @@ static void show_run_parts(struct jr_buf *out, const json_t *run, const char *ru
     jr_multinode_release(&parts);
 }
 
-/* Suspended by job control, or by a SIGSTOP. */
-static void show_suspended(struct jr_buf *out, const json_t *run)
-{
-    struct jr_proc proc;
-    json_int_t pid = jr_json_get_int(run, "pid");
-    if (jr_proc_of(&proc, pid) && proc.state == 'T')
-        jr_buf_printf(out, ", suspended (kill -CONT %lld wakes it)", pid);
-}
-
 /* The state of a run without results. */
 static const char *unfinished_standing(const json_t *run, int fd)
 {
@@ -180,7 +163,8 @@ static void show_unfinished(struct jr_buf *out, const json_t *run, const char *l
     if (attempt > 0)
         jr_buf_printf(out, ", attempt %lld", attempt);
     jr_buf_printf(out, ": pid %lld on ", jr_json_get_int(run, "pid"));
-    add_escaped(out, run, "host");
+    const char *host = jr_json_get_str(run, "host");
+    jr_buf_safe(out, host == NULL ? "" : host);
     if (strcmp(standing, "lost") == 0 &&
         jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         jr_buf_str(out, " is gone, and its results.json is damaged");
@@ -189,7 +173,10 @@ static void show_unfinished(struct jr_buf *out, const json_t *run, const char *l
     if (jr_record_folder_is_contained(run))
         jr_buf_str(out, ", in another PID namespace (a container); it can be seen only from there");
     if (strcmp(standing, "running") == 0) {
-        show_suspended(out, run);
+        struct jr_proc proc; /* suspended by job control, or by a SIGSTOP */
+        json_int_t pid = jr_json_get_int(run, "pid");
+        if (jr_proc_of(&proc, pid) && proc.state == 'T')
+            jr_buf_printf(out, ", suspended (kill -CONT %lld wakes it)", pid);
         show_pause(out, fd);
         show_progress(out, fd);
         show_ranks(out, log_dir, id);
@@ -199,13 +186,6 @@ static void show_unfinished(struct jr_buf *out, const json_t *run, const char *l
     jr_buf_char(out, '/');
     jr_buf_safe(out, id);
     jr_buf_char(out, '\n');
-}
-
-/* Whether a run that has ended has results, which cannot be read. */
-static bool has_lost_results(const json_t *run, const struct jr_error *why)
-{
-    return jr_json_get_str(run, "status") != NULL && json_object_get(run, "part") == NULL &&
-           why->sys != ENOENT;
 }
 
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
@@ -227,11 +207,13 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     json_t *run = jr_record_folder_json(fd, "run.json", err);
     if (run == NULL)
         return -1;
-    if (has_lost_results(run, &missing)) {
+    bool joined = json_object_get(run, "part") != NULL;
+    /* It has ended, and its results cannot be read. */
+    if (jr_json_get_str(run, "status") != NULL && !joined && missing.sys != ENOENT) {
         json_decref(run);
         return jr_error_set(err, missing.status, "%s", missing.text);
     }
-    if (json_object_get(run, "part") != NULL)
+    if (joined)
         show_run_parts(out, run, run_dir.data, fd);
     else
         show_unfinished(out, run, log_dir, id, fd);
@@ -247,19 +229,6 @@ static void add_printed_json(struct jr_buf *out, json_t *json)
     json_decref(json);
 }
 
-/* What is known of a run that has no results. */
-static int add_live(struct jr_buf *out, int fd, const char *log_dir, const char *id,
-                    struct jr_error *err)
-{
-    json_t *run = jr_record_folder_json(fd, "run.json", err);
-    json_t *live =
-        run == NULL ? NULL : jr_live_results(log_dir, id, run, unfinished_standing(run, fd), err);
-    if (live != NULL)
-        add_printed_json(out, live);
-    json_decref(run);
-    return live == NULL ? -1 : 0;
-}
-
 int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
                       const uint32_t *attempt, struct jr_error *err)
 {
@@ -268,8 +237,15 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     if (fd < 0 || jr_record_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
     if (!jr_multinode_exists(fd) && attempt == NULL &&
-        jr_access(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        return add_live(out, fd, log_dir, id, err);
+        jr_access(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+        json_t *run = jr_record_folder_json(fd, "run.json", err), *live = NULL;
+        if (run != NULL)
+            live = jr_live_results(log_dir, id, run, unfinished_standing(run, fd), err);
+        if (live != NULL)
+            add_printed_json(out, live);
+        json_decref(run);
+        return live == NULL ? -1 : 0;
+    }
     if (!jr_multinode_exists(fd))
         return jr_record_folder_read(out, fd, name.data, err);
     json_t *joined = jr_record_folder_json(fd, name.data, err);
@@ -350,16 +326,6 @@ int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir, const c
     return 0;
 }
 
-/* Append the ranks of the list: "0-3". */
-static void add_rank_numbers(struct jr_buf *out, const struct jr_record_logs *logs)
-{
-    JR_FREE uint32_t *numbers = calloc(logs->count + 1, sizeof *numbers);
-    for (size_t i = 0; numbers != NULL && i < logs->count; i++)
-        numbers[i] = logs->items[i].rank;
-    if (numbers != NULL)
-        jr_set_print(out, numbers, logs->count);
-}
-
 int jr_record_logs_refuse(const struct jr_record_logs *logs, const struct jr_set *ranks,
                           struct jr_error *err)
 {
@@ -368,7 +334,11 @@ int jr_record_logs_refuse(const struct jr_record_logs *logs, const struct jr_set
     while (i < logs->count && !jr_set_has(ranks, logs->items[i].rank))
         i++;
     jr_set_write(&asked, ranks);
-    add_rank_numbers(&there, logs);
+    JR_FREE uint32_t *numbers = calloc(logs->count + 1, sizeof *numbers);
+    for (size_t n = 0; numbers != NULL && n < logs->count; n++)
+        numbers[n] = logs->items[n].rank;
+    if (numbers != NULL)
+        jr_set_print(&there, numbers, logs->count);
     if (i < logs->count || logs->count == 0 || asked.failed || there.failed || there.data == NULL)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "no such logs: these ranks' output went to the console only");

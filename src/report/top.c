@@ -1,6 +1,8 @@
 #include "report/top.h"
 
 #include <inttypes.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +12,20 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/names.h"
+#include "base/strv.h"
 #include "base/utf8.h"
+#include "judge/hang_report.h"
 #include "judge/judge.h"
 #include "output/sanitize.h"
+#include "record/live_ranks.h"
+#include "record/live_run.h"
+#include "record/load_results.h"
+#include "record/multinode.h"
 #include "record/record_folder.h"
+#include "report/internal.h"
+#include "run/process_probe.h"
 #include "store/progress.h"
 
 #include "base/banned.h"
@@ -30,21 +41,6 @@ struct jr_top_row {
     double silence; /* seconds; -1: it wrote nothing */
 };
 
-/* Seconds since the boot, which is what processes' start times count from. */
-static uint64_t uptime_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t age_ns(const struct jr_proc *proc)
-{
-    uint64_t tick = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-    uint64_t began = proc->start_ticks * tick, now = uptime_ns();
-    return now > began ? now - began : 0;
-}
-
 static void measure_rank(struct jr_top_row *row, const struct jr_proc *all, size_t count,
                          const struct jr_live_rank *rank, uint64_t passed_ns)
 {
@@ -56,25 +52,18 @@ static void measure_rank(struct jr_top_row *row, const struct jr_proc *all, size
         rss += all[family[i]].rss_bytes;
     }
     if (passed_ns == 0 || before == 0) {
+        struct timespec now; /* since the boot, which is what processes' start times count from */
+        uint64_t tick = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+        uint64_t began = all[family[0]].start_ticks * tick;
+        (void)clock_gettime(CLOCK_BOOTTIME, &now);
+        uint64_t up = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
         before = 0;
-        passed_ns = age_ns(&all[family[0]]);
+        passed_ns = up > began ? up - began : 0;
     }
     row->state = all[family[0]].state;
     row->cpu_ns = cpu;
     row->rss_bytes = rss;
     row->load = passed_ns == 0 || cpu < before ? 0 : (double)(cpu - before) / (double)passed_ns;
-}
-
-/* Another attempt may have another plan. */
-static bool fit_rows(struct jr_top *top)
-{
-    if (top->count == top->live.count && top->rows != NULL)
-        return true;
-    free(top->rows);
-    top->count = top->live.count;
-    top->rows = calloc(top->count + 1, sizeof *top->rows);
-    top->looked_ns = 0;
-    return top->rows != NULL;
 }
 
 /* How far the job is, and each rank where several are watched. */
@@ -100,7 +89,13 @@ void jr_top_look(struct jr_top *top)
 {
     size_t count = 0;
     jr_live_ranks_update(&top->live);
-    if (!fit_rows(top))
+    if (top->count != top->live.count || top->rows == NULL) { /* another attempt, another plan */
+        free(top->rows);
+        top->count = top->live.count;
+        top->rows = calloc(top->count + 1, sizeof *top->rows);
+        top->looked_ns = 0;
+    }
+    if (top->rows == NULL)
         return;
     uint64_t now = jr_clock_ns();
     uint64_t passed = top->looked_ns == 0 ? 0 : now - top->looked_ns;
@@ -121,11 +116,9 @@ void jr_top_look(struct jr_top *top)
 
 /* What a living process does, by the letter of proc(5), the least usual first.
  */
-struct state_word {
+static const struct {
     const char *letters, *word;
-};
-
-static const struct state_word states[] = {
+} states[] = {
     {"Tt", "stopped"}, {"D", "blocked"}, {"ZXx", "ending"}, {"R", "running"}, {"SI", "waiting"}};
 
 enum { STATES = sizeof states / sizeof *states };
@@ -175,15 +168,6 @@ static void add_size(struct jr_buf *out, uint64_t bytes)
     jr_buf_printf(out, "%4.0f %ciB", value, units[unit]);
 }
 
-/* "12.4 s", or nothing, in ten columns. */
-static void add_silence_column(struct jr_buf *out, double silence)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (silence >= 0)
-        jr_clock_human(&text, jr_clock_ns_of(silence));
-    jr_buf_printf(out, "%10s", text.len > 0 ? text.data : "-");
-}
-
 /* Where several ranks are watched, the step of each and its rate. */
 static void add_step_column(struct jr_buf *out, const struct jr_top *top, size_t i)
 {
@@ -223,20 +207,6 @@ static void add_cut_line(struct jr_buf *out, const struct jr_buf *line, unsigned
     jr_buf_char(out, '\n');
 }
 
-/* The same, but cut where a part of it ends: at a comma, a semicolon or a gap.
- */
-static void add_cut_parts(struct jr_buf *out, struct jr_buf *line, unsigned columns)
-{
-    size_t len = columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
-    size_t end = len;
-    while (len < line->len && end > 0 && strncmp(line->data + end, ", ", 2) != 0 &&
-           strncmp(line->data + end, "; ", 2) != 0 && strncmp(line->data + end, "  ", 2) != 0)
-        end--;
-    if (end > 0)
-        line->len = end;
-    add_cut_line(out, line, columns);
-}
-
 static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i, unsigned columns)
 {
     const struct jr_live_rank *rank = &top->live.items[i];
@@ -250,7 +220,10 @@ static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
     } else {
         jr_buf_printf(&line, "%9s  %6s  %8s", "-", "-", "-");
     }
-    add_silence_column(&line, row->silence);
+    JR_BUF_CLEANUP struct jr_buf silence = JR_BUF_INIT;
+    if (row->silence >= 0)
+        jr_clock_human(&silence, jr_clock_ns_of(row->silence));
+    jr_buf_printf(&line, "%10s", silence.len > 0 ? silence.data : "-");
     add_step_column(&line, top, i);
     jr_buf_str(&line, "  ");
     add_last_line(&line, &top->live, rank);
@@ -298,14 +271,6 @@ static int compare_weights(const void *a, const void *b, void *data)
     return (x > y) - (x < y);
 }
 
-/* Hours, minutes and seconds: 1:02:03. */
-static void add_elapsed(struct jr_buf *out, uint64_t ns)
-{
-    uint64_t seconds = ns / 1000000000;
-    jr_buf_printf(out, "%" PRIu64 ":%02u:%02u", seconds / 3600, (unsigned)(seconds / 60 % 60),
-                  (unsigned)(seconds % 60));
-}
-
 static void add_summary(struct jr_buf *out, const struct jr_top *top, unsigned columns)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
@@ -322,25 +287,25 @@ static void add_summary(struct jr_buf *out, const struct jr_top *top, unsigned c
     if (top->live.name != NULL)
         jr_buf_escaped(&line, top->live.name, strlen(top->live.name));
     jr_buf_str(&line, line.len > 0 ? "  " : "");
-    add_elapsed(&line, top->elapsed_ns);
+    uint64_t seconds = top->elapsed_ns / 1000000000;
+    jr_buf_printf(&line, "%" PRIu64 ":%02u:%02u", seconds / 3600, (unsigned)(seconds / 60 % 60),
+                  (unsigned)(seconds % 60));
     jr_buf_printf(&line, "  %zu of %zu ranks live, %.1f CPUs, ", lives, top->count, load);
     add_size(&line, rss);
     if (top->progress != NULL && top->progress->job.any) {
         jr_buf_str(&line, "  ");
         jr_progress_words(&line, top->progress, false, false);
     }
-    if (!line.failed)
-        add_cut_parts(out, &line, columns);
-}
-
-static void add_heading(struct jr_buf *out, const struct jr_top *top, unsigned columns)
-{
-    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    bool steps = top->progress != NULL && top->progress->all;
-    jr_buf_str(&line, "  rank  state            pid     CPU    memory    silent  ");
-    jr_buf_str(&line, steps ? "      step, rate  last line" : "last line");
-    if (!line.failed)
-        add_cut_line(out, &line, columns);
+    if (line.failed)
+        return;
+    /* It is cut where a part of it ends: at a comma, a semicolon or a gap. */
+    size_t len = columns == 0 ? line.len : jr_utf8_fit(line.data, line.len, columns), end = len;
+    while (len < line.len && end > 0 && strncmp(line.data + end, ", ", 2) != 0 &&
+           strncmp(line.data + end, "; ", 2) != 0 && strncmp(line.data + end, "  ", 2) != 0)
+        end--;
+    if (end > 0)
+        line.len = end;
+    add_cut_line(out, &line, columns);
 }
 
 /* Which ranks are shown, and what may be typed. */
@@ -368,56 +333,39 @@ static void add_footer(struct jr_buf *out, const struct jr_top *top, const struc
         add_cut_line(out, &line, view->columns);
 }
 
-/* How the lines of a view are used. */
-struct layout {
-    bool heading, footer;
-    size_t rows;
-};
-
-static struct layout lay_out(const struct jr_top_view *view, size_t count)
-{
-    struct layout layout = {.heading = true, .rows = count};
-    if (view->lines == 0)
-        return layout;
-    layout.heading = view->lines >= 4;
-    layout.footer = view->lines >= 3 && (view->keys || count + HEADING_LINES > view->lines);
-    size_t room = view->lines - 1 - layout.heading - layout.footer;
-    layout.rows = count < room ? count : room;
-    return layout;
-}
-
-/* The ranks in their order; NULL without memory. The caller frees them. */
-static size_t *order_ranks(const struct jr_top *top, enum jr_top_sort sort, bool reversed)
-{
-    struct order order = {top, sort, reversed};
-    size_t *ranks = calloc(top->count + 1, sizeof *ranks);
-    for (size_t i = 0; ranks != NULL && i < top->count; i++)
-        ranks[i] = i;
-    if (ranks != NULL && top->count > 0)
-        qsort_r(ranks, top->count, sizeof *ranks, compare_weights, &order);
-    return ranks;
-}
-
 void jr_top_print(struct jr_buf *out, const struct jr_top *top, struct jr_top_view *view)
 {
     if (top->rows == NULL)
         return;
-    struct layout layout = lay_out(view, top->count);
-    enum jr_top_sort sort = view->chosen                ? view->sort
-                            : layout.rows == top->count ? JR_TOP_BY_RANK
-                                                        : JR_TOP_BY_SILENCE;
-    JR_FREE size_t *ranks = order_ranks(top, sort, view->reversed);
+    /* How the lines of the view are used. */
+    bool heading = view->lines == 0 || view->lines >= 4;
+    bool footer = view->lines >= 3 && (view->keys || top->count + HEADING_LINES > view->lines);
+    size_t room = view->lines == 0 ? top->count : view->lines - 1 - heading - footer;
+    size_t rows = top->count < room ? top->count : room;
+    enum jr_top_sort sort = view->chosen         ? view->sort
+                            : rows == top->count ? JR_TOP_BY_RANK
+                                                 : JR_TOP_BY_SILENCE;
+    struct order order = {top, sort, view->reversed};
+    JR_FREE size_t *ranks = calloc(top->count + 1, sizeof *ranks);
     if (ranks == NULL)
         return;
-    view->page = layout.rows;
-    if (view->first > top->count - layout.rows)
-        view->first = top->count - layout.rows;
+    for (size_t i = 0; i < top->count; i++)
+        ranks[i] = i;
+    if (top->count > 0)
+        qsort_r(ranks, top->count, sizeof *ranks, compare_weights, &order);
+    view->page = rows;
+    if (view->first > top->count - rows)
+        view->first = top->count - rows;
     add_summary(out, top, view->columns);
-    if (layout.heading)
-        add_heading(out, top, view->columns);
-    for (size_t i = 0; i < layout.rows; i++)
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    bool steps = top->progress != NULL && top->progress->all;
+    jr_buf_str(&line, "  rank  state            pid     CPU    memory    silent  ");
+    jr_buf_str(&line, steps ? "      step, rate  last line" : "last line");
+    if (heading && !line.failed)
+        add_cut_line(out, &line, view->columns);
+    for (size_t i = 0; i < rows; i++)
         add_rank_row(out, top, ranks[view->first + i], view->columns);
-    if (layout.footer)
+    if (footer)
         add_footer(out, top, view, sort);
 }
 
@@ -434,4 +382,325 @@ void jr_top_close(struct jr_top *top)
     jr_progress_free(top->progress);
     free(top->rows);
     *top = (struct jr_top){0};
+}
+
+/* The loop of `top`, and what is typed into it. */
+
+enum {
+    FIRST_MS = 500, /* before a first table: to see how time is spent */
+    TERMINAL_MS = 1000,
+    PLAIN_MS = 10000
+};
+
+/* Its jobrun may live longer than the run, because of a console that is not read. */
+static bool is_run_live(const struct jr_top_watch *watch)
+{
+    struct jr_live live;
+    if (jr_live_open(&live, watch->log_dir, watch->id, NULL) != 0)
+        return false;
+    bool running = live.standing == JR_STANDING_RUNNING;
+    jr_live_close(&live);
+    return running;
+}
+
+/* What is drawn, and on what. */
+struct drawing {
+    struct jr_screen screen;
+    struct jr_top *top;
+    struct jr_top_view view;
+    int signal; /* that ends it; 0: none */
+};
+
+static bool draw_table(struct drawing *drawing)
+{
+    JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT;
+    struct jr_screen_size size = jr_screen_size(&drawing->screen);
+    drawing->view.lines = size.lines;
+    drawing->view.columns = size.columns;
+    drawing->view.keys = drawing->screen.keys >= 0;
+    jr_top_print(&table, drawing->top, &drawing->view);
+    return !table.failed && jr_screen_draw(&drawing->screen, &table);
+}
+
+/* Signals and keys; whether it goes on. */
+static bool hear_reader(struct drawing *drawing, bool signals, bool keys)
+{
+    char typed[64];
+    size_t len = 0;
+    enum jr_screen_event event = JR_SCREEN_NOTHING;
+    if (signals)
+        event = jr_screen_signals(&drawing->screen, &drawing->signal);
+    if (keys)
+        len = jr_screen_keys(&drawing->screen, typed, sizeof typed);
+    if (event == JR_SCREEN_DIE || !jr_top_type(&drawing->view, typed, len))
+        return false;
+    return (event == JR_SCREEN_NOTHING && len == 0) || draw_table(drawing);
+}
+
+static void draw_tables(struct drawing *drawing, const struct jr_top_watch *watch,
+                        const struct jr_live *live)
+{
+    bool going_on = draw_table(drawing);
+    uint64_t next_ns = jr_clock_ns() + FIRST_MS * UINT64_C(1000000); /* the ranks are looked at */
+    while (going_on) {
+        struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
+                               {.fd = drawing->screen.out},
+                               {.fd = drawing->screen.signals, .events = POLLIN},
+                               {.fd = drawing->screen.keys, .events = POLLIN}};
+        uint64_t now = jr_clock_ns();
+        (void)poll(fds, 4, now >= next_ns ? 0 : (int)((next_ns - now) / 1000000 + 1));
+        going_on = fds[0].revents == 0 && fds[1].revents == 0 &&
+                   hear_reader(drawing, fds[2].revents != 0, fds[3].revents != 0);
+        if (!going_on || jr_clock_ns() < next_ns)
+            continue;
+        next_ns = jr_clock_ns() + TERMINAL_MS * UINT64_C(1000000);
+        going_on = is_run_live(watch);
+        if (going_on) {
+            jr_top_look(drawing->top);
+            going_on = draw_table(drawing);
+        }
+    }
+}
+
+int jr_watch_ranks(const struct jr_top_watch *watch, const struct jr_live *live, int *ret_signal,
+                   struct jr_error *err)
+{
+    struct jr_top top;
+    struct drawing drawing = {.top = &top};
+    char part[300];
+    *ret_signal = 0;
+    (void)snprintf(part, sizeof part, "%s%s%s", watch->id, live->part == NULL ? "" : "/",
+                   live->part == NULL ? "" : live->part);
+    if (jr_top_open(&top, watch->log_dir, part, live->pid, err) != 0)
+        return -1;
+    jr_top_look(&top);
+    if (watch->terminal && !watch->once && jr_screen_open(&drawing.screen, watch->in, watch->out)) {
+        draw_tables(&drawing, watch, live);
+        jr_screen_close(&drawing.screen);
+        *ret_signal = drawing.signal;
+    } else {
+        struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN}, {.fd = watch->out}};
+        bool heard = true; /* the reader is there */
+        for (int ms = FIRST_MS; heard && poll(fds, 2, ms) == 0 && is_run_live(watch);
+             ms = PLAIN_MS) {
+            JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT;
+            struct jr_top_view view = {0};
+            jr_top_look(&top);
+            jr_top_print(&table, &top, &view);
+            heard = !table.failed && table.len > 0 &&
+                    jr_io_write_all(watch->out, table.data, table.len) == 0 && !watch->once;
+        }
+    }
+    jr_top_close(&top);
+    return 0;
+}
+
+/* The keys that scroll, as terminals send them (xterm, VT100, VT220). */
+enum scroll { UP, DOWN, PAGE_UP, PAGE_DOWN, HOME, END, SCROLLS };
+
+static const struct {
+    const char *bytes;
+    enum scroll scroll;
+} scroll_keys[] = {
+    {"\033[A", UP},       {"\033OA", UP},   {"k", UP},
+    {"\033[B", DOWN},     {"\033OB", DOWN}, {"j", DOWN},
+    {"\033[5~", PAGE_UP}, {"b", PAGE_UP},   {"\033[6~", PAGE_DOWN},
+    {" ", PAGE_DOWN},     {"\033[H", HOME}, {"\033OH", HOME},
+    {"\033[1~", HOME},    {"g", HOME},      {"\033[F", END},
+    {"\033OF", END},      {"\033[4~", END}, {"G", END},
+};
+
+static void scroll_view(struct jr_top_view *view, enum scroll scroll)
+{
+    size_t page = view->page > 1 ? view->page : 1, first = view->first;
+    const size_t to[SCROLLS] = {
+        [UP] = first > 0 ? first - 1 : 0,
+        [DOWN] = first + 1,
+        [PAGE_UP] = first > page ? first - page : 0,
+        [PAGE_DOWN] = first + page,
+        [HOME] = 0,
+        [END] = SIZE_MAX,
+    };
+    view->first = to[scroll];
+}
+
+static void type_key(struct jr_top_view *view, const char *key, size_t len)
+{
+    static const char sorts[] = {
+#define KEY(name, key, word) key,
+        JR_TOP_SORTS(KEY)
+#undef KEY
+    };
+    for (size_t i = 0; i < sizeof scroll_keys / sizeof *scroll_keys; i++)
+        if (strlen(scroll_keys[i].bytes) == len && memcmp(scroll_keys[i].bytes, key, len) == 0)
+            scroll_view(view, scroll_keys[i].scroll);
+    for (size_t i = 0; i < JR_TOP_SORT_COUNT; i++)
+        if (len == 1 && *key == sorts[i]) {
+            enum jr_top_sort sort = (enum jr_top_sort)i;
+            view->reversed = view->chosen && view->sort == sort && !view->reversed;
+            view->chosen = true;
+            view->sort = sort;
+            view->first = 0;
+        }
+}
+
+bool jr_top_type(struct jr_top_view *view, const char *keys, size_t len)
+{
+    while (len > 0) {
+        size_t key = 1; /* or a control sequence (ECMA-48, 5.4), whatever it means */
+        if (len >= 2 && keys[0] == '\033' && (keys[1] == '[' || keys[1] == 'O'))
+            for (key = 2; key < len && (unsigned char)keys[key] < '@';)
+                key++;
+        if (key > 1 && key < len)
+            key++;
+        if (*keys == 'q' || *keys == 'Q')
+            return false;
+        type_key(view, keys, key);
+        keys += key;
+        len -= key;
+    }
+    return true;
+}
+
+/* The stacks of the ranks. */
+
+static const long INTERVAL_NS = 500000000;
+
+/* What hung left in the folder of its last attempt. */
+static void add_saved_stacks(json_t *list, const struct jr_loaded_run *loaded, int fd,
+                             const struct jr_set *ranks)
+{
+    for (size_t i = 0; i < loaded->plan.count; i++) {
+        const struct jr_plan_rank *rank = &loaded->plan.ranks[i];
+        char path[64];
+        (void)snprintf(path, sizeof path, "%s/hang.json", rank->dir);
+        json_t *hung = NULL;
+        if (jr_set_has(ranks, rank->rank))
+            hung = jr_record_folder_json(fd, path, NULL);
+        if (hung != NULL)
+            jr_json_append(list, hung);
+    }
+}
+
+static json_t *saved_stacks(const char *log_dir, const char *id, const struct jr_stacks_view *view,
+                            struct jr_error *err)
+{
+    struct jr_loaded_run loaded;
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
+    if (fd < 0 || jr_record_folder_results(&name, fd, id, view->attempt, err) != 0 ||
+        jr_loaded_run_load(&loaded, fd, name.data, log_dir, id, err) != 0)
+        return NULL;
+    json_t *list = json_array();
+    add_saved_stacks(list, &loaded, fd, view->ranks);
+    jr_loaded_run_release(&loaded);
+    return list;
+}
+
+/* One look at all ranks: `probes` has one for each of the live. */
+static void probe_ranks(const struct jr_live_ranks *live, const struct jr_set *ranks,
+                        struct jr_process_probe *probes)
+{
+    size_t count = 0;
+    struct jr_proc *all = jr_proc_all(&count);
+    for (size_t i = 0; all != NULL && i < live->count; i++) {
+        const struct jr_live_rank *rank = &live->items[i];
+        if (jr_set_has(ranks, rank->rank) && jr_live_ranks_lives(live, rank, all, count))
+            jr_process_probe_read(&probes[i], all, count, rank->pid);
+    }
+    free(all);
+}
+
+static json_t *probe_evidence(const struct jr_live_ranks *live, size_t i,
+                              const struct jr_process_probe *now,
+                              const struct jr_process_probe *before, uint64_t took_ns)
+{
+    const struct jr_live_rank *rank = &live->items[i];
+    double silence = jr_live_ranks_silence(live, rank);
+    json_t *object = json_object();
+    char time[32];
+    jr_clock_rfc3339(time, jr_clock_wall_ns());
+    jr_json_set_int(object, "format_version", 1);
+    jr_json_set_int(object, "rank", rank->rank);
+    jr_json_set_int(object, "pid", rank->pid);
+    jr_json_set_str(object, "time", time);
+    jr_json_set(object, "silent_seconds", silence < 0 ? json_null() : json_real(silence));
+    jr_json_set_real(object, "interval_seconds", (double)(took_ns / 1000000) / 1e3);
+    jr_json_set_real(object, "cpu_seconds",
+                     (double)(jr_process_probe_used(now, before) / 1000000) / 1e3);
+    jr_json_set(object, "processes", jr_process_probe_json(now, before));
+    return object;
+}
+
+static json_t *live_stacks(const struct jr_live_ranks *live, const struct jr_set *ranks)
+{
+    JR_FREE struct jr_process_probe *before = calloc(live->count + 1, sizeof *before);
+    JR_FREE struct jr_process_probe *now = calloc(live->count + 1, sizeof *now);
+    if (before == NULL || now == NULL)
+        return NULL;
+    json_t *list = json_array();
+    uint64_t began = jr_clock_ns();
+    probe_ranks(live, ranks, before);
+    (void)nanosleep(&(struct timespec){.tv_nsec = INTERVAL_NS}, NULL);
+    probe_ranks(live, ranks, now);
+    uint64_t took = jr_clock_ns() - began;
+    for (size_t i = 0; i < live->count; i++) {
+        if (now[i].count > 0 && before[i].count > 0)
+            jr_json_append(list, probe_evidence(live, i, &now[i], &before[i], took));
+        jr_process_probe_release(&before[i]);
+        jr_process_probe_release(&now[i]);
+    }
+    return list;
+}
+
+static json_t *collect_stacks(const char *log_dir, const char *id,
+                              const struct jr_stacks_view *view, struct jr_error *err)
+{
+    struct jr_live live;
+    struct jr_live_ranks live_ranks;
+    if (jr_live_open(&live, log_dir, id, err) != 0)
+        return NULL;
+    enum jr_standing standing = live.standing;
+    int32_t guard = live.pid;
+    jr_live_close(&live);
+    if (standing == JR_STANDING_FINISHED || view->attempt != NULL)
+        return saved_stacks(log_dir, id, view, err);
+    if (standing != JR_STANDING_RUNNING) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH,
+                           "run '%s' has no results, and is not running here", id);
+        return NULL;
+    }
+    if (jr_live_ranks_open(&live_ranks, log_dir, id, guard, err) != 0)
+        return NULL;
+    json_t *list = live_stacks(&live_ranks, view->ranks);
+    if (list == NULL)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    jr_live_ranks_close(&live_ranks);
+    return list;
+}
+
+/* For a run in parts, those that are available. */
+json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_stacks_view *view,
+                     struct jr_error *err)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);
+    json_t *all = NULL;
+    for (size_t i = 0; i < ids.count; i++) {
+        json_t *list = collect_stacks(log_dir, ids.items[i], view, err);
+        if (all == NULL)
+            all = list;
+        else if (list != NULL)
+            (void)json_array_extend(all, list);
+        if (all != list)
+            json_decref(list);
+    }
+    jr_arena_release(&arena);
+    return all;
+}
+
+void jr_stacks_print(struct jr_buf *out, const json_t *stacks)
+{
+    for (size_t i = 0; i < json_array_size(stacks); i++)
+        jr_thread_state_stacks(out, json_array_get(stacks, i));
 }

@@ -6,7 +6,9 @@
 #ifndef JR_TOP_H
 #define JR_TOP_H
 
+#include "base/rank_set.h"
 #include "record/live_ranks.h"
+#include "record/live_run.h"
 
 struct jr_progress;
 struct jr_top_row;
@@ -61,5 +63,40 @@ void jr_top_print(struct jr_buf *out, const struct jr_top *top, struct jr_top_vi
 /* Change the view as the keys say that were typed: letters sort, and the same again sorts the other
  * way round; arrows, j, k, space, b, g and G scroll. False if one of them ends it. */
 bool jr_top_type(struct jr_top_view *view, const char *keys, size_t len);
+
+/*
+ * The loop: the ranks of a run are looked at again and again, until the run has ended or the reader
+ * has had enough. On a terminal they are drawn over each other, and keys sort and scroll; elsewhere
+ * the tables are printed one below the other, less often, and nothing moves a cursor.
+ */
+
+/* What `top` is asked for, and where it shows it. */
+struct jr_top_watch {
+    const char *log_dir, *id;
+    int in, out;   /* descriptors */
+    bool terminal; /* `out` is one on which the cursor can be moved */
+    bool once;     /* print one table only */
+};
+
+/* Watch the run that `live` is about. Returns 0, or -1 if it cannot be read.
+ * *ret_signal is 0, or the signal that ended it, for the caller to raise. */
+int jr_watch_ranks(const struct jr_top_watch *watch, const struct jr_live *live, int *ret_signal,
+                   struct jr_error *err);
+
+/* Whose stacks `show --stacks` shows: what these ranks are doing, or were when the run hung. */
+struct jr_stacks_view {
+    const struct jr_set *ranks;
+    const uint32_t *attempt; /* NULL: the last, or the one that continues */
+};
+
+/* The evidence of each rank of the set, as in hang.json: of a running job it is
+ * gathered now, by two looks half a second apart; of another one it is what was
+ * gathered when it hung. A new array, empty if there is none; NULL with `err`.
+ */
+json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_stacks_view *view,
+                     struct jr_error *err);
+
+/* Append it for people. */
+void jr_stacks_print(struct jr_buf *out, const json_t *stacks);
 
 #endif

@@ -1,12 +1,10 @@
 /* What is told of the rank that failed, of those beside it, and of the rest. */
-#include "report/failure_text.h"
+#include "report/internal.h"
 
 #include <sys/utsname.h>
 
 #include "fake_run.h"
-#include "report/next_step.h"
 #include "report/summary.h"
-#include "report/verdict_text.h"
 
 static struct jr_page page_of(struct fake *fake, struct jr_buf *out)
 {

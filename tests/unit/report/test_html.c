@@ -1,4 +1,4 @@
-#include "report/html.h"
+#include "report/page.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What to try about an end, by what the rank wrote, by its exception, and by how it ended. */
-#include "report/next_step.h"
+#include "report/internal.h"
 
 #include <signal.h>
 #include <stdint.h>

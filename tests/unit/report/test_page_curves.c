@@ -1,6 +1,6 @@
 /* The drawings of metrics: where lines go, and what is said beside them. */
 #include "report/page.h"
-#include "report/page_curves.h"
+#include "report/internal.h"
 
 #include <math.h>
 

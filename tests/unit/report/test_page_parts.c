@@ -1,9 +1,7 @@
 /* Parts of the HTML report, of runs that are made by hand: the mesh, the ranks, when they ran, what
  * they delivered and used. */
 #include "report/page.h"
-#include "report/page_ranks.h"
-#include "report/page_result.h"
-#include "report/page_time.h"
+#include "report/internal.h"
 
 #include "judge/words.h"
 #include "scratch.h"

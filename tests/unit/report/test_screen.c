@@ -1,5 +1,5 @@
 /* A terminal that is taken over: what it gets, and that it is given back. */
-#include "report/screen.h"
+#include "report/internal.h"
 
 #include <fcntl.h>
 #include <pty.h>

@@ -4,7 +4,7 @@
 #include "judge/hang_report.h"
 #include "judge/restart.h"
 #include "report/summary.h"
-#include "report/verdict_text.h"
+#include "report/internal.h"
 
 /* Judge ranks with these results, NULL for none, and hold the line that is made of their fields to
  * `expected`. */

@@ -1,5 +1,5 @@
 /* The stacks of a run that hung, and the tables of one that is watched without a terminal. */
-#include "report/watch_ranks.h"
+#include "report/top.h"
 
 #include <poll.h>
 #include <pty.h>
