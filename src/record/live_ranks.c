@@ -62,19 +62,6 @@ static int load_plan(struct jr_live_ranks *live, struct jr_error *err)
     return live->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-static void end_rank(struct jr_live_rank *rank, const struct jr_event *event)
-{
-    rank->ended = true;
-    rank->exit_code = event->exit_code;
-    rank->signal = event->signal;
-}
-
-static void set_apart(struct jr_live_ranks *live, uint32_t node)
-{
-    for (size_t i = 0; i < live->count; i++)
-        live->items[i].apart |= live->items[i].node == node;
-}
-
 static void read_event_line(struct jr_live_ranks *live, const char *line, size_t len)
 {
     struct jr_event event;
@@ -82,14 +69,17 @@ static void read_event_line(struct jr_live_ranks *live, const char *line, size_t
         return;
     if (event.name == JR_EVENT_RESTART)
         (void)load_plan(live, NULL);
-    if (event.name == JR_EVENT_NODE_APART)
-        set_apart(live, event.node);
+    for (size_t i = 0; event.name == JR_EVENT_NODE_APART && i < live->count; i++)
+        live->items[i].apart |= live->items[i].node == event.node;
     bool names_one = (event.says & JR_SAYS(RANK)) != 0;
     struct jr_live_rank *rank = names_one ? jr_live_ranks_find(live, event.rank) : NULL;
     if (rank != NULL && event.name == JR_EVENT_RANK_STARTED)
         rank->pid = event.pid;
-    if (rank != NULL && event.name == JR_EVENT_RANK_ENDED)
-        end_rank(rank, &event);
+    if (rank != NULL && event.name == JR_EVENT_RANK_ENDED) {
+        rank->ended = true;
+        rank->exit_code = event.exit_code;
+        rank->signal = event.signal;
+    }
 }
 
 /* Take the whole lines out of the rest. */
@@ -124,22 +114,15 @@ void jr_live_ranks_update(struct jr_live_ranks *live)
     }
 }
 
-/* What run.json says of the whole run. */
-static void load_run_facts(struct jr_live_ranks *live)
-{
-    json_t *run = jr_record_folder_json(live->run_fd, "run.json", NULL);
-    live->name = jr_arena_strdup(&live->arena, jr_json_get_str(run, "name"));
-    live->started_ns = jr_clock_ns_of(jr_json_get_real(run, "started"));
-    json_decref(run);
-}
-
 int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir, const char *id,
                        int32_t guard, struct jr_error *err)
 {
     *ret = (struct jr_live_ranks){
         .run_fd = jr_record_folder_open(log_dir, id, err), .events_fd = -1, .guard = guard};
-    if (ret->run_fd >= 0)
-        load_run_facts(ret);
+    json_t *run = ret->run_fd < 0 ? NULL : jr_record_folder_json(ret->run_fd, "run.json", NULL);
+    ret->name = jr_arena_strdup(&ret->arena, jr_json_get_str(run, "name"));
+    ret->started_ns = jr_clock_ns_of(jr_json_get_real(run, "started"));
+    json_decref(run);
     if (ret->run_fd < 0 || load_plan(ret, err) != 0) {
         jr_live_ranks_close(ret);
         return -1;
@@ -223,43 +206,10 @@ static void set_null(json_t *object, const char *const *keys, size_t count)
 }
 
 /* Null is what `from` does not say. */
-static void copy_key(json_t *to, const char *key, const json_t *from, const char *from_key)
-{
-    json_t *value = json_object_get(from, from_key);
-    if (value == NULL)
-        jr_json_set_null(to, key);
-    else
-        jr_json_set(to, key, json_incref(value));
-}
-
 static void copy_keys(json_t *to, const json_t *from, const char *const *keys)
 {
     for (; *keys != NULL; keys++)
-        copy_key(to, *keys, from, *keys);
-}
-
-/* The state of a rank, by the events so far. */
-static const char *rank_standing(const struct jr_live_rank *rank, bool live)
-{
-    if (rank == NULL || rank->pid == 0)
-        return "not_started";
-    return rank->ended || !live ? "ended" : "running";
-}
-
-static void set_rank_end(json_t *to, const struct jr_live_rank *rank)
-{
-    char name[JR_SIGNAL_NAME];
-    bool ended = rank != NULL && rank->ended;
-    if (ended && rank->signal == 0)
-        jr_json_set_int(to, "exit_code", rank->exit_code);
-    else
-        jr_json_set_null(to, "exit_code");
-    if (ended && rank->signal != 0) {
-        jr_signal_name(name, rank->signal);
-        jr_json_set_str(to, "signal", name);
-    } else {
-        jr_json_set_null(to, "signal");
-    }
+        jr_json_share(to, from, *keys);
 }
 
 /* A log that is not there, or not yet, is none. */
@@ -272,71 +222,61 @@ static void set_log(json_t *to, const char *key, const json_t *planned, int fd)
         jr_json_set_null(to, key);
 }
 
+/* A planned rank as the events so far have it. */
 static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank, const json_t *run,
                          bool live, int fd)
 {
     static const char *const identity[] = {"rank", "local_rank", "node_rank", NULL};
     static const char *const place[] = {"device", "coordinates", NULL};
     json_t *to = json_object();
+    bool begun = rank != NULL && rank->pid != 0, ended = rank != NULL && rank->ended;
+    char name[JR_SIGNAL_NAME];
     copy_keys(to, planned, identity);
     /* With several nodes, only the record of each says where it ran. */
-    if (jr_json_get_u32(run, "nodes") <= 1)
-        jr_json_set_str(to, "host", jr_json_get_str(run, "host"));
-    else
-        jr_json_set_null(to, "host");
-    if (rank != NULL && rank->pid != 0)
-        jr_json_set_int(to, "pid", rank->pid);
-    else
-        jr_json_set_null(to, "pid");
+    jr_json_set_str(to, "host",
+                    jr_json_get_u32(run, "nodes") <= 1 ? jr_json_get_str(run, "host") : NULL);
+    jr_json_set(to, "pid", begun ? json_integer(rank->pid) : json_null());
     copy_keys(to, planned, place);
-    jr_json_set_str(to, "state", rank_standing(rank, live));
-    set_rank_end(to, rank);
+    jr_json_set_str(to, "state", !begun ? "not_started" : ended || !live ? "ended" : "running");
+    jr_json_set(to, "exit_code",
+                ended && rank->signal == 0 ? json_integer(rank->exit_code) : json_null());
+    if (ended && rank->signal != 0)
+        jr_signal_name(name, rank->signal);
+    jr_json_set_str(to, "signal", ended && rank->signal != 0 ? name : NULL);
     set_log(to, "stdout", planned, fd);
     set_log(to, "stderr", planned, fd);
     set_null(to, open_rank, sizeof open_rank / sizeof *open_rank);
     return to;
 }
 
-static void set_head(json_t *to, const json_t *run, const char *standing)
-{
-    static const char *const known[] = {"run_id",  "name",       "fingerprint", "attempt",
-                                        "started", "world_size", NULL};
-    double started = jr_json_get_real(run, "started");
-    double now = (double)jr_clock_wall_ns() / 1e9;
-    jr_json_set_int(to, "format_version", FORMAT_VERSION);
-    copy_keys(to, run, known);
-    jr_json_set_str(to, "status", standing);
-    jr_json_set(to, "seconds", json_real(now > started ? now - started : 0));
-    set_null(to, open_run, sizeof open_run / sizeof *open_run);
-}
-
 json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
                         const char *standing, struct jr_error *err)
 {
+    static const char *const known[] = {"run_id",  "name",       "fingerprint", "attempt",
+                                        "started", "world_size", NULL};
     struct jr_live_ranks live_ranks;
-    bool live = strcmp(standing, "running") == 0;
+    double started = jr_json_get_real(run, "started");
+    double now = (double)jr_clock_wall_ns() / 1e9;
     if (jr_live_ranks_open(&live_ranks, log_dir, id, 0, err) != 0)
         return NULL;
-    json_t *plan = jr_record_folder_json(live_ranks.run_fd, "plan.json", err);
+    json_t *plan = jr_record_folder_json(live_ranks.run_fd, "plan.json", err), *planned = NULL;
     json_t *to = plan == NULL ? NULL : json_object();
-    if (to != NULL)
-        set_head(to, run, standing);
-    json_t *progress = jr_record_folder_progress(live_ranks.run_fd);
-    if (to != NULL)
-        jr_json_set(to, "progress", progress == NULL ? json_null() : json_incref(progress));
-    json_decref(progress);
-    json_t *ranks = json_array();
-    const json_t *planned = json_object_get(plan, "ranks");
-    for (size_t i = 0; to != NULL && i < json_array_size(planned); i++) {
-        const json_t *row = json_array_get(planned, i);
-        jr_json_append(ranks,
-                       rank_json(row, jr_live_ranks_find(&live_ranks, jr_json_get_int(row, "rank")),
-                                 run, live, live_ranks.run_fd));
-    }
-    if (to != NULL)
+    if (to != NULL) {
+        json_t *progress = jr_record_folder_progress(live_ranks.run_fd), *ranks = json_array();
+        size_t i = 0;
+        jr_json_set_int(to, "format_version", FORMAT_VERSION);
+        copy_keys(to, run, known);
+        jr_json_set_str(to, "status", standing);
+        jr_json_set(to, "seconds", json_real(now > started ? now - started : 0));
+        set_null(to, open_run, sizeof open_run / sizeof *open_run);
+        jr_json_set(to, "progress", progress == NULL ? json_null() : progress);
+        json_array_foreach(json_object_get(plan, "ranks"), i, planned)
+            jr_json_append(
+                ranks, rank_json(planned,
+                                 jr_live_ranks_find(&live_ranks, jr_json_get_int(planned, "rank")),
+                                 run, strcmp(standing, "running") == 0, live_ranks.run_fd));
         jr_json_set(to, "ranks", ranks);
-    else
-        json_decref(ranks);
+    }
     json_decref(plan);
     jr_live_ranks_close(&live_ranks);
     return to;

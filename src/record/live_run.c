@@ -33,14 +33,6 @@ static const char *live_text(struct jr_live *live, const json_t *run, const char
     return text == NULL ? NULL : jr_arena_strdup(&live->arena, text);
 }
 
-static enum jr_standing live_standing(const json_t *run)
-{
-    const char *word = jr_record_folder_standing(run);
-    if (strcmp(word, "running") == 0)
-        return JR_STANDING_RUNNING;
-    return strcmp(word, "elsewhere") == 0 ? JR_STANDING_ELSEWHERE : JR_STANDING_LOST;
-}
-
 /* The process that began the run is gone; its companion may be about to write the results. */
 static void find_companion(struct jr_live *live, int fd, const json_t *run)
 {
@@ -56,20 +48,6 @@ static void find_companion(struct jr_live *live, int fd, const json_t *run)
     live->held = held;
 }
 
-/* False when there are no results. */
-static bool is_finished(struct jr_live *live, int fd)
-{
-    json_t *results = jr_record_folder_head(fd, "results.json");
-    const char *word = jr_json_get_str(results, "status");
-    enum jr_run_status status;
-    bool known = word != NULL && jr_run_status_of(word, &status);
-    live->exit_code = jr_record_folder_exit_code(results);
-    live->status = known ? jr_run_status_word(status) : "unknown";
-    bool finished = results != NULL;
-    json_decref(results);
-    return finished;
-}
-
 static void read_live_record(struct jr_live *live, int fd, const json_t *run)
 {
     live->pid = (int32_t)jr_json_get_int(run, "pid");
@@ -83,7 +61,10 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     live->contained = jr_record_folder_is_contained(run);
     live->placed = json_is_integer(json_object_get(run, "pid_namespace"));
     struct jr_hold held = jr_hold_open(live->pid);
-    live->standing = live_standing(run); /* of what is held */
+    const char *standing = jr_record_folder_standing(run); /* of what is held */
+    live->standing = strcmp(standing, "running") == 0     ? JR_STANDING_RUNNING
+                     : strcmp(standing, "elsewhere") == 0 ? JR_STANDING_ELSEWHERE
+                                                          : JR_STANDING_LOST;
     if (live->standing == JR_STANDING_RUNNING)
         live->held = held;
     else
@@ -91,8 +72,15 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     if (live->standing == JR_STANDING_LOST)
         find_companion(live, fd, run);
     /* Last: what ended while we looked has its results by now. */
-    if (is_finished(live, fd))
+    json_t *results = jr_record_folder_head(fd, "results.json");
+    const char *word = jr_json_get_str(results, "status");
+    enum jr_run_status status;
+    bool known = word != NULL && jr_run_status_of(word, &status);
+    live->exit_code = jr_record_folder_exit_code(results);
+    live->status = known ? jr_run_status_word(status) : "unknown";
+    if (results != NULL)
         live->standing = JR_STANDING_FINISHED;
+    json_decref(results);
 }
 
 /* In a run in parts, the part that was examined has ended meanwhile, but others may continue. */
@@ -140,17 +128,6 @@ void jr_live_close(struct jr_live *live)
 #define MOST_LOOKS 65536                       /* entries of a log_dir that a start looks at */
 #define MOST_LOST  256                         /* unfinished runs whose records it reads */
 
-/* Whether a lost run has a group that may be killed. If a record does not say to which PID
- * namespace its pid belongs, the run may live in another one. A group that has a runner, or a
- * process that we cannot see, is then not touched. */
-static bool is_clearable(const struct jr_live *live, const char *run)
-{
-    if (live->standing != JR_STANDING_LOST || !live->ours || live->cgroup == NULL ||
-        !jr_group_is_of(live->cgroup, run))
-        return false;
-    return live->placed || !jr_group_may_be_led(live->cgroup);
-}
-
 static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir, const char *id)
 {
     struct jr_live live;
@@ -160,7 +137,10 @@ static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir, const ch
     if (jr_live_open(&live, log_dir, id, NULL) != 0)
         return 0;
     (void)snprintf(run, sizeof run, "%.*s", (int)strcspn(id, "/"), id);
-    if (is_clearable(&live, run))
+    /* If a record does not say to which PID namespace its pid belongs, the run may live in another
+     * one. A group that has a runner, or a process that we cannot see, is then not touched. */
+    if (live.standing == JR_STANDING_LOST && live.ours && live.cgroup != NULL &&
+        jr_group_is_of(live.cgroup, run) && (live.placed || !jr_group_may_be_led(live.cgroup)))
         count = jr_group_clear(live.cgroup, WAIT_NS, &left);
     jr_live_close(&live);
     if (count > 0)
@@ -246,32 +226,6 @@ void jr_lost_sweep_all(const char *log_dir, void (*note)(void *data, const char 
         (void)closedir(dir);
 }
 
-/* An inotify(7) descriptor that tells of files that come into the run folder;
- * -1: it cannot be had. */
-static int watch_run_folder(const char *log_dir, const char *id)
-{
-    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
-    JR_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    jr_buf_printf(&path, "%s/%s", log_dir, id);
-    if (fd < 0 || path.failed || inotify_add_watch(fd, path.data, IN_MOVED_TO | IN_CREATE) < 0)
-        return -1;
-    return jr_steal_fd(&fd);
-}
-
-/* Sleep until the jobrun ends or a file comes into the folder. False where the moment was first. */
-static bool sleep_beside(const struct jr_live *live, int folder, uint64_t until_ns)
-{
-    char events[4096];
-    struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
-                           {.fd = folder, .events = POLLIN}};
-    int ready = poll(fds, 2, jr_hold_poll_ms(&live->held, jr_clock_poll_ms(until_ns)));
-    if (ready == 0 && jr_clock_poll_ms(until_ns) == 0)
-        return false;
-    if (ready > 0 && fds[1].revents != 0)
-        (void)!read(folder, events, sizeof events);
-    return true;
-}
-
 bool jr_live_stays(const struct jr_live *live)
 {
     return live->held.pid != 0 && !jr_hold_await(&live->held, JR_LIVE_LEAVE_MS);
@@ -280,35 +234,47 @@ bool jr_live_stays(const struct jr_live *live)
 int jr_live_await(struct jr_live *live, const char *log_dir, const char *id, uint64_t until_ns,
                   struct jr_error *err)
 {
-    JR_CLOSE int folder =
-        live->standing == JR_STANDING_RUNNING ? watch_run_folder(log_dir, id) : -1;
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    char events[4096];
+    /* It tells of files that come into the run folder; where it cannot, the jobrun's end does. */
+    JR_CLOSE int folder = -1;
+    jr_buf_printf(&path, "%s/%s", log_dir, id);
+    if (live->standing == JR_STANDING_RUNNING && !path.failed)
+        folder = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (folder >= 0 && inotify_add_watch(folder, path.data, IN_MOVED_TO | IN_CREATE) < 0) {
+        (void)close(folder);
+        folder = -1;
+    }
     while (live->standing == JR_STANDING_RUNNING) {
         jr_live_close(live);
         if (jr_live_open(live, log_dir, id, err) != 0)
             return -1;
-        if (live->standing == JR_STANDING_RUNNING && !sleep_beside(live, folder, until_ns))
+        if (live->standing != JR_STANDING_RUNNING)
+            break;
+        struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
+                               {.fd = folder, .events = POLLIN}};
+        int ready = poll(fds, 2, jr_hold_poll_ms(&live->held, jr_clock_poll_ms(until_ns)));
+        if (ready == 0 && jr_clock_poll_ms(until_ns) == 0)
             return 1;
+        if (ready > 0 && fds[1].revents != 0)
+            (void)!read(folder, events, sizeof events);
     }
     (void)jr_live_stays(live);
     return 0;
 }
 
-/* Why a run is left alone that may be a forgery, or is another user's. */
-static int refuse_untrusted(const struct jr_live *live, const char *id, struct jr_error *err)
-{
-    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
-    jr_trust_explain(&why, &live->trust);
-    return jr_error_set(
-        err, JR_STATUS_LAUNCH, "%s %s, so its record is not trusted and nothing was signalled (%s)",
-        id, why.failed ? "is not trusted" : why.data,
-        live->trust.verdict == JR_TRUST_OPEN ? "chmod o-w, if you know that it is yours"
-                                             : "its owner can stop it");
-}
-
 int jr_live_stop(const struct jr_live *live, const char *id, struct jr_error *err)
 {
-    if (!jr_trust_is_ours(&live->trust))
-        return refuse_untrusted(live, id, err);
+    if (!jr_trust_is_ours(&live->trust)) { /* it may be a forgery, or is another user's */
+        JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
+        jr_trust_explain(&why, &live->trust);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%s %s, so its record is not trusted and nothing was signalled (%s)",
+                            id, why.failed ? "is not trusted" : why.data,
+                            live->trust.verdict == JR_TRUST_OPEN
+                                ? "chmod o-w, if you know that it is yours"
+                                : "its owner can stop it");
+    }
     if (!live->ours)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s belongs to %s; it was left alone", id,
                             live->user == NULL ? "somebody else" : live->user);

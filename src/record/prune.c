@@ -31,12 +31,6 @@ struct prune {
     uid_t user;
 };
 
-/* What makes a run one, and goes last. */
-static bool is_record_name(const char *name)
-{
-    return strcmp(name, "run.json") == 0 || strcmp(name, "results.json") == 0;
-}
-
 /* What another prune has removed meanwhile is as good as removed. */
 static int is_removed_meanwhile(void)
 {
@@ -71,20 +65,14 @@ static int empty_folder(struct prune *prune, DIR *dir, int depth)
     while ((entry = readdir(dir)) != NULL) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-            (depth <= PART_DEPTH && is_record_name(name)))
+            (depth <= PART_DEPTH && /* what makes a run one goes last */
+             (strcmp(name, "run.json") == 0 || strcmp(name, "results.json") == 0)))
             continue;
         if (remove_entry(prune, dirfd(dir), name, depth) != 0 && error == 0)
             error = errno;
     }
     errno = error;
     return error == 0 ? 0 : -1;
-}
-
-static int remove_record(struct prune *prune, int fd)
-{
-    if (remove_entry(prune, fd, "results.json", 0) != 0)
-        return -1;
-    return remove_entry(prune, fd, "run.json", 0);
 }
 
 static int remove_folder(struct prune *prune, int at, const char *name, int depth)
@@ -101,7 +89,9 @@ static int remove_folder(struct prune *prune, int at, const char *name, int dept
     errno = ELOOP;
     int result = depth > MOST_DEPTH ? -1 : empty_folder(prune, dir, depth);
     if (result == 0 && depth <= PART_DEPTH)
-        result = remove_record(prune, fd);
+        result = remove_entry(prune, fd, "results.json", 0) != 0
+                     ? -1
+                     : remove_entry(prune, fd, "run.json", 0);
     int error = errno;
     (void)closedir(dir);
     errno = error;
@@ -199,42 +189,12 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out, struct jr_bu
     jr_buf_printf(out, "%s\n", record->id);
 }
 
-/* A run that is not trusted is not counted, or those of other users would push ours out of the
- * newest that are kept. One of ours that everybody may write to is reported, because that can be
- * corrected. */
-static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
-                              const struct jr_record *record)
-{
-    pruned->foreign++;
-    if (record->trust.verdict != JR_TRUST_OPEN)
-        return;
-    jr_buf_printf(bad, "jobrun: %s ", record->id);
-    jr_trust_explain(bad, &record->trust);
-    jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
-}
-
-/* What it was is not known, and so not whether it may go. */
-static void report_damaged(struct jr_buf *bad, const char *log_dir, const struct jr_record *record)
-{
-    jr_buf_printf(bad, "jobrun: the record of %s is damaged; it was left alone (rm -r ",
-                  record->id);
-    jr_buf_safe(bad, log_dir);
-    jr_buf_printf(bad, "/%s removes it)\n", record->id);
-}
-
 void jr_prune_latest(int dir_fd)
 {
     struct stat st;
     if (fstatat(dir_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) &&
         jr_access(dir_fd, "latest", F_OK, 0) != 0)
         (void)unlinkat(dir_fd, "latest", 0);
-}
-
-/* Its next attempt runs in the same copy of the code. */
-static bool is_to_be_continued(const struct jr_record *record)
-{
-    return record->status != NULL &&
-           strcmp(record->status, jr_run_status_word(JR_RUN_YIELDED)) == 0;
 }
 
 int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *bad,
@@ -250,13 +210,27 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *b
         return -1;
     for (size_t i = 0; i < records.count; i++) {
         const struct jr_record *record = &records.items[i];
-        if (!jr_trust_is_ours(&record->trust))
-            count_foreign_run(&pruned, bad, record);
-        else if (record->damaged)
-            report_damaged(bad, log_dir, record);
-        else if (options->code && !record->has_code)
+        const char *status = record->status == NULL ? "" : record->status;
+        /* Its next attempt runs in the same copy of the code. */
+        bool continues = strcmp(status, jr_run_status_word(JR_RUN_YIELDED)) == 0;
+        if (!jr_trust_is_ours(&record->trust)) {
+            /* It is not counted, or those of other users would push ours out of the newest that are
+             * kept. One of ours that everybody may write to is told, because that can be
+             * corrected. */
+            pruned.foreign++;
+            if (record->trust.verdict != JR_TRUST_OPEN)
+                continue;
+            jr_buf_printf(bad, "jobrun: %s ", record->id);
+            jr_trust_explain(bad, &record->trust);
+            jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
+        } else if (record->damaged) { /* what it was is not known, and so not whether it may go */
+            jr_buf_printf(bad, "jobrun: the record of %s is damaged; it was left alone (rm -r ",
+                          record->id);
+            jr_buf_safe(bad, log_dir);
+            jr_buf_printf(bad, "/%s removes it)\n", record->id);
+        } else if (options->code && !record->has_code)
             continue;
-        else if (!record->finished || (options->code && is_to_be_continued(record)))
+        else if (!record->finished || (options->code && continues))
             pruned.unfinished++;
         else if (pruned.kept < options->keep || (options->older_ms > 0 && record->started > limit))
             pruned.kept++;

@@ -22,70 +22,46 @@
 enum { FORMAT_VERSION = 1, MOST_CMDLINE = 8 << 20, MOST_OS = 64 << 10 };
 enum { MOST_ARGV = 768 << 10 }; /* so that run.json stays below 1 MiB */
 
-static bool is_secret_word(const char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-')
-            return false;
-    return len > 0;
-}
-
-/* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, after its last
- * dot or first dashes, is that of a secret keeps only the name. */
+/* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, after its last dot or first dashes,
+ * is that of a secret keeps only the name. */
 static char *redact_argument(struct jr_arena *arena, const struct jr_plan *plan,
                              const char *argument)
 {
     size_t len = strcspn(argument, "=");
     const char *dot = memrchr(argument, '.', len);
     const char *name = dot != NULL ? dot + 1 : argument + strspn(argument, "-");
-    if (argument[len] == '\0' || !is_secret_word(name, (size_t)(argument + len - name)) ||
-        !jr_env_matches(plan->secrets, plan->secrets_count, name, (size_t)(argument + len - name)))
+    size_t name_len = (size_t)(argument + len - name), i = 0;
+    while (i < name_len && (isalnum((unsigned char)name[i]) || name[i] == '_' || name[i] == '-'))
+        i++;
+    if (argument[len] == '\0' || name_len == 0 || i < name_len ||
+        !jr_env_matches(plan->secrets, plan->secrets_count, name, name_len))
         return jr_arena_strdup(arena, jr_redact_copy(arena, argument, plan->hidden));
     return jr_arena_printf(arena, "%.*s=" JR_REDACTED, (int)len, argument);
 }
 
-/* What the text takes in JSON at most, where a control byte is six. */
-static size_t json_size(const char *text)
-{
-    size_t size = 4; /* the quotes, and what parts it from the next */
-    for (; *text != '\0'; text++)
-        size += (unsigned char)*text < ' ' ? 6 : 3;
-    return size;
-}
-
-/* The arguments that run.json has room for, and how many there are beyond. */
-static void add_argv(struct jr_strv *argv, struct jr_arena *arena, const struct jr_plan *plan,
-                     const struct jr_buf *text)
-{
-    size_t size = 0, more = 0;
-    for (size_t at = 0; at < text->len; at += strlen(text->data + at) + 1) {
-        size += json_size(text->data + at);
-        if (size <= MOST_ARGV)
-            jr_strv_push(argv, arena, redact_argument(arena, plan, text->data + at));
-        else
-            more++;
-    }
-    if (more > 0)
-        jr_strv_push(argv, arena, jr_arena_printf(arena, "... and %zu more", more));
-}
-
-/* The command line as the kernel keeps it. */
+/* The command line as the kernel keeps it, as far as run.json has room for it, where a control byte
+ * is six. */
 static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
 {
     struct jr_strv argv = {0};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     char *empty = NULL;
-    if (jr_io_read_file(&text, AT_FDCWD, "/proc/self/cmdline", MOST_CMDLINE, NULL) == 0)
-        add_argv(&argv, arena, plan, &text);
+    size_t size = 0, more = 0;
+    (void)jr_io_read_file(&text, AT_FDCWD, "/proc/self/cmdline", MOST_CMDLINE, NULL);
+    for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1) {
+        size += 4; /* the quotes, and what parts it from the next */
+        for (const char *byte = text.data + at; *byte != '\0'; byte++)
+            size += (unsigned char)*byte < ' ' ? 6 : 3;
+        if (size <= MOST_ARGV)
+            jr_strv_push(&argv, arena, redact_argument(arena, plan, text.data + at));
+        else
+            more++;
+    }
+    if (more > 0)
+        jr_strv_push(&argv, arena, jr_arena_printf(arena, "... and %zu more", more));
     if (argv.items == NULL)
         jr_strv_copy(&argv, arena, &empty);
     return argv.items;
-}
-
-static const char *read_cwd(struct jr_arena *arena)
-{
-    JR_FREE char *cwd = getcwd(NULL, 0);
-    return jr_arena_strdup(arena, cwd);
 }
 
 /* PRETTY_NAME of os-release(5), without its quotes. */
@@ -111,6 +87,7 @@ void jr_record_machine_read(struct jr_record_machine *ret, struct jr_arena *aren
 {
     struct utsname here = {0};
     JR_BUF_CLEANUP struct jr_buf boot_id = JR_BUF_INIT;
+    JR_FREE char *cwd = getcwd(NULL, 0);
     (void)uname(&here);
     (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
     *ret = (struct jr_record_machine){
@@ -120,7 +97,7 @@ void jr_record_machine_read(struct jr_record_machine *ret, struct jr_arena *aren
         .kernel = jr_arena_strdup(arena, here.release),
         .arch = jr_arena_strdup(arena, here.machine),
         .boot_id = jr_arena_strdup(arena, boot_id.data),
-        .cwd = read_cwd(arena),
+        .cwd = jr_arena_strdup(arena, cwd),
     };
 }
 
@@ -161,66 +138,10 @@ void jr_record_facts_finish(struct jr_record_facts *facts, const struct jr_judge
     facts->exit_code = report->exit_code;
 }
 
-static json_t *git_json(const struct jr_record_facts *facts)
-{
-    json_t *git = json_object();
-    jr_json_set_str(git, "commit", facts->commit);
-    if (facts->dirty == NULL)
-        jr_json_set_null(git, "dirty");
-    else
-        jr_json_set_bool(git, "dirty", *facts->dirty);
-    return git;
-}
-
-static json_t *argv_json(char *const *argv)
-{
-    json_t *array = json_array();
-    for (; argv != NULL && *argv != NULL; argv++)
-        jr_json_append(array, jr_json_str(*argv));
-    return array;
-}
-
-/* How large the run is, and what of it is this jobrun's. */
-static void add_record_shape(json_t *run, const struct jr_record_facts *facts)
-{
-    json_t *ranks = json_object();
-    jr_json_set_int(ranks, "first", facts->first_rank);
-    jr_json_set_int(ranks, "count", facts->ranks);
-    jr_json_set_int(run, "world_size", facts->world_size);
-    jr_json_set_int(run, "nodes", facts->nodes);
-    jr_json_set(run, "ranks", ranks);
-}
-
-/* The scheduler's job, whose next start may continue the run. */
-static json_t *job_json(const struct jr_record_facts *facts)
-{
-    json_t *job;
-    if (facts->job == NULL)
-        return json_null();
-    job = json_object();
-    jr_json_set_str(job, "scheduler", "Slurm");
-    jr_json_set_str(job, "id", facts->job);
-    jr_json_set_int(job, "restarts", facts->job_restarts);
-    return job;
-}
-
-static void add_times(json_t *run, const struct jr_record_facts *facts)
-{
-    jr_json_set_real(run, "started", jr_words_wall(facts->started_ns));
-    if (facts->finished_ns == 0) {
-        jr_json_set_null(run, "finished");
-        jr_json_set_null(run, "status");
-        jr_json_set_null(run, "exit_code");
-        return;
-    }
-    jr_json_set_real(run, "finished", jr_words_wall(facts->finished_ns));
-    jr_json_set_str(run, "status", facts->status);
-    jr_json_set_int(run, "exit_code", facts->exit_code);
-}
-
 void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
 {
-    json_t *run = json_object();
+    bool over = facts->finished_ns != 0;
+    json_t *run = json_object(), *argv = json_array(), *git = json_object(), *job = json_null();
     jr_json_set_int(run, "format_version", FORMAT_VERSION);
     jr_json_set_str(run, "run_id", facts->run_id);
     jr_json_set_str(run, "name", facts->name);
@@ -231,15 +152,18 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "kernel", facts->machine.kernel);
     jr_json_set_str(run, "arch", facts->machine.arch);
     jr_json_set_int(run, "pid", facts->pid);
-    if (facts->pid_namespace == 0)
-        jr_json_set_null(run, "pid_namespace");
-    else
-        jr_json_set_int(run, "pid_namespace", (int64_t)facts->pid_namespace);
+    jr_json_set(run, "pid_namespace",
+                facts->pid_namespace == 0 ? json_null()
+                                          : json_integer((json_int_t)facts->pid_namespace));
     jr_json_set_int(run, "start_ticks", (int64_t)facts->start_ticks);
     jr_json_set_str(run, "boot_id", facts->machine.boot_id);
-    jr_json_set(run, "argv", argv_json(facts->argv));
+    for (char *const *word = facts->argv; word != NULL && *word != NULL; word++)
+        jr_json_append(argv, jr_json_str(*word));
+    jr_json_set(run, "argv", argv);
     jr_json_set_str(run, "cwd", facts->machine.cwd);
-    jr_json_set(run, "git", git_json(facts));
+    jr_json_set_str(git, "commit", facts->commit);
+    jr_json_set(git, "dirty", facts->dirty == NULL ? json_null() : json_boolean(*facts->dirty));
+    jr_json_set(run, "git", git);
     jr_json_set(run, "code", jr_record_code_json(&facts->code));
     jr_json_set_str(run, "fingerprint", facts->fingerprint);
     jr_json_set_str(run, "spec", facts->spec);
@@ -247,12 +171,22 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
     jr_json_share(run, facts->values, "vars");
     jr_json_share(run, facts->values, "labels");
-    jr_json_set(run, "job", job_json(facts));
+    if (facts->job != NULL) /* the scheduler's, whose next start may continue the run */
+        job = json_pack("{s:s, s:o, s:I}", "scheduler", "Slurm", "id", jr_json_str(facts->job),
+                        "restarts", (json_int_t)facts->job_restarts);
+    jr_json_set(run, "job", job);
     jr_json_set_bool(run, "local", facts->local);
     jr_json_set_bool(run, "any_devices", facts->any_devices);
     jr_json_set_int(run, "attempt", facts->attempt);
-    add_record_shape(run, facts);
-    add_times(run, facts);
+    jr_json_set_int(run, "world_size", facts->world_size);
+    jr_json_set_int(run, "nodes", facts->nodes);
+    jr_json_set(run, "ranks",
+                json_pack("{s:I, s:I}", "first", (json_int_t)facts->first_rank, "count",
+                          (json_int_t)facts->ranks));
+    jr_json_set_real(run, "started", jr_words_wall(facts->started_ns));
+    jr_json_set(run, "finished", over ? json_real(jr_words_wall(facts->finished_ns)) : json_null());
+    jr_json_set_str(run, "status", over ? facts->status : NULL);
+    jr_json_set(run, "exit_code", over ? json_integer(facts->exit_code) : json_null());
     jr_json_set_str(run, "cgroup", facts->cgroup);
     jr_json_print(out, run, 2);
     jr_buf_char(out, '\n');

@@ -94,25 +94,18 @@ static void explain_unread(struct jr_error *err, int fd, const char *name,
     err->sys = why->sys;
 }
 
-/* Zeros that take no space are no text: they are not read, however many they are. Larger files are
- * refused by their size. */
-static bool has_hole(int fd, const char *name, size_t limit)
-{
-    JR_CLOSE int file = jr_run_file_open(fd, name, NULL);
-    off_t size = file < 0 ? 0 : lseek(file, 0, SEEK_END);
-    bool may = size > HEAD && (uint64_t)size <= limit;
-    off_t hole = may ? lseek(file, 0, SEEK_HOLE) : -1;
-    return hole >= 0 && hole < size;
-}
-
 /* At most `most` bytes, or what the file may have if that is less. */
 static int read_at_most(struct jr_buf *ret, int fd, const char *name, size_t most,
                         struct jr_error *err)
 {
     size_t limit = jr_record_folder_most(fd, name);
-    if (most < limit)
-        limit = most;
-    if (has_hole(fd, name, limit))
+    limit = most < limit ? most : limit;
+    /* Zeros that take no space are no text: they are not read, however many they are. Larger files
+     * are refused by their size. */
+    JR_CLOSE int file = jr_run_file_open(fd, name, NULL);
+    off_t size = file < 0 ? 0 : lseek(file, 0, SEEK_END);
+    off_t hole = size > HEAD && (uint64_t)size <= limit ? lseek(file, 0, SEEK_HOLE) : -1;
+    if (hole >= 0 && hole < size)
         return jr_error_set(err, JR_STATUS_INVALID, "there is a hole in it, as in a sparse file");
     return jr_run_file_read(ret, fd, name, limit, err);
 }

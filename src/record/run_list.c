@@ -30,57 +30,11 @@ static const char *record_text(struct jr_arena *arena, const json_t *object, con
     return jr_arena_strdup(arena, jr_json_get_str(object, key));
 }
 
-/* The word of the contract, and no other text that the file may hold. */
-static const char *read_status_word(const json_t *results)
-{
-    const char *word = jr_json_get_str(results, "status");
-    enum jr_run_status status;
-    if (word == NULL || !jr_run_status_of(word, &status))
-        return "unknown";
-    return jr_run_status_word(status);
-}
-
 /* An object that outlives the file; NULL: there is none. */
 static json_t *own_object(const json_t *file, const char *key)
 {
     json_t *object = json_object_get(file, key);
     return json_is_object(object) ? json_incref(object) : NULL;
-}
-
-/* The run as its results tell it. */
-static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
-                              const json_t *results)
-{
-    record->finished = true;
-    record->name = record_text(arena, results, "name");
-    record->status = read_status_word(results);
-    record->exit_code = jr_record_folder_exit_code(results);
-    record->started = jr_json_get_real(results, "started");
-    record->seconds = jr_json_get_real(results, "seconds");
-    record->world_size = jr_json_get_u32(results, "world_size");
-    record->progress = own_object(results, "progress");
-}
-
-/* The run in its current state, without results. */
-static void fill_from_plan(struct jr_record *record, struct jr_arena *arena, const json_t *run,
-                           const json_t *plan)
-{
-    record->name = record_text(arena, run, "name");
-    double now = (double)jr_clock_wall_ns() / 1e9;
-    record->status = jr_record_folder_standing(run);
-    record->started = jr_json_get_real(run, "started");
-    record->seconds = record->started < now ? now - record->started : 0;
-    record->world_size = jr_json_get_u32(plan, "world_size");
-}
-
-/* What was known before it began. */
-static void fill_from_run(struct jr_record *record, struct jr_arena *arena, const json_t *run)
-{
-    record->vars = own_object(run, "vars");
-    record->labels = own_object(run, "labels");
-    record->spec = record_text(arena, run, "spec");
-    record->host = record_text(arena, run, "host");
-    record->fingerprint = record_text(arena, run, "fingerprint");
 }
 
 /* Open the folder `id`; -1 when that is not a run's name or no folder. */
@@ -122,48 +76,54 @@ static void find_code(struct jr_record *record, int fd, const json_t *run)
     jr_multinode_release(&parts);
 }
 
-/* Whether one of the two files is there and cannot be read. Results that are missing are no damage:
- * the run may go on. */
-static bool is_damaged(int fd, const json_t *run, const json_t *results)
-{
-    bool ended = jr_json_get_str(run, "status") != NULL;
-    return run == NULL || (results == NULL && ended &&
-                           jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-}
-
-/* run.json of a folder, as an object. False: there is none. */
-static bool read_run_file(json_t **ret, int fd)
-{
-    *ret = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
-    if (json_is_object(*ret))
-        return true;
-    json_decref(*ret);
-    *ret = NULL;
-    return fd >= 0 && jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /* Read one folder; false when it is not a run's. */
 static bool read_record(struct jr_record *record, struct jr_arena *arena, int dir_fd,
                         const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
-    json_t *run;
-    if (!read_run_file(&run, fd))
+    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    bool damaged = !json_is_object(run);
+    if (fd < 0 || (damaged && jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)) {
+        json_decref(run);
         return false;
+    }
     json_t *results = jr_record_folder_head(fd, "results.json");
     json_t *plan = results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
-    record->id = jr_arena_strdup(arena, id);
-    record->trust = jr_trust_run(dir_fd, fd);
-    fill_from_run(record, arena, run);
+    *record = (struct jr_record){
+        .id = jr_arena_strdup(arena, id),
+        .name = record_text(arena, results != NULL ? results : run, "name"),
+        .vars = own_object(run, "vars"),
+        .labels = own_object(run, "labels"),
+        .spec = record_text(arena, run, "spec"),
+        .host = record_text(arena, run, "host"),
+        .fingerprint = record_text(arena, run, "fingerprint"),
+        .started = jr_json_get_real(results != NULL ? results : run, "started"),
+        .world_size = jr_json_get_u32(results != NULL ? results : plan, "world_size"),
+        .trust = jr_trust_run(dir_fd, fd),
+    };
     find_code(record, fd, run);
-    if (results != NULL)
-        fill_from_results(record, arena, results);
-    else
-        fill_from_plan(record, arena, run, plan);
-    if (results == NULL)
+    if (results != NULL) {
+        /* The word of the contract, and no other text that the file may hold. */
+        const char *word = jr_json_get_str(results, "status");
+        enum jr_run_status status;
+        bool known = word != NULL && jr_run_status_of(word, &status);
+        record->finished = true;
+        record->status = known ? jr_run_status_word(status) : "unknown";
+        record->exit_code = jr_record_folder_exit_code(results);
+        record->seconds = jr_json_get_real(results, "seconds");
+        record->progress = own_object(results, "progress");
+    } else {
+        double now = (double)jr_clock_wall_ns() / 1e9;
+        record->status = jr_record_folder_standing(run);
+        record->seconds = record->started < now ? now - record->started : 0;
         record->progress = jr_record_folder_progress(fd);
-    record->damaged = is_damaged(fd, run, results);
-    if (record->damaged) {
+    }
+    /* Results that are missing are no damage, as the run may go on; those that cannot be read are.
+     */
+    damaged = damaged || (results == NULL && jr_json_get_str(run, "status") != NULL &&
+                          jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    if (damaged) {
+        record->damaged = true;
         record->status = "damaged";
         record->finished = false;
     }
@@ -198,16 +158,6 @@ void jr_records_add(struct jr_records *records, const struct jr_record *record)
         release_record(record);
 }
 
-/* Read every folder of LOG_DIR. */
-static void read_all_records(struct jr_records *records, DIR *dir)
-{
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        struct jr_record record = {0};
-        if (read_record(&record, &records->arena, dirfd(dir), entry->d_name))
-            jr_records_add(records, &record);
-    }
-}
-
 void jr_records_order(struct jr_records *records)
 {
     if (records->count > 0)
@@ -220,10 +170,13 @@ int jr_records_list(struct jr_records *ret, const char *log_dir, struct jr_error
     DIR *dir = opendir(log_dir);
     if (dir == NULL && errno != ENOENT)
         return jr_error_sys(err, JR_STATUS_USAGE, "%s", log_dir);
-    if (dir != NULL) {
-        read_all_records(&records, dir);
-        (void)closedir(dir);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        struct jr_record record = {0};
+        if (read_record(&record, &records.arena, dirfd(dir), entry->d_name))
+            jr_records_add(&records, &record);
     }
+    if (dir != NULL)
+        (void)closedir(dir);
     if (records.arena.failed) {
         jr_records_release(&records);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -296,15 +249,6 @@ static int decide_search(const struct search *search, const char *log_dir, struc
                         search->count > MOST_CANDIDATES ? ", ..." : "");
 }
 
-/* Our newest run, or else the newest of all. */
-static const struct jr_record *newest_own_record(const struct jr_records *records)
-{
-    for (size_t i = 0; i < records->count; i++)
-        if (jr_trust_is_ours(&records->items[i].trust))
-            return &records->items[i];
-    return &records->items[0];
-}
-
 /* The newest run, where LOG_DIR has no usable link to it. */
 static int find_newest(char ret_id[static 256], const char *log_dir, struct jr_error *err)
 {
@@ -312,22 +256,15 @@ static int find_newest(char ret_id[static 256], const char *log_dir, struct jr_e
     if (jr_records_list(&records, log_dir, err) != 0)
         return -1;
     int result = 0;
+    size_t i = 0; /* our newest run, or else the newest of all */
+    while (i < records.count && !jr_trust_is_ours(&records.items[i].trust))
+        i++;
     if (records.count == 0)
         result = jr_error_set(err, JR_STATUS_USAGE, "no runs in %s", log_dir);
     else
-        (void)snprintf(ret_id, 256, "%s", newest_own_record(&records)->id);
+        (void)snprintf(ret_id, 256, "%s", records.items[i < records.count ? i : 0].id);
     jr_records_release(&records);
     return result;
-}
-
-/* Whether the link is one that jobrun made: where everybody may write, anybody could point it at a
- * run that was not meant. */
-static bool is_our_link(int dir_fd)
-{
-    struct stat link, dir;
-    if (fstatat(dir_fd, "latest", &link, AT_SYMLINK_NOFOLLOW) != 0 || fstat(dir_fd, &dir) != 0)
-        return false;
-    return link.st_uid == geteuid() || link.st_uid == dir.st_uid;
 }
 
 static int find_latest(char ret_id[static 256], int dir_fd, const char *log_dir,
@@ -335,7 +272,11 @@ static int find_latest(char ret_id[static 256], int dir_fd, const char *log_dir,
 {
     char target[256];
     ssize_t len = -1;
-    if (is_our_link(dir_fd))
+    struct stat link, dir;
+    /* It has to be a link that jobrun made: where everybody may write, anybody could point it at a
+     * run that was not meant. */
+    if (fstatat(dir_fd, "latest", &link, AT_SYMLINK_NOFOLLOW) == 0 && fstat(dir_fd, &dir) == 0 &&
+        (link.st_uid == geteuid() || link.st_uid == dir.st_uid))
         len = readlinkat(dir_fd, "latest", target, sizeof target - 1);
     if (len > 0) {
         target[len] = '\0';

@@ -53,26 +53,6 @@ static double wall_seconds(const struct jr_event *event)
     return (double)event->wall_ns / 1e9;
 }
 
-static void add_event_text(struct jr_buf *text, const char *key, json_t *value)
-{
-    jr_buf_printf(text, "%s%s ", text->len > 0 ? ", " : "", key);
-    if (json_is_string(value))
-        jr_buf_str(text, json_string_value(value));
-    else
-        jr_json_print(text, value, 0);
-}
-
-/* Its members except for those that all events have. */
-static void add_members(struct jr_buf *text, const json_t *line)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)line, key, value) {
-        if (strcmp(key, "time") != 0 && strcmp(key, "ns") != 0 && strcmp(key, "event") != 0)
-            add_event_text(text, key, value);
-    }
-}
-
 /* An event of another build is shown by its own name. */
 static void add_moment(struct jr_timeline *to, const json_t *line, const struct jr_event *event,
                        double at)
@@ -82,7 +62,17 @@ static void add_moment(struct jr_timeline *to, const json_t *line, const struct 
         to->partial = true;
         return;
     }
-    add_members(&text, line);
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)line, key, value) { /* but those that all events have */
+        if (strcmp(key, "time") == 0 || strcmp(key, "ns") == 0 || strcmp(key, "event") == 0)
+            continue;
+        jr_buf_printf(&text, "%s%s ", text.len > 0 ? ", " : "", key);
+        if (json_is_string(value))
+            jr_buf_str(&text, json_string_value(value));
+        else
+            jr_json_print(&text, value, 0);
+    }
     const char *words = event->name == JR_EVENT_UNKNOWN
                             ? jr_arena_strdup(&to->arena, jr_json_get_str(line, "event"))
                             : jr_event_words(event->name);
