@@ -125,9 +125,6 @@ const char *jr_artifact_stale_result(const struct jr_judge *judge, size_t i, int
 
 /* judgement.c: what another node has found. */
 
-/* Let it be what rank `i` has delivered (jr_delivery_pack). */
-void jr_delivery_take(struct jr_judge *judge, size_t i, const json_t *delivery);
-
 /* What its node has found of the job's artifacts: one of `ret` for each of the spec's, with texts
  * that are borrowed. False: it does not say. */
 bool jr_delivery_take_job(struct jr_fault *ret, const struct jr_judge *judge,

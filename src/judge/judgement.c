@@ -19,6 +19,31 @@
 
 enum { MOST_ERROR = 16 << 20, TAIL_LINES = 10 };
 
+#define NO_REASON "its node does not say why"
+
+/* A word that is none: what was delivered does not count, whatever it is. */
+static enum jr_result_error read_fault(const char *word)
+{
+    enum jr_result_error fault = JR_RESULT_MISSING;
+    (void)jr_result_error_of(word, &fault);
+    return fault;
+}
+
+/* Let it be what rank `i` has delivered (jr_delivery_pack). */
+static void take_delivery(struct jr_judge *judge, size_t i, const json_t *delivery)
+{
+    struct jr_rank_judgement *rank = &judge->report->ranks[i];
+    const char *error = jr_json_get_str(delivery, "error");
+    const char *reason = jr_json_get_str(delivery, "reason");
+    rank->result = json_incref(json_object_get(delivery, "result"));
+    rank->unwritten = jr_json_get_bool(delivery, "unwritten");
+    rank->late_match = jr_json_get_bool(delivery, "late_match");
+    rank->pattern_limits = jr_json_get_u32(delivery, "pattern_limits");
+    if (error == NULL)
+        return;
+    jr_judge_fault(judge, i, read_fault(error), "%s", reason != NULL ? reason : NO_REASON);
+}
+
 /* Hold the ranks that ended well to the spec: what each has delivered is found where its files are,
  * or as its node has found it. */
 static void judge_results(struct jr_judge *judge)
@@ -30,7 +55,7 @@ static void judge_results(struct jr_judge *judge)
         if (report->ranks[i].state != JR_RANK_SUCCEEDED)
             continue;
         if (delivery != NULL) {
-            jr_delivery_take(judge, i, delivery);
+            take_delivery(judge, i, delivery);
             continue;
         }
         jr_result_find(judge, i);
@@ -393,8 +418,6 @@ void jr_judgement_hide_files(struct jr_judgement *report, const struct jr_plan *
 
 /* What another node has found. */
 
-#define NO_REASON "its node does not say why"
-
 static void pack_job(json_t *object, const struct jr_judgement *report)
 {
     json_t *job = json_array();
@@ -433,28 +456,6 @@ json_t *jr_delivery_pack(const struct jr_judgement *report, size_t i)
     if (report->job != NULL)
         pack_job(object, report);
     return object;
-}
-
-/* A word that is none: what was delivered does not count, whatever it is. */
-static enum jr_result_error read_fault(const char *word)
-{
-    enum jr_result_error fault = JR_RESULT_MISSING;
-    (void)jr_result_error_of(word, &fault);
-    return fault;
-}
-
-void jr_delivery_take(struct jr_judge *judge, size_t i, const json_t *delivery)
-{
-    struct jr_rank_judgement *rank = &judge->report->ranks[i];
-    const char *error = jr_json_get_str(delivery, "error");
-    const char *reason = jr_json_get_str(delivery, "reason");
-    rank->result = json_incref(json_object_get(delivery, "result"));
-    rank->unwritten = jr_json_get_bool(delivery, "unwritten");
-    rank->late_match = jr_json_get_bool(delivery, "late_match");
-    rank->pattern_limits = jr_json_get_u32(delivery, "pattern_limits");
-    if (error == NULL)
-        return;
-    jr_judge_fault(judge, i, read_fault(error), "%s", reason != NULL ? reason : NO_REASON);
 }
 
 bool jr_delivery_take_job(struct jr_fault *ret, const struct jr_judge *judge,

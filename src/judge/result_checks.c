@@ -242,16 +242,16 @@ enum { QUOTE_MAX = 60 };
 
 #define IS(type) (1u << JSON_##type)
 
-static const struct {
-    unsigned kinds; /* of jansson, as bits */
-    const char *noun;
-} types[] = {
-    [JR_JSON_INTEGER] = {IS(INTEGER), "an integer"},
-    [JR_JSON_NUMBER] = {IS(INTEGER) | IS(REAL), "a number"},
-    [JR_JSON_STRING] = {IS(STRING), "a string"},
-    [JR_JSON_BOOLEAN] = {IS(TRUE) | IS(FALSE), "true or false"},
-    [JR_JSON_ARRAY] = {IS(ARRAY), "an array"},
-    [JR_JSON_OBJECT] = {IS(OBJECT), "an object"},
+static const unsigned json_kinds[] = {
+    [JR_JSON_INTEGER] = IS(INTEGER), [JR_JSON_NUMBER] = IS(INTEGER) | IS(REAL),
+    [JR_JSON_STRING] = IS(STRING),   [JR_JSON_BOOLEAN] = IS(TRUE) | IS(FALSE),
+    [JR_JSON_ARRAY] = IS(ARRAY),     [JR_JSON_OBJECT] = IS(OBJECT),
+};
+
+static const char *const json_nouns[] = {
+    [JR_JSON_INTEGER] = "an integer", [JR_JSON_NUMBER] = "a number",
+    [JR_JSON_STRING] = "a string",    [JR_JSON_BOOLEAN] = "true or false",
+    [JR_JSON_ARRAY] = "an array",     [JR_JSON_OBJECT] = "an object",
 };
 
 void jr_judge_quote(struct jr_buf *out, const json_t *value)
@@ -311,8 +311,8 @@ static void check_field(struct jr_judge *judge, size_t i, uint32_t f)
                            field->name);
         return;
     }
-    if ((types[field->type].kinds & 1u << json_typeof(value)) == 0) {
-        jr_buf_printf(&why, ", not %s", types[field->type].noun);
+    if ((json_kinds[field->type] & 1u << json_typeof(value)) == 0) {
+        jr_buf_printf(&why, ", not %s", json_nouns[field->type]);
     } else if (compare_with_bound(value, field->min) < 0) {
         jr_buf_printf(&why, ", less than %s", field->min);
     } else if (compare_with_bound(value, field->max) > 0) {

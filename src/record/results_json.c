@@ -316,16 +316,6 @@ static void get_started(struct jr_loaded_run *to, const json_t *value)
     to->outcome.started_wall_ns = jr_clock_ns_of(json_number_value(value));
 }
 
-static json_t *finished_value(const struct judged *run)
-{
-    return json_real(jr_words_wall(run->outcome->ended_wall_ns));
-}
-
-static void get_finished(struct jr_loaded_run *to, const json_t *value)
-{
-    to->outcome.ended_wall_ns = jr_clock_ns_of(json_number_value(value));
-}
-
 static json_t *seconds_value(const struct judged *run)
 {
     uint64_t took_ns = run->outcome->ended_ns - jr_judgement_began_ns(run->report, run->outcome);
@@ -516,16 +506,6 @@ static void get_left_out(struct jr_loaded_run *to, const json_t *value)
     }
 }
 
-static json_t *idle_value(const struct judged *run)
-{
-    return json_integer((json_int_t)run->report->idle);
-}
-
-static void get_idle(struct jr_loaded_run *to, const json_t *value)
-{
-    to->report.idle = number_below(value, UINT32_MAX);
-}
-
 static json_t *stall_value(const struct judged *run)
 {
     const struct jr_stall *stall = &run->report->stall;
@@ -620,26 +600,6 @@ static void get_compared(struct jr_loaded_run *to, const json_t *value)
         to->plan.ranks[i].result_path = jr_json_get_str(value, "source");
 }
 
-static json_t *left_value(const struct judged *run)
-{
-    return json_integer(run->outcome->left);
-}
-
-static void get_left(struct jr_loaded_run *to, const json_t *value)
-{
-    to->outcome.left = number_below(value, UINT32_MAX);
-}
-
-static json_t *not_again_value(const struct judged *run)
-{
-    return jr_json_str(run->report->not_again);
-}
-
-static void get_not_again(struct jr_loaded_run *to, const json_t *value)
-{
-    to->report.not_again = json_string_value(value);
-}
-
 /* The shapes of keys that are no values of one member. */
 #define REQUEUE_CAUSES "[\"deadline\", \"preempted\", \"lost_node\", null]"
 #define REQUEUE                                                                                    \
@@ -715,8 +675,9 @@ static void get_not_again(struct jr_loaded_run *to, const json_t *value)
 /* A key of the run. One that is a plain member is written and read by its kind. */
 struct run_key {
     const char *key;
-    enum { RUN_VALUE, RUN_TEXT, RUN_NUMBER } kind;
-    size_t at;                                  /* the member of the plan */
+    enum { RUN_VALUE, RUN_TEXT, RUN_NUMBER, RUN_SIZE, RUN_WALL } kind;
+    enum { IN_PLAN, IN_OUTCOME, IN_REPORT } in; /* the struct with the member */
+    size_t at;
     json_t *(*value)(const struct judged *run); /* RUN_VALUE; NULL: it is not written here */
     void (*get)(struct jr_loaded_run *to, const json_t *value); /* NULL: it is not read */
     enum jr_results_join join;
@@ -724,31 +685,33 @@ struct run_key {
     const char *help;
 };
 
-#define PLAN_TEXT(member)   RUN_TEXT, offsetof(struct jr_plan, member), NULL, NULL
-#define PLAN_NUMBER(member) RUN_NUMBER, offsetof(struct jr_plan, member), NULL, NULL
-#define VALUE(value, get)   RUN_VALUE, 0, value, get
+#define IN(holder, type, kind, member)                                                             \
+    RUN_##kind, IN_##holder, offsetof(struct type, member), NULL, NULL
+#define PLANNED(kind, member)  IN(PLAN, jr_plan, kind, member)
+#define OUTCOME(kind, member)  IN(OUTCOME, jr_outcome, kind, member)
+#define REPORTED(kind, member) IN(REPORT, jr_judgement, kind, member)
+#define VALUE(value, get)      RUN_VALUE, IN_PLAN, 0, value, get
 
 /* A key is read after those that it depends on. */
 static const struct run_key run_keys[] = {
     {"format_version", VALUE(version_value, NULL), JR_JOIN_ANY, AS("{\"const\": 1}"), NULL},
-    {"run_id", PLAN_TEXT(run_id), JR_JOIN_ANY, AS(JR_SHAPE_TEXT), NULL},
-    {"name", PLAN_TEXT(name), JR_JOIN_ANY, AS(JR_SHAPE_TEXT), NULL},
-    {"fingerprint", PLAN_TEXT(fingerprint), JR_JOIN_OWN, OR_NULL(JR_SHAPE_TEXT),
+    {"run_id", PLANNED(TEXT, run_id), JR_JOIN_ANY, AS(JR_SHAPE_TEXT), NULL},
+    {"name", PLANNED(TEXT, name), JR_JOIN_ANY, AS(JR_SHAPE_TEXT), NULL},
+    {"fingerprint", PLANNED(TEXT, fingerprint), JR_JOIN_OWN, OR_NULL(JR_SHAPE_TEXT),
      "SHA-256 of all that belongs to the experiment; null: each node had its own jobrun, and they "
      "did not run the same."},
     {"status", VALUE(status_value, get_status), JR_JOIN_OWN, AS_WORDS(run_statuses), NULL},
     {"exit_code", VALUE(exit_code_value, get_exit_code), JR_JOIN_OWN, AS(JR_SHAPE_CODE), NULL},
-    {"attempt", PLAN_NUMBER(attempt), JR_JOIN_MOST, AS(JR_SHAPE_COUNT),
+    {"attempt", PLANNED(NUMBER, attempt), JR_JOIN_MOST, AS(JR_SHAPE_COUNT),
      "The number of the last attempt. Everything here is about that attempt, except the times of "
      "the run."},
     {"started", VALUE(started_value, get_started), JR_JOIN_LEAST, AS("{\"type\": \"number\"}"),
      "Since the epoch."},
-    {"finished", VALUE(finished_value, get_finished), JR_JOIN_MOST, AS("{\"type\": \"number\"}"),
-     NULL},
+    {"finished", OUTCOME(WALL, ended_wall_ns), JR_JOIN_MOST, AS("{\"type\": \"number\"}"), NULL},
     {"seconds", VALUE(seconds_value, get_seconds), JR_JOIN_OWN, AS(JR_SHAPE_SECONDS), NULL},
-    {"world_size", PLAN_NUMBER(world_size), JR_JOIN_OWN,
+    {"world_size", PLANNED(NUMBER, world_size), JR_JOIN_OWN,
      AS("{\"type\": \"integer\", \"minimum\": 1}"), NULL},
-    {"processes_left", VALUE(left_value, get_left), JR_JOIN_SUM, AS(JR_SHAPE_COUNT),
+    {"processes_left", OUTCOME(NUMBER, left), JR_JOIN_SUM, AS(JR_SHAPE_COUNT),
      "How many processes could not be killed."},
     {"processes_ended", VALUE(ended_value, NULL), JR_JOIN_SUM, AS(JR_SHAPE_COUNT),
      "How many processes ranks that ended by themselves had left running: jobrun ended them."},
@@ -764,14 +727,14 @@ static const struct run_key run_keys[] = {
     {"jobrun_killed", VALUE(killed_value, get_killed), JR_JOIN_DECIDER, AS(KILLED),
      "Which of jobrun's two processes was killed, so that the other one ended the run; null: "
      "neither."},
-    {"inject", PLAN_TEXT(inject), JR_JOIN_ANY, OR_NULL(JR_SHAPE_TEXT),
+    {"inject", PLANNED(TEXT, inject), JR_JOIN_ANY, OR_NULL(JR_SHAPE_TEXT),
      "The failures that --inject requested; null: none."},
     {"attempts", VALUE(attempts_value, get_attempts), JR_JOIN_OWN, AS(ATTEMPTS),
      "The earlier attempts, which failed or were to be continued."},
     {"left_out", VALUE(left_out_value, get_left_out), JR_JOIN_ANY, OR_NONE(LEFT_OUT),
      "The machines that `spare_nodes` has left without ranks, because they could not take part, "
      "in the order in which that was found out."},
-    {"failed_alike", VALUE(idle_value, get_idle), JR_JOIN_MOST, AS(JR_SHAPE_COUNT),
+    {"failed_alike", REPORTED(SIZE, idle), JR_JOIN_MOST, AS(JR_SHAPE_COUNT),
      "How many of the last attempts failed in the same way at once; more than 1 means no "
      "progress."},
     {"stall", VALUE(stall_value, get_stall), JR_JOIN_DECIDER, OR_NONE(STALL),
@@ -779,7 +742,7 @@ static const struct run_key run_keys[] = {
      "(`progress.stall`); null: the job did not stall."},
     {"requeue", VALUE(requeue_value, get_requeue), JR_JOIN_ANY, OR_NONE(REQUEUE),
      "Whether the job is to be continued, and how often it was; null: neither."},
-    {"not_restarted", VALUE(not_again_value, get_not_again), JR_JOIN_OWN, OR_NULL(JR_SHAPE_TEXT),
+    {"not_restarted", REPORTED(TEXT, not_again), JR_JOIN_OWN, OR_NULL(JR_SHAPE_TEXT),
      "Why there was no further attempt; null: the job succeeded, was stopped, or `restart` allows "
      "none."},
     {"compared", VALUE(compared_value, get_compared), JR_JOIN_FIRST, AS(COMPARED),
@@ -799,25 +762,47 @@ const char *jr_results_key(size_t i, enum jr_results_join *ret_join)
 
 static json_t *run_key_value(const struct run_key *row, const struct judged *run)
 {
-    const char *at = (const char *)run->plan + row->at;
-    if (row->kind == RUN_TEXT)
-        return jr_json_str(*(const char *const *)(const void *)at);
-    if (row->kind == RUN_NUMBER)
-        return json_integer(*(const uint32_t *)(const void *)at);
+    const void *const holders[] = {run->plan, run->outcome, run->report};
+    const void *at = (const char *)holders[row->in] + row->at;
+    switch (row->kind) {
+    case RUN_TEXT:
+        return jr_json_str(*(const char *const *)at);
+    case RUN_NUMBER:
+        return json_integer(*(const uint32_t *)at);
+    case RUN_SIZE:
+        return json_integer((json_int_t) * (const size_t *)at);
+    case RUN_WALL:
+        return json_real(jr_words_wall(*(const uint64_t *)at));
+    case RUN_VALUE:
+        break;
+    }
     return row->value(run);
 }
 
 void jr_results_read(struct jr_loaded_run *to, const json_t *object)
 {
+    void *const holders[] = {&to->plan, &to->outcome, &to->report};
     for (size_t i = 0; i < COUNT(run_keys); i++) {
         const json_t *value = json_object_get(object, run_keys[i].key);
-        void *at = (char *)&to->plan + run_keys[i].at;
-        if (run_keys[i].kind == RUN_TEXT)
+        void *at = (char *)holders[run_keys[i].in] + run_keys[i].at;
+        switch (run_keys[i].kind) {
+        case RUN_TEXT:
             *(const char **)at = json_string_value(value);
-        else if (run_keys[i].kind == RUN_NUMBER)
+            break;
+        case RUN_NUMBER:
             *(uint32_t *)at = number_below(value, UINT32_MAX);
-        else if (run_keys[i].get != NULL)
-            run_keys[i].get(to, value);
+            break;
+        case RUN_SIZE:
+            *(size_t *)at = number_below(value, UINT32_MAX);
+            break;
+        case RUN_WALL:
+            *(uint64_t *)at = jr_clock_ns_of(json_number_value(value));
+            break;
+        case RUN_VALUE:
+            if (run_keys[i].get != NULL)
+                run_keys[i].get(to, value);
+            break;
+        }
     }
 }
 
@@ -832,8 +817,8 @@ struct judged_rank {
 
 struct rank_key {
     const char *key;
-    enum { RANK_VALUE, RANK_TEXT, RANK_NUMBER, RANK_FLAG } kind;
-    size_t at; /* the member of the plan's rank; of a flag, of its judgement */
+    enum { RANK_VALUE, RANK_TEXT, RANK_NUMBER, JUDGED_TEXT, JUDGED_FLAG } kind;
+    size_t at; /* the member of the plan's rank, or of its judgement */
     /* RANK_VALUE; NULL: it is not written, or not read. One that is put but read by its kind says
      * how it is put. */
     void (*put)(struct jr_buf *out, const char *key, const struct judged_rank *rank);
@@ -924,11 +909,6 @@ static void put_error(struct jr_buf *out, const char *key, const struct judged_r
     jr_json_put_str(out, key, reason != NULL ? reason : rank->report->error);
 }
 
-static void get_error(struct jr_loaded_run *to, size_t i, const json_t *value)
-{
-    to->report.ranks[i].error = json_string_value(value);
-}
-
 static void put_result(struct jr_buf *out, const char *key, const struct judged_rank *rank)
 {
     const json_t *text = rank->report->text;
@@ -1000,7 +980,7 @@ static void put_artifacts(struct jr_buf *out, const char *key, const struct judg
 
 #define PLANNED_TEXT(member)   RANK_TEXT, offsetof(struct jr_plan_rank, member), NULL, NULL
 #define PLANNED_NUMBER(member) RANK_NUMBER, offsetof(struct jr_plan_rank, member), NULL, NULL
-#define JUDGED_FLAG(member)    RANK_FLAG, offsetof(struct jr_rank_judgement, member), NULL, NULL
+#define FLAGGED(member)        JUDGED_FLAG, offsetof(struct jr_rank_judgement, member), NULL, NULL
 #define RANK_OTHER(put, get)   RANK_VALUE, 0, put, get
 #define RANK_LOG(put, member)  RANK_TEXT, offsetof(struct jr_plan_rank, member), put, NULL
 
@@ -1026,28 +1006,28 @@ static const struct rank_key delivery_keys[] = {
      "written to it (`stdout_silent`)."},
     {"stderr", RANK_LOG(put_stderr, err_path), AS_PATH, NULL},
     {"error_file", RANK_OTHER(put_error_file, get_error_file), AS_PATH, "Its uncaught exception."},
-    {"error", RANK_OTHER(put_error, get_error), OR_NULL(JR_SHAPE_TEXT),
-     "Why it failed or did not deliver, in one line."},
-    {"lost_peer", JUDGED_FLAG(lost_peer), AS(JR_SHAPE_FLAG),
+    {"error", JUDGED_TEXT, offsetof(struct jr_rank_judgement, error), put_error, NULL,
+     OR_NULL(JR_SHAPE_TEXT), "Why it failed or did not deliver, in one line."},
+    {"lost_peer", FLAGGED(lost_peer), AS(JR_SHAPE_FLAG),
      "Whether it failed in a way that only the loss of a peer causes, such as a connection that "
      "was reset."},
-    {"early", JUDGED_FLAG(early), OR_NONE(JR_SHAPE_FLAG),
+    {"early", FLAGGED(early), OR_NONE(JR_SHAPE_FLAG),
      "Whether it had ended with 0 when the first rank failed."},
     {"result", RANK_OTHER(put_result, get_result), AS("{}"),
      "The result that it delivered, which may be any JSON; null: none."},
     {"result_error", RANK_OTHER(put_result_error, get_result_error),
      SHAPE(WORDS_AFTER_0(result_errors), .null = true),
      "Why the result does not count; null: it counts."},
-    {"unwritten", JUDGED_FLAG(unwritten), OR_NONE(JR_SHAPE_FLAG),
+    {"unwritten", FLAGGED(unwritten), OR_NONE(JR_SHAPE_FLAG),
      "Whether it wrote nothing to the file that JOBRUN_RESULT_FILE names."},
-    {"differs", JUDGED_FLAG(differs), AS(JR_SHAPE_FLAG),
+    {"differs", FLAGGED(differs), AS(JR_SHAPE_FLAG),
      "Whether result_error comes from a comparison of the ranks' results, not from this result "
      "alone."},
     {"artifacts", RANK_OTHER(put_artifacts, NULL), OR_NONE(ARTIFACTS),
      "The files of `artifacts` that it delivered, and with one of the ranks those of the job, as "
      "they were then: by these --resume knows whether a cell's are still there. There is none for "
      "what is on another node."},
-    {"log_secret", JUDGED_FLAG(log_secret), OR_NONE(JR_SHAPE_FLAG),
+    {"log_secret", FLAGGED(log_secret), OR_NONE(JR_SHAPE_FLAG),
      "Whether the last lines of its logs contain the value of a secret; if so, no report quotes "
      "them."},
 };
@@ -1080,15 +1060,17 @@ static void read_rank_keys(struct jr_loaded_run *to, size_t i, const json_t *obj
     for (size_t n = 0; n < count; n++) {
         const json_t *value = json_object_get(object, rows[n].key);
         void *planned = (char *)&to->plan.ranks[i] + rows[n].at;
-        bool *judged = (bool *)((char *)&to->report.ranks[i] + rows[n].at);
+        void *judged = (char *)&to->report.ranks[i] + rows[n].at;
         if (rows[n].get != NULL)
             rows[n].get(to, i, value);
         else if (rows[n].kind == RANK_TEXT)
             *(const char **)planned = json_string_value(value);
         else if (rows[n].kind == RANK_NUMBER)
             *(uint32_t *)planned = number_below(value, UINT32_MAX);
-        else if (rows[n].kind == RANK_FLAG)
-            *judged = json_is_true(value);
+        else if (rows[n].kind == JUDGED_TEXT)
+            *(const char **)judged = json_string_value(value);
+        else if (rows[n].kind == JUDGED_FLAG)
+            *(bool *)judged = json_is_true(value);
     }
 }
 

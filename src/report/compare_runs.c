@@ -45,10 +45,12 @@ static void release_run_side(struct run *run)
 /* In what runs are compared. */
 enum trait { STATUS, EXIT_CODE, ROOT_CAUSE, STARTED, TOOK, PEAK_MEMORY, HOST, VERSION, COMMIT };
 
-static const struct {
+struct trait_row {
     const char *name, *part;
     bool always; /* else only where the two differ */
-} traits[] = {
+};
+
+static const struct trait_row traits[] = {
     [STATUS] = {"status", "outcome", true},
     [EXIT_CODE] = {"exit_code", "outcome", false},
     [ROOT_CAUSE] = {"root_cause", "outcome", false},

@@ -23,9 +23,6 @@ void jr_print_end(const struct jr_page *page);
 /* The processes that are left. */
 void jr_print_left(const struct jr_page *page);
 
-/* How many ranks are in the state. */
-size_t jr_print_count(const struct jr_page *page, enum jr_rank_state state);
-
 /* Append how the nodes ended (jr_multinode_nodes) as lines: those that did not succeed, a few of
  * them, each behind `before`. */
 void jr_multinode_print(struct jr_buf *out, const json_t *nodes, const char *before);

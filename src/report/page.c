@@ -128,7 +128,7 @@ void jr_html_page_seconds(const struct jr_html_page *html, uint64_t ns)
     jr_buf_str(html->out, "</td>");
 }
 
-void jr_html_page_bytes(const struct jr_html_page *html, uint64_t bytes)
+static void page_bytes(const struct jr_html_page *html, uint64_t bytes)
 {
     jr_buf_str(html->out, "<td class=\"n\">");
     if (bytes > 0)
@@ -304,7 +304,7 @@ static void add_usage(const struct jr_html_page *html, const char *name, const d
         if (is_time)
             jr_html_page_seconds(html, (uint64_t)shown[i]);
         else
-            jr_html_page_bytes(html, (uint64_t)shown[i]);
+            page_bytes(html, (uint64_t)shown[i]);
     }
     jr_buf_printf(html->out, "<td class=\"n\">%u</td><td>", plan->ranks[most].rank);
     jr_html_plot(html->out, name, values, plan->count);
@@ -511,7 +511,7 @@ static void add_rank_table_row(const struct jr_html_page *html, uint32_t i, int6
         add_step_cells(html, i, furthest);
     jr_html_page_seconds(html, end->ended_ns);
     jr_html_page_seconds(html, end->cpu_ns);
-    jr_html_page_bytes(html, end->max_rss_bytes);
+    page_bytes(html, end->max_rss_bytes);
     jr_buf_str(html->out, "<td>");
     if (end->pid != 0) {
         add_log_link(html, rank->out_path, "stdout");

@@ -45,9 +45,6 @@ void jr_html_page_cell(const struct jr_html_page *html, const char *text);
 /* The same with a time, in seconds. */
 void jr_html_page_seconds(const struct jr_html_page *html, uint64_t ns);
 
-/* The same with a size, in MiB. */
-void jr_html_page_bytes(const struct jr_html_page *html, uint64_t bytes);
-
 /* The file's own head, up to its <body>: the title, of which `status` is a word of ours, and how
  * all of it looks. */
 void jr_html_page_head(struct jr_buf *out, const char *title, const char *status);

@@ -43,7 +43,8 @@ static void add_elapsed(const struct jr_page *page, const char *before)
                    page->outcome->ended_ns - jr_judgement_began_ns(page->report, page->outcome));
 }
 
-size_t jr_print_count(const struct jr_page *page, enum jr_rank_state state)
+/* How many ranks are in the state. */
+static size_t count_ranks(const struct jr_page *page, enum jr_rank_state state)
 {
     size_t count = 0;
     for (size_t i = 0; i < page->report->count; i++)
@@ -152,7 +153,7 @@ static void print_stop(const struct jr_page *page)
 
 static void print_incomplete(const struct jr_page *page)
 {
-    size_t missing = jr_print_count(page, JR_RANK_INCOMPLETE);
+    size_t missing = count_ranks(page, JR_RANK_INCOMPLETE);
     bool wrong = true; /* those that do not count have all delivered something */
     for (size_t i = 0; i < page->report->count; i++) {
         enum jr_result_error error = page->report->ranks[i].result_error;
@@ -175,7 +176,7 @@ static void print_incomplete(const struct jr_page *page)
 static void print_yield(const struct jr_page *page)
 {
     size_t count = page->report->count;
-    size_t yielded = jr_print_count(page, JR_RANK_YIELDED);
+    size_t yielded = count_ranks(page, JR_RANK_YIELDED);
     bool preempted = page->report->requeue.cause == JR_REQUEUE_PREEMPTED;
     if (page->report->requeue.cause == JR_REQUEUE_LOST_NODE) {
         add_elapsed(page, " after ");
@@ -183,7 +184,7 @@ static void print_yield(const struct jr_page *page)
         return;
     }
     if (preempted)
-        yielded += jr_print_count(page, JR_RANK_STOPPED);
+        yielded += count_ranks(page, JR_RANK_STOPPED);
     add_elapsed(page, " after ");
     jr_buf_printf(page->out, ": %zu of %zu rank%s %s", yielded, count, count == 1 ? "" : "s",
                   preempted ? count == 1 ? "was preempted" : "were preempted"
@@ -426,7 +427,7 @@ enum { MOST_REASONS = 10, MOST_ATTEMPTS = 8 };
 static void print_reasons(const struct jr_page *page)
 {
     const struct jr_judgement *report = page->report;
-    size_t shown = 0, all = jr_print_count(page, JR_RANK_INCOMPLETE);
+    size_t shown = 0, all = count_ranks(page, JR_RANK_INCOMPLETE);
     for (size_t i = 0; i < report->count && shown < MOST_REASONS; i++) {
         if (report->ranks[i].state != JR_RANK_INCOMPLETE)
             continue;

@@ -116,9 +116,11 @@ void jr_top_look(struct jr_top *top)
 
 /* What a living process does, by the letter of proc(5), the least usual first.
  */
-static const struct {
+struct state_word {
     const char *letters, *word;
-} states[] = {
+};
+
+static const struct state_word states[] = {
     {"Tt", "stopped"}, {"D", "blocked"}, {"ZXx", "ending"}, {"R", "running"}, {"SI", "waiting"}};
 
 enum { STATES = sizeof states / sizeof *states };
@@ -498,10 +500,12 @@ int jr_watch_ranks(const struct jr_top_watch *watch, const struct jr_live *live,
 /* The keys that scroll, as terminals send them (xterm, VT100, VT220). */
 enum scroll { UP, DOWN, PAGE_UP, PAGE_DOWN, HOME, END, SCROLLS };
 
-static const struct {
+struct scroll_key {
     const char *bytes;
     enum scroll scroll;
-} scroll_keys[] = {
+};
+
+static const struct scroll_key scroll_keys[] = {
     {"\033[A", UP},       {"\033OA", UP},   {"k", UP},
     {"\033[B", DOWN},     {"\033OB", DOWN}, {"j", DOWN},
     {"\033[5~", PAGE_UP}, {"b", PAGE_UP},   {"\033[6~", PAGE_DOWN},
