@@ -2,6 +2,7 @@
 #ifndef JR_RECORD_INTERNAL_H
 #define JR_RECORD_INTERNAL_H
 
+#include "base/strv.h"
 #include "record/load_results.h"
 
 /* The root cause in results.json. */
@@ -22,6 +23,9 @@ json_t *jr_results_cause_json(const struct jr_results_cause *cause);
 /* Read it; `together` is of `arena`, the strings are the object's. */
 void jr_results_cause_read(struct jr_results_cause *ret, struct jr_arena *arena,
                            const json_t *object);
+
+/* The texts of a list, copied. */
+struct jr_strv jr_results_texts(struct jr_arena *arena, const json_t *list);
 
 /* Read the keys of the run but for the root cause, and `nodes`. */
 void jr_results_read(struct jr_loaded_run *to, const json_t *object);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/strv.h"
+#include "record/internal.h"
 #include "record/multinode.h"
 #include "record/record_folder.h"
 
@@ -90,17 +91,6 @@ static void read_left_out(struct jr_record_code *ret, struct jr_arena *arena, co
     ret->left_out = items;
 }
 
-static char **read_texts(struct jr_arena *arena, const json_t *list)
-{
-    struct jr_strv texts = {0};
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *text = json_string_value(json_array_get(list, i));
-        if (text != NULL)
-            jr_strv_push(&texts, arena, jr_arena_strdup(arena, text));
-    }
-    return texts.items;
-}
-
 /* A number of the record, which anybody may have written: `least` at least. */
 static size_t read_count(const json_t *code, const char *key, size_t least)
 {
@@ -120,17 +110,15 @@ bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena, con
     ret->dirty = jr_json_get_bool(code, "dirty");
     ret->patch = jr_json_get_str(code, "patch") != NULL;
     ret->problem = jr_json_get_str(code, "problem");
-    ret->specs = read_texts(arena, json_object_get(code, "specs"));
+    ret->specs = jr_results_texts(arena, json_object_get(code, "specs")).items;
     read_left_out(ret, arena, json_object_get(code, "left_out"));
     ret->left_out_all = read_count(code, "left_out_count", ret->left_out_count);
     ret->frozen = jr_json_get_bool(code, "frozen");
     ret->files = read_count(code, "files", 0);
     ret->bytes = read_count(code, "bytes", 0);
-    ret->links = read_texts(arena, json_object_get(code, "links"));
-    size_t links = 0;
-    while (ret->links != NULL && ret->links[links] != NULL)
-        links++;
-    ret->links_all = read_count(code, "links_count", links);
+    struct jr_strv links = jr_results_texts(arena, json_object_get(code, "links"));
+    ret->links = links.items;
+    ret->links_all = read_count(code, "links_count", links.count);
     return true;
 }
 

@@ -70,6 +70,17 @@ static uint32_t number_below(const json_t *value, uint32_t end)
     return number >= 0 && number < (json_int_t)end ? (uint32_t)number : 0;
 }
 
+struct jr_strv jr_results_texts(struct jr_arena *arena, const json_t *list)
+{
+    struct jr_strv texts = {0};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text != NULL)
+            jr_strv_push(&texts, arena, jr_arena_strdup(arena, text));
+    }
+    return texts;
+}
+
 static json_t *step_json(bool stepped, int64_t step)
 {
     return stepped ? json_integer(step) : json_null();
@@ -575,27 +586,18 @@ static json_t *compared_value(const struct judged *run)
                      names_json(wants->distinct, wants->distinct_count));
 }
 
-static char **read_name_list(struct jr_arena *arena, const json_t *list, uint32_t *ret_count)
-{
-    struct jr_strv names = {0};
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *name = json_string_value(json_array_get(list, i));
-        if (name != NULL)
-            jr_strv_push(&names, arena, jr_arena_strdup(arena, name));
-    }
-    *ret_count = (uint32_t)names.count;
-    return names.items;
-}
-
 /* What was compared, and what reasons call the place where it was found: a path whose last
  * component that is. */
 static void get_compared(struct jr_loaded_run *to, const json_t *value)
 {
     struct jr_results *wants = &to->policy.results;
+    struct jr_strv equal = jr_results_texts(&to->arena, json_object_get(value, "equal"));
+    struct jr_strv distinct = jr_results_texts(&to->arena, json_object_get(value, "distinct"));
     wants->stated = value != NULL && !json_is_null(value);
-    wants->equal = read_name_list(&to->arena, json_object_get(value, "equal"), &wants->equal_count);
-    wants->distinct =
-        read_name_list(&to->arena, json_object_get(value, "distinct"), &wants->distinct_count);
+    wants->equal = equal.items;
+    wants->equal_count = (uint32_t)equal.count;
+    wants->distinct = distinct.items;
+    wants->distinct_count = (uint32_t)distinct.count;
     for (uint32_t i = 0; i < to->plan.count; i++)
         to->plan.ranks[i].result_path = jr_json_get_str(value, "source");
 }

@@ -11,6 +11,9 @@
 
 /* summary.c: what became of the run, its nodes and ranks, and what these delivered. */
 
+/* That of a run of the past, whose folder is open. */
+struct jr_page jr_page_of(const struct jr_loaded_run *loaded, int fd, struct jr_buf *out);
+
 /* "FAILED after 14.2 s: rank 3 exited with code 1". */
 void jr_print_headline(const struct jr_page *page);
 

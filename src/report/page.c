@@ -635,20 +635,6 @@ void jr_html_page_hang(const struct jr_html_page *html)
 
 /* The page. */
 
-static struct jr_page make_page(const struct jr_html_page *html, struct jr_buf *out)
-{
-    const struct jr_loaded_run *loaded = html->loaded;
-    return (struct jr_page){
-        .out = out,
-        .report = &loaded->report,
-        .plan = &loaded->plan,
-        .outcome = &loaded->outcome,
-        .run_fd = html->fd,
-        .run = loaded->id,
-        .nodes = json_object_get(loaded->json, "nodes"),
-    };
-}
-
 /* One of the facts below the title. */
 static void add_fact(const struct jr_html_page *html, const char *name, const char *text)
 {
@@ -704,7 +690,7 @@ static void add_head(const struct jr_html_page *html)
     const char *name = html->loaded->plan.name;
     const char *status = jr_run_status_word(html->loaded->report.status);
     JR_BUF_CLEANUP struct jr_buf verdict = JR_BUF_INIT;
-    struct jr_page page = make_page(html, &verdict);
+    struct jr_page page = jr_page_of(html->loaded, html->fd, &verdict);
     jr_print_headline(&page);
     jr_html_page_head(html->out, name, status);
     jr_buf_str(html->out, "<body>\n<header>\n<p class=\"kind\">jobrun report</p>\n<h1>");
@@ -721,7 +707,7 @@ static void add_account(const struct jr_html_page *html)
 {
     bool good = html->loaded->report.status == JR_RUN_SUCCEEDED;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_page page = make_page(html, &text);
+    struct jr_page page = jr_page_of(html->loaded, html->fd, &text);
     jr_print_account(&page);
     jr_html_page_open(html, "cause", good ? "Outcome" : "Cause");
     jr_buf_str(html->out, "<pre tabindex=\"0\">");
@@ -929,7 +915,7 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
         out->failed |= html.timeline.arena.failed;
         jr_timeline_release(&html.timeline);
     } else {
-        struct jr_page page = make_page(&html, out);
+        struct jr_page page = jr_page_of(&loaded, fd, out);
         page.color = look->color;
         jr_print_page(&page);
     }

@@ -27,23 +27,6 @@
 
 enum { SHOWN_RANKS = 16 };
 
-static void show_results(struct jr_buf *out, const struct jr_loaded_run *loaded, int fd,
-                         const struct jr_record_view *view)
-{
-    struct jr_page page = {
-        .out = out,
-        .report = &loaded->report,
-        .plan = &loaded->plan,
-        .outcome = &loaded->outcome,
-        .run_fd = fd,
-        .color = view->color,
-        .attempt = view->attempt,
-        .run = loaded->id,
-        .nodes = json_object_get(loaded->json, "nodes"),
-    };
-    jr_print_page(&page);
-}
-
 /* The code of a run in a work tree; or that its record is damaged, which says so. */
 static void show_code(struct jr_buf *out, int fd)
 {
@@ -199,7 +182,10 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     struct jr_loaded_run loaded;
     struct jr_error missing = {0};
     if (!run_dir.failed && jr_loaded_run_load(&loaded, fd, name.data, log_dir, id, &missing) == 0) {
-        show_results(out, &loaded, fd, view);
+        struct jr_page page = jr_page_of(&loaded, fd, out);
+        page.color = view->color;
+        page.attempt = view->attempt;
+        jr_print_page(&page);
         show_code(out, fd);
         jr_loaded_run_release(&loaded);
         return 0;

@@ -758,6 +758,19 @@ void jr_print_page(const struct jr_page *page)
     jr_print_account(page);
 }
 
+struct jr_page jr_page_of(const struct jr_loaded_run *loaded, int fd, struct jr_buf *out)
+{
+    return (struct jr_page){
+        .out = out,
+        .report = &loaded->report,
+        .plan = &loaded->plan,
+        .outcome = &loaded->outcome,
+        .run_fd = fd,
+        .run = loaded->id,
+        .nodes = json_object_get(loaded->json, "nodes"),
+    };
+}
+
 void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
                         const struct jr_plan *plan, const struct jr_outcome *outcome, int run_fd,
                         bool color)
