@@ -1,7 +1,4 @@
-/*
- * The summary for people: what its parts share, and what puts them together. The parts are
- * verdict_text.h and failure_text.h.
- */
+/* The summary for people: what its parts look at, and what puts them together. */
 #ifndef JR_SUMMARY_H
 #define JR_SUMMARY_H
 
