@@ -9,7 +9,7 @@
  * one of their own besides:
  *
  *   cmd_run.c       run, rerun, plan, resolve, agent
- *   cmd_validate.c  validate, migrate, diff
+ *   cmd_validate.c  validate, diff
  *   cmd_new.c       new, explain, schema
  *   cmd_doctor.c    doctor
  *   cmd_render.c    render, submit
@@ -108,7 +108,7 @@ typedef int jr_verb_function(struct jr_cli *cli);
 jr_verb_function jr_cmd_run, jr_cmd_validate, jr_cmd_resolve, jr_cmd_plan, jr_cmd_runs, jr_cmd_show,
     jr_cmd_report, jr_cmd_top, jr_cmd_logs, jr_cmd_wait, jr_cmd_stop, jr_cmd_prune, jr_cmd_doctor,
     jr_cmd_schema, jr_cmd_explain, jr_cmd_completion, jr_cmd_new, jr_cmd_render, jr_cmd_submit,
-    jr_cmd_rerun, jr_cmd_diff, jr_cmd_migrate, jr_cmd_agent, jr_cmd_help, jr_cmd_version;
+    jr_cmd_rerun, jr_cmd_diff, jr_cmd_agent, jr_cmd_help, jr_cmd_version;
 
 /* The verbs: a row of each, and what help and the man page say of it besides.
  */

@@ -369,7 +369,6 @@ static const struct {
     {"compare", "diff"},
     {"export manifest script", "render"},
     {"env hardware devices sysinfo nvidia-smi", "doctor"},
-    {"upgrade update", "migrate"},
     {"man docs usage", "help"},
 };
 

@@ -80,7 +80,7 @@ const struct jr_option jr_options[] = {
          "let `extends` read files below DIR only (default: the checkout)"),
     FLAG(0, "fix", fix, "validate",
          "write unambiguous fixes to the files; for -, to standard output"),
-    FLAG('q', "quiet", quiet, "validate migrate", "print nothing if all specs are valid"),
+    FLAG('q', "quiet", quiet, "validate", "print nothing if all specs are valid"),
     FLAG(0, "detach", detach, "run rerun", "print the run's id, and run in the background"),
     NUMBER(0, "keep", "N", keep, "prune",
            "keep the newest N runs (default: 50; 0 with --older or --code)"),

@@ -43,8 +43,6 @@ const struct jr_verb jr_verbs[] = {
      JR_VERB_REST},
     {"help", "[VERB]", "describe jobrun, or one of its verbs", jr_cmd_help, 0},
     {"version", "", "print the version", jr_cmd_version, 0},
-    {"migrate", "PATH...", "update specs to the current version of the spec language",
-     jr_cmd_migrate, JR_VERB_RARE},
     {"agent", "[ssh]", "run one node's ranks; jobrun starts this itself", jr_cmd_agent,
      JR_VERB_RARE},
     {0},
@@ -278,11 +276,6 @@ static const struct jr_usage usages[] = {
      "jobrun diff main:./train.jobrun.yaml train.jobrun.yaml\n"
      "jobrun diff 20261121-06 latest --code\n"
      "jobrun diff --rev origin/main specs/ --format markdown"},
-    {"migrate",
-     "Updates specs in place to the current version of the spec language, and keeps their "
-     "comments and layout. A folder means every *.jobrun.yaml or .yml file below it. Version 1 is "
-     "the only version so far, so there is nothing to update yet; newer versions are refused.",
-     "jobrun migrate specs/"},
     {"new",
      "Prints a spec to start from, with a comment for each field, or writes it to a file, and "
      "beside it the schema that its first line names, by which editors complete and check it.\n"

@@ -175,30 +175,20 @@ void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from, const cha
     for (const struct jr_related *r = from->related; r != NULL; r = r->next)
         add_related(diags, slot, r);
     if (from->fix != NULL)
-        jr_diag_fix_field(diags, slot, from->fix);
-}
-
-void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag, const struct jr_fix *fix)
-{
-    if (diag == &diags->scratch)
-        return;
-    struct jr_fix *own = jr_arena_alloc(&diags->arena, sizeof *own);
-    const char *text = jr_arena_strdup(&diags->arena, fix->text);
-    if (own == NULL || text == NULL)
-        return;
-    *own = (struct jr_fix){
-        .span = fix->span,
-        .text = text,
-        .field = jr_arena_strdup(&diags->arena, fix->field),
-    };
-    diag->fix = own;
+        jr_diag_fix(diags, slot, from->fix->span, from->fix->text);
 }
 
 void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
                  const char *text)
 {
-    const struct jr_fix fix = {.span = span, .text = text};
-    jr_diag_fix_field(diags, diag, &fix);
+    if (diag == &diags->scratch)
+        return;
+    struct jr_fix *own = jr_arena_alloc(&diags->arena, sizeof *own);
+    const char *copy = jr_arena_strdup(&diags->arena, text);
+    if (own == NULL || copy == NULL)
+        return;
+    *own = (struct jr_fix){.span = span, .text = copy};
+    diag->fix = own;
 }
 
 static int compare_numbers(uint32_t a, uint32_t b)

@@ -63,9 +63,6 @@ void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag, struct j
 void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag, struct jr_span span,
                  const char *text);
 
-/* The same for a fix that moves the finding's field, or leaves it out (""). */
-void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag, const struct jr_fix *fix);
-
 /* Add a copy of a finding of another list, whose sources must outlive this one, with `more` behind
  * its message. */
 void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from, const char *more);

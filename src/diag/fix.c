@@ -55,31 +55,6 @@ bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to)
     return find_bytes(&cursor, *span, ret_from, ret_to);
 }
 
-/* The line and the column of a byte. */
-static void find_place(const struct jr_source *source, size_t byte, uint32_t *ret_line,
-                       uint32_t *ret_column)
-{
-    struct jr_diag_cursor cursor = {0}, next = {0};
-    struct jr_span at = {.source = source, .line = 1};
-    uint32_t point;
-    while (jr_diag_find_line(&next, &at) && next.offset <= byte) {
-        cursor = next;
-        at.line++;
-    }
-    *ret_line = cursor.line;
-    *ret_column = 1;
-    for (size_t i = cursor.offset; i < byte; (*ret_column)++)
-        i += jr_utf8_next(source->text + i, byte - i, &point);
-}
-
-struct jr_span jr_fix_span(const struct jr_source *source, size_t from, size_t to)
-{
-    struct jr_span span = {.source = source};
-    find_place(source, from, &span.line, &span.column);
-    find_place(source, to, &span.end_line, &span.end_column);
-    return span;
-}
-
 /* By position, then by the findings' own order. */
 static int compare_edits(const void *left, const void *right)
 {
@@ -142,40 +117,18 @@ void jr_fix_apply(struct jr_buf *out, const struct jr_source *source, const stru
     jr_buf_add(out, source->text + at, source->len - at);
 }
 
-/* "'model_parallelism' -> 'parallelism.model'", "'rank' is left out" */
-static void tell_field(struct jr_buf *out, const struct jr_diag *diag)
-{
-    jr_buf_printf(out, "'%s'", diag->path == NULL ? "" : diag->path);
-    if (diag->fix->field[0] == '\0')
-        jr_buf_str(out, " is left out");
-    else
-        jr_buf_printf(out, " -> '%s'", diag->fix->field);
-}
-
 /* "'lr' -> 'rate'"; where either has such a quote itself, "`'4'` -> `4`". */
-static void tell_text(struct jr_buf *out, const struct jr_edit *edit)
+void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)
 {
     const struct jr_fix *fix = edit->diag->fix;
     const char *old = fix->span.source->text + edit->from;
     size_t len = edit->to - edit->from;
     bool quoted = memchr(old, '\'', len) != NULL || strchr(fix->text, '\'') != NULL;
     char mark = quoted ? '`' : '\'';
-    jr_buf_char(out, mark);
+    jr_diag_place(out, &fix->span);
+    jr_buf_printf(out, "fixed: %c", mark);
     jr_buf_escaped(out, old, len);
     jr_buf_printf(out, "%c -> %c", mark, mark);
     jr_buf_safe(out, fix->text);
-    jr_buf_char(out, mark);
-}
-
-void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)
-{
-    const struct jr_diag *diag = edit->diag;
-    bool moved = diag->fix->field != NULL;
-    jr_diag_place(out, moved ? &diag->span : &diag->fix->span);
-    jr_buf_str(out, "fixed: ");
-    if (moved)
-        tell_field(out, diag);
-    else
-        tell_text(out, edit);
-    jr_buf_printf(out, " [%s]\n", diag->code);
+    jr_buf_printf(out, "%c [%s]\n", mark, edit->diag->code);
 }

@@ -4,7 +4,7 @@
  *   jr_fix_choose   which of them can be made together, in order
  *   jr_fix_apply    the text with these made; all else stays byte by byte
  *   jr_fix_tell     a line for people about one of them
- *   jr_fix_find     the bytes of a span, and jr_fix_span the span of bytes
+ *   jr_fix_find     the bytes of a span
  *
  * A fix that must wait for another one is found again when the new text is read.
  */
@@ -31,14 +31,10 @@ void jr_fix_apply(struct jr_buf *out, const struct jr_source *source, const stru
                   size_t count);
 
 /* Append "file:line:col: fixed: 'paralelism' -> 'parallelism' [JR0203]" and a newline; the position
- * is that in the text before any of its edits. For a field that is moved or left out, the field is
- * shown, not the text. */
+ * is that in the text before any of its edits. */
 void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit);
 
 /* The bytes [from, to) of a span in its source. False where it does not lie within the text. */
 bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to);
-
-/* The span of the bytes [from, to) of a source, which has as many. */
-struct jr_span jr_fix_span(const struct jr_source *source, size_t from, size_t to);
 
 #endif

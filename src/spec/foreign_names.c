@@ -187,24 +187,23 @@ static const struct foreign foreigners[] = {
     {"use_cpu", "device", false},
 };
 
-/* What other launchers must be told, and jobrun has not. `idle` is the value that asks for nothing
- * but what jobrun does anyway; "" for any. */
-struct needless {
-    const char *name, *idle, *why;
+/* A name of others for which there is no field, and what to do instead. */
+struct otherwise {
+    const char *name, *instead;
 };
 
-static const struct needless needless[] = {
-    {"daemon", "", "no rank outlives its job"},
-    {"dotenv", "", "to read it, write setup: set -a; . ./.env"},
-    {"env_file", "", "to read it, write setup: set -a; . ./.env"},
-    {"envfile", "", "to read it, write setup: set -a; . ./.env"},
-    {"join", "true", "jobrun ends with the job; --detach leaves it running"},
-    {"local_rank", "-1", "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
-    {"print_config", "false", "jobrun resolve prints what will be run"},
-    {"rank", "-1",
-     "each rank has its own, in RANK and as %{rank}; where this is one of "
-     "several nodes, node_rank says which"},
-    {"use_paddlecloud", "false", "jobrun detects the scheduler: see jobrun doctor"},
+/* What other launchers must be told, and jobrun has not. */
+static const struct otherwise needless[] = {
+    {"daemon", "no rank outlives its job"},
+    {"dotenv", "to read it, write setup: set -a; . ./.env"},
+    {"env_file", "to read it, write setup: set -a; . ./.env"},
+    {"envfile", "to read it, write setup: set -a; . ./.env"},
+    {"join", "jobrun ends with the job; --detach leaves it running"},
+    {"local_rank", "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
+    {"print_config", "jobrun resolve prints what will be run"},
+    {"rank", "each rank has its own, in RANK and as %{rank}; where this is one of "
+             "several nodes, node_rank says which"},
+    {"use_paddlecloud", "jobrun detects the scheduler: see jobrun doctor"},
 };
 
 #define RENDEZVOUS   "jobrun needs no rendezvous"
@@ -214,46 +213,41 @@ static const struct needless needless[] = {
 #define NUMBERED     "ranks are numbered node by node"
 
 /* The same at the top of a spec alone; elsewhere they are common words. */
-static const struct needless top_needless[] = {
-    {"array", "", "write sweep: {axes: {vars.NAME: {from: 0, to: 9}}}"},
-    {"deepspeed_config", "",
+static const struct otherwise top_needless[] = {
+    {"array", "write sweep: {axes: {vars.NAME: {from: 0, to: 9}}}"},
+    {"deepspeed_config",
      "give it to the program: entrypoint: [python3, train.py, --deepspeed_config, FILE]"},
-    {"dependency", "", ORDER},
-    {"depends_on", "", ORDER},
-    {"distributed_type", "", "world_size says how many ranks there are"},
-    {"error", "", OUTPUT},
-    {"if", "", "a spec has no conditions"},
-    {"ipc", "", CONTAINER_OF},
-    {"local_addr", "", RENDEZVOUS},
-    {"log_level", "", "the program has its own; jobrun has none"},
-    {"main_training_function", "", "entrypoint says what each rank runs"},
-    {"map_by", "", NUMBERED},
-    {"mca", "", "write env: {OMPI_MCA_NAME: VALUE}"},
-    {"mixed_precision", "no", "write env: {ACCELERATE_MIXED_PRECISION: bf16}"},
-    {"monitor_interval", "", RENDEZVOUS},
-    {"needs", "", ORDER},
-    {"network_mode", "", CONTAINER_OF},
-    {"no_python", "", "a command is started as it is written"},
-    {"output", "", OUTPUT},
-    {"ports", "", CONTAINER_OF},
-    {"privileged", "", CONTAINER_OF},
-    {"rank_by", "", NUMBERED},
-    {"rdzv_conf", "", RENDEZVOUS},
-    {"rdzv_id", "", RENDEZVOUS},
-    {"role", "", RENDEZVOUS},
-    {"run_path", "", "a script is started as it is written"},
-    {"same_network", "", RENDEZVOUS},
-    {"shm_size", "", CONTAINER_OF},
-    {"standalone", "", RENDEZVOUS},
-    {"stderr", "", OUTPUT},
-    {"stdout", "", OUTPUT},
-    {"uses", "", "a spec has no steps of others"},
-    {"verbose", "", "the run folder has what there is to know"},
-};
-
-/* What is done in another way here than by a field, where it has a list or a mapping. */
-struct otherwise {
-    const char *name, *instead;
+    {"dependency", ORDER},
+    {"depends_on", ORDER},
+    {"distributed_type", "world_size says how many ranks there are"},
+    {"error", OUTPUT},
+    {"if", "a spec has no conditions"},
+    {"ipc", CONTAINER_OF},
+    {"local_addr", RENDEZVOUS},
+    {"log_level", "the program has its own; jobrun has none"},
+    {"main_training_function", "entrypoint says what each rank runs"},
+    {"map_by", NUMBERED},
+    {"mca", "write env: {OMPI_MCA_NAME: VALUE}"},
+    {"mixed_precision", "write env: {ACCELERATE_MIXED_PRECISION: bf16}"},
+    {"monitor_interval", RENDEZVOUS},
+    {"needs", ORDER},
+    {"network_mode", CONTAINER_OF},
+    {"no_python", "a command is started as it is written"},
+    {"output", OUTPUT},
+    {"ports", CONTAINER_OF},
+    {"privileged", CONTAINER_OF},
+    {"rank_by", NUMBERED},
+    {"rdzv_conf", RENDEZVOUS},
+    {"rdzv_id", RENDEZVOUS},
+    {"role", RENDEZVOUS},
+    {"run_path", "a script is started as it is written"},
+    {"same_network", RENDEZVOUS},
+    {"shm_size", CONTAINER_OF},
+    {"standalone", RENDEZVOUS},
+    {"stderr", OUTPUT},
+    {"stdout", OUTPUT},
+    {"uses", "a spec has no steps of others"},
+    {"verbose", "the run folder has what there is to know"},
 };
 
 #define POD                                                                                        \
@@ -263,7 +257,7 @@ struct otherwise {
     "write cpu and memory; how many devices a node has is local_world_size, "                      \
     "at the top of the spec"
 
-/* The same in `engine.kubernetes`. */
+/* What is done in another way in `engine.kubernetes`. */
 static const struct otherwise pod_otherwise[] = {
     {"affinity", POD},
     {"annotations", POD},
@@ -279,6 +273,7 @@ static const struct otherwise pod_otherwise[] = {
     {"volume_mounts", POD},
 };
 
+/* The same at the top, where it has a list or a mapping. */
 static const struct otherwise otherwise[] = {
     {"container", "jobrun starts no container: run jobrun inside of it, or put the command "
                   "into `entrypoint`: [docker, run, ...]"},
@@ -482,17 +477,6 @@ static const struct foreign *find_foreign_name(const char *name)
     return NULL;
 }
 
-static const struct needless *find_needless(const char *name, bool top)
-{
-    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
-        if (jr_field_is_same_name(needless[i].name, name))
-            return &needless[i];
-    for (size_t i = 0; top && i < sizeof top_needless / sizeof *top_needless; i++)
-        if (jr_field_is_same_name(top_needless[i].name, name))
-            return &top_needless[i];
-    return NULL;
-}
-
 static const char *find_otherwise(const struct otherwise *rows, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -513,14 +497,10 @@ const char *jr_field_pod_otherwise(const char *name)
 
 const char *jr_field_needless(const char *name, bool top)
 {
-    const struct needless *row = find_needless(name, top);
-    return row == NULL ? NULL : row->why;
-}
-
-bool jr_field_is_idle(const char *name, const char *value)
-{
-    const struct needless *row = find_needless(name, true);
-    return row != NULL && (*row->idle == '\0' || strcasecmp(row->idle, value) == 0);
+    const char *why = find_otherwise(needless, sizeof needless / sizeof *needless, name);
+    if (why != NULL || !top)
+        return why;
+    return find_otherwise(top_needless, sizeof top_needless / sizeof *top_needless, name);
 }
 
 const char *jr_field_foreign(const char *name)

@@ -28,10 +28,6 @@ const char *jr_field_otherwise(const char *name);
 /* The same for what the pods of Kubernetes have, in `engine.kubernetes`. */
 const char *jr_field_pod_otherwise(const char *name);
 
-/* Whether a name for which there is no field asks, by this value, for nothing but what jobrun does
- * anyway. */
-bool jr_field_is_idle(const char *name, const char *value);
-
 /* Whether what another launcher calls `name` means the same by the same values, so that its name is
  * all that differs. False if there is no field for it. */
 bool jr_field_foreign_is_same(const char *name);

@@ -7,7 +7,6 @@
 #include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 #include "spec/lint_unknown_help.h"
-#include "spec/move.h"
 
 #include "base/banned.h"
 
@@ -243,36 +242,6 @@ static bool has_rival_key(const struct search *search, const char *name)
     return false;
 }
 
-static bool is_span_before(const struct jr_span *a, const struct jr_span *b)
-{
-    return a->line != b->line ? a->line < b->line : a->column < b->column;
-}
-
-/* Whether FIELD.MEMBER has to wait for another key: one that becomes FIELD, or one above it that
- * goes there too. */
-static bool has_to_wait_for_key(const struct search *search, const char *path)
-{
-    const struct jr_node *mapping = search->unknown->mapping;
-    const struct jr_span *span = &search->unknown->key->span;
-    size_t len = strcspn(path, ".");
-    for (size_t i = 0; i < mapping->count; i++) {
-        const struct jr_node *other = mapping->pairs[i].key;
-        const char *field = find_other_field(search, other);
-        if (field == NULL || field == other->text || strncmp(field, path, len) != 0)
-            continue;
-        if (field[len] == '\0' || (field[len] == '.' && is_span_before(&other->span, span)))
-            return true;
-    }
-    return false;
-}
-
-/* Whether the text has FIELD.MEMBER already. */
-static bool is_path_stated(const struct search *search, const char *path)
-{
-    const struct jr_node *at = jr_doc_find(search->unknown->mapping, path);
-    return at != NULL && at->span.source == search->unknown->key->span.source;
-}
-
 /* Whether the text puts the value of a key in somewhere, by its name. */
 static bool is_key_referred_to(struct jr_lint *lint, const struct jr_node *key)
 {
@@ -287,27 +256,9 @@ static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
     const struct jr_node_step *up = unknown->at->up;
     const struct search search = {unknown, keys, up == NULL ? "" : jr_lint_path(lint, up)};
     const char *name = find_meant_field(&search, unknown->key->text);
-    if (name == NULL || has_rival_key(&search, name) || is_key_referred_to(lint, unknown->key))
-        return;
-    if (strchr(name, '.') == NULL)
+    if (name != NULL && strchr(name, '.') == NULL && !has_rival_key(&search, name) &&
+        !is_key_referred_to(lint, unknown->key))
         jr_lint_fix_text(lint, diag, unknown->key, name);
-    else if (!is_path_stated(&search, name) && !has_to_wait_for_key(&search, name))
-        jr_move_pair(lint, diag, unknown, name);
-}
-
-/* Leave out what another launcher must be told, where its value asks for nothing else than what
- * jobrun does. */
-static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
-                               const struct jr_unknown *unknown)
-{
-    const struct jr_node *key = unknown->key, *value = jr_unknown_value(unknown);
-    if (value == NULL || value->kind != JR_NODE_SCALAR || !value->plain || value->filled != NULL ||
-        unknown->mapping->count > MOST_KEYS || is_key_referred_to(lint, key))
-        return;
-    enum jr_scalar_type type = jr_scalar_type(value);
-    bool idle = type == JR_SCALAR_BOOL || type == JR_SCALAR_INT;
-    if (type == JR_SCALAR_NULL || (idle && jr_field_is_idle(key->text, value->text)))
-        jr_move_out(lint, diag, unknown);
 }
 
 /* Whether a mapping may be of names to files; else it is one for anchors. */
@@ -399,7 +350,6 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
         return;
     if (needless != NULL) {
         jr_diag_help(lint->diags, diag, "leave it out: %s", needless);
-        fix_needless_field(lint, diag, unknown);
         return;
     }
     if (otherwise != NULL) {

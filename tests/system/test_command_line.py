@@ -335,7 +335,7 @@ class HelpAndVersion(Case):
 
     def test_a_beginner_sees_no_agent(self):
         few, all_ = self.verbs("help"), self.verbs("help", "--all")
-        self.assertEqual(sorted(set(all_) - set(few)), ["agent", "migrate"])
+        self.assertEqual(sorted(set(all_) - set(few)), ["agent"])
         self.assertEqual(self.verbs("--help", "--all"), all_)
         self.assertIn("`jobrun help --all`", self.printed("help"))
         self.expect(self.jobrun("run", "--all"), 2)

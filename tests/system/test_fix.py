@@ -3,7 +3,6 @@
 The folders of golden/fix hold a spec before and after.
 """
 import ctypes
-import itertools
 import json
 import os
 import pathlib
@@ -12,7 +11,6 @@ import select
 import shutil
 import stat
 import subprocess
-import zlib
 
 import harness
 
@@ -106,140 +104,6 @@ class Golden(Case):
             [harness.JOBRUN, "validate", "--format", "json", "-"], input=data,
             cwd=self.folder, capture_output=True, timeout=harness.LIMIT)
         return json.loads(done.stdout)["error_count"]
-
-
-class Ml(Case):
-    """A config of ml's MultiprocessConfig needs no hand. (The program is no
-    part of it: ml's function is an argument of launch_subprocesses.)"""
-
-    def fixed(self, **changes):
-        """All of its fields, fixed, in a spec that is valid then."""
-        fields = {
-            "rank": -1, "local_rank": -1, "world_size": 8,
-            "local_world_size": 8, "master_addr": "127.0.0.1",
-            "master_port": "???", "init_method": "env://",
-            "model_parallelism": 2, "pipeline_parallelism": 2,
-            "backend": "gloo", "model_parallel_backend": "null",
-            "pipeline_parallel_backend": "mpi",
-            "data_parallel_backend": "null", "launch_method": "forkserver",
-            **changes}
-        path = self.write("ml.yaml", "version: 1\n" 'entrypoint: {python: '
-                          '{function: "train:main"}}\ndevice: cpu\n' + "".join(
-                              f"{key}: {fields[key]}\n" for key in fields))
-        self.fix(path)
-        self.assertEqual(self.expect(self.jobrun("validate", path), 0).stdout,
-                         "1 spec is valid\n")
-        return path
-
-    def test_the_plan_is_what_ml_does(self):
-        """The groups as ml documents them for a world of 8, 2 x 2."""
-        plan = json.loads(self.expect(self.jobrun(
-            "plan", "--format", "json", "--on", "1x0,16c", self.fixed()),
-            0).stdout)
-        self.assertEqual((plan["world_size"], plan["nodes"]), (8, 1))
-        self.assertEqual(plan["master_addr"], "127.0.0.1")
-        mesh = plan["mesh"]
-        self.assertEqual([mesh[axis] for axis in ("model", "pipeline", "data")],
-                         [2, 2, 2])
-        self.assertEqual(mesh["groups"], {
-            "model": [[0, 1], [2, 3], [4, 5], [6, 7]],
-            "pipeline": [[0, 2], [1, 3], [4, 6], [5, 7]],
-            "data": [[0, 4], [1, 5], [2, 6], [3, 7]]})
-        backends = {axis: {rank["env"][axis + "_PARALLEL_BACKEND"]
-                           for rank in plan["ranks"]}
-                    for axis in ("MODEL", "PIPELINE", "DATA")}
-        self.assertEqual(backends, {"MODEL": {"gloo"}, "PIPELINE": {"mpi"},
-                                    "DATA": {"gloo"}})
-        self.assertEqual({rank["env"]["INIT_METHOD"]
-                          for rank in plan["ranks"]}, {"env://"})
-
-    def test_its_defaults(self):
-        path = self.fixed(world_size="???", local_world_size="???",
-                          model_parallelism=1, pipeline_parallelism=1,
-                          backend="null", pipeline_parallel_backend="null")
-        resolved = self.expect(self.jobrun("resolve", "--on", "1x0,4c", path),
-                               0).stdout
-        self.assertIn("start_method: forkserver", resolved)
-        self.assertIn("world_size: 4", resolved)
-
-    def test_each_order_is_the_same(self):
-        """Which of the fields stands first decides where the mapping begins,
-        and nothing else."""
-        lines = ["backend: gloo", "model_parallel_backend: mpi",
-                 "data_parallel_backend: gloo", "world_size: 8",
-                 "model_parallelism: 2", "pipeline_parallelism: 2"]
-        head = "version: 1\nentrypoint: [./a]\ndevice: cpu\n"
-        normal = set()
-        for order in itertools.permutations(lines):
-            text = head + "".join(line + "\n" for line in order)
-            if hash_of(text) % 12 == 0:
-                path = self.write("a.jobrun.yaml", text)
-                self.fix("-q", path)
-                normal.add(self.expect(self.jobrun(
-                    "resolve", "--on", "1x0,8c", "-s", "master_port=29500",
-                    path), 0).stdout)
-        self.assertEqual(len(normal), 1)
-
-    def test_what_is_told(self):
-        self.write("a.jobrun.yaml", GOOD + "rank: -1\ntp: 2\npp: 2\n")
-        self.assertEqual(
-            self.fix("a.jobrun.yaml").stderr,
-            "a.jobrun.yaml:4:1: fixed: 'rank' is left out [JR0204]\n"
-            "a.jobrun.yaml:5:1: fixed: 'tp' -> 'parallelism.model' [JR0204]\n"
-            "a.jobrun.yaml:6:1: fixed: 'pp' -> 'parallelism.pipeline' "
-            "[JR0204]\n")
-
-    def test_a_fix_of_the_report_is_one_edit(self):
-        """Whoever makes it makes all of it: an editor, a CI service."""
-        path = self.write("a.jobrun.yaml", GOOD + "parallelism:\n  model: 2\n"
-                          "threads: 1\npp: 2 # stages\n")
-        done = self.expect(self.jobrun("validate", "--format", "json", path), 3)
-        [finding] = json.loads(done.stdout)["diagnostics"]
-        [fix] = finding["fixes"]
-        lines = path.read_text().splitlines(keepends=True)
-        self.assertEqual((fix["column"], fix["end_column"]), (1, 1))
-        lines[fix["line"] - 1:fix["end_line"] - 1] = [fix["text"]]
-        self.assertEqual("".join(lines), GOOD + "parallelism:\n  model: 2\n"
-                         "  pipeline: 2 # stages\nthreads: 1\n")
-        self.fix(path)
-        self.assertEqual(path.read_text(), "".join(lines))
-
-    def test_line_breaks_and_the_end_of_the_file(self):
-        for given in ("\n", "\r\n", "\r"):
-            for end in ("", "\n"):
-                before = GOOD + ("pp: 2\nthreads: 1\nparallelism:\n  model: 2\n"
-                                 "rank: -1" + end)
-                after = GOOD + ("threads: 1\nparallelism:\n  model: 2\n"
-                                "  pipeline: 2\n")
-                with self.subTest(given=given, end=end):
-                    text, code, told = self.fix_text(
-                        before.replace("\n", given).encode())
-                    self.assertEqual(
-                        (text, code),
-                        (after.replace("\n", given).encode(), 0), told)
-
-    def test_no_file_takes_long(self):
-        """The text is read for each pair that is moved: of many, none is."""
-        many = "".join(f"rank{'_' * i}: -1\n" for i in range(70))
-        text = (GOOD + many).encode()
-        self.assertEqual(self.fix_text(text)[:2], (text, 3))
-
-    def test_a_base_keeps_its_own(self):
-        """What a parent states is another file's."""
-        self.write("base.jobrun.yaml", "version: 1\ntemplate: true\n"
-                   "parallelism: {model: 2}\nbackends: gloo\n")
-        child = self.write("a.jobrun.yaml", "extends: base.jobrun.yaml\n"
-                           "entrypoint: [./a]\nworld_size: 8\ndevice: cpu\n"
-                           "pipeline_parallelism: 2\n"
-                           "model_parallel_backend: mpi\n")
-        self.fix("a.jobrun.yaml")
-        self.assertTrue(child.read_text().endswith(
-            "parallelism:\n  pipeline: 2\nbackends:\n  model: mpi\n"))
-        self.expect(self.jobrun("validate", "a.jobrun.yaml"), 0)
-
-
-def hash_of(text):
-    return zlib.crc32(text.encode())
 
 
 class Files(Case):

@@ -606,29 +606,5 @@ class Git(Case):
         self.assertIn("not in the repository", told)
 
 
-class Migrate(Case):
-    def test_the_current_version(self):
-        spec = self.write("t.jobrun.yaml", HEAD + "entrypoint: [x]\n")
-        before = spec.read_bytes()
-        done = self.expect(self.jobrun("migrate", spec), 0)
-        self.assertIn("version 1 is the current one: nothing to do",
-                      done.stderr)
-        self.assertEqual(spec.read_bytes(), before)
-        quiet = self.expect(self.jobrun("migrate", "-q", self.folder), 0)
-        self.assertEqual(quiet.stdout + quiet.stderr, "")
-
-    def test_other_versions(self):
-        for text, word in (("version: 2\n", "newer"), ("name: t\n", "missing"),
-                           ("version: x\n", "not a version number"),
-                           ("version: [\n", "JR01")):
-            with self.subTest(text):
-                spec = self.write("t.jobrun.yaml", text)
-                told = self.expect(self.jobrun("migrate", spec), 3).stderr
-                self.assertIn(word, told)
-                self.assertEqual(spec.read_text(), text)
-        self.expect(self.jobrun("migrate"), 2)
-        self.expect(self.jobrun("migrate", "nosuch.yaml"), 3)
-
-
 if __name__ == "__main__":
     harness.main()

@@ -56,8 +56,7 @@ ROWS = {
 }
 # These take specs, which --cell makes one run of, or nothing that is a run.
 OTHERS = {"validate", "resolve", "plan", "render", "submit", "new", "explain",
-          "doctor", "schema", "completion", "help", "version", "migrate",
-          "agent"}
+          "doctor", "schema", "completion", "help", "version", "agent"}
 TAKES_CELL = {"resolve", "plan", "validate", "render"}
 
 

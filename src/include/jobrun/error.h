@@ -94,9 +94,6 @@ struct jr_related {
 struct jr_fix {
     struct jr_span span;
     const char *text;
-    const char *field; /* what the finding's field becomes, where the text is
-                          more than its name: "parallelism.model", or "" where
-                          it is left out; else NULL */
 };
 
 struct jr_diag {

@@ -13,7 +13,6 @@
 #include "doc/doc.h"
 #include "session/specs/check_specs.h"
 #include "spec/load.h"
-#include "spec/migrate.h"
 
 #include "base/banned.h"
 
@@ -22,10 +21,10 @@ enum { MOST_PASSES = 10 };
 
 /* A text that is being fixed. */
 struct fixing {
-    const struct jr_check_options *options; /* NULL: it is migrated */
-    const char *name, *folder;              /* of the text */
-    struct jr_buf *text;                    /* as far as it is fixed */
-    struct jr_buf *told;                    /* a line for each fix */
+    const struct jr_check_options *options;
+    const char *name, *folder; /* of the text */
+    struct jr_buf *text;       /* as far as it is fixed */
+    struct jr_buf *told;       /* a line for each fix */
 };
 
 /* Whether a text is YAML at all. */
@@ -93,27 +92,11 @@ static bool fix_findings(struct fixing *fixing)
     return fixed;
 }
 
-/* A step of a text from its version towards the current one. */
-static bool migrate_step(struct fixing *fixing)
-{
-    struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_doc doc;
-    bool made = false;
-    if (jr_doc_load(&doc, fixing->name, fixing->text->data, fixing->text->len, &diags) == 0) {
-        jr_migrate_find(&diags, &doc, jr_migrations());
-        made = try_fixes(fixing, &doc, &diags);
-    }
-    jr_diags_release(&diags);
-    jr_doc_release(&doc);
-    return made;
-}
-
 /* Returns whether the text is another one now. */
 static bool fix_text(struct fixing *fixing)
 {
-    bool (*pass)(struct fixing *) = fixing->options != NULL ? fix_findings : migrate_step;
     int passes = 0;
-    while (passes < MOST_PASSES && pass(fixing))
+    while (passes < MOST_PASSES && fix_findings(fixing))
         passes++;
     return passes > 0;
 }
@@ -194,20 +177,4 @@ int jr_fix_input(struct jr_buf *ret, struct jr_buf *told, int fd,
     if (folder != NULL)
         (void)fix_text(&fixing);
     return 0;
-}
-
-uint32_t jr_unmigrated_find(struct jr_unmigrated *ret, const char *path)
-{
-    *ret = (struct jr_unmigrated){.doc = calloc(1, sizeof *ret->doc)};
-    if (ret->doc != NULL && jr_doc_load_file(ret->doc, path, &ret->diags) == 0)
-        jr_migrate_find(&ret->diags, ret->doc, jr_migrations());
-    return jr_migrations()->current;
-}
-
-void jr_unmigrated_release(struct jr_unmigrated *left)
-{
-    jr_diags_release(&left->diags);
-    if (left->doc != NULL)
-        jr_doc_release(left->doc);
-    free(left->doc);
 }

@@ -1,5 +1,5 @@
 /*
- * The fixes that are sure, written back: validate --fix, and migrate.
+ * The fixes that are sure, written back: validate --fix.
  *
  * A text is read, its fixes are made, and it is read again until no more is sure; only then a file
  * is replaced, in one step, by the new text.
@@ -15,8 +15,7 @@
 struct jr_check_options;
 
 /* Fix what checking a file finds, through a symbolic link the file that it
- * leads to; `options` NULL: bring it to the current version of the language
- * instead. `told` gets a line for each fix that was written. Returns 0, for a
+ * leads to. `told` gets a line for each fix that was written. Returns 0, for a
  * file without any fix or that cannot be read too (checking it will say so), or
  * -1 with why the file was left as it is. */
 int jr_fix_file(struct jr_buf *told, const char *path, const struct jr_check_options *options,
@@ -26,17 +25,5 @@ int jr_fix_file(struct jr_buf *told, const char *path, const struct jr_check_opt
  * the same as above. -1 where it cannot be read. */
 int jr_fix_input(struct jr_buf *ret, struct jr_buf *told, int fd,
                  const struct jr_check_options *options, struct jr_error *err);
-
-/* What keeps a file from the current version, of which none is sure. */
-struct jr_unmigrated {
-    struct jr_diags diags;
-    struct jr_doc *doc; /* whose text they quote */
-};
-
-/* Look for that in a file. Returns the current version; release in any case. */
-uint32_t jr_unmigrated_find(struct jr_unmigrated *ret, const char *path);
-
-/* Free the findings and the text. */
-void jr_unmigrated_release(struct jr_unmigrated *left);
 
 #endif

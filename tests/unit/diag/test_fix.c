@@ -174,48 +174,6 @@ static void tells_each(void)
     jr_diags_release(&diags);
 }
 
-static void tells_what_becomes_of_a_field(void)
-{
-    static const char *const fields[] = {"parallelism.model", ""};
-    const struct jr_source source = {.name = "a", .text = "tp: 2\n", .len = 6};
-    struct jr_fix fix = {{&source, 1, 1, 1, 3}, "parallelism:\n  model", NULL};
-    struct jr_buf out = JR_BUF_INIT;
-    for (size_t i = 0; i < 2; i++) {
-        struct jr_diags diags = JR_DIAGS_INIT;
-        struct jr_edit edit = {NULL, 0, 2};
-        fix.field = fields[i];
-        edit.diag = jr_diags_error(&diags, JR_CODE_FOREIGN_FIELD, fix.span, "tp", "wrong");
-        jr_diag_fix_field(&diags, &diags.items[0], &fix);
-        jr_fix_tell(&out, &edit);
-        jr_diags_release(&diags);
-    }
-    JR_ASSERT_TEXT(out.data, "a:1:1: fixed: 'tp' -> 'parallelism.model' [JR0204]\n"
-                             "a:1:1: fixed: 'tp' is left out [JR0204]\n");
-    jr_buf_release(&out);
-}
-
-/* Bytes to a span, and back. */
-static void finds_each_byte_again(void)
-{
-    static const char text[] = BOM "a\xc3\xa4\r\n\nb\xe2\x80\xa8"
-                                   "c\xc2\x85\xff\rd";
-    const struct jr_source source = {.name = "a", .text = text, .len = sizeof text - 1};
-    const struct jr_span end = jr_fix_span(&source, 3, source.len);
-    size_t from, to;
-    CU_ASSERT_EQUAL(end.line, 1);
-    CU_ASSERT_EQUAL(end.column, 1);
-    CU_ASSERT_EQUAL(end.end_line, 6);
-    CU_ASSERT_EQUAL(end.end_column, 2);
-    CU_ASSERT_FATAL(jr_fix_find(&end, &from, &to));
-    CU_ASSERT_EQUAL(from, 3);
-    CU_ASSERT_EQUAL(to, source.len);
-    const struct jr_span beyond = {&source, 6, 1, 7, 1};
-    CU_ASSERT_FALSE(jr_fix_find(&beyond, &from, &to));
-    const struct jr_span back = {&source, 2, 1, 1, 1};
-    CU_ASSERT_FALSE(jr_fix_find(&back, &from, &to));
-}
-
-JR_UNIT_MAIN("fix", CASE(tells_what_becomes_of_a_field), CASE(finds_each_byte_again),
-             CASE(leaves_what_is_no_edit_of_the_text), CASE(lets_what_overlaps_wait),
+JR_UNIT_MAIN("fix", CASE(leaves_what_is_no_edit_of_the_text), CASE(lets_what_overlaps_wait),
              CASE(leaves_the_fixes_of_other_texts), CASE(writes_in_order),
              CASE(counts_as_positions_do), CASE(tells_each))

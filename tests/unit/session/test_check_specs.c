@@ -178,9 +178,7 @@ static void leaves_what_has_no_fix(void)
     scratch_write(&scratch, "good", GOOD);
     scratch_write(&scratch, "broken", "version: [1\n");
     CU_ASSERT_EQUAL(fix(&scratch, "good", &plain, &told), 0);
-    CU_ASSERT_EQUAL(fix(&scratch, "good", NULL, &told), 0);
     CU_ASSERT_EQUAL(fix(&scratch, "broken", &plain, &told), 0);
-    CU_ASSERT_EQUAL(fix(&scratch, "broken", NULL, &told), 0);
     CU_ASSERT_EQUAL(fix(&scratch, "none", &plain, &told), 0);
     CU_ASSERT_EQUAL(told.len, 0);
     expect_file(&scratch, "good", GOOD, 0600);
@@ -229,26 +227,8 @@ static void fixes_what_it_is_handed(void)
     scratch_end(&scratch);
 }
 
-static void tells_what_keeps_a_file_from_its_version(void)
-{
-    struct scratch scratch;
-    struct jr_unmigrated left;
-    char path[64];
-    scratch_start(&scratch);
-    scratch_write(&scratch, "spec", "version: 99\nname: t\n");
-    (void)snprintf(path, sizeof path, "%s/spec", scratch.dir);
-    CU_ASSERT_EQUAL(jr_unmigrated_find(&left, path), 1);
-    CU_ASSERT_EQUAL(left.diags.errors, 1);
-    jr_unmigrated_release(&left);
-    scratch_write(&scratch, "spec", GOOD);
-    CU_ASSERT_EQUAL(jr_unmigrated_find(&left, path), 1);
-    CU_ASSERT_EQUAL(left.diags.errors, 0);
-    jr_unmigrated_release(&left);
-    scratch_end(&scratch);
-}
-
 JR_UNIT_MAIN("check_specs", CASE(refuses_a_machine_that_is_none), CASE(tells_what_cannot_be_read),
              CASE(each_file_has_its_own_findings), CASE(a_base_is_told_of_once),
              CASE(resolves_for_a_machine), CASE(resolves_for_each_target),
              CASE(leaves_what_has_no_fix), CASE(writes_a_fix_through_a_link),
-             CASE(fixes_what_it_is_handed), CASE(tells_what_keeps_a_file_from_its_version))
+             CASE(fixes_what_it_is_handed), )
