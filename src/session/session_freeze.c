@@ -12,7 +12,7 @@
 #include "record/record_folder.h"
 #include "session/begin.h"
 #include "session/session.h"
-#include "spec/lint_template.h"
+#include "spec/template_text.h"
 #include "vcs/snapshot.h"
 
 #include "base/banned.h"

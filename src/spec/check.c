@@ -24,7 +24,7 @@
 #include "spec/check_shell_syntax.h"
 #include "spec/check_sizes.h"
 #include "spec/check_spares.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 #include "spec/sbatch_options.h"
 
 #include "base/banned.h"

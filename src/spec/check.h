@@ -3,7 +3,7 @@
 #ifndef JR_CHECK_H
 #define JR_CHECK_H
 
-#include "spec/lint.h"
+#include "spec/internal.h"
 
 /* What the rules look at. Fields that were wrong are not in `tree`, so no rule complains about them
  * again. */

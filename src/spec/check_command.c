@@ -5,8 +5,7 @@
 
 #include "base/num.h"
 #include "base/shell_words.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_suggest.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

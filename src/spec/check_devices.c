@@ -8,7 +8,7 @@
 #include <jobrun/types.h>
 
 #include "base/cleanup.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
 #include <jobrun/types.h>
 
 #include "spec/entry_arguments.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

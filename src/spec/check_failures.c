@@ -11,9 +11,7 @@
 #include "base/regex.h"
 #include "base/restart_trigger.h"
 #include "spec/check_results.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_suggest.h"
-#include "spec/lint_value.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

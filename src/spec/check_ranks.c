@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/num.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -7,8 +7,7 @@
 #include "base/rank_set.h"
 #include "base/regex.h"
 #include "spec/entry_arguments.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_suggest.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/num.h"
 #include "base/strv.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -9,7 +9,7 @@
 #include "base/strv.h"
 #include "diag/fix.h"
 #include "spec/check_secrets.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

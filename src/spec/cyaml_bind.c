@@ -12,7 +12,7 @@
 
 #include "spec/cyaml_tree.h"
 #include "spec/fields.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
 
 #include <jobrun/spec.h>
 
-#include "spec/lint.h"
+#include "spec/internal.h"
 
 /* Bind a tree without mistakes; `stem` is the name of a spec that states none. A failure is
  * jobrun's own fault and goes to the lint's diags. */

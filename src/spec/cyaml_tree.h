@@ -2,7 +2,7 @@
 #ifndef JR_CYAML_TREE_H
 #define JR_CYAML_TREE_H
 
-#include "spec/lint.h"
+#include "spec/internal.h"
 
 /* Keys that no spec has; the others are those of the rows. */
 #define JR_BOUND_NAME       "name"

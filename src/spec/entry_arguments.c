@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "spec/lint.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_number.h"
-#include "spec/lint_template.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -43,4 +43,9 @@ void jr_field_others(struct jr_buf *out, const char *path);
  * *ret_sure: nothing else can be meant ("gpu" may be rocm as well, "nvidia" is cuda). */
 const char *jr_field_foreign_word(const char *word, const char *const *allowed, bool *ret_sure);
 
+/* The key that is meant by `name` in the mapping at `group`, a path as jr_spec_group has it
+ * ("limits", "results.fields.*"), or NULL. Case, dashes and underscores do not count. *ret_sure: it
+ * means the same by the same values. */
+const char *jr_member_meant(const char *group, const char *name, bool *ret_sure);
+
 #endif

@@ -1,24 +1,150 @@
+/* Reading a tree against the field table, and the findings. internal.h has the whole. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/regex.h"
 #include "spec/assemble.h"
 #include "spec/check_failures.h"
 #include "spec/entry_arguments.h"
-#include "spec/lint.h"
-#include "spec/lint_duration.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_number.h"
-#include "spec/lint_redirect.h"
-#include "spec/lint_suggest.h"
-#include "spec/lint_template.h"
-#include "spec/lint_text.h"
-#include "spec/lint_unknown.h"
-#include "spec/lint_value.h"
+#include "spec/internal.h"
 #include "spec/manual.h"
 #include "spec/sbatch_options.h"
 
 #include "base/banned.h"
+
+enum { MOST_PLACED = 1000 }; /* findings beyond it are not kept: see diag.c */
+
+/* A buffer's text in the arena; the buffer is released. */
+static const char *keep_text(struct jr_lint *lint, struct jr_buf *buf)
+{
+    const char *text = jr_arena_strndup(lint->arena, buf->len > 0 ? buf->data : "", buf->len);
+    jr_buf_release(buf);
+    return text == NULL ? "" : text;
+}
+
+const char *jr_lint_path(struct jr_lint *lint, const struct jr_node_step *at)
+{
+    struct jr_buf buf = JR_BUF_INIT;
+    if (at == NULL)
+        return "the spec";
+    jr_point_path(&buf, at);
+    return keep_text(lint, &buf);
+}
+
+const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len)
+{
+    struct jr_buf buf = JR_BUF_INIT;
+    jr_buf_char(&buf, '\'');
+    jr_point_text(&buf, text, len);
+    jr_buf_char(&buf, '\'');
+    return keep_text(lint, &buf);
+}
+
+const char *jr_lint_source(const struct jr_node *node)
+{
+    return node->filled == NULL ? node->text : node->filled->written;
+}
+
+const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node)
+{
+    struct jr_buf buf = JR_BUF_INIT;
+    const char *text = jr_lint_source(node);
+    jr_point_text(&buf, text, strlen(text));
+    return keep_text(lint, &buf);
+}
+
+const struct jr_node *jr_lint_origin(const struct jr_node *node)
+{
+    while (node->filled != NULL && node->filled->from != NULL)
+        node = node->filled->from;
+    return node;
+}
+
+void jr_lint_relate_origin(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node)
+{
+    const struct jr_node *from = jr_lint_origin(node);
+    if (from != node)
+        jr_diag_relate(lint->diags, diag, from->span, "the value is from here");
+}
+
+const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node)
+{
+    if (node->kind == JR_NODE_SEQUENCE)
+        return node->count == 0 ? "an empty list" : "a list";
+    if (node->kind == JR_NODE_MAPPING)
+        return "a mapping";
+    const char *text = jr_lint_source(node);
+    if (node->plain)
+        return *text == '\0' ? "nothing" : jr_lint_quoted(lint, text, strlen(text));
+    struct jr_buf buf = JR_BUF_INIT;
+    jr_buf_str(&buf, "the string \"");
+    jr_point_text(&buf, text, strlen(text));
+    jr_buf_char(&buf, '"');
+    return keep_text(lint, &buf);
+}
+
+struct jr_diag *jr_lint_error(struct jr_lint *lint, enum jr_diag_code code, struct jr_span span,
+                              const struct jr_node_step *at, const char *format, ...)
+{
+    struct jr_buf buf = JR_BUF_INIT;
+    char text[1024];
+    va_list args;
+    /* What memory was lacking for may look like a mistake. */
+    if (lint->arena->failed)
+        return &lint->diags->scratch;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    jr_point_path(&buf, at);
+    struct jr_diag *diag = jr_diags_error(lint->diags, code, span, buf.data, "%s", text);
+    jr_buf_release(&buf);
+    return diag;
+}
+
+struct jr_diag *jr_lint_wrong(struct jr_lint *lint, const struct jr_spec_type *type,
+                              const struct jr_node *node, const struct jr_node_step *at)
+{
+    /* An empty scalar although the source has text there: the document's reader put it in place of
+     * a node that it has reported. */
+    if (node->kind == JR_NODE_SCALAR && node->plain && node->len == 0 && node->filled == NULL &&
+        node->span.end_column > node->span.column)
+        return &lint->diags->scratch;
+    struct jr_buf wants = JR_BUF_INIT;
+    jr_field_wants(&wants, type);
+    const char *quote = at == NULL ? "" : "'";
+    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_VALUE, node->span, at,
+                                         "%s%s%s wants %s, not %s", quote, jr_lint_path(lint, at),
+                                         quote, keep_text(lint, &wants), jr_lint_shown(lint, node));
+    const char *typed = jr_lint_typed(lint, node);
+    if (typed != NULL) {
+        jr_diag_help(lint->diags, diag, "these quotes are typographic: write %s", typed);
+        jr_lint_fix(lint, diag, node, typed);
+    }
+    return diag;
+}
+
+struct jr_span jr_lint_part(const struct jr_lint *lint, const struct jr_node *node, size_t from,
+                            size_t to)
+{
+    return lint->diags->errors > MOST_PLACED ? node->span : jr_point_part(node, from, to);
+}
+
+struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from, const char *text,
+                               bool plain)
+{
+    if (text == from->text && plain == from->plain && from->filled == NULL)
+        return (struct jr_node *)from;
+    struct jr_node *node = jr_node_scalar(lint->arena, text, plain);
+    if (node == NULL)
+        return NULL;
+    node->span = from->span;
+    node->shared = from->shared || from->filled != NULL;
+    node->filled = from->filled;
+    node->under = from->under;
+    node->meant = from->meant;
+    return node;
+}
 
 static bool is_null_node(const struct jr_node *node)
 {
@@ -28,11 +154,6 @@ static bool is_null_node(const struct jr_node *node)
 static bool is_scalar_text(const struct jr_node *node, const char *text)
 {
     return node->kind == JR_NODE_SCALAR && strcmp(node->text, text) == 0;
-}
-
-static bool is_missing(const struct jr_node *node)
-{
-    return is_null_node(node) || is_scalar_text(node, "auto") || is_scalar_text(node, "???");
 }
 
 static struct jr_node *refuse_kind(struct jr_lint *lint, const struct jr_spec_type *type,
@@ -65,52 +186,15 @@ bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node)
 static struct jr_node *read_field(struct jr_lint *lint, const struct jr_spec_field *field,
                                   const struct jr_node *node, const struct jr_node_step *at)
 {
-    if (field->need == JR_NEED_RESOLVED && is_missing(node))
-        return NULL;
-    if (jr_lint_is_removed(lint, node))
+    bool missing =
+        is_null_node(node) || is_scalar_text(node, "auto") || is_scalar_text(node, "???");
+    if ((field->need == JR_NEED_RESOLVED && missing) || jr_lint_is_removed(lint, node))
         return NULL;
     if (is_scalar_text(node, "???"))
         return await_outside_value(lint, node, at);
     if (is_null_node(node) && node->filled == NULL)
         return refuse_kind(lint, field->type, node, at);
     return jr_lint_value(lint, field->type, node, at);
-}
-
-/* A mapping on its way to its normal form. */
-struct map {
-    const struct jr_spec_type *type;
-    const struct jr_node *node;
-    struct jr_node *out;
-};
-
-static void read_field_pair(struct jr_lint *lint, const struct map *map, const struct jr_pair *pair,
-                            const struct jr_node_step *up)
-{
-    const struct jr_node_step at = {.up = up, .key = pair->key->text};
-    const struct jr_spec_field *field = jr_field_get(map->type->fields, at.key);
-    if (jr_shapes_is_own(at.key))
-        return;
-    const struct jr_unknown unknown = {map->type->fields, map->node, pair->key, &at};
-    struct jr_node *value = NULL;
-    if (field == NULL)
-        jr_lint_unknown(lint, &unknown);
-    else
-        value = read_field(lint, field, pair->value, &at);
-    if (value != NULL && !field->type->gone)
-        jr_node_add(lint->arena, map->out, pair->key, value);
-}
-
-/* How a field that is missing looks: what it wants, or an example. */
-static void help_with_required(struct jr_lint *lint, struct jr_diag *diag,
-                               const struct jr_spec_field *row)
-{
-    JR_BUF_CLEANUP struct jr_buf wants = JR_BUF_INIT;
-    const struct jr_field_note *note = jr_field_note(row);
-    jr_field_wants(&wants, row->type);
-    if (row->type->kind == JR_KIND_MAP && note != NULL && strchr(note->example, '\n') == NULL)
-        jr_diag_help(lint->diags, diag, "for example: %s", note->example);
-    else if (!wants.failed)
-        jr_diag_help(lint->diags, diag, "%s: %s", row->key, wants.data);
 }
 
 static void check_required(struct jr_lint *lint, const struct jr_spec_type *type,
@@ -126,15 +210,15 @@ static void check_required(struct jr_lint *lint, const struct jr_spec_type *type
         const struct jr_node_step at = {.up = up, .key = row->key};
         struct jr_diag *diag = jr_lint_error(lint, JR_CODE_FIELD_REQUIRED, node->span, &at,
                                              "'%s' is required", jr_lint_path(lint, &at));
-        help_with_required(lint, diag, row);
+        /* how it looks: an example, or what it wants */
+        JR_BUF_CLEANUP struct jr_buf wants = JR_BUF_INIT;
+        const struct jr_field_note *note = jr_field_note(row);
+        jr_field_wants(&wants, row->type);
+        if (row->type->kind == JR_KIND_MAP && note != NULL && strchr(note->example, '\n') == NULL)
+            jr_diag_help(lint->diags, diag, "for example: %s", note->example);
+        else if (!wants.failed)
+            jr_diag_help(lint->diags, diag, "%s: %s", row->key, wants.data);
     }
-}
-
-/* Whether a scalar is meant for a number, right or wrong. */
-static bool begins_as_number(const struct jr_node *node)
-{
-    size_t sign = strspn(node->text, "+-");
-    return node->text[sign] >= '0' && node->text[sign] <= '9';
 }
 
 /* A bare value in the place of a mapping: that of its shorthand field. */
@@ -146,8 +230,10 @@ static struct jr_node *read_shorthand_field(struct jr_lint *lint, const struct j
     if (type->shorthand != NULL)
         field = jr_field_get(type->fields, type->shorthand);
     bool list = field != NULL && field->type->kind == JR_KIND_LIST;
-    if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE) ||
-        (field->type->kind == JR_KIND_INTEGER && !begins_as_number(node)))
+    if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE))
+        return refuse_kind(lint, type, node, at);
+    size_t sign = list ? 0 : strspn(node->text, "+-");
+    if (field->type->kind == JR_KIND_INTEGER && (node->text[sign] < '0' || node->text[sign] > '9'))
         return refuse_kind(lint, type, node, at);
     struct jr_node *value = jr_lint_value(lint, field->type, node, at);
     if (value == NULL)
@@ -158,18 +244,29 @@ static struct jr_node *read_shorthand_field(struct jr_lint *lint, const struct j
 }
 
 static struct jr_node *read_map(struct jr_lint *lint, const struct jr_spec_type *type,
-                                const struct jr_node *node, const struct jr_node_step *at)
+                                const struct jr_node *node, const struct jr_node_step *up)
 {
     if (node->kind != JR_NODE_MAPPING)
-        return read_shorthand_field(lint, type, node, at);
+        return read_shorthand_field(lint, type, node, up);
     struct jr_node *out = jr_node_mapping(lint->arena);
     if (out == NULL)
         return NULL;
     out->span = node->span;
-    const struct map map = {type, node, out};
-    for (size_t i = 0; i < node->count; i++)
-        read_field_pair(lint, &map, &node->pairs[i], at);
-    check_required(lint, type, node, at);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct jr_pair *pair = &node->pairs[i];
+        const struct jr_node_step at = {.up = up, .key = pair->key->text};
+        const struct jr_spec_field *field = jr_field_get(type->fields, at.key);
+        if (jr_shapes_is_own(at.key))
+            continue;
+        if (field == NULL) {
+            jr_lint_unknown(lint, type->fields, node, pair, &at);
+            continue;
+        }
+        struct jr_node *value = read_field(lint, field, pair->value, &at);
+        if (value != NULL && !field->type->gone)
+            jr_node_add(lint->arena, out, pair->key, value);
+    }
+    check_required(lint, type, node, up);
     return out;
 }
 
@@ -263,24 +360,20 @@ static struct jr_node *read_env_variable(struct jr_lint *lint, const struct jr_s
     return jr_lint_scalar(lint, node, "???", false);
 }
 
-/* env: {A:1}, which is a name without a value. */
-static bool is_glued(const struct jr_spec_type *type, const struct jr_pair *pair)
+/* Refuse {A:1} among variables, which is a name without a value. */
+static bool refuse_glued(struct jr_lint *lint, const struct jr_spec_type *type,
+                         const struct jr_pair *pair, const struct jr_node_step *at)
 {
-    const char *colon = strchr(pair->key->text, ':');
-    return type->env && colon != NULL && colon > pair->key->text && colon[1] != '\0' &&
-           pair->value->kind == JR_NODE_SCALAR && pair->value->plain && pair->value->len == 0;
-}
-
-static struct jr_node *refuse_glued(struct jr_lint *lint, const struct jr_node *key,
-                                    const struct jr_node_step *at)
-{
-    size_t len = strcspn(key->text, ":");
-    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
+    const char *key = pair->key->text, *colon = strchr(key, ':');
+    if (!type->env || colon == NULL || colon == key || colon[1] == '\0' ||
+        pair->value->kind != JR_NODE_SCALAR || !pair->value->plain || pair->value->len != 0)
+        return false;
+    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, pair->key->span, at,
                                          "%s is not the name of a variable",
-                                         jr_lint_quoted(lint, key->text, key->len));
-    jr_diag_help(lint->diags, diag, "a space is missing after the ':': %.*s: %s", (int)len,
-                 key->text, key->text + len + 1);
-    return NULL;
+                                         jr_lint_quoted(lint, key, pair->key->len));
+    jr_diag_help(lint->diags, diag, "a space is missing after the ':': %.*s: %s",
+                 (int)(colon - key), key, colon + 1);
+    return true;
 }
 
 /* A user's own name with its value. */
@@ -291,8 +384,9 @@ static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
     const struct jr_node_step at = {.up = up, .key = pair->key->text};
     const struct jr_node *node = pair->value;
     struct jr_node *value = NULL;
-    struct jr_node *key = is_glued(type, pair) ? refuse_glued(lint, pair->key, &at)
-                                               : read_key_name(lint, type, pair->key, &at);
+    struct jr_node *key = NULL;
+    if (!refuse_glued(lint, type, pair, &at))
+        key = read_key_name(lint, type, pair->key, &at);
     if (key == NULL)
         return;
     if (type->env)

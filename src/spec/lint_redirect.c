@@ -1,13 +1,20 @@
-#include "spec/lint_redirect.h"
-
+/*
+ * The reader of redirects and tee: which streams of which local ranks.
+ *
+ *   value    := 0 | none | 1 | out | 2 | err | 3 | all
+ *   string   := value | item { "," item }      item := range ":" value
+ *   mapping  := { set: value ... }
+ *   range    := N | A-B | A-B/STEP             set  := range { "," range }
+ *
+ * Normal form: a word for all ranks, or a mapping of canonical sets to words. internal.h has the
+ * prototype.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include <jobrun/types.h>
 
-#include "spec/lint_finding.h"
-#include "spec/lint_suggest.h"
-#include "spec/lint_value.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 
@@ -130,16 +137,6 @@ static void suggest_streams(const struct reading *reading, struct jr_diag *diag,
         jr_diag_fix(lint->diags, diag, *span, near);
 }
 
-/* A rule for all ranks is the streams alone. */
-static void suggest_all(const struct reading *reading, struct jr_diag *diag,
-                        const struct rule *rule, const char *word)
-{
-    bool all = strcmp(rule->ranks, "*") == 0 || strcmp(rule->ranks, "all") == 0;
-    if (all && word != NULL)
-        jr_diag_help(reading->lint->diags, diag, "for all ranks write %s: %s", reading->at->key,
-                     word);
-}
-
 static void add_rule(struct reading *reading, const struct rule *rule)
 {
     struct jr_lint *lint = reading->lint;
@@ -147,11 +144,8 @@ static void add_rule(struct reading *reading, const struct rule *rule)
     struct jr_set set;
     bool ranks = jr_set_parse(&set, lint->arena, rule->ranks, &bad) && set.count > 0;
     if (!ranks)
-        suggest_all(reading,
-                    report_redirect(reading, rule->ranks_span,
-                                    "local ranks such as 0, 1-3 or 4-10/2",
-                                    quoted_text(reading, rule->ranks)),
-                    rule, word);
+        (void)report_redirect(reading, rule->ranks_span, "local ranks such as 0, 1-3 or 4-10/2",
+                              quoted_text(reading, rule->ranks));
     if (word == NULL)
         suggest_streams(reading,
                         report_redirect(reading, rule->value_span,
@@ -263,36 +257,6 @@ static void read_redirect_pair(struct reading *reading, const struct jr_pair *pa
     add_rule(reading, &rule);
 }
 
-/* Help for what is no stream, and no rule either. */
-static void suggest_rules(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node)
-{
-    const char *text = node->kind == JR_NODE_SCALAR ? node->text : "";
-    const char *equals = strchr(text, '=');
-    bool sure;
-    bool near = jr_lint_near_word(text, words, &sure) != NULL;
-    bool one = node->kind == JR_NODE_SEQUENCE && node->count == 1 &&
-               node->items[0]->kind == JR_NODE_SCALAR && node->items[0]->filled == NULL &&
-               stream_word(node->items[0]->text) != NULL;
-    if (node->filled != NULL)
-        return;
-    if (one)
-        jr_diag_help(lint->diags, diag, "did you mean %s?", stream_word(node->items[0]->text));
-    else if (node->kind == JR_NODE_SEQUENCE)
-        jr_diag_help(lint->diags, diag,
-                     "one word for all ranks, or RANKS: STREAMS as in {0: all, 1-3: err}");
-    else if (equals != NULL && stream_word(equals + 1) != NULL)
-        jr_diag_help(lint->diags, diag, "did you mean %.*s:%s?", (int)(equals - text), text,
-                     equals + 1);
-    else if (strcmp(text, "out,err") == 0 || strcmp(text, "1,2") == 0 ||
-             strcmp(text, "out+err") == 0)
-        jr_diag_help(lint->diags, diag, "did you mean all?");
-    else if (!near && strpbrk(text, "/.") != NULL)
-        jr_diag_help(lint->diags, diag,
-                     "write all: the files are named stdout.log and stderr.log, in log_dir");
-    else
-        jr_lint_suggest(lint, diag, node, words);
-}
-
 struct jr_node *jr_read_streams(struct jr_lint *lint, const struct jr_spec_type *type,
                                 const struct jr_node *node, const struct jr_node_step *at)
 {
@@ -302,7 +266,11 @@ struct jr_node *jr_read_streams(struct jr_lint *lint, const struct jr_spec_type 
         return jr_lint_scalar(lint, node, word, false);
     if (node->kind == JR_NODE_SEQUENCE || (scalar && strchr(node->text, ':') == NULL)) {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-        suggest_rules(lint, diag, node);
+        if (scalar)
+            jr_lint_suggest(lint, diag, node, words);
+        else
+            jr_diag_help(lint->diags, diag,
+                         "one word for all ranks, or RANKS: STREAMS as in {0: all, 1-3: err}");
         return NULL;
     }
     struct reading reading = {.lint = lint, .at = at, .out = jr_node_mapping(lint->arena)};

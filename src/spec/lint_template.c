@@ -1,13 +1,13 @@
-#include "spec/lint_template.h"
-
+/* The readers of text with something to fill in: by each rank for itself, %{rank}, and before that
+ * from the spec, ${...}. internal.h has the whole. */
 #include <string.h>
 #include <strings.h>
 
 #include <jobrun/template.h>
 
 #include "base/did_you_mean.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_suggest.h"
+#include "spec/internal.h"
+#include "spec/template_text.h"
 
 #include "base/banned.h"
 
@@ -21,128 +21,61 @@ static const char *const names[] = {JR_TEMPLATE_NAMES(WORD) NULL};
 
 static bool is_template_name(const char *name)
 {
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* The name that one is but for case, or a near one. */
-static const char *near_template(const char *name)
-{
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (strcasecmp(names[i], name) == 0)
-            return names[i];
-    return jr_did_you_mean(name, names);
-}
-
-/* Help for a name that is none of a rank's. */
-static void help_with_template(struct jr_lint *lint, struct jr_diag *diag, const char *name,
-                               const char *near)
-{
-    static const char *const early[] = {"vars.", "env:", "env."};
-    size_t i = 0, count = sizeof early / sizeof *early;
-    while (i < count && strncmp(name, early[i], strlen(early[i])) != 0)
+    size_t i = 0;
+    while (names[i] != NULL && strcmp(names[i], name) != 0)
         i++;
-    if (near != NULL)
-        jr_diag_help(lint->diags, diag, "did you mean '%%{%s}'?", near);
-    else if (i == 0)
-        jr_diag_help(lint->diags, diag, "what all ranks share is written ${%s}", name);
-    else if (i < count)
-        jr_diag_help(lint->diags, diag, "an environment variable is written ${env:%s}", name + 4);
-    else
-        jr_diag_help(lint->diags, diag, "'%%%%{' is a literal '%%{'");
-}
-
-/* A "%{" that nothing closes. */
-static void report_open_template(struct jr_lint *lint, const struct jr_node *node,
-                                 const struct jr_node_step *at, size_t start)
-{
-    struct jr_span span = jr_lint_part(lint, node, start, start + 2);
-    struct jr_diag *diag =
-        jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at, "'%%{' is not closed");
-    const char *word = node->text + start + 2;
-    size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz_");
-    const char *name = jr_arena_strndup(lint->arena, word, len);
-    if (name != NULL && is_template_name(name))
-        jr_diag_help(lint->diags, diag, "the '}' is missing: %%{%s}; '%%%%{' is a literal '%%{'",
-                     name);
-    else
-        jr_diag_help(lint->diags, diag, "'%%%%{' is a literal '%%{'");
-}
-
-/* Write `near` in the place of %{NAME}, if that is what the span covers. */
-static void fix_word(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
-                     const char *name, const char *near)
-{
-    struct jr_span span = diag->span;
-    bool exact = span.line == span.end_line && span.end_column - span.column == strlen(name) + 3;
-    bool sure = strcasecmp(name, near) == 0 || jr_did_you_mean_near(name, names);
-    if (!exact || node->shared || !sure)
-        return;
-    const char *text = jr_arena_printf(lint->arena, "%%{%s}", near);
-    if (text != NULL)
-        jr_diag_fix(lint->diags, diag, span, text);
-}
-
-/* Whether a name means nothing, because the spec is no cell of a sweep. */
-static bool is_out_of_sweep(const struct jr_lint *lint, const char *name)
-{
-    return !lint->cell && !lint->base &&
-           (strcmp(name, "cell") == 0 || strcmp(name, "sweep_id") == 0);
-}
-
-static void report_out_of_sweep(struct jr_lint *lint, const struct jr_node_step *at,
-                                struct jr_span span, const char *name)
-{
-    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at,
-                                         "%%{%s} is known only in the cells of a sweep", name);
-    jr_diag_help(lint->diags, diag,
-                 "state `sweep`, or give --sweep PATH=A,B; %%{run_id} names any run");
-}
-
-/* The name that was meant by %{ rank }, %{gpu} or a misspelt one, or NULL. */
-static const char *meant_template(struct jr_lint *lint, const char *name)
-{
-    static const char *const others[][2] = {
-        {"gpu", "device"},      {"procid", "rank"},      {"localid", "local_rank"},
-        {"node", "node_rank"},  {"nodeid", "node_rank"}, {"world", "world_size"},
-        {"size", "world_size"}, {"port", "master_port"}, {"job_id", "run_id"}};
-    name += strspn(name, " ");
-    const char *bare = jr_arena_strndup(lint->arena, name, strcspn(name, " "));
-    if (bare == NULL)
-        return NULL;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcasecmp(bare, others[i][0]) == 0)
-            return others[i][1];
-    return near_template(bare);
+    return names[i] != NULL;
 }
 
 /* The word of the %{...} at `start`. */
 static bool check_template_word(struct jr_lint *lint, const struct jr_node *node,
                                 const struct jr_node_step *at, size_t start)
 {
-    const char *word = node->text + start + 2;
+    const char *word = node->text + start + 2, *near = NULL;
     size_t len = strcspn(word, "%{}");
     if (word[len] != '}') {
-        report_open_template(lint, node, at, start);
+        struct jr_span span = jr_lint_part(lint, node, start, start + 2);
+        jr_diag_help(
+            lint->diags,
+            jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at, "'%%{' is not closed"),
+            "'%%%%{' is a literal '%%{'");
         return false;
     }
     const char *name = jr_arena_strndup(lint->arena, word, len);
     struct jr_span span = jr_lint_part(lint, node, start, start + len + 3);
-    if (name != NULL && is_out_of_sweep(lint, name)) {
-        report_out_of_sweep(lint, at, span, name);
+    if (name == NULL)
+        return false;
+    if (!lint->cell && !lint->base &&
+        (strcmp(name, "cell") == 0 || strcmp(name, "sweep_id") == 0)) {
+        jr_diag_help(lint->diags,
+                     jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at,
+                                   "%%{%s} is known only in the cells of a sweep", name),
+                     "state `sweep`, or give --sweep PATH=A,B; %%{run_id} names any run");
         return false;
     }
-    if (name == NULL || is_template_name(name))
-        return name != NULL;
+    if (is_template_name(name))
+        return true;
     struct jr_diag *diag =
         jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at, "unknown per-rank template %s",
                       jr_lint_quoted(lint, name, len));
-    const char *near = meant_template(lint, name);
-    help_with_template(lint, diag, name, near);
+    for (size_t i = 0; near == NULL && names[i] != NULL; i++)
+        if (strcasecmp(names[i], name) == 0)
+            near = names[i];
+    bool sure = near != NULL || jr_did_you_mean_near(name, names);
+    if (near == NULL)
+        near = jr_did_you_mean(name, names);
     if (near != NULL)
-        fix_word(lint, diag, node, name, near);
+        jr_diag_help(lint->diags, diag, "did you mean '%%{%s}'?", near);
+    else if (strncmp(name, "vars.", 5) == 0)
+        jr_diag_help(lint->diags, diag, "what all ranks share is written ${%s}", name);
+    else if (strncmp(name, "env:", 4) == 0 || strncmp(name, "env.", 4) == 0)
+        jr_diag_help(lint->diags, diag, "an environment variable is written ${env:%s}", name + 4);
+    else
+        jr_diag_help(lint->diags, diag, "'%%%%{' is a literal '%%{'");
+    bool exact = span.line == span.end_line && span.end_column - span.column == len + 3;
+    const char *text = near == NULL ? NULL : jr_arena_printf(lint->arena, "%%{%s}", near);
+    if (text != NULL && sure && exact && !node->shared)
+        jr_diag_fix(lint->diags, diag, span, text);
     return false;
 }
 
@@ -162,15 +95,6 @@ bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
         }
     }
     return bad == 0;
-}
-
-bool jr_template_is_absolute(const char *text)
-{
-    static const char *const folders[] = {"%{run_dir}", "%{rank_dir}"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (strncmp(text, folders[i], strlen(folders[i])) == 0)
-            return true;
-    return false;
 }
 
 /*

@@ -1,5 +1,6 @@
-#include "spec/lint_value.h"
-
+/* The readers of scalars. internal.h has the whole. */
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,12 +9,11 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/num.h"
 #include "base/regex.h"
 #include "doc/interpolate.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_suggest.h"
-#include "spec/lint_template.h"
-#include "spec/lint_text.h"
+#include "spec/internal.h"
+#include "spec/template_text.h"
 
 #include "base/banned.h"
 
@@ -51,21 +51,15 @@ bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type, const c
     return limited || (found && match.start == 0 && match.end == len);
 }
 
-/* The name in Python that a path, or dots alone, were written for. */
+/* The name in Python that a path was written for: pkg/train.py is pkg.train. */
 static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
                                 const struct jr_spec_type *type, const struct jr_node *node)
 {
-    bool here = strncmp(node->text, "./", 2) == 0;
-    bool option = strncmp(node->text, "-m ", 3) == 0;
-    const char *from = node->text + (here ? 2 : option ? 3 : 0);
-    char *text = jr_arena_strdup(lint->arena, from);
+    char *text = jr_arena_strdup(lint->arena, node->text + 2 * !strncmp(node->text, "./", 2));
     if (text == NULL)
         return;
     for (char *slash = text; (slash = strchr(slash, '/')) != NULL;)
         *slash = '.';
-    char *call = strchr(text, '('); /* train:main() */
-    if (call != NULL)
-        *call = '\0';
     char *py = strstr(text, ".py"), *dot = strrchr(text, '.');
     if (py != NULL && (py[3] == '\0' || py[3] == ':'))
         memmove(py, py + 3, strlen(py + 3) + 1);
@@ -89,22 +83,13 @@ struct jr_node *jr_read_text(struct jr_lint *lint, const struct jr_spec_type *ty
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (type->is_python)
             suggest_python_name(lint, diag, type, node);
-        else if (type->is_size)
-            jr_lint_suggest_size(lint, diag, type, node);
-        else if (node->filled == NULL)
+        else
             jr_lint_suggest_text(lint, diag, type, node, at);
         return NULL;
     }
     if (type->is_template && !jr_read_template(lint, node, at))
         return NULL;
     return jr_lint_scalar(lint, node, node->text, false);
-}
-
-/* What a path is relative to: the folder of the file that states it. */
-static const char *value_folder(const struct jr_lint *lint, const struct jr_node *node)
-{
-    const struct jr_source *source = node->span.source;
-    return source != NULL && source->folder != NULL ? source->folder : lint->folder;
 }
 
 /* A path made absolute, with its secrets as references like those in `node`. */
@@ -127,39 +112,20 @@ static struct jr_node *whole_path(struct jr_lint *lint, const struct jr_node *no
     return ret;
 }
 
-/* ~ or ~/data, but no other user's. */
-static bool is_home_path(const char *text)
-{
-    return text[0] == '~' && (text[1] == '/' || text[1] == '\0');
-}
-
-static bool has_control(const char *text)
-{
-    while (*text != '\0' && (unsigned char)*text >= ' ')
-        text++;
-    return *text != '\0';
-}
-
-/* "C:\new\train": in double quotes '\n' and '\t' are no letters. */
-static struct jr_node *refuse_control(struct jr_lint *lint, const struct jr_spec_type *type,
-                                      const struct jr_node *node, const struct jr_node_step *at)
-{
-    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-    jr_diag_help(lint->diags, diag,
-                 "a line break or a tab is in it: in double quotes '\\n' and "
-                 "'\\t' are these; in single quotes they stay as they are");
-    return NULL;
-}
-
 struct jr_node *jr_read_path(struct jr_lint *lint, const struct jr_spec_type *type,
                              const struct jr_node *node, const struct jr_node_step *at)
 {
     bool none = jr_scalar_type(node) == JR_SCALAR_NULL;
-    if (has_control(node->text))
-        return refuse_control(lint, type, node, at);
+    size_t plain = 0;
+    while ((unsigned char)node->text[plain] >= ' ')
+        plain++;
+    if (node->text[plain] != '\0') {
+        (void)jr_lint_wrong(lint, type, node, at);
+        return NULL;
+    }
     if (none || node->len == 0 || node->text[0] == '~') {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-        if (is_home_path(node->text))
+        if (node->text[0] == '~' && (node->text[1] == '/' || node->text[1] == '\0'))
             jr_diag_help(lint->diags, diag, "only a shell expands ~: write ${env:HOME}%s",
                          jr_lint_source(node) + 1);
         else if (!none && node->len > 0)
@@ -171,9 +137,11 @@ struct jr_node *jr_read_path(struct jr_lint *lint, const struct jr_spec_type *ty
         return jr_lint_scalar(lint, node, node->text, false);
     if (type->is_template && !jr_read_template(lint, node, at))
         return NULL;
-    if (type->is_template && jr_template_is_absolute(node->text))
+    if (type->is_template &&
+        (strncmp(node->text, "%{run_dir}", 10) == 0 || strncmp(node->text, "%{rank_dir}", 11) == 0))
         return jr_lint_scalar(lint, node, node->text, false);
-    const char *folder = value_folder(lint, node);
+    const struct jr_source *source = node->span.source; /* the file that states it */
+    const char *folder = source != NULL && source->folder != NULL ? source->folder : lint->folder;
     if (type->is_template) /* where the spec lies is no template of its own */
         folder = jr_template_literal(lint->arena, folder);
     if (folder == NULL)
@@ -183,20 +151,6 @@ struct jr_node *jr_read_path(struct jr_lint *lint, const struct jr_spec_type *ty
         return whole_path(lint, node, folder, absolute);
     lint->arena->failed = true;
     return NULL;
-}
-
-const char *const *jr_did_you_mean_list(struct jr_lint *lint, const struct jr_spec_word *words)
-{
-    static const char *const none[] = {NULL};
-    size_t count = 0;
-    while (words[count].word != NULL)
-        count++;
-    const char **list = jr_arena_array(lint->arena, count + 1, sizeof *list);
-    if (list == NULL)
-        return none;
-    for (size_t i = 0; i < count; i++)
-        list[i] = words[i].word;
-    return list;
 }
 
 /* custom:NAME, for the types that allow it. */
@@ -211,28 +165,19 @@ static bool is_custom_value(const struct jr_spec_type *type, const char *text)
     return name > 0 && text[len + name] == '\0';
 }
 
-static bool is_word(const struct jr_spec_type *type, const char *text)
-{
-    const struct jr_spec_word *row = type->words;
-    while (row->word != NULL && strcmp(row->word, text) != 0)
-        row++;
-    return row->word != NULL;
-}
-
 struct jr_node *jr_read_word(struct jr_lint *lint, const struct jr_spec_type *type,
                              const struct jr_node *node, const struct jr_node_step *at)
 {
+    const struct jr_spec_word *row = type->words;
+    while (row->word != NULL && strcmp(row->word, node->text) != 0)
+        row++;
     bool bare =
         type->custom && (strcmp(node->text, "custom") == 0 || strcmp(node->text, "custom:") == 0);
-    if ((is_word(type, node->text) && !bare) || is_custom_value(type, node->text))
+    if ((row->word != NULL && !bare) || is_custom_value(type, node->text))
         return jr_lint_scalar(lint, node, node->text, false);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-    const char *colon = strrchr(node->text, ':');
     if (bare)
         jr_diag_help(lint->diags, diag, "custom wants a name: custom:NAME");
-    else if (colon != NULL && strchr(node->text, ',') != NULL && node->filled == NULL &&
-             is_word(type, colon + 1))
-        jr_diag_help(lint->diags, diag, "one for all ranks: write %s", colon + 1);
     else
         jr_lint_suggest(lint, diag, node, jr_did_you_mean_list(lint, type->words));
     return NULL;
@@ -243,26 +188,6 @@ const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_set_write(&text, set);
     return jr_buf_keep(&text, lint->arena);
-}
-
-/* true, "rank 0", rank0, 0:3, *: the ranks that were meant. */
-static void suggest_ranks(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node)
-{
-    static const char *const words[][2] = {
-        {"true", "all"},  {"false", "none"}, {"*", "all"},   {"any", "all"},
-        {"every", "all"}, {"yes", "all"},    {"no", "none"}, {"", "none"},
-    };
-    struct jr_set set;
-    const char *bad, *text = node->text, *meant = NULL;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasecmp(words[i][0], text) == 0)
-            meant = words[i][1];
-    if (meant == NULL && strncasecmp(text, "rank", 4) == 0) {
-        meant = text + 4;
-        meant += strspn(meant, " _s");
-    }
-    if (meant != NULL && jr_set_parse(&set, lint->arena, meant, &bad))
-        jr_diag_help(lint->diags, diag, "did you mean %s?", meant);
 }
 
 struct jr_node *jr_read_ranks(struct jr_lint *lint, const struct jr_spec_type *type,
@@ -276,8 +201,6 @@ struct jr_node *jr_read_ranks(struct jr_lint *lint, const struct jr_spec_type *t
     size_t from = (size_t)(bad - node->text);
     if (from < node->len)
         diag->span = jr_lint_part(lint, node, from, from + strcspn(bad, ","));
-    if (node->filled == NULL)
-        suggest_ranks(lint, diag, node);
     return NULL;
 }
 
@@ -312,4 +235,272 @@ struct jr_node *jr_read_scalar(struct jr_lint *lint, const struct jr_spec_type *
     (void)type;
     (void)at;
     return jr_lint_scalar(lint, node, node->text, node->plain);
+}
+
+static bool is_in_range(const struct jr_spec_type *type, const char *text)
+{
+    uint64_t value;
+    return jr_num_u64(text, &value) && value >= type->min && value <= type->max;
+}
+
+/* The whole number that +4, 1_000, 4.0 or 1e2 is. */
+static bool read_loosely(const char *text, uint64_t *ret)
+{
+    char digits[32];
+    size_t len = 0;
+    double real;
+    for (text += *text == '+'; *text != '\0' && len < sizeof digits - 1; text++)
+        if (*text != '_')
+            digits[len++] = *text;
+    digits[len] = '\0';
+    if (jr_num_u64(digits, ret))
+        return true;
+    if (!jr_num_double(digits, &real) || real < 0 || real > 1e15 || (double)(uint64_t)real != real)
+        return false;
+    *ret = (uint64_t)real;
+    return true;
+}
+
+/* Whether a text is nothing but digits, so that it can only be too large. */
+static bool is_all_digits(const char *text)
+{
+    return *text != '\0' && *text != '0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* A version of the language that this jobrun does not read. */
+static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
+                            const struct jr_spec_type *type, const struct jr_node *node)
+{
+    uint64_t value;
+    if (type->min != type->max || is_in_range(type, node->text))
+        return false;
+    if (is_all_digits(node->text) && (!jr_num_u64(node->text, &value) || value > type->max))
+        jr_diag_help(lint->diags, diag,
+                     "version %s needs a newer jobrun: this one reads version: %u", node->text,
+                     type->max);
+    else if (node->plain && read_loosely(node->text, &value) && value == type->max)
+        return false;
+    else
+        jr_diag_help(lint->diags, diag, "write version: %u", type->max);
+    return true;
+}
+
+/* -1, all, gpu: jobrun is to choose; 1:4 and 2-8, as elastic launchers have it; $WORLD_SIZE. */
+static bool suggest_habit(struct jr_lint *lint, struct jr_diag *diag, const char *text,
+                          const struct jr_node_step *at)
+{
+    static const char *const words[] = {"-1", "0", "all", "any", "gpu", "cpu", "default", "none"};
+    static const char name_bytes[] =
+        "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    const char *path = jr_lint_path(lint, at), *number = text;
+    const struct jr_spec_field *field = jr_field_find(path);
+    uint64_t least, most;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (field != NULL && field->need == JR_NEED_RESOLVED && strcasecmp(words[i], text) == 0) {
+            jr_diag_help(lint->diags, diag, "leave it out, or write auto, and jobrun fills it in");
+            return true;
+        }
+    bool dollar = *text == '$' && text[1] != '\0';
+    if (dollar && text[1 + strspn(text + 1, name_bytes)] == '\0')
+        jr_diag_help(lint->diags, diag, "no shell reads it: write ${env:%s}", text + 1);
+    else if ((strcmp(path, "nodes") == 0 || strcmp(path, "world_size") == 0 ||
+              strcmp(path, "local_world_size") == 0) &&
+             *number >= '1' && *number <= '9' && jr_num_digits(&number, &least) &&
+             (*number == ':' || *number == '-') && jr_num_u64(number + 1, &most))
+        jr_diag_help(lint->diags, diag,
+                     "a job has one size: %s: %s; `restart` and `spare_nodes` replace what fails",
+                     path, number + 1);
+    else
+        return false;
+    return true;
+}
+
+struct jr_node *jr_read_integer(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
+{
+    uint64_t value;
+    const char *text = node->text;
+    bool good = is_in_range(type, text);
+    if (node->plain && good)
+        return jr_lint_scalar(lint, node, text, true);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (good)
+        jr_lint_unquote(lint, diag, node);
+    if (good || suggest_version(lint, diag, type, node))
+        return NULL;
+    bool whole = node->plain && read_loosely(text, &value);
+    if (type->min < type->max && node->plain &&
+        (is_all_digits(text) || (whole && value > type->max)))
+        jr_diag_help(lint->diags, diag, "this is too large: at most %u", type->max);
+    else if (!suggest_habit(lint, diag, text, at) && whole && value >= type->min &&
+             !jr_num_u64(text, &value)) {
+        jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?", value);
+        jr_lint_fix(lint, diag, node, jr_arena_printf(lint->arena, "%" PRIu64, value));
+    }
+    return NULL;
+}
+
+struct jr_node *jr_read_number(struct jr_lint *lint, const struct jr_spec_type *type,
+                               const struct jr_node *node, const struct jr_node_step *at)
+{
+    double value;
+    bool number = jr_num_double(node->text, &value);
+    if (node->plain && number)
+        return jr_lint_scalar(lint, node, node->text, true);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (number)
+        jr_lint_unquote(lint, diag, node);
+    return NULL;
+}
+
+struct jr_node *jr_read_boolean(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
+{
+    static const char *const old[][2] = {/* of older YAML */
+                                         {"yes", "true"},  {"no", "false"}, {"on", "true"},
+                                         {"off", "false"}, {"1", "true"},   {"0", "false"}};
+    bool yes = strcasecmp(node->text, "true") == 0;
+    if (jr_scalar_type(node) == JR_SCALAR_BOOL)
+        return jr_lint_scalar(lint, node, yes ? "true" : "false", true);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (yes || strcasecmp(node->text, "false") == 0)
+        jr_lint_unquote(lint, diag, node);
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (strcasecmp(old[i][0], node->text) == 0) {
+            jr_diag_help(lint->diags, diag, "did you mean %s?", old[i][1]);
+            jr_lint_fix(lint, diag, node, old[i][1]);
+        }
+    return NULL;
+}
+
+enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
+
+/* The milliseconds of a unit by any of its names, or 0. */
+static uint32_t unit_ms(const char *name, size_t len)
+{
+    static const struct {
+        const char *names;
+        uint32_t ms;
+    } units[] = {
+        {" ms msec msecs millisecond milliseconds ", 1},
+        {" s sec secs second seconds ", SECOND},
+        {" m min mins minute minutes ", MINUTE},
+        {" h hr hrs hour hours ", HOUR},
+        {" d day days ", DAY},
+        {" w week weeks ", 7 * DAY},
+    };
+    char word[18] = " ";
+    if (len == 0 || len > sizeof word - 3)
+        return 0;
+    for (size_t i = 0; i < len; i++)
+        word[i + 1] = (char)tolower((unsigned char)name[i]);
+    word[len + 1] = ' ';
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strstr(units[i].names, word) != NULL)
+            return units[i].ms;
+    return 0;
+}
+
+/* 10min, 1.5h, 1 hour 30 minutes, 30m1h */
+bool jr_lint_read_words(const char *text, uint64_t *ret_ms)
+{
+    double total = 0, value;
+    do {
+        char number[24] = "";
+        text += strspn(text, " ");
+        size_t len = strspn(text, "0123456789.");
+        if (len == 0 || len >= sizeof number)
+            return false;
+        *(char *)mempcpy(number, text, len) = '\0';
+        text += len + strspn(text + len, " ");
+        for (len = 0; isalpha((unsigned char)text[len]);)
+            len++;
+        uint32_t unit = unit_ms(text, len);
+        if (!jr_num_double(number, &value) || unit == 0)
+            return false;
+        total += value * unit;
+        if (total > 1e15)
+            return false;
+        text += len + strspn(text + len, " ,");
+    } while (*text != '\0');
+    *ret_ms = (uint64_t)(total + 0.5);
+    double rest = total - (double)*ret_ms;
+    return rest < 1e-6 && rest > -1e-6;
+}
+
+static const char *duration_text(struct jr_lint *lint, uint64_t ms)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_num_add_duration(&text, ms);
+    return jr_buf_keep(&text, lint->arena);
+}
+
+/* A time as Slurm and clocks have it: [DAYS-]HOURS:MINUTES[:SECONDS]. Of two numbers without days,
+ * *ret_short is the time if they are minutes and seconds; else 0. */
+static bool read_clock(const char *text, uint64_t *ret_ms, uint64_t *ret_short)
+{
+    uint64_t day = 0, parts[3] = {0};
+    size_t count = 0;
+    bool days = strchr(text, '-') != NULL;
+    for (bool first = days; count < 3; first = false) {
+        size_t len = strspn(text, "0123456789");
+        uint64_t value = 0;
+        if (len == 0 || len > 6)
+            return false;
+        for (const char *end = text + len; text < end; text++)
+            value = value * 10 + (uint64_t)(*text - '0');
+        if (first)
+            day = value;
+        else
+            parts[count++] = value;
+        if (*text == '\0')
+            break;
+        if (*text++ != (first ? '-' : ':'))
+            return false;
+    }
+    if (*text != '\0' || count == 0 || (!days && count == 1))
+        return false;
+    *ret_ms = day * DAY + parts[0] * HOUR + parts[1] * MINUTE + parts[2] * SECOND;
+    *ret_short = days || count == 3 ? 0 : parts[0] * MINUTE + parts[1] * SECOND;
+    return true;
+}
+
+static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
+                             const struct jr_node_step *at)
+{
+    const char *text = node->text, *path = jr_lint_path(lint, at), *meant = NULL;
+    uint64_t ms, other = 0;
+    double bare;
+    bool timeout = strncmp(path, "timeouts.", 9) == 0 && strcmp(path, "timeouts.stop_grace") != 0;
+    if (jr_lint_is_endless(text))
+        jr_diag_help(lint->diags, diag,
+                     timeout || strcmp(path, "restart.window") == 0
+                         ? "write 0 for no limit"
+                         : "there is always a limit: write a long time, such as 30d");
+    else if (jr_num_u64(text, &ms))
+        jr_diag_help(lint->diags, diag, "it needs a unit: %ss, or %sm for minutes, %sh for hours",
+                     text, text, text);
+    else if (jr_num_double(text, &bare) && bare >= 0)
+        jr_diag_help(lint->diags, diag, "write whole numbers, each with its unit");
+    else if (jr_lint_read_words(text, &ms) || read_clock(text, &ms, &other))
+        meant = duration_text(lint, ms);
+    else if (isdigit((unsigned char)*text))
+        jr_diag_help(lint->diags, diag, "write whole numbers, each with d, h, m, s or ms");
+    if (meant != NULL && other > 0) {
+        jr_diag_help(lint->diags, diag, "did you mean %s, or %s?", duration_text(lint, other),
+                     meant);
+    } else if (meant != NULL) {
+        jr_diag_help(lint->diags, diag, "did you mean %s?", meant);
+        jr_lint_fix_text(lint, diag, node, meant);
+    }
+}
+
+struct jr_node *jr_read_duration(struct jr_lint *lint, const struct jr_spec_type *type,
+                                 const struct jr_node *node, const struct jr_node_step *at)
+{
+    uint64_t ms;
+    if (jr_num_duration(node->text, &ms))
+        return jr_lint_scalar(lint, node, duration_text(lint, ms), false);
+    suggest_duration(lint, jr_lint_wrong(lint, type, node, at), node, at);
+    return NULL;
 }

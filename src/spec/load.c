@@ -15,7 +15,7 @@
 #include "spec/check.h"
 #include "spec/cyaml_bind.h"
 #include "spec/help_options.h"
-#include "spec/lint_finding.h"
+#include "spec/internal.h"
 #include "spec/other_kind.h"
 #include "spec/spec_file.h"
 

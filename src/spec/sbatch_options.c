@@ -14,9 +14,7 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "spec/foreign_names.h"
-#include "spec/lint_duration.h"
-#include "spec/lint_finding.h"
-#include "spec/lint_suggest.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "spec/assemble.h"
-#include "spec/lint_unknown_help.h"
+#include "spec/internal.h"
 #include "spec/spec_file.h"
 #include "spec/sweep_choices.h"
 #include "spec/sweep_options.h"

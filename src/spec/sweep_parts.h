@@ -2,7 +2,7 @@
 #ifndef JR_SWEEP_PARTS_H
 #define JR_SWEEP_PARTS_H
 
-#include "spec/lint.h"
+#include "spec/internal.h"
 #include "spec/sweep_axes.h"
 
 /* The reading of a sweep. */

@@ -6,8 +6,7 @@
 
 #include "doc/doc.h"
 #include "plan/text_template.h"
-#include "spec/lint.h"
-#include "spec/lint_template.h"
+#include "spec/internal.h"
 
 #define WORD(name, word, help) word,
 static const char *const words[] = {JR_TEMPLATE_NAMES(WORD) JR_TEMPLATE_INTERNALS(WORD)};

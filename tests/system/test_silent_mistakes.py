@@ -16,8 +16,6 @@ class Mistakes(harness.Case):
             told = self.told("master_addr: 300.1.2.3\n", verb)
             self.assertIn("4:14: error[JR0211]: 'master_addr' wants a host "
                           "name or an address, not '300.1.2.3'", told)
-            self.assertIn("an IPv4 address has four numbers from 0 to 255",
-                          told)
             told = self.told("hosts: [gpu01, gpu02, gpu01]\n", verb)
             self.assertIn("4:23: error[JR0331]: 'hosts' lists 'gpu01' twice",
                           told)

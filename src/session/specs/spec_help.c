@@ -7,7 +7,6 @@
 #include "spec/field.h"
 #include "spec/foreign_names.h"
 #include "spec/jsonschema.h"
-#include "spec/lint_unknown.h"
 #include "spec/manual.h"
 
 #include "base/banned.h"

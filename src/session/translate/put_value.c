@@ -10,7 +10,7 @@
 #include "session/translate/flag.h"
 #include "session/translate/host_options.h"
 #include "spec/field.h"
-#include "spec/lint_template.h"
+#include "spec/template_text.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,6 @@
 #include "spec/foreign_names.h"
 #include "spec/jsonschema.h"
 #include "unit.h"
-#include "spec/lint_unknown.h"
 
 /* Every row says what people need to know. */
 static void rows_are_whole(void)

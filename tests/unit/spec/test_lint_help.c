@@ -57,23 +57,12 @@ static void says_how_durations_are_written(void)
         {RUN("1-12"), "did you mean 1d12h?", "1d12h"},
         {RUN("1-12:30"), "did you mean 1d12h30m?", "1d12h30m"},
         {RUN("10:30"), "did you mean 10m30s, or 10h30m?", NULL},
-        /* what is nearly a unit is offered, and not made */
-        {RUN("5 minuts"), "did you mean 5m?", NULL},
-        {RUN("2 hrous 5 min"), "did you mean 2h5m?", NULL},
-        {RUN("PT1H30M"), "did you mean 1h30m?", NULL},
-        {RUN("P2DT3S"), "did you mean 2d3s?", NULL},
-        {RUN("1h30"), "each number needs its unit: 1h30m", NULL},
-        {RUN("2d3h4"), "each number needs its unit: 2d3h4m", NULL},
+        {RUN("1h30"), "write whole numbers, each with d, h, m, s or ms", NULL},
         /* what may be anything is not guessed */
         {RUN("P2M"), "", NULL},
-        {RUN("P"), "", NULL},
         {RUN("5s3"), "write whole numbers, each with d, h, m, s or ms", NULL},
-        {RUN("30m1"), "each number needs its unit: 30m1s", NULL},
-        {RUN("1:2:3:4"), "", NULL},
-        {RUN("'10:'"), "", NULL},
         {RUN("5 minuts or so"), "write whole numbers, each with d, h, m, s or ms", NULL},
         {RUN("5 parsecs"), "write whole numbers, each with d, h, m, s or ms", NULL},
-        {RUN("-5s"), "no time is negative: 5s", NULL},
         {RUN("-x"), "", NULL},
         {RUN("0.0001s"), "write whole numbers, each with d, h, m, s or ms", NULL},
         {RUN("h"), "", NULL},
@@ -85,13 +74,11 @@ static void says_how_durations_are_written(void)
 static void says_how_sizes_are_written(void)
 {
     static const struct row rows[] = {
-        {"log_limit: 64k", "did you mean 64KiB (65536 bytes)?", NULL},
+        {"log_limit: 64k", "did you mean 64KiB?", NULL},
         {"log_limit: 5 GB", "did you mean 5GiB?", NULL},
         {"log_limit: '64 KiB'", "did you mean 64KiB?", "64KiB"},
         {"log_limit: 64kib", "did you mean 64KiB?", "64KiB"},
         {"log_limit: 1.5GiB", "did you mean 1536MiB?", "1536MiB"},
-        {"log_limit: 70000 bytes", "did you mean 70000?", "70000"},
-        {"log_limit: 1k", "this is too small: at least 64KiB", NULL},
         {"log_limit: unlimited", "leave it out for no limit", NULL},
         {"limits: {stack: -1}", "write unlimited", NULL},
         {"limits: {nofile: Infinity}", "write unlimited", NULL},
@@ -108,12 +95,7 @@ static void says_how_sizes_are_written(void)
 static void says_how_numbers_are_written(void)
 {
     static const struct row rows[] = {
-        {"nodes: 010", "did you mean 10, or octal 8?", NULL},
-        {"nodes: 08", "did you mean 8?", NULL},
-        {"nodes: 0x10", "did you mean 16?", NULL},
-        {"nodes: 0o17", "did you mean 15?", NULL},
-        {"nodes: 0o9", "", NULL},
-        {"nodes: 0xg", "", NULL},
+        {"nodes: 010", "", NULL},
         {"nodes: 1_000", "did you mean 1000?", "1000"},
         {"nodes: +4", "did you mean 4?", "4"},
         {"nodes: 1e2", "did you mean 100?", "100"},
@@ -122,19 +104,12 @@ static void says_how_numbers_are_written(void)
         {"nodes: '4'", "quotes make it a string: write 4", "4"},
         {"master_port: 65536", "this is too large: at most 65535", NULL},
         {"master_port: 6_5536", "this is too large: at most 65535", NULL},
-        {"nodes: 4;", "leave out the ';': 4", "4"},
-        {"nodes: '4;'", "", NULL},
-        {"nodes: 0;", "", NULL},
-        {"nodes: 4#x", "a comment begins after a space: 4 #x", "4 #x"},
         {"nodes: all", "leave it out, or write auto, and jobrun fills it in", NULL},
-        {"restart: {max: unlimited}", "write a large number, such as 1000000", NULL},
         {"restart: '3'", "quotes make it a string: write 3", "3"},
         {"restart: 5000000000", "this is too large: at most 4294967295", NULL},
-        {"oversubscribe: enabled", "did you mean true?", "true"},
         {"oversubscribe: yes", "did you mean true?", "true"},
         {"oversubscribe: OFF", "did you mean false?", "false"},
         {"oversubscribe: 1", "did you mean true?", "true"},
-        {"oversubscribe: n", "did you mean false?", "false"},
         {"oversubscribe: 'true'", "quotes make it a string: write true", "true"},
     };
     CHECK_ROWS(rows);

@@ -75,7 +75,7 @@ static void fixes_what_is_sure(void)
         {"nprocs: 4", "world_size"},
         {"nproc-per-node: 4", "local_world_size"},
         {"gpus: 4", NULL}, /* which, or how many */
-        {"tp: 2", NULL}, /* within another field */
+        {"tp: 2", NULL},   /* within another field */
         {"backend: nccl", "backends"},
         {"redirects: ALL", "all"},
         {"redirects: Std.ALL", "all"},

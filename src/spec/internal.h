@@ -1,0 +1,207 @@
+/*
+ * What the files of this folder share.
+ *
+ * Reading a tree against the field table: all mistakes in one pass, and the tree in normal form. A
+ * reader returns the node's normal form, or NULL after it has complained.
+ *
+ *   lint.c           a node of any type: mappings, lists; findings, and how they show values
+ *   lint_value.c     scalars: numbers, words, texts, paths, durations, rank sets, patterns
+ *   lint_template.c  %{rank} and ${...}
+ *   lint_redirect.c  redirects and tee
+ *   lint_unknown.c   a key that is not a field
+ *   lint_suggest.c   what may have been meant by a value
+ */
+#ifndef JR_SPEC_INTERNAL_H
+#define JR_SPEC_INTERNAL_H
+
+#include "base/rank_set.h"
+#include "doc/doc.h"
+#include "doc/node_path.h"
+#include "spec/field.h"
+
+struct jr_regex;
+
+/* The pattern of a type, compiled. */
+struct jr_pattern {
+    const struct jr_spec_type *type;
+    struct jr_regex *regex; /* NULL: there was no memory for it */
+};
+
+struct jr_lint {
+    struct jr_arena *arena; /* the document's */
+    struct jr_diags *diags;
+    const char *folder;          /* absolute: what paths are relative to */
+    const char *here;            /* absolute: what a default below the user is */
+    bool validate;               /* ??? is not known, which is no mistake ... */
+    bool strict;                 /* ... and yet it is */
+    bool composed;               /* null may be what is left of a removal */
+    bool base;                   /* a template: required fields may be missing */
+    bool cell;                   /* a cell of a sweep: %{cell} is known */
+    bool pools;                  /* and its `hosts` are the sweep's */
+    bool garbled;                /* a parent, --set or a ${...} was wrong: what is read,
+                                    and what not, cannot be said */
+    bool call;                   /* arguments are those of a function: any values */
+    struct jr_pattern *compiled; /* those of text types, as they are needed */
+    size_t compiled_count;
+};
+
+/* Read the whole document. Returns its normal form, without what was wrong; NULL when nothing can
+ * be made of it. */
+struct jr_node *jr_lint_spec(struct jr_lint *lint, const struct jr_node *root);
+
+/* Free the compiled patterns. */
+void jr_lint_release(struct jr_lint *lint);
+
+/* Read a node of any type: its normal form, or NULL after a finding. */
+struct jr_node *jr_lint_value(struct jr_lint *lint, const struct jr_spec_type *type,
+                              const struct jr_node *node, const struct jr_node_step *at);
+
+/* Whether a value is nothing: the null that is left of a removal where there was nothing to
+ * remove. */
+bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node);
+
+/* Reads a node of its kind, a scalar but for those of lists, mappings, streams and values: its
+ * normal form, or NULL after a finding. */
+typedef struct jr_node *jr_reader(struct jr_lint *lint, const struct jr_spec_type *type,
+                                  const struct jr_node *node, const struct jr_node_step *at);
+
+/* The reader of nodes of this kind that nothing was put into; NULL for none. */
+jr_reader *jr_lint_reader(enum jr_spec_kind kind);
+
+/* The readers of lint_value.c. */
+jr_reader jr_read_integer, jr_read_number, jr_read_boolean, jr_read_text, jr_read_path,
+    jr_read_word, jr_read_duration, jr_read_ranks, jr_read_pattern, jr_read_scalar;
+
+/* Of redirects and tee, lint_redirect.c; of an argument of a function, entry_arguments.c. */
+jr_reader jr_read_streams, jr_read_value;
+
+/* Add a finding about the value at `at`, whose path it gets. */
+struct jr_diag *jr_lint_error(struct jr_lint *lint, enum jr_diag_code code, struct jr_span span,
+                              const struct jr_node_step *at, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* "'PATH' wants WANTS, not SHOWN" at the node. */
+struct jr_diag *jr_lint_wrong(struct jr_lint *lint, const struct jr_spec_type *type,
+                              const struct jr_node *node, const struct jr_node_step *at);
+
+/* The dotted path of a step: "results.fields.loss", "hosts[2]"; "the spec" for NULL. In the lint's
+ * arena, safe to show. */
+const char *jr_lint_path(struct jr_lint *lint, const struct jr_node_step *at);
+
+/* A node for people: 4x in quotes, `the string "4"`, "a list". */
+const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node);
+
+/* What the source has for a scalar: its text, or the ${...} that made it. */
+const char *jr_lint_source(const struct jr_node *node);
+
+/* The same, made safe and short enough to show. */
+const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node);
+
+/* Text made safe and short enough to show, in quotes. */
+const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len);
+
+/* The scalar that a value repeats, however often it was handed on; or itself. */
+const struct jr_node *jr_lint_origin(const struct jr_node *node);
+
+/* Relate a finding to the origin of `node`, where that is another node. */
+void jr_lint_relate_origin(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node);
+
+/* The position of bytes [from, to) of a scalar's text; the whole node where the text in the file is
+ * not the text itself (folded lines, escapes). */
+struct jr_span jr_lint_part(const struct jr_lint *lint, const struct jr_node *node, size_t from,
+                            size_t to);
+
+/* A scalar at the position of `from`: a new one, or `from` itself if it is already right, because
+ * both trees are only read. */
+struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from, const char *text,
+                               bool plain);
+
+/* lint_value.c */
+
+/* Whether the text matches the type's pattern as a whole; true without one. */
+bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type, const char *text,
+                  size_t len);
+
+/* The canonical text of a rank set: "0-3,8,10-14/2". */
+const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set);
+
+/* The time that a text is in words, as people write it elsewhere: 2 hours, 10min, 1.5h. False for
+ * none. */
+bool jr_lint_read_words(const char *text, uint64_t *ret_ms);
+
+/* lint_template.c */
+
+/* Read a scalar that contains ${...}: its normal form, or NULL after a finding. */
+struct jr_node *jr_lint_filled(struct jr_lint *lint, const struct jr_spec_type *type,
+                               const struct jr_node *node, const struct jr_node_step *at);
+
+/* Complain about what a template gets wrong; whether it is good. */
+bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
+                      const struct jr_node_step *at);
+
+/* lint_unknown.c */
+
+/* Refuse the key of a pair of `mapping`, which none of `fields` has, with the name of the field
+ * that was meant, and the fix where that is sure. */
+void jr_lint_unknown(struct jr_lint *lint, const struct jr_spec_field *fields,
+                     const struct jr_node *mapping, const struct jr_pair *pair,
+                     const struct jr_node_step *at);
+
+/* The name of the spec's `vars` that is meant by a bare one; NULL: none. */
+const char *jr_lint_near_variable(const struct jr_node *spec, const char *name);
+
+/* lint_suggest.c */
+
+/* The text of a type's words, NULL-terminated, for suggestions. */
+const char *const *jr_did_you_mean_list(struct jr_lint *lint, const struct jr_spec_word *words);
+
+/* The word that a text may have been meant for, and whether nothing else can be meant; NULL for
+ * none. */
+const char *jr_lint_near_word(const char *text, const char *const *words, bool *ret_sure);
+
+/* "help: did you mean 'X'?" when `words` holds a near one, with the fix where it is the only
+ * one. */
+void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
+                     const char *const *words);
+
+/* Help for a value of another kind than is wanted, and for a text that is none of its type. */
+void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type, const struct jr_node *node,
+                          const struct jr_node_step *at);
+void jr_lint_suggest_text(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type, const struct jr_node *node,
+                          const struct jr_node_step *at);
+
+/* The signal that a text may have been meant for, as jobrun writes it: "TERM" of SIGTERM, sigterm
+ * and 15. NULL for none. */
+const char *jr_lint_signal_name(struct jr_lint *lint, const char *text);
+
+/* Whether a text says that there is no limit: -1, inf, none, unlimited. */
+bool jr_lint_is_endless(const char *text);
+
+/* Whether a text is a word that needs no quotes anywhere. */
+bool jr_lint_is_bare(const char *text);
+
+/* The words of a text as those of a list, "a, b", in quotes if it was (JSON stays JSON), in the
+ * arena; or NULL where only a shell could tell them apart. */
+const char *jr_lint_word_list(struct jr_lint *lint, const char *text, bool quoted);
+
+/* A plain scalar in typographic quotes as it was meant: in quotes of YAML. NULL for any other. */
+const char *jr_lint_typed(struct jr_lint *lint, const struct jr_node *node);
+
+/* Warn of typographic marks in a scalar that was read without complaint. */
+void jr_lint_typography(struct jr_lint *lint, const struct jr_node *node,
+                        const struct jr_node_step *at);
+
+/* Give the finding a fix that replaces the scalar `node`, quotes and all (a NULL text is no fix),
+ * or its text within them. Neither is done if it might change more than the mistake: if the source
+ * differs from its text, or if it has an anchor. */
+void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
+                 const char *text);
+void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node,
+                      const char *text);
+
+/* Report that a quoted scalar would be right without its quotes, and remove them if possible. */
+void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node);
+
+#endif
