@@ -1,117 +1,27 @@
-#include "spec/check_failures.h"
-
+/*
+ * The rules of internal.h on what a job does while it runs and when it fails: when it starts again,
+ * what its timeout for silence can hear, the deadline, when it is queued again, and where its
+ * progress is read.
+ */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/did_you_mean.h"
-#include "base/names.h"
 #include "base/num.h"
 #include "base/regex.h"
 #include "base/restart_trigger.h"
-#include "spec/check_results.h"
+#include "spec/entry_arguments.h"
 #include "spec/internal.h"
 
 #include "base/banned.h"
 
-/* When a job starts again: causes, and what of them can never come. */
-
-enum { SHELL_BASE = 128, LAST_SIGNAL = 31 };
-
-/* What a rank matches that this signal ends, for a code as a shell gives it. */
-static const char *name_signal_cause(struct jr_lint *lint, int signal)
+/* A list of causes, or one that stands alone; NULL: there is none. */
+static size_t list_causes(const struct jr_node *const *list,
+                          const struct jr_node *const **ret_causes)
 {
-    char name[JR_SIGNAL_NAME];
-    jr_signal_name(name, signal);
-    return jr_arena_printf(lint->arena, "signal:%s%s", name,
-                           signal == SIGKILL ? ", or oom where memory ran out" : "");
-}
-
-/* 137, which a shell says of a program that SIGKILL ended, or -9 as Python has it. */
-static bool suggest_signal(struct jr_lint *lint, struct jr_diag *diag, const char *text)
-{
-    int64_t code;
-    if (!jr_num_i64(text, &code))
-        return false;
-    int64_t signal = code < 0 ? -code : code - SHELL_BASE;
-    if (signal < 1 || signal > LAST_SIGNAL)
-        return false;
-    const char *cause = name_signal_cause(lint, (int)signal);
-    if (code < 0)
-        jr_diag_help(lint->diags, diag, "a rank that dies by signal %s matches %s", text + 1,
-                     cause);
-    else
-        jr_diag_help(lint->diags, diag,
-                     "a rank that is killed matches %s; exit:%s is a code that "
-                     "a shell in between, or the program, exits with",
-                     cause, text);
-    return true;
-}
-
-/* A text that begins with none of the words: one of them misspelt, or the argument of one. */
-static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
-                         const struct jr_spec_type *type, const struct jr_node *node)
-{
-    const char *const *words = jr_did_you_mean_list(lint, type->words);
-    static const char *const heads[] = {"exit:", "signal:"};
-    struct jr_restart_trigger trigger;
-    struct jr_restart_trigger_fault fault;
-    size_t len = strcspn(node->text, ":");
-    const char *word = jr_arena_strndup(lint->arena, node->text, len);
-    if (word == NULL || node->filled != NULL)
-        return;
-    static const char *const any[] = {"all",  "any", "always", "error", "failure", "fail",
-                                      "true", "*",   "failed", "crash", "errors",  "on-failure"};
-    for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
-        if (strcasecmp(any[i], node->text) != 0)
-            continue;
-        jr_diag_help(lint->diags, diag, "leave `on` out, and any failure leads to a restart");
-        return;
-    }
-    bool sure;
-    if (suggest_signal(lint, diag, node->text))
-        return;
-    const char *near = jr_lint_near_word(word, words, &sure);
-    if (node->text[len] == '\0' && near != NULL) {
-        jr_lint_suggest(lint, diag, node, words);
-        return;
-    }
-    if (near != NULL)
-        jr_diag_help(lint->diags, diag, "did you mean '%s:...'?", near);
-    for (size_t i = 0; near == NULL && i < sizeof heads / sizeof *heads; i++) {
-        const char *text = jr_arena_printf(lint->arena, "%s%s", heads[i], node->text);
-        if (text != NULL && jr_restart_trigger_parse(&trigger, lint->arena, text, &fault))
-            jr_diag_help(lint->diags, diag, "did you mean '%s'?", text);
-    }
-}
-
-struct jr_node *jr_read_trigger(struct jr_lint *lint, const struct jr_spec_type *type,
-                                const struct jr_node *node, const struct jr_node_step *at)
-{
-    struct jr_restart_trigger trigger;
-    struct jr_restart_trigger_fault fault = {0};
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (jr_restart_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
-        jr_restart_trigger_print(&text, &trigger);
-        const char *normal = jr_buf_keep(&text, lint->arena);
-        return normal == NULL ? NULL : jr_lint_scalar(lint, node, normal, false);
-    }
-    if (fault.regex) {
-        (void)jr_lint_error(
-            lint, JR_CODE_WRONG_REGEX, jr_lint_part(lint, node, fault.from, fault.to), at,
-            "'%s' is not a regular expression: %s", jr_lint_path(lint, at), fault.text);
-        return NULL;
-    }
-    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-    if (fault.word) {
-        suggest_word(lint, diag, type, node);
-        return NULL;
-    }
-    if (fault.to > fault.from)
-        diag->span = jr_lint_part(lint, node, fault.from, fault.to);
-    jr_diag_help(lint->diags, diag, "%s", fault.text);
-    return NULL;
+    bool lone = *list != NULL && (*list)->kind == JR_NODE_SCALAR;
+    *ret_causes = lone || *list == NULL ? list : (const struct jr_node *const *)(*list)->items;
+    return *list == NULL ? 0 : lone ? 1 : (*list)->count;
 }
 
 /* The cause of a kind that a list holds, or NULL. */
@@ -119,16 +29,14 @@ static const struct jr_node *find_restart_cause(const struct jr_check *check,
                                                 const struct jr_node *list,
                                                 enum jr_restart_trigger_kind kind)
 {
+    const struct jr_node *const *causes;
     struct jr_restart_trigger trigger;
     struct jr_restart_trigger_fault fault;
-    bool lone = list != NULL && list->kind == JR_NODE_SCALAR;
-    size_t count = list == NULL ? 0 : lone ? 1 : list->count;
-    for (size_t i = 0; i < count; i++) {
-        const struct jr_node *node = lone ? list : list->items[i];
-        if (jr_restart_trigger_parse(&trigger, check->lint->arena, node->text, &fault) &&
+    size_t count = list_causes(&list, &causes);
+    for (size_t i = 0; i < count; i++)
+        if (jr_restart_trigger_parse(&trigger, check->lint->arena, causes[i]->text, &fault) &&
             trigger.kind == kind)
-            return node;
-    }
+            return causes[i];
     return NULL;
 }
 
@@ -166,8 +74,8 @@ static uint32_t find_shell_code(const struct jr_restart_trigger *trigger)
         return 0;
     for (size_t i = 0; i < trigger->codes.count; i++) {
         const struct jr_range *range = &trigger->codes.ranges[i];
-        if (range->first > SHELL_BASE && range->last - range->first < LONGEST &&
-            range->last <= SHELL_BASE + LAST_SIGNAL)
+        if (range->first > JR_SHELL_SIGNAL_BASE && range->last - range->first < LONGEST &&
+            range->last <= JR_SHELL_SIGNAL_BASE + JR_SHELL_SIGNAL_LAST)
             return range->first;
     }
     return 0;
@@ -177,19 +85,15 @@ static uint32_t find_shell_code(const struct jr_restart_trigger *trigger)
 static void check_shell_codes(const struct jr_check *check, const struct jr_node *list,
                               const char *path)
 {
+    const struct jr_node *const *causes;
     struct jr_restart_trigger trigger;
     struct jr_restart_trigger_fault fault;
-    if (list == NULL)
-        return;
-    bool lone = list->kind == JR_NODE_SCALAR;
-    const struct jr_node *const *causes = lone ? &list : (const struct jr_node *const *)list->items;
-    size_t count = lone ? 1 : list->count;
+    size_t count = list_causes(&list, &causes);
     for (size_t i = 0; i < count; i++) {
-        uint32_t code =
-            jr_restart_trigger_parse(&trigger, check->lint->arena, causes[i]->text, &fault)
-                ? find_shell_code(&trigger)
-                : 0;
-        int signal = (int)code - SHELL_BASE;
+        uint32_t code = 0;
+        if (jr_restart_trigger_parse(&trigger, check->lint->arena, causes[i]->text, &fault))
+            code = find_shell_code(&trigger);
+        int signal = (int)code - JR_SHELL_SIGNAL_BASE;
         if (code == 0 || is_signal_taken(check, causes, count, signal))
             continue;
         struct jr_diag *diag = jr_diags_warning(
@@ -198,23 +102,15 @@ static void check_shell_codes(const struct jr_check *check, const struct jr_node
         jr_diag_help(check->lint->diags, diag,
                      "write %s; exit:%" PRIu32
                      " beside it is for a shell in between that reports it",
-                     name_signal_cause(check->lint, signal), code);
+                     jr_lint_signal_cause(check->lint, signal), code);
     }
-}
-
-/* Whether one of the limits is stated that find hangs. */
-static bool is_hang_sought(const struct jr_check *check)
-{
-    return jr_check_raw(check, "timeouts.silence") != NULL ||
-           jr_check_raw(check, "timeouts.progress") != NULL ||
-           jr_check_raw(check, "timeouts.first_step") != NULL;
 }
 
 /* Attempts in a row that end restarts need restarts. */
 static void check_stall(const struct jr_check *check)
 {
-    struct jr_stated max = jr_check_number(check, "restart.max");
-    struct jr_stated stall = jr_check_number(check, "progress.stall");
+    struct jr_known max = jr_check_number(check, "restart.max");
+    struct jr_known stall = jr_check_number(check, "progress.stall");
     if (stall.node == NULL || stall.value == 0 || jr_check_raw(check, "requeue") != NULL ||
         jr_check_is_open(check, "restart.max") || jr_check_raw(check, "restart.window") != NULL)
         return;
@@ -227,7 +123,7 @@ static void check_stall(const struct jr_check *check)
                             max.node == NULL ? stall.value + 8 : stall.value));
 }
 
-/* Check for causes that cannot be detected, and for restarts that are not allowed. */
+/* Causes that cannot be detected, and restarts that are not allowed. */
 void jr_check_restart(const struct jr_check *check)
 {
     check_stall(check);
@@ -244,7 +140,9 @@ void jr_check_restart(const struct jr_check *check)
         jr_check_kept(check, seen, "stderr");
     check_shell_codes(check, on, "restart.on");
     check_shell_codes(check, never, "restart.never");
-    if (hang != NULL && !is_hang_sought(check))
+    if (hang != NULL && jr_check_raw(check, "timeouts.silence") == NULL &&
+        jr_check_raw(check, "timeouts.progress") == NULL &&
+        jr_check_raw(check, "timeouts.first_step") == NULL)
         warn_of_impossible(check, hang, "no hang is detected without timeouts.silence",
                            JR_SETTING("timeouts.silence", "10m"));
     const struct jr_node *raw = jr_check_raw(check, "restart");
@@ -255,28 +153,26 @@ void jr_check_restart(const struct jr_check *check)
                            JR_SETTING("restart.max", "3"));
 }
 
-/* What `timeouts.silence` can detect. */
-
-enum { MOST_FOLLOWED = 4096 }; /* local ranks */
-
-static bool is_output_limited(const struct jr_node *silence)
+/* A duration that the spec states, in milliseconds; 0: it states none. */
+static uint64_t read_stated_duration(const struct jr_check *check, const char *path)
 {
+    const char *text = jr_check_text(check, path);
     uint64_t ms = 0;
-    return silence != NULL && silence->kind == JR_NODE_SCALAR &&
-           jr_num_duration(silence->text, &ms) && ms > 0;
+    return text != NULL && jr_num_duration(text, &ms) ? ms : 0;
 }
 
 /* A stream that neither `tee` nor `redirects` takes goes by jobrun. Without
  * `tee` there is none. */
 void jr_check_silence(const struct jr_check *check)
 {
+    enum { MOST_FOLLOWED = 4096 }; /* local ranks */
     static const char *const words[] = {"out", "err"};
     const struct jr_node *silence = jr_doc_find(check->tree, "timeouts.silence");
     const struct jr_node *tee = jr_doc_get(check->tree, "tee");
     const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
-    struct jr_stated local = jr_check_number(check, "local_world_size");
+    struct jr_known local = jr_check_number(check, "local_world_size");
     uint64_t ranks = local.node == NULL ? 1 : local.value;
-    if (tee == NULL || !is_output_limited(silence))
+    if (tee == NULL || read_stated_duration(check, "timeouts.silence") == 0)
         return;
     for (uint32_t n = 0; n < 2 * ranks && n < MOST_FOLLOWED; n++) {
         if (jr_check_takes(check, tee, words[n % 2], n / 2) ||
@@ -293,28 +189,12 @@ void jr_check_silence(const struct jr_check *check)
     }
 }
 
-/* The deadline comes before the end, and what ends for it can be told from what is done. */
-
-/* A duration that the spec states, in milliseconds; 0: it states none. */
-static uint64_t read_stated_duration(const struct jr_check *check, const char *path)
-{
-    const char *text = jr_check_text(check, path);
-    uint64_t ms = 0;
-    return text != NULL && jr_num_duration(text, &ms) ? ms : 0;
-}
-
-/* Whether ranks deliver by returning, or results are demanded. */
-static bool is_delivery_demanded(const struct jr_check *check)
-{
-    const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
-    const struct jr_node *python = jr_doc_get(entry, "python");
-    return jr_doc_get(check->tree, "results") != NULL || jr_doc_get(python, "function") != NULL ||
-           jr_doc_get(entry, "library") != NULL;
-}
-
+/* The deadline comes before the end; and what ends for it can be told from what is done only where
+ * ranks deliver by returning, or results are demanded. */
 void jr_check_deadline(const struct jr_check *check)
 {
     const struct jr_pair *pair = jr_doc_pair(check->tree, "deadline");
+    const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
     uint64_t before = read_stated_duration(check, "deadline.before");
     uint64_t run = read_stated_duration(check, "timeouts.run");
     struct jr_diag *diag;
@@ -328,7 +208,8 @@ void jr_check_deadline(const struct jr_check *check)
         jr_diag_help(check->lint->diags, diag,
                      "it is how long before that end the ranks are warned");
     }
-    if (is_delivery_demanded(check) || jr_check_is_open(check, "results"))
+    if (jr_doc_get(check->tree, "results") != NULL || jr_check_is_open(check, "results") ||
+        jr_call_returns(entry))
         return;
     diag = jr_diags_warning(check->lint->diags, JR_CODE_DEADLINE_LOOSE, pair->key->span, "deadline",
                             "without 'results', a rank that stops for the deadline with 0 has "
@@ -336,58 +217,41 @@ void jr_check_deadline(const struct jr_check *check)
     jr_diag_help(check->lint->diags, diag, "results: {from: file}; or end with 75 (EX_TEMPFAIL)");
 }
 
-/* An entry of requeue.on, which may be one word; NULL: it is not there. */
-static const struct jr_node *find_requeue_cause(const struct jr_check *check, const char *word)
-{
-    const struct jr_node *on = jr_doc_find(check->tree, "requeue.on");
-    bool lone = on != NULL && on->kind == JR_NODE_SCALAR;
-    size_t count = on == NULL ? 0 : lone ? 1 : on->count;
-    for (size_t i = 0; i < count; i++) {
-        const struct jr_node *node = lone ? on : on->items[i];
-        if (strcmp(node->text, word) == 0)
-            return node;
-    }
-    return NULL;
-}
-
-/* An option of sbatch that forbids what the spec asks for. */
-static void check_no_requeue(const struct jr_check *check)
-{
-    const struct jr_node *slurm = jr_doc_find(check->tree, "engine.slurm");
-    const struct jr_node *no = jr_doc_get(slurm, "no-requeue");
-    if (no == NULL || no->kind != JR_NODE_SCALAR || strcmp(no->text, "true") != 0)
-        return;
-    struct jr_diag *diag = jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS,
-                                            no->span, "engine.slurm.no-requeue",
-                                            "Slurm refuses to queue a job again that was "
-                                            "submitted with 'no-requeue'");
-    jr_diag_help(check->lint->diags, diag, "leave it out");
-}
-
+/* The exit status can say that the job is queued again, and the causes for it can come. */
 void jr_check_requeue(const struct jr_check *check)
 {
     const struct jr_pair *pair = jr_doc_pair(check->tree, "requeue");
     const char *status = jr_check_text(check, "exit_status");
-    const struct jr_node *on = find_requeue_cause(check, "deadline");
+    const struct jr_node *no = jr_doc_find(check->tree, "engine.slurm.no-requeue");
+    const struct jr_node *on = jr_doc_find(check->tree, "requeue.on");
+    const struct jr_node *const *causes;
+    struct jr_diags *diags = check->lint->diags;
     struct jr_diag *diag;
     if (pair == NULL)
         return;
-    check_no_requeue(check);
+    if (no != NULL && no->kind == JR_NODE_SCALAR && strcmp(no->text, "true") == 0) {
+        diag = jr_diags_warning(diags, JR_CODE_REQUEUE_NEVER_HAPPENS, no->span,
+                                "engine.slurm.no-requeue",
+                                "Slurm refuses to queue a job again that was "
+                                "submitted with 'no-requeue'");
+        jr_diag_help(diags, diag, "leave it out");
+    }
     if (status != NULL && strcmp(status, "rank") == 0) {
         diag =
             jr_check_clash(check, JR_CODE_REQUEUE_CONFLICT, jr_doc_find(check->tree, "exit_status"),
                            pair->key, "with 'requeue', 'exit_status' cannot be 'rank'");
-        jr_diag_help(check->lint->diags, diag,
+        jr_diag_help(diags, diag,
                      "leave exit_status out: exit status 8 says that the job is to be continued");
     }
-    if (on == NULL || jr_check_raw(check, "deadline") != NULL)
+    size_t i = 0, count = list_causes(&on, &causes);
+    while (i < count && strcmp(causes[i]->text, "deadline") != 0)
+        i++;
+    if (i == count || jr_check_raw(check, "deadline") != NULL)
         return;
-    diag = jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS, on->span,
-                            "requeue.on", "no rank stops for a deadline: there is none");
-    jr_diag_help(check->lint->diags, diag, "deadline: {before: 10m}");
+    diag = jr_diags_warning(diags, JR_CODE_REQUEUE_NEVER_HAPPENS, causes[i]->span, "requeue.on",
+                            "no rank stops for a deadline: there is none");
+    jr_diag_help(diags, diag, "deadline: {before: 10m}");
 }
-
-/* Progress has a pattern where there is a stream to read, with a group for the step. */
 
 /* Whether a pattern that compiles has no group `step`. */
 static bool lacks_step(const struct jr_check *check, const char *pattern)
@@ -406,11 +270,24 @@ static bool lacks_step(const struct jr_check *check, const char *pattern)
     return lacks;
 }
 
-static void check_stream(const struct jr_check *check, const struct jr_node *where,
-                         const char *from)
+/* Progress has a pattern where there is a stream to read, with a group for the step. */
+void jr_check_progress(const struct jr_check *check)
 {
+    const struct jr_pair *pair = jr_doc_pair(check->tree, "progress");
+    const char *from = jr_check_text(check, "progress.from");
     const struct jr_node *pattern = jr_doc_find(check->tree, "progress.pattern");
-    struct jr_diag *diag = NULL;
+    const struct jr_node *where = jr_doc_find(check->tree, "progress.from");
+    struct jr_diag *diag;
+    if (pair == NULL || (from == NULL && jr_check_is_open(check, "progress.from")))
+        return;
+    if (from != NULL && strcmp(from, "file") == 0) {
+        if (pattern != NULL)
+            (void)jr_check_clash(check, JR_CODE_PROGRESS_CONFLICT, pattern, where,
+                                 "'progress.pattern' is only read with from: stdout or stderr");
+        return;
+    }
+    where = where == NULL ? pair->key : where;
+    from = from == NULL ? "stdout" : from;
     if (jr_check_raw(check, "progress.pattern") == NULL) {
         diag = jr_check_clash(check, JR_CODE_PROGRESS_CONFLICT, where, NULL,
                               "steps on the %s of ranks need 'pattern'", from);
@@ -424,21 +301,4 @@ static void check_stream(const struct jr_check *check, const struct jr_node *whe
         jr_diag_help(check->lint->diags, diag, "name it: (?<step>\\d+)");
     }
     jr_check_kept(check, where, from);
-}
-
-void jr_check_progress(const struct jr_check *check)
-{
-    const struct jr_node *progress = jr_doc_get(check->tree, "progress");
-    const struct jr_pair *pair = jr_doc_pair(check->tree, "progress");
-    const char *from = jr_check_text(check, "progress.from");
-    const struct jr_node *pattern = jr_doc_find(check->tree, "progress.pattern");
-    if (progress == NULL || pair == NULL ||
-        (from == NULL && jr_check_is_open(check, "progress.from")))
-        return;
-    const struct jr_node *where = jr_doc_get(progress, "from");
-    if (from == NULL || strcmp(from, "file") != 0)
-        check_stream(check, where == NULL ? pair->key : where, from == NULL ? "stdout" : from);
-    else if (pattern != NULL)
-        (void)jr_check_clash(check, JR_CODE_PROGRESS_CONFLICT, pattern, where,
-                             "'progress.pattern' is only read with from: stdout or stderr");
 }

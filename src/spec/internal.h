@@ -15,6 +15,8 @@
 #define JR_SPEC_INTERNAL_H
 
 #include "base/rank_set.h"
+#include "base/setting_words.h"
+#include "base/strv.h"
 #include "doc/doc.h"
 #include "doc/node_path.h"
 #include "spec/field.h"
@@ -203,5 +205,129 @@ void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag, const struct j
 
 /* Report that a quoted scalar would be right without its quotes, and remove them if possible. */
 void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag, const struct jr_node *node);
+
+/* The rules hold the fields of a spec against each other, where the spec alone decides. check.c has
+ * the table of them; each of the other files has some of the rules, and check_facts.c what they
+ * ask. */
+
+/* What names of variables in a shell are made of. */
+#define JR_SHELL_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* The exit code that a shell gives of a program that a signal ended, less the signal; and the last
+ * of these signals. */
+enum { JR_SHELL_SIGNAL_BASE = 128, JR_SHELL_SIGNAL_LAST = 31 };
+
+/* What the rules look at. Fields that were wrong are not in `tree`, so no rule complains about them
+ * again. */
+struct jr_check {
+    struct jr_lint *lint;
+    const struct jr_node *root; /* as read */
+    const struct jr_node *tree; /* in normal form */
+    struct jr_strv secrets;     /* globs */
+};
+
+/* Run the rules. */
+void jr_check_spec(struct jr_lint *lint, const struct jr_node *root, const struct jr_node *tree);
+
+/* A rule: reports each contradiction that it finds. */
+typedef void jr_check_rule(const struct jr_check *check);
+
+/* check_entry.c: the entrypoint has one form, and only what that form takes; the start method suits
+ * it; links are those of frozen code; no variable is one that jobrun sets; the command is a
+ * program's, and no launcher's. */
+jr_check_rule jr_check_forms, jr_check_calls, jr_check_start, jr_check_code, jr_check_env,
+    jr_check_command;
+
+/* check_facts.c: the numbers of ranks and nodes agree with each other. */
+jr_check_rule jr_check_sizes;
+
+/* check_ranks.c: the ranks, and then the nodes, hosts and local ranks, that are named are there;
+ * the kind, the list and the backends of devices agree; spares can be had. */
+jr_check_rule jr_check_ranks, jr_check_places, jr_check_devices, jr_check_spares;
+
+/* check_failures.c: progress can be read as stated, a restart can happen, and so can a hang by
+ * silence, the deadline, and that the job is queued again. */
+jr_check_rule jr_check_progress, jr_check_restart, jr_check_silence, jr_check_deadline,
+    jr_check_requeue;
+
+/* check_results.c: results come from where they can, their fields can be met, what is compared are
+ * fields, a stream that is read is kept, and no two ranks that deliver share a file. */
+jr_check_rule jr_check_source, jr_check_fields, jr_check_comparisons, jr_check_capture,
+    jr_check_shared;
+
+/* check_texts.c: warnings by the looks of texts. */
+jr_check_rule jr_check_secrets, jr_check_vars, jr_check_shell_syntax, jr_check_patterns;
+
+/* The globs of `secrets`; the default ones when the spec states none. */
+struct jr_strv jr_check_secret_globs(struct jr_lint *lint, const struct jr_node *tree);
+
+/* A number that is stated, or follows from others that are. */
+struct jr_known {
+    const struct jr_node *node; /* what to point at; NULL: there is none */
+    uint64_t value;
+    const char *said; /* "nodes 2 x local_world_size 4" */
+    bool told;        /* the value may be told: no ${...} had a part in it */
+};
+
+/* The number that the spec states at `path`. */
+struct jr_known jr_check_number(const struct jr_check *check, const char *path);
+
+/* How many of something there are, as the spec alone decides it. */
+struct jr_sizes {
+    struct jr_known world, nodes;
+    struct jr_known local;      /* of the largest node */
+    const struct jr_node *list; /* local_world_size, one entry per node; NULL */
+};
+
+/* The sizes that the spec states, or that follow from those that it does. */
+struct jr_sizes jr_check_known(const struct jr_check *check);
+
+/* `hosts`, where it has an entry for each node; NULL: it is not stated, or has
+ * those of a sweep over ssh (jr_spec_pools_hosts). */
+const struct jr_node *jr_check_node_hosts(const struct jr_check *check);
+
+/* "8 ranks", or in words where the number may not be told. */
+const char *jr_check_amount(const struct jr_check *check, const struct jr_known *known,
+                            const char *what);
+
+/* The most ranks that a node may have: local_world_size, or else as many as the job has. */
+const struct jr_known *jr_check_most(const struct jr_sizes *sizes);
+
+/* Words for the same: "a node has 4 local ranks". In the document's arena; "" if memory runs
+ * out. */
+const char *jr_check_say_most(const struct jr_check *check, const struct jr_sizes *sizes);
+
+/* Whether a field is stated but its value is not known: it is wrong, or comes from outside. */
+bool jr_check_is_open(const struct jr_check *check, const char *path);
+
+/* What the spec says at a path, be it wrong; NULL: nothing. */
+const struct jr_node *jr_check_raw(const struct jr_check *check, const char *path);
+
+/* A stated text, or NULL. */
+const char *jr_check_text(const struct jr_check *check, const char *path);
+
+/* A contradiction at `at` with what `other` states. */
+struct jr_diag *jr_check_clash(const struct jr_check *check, enum jr_diag_code code,
+                               const struct jr_node *at, const struct jr_node *other,
+                               const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Complain at `at` where nothing keeps the stream, stdout or stderr, of some rank in a file. */
+void jr_check_kept(const struct jr_check *check, const struct jr_node *at, const char *stream);
+
+/* Whether a rule of `redirects` or `tee` (NULL: not stated) takes the stream, "out" or "err", of a
+ * local rank. */
+bool jr_check_takes(const struct jr_check *check, const struct jr_node *rules, const char *word,
+                    uint32_t rank);
+
+/* The reader of a cause of a restart. lint_trigger.c */
+jr_reader jr_read_trigger;
+
+/* What a rank matches that this signal ends, for a code as a shell gives it. lint_trigger.c */
+const char *jr_lint_signal_cause(struct jr_lint *lint, int signal);
+
+/* Refuse a key of engine.slurm that is no long name, with the one that it means.
+ * sbatch_options.c */
+void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
+                        const struct jr_node_step *at);
 
 #endif

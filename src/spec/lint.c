@@ -5,11 +5,9 @@
 
 #include "base/regex.h"
 #include "spec/assemble.h"
-#include "spec/check_failures.h"
-#include "spec/entry_arguments.h"
 #include "spec/internal.h"
+#include "spec/entry_arguments.h"
 #include "spec/manual.h"
-#include "spec/sbatch_options.h"
 
 #include "base/banned.h"
 

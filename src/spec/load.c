@@ -12,10 +12,9 @@
 #include "doc/extends.h"
 #include "doc/node_path.h"
 #include "spec/assemble.h"
-#include "spec/check.h"
+#include "spec/internal.h"
 #include "spec/cyaml_bind.h"
 #include "spec/help_options.h"
-#include "spec/internal.h"
 #include "spec/other_kind.h"
 #include "spec/spec_file.h"
 

@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "spec/check.h"
+#include "base/arena.h"
 
 /* clang-format off */
 #define JR_SBATCH_OPTIONS(X)                                                   \
@@ -88,15 +88,8 @@ const char *jr_sbatch_meant(const char *key);
 /* What to do instead of stating an option that the job itself decides; NULL for any other. */
 const char *jr_sbatch_decided(const char *name);
 
-/* Refuse a key of engine.slurm that is no long name, with the one that it means. */
-void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
-                        const struct jr_node_step *at);
-
-/* What sbatch calls a value of this form that people write in another way; or NULL. */
+/* What sbatch calls a time or a size that people write in another way; or NULL. */
 const char *jr_sbatch_near_value(struct jr_arena *arena, enum jr_sbatch_form form,
                                  const char *text);
-
-/* The rule: options are known, with values of their form. */
-jr_check_rule jr_check_engine;
 
 #endif
