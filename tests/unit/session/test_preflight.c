@@ -266,7 +266,8 @@ static void finds_the_script_of_python_in_a_command(void)
     check(ONE "entrypoint: [./python, -u, t.py]\n", SCRIPT("28", "2", "t.py"));
     check(ONE "entrypoint: [./python, -uB, -OO, t.py]\n", SCRIPT("34", "3", "t.py"));
     check(ONE "entrypoint: [./python, t.py, done.py]\n", SCRIPT("24", "1", "t.py"));
-    check(ONE "entrypoint: [./python, ../done.py]\n", SCRIPT("24", "1", "../done.py"));
+    check(ONE "entrypoint: [./python, ../folder/none/done.py]\n",
+          SCRIPT("24", "1", "../folder/none/done.py"));
     check(ONE "entrypoint: [../python, done.py]\nworkdir: folder\n", SCRIPT("25", "1", "done.py"));
     end();
 }
