@@ -11,9 +11,8 @@
 #include "doc/extends.h"
 #include "doc/interpolate.h"
 #include "doc/override.h"
-#include "spec/env_profile.h"
+#include "spec/internal.h"
 #include "spec/field.h"
-#include "spec/shell_variables.h"
 
 #include "base/banned.h"
 

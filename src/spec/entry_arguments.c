@@ -51,18 +51,6 @@ static json_t *scalar_json(const struct jr_node *node)
     return jr_json_str(node->text);
 }
 
-/* Keys are no templates, where strings are. */
-static void set_escaped_key(json_t *object, const char *key, json_t *value)
-{
-    struct jr_buf escaped JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_replaced(&escaped, key, "%{", "%%{");
-    if (escaped.failed) {
-        json_decref(value);
-        value = NULL;
-    }
-    jr_json_set(object, escaped.data == NULL ? key : escaped.data, value);
-}
-
 json_t *jr_call_json(const struct jr_node *node)
 {
     if (node->kind == JR_NODE_SCALAR)
@@ -70,11 +58,18 @@ json_t *jr_call_json(const struct jr_node *node)
     bool list = node->kind == JR_NODE_SEQUENCE;
     json_t *json = list ? json_array() : json_object();
     for (size_t i = 0; i < node->count; i++) {
+        struct jr_buf key JR_BUF_CLEANUP = JR_BUF_INIT;
         json_t *item = jr_call_json(list ? node->items[i] : node->pairs[i].value);
-        if (list)
+        if (list) {
             jr_json_append(json, item);
-        else
-            set_escaped_key(json, node->pairs[i].key->text, item);
+            continue;
+        }
+        jr_buf_replaced(&key, node->pairs[i].key->text, "%{", "%%{"); /* keys are no templates */
+        if (key.failed) {
+            json_decref(item);
+            item = NULL;
+        }
+        jr_json_set(json, key.data == NULL ? node->pairs[i].key->text : key.data, item);
     }
     return json;
 }

@@ -1,16 +1,19 @@
-#include "spec/env_profile.h"
-
+/* Profiles of the user's own, which internal.h declares: the files that `env_profiles` names beside
+ * its words. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/did_you_mean.h"
 #include "spec/assemble.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 
 #define PROFILES "env_profiles"
 #define ENV      "env"
 #define REMOVE   "env_remove"
+
+enum { MOST_FILES = 16 };
 
 struct work {
     struct jr_doc *doc;
@@ -72,23 +75,6 @@ static struct jr_diag *report_profile_text(struct work *work, enum jr_diag_code 
     jr_buf_escaped(&text, at->text, at->len);
     jr_buf_printf(&text, "'%s", after);
     return report_profile(work, code, at, text.failed ? NULL : text.data);
-}
-
-static void refuse_unread_profile(struct work *work, const struct jr_node *path, bool outside,
-                                  const struct jr_error *err)
-{
-    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (err->sys == ENOMEM) {
-        work->doc->arena.failed = true;
-        return;
-    }
-    jr_buf_printf(&why, ": %s", err->text);
-    struct jr_diag *diag = report_profile_text(
-        work, outside ? JR_CODE_PARENT_OUTSIDE_ROOT : JR_CODE_ENV_PROFILE_UNREADABLE, path,
-        "cannot read the profile ", why.failed ? "" : why.data);
-    jr_diag_help(work->diags, diag, "%s",
-                 outside ? "--root DIR sets the folder below which files may be read"
-                         : "paths are relative to the folder of this file");
 }
 
 /* Whether a value is of its kind; null states nothing. */
@@ -174,33 +160,28 @@ static void take_file(struct work *work, const struct jr_node *path)
     const struct jr_file from = {.name = source->name, .folder = source->folder};
     struct jr_reading reading = {.path = path->text, .from = &from, .arena = &work->doc->arena};
     struct jr_error err = {0};
-    if (strstr(path->text, "${") != NULL)
+    if (strstr(path->text, "${") != NULL) {
         (void)report_profile(work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
                              "the path of a profile cannot contain ${...}: profiles are read "
                              "before references are replaced");
-    else if (++work->files > JR_PROFILES_MAX)
+    } else if (++work->files > MOST_FILES) {
         (void)report_profile(work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
                              "at most 16 profiles are read");
-    else if (work->reader->read(work->reader, &reading, &err) != 0)
-        refuse_unread_profile(work, path, reading.outside, &err);
-    else
+    } else if (work->reader->read(work->reader, &reading, &err) == 0) {
         compose_profile(work, &reading, path);
+    } else if (err.sys == ENOMEM) {
+        work->doc->arena.failed = true;
+    } else {
+        struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_printf(&why, ": %s", err.text);
+        struct jr_diag *diag = report_profile_text(
+            work, reading.outside ? JR_CODE_PARENT_OUTSIDE_ROOT : JR_CODE_ENV_PROFILE_UNREADABLE,
+            path, "cannot read the profile ", why.failed ? "" : why.data);
+        jr_diag_help(work->diags, diag, "%s",
+                     reading.outside ? "--root DIR sets the folder below which files may be read"
+                                     : "paths are relative to the folder of this file");
+    }
     jr_buf_release(&reading.text);
-}
-
-/* The words that remain. */
-static void keep_words(struct work *work, const struct jr_node *profiles)
-{
-    struct jr_arena *arena = &work->doc->arena;
-    struct jr_node *words = jr_node_sequence(arena);
-    if (words == NULL)
-        return;
-    words->span = profiles->span;
-    words->flow = profiles->flow;
-    for (size_t i = 0; i < profiles->count; i++)
-        if (!is_profile_file(profiles->items[i]))
-            jr_node_append(arena, words, profiles->items[i]);
-    jr_node_set(arena, work->doc->root, PROFILES, words);
 }
 
 static bool is_stated(const struct jr_node *node)
@@ -208,33 +189,33 @@ static bool is_stated(const struct jr_node *node)
     return node != NULL && (node->kind != JR_NODE_SCALAR || jr_scalar_type(node) != JR_SCALAR_NULL);
 }
 
-/* Values that are not mappings or lists are left to the reader of the tree, which refuses them. */
-static void merge_spec_over(struct work *work)
-{
-    struct jr_node *root = work->doc->root;
-    struct jr_node *env = jr_doc_get(root, ENV);
-    struct jr_node *remove = jr_doc_get(root, REMOVE);
-    if (work->env != NULL && is_stated(env))
-        add_env(work, env);
-    if (work->env != NULL)
-        jr_node_set(&work->doc->arena, root, ENV, work->env);
-    if (work->remove == NULL || (is_stated(remove) && remove->kind != JR_NODE_SEQUENCE))
-        return;
-    if (is_stated(remove))
-        add_remove(work, remove);
-    jr_node_set(&work->doc->arena, root, REMOVE, work->remove);
-}
-
 int jr_profiles_merge(struct jr_doc *doc, const struct jr_shapes *shapes,
                       const struct jr_reader *reader, struct jr_diags *diags)
 {
     struct work work = {.doc = doc, .shapes = shapes, .reader = reader, .diags = diags};
     const struct jr_node *profiles = stated_profiles(doc->root);
-    for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
+    struct jr_node *words = profiles == NULL ? NULL : jr_node_sequence(&doc->arena);
+    struct jr_node *env = jr_doc_get(doc->root, ENV), *remove = jr_doc_get(doc->root, REMOVE);
+    for (size_t i = 0; words != NULL && i < profiles->count; i++)
         if (is_profile_file(profiles->items[i]))
             take_file(&work, profiles->items[i]);
-    if (profiles != NULL)
-        keep_words(&work, profiles);
-    merge_spec_over(&work);
+        else
+            jr_node_append(&doc->arena, words, profiles->items[i]);
+    if (words != NULL) {
+        words->span = profiles->span;
+        words->flow = profiles->flow;
+        jr_node_set(&doc->arena, doc->root, PROFILES, words);
+    }
+    /* the spec's own over them; what is no mapping or list is left to the reader of the tree, which
+     * refuses it */
+    if (work.env != NULL && is_stated(env))
+        add_env(&work, env);
+    if (work.env != NULL)
+        jr_node_set(&doc->arena, doc->root, ENV, work.env);
+    if (work.remove != NULL && (!is_stated(remove) || remove->kind == JR_NODE_SEQUENCE)) {
+        if (is_stated(remove))
+            add_remove(&work, remove);
+        jr_node_set(&doc->arena, doc->root, REMOVE, work.remove);
+    }
     return work.failed || doc->arena.failed ? -1 : 0;
 }

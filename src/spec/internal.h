@@ -18,8 +18,11 @@
 #include "base/setting_words.h"
 #include "base/strv.h"
 #include "doc/doc.h"
+#include "doc/merge.h"
 #include "doc/node_path.h"
+#include "doc/source_reader.h"
 #include "spec/field.h"
+#include "spec/sweep_axes.h"
 
 struct jr_regex;
 
@@ -329,5 +332,69 @@ const char *jr_lint_signal_cause(struct jr_lint *lint, int signal);
  * sbatch_options.c */
 void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
                         const struct jr_node_step *at);
+
+/* Profiles of the user's own: the files that `env_profiles` names beside its words. Each is a
+ * mapping with `env` and `env_remove`, of the form that they have in a spec, and becomes part of
+ * the tree there:
+ *
+ *   env         the spec's entries over those of the files, later files over earlier ones; so both
+ *               come after the profiles that are words
+ *   env_remove  those of the files, then the spec's
+ *
+ * What is left of `env_profiles` are words. All else about the entries, their names and templates,
+ * is checked where the spec's own are. env_profile.c */
+
+/* Whether the tree names a file among its profiles. */
+bool jr_profiles_named(const struct jr_node *root);
+
+/* Take them in. Returns 0, or -1 with findings. */
+int jr_profiles_merge(struct jr_doc *doc, const struct jr_shapes *shapes,
+                      const struct jr_reader *reader, struct jr_diags *diags);
+
+/* References in shell text: ${vars.lr}, which no shell can read, becomes ${JOBRUN_VAR_lr}, and
+ * `env` gets JOBRUN_VAR_lr: "${vars.lr}", so that quotes, $(( )) and values with blanks are the
+ * shell's. Any other dotted path of the spec is named with its dots as underscores. What has no dot
+ * is the shell's own.
+ *
+ * Change `entrypoint.shell` and `setup` of a whole tree so, before ${...} is replaced in it. What
+ * has the tag !!str is left alone. Where the shell would not read a reference, in single quotes or
+ * in a here-document whose word is quoted, and where its name is none for a variable, that is a
+ * finding. shell_variables.c */
+void jr_shell_variables(struct jr_doc *doc, struct jr_diags *diags);
+
+/* The reading of a sweep. */
+struct jr_sweep_reading {
+    struct jr_sweep_axes *axes;
+    struct jr_doc *doc;
+    struct jr_arena *arena; /* the document's */
+    struct jr_diags *diags;
+    struct jr_sweep_axis *draws; /* the fields that are drawn; NULL: none yet */
+};
+
+/* A finding at a node of an axis, which is called by its key. sweep_axes.c */
+struct jr_diag *jr_sweep_refuse(struct jr_sweep_reading *reading, enum jr_diag_code code,
+                                struct jr_span span, const char *key, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Fill in the values of an axis whose fields are known. False after a finding. sweep_values.c */
+bool jr_sweep_read_values(struct jr_sweep_reading *reading, struct jr_sweep_axis *axis,
+                          struct jr_node *value);
+
+/* Whether a value says how others are drawn: {uniform: [0, 1]}. */
+bool jr_sweep_is_draw(const struct jr_node *value);
+
+/* Fill in the draws of all fields that are drawn, and leave out those that are the same as an
+ * earlier one, which is a warning. */
+void jr_sweep_draw(struct jr_sweep_reading *reading);
+
+/* The values of the node, as other programs write them, as an axis has them here, in the arena or
+ * constant; NULL: it is not known what was meant. */
+const char *jr_sweep_meant_values(struct jr_arena *arena, const struct jr_node *node);
+
+/* Whether a text is a range as others write it, range(3), 1..10..3; and, where it is `alone`, 1:4
+ * and 1-4. *ret_meant is how it is written here, as an option or in a spec; NULL: it is not alone,
+ * has no value, or nobody can know its step. */
+bool jr_sweep_is_meant_range(struct jr_arena *arena, const char *text, bool alone, bool option,
+                             const char **ret_meant);
 
 #endif

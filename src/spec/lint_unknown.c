@@ -7,7 +7,6 @@
 #include "base/did_you_mean.h"
 #include "spec/foreign_names.h"
 #include "spec/internal.h"
-#include "spec/sweep_meant_values.h"
 
 #include "base/banned.h"
 

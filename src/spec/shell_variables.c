@@ -1,5 +1,4 @@
-#include "spec/shell_variables.h"
-
+/* References in shell text, which internal.h describes. */
 #include <ctype.h>
 #include <string.h>
 
@@ -8,14 +7,11 @@
 #include "doc/node.h"
 #include "doc/node_path.h"
 #include "spec/field.h"
+#include "spec/internal.h"
 
 #include "base/banned.h"
 
 enum { DEEPEST = 64, MOST_HERE = 8 };
-
-static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-static const char path_bytes[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
 /* A here-document whose lines are still to come. */
 struct here_document {
@@ -77,17 +73,6 @@ static void add_variable(struct shell_text *shell, const char *name, const char 
     jr_node_set(arena, env, name, value);
 }
 
-static bool is_field(const char *path)
-{
-    char key[64];
-    size_t len = strcspn(path, ".");
-    if (len >= sizeof key)
-        return false;
-    memcpy(key, path, len);
-    key[len] = '\0';
-    return jr_field_find(key) != NULL;
-}
-
 /* Refuse ${{ x }} and ${oc.env:HOME}, which others replace, and no shell can read. */
 static bool refuse_other_reference(struct shell_text *shell, const char *from)
 {
@@ -100,8 +85,8 @@ static bool refuse_other_reference(struct shell_text *shell, const char *from)
     struct jr_diag *diag =
         refuse_reference(shell, len, text == NULL ? "${" : text, "is nothing that a shell reads");
     if (env)
-        jr_diag_help(shell->diags, diag, "a shell writes $%.*s", (int)strspn(from + 7, name_bytes),
-                     from + 7);
+        jr_diag_help(shell->diags, diag, "a shell writes $%.*s",
+                     (int)strspn(from + 7, JR_SHELL_NAME_BYTES), from + 7);
     else
         jr_diag_help(shell->diags, diag,
                      "pass it by a variable of the environment, and write $NAME");
@@ -114,8 +99,8 @@ static void read_reference(struct shell_text *shell, bool read, const char *in)
 {
     struct jr_arena *arena = &shell->doc->arena;
     const char *from = shell->text + shell->at + 2;
-    from += *from == '#' && strchr(name_bytes, from[1]) != NULL;
-    size_t key = strspn(from, name_bytes), len = strspn(from, path_bytes);
+    from += *from == '#' && strchr(JR_SHELL_NAME_BYTES, from[1]) != NULL;
+    size_t key = strspn(from, JR_SHELL_NAME_BYTES), len = strspn(from, JR_SHELL_NAME_BYTES ".-");
     size_t start = (size_t)(from - shell->text), size = strcspn(from, "}\n");
     size_t whole = start - shell->at + size + (from[size] == '}');
     if (read && refuse_other_reference(shell, from))
@@ -133,7 +118,8 @@ static void read_reference(struct shell_text *shell, bool read, const char *in)
                                  path + (strncmp(path, "vars.", 5) == 0 ? strlen("vars.") : 0));
     for (char *dot = name; dot != NULL && *dot != '\0'; dot++)
         *dot = *dot == '.' ? '_' : *dot;
-    if (!read && is_field(path)) {
+    const char *field = jr_arena_strndup(arena, path, strcspn(path, "."));
+    if (!read && field != NULL && jr_field_find(field) != NULL) {
         struct jr_diag *diag =
             refuse_reference(shell, whole, path, "is in quotes, where the shell replaces nothing");
         jr_diag_help(shell->diags, diag, "%s", in);

@@ -2,11 +2,6 @@
  * The field `sweep` of a spec that was put together (jr_spec_sweeps), and what
  * --sweep adds to it: the axes with their values, and what else it says, read
  * and held to the rest of the spec. Cells are made of it in the layer `sweep`.
- *
- *   sweep_axes.c     the field; paths of axes
- *   sweep_values.h   lists, ranges and draws
- *   sweep_choices.h  exclude and include
- *   sweep_options.h  --sweep PATH=A,B
  */
 #ifndef JR_SWEEP_AXES_H
 #define JR_SWEEP_AXES_H

@@ -4,14 +4,8 @@
 #ifndef JR_SWEEP_OPTIONS_H
 #define JR_SWEEP_OPTIONS_H
 
-#include "spec/sweep_parts.h"
-
 /* The end of the value, or of PATH=VALUE, that begins at `text`: the comma before the next one,
- * outside of brackets, braces and quotes, or the end. */
+ * outside of brackets, braces and quotes, or the end. sweep_axes.c */
 const char *jr_sweep_value_end(const char *text);
-
-/* Add the axes of --sweep, which take the place of those of the spec that have the same paths. */
-void jr_sweep_read_options(struct jr_sweep_reading *reading, char *const *sweeps,
-                           const char *folder);
 
 #endif
