@@ -1,9 +1,13 @@
 /* The table of the rules of internal.h, and the rule that holds engine.slurm to the options of
  * sbatch: known by their names, and with values of their form, since what sbatch makes of a wrong
  * one is found out when the job is submitted, or never. */
+#include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/did_you_mean.h"
+#include "base/num.h"
 #include "base/regex.h"
 #include "spec/internal.h"
 #include "spec/sbatch_options.h"
@@ -61,6 +65,31 @@ static bool fits_form(const struct jr_check *check, const char *pattern, const c
     return fits || limited;
 }
 
+/* What sbatch calls a time or a size that people write in another way; or NULL. */
+static const char *near_sbatch_value(struct jr_arena *arena, enum jr_sbatch_form form,
+                                     const char *text)
+{
+    uint64_t ms;
+    if (form == JR_SBATCH_TIME && (jr_num_duration(text, &ms) || jr_lint_read_words(text, &ms)) &&
+        ms >= 1000) {
+        uint64_t seconds = ms / 1000, days = seconds / 86400;
+        const char *before = days > 0 ? jr_arena_printf(arena, "%" PRIu64 "-", days) : "";
+        return before == NULL
+                   ? NULL
+                   : jr_arena_printf(arena, "%s%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, before,
+                                     seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    }
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text + digits + strspn(text + digits, " ");
+    size_t rest = *unit == '\0' ? 0 : 1 + strspn(unit + 1, "iIbB");
+    if (form == JR_SBATCH_MEMORY && digits > 0 && *unit != '\0' &&
+        strchr("KMGTkmgt", *unit) != NULL &&
+        (unit[rest] == '\0' || strncasecmp(unit + 1, "igabyte", 7) == 0 ||
+         strncasecmp(unit + 1, "egabyte", 7) == 0))
+        return jr_arena_printf(arena, "%.*s%c", (int)digits, text, toupper((unsigned char)*unit));
+    return NULL;
+}
+
 static void check_engine(const struct jr_check *check)
 {
 #define FORM(name, form)              JR_SBATCH_##form,
@@ -91,7 +120,7 @@ static void check_engine(const struct jr_check *check)
         const struct jr_node *raw = jr_doc_get(jr_check_raw(check, "engine.slurm"), key->text);
         const char *near = raw == NULL || raw->filled != NULL
                                ? NULL
-                               : jr_sbatch_near_value(lint->arena, form, raw->text);
+                               : near_sbatch_value(lint->arena, form, raw->text);
         if (near == NULL)
             continue;
         jr_diag_help(lint->diags, diag, "did you mean \"%s\"?", near);

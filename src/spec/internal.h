@@ -5,7 +5,8 @@
  * reader returns the node's normal form, or NULL after it has complained.
  *
  *   lint.c           a node of any type: mappings, lists; findings, and how they show values
- *   lint_value.c     scalars: numbers, words, texts, paths, durations, rank sets, patterns
+ *   lint_value.c     scalars: numbers, words, texts, paths, durations, rank sets, patterns,
+ *                    causes of a restart; values of JSON
  *   lint_template.c  %{rank} and ${...}
  *   lint_redirect.c  redirects and tee
  *   lint_unknown.c   a key that is not a field
@@ -77,7 +78,7 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind);
 jr_reader jr_read_integer, jr_read_number, jr_read_boolean, jr_read_text, jr_read_path,
     jr_read_word, jr_read_duration, jr_read_ranks, jr_read_pattern, jr_read_scalar;
 
-/* Of redirects and tee, lint_redirect.c; of an argument of a function, entry_arguments.c. */
+/* Of redirects and tee, lint_redirect.c; of an argument of a function, lint_value.c. */
 jr_reader jr_read_streams, jr_read_value;
 
 /* Add a finding about the value at `at`, whose path it gets. */
@@ -322,16 +323,11 @@ void jr_check_kept(const struct jr_check *check, const struct jr_node *at, const
 bool jr_check_takes(const struct jr_check *check, const struct jr_node *rules, const char *word,
                     uint32_t rank);
 
-/* The reader of a cause of a restart. lint_trigger.c */
+/* The reader of a cause of a restart. lint_value.c */
 jr_reader jr_read_trigger;
 
-/* What a rank matches that this signal ends, for a code as a shell gives it. lint_trigger.c */
+/* What a rank matches that this signal ends, for a code as a shell gives it. lint_value.c */
 const char *jr_lint_signal_cause(struct jr_lint *lint, int signal);
-
-/* Refuse a key of engine.slurm that is no long name, with the one that it means.
- * sbatch_options.c */
-void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
-                        const struct jr_node_step *at);
 
 /* Profiles of the user's own: the files that `env_profiles` names beside its words. Each is a
  * mapping with `env` and `env_remove`, of the form that they have in a spec, and becomes part of

@@ -8,6 +8,7 @@
 #include "spec/internal.h"
 #include "spec/entry_arguments.h"
 #include "spec/manual.h"
+#include "spec/sbatch_options.h"
 
 #include "base/banned.h"
 
@@ -300,12 +301,37 @@ static struct jr_node *read_list_items(struct jr_lint *lint, const struct jr_spe
     return out->count == node->count ? out : NULL;
 }
 
+/* Refuse a key of engine.slurm that is no long name, with the one that it means. */
+static void refuse_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
+                              const struct jr_node_step *at)
+{
+    const char *said = jr_lint_quoted(lint, key->text, key->len);
+    const char *meant = jr_sbatch_meant(key->text);
+    const char *instead = jr_sbatch_decided(meant == NULL ? key->text : meant);
+    struct jr_diag *diag;
+    if (instead != NULL) {
+        diag = jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
+                             "the job itself decides %s of 'engine.slurm'", said);
+        jr_diag_help(lint->diags, diag, "%s", instead);
+        return;
+    }
+    diag =
+        jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
+                      "'engine.slurm' wants long options of sbatch, without dashes, not %s", said);
+    if (meant == NULL) {
+        jr_diag_help(lint->diags, diag, "their names are in: sbatch --help");
+        return;
+    }
+    jr_diag_help(lint->diags, diag, "did you mean '%s'?", meant);
+    jr_lint_fix_text(lint, diag, key, meant);
+}
+
 /* Refuse a key that does not match the pattern, with the signal's own name where it is a signal. */
 static void refuse_key(struct jr_lint *lint, const struct jr_spec_type *type,
                        const struct jr_node *key, const struct jr_node_step *at)
 {
     if (type == jr_field_find("engine.slurm")->type) {
-        jr_lint_sbatch_key(lint, key, at);
+        refuse_sbatch_key(lint, key, at);
         return;
     }
     struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,

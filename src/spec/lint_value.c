@@ -1,6 +1,8 @@
 /* The readers of scalars. internal.h has the whole. */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,9 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "base/regex.h"
+#include "base/restart_trigger.h"
 #include "doc/interpolate.h"
+#include "spec/entry_arguments.h"
 #include "spec/internal.h"
 #include "spec/template_text.h"
 
@@ -502,5 +507,176 @@ struct jr_node *jr_read_duration(struct jr_lint *lint, const struct jr_spec_type
     if (jr_num_duration(node->text, &ms))
         return jr_lint_scalar(lint, node, duration_text(lint, ms), false);
     suggest_duration(lint, jr_lint_wrong(lint, type, node, at), node, at);
+    return NULL;
+}
+
+/* Causes of a restart. */
+
+const char *jr_lint_signal_cause(struct jr_lint *lint, int signal)
+{
+    char name[JR_SIGNAL_NAME];
+    jr_signal_name(name, signal);
+    return jr_arena_printf(lint->arena, "signal:%s%s", name,
+                           signal == SIGKILL ? ", or oom where memory ran out" : "");
+}
+
+/* 137, which a shell says of a program that SIGKILL ended, or -9 as Python has it. */
+static bool suggest_signal(struct jr_lint *lint, struct jr_diag *diag, const char *text)
+{
+    int64_t code;
+    if (!jr_num_i64(text, &code))
+        return false;
+    int64_t signal = code < 0 ? -code : code - JR_SHELL_SIGNAL_BASE;
+    if (signal < 1 || signal > JR_SHELL_SIGNAL_LAST)
+        return false;
+    const char *cause = jr_lint_signal_cause(lint, (int)signal);
+    if (code < 0)
+        jr_diag_help(lint->diags, diag, "a rank that dies by signal %s matches %s", text + 1,
+                     cause);
+    else
+        jr_diag_help(lint->diags, diag,
+                     "a rank that is killed matches %s; exit:%s is a code that "
+                     "a shell in between, or the program, exits with",
+                     cause, text);
+    return true;
+}
+
+/* A text that begins with none of the words: one of them misspelt, or the argument of one. */
+static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
+                         const struct jr_spec_type *type, const struct jr_node *node)
+{
+    static const char *const heads[] = {"exit:", "signal:"};
+    static const char *const any[] = {"all",  "any", "always", "error", "failure", "fail",
+                                      "true", "*",   "failed", "crash", "errors",  "on-failure"};
+    const char *const *words = jr_did_you_mean_list(lint, type->words);
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
+    size_t len = strcspn(node->text, ":");
+    const char *word = jr_arena_strndup(lint->arena, node->text, len);
+    bool sure;
+    if (word == NULL || node->filled != NULL)
+        return;
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
+        if (strcasecmp(any[i], node->text) != 0)
+            continue;
+        jr_diag_help(lint->diags, diag, "leave `on` out, and any failure leads to a restart");
+        return;
+    }
+    if (suggest_signal(lint, diag, node->text))
+        return;
+    const char *near = jr_lint_near_word(word, words, &sure);
+    if (near != NULL && node->text[len] == '\0')
+        jr_lint_suggest(lint, diag, node, words);
+    else if (near != NULL)
+        jr_diag_help(lint->diags, diag, "did you mean '%s:...'?", near);
+    for (size_t i = 0; near == NULL && i < sizeof heads / sizeof *heads; i++) {
+        const char *text = jr_arena_printf(lint->arena, "%s%s", heads[i], node->text);
+        if (text != NULL && jr_restart_trigger_parse(&trigger, lint->arena, text, &fault))
+            jr_diag_help(lint->diags, diag, "did you mean '%s'?", text);
+    }
+}
+
+struct jr_node *jr_read_trigger(struct jr_lint *lint, const struct jr_spec_type *type,
+                                const struct jr_node *node, const struct jr_node_step *at)
+{
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault = {0};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (jr_restart_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
+        jr_restart_trigger_print(&text, &trigger);
+        const char *normal = jr_buf_keep(&text, lint->arena);
+        return normal == NULL ? NULL : jr_lint_scalar(lint, node, normal, false);
+    }
+    if (fault.regex) {
+        (void)jr_lint_error(
+            lint, JR_CODE_WRONG_REGEX, jr_lint_part(lint, node, fault.from, fault.to), at,
+            "'%s' is not a regular expression: %s", jr_lint_path(lint, at), fault.text);
+        return NULL;
+    }
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (fault.word) {
+        suggest_word(lint, diag, type, node);
+        return NULL;
+    }
+    if (fault.to > fault.from)
+        diag->span = jr_lint_part(lint, node, fault.from, fault.to);
+    jr_diag_help(lint->diags, diag, "%s", fault.text);
+    return NULL;
+}
+
+/* Values of JSON, as a function takes them. */
+
+static struct jr_node *read_json_number(struct jr_lint *lint, const struct jr_node *node,
+                                        const struct jr_node_step *at)
+{
+    static const struct jr_spec_type value = {.wants = "a value of JSON"};
+    errno = 0;
+    json_t *json = jr_call_json(node);
+    if (json == NULL && errno == ENOMEM) {
+        lint->arena->failed = true;
+        return NULL;
+    }
+    if (json == NULL) {
+        struct jr_diag *diag = jr_lint_wrong(lint, &value, node, at);
+        bool whole = jr_scalar_type(node) == JR_SCALAR_INT;
+        jr_diag_help(lint->diags, diag,
+                     whole ? "it is beyond 64 bits: pass it in quotes, as a string"
+                           : "JSON has no infinity and no NaN: pass it in quotes, as a string");
+        return NULL;
+    }
+    json_decref(json);
+    return jr_lint_scalar(lint, node, node->text, true);
+}
+
+static struct jr_node *read_json_scalar(struct jr_lint *lint, const struct jr_spec_type *type,
+                                        const struct jr_node *node, const struct jr_node_step *at)
+{
+    enum jr_scalar_type is = jr_scalar_type(node);
+    if (is == JR_SCALAR_INT || is == JR_SCALAR_FLOAT)
+        return read_json_number(lint, node, at);
+    if (is == JR_SCALAR_NULL)
+        return jr_lint_scalar(lint, node, "null", true);
+    if (is == JR_SCALAR_BOOL)
+        return jr_read_boolean(lint, type, node, at);
+    if (!jr_read_template(lint, node, at))
+        return NULL;
+    return jr_lint_scalar(lint, node, node->text, node->plain);
+}
+
+static struct jr_node *read_collection(struct jr_lint *lint, const struct jr_spec_type *type,
+                                       const struct jr_node *node, const struct jr_node_step *up)
+{
+    bool list = node->kind == JR_NODE_SEQUENCE;
+    struct jr_node *out = list ? jr_node_sequence(lint->arena) : jr_node_mapping(lint->arena);
+    if (out == NULL)
+        return NULL;
+    out->span = node->span;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct jr_node_step at = {
+            .up = up,
+            .key = list ? NULL : node->pairs[i].key->text,
+            .index = i,
+        };
+        struct jr_node *value =
+            jr_lint_value(lint, type, list ? node->items[i] : node->pairs[i].value, &at);
+        if (list)
+            jr_node_append(lint->arena, out, value);
+        else
+            jr_node_add(lint->arena, out, node->pairs[i].key, value);
+    }
+    return out->count == node->count ? out : NULL;
+}
+
+struct jr_node *jr_read_value(struct jr_lint *lint, const struct jr_spec_type *type,
+                              const struct jr_node *node, const struct jr_node_step *at)
+{
+    bool scalar = node->kind == JR_NODE_SCALAR;
+    if (type->item == NULL || lint->call)
+        return scalar ? read_json_scalar(lint, type, node, at)
+                      : read_collection(lint, type, node, at);
+    if (scalar)
+        return jr_lint_reader(type->item->kind)(lint, type->item, node, at);
+    jr_diag_help(lint->diags, jr_lint_wrong(lint, type->item, node, at),
+                 "only a Python function takes other values than strings");
     return NULL;
 }

@@ -2,14 +2,10 @@
  * as PBS and LSF call them; `2 hours`, `64 GB`. */
 #include "spec/sbatch_options.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/num.h"
 #include "spec/foreign_names.h"
-#include "spec/internal.h"
 
 #include "base/banned.h"
 
@@ -129,52 +125,5 @@ const char *jr_sbatch_meant(const char *key)
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
         if (jr_field_is_same_name(synonyms[i][0], name))
             return synonyms[i][1];
-    return NULL;
-}
-
-void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
-                        const struct jr_node_step *at)
-{
-    const char *said = jr_lint_quoted(lint, key->text, key->len);
-    const char *meant = jr_sbatch_meant(key->text);
-    const char *instead = jr_sbatch_decided(meant == NULL ? key->text : meant);
-    struct jr_diag *diag;
-    if (instead != NULL) {
-        diag = jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
-                             "the job itself decides %s of 'engine.slurm'", said);
-        jr_diag_help(lint->diags, diag, "%s", instead);
-        return;
-    }
-    diag =
-        jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
-                      "'engine.slurm' wants long options of sbatch, without dashes, not %s", said);
-    if (meant == NULL) {
-        jr_diag_help(lint->diags, diag, "their names are in: sbatch --help");
-        return;
-    }
-    jr_diag_help(lint->diags, diag, "did you mean '%s'?", meant);
-    jr_lint_fix_text(lint, diag, key, meant);
-}
-
-const char *jr_sbatch_near_value(struct jr_arena *arena, enum jr_sbatch_form form, const char *text)
-{
-    uint64_t ms;
-    if (form == JR_SBATCH_TIME && (jr_num_duration(text, &ms) || jr_lint_read_words(text, &ms)) &&
-        ms >= 1000) {
-        uint64_t seconds = ms / 1000, days = seconds / 86400;
-        const char *before = days > 0 ? jr_arena_printf(arena, "%" PRIu64 "-", days) : "";
-        return before == NULL
-                   ? NULL
-                   : jr_arena_printf(arena, "%s%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, before,
-                                     seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    }
-    size_t digits = strspn(text, "0123456789");
-    const char *unit = text + digits + strspn(text + digits, " ");
-    size_t rest = *unit == '\0' ? 0 : 1 + strspn(unit + 1, "iIbB");
-    if (form == JR_SBATCH_MEMORY && digits > 0 && *unit != '\0' &&
-        strchr("KMGTkmgt", *unit) != NULL &&
-        (unit[rest] == '\0' || strncasecmp(unit + 1, "igabyte", 7) == 0 ||
-         strncasecmp(unit + 1, "egabyte", 7) == 0))
-        return jr_arena_printf(arena, "%.*s%c", (int)digits, text, toupper((unsigned char)*unit));
     return NULL;
 }

@@ -18,8 +18,6 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-
 /* clang-format off */
 #define JR_SBATCH_OPTIONS(X)                                                   \
     X("account", TEXT) X("acctg-freq", TEXT) X("batch", TEXT) X("bb", TEXT)    \
@@ -87,9 +85,5 @@ const char *jr_sbatch_meant(const char *key);
 
 /* What to do instead of stating an option that the job itself decides; NULL for any other. */
 const char *jr_sbatch_decided(const char *name);
-
-/* What sbatch calls a time or a size that people write in another way; or NULL. */
-const char *jr_sbatch_near_value(struct jr_arena *arena, enum jr_sbatch_form form,
-                                 const char *text);
 
 #endif
