@@ -319,12 +319,31 @@ struct cache {
     const char *cpus; /* the usable ones that share it */
 };
 
+/* The kernel writes "2048K". */
+static uint64_t read_cache_size(const char *text)
+{
+    uint64_t size;
+    if (text == NULL || !jr_num_digits(&text, &size))
+        return 0;
+    return *text == 'K' ? size << 10 : *text == 'M' ? size << 20 : size;
+}
+
+/* The last usable CPU that is in the set; false: none of it is known. */
+static bool last_cpu_of(const struct jr_set *shared, const struct jr_set *usable, uint32_t *ret)
+{
+    uint32_t last, most;
+    if (!jr_set_max(shared, &last) || !jr_set_max(usable, &most))
+        return false;
+    *ret = last < most ? last : most;
+    return true;
+}
+
 /* False if there is no such cache, where it is for instructions, and where another CPU has shown it
  * before. */
 static bool read_cache(struct jr_host_reader *probe, const struct jr_set *usable,
                        const uint32_t place[2], struct cache *ret)
 {
-    uint32_t cpu = place[0], index = place[1], count = 0, last, most;
+    uint32_t cpu = place[0], index = place[1], count = 0, last;
     const char *level = jr_host_reader_text(probe, FOLDER "level", cpu, index);
     const char *type = jr_host_reader_text(probe, FOLDER "type", cpu, index);
     const char *text = jr_host_reader_text(probe, FOLDER "shared_cpu_list", cpu, index);
@@ -332,11 +351,8 @@ static bool read_cache(struct jr_host_reader *probe, const struct jr_set *usable
     struct jr_set shared;
     if (level == NULL || !jr_num_u32(level, &ret->level) || text == NULL ||
         ret->level < LEAST_LEVEL || (type != NULL && strcmp(type, "Instruction") == 0) ||
-        !jr_set_parse(&shared, &probe->scratch, text, &bad) || !jr_set_max(&shared, &last) ||
-        !jr_set_max(usable, &most))
-        return false;
-    last = last < most ? last : most; /* the last usable CPU that is in the set */
-    if (last < cpu)
+        !jr_set_parse(&shared, &probe->scratch, text, &bad) ||
+        !last_cpu_of(&shared, usable, &last) || last < cpu)
         return false;
     uint32_t *members = jr_arena_array(&probe->scratch, last - cpu + 1, sizeof *members);
     for (uint32_t at = 0; members != NULL && at <= last; at++) {
@@ -348,10 +364,7 @@ static bool read_cache(struct jr_host_reader *probe, const struct jr_set *usable
     }
     JR_BUF_CLEANUP struct jr_buf cpus = JR_BUF_INIT;
     jr_set_print(&cpus, members, count);
-    const char *size = jr_host_reader_text(probe, FOLDER "size", cpu, index);
-    ret->size = 0;
-    if (size != NULL && jr_num_digits(&size, &ret->size)) /* the kernel writes "2048K" */
-        ret->size <<= *size == 'K' ? 10 : *size == 'M' ? 20 : 0;
+    ret->size = read_cache_size(jr_host_reader_text(probe, FOLDER "size", cpu, index));
     ret->cpus = jr_buf_keep(&cpus, probe->arena);
     return count > 0 && ret->cpus != NULL;
 }

@@ -8,6 +8,8 @@
 #include "base/banned.h"
 
 #define DIGITS "0123456789"
+/* What a host's name may consist of (slurm.conf(5), RFC 1123). */
+#define NAME DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 
 /* One range of a bracket: `first` to `last`, `width` digits wide at least. */
 struct range {
@@ -31,12 +33,6 @@ struct reader {
     struct piece pieces[JR_HOSTLIST_BRACKETS];
     size_t pieces_count;
 };
-
-/* What a host's name may consist of (slurm.conf(5), RFC 1123). */
-static size_t name_span(const char *text)
-{
-    return strspn(text, DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-");
-}
 
 /* A number of a range, and how wide it is written: zeros in front count. */
 static bool read_end(struct reader *r, uint32_t *ret, int *ret_width)
@@ -97,7 +93,7 @@ static bool read_host_item(struct reader *r)
         if (r->pieces_count == JR_HOSTLIST_BRACKETS)
             return false;
         struct piece *piece = &r->pieces[r->pieces_count];
-        *piece = (struct piece){.text = r->at, .len = (int)name_span(r->at), .values = 1};
+        *piece = (struct piece){.text = r->at, .len = (int)strspn(r->at, NAME), .values = 1};
         r->at += piece->len;
         bool bracket = *r->at == '[';
         /* A name, or the prefix of one; nothing stands behind the last bracket, in keeping with
@@ -117,41 +113,27 @@ static bool read_host_item(struct reader *r)
     return r->pieces_count > 0 && (*r->at == ',' || *r->at == '\0');
 }
 
-static void add_bracket_value(struct jr_buf *name, const struct piece *piece, uint64_t number)
-{
-    for (size_t i = 0; i < piece->count; i++) {
-        const struct range *range = &piece->ranges[i];
-        uint64_t size = range->last - range->first + 1;
-        if (number < size) {
-            jr_buf_printf(name, "%0*" PRIu64, range->width, range->first + number);
-            return;
-        }
-        number -= size;
-    }
-}
-
-/* The bracket that turns `step`-th fastest of `count`: the last one, then the first, the second and
- * so on. It is Slurm's order, and with three brackets not the one of reading; and a node's place in
- * it is its rank. */
-static size_t turning_bracket(size_t count, size_t step)
-{
-    return step == 0 ? count - 1 : step - 1;
-}
-
 /* The host of an item that stands at `number` in its expansion. */
 static void push_host(struct reader *r, uint64_t number)
 {
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     uint64_t numbers[JR_HOSTLIST_BRACKETS] = {0};
+    /* The last bracket turns fastest, then the first, the second and so on. It is Slurm's order,
+     * and with three brackets not the one of reading; and a node's place in it is its rank. */
     for (size_t step = 0; step < r->pieces_count; step++) {
-        size_t piece = turning_bracket(r->pieces_count, step);
+        size_t piece = step == 0 ? r->pieces_count - 1 : step - 1;
         uint64_t values = r->pieces[piece].values;
         numbers[piece] = number % values;
         number /= values;
     }
     for (size_t i = 0; i < r->pieces_count; i++) {
+        const struct range *range = r->pieces[i].ranges;
+        const struct range *end = range + r->pieces[i].count;
         jr_buf_add(&name, r->pieces[i].text, (size_t)r->pieces[i].len);
-        add_bracket_value(&name, &r->pieces[i], numbers[i]);
+        for (; range < end && numbers[i] > range->last - range->first; range++)
+            numbers[i] -= range->last - range->first + 1;
+        if (range < end)
+            jr_buf_printf(&name, "%0*" PRIu64, range->width, range->first + numbers[i]);
     }
     jr_strv_push(r->hosts, r->arena, jr_buf_keep(&name, r->arena));
 }
@@ -200,27 +182,22 @@ static bool read_task_count(const char **at, uint32_t *ret)
     return true;
 }
 
-/* `COUNT` or `COUNT(xTIMES)`. */
-static bool read_task_counts(const char **at, uint32_t *ret_count, uint32_t *ret_times)
-{
-    *ret_times = 1;
-    if (!read_task_count(at, ret_count))
-        return false;
-    if (**at != '(')
-        return true;
-    if ((*at)[1] != 'x')
-        return false;
-    *at += 2;
-    return read_task_count(at, ret_times) && *(*at)++ == ')';
-}
-
 bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena, const char *text)
 {
     uint32_t *items = NULL;
     size_t size = 0;
     for (bool more = true; more; text += more) {
-        uint32_t count, times;
-        if (!read_task_counts(&text, &count, &times) || times > JR_HOSTLIST_MAX - size)
+        uint32_t count, times = 1; /* COUNT or COUNT(xTIMES) */
+        if (!read_task_count(&text, &count))
+            return false;
+        if (text[0] == '(') {
+            if (text[1] != 'x')
+                return false;
+            text += 2;
+            if (!read_task_count(&text, &times) || *text++ != ')')
+                return false;
+        }
+        if (times > JR_HOSTLIST_MAX - size)
             return false;
         for (uint32_t i = 0; i < times; i++) {
             uint32_t *slot = jr_arena_push(arena, &items, &size, sizeof *slot);

@@ -300,6 +300,15 @@ static bool use_size(struct jr_host_scheduler *to, const char *value)
     return true;
 }
 
+static bool use_index(struct jr_host_scheduler *to, const char *value)
+{
+    uint32_t number;
+    if (!jr_num_u32(value, &number) || number > INT_MAX)
+        return false;
+    to->node_rank = to->node_rank < 0 ? (int)number : to->node_rank;
+    return true;
+}
+
 static bool use_text(struct jr_host_reader *probe, const char **to, const char *value)
 {
     if (*to == NULL && value[0] != '\0')
@@ -353,20 +362,14 @@ static bool use_hosts(struct jr_host_reader *probe, enum jr_use use, const char 
 bool jr_variable_use(struct jr_host_reader *probe, const struct jr_variable *row, const char *value)
 {
     struct jr_host_scheduler *to = &probe->hw->scheduler;
-    uint32_t number;
     switch ((unsigned)row->use) {
-    case JR_USE_NOTHING:
-        return true;
     case JR_USE_JOB:
         return use_text(probe, &to->job_id, value);
     case JR_USE_NODES:
         return fill_blank_number(&to->nodes, value, JR_HOSTLIST_MAX);
     case JR_USE_INDEX:
     case JR_USE_RANK:
-        if (!jr_num_u32(value, &number) || number > INT_MAX)
-            return false;
-        to->node_rank = to->node_rank < 0 ? (int)number : to->node_rank;
-        return true;
+        return use_index(to, value);
     case JR_USE_SIZE:
         return use_size(to, value);
     case JR_USE_HERE:
@@ -388,13 +391,14 @@ bool jr_variable_use(struct jr_host_reader *probe, const struct jr_variable *row
     }
 }
 
-static bool is_same_host(const char *a, const char *b)
+/* Names are the same in full, or up to the first dot where one ends there. */
+static bool is_same_host(const char *a, const char *b, bool any_case)
 {
-    size_t len = strcspn(a, ".");
-    bool cut = a[len] == '\0' || b[strcspn(b, ".")] == '\0';
-    if (!cut)
-        return strcmp(a, b) == 0;
-    return strcspn(b, ".") == len && strncmp(a, b, len) == 0;
+    size_t len = strcspn(a, "."), other = strcspn(b, ".");
+    bool cut = a[len] == '\0' || b[other] == '\0';
+    size_t most = cut ? len : SIZE_MAX;
+    return (!cut || len == other) &&
+           (any_case ? strncasecmp(a, b, most) : strncmp(a, b, most)) == 0;
 }
 
 /* The position of `name` in the hosts: the only one that is called so, in full or up to the first
@@ -403,7 +407,7 @@ static int find_host_named(const struct jr_host_scheduler *scheduler, const char
 {
     int found = -1;
     for (size_t i = 0; i < scheduler->hosts.count; i++) {
-        if (!is_same_host(scheduler->hosts.items[i], name))
+        if (!is_same_host(scheduler->hosts.items[i], name, false))
             continue;
         if (found >= 0)
             return -1;
@@ -506,16 +510,6 @@ static void settle_slurm(struct jr_host_reader *probe)
 
 /* Which of several hosts this machine is. */
 
-/* Names are the same in full, or up to the first dot where one ends there. */
-static bool is_own_name(const char *host, const char *own)
-{
-    size_t len = strcspn(own, ".");
-    bool cut = own[len] == '\0' || host[strcspn(host, ".")] == '\0';
-    if (!cut)
-        return strcasecmp(host, own) == 0;
-    return strcspn(host, ".") == len && strncasecmp(host, own, len) == 0;
-}
-
 static bool has_own_address(const struct ifaddrs *own, const unsigned char *address, size_t size)
 {
     for (; own != NULL; own = own->ifa_next) {
@@ -546,7 +540,7 @@ int jr_host_find_self(const struct jr_host *hw, char *const *hosts, size_t count
                       : inet_pton(AF_INET6, hosts[i], address) == 1 ? 16
                                                                     : 0;
         bool same = size > 0 ? has_own_address(own, address, size)
-                             : hw->hostname != NULL && is_own_name(hosts[i], hw->hostname);
+                             : hw->hostname != NULL && is_same_host(hosts[i], hw->hostname, true);
         if (same && found >= 0) {
             found = -1;
             break;
@@ -609,31 +603,8 @@ static enum jr_system find_system(const struct jr_host_reader *probe, enum jr_sy
     return (enum jr_system)i;
 }
 
-/* What a use fills, as facts files call it. */
-static const char *fact_name(enum jr_use use)
-{
-    static const char *const words[] = {
-        [JR_USE_JOB] = "job",
-        [JR_USE_NODES] = "nodes",
-        [JR_USE_SIZE] = "nodes",
-        [JR_USE_INDEX] = "node_rank",
-        [JR_USE_RANK] = "node_rank",
-        [JR_USE_HERE] = "tasks_here",
-        [JR_USE_STARTED] = "tasks_here",
-        [JR_USE_TASKS] = "tasks",
-        [JR_USE_EACH] = "tasks",
-        [JR_USE_ADDR] = "master_addr",
-        [JR_USE_PORT] = "master_port",
-        [JR_USE_END] = "end",
-        [JR_USE_LIST] = "hosts",
-        [JR_USE_WORDS] = "hosts",
-        [JR_USE_PAIRS] = "hosts",
-        [JR_USE_LINES] = "hosts",
-        [JR_USE_TABLE] = "hosts",
-        [JR_USE_JSON] = "hosts",
-    };
-    return words[use];
-}
+#define FACT(use, fact) [JR_USE_##use] = fact,
+static const char *const facts[] = {JR_USES(FACT)};
 
 static void remember_variable(struct jr_host_reader *probe, const struct jr_variable *row,
                               const char *value)
@@ -649,7 +620,7 @@ static void remember_variable(struct jr_host_reader *probe, const struct jr_vari
         .name = row->name,
         .value = jr_arena_strdup(probe->arena, value),
         .meaning = row->meaning,
-        .fact = fact_name(row->use),
+        .fact = facts[row->use],
         .trap = row->trap,
     };
     hw->variables_count = (uint32_t)count;
@@ -663,7 +634,7 @@ static void read_system(struct jr_host_reader *probe, enum jr_system system)
         if (rows[i].system != system || value == NULL)
             continue;
         remember_variable(probe, &rows[i], value);
-        if (!jr_variable_use(probe, &rows[i], value))
+        if (rows[i].use != JR_USE_NOTHING && !jr_variable_use(probe, &rows[i], value))
             report_scheduler_problem(
                 probe,
                 jr_arena_printf(probe->arena, "%s cannot be read (%s): '%s'", rows[i].name,

@@ -45,30 +45,32 @@ enum jr_system_kind { JR_SYSTEM_LAUNCHER, JR_SYSTEM_SELF, JR_SYSTEM_ALLOCATION }
 #define JR_SYSTEM_ENUM(id, name, kind, first, second, third) JR_SYSTEM_##id,
 enum jr_system { JR_SYSTEMS(JR_SYSTEM_ENUM) JR_SYSTEM_COUNT };
 
-/* What is done with a variable. Where two rows of a system fill the same member, the first one that
- * is set does. */
-enum jr_use {
-    JR_USE_NOTHING,  /* told by doctor, and not read */
-    JR_USE_JOB,      /* text: job_id */
-    JR_USE_NODES,    /* number */
-    JR_USE_INDEX,    /* number: node_rank */
-    JR_USE_RANK,     /* number: node_rank where each node has one task */
-    JR_USE_SIZE,     /* number: nodes where each node has one task */
-    JR_USE_HERE,     /* number: tasks on this node */
-    JR_USE_STARTED,  /* 2(x3),1: tasks on every node; this one's are HERE */
-    JR_USE_TASKS,    /* the same, of what the user asked for */
-    JR_USE_EACH,     /* number: the same for all nodes */
-    JR_USE_ADDR,     /* text */
-    JR_USE_PORT,     /* number */
-    JR_USE_RESTARTS, /* number */
-    JR_USE_END,      /* seconds since 1970 */
-    JR_USE_LIST,     /* hosts: n[1-2] */
-    JR_USE_WORDS,    /* hosts: h1 h1 h2, once per slot */
-    JR_USE_PAIRS,    /* hosts: h1 4 h2 4, with slots */
-    JR_USE_LINES,    /* hosts: the path of a file with a host per slot */
-    JR_USE_TABLE,    /* hosts: the path of a file of HOST SLOTS ... lines */
-    JR_USE_JSON      /* hosts: ["h1", "h2"] */
-};
+/* What is done with a variable, and what that fills, as facts files call it. Where two rows of a
+ * system fill the same member, the first one that is set does. */
+#define JR_USES(X)                                                                                 \
+    X(NOTHING, NULL)         /* told by doctor, and not read */                                    \
+    X(JOB, "job")            /* text */                                                            \
+    X(NODES, "nodes")        /* number */                                                          \
+    X(INDEX, "node_rank")    /* number */                                                          \
+    X(RANK, "node_rank")     /* number, where each node has one task */                            \
+    X(SIZE, "nodes")         /* number, where each node has one task */                            \
+    X(HERE, "tasks_here")    /* number: tasks on this node */                                      \
+    X(STARTED, "tasks_here") /* 2(x3),1: tasks on every node; this one's are HERE */               \
+    X(TASKS, "tasks")        /* the same, of what the user asked for */                            \
+    X(EACH, "tasks")         /* number: the same for all nodes */                                  \
+    X(ADDR, "master_addr")   /* text */                                                            \
+    X(PORT, "master_port")   /* number */                                                          \
+    X(RESTARTS, NULL)        /* number */                                                          \
+    X(END, "end")            /* seconds since 1970 */                                              \
+    X(LIST, "hosts")         /* n[1-2] */                                                          \
+    X(WORDS, "hosts")        /* h1 h1 h2, once per slot */                                         \
+    X(PAIRS, "hosts")        /* h1 4 h2 4, with slots */                                           \
+    X(LINES, "hosts")        /* the path of a file with a host per slot */                         \
+    X(TABLE, "hosts")        /* the path of a file of HOST SLOTS ... lines */                      \
+    X(JSON, "hosts")         /* ["h1", "h2"] */
+
+#define JR_USE_ENUM(use, fact) JR_USE_##use,
+enum jr_use { JR_USES(JR_USE_ENUM) JR_USE_COUNT };
 
 /* A row of the table of variables. */
 struct jr_variable {
