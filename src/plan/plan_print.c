@@ -135,6 +135,35 @@ static void print_axis(struct jr_buf *out, const struct jr_grid *grid, enum jr_a
     jr_buf_printf(out, " (%u groups)", groups);
 }
 
+/* The groups of every axis, on one line where they fit, else an axis a line; and their proof. */
+static void print_groups(struct jr_buf *out, const struct jr_grid *grid)
+{
+    static const char *const gaps[] = {"   ", "\n        "};
+    struct jr_error err = {0};
+    size_t start = out->len;
+    for (unsigned i = 0; i < 2 && (i == 0 || (out->len - start > WIDTH && !out->failed)); i++) {
+        const char *before = "";
+        if (i > 0)
+            out->len = start;
+        jr_buf_str(out, "groups  ");
+        for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+            if (grid->size[axis] == 1)
+                continue;
+            jr_buf_str(out, before);
+            print_axis(out, grid, axis);
+            before = gaps[i];
+        }
+    }
+    if (jr_grid_world(grid) == 1)
+        jr_buf_str(out, "one rank, its own group on each axis");
+    if (jr_grid_prove(grid, &err) < 0 && err.status == JR_STATUS_LAUNCH)
+        out->failed = true; /* because memory ran out */
+    else if (err.text[0] != '\0')
+        jr_buf_printf(out, "      NOT PROVED: %s\n", err.text);
+    else
+        jr_buf_printf(out, "      proved: each axis partitions 0-%u\n", jr_grid_world(grid) - 1);
+}
+
 /* Append the mesh as a table, and the groups of every axis with their proof. */
 static void show_mesh(struct jr_buf *out, const struct jr_plan *plan)
 {
@@ -162,31 +191,7 @@ static void show_mesh(struct jr_buf *out, const struct jr_plan *plan)
         print_labels(out, &grid, line * size, cut);
         print_line(out, &grid, "", line * size);
     }
-    /* the groups on one line where they fit, else an axis a line */
-    static const char *const gaps[] = {"   ", "\n        "};
-    struct jr_error err = {0};
-    size_t start = out->len;
-    for (unsigned i = 0; i < 2 && (i == 0 || (out->len - start > WIDTH && !out->failed)); i++) {
-        const char *before = "";
-        if (i > 0)
-            out->len = start;
-        jr_buf_str(out, "groups  ");
-        for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-            if (grid.size[axis] == 1)
-                continue;
-            jr_buf_str(out, before);
-            print_axis(out, &grid, axis);
-            before = gaps[i];
-        }
-    }
-    if (jr_grid_world(&grid) == 1)
-        jr_buf_str(out, "one rank, its own group on each axis");
-    if (jr_grid_prove(&grid, &err) < 0 && err.status == JR_STATUS_LAUNCH)
-        out->failed = true; /* because memory ran out */
-    else if (err.text[0] != '\0')
-        jr_buf_printf(out, "      NOT PROVED: %s\n", err.text);
-    else
-        jr_buf_printf(out, "      proved: each axis partitions 0-%u\n", jr_grid_world(&grid) - 1);
+    print_groups(out, &grid);
 }
 
 /* Ranks first .. last, which the table shows as one row. */
@@ -256,7 +261,7 @@ static void add_cell(struct jr_buf *out, const struct run *run, enum column colu
 {
     const struct jr_plan_rank *first = &run->first;
     const char *host = run->plan->hosts != NULL ? run->plan->hosts[first->node_rank] : NULL;
-    switch (column) {
+    switch ((unsigned)column) {
     case RANK:
         add_rank_run(out, first->rank, run->last.rank);
         break;
@@ -286,8 +291,6 @@ static void add_cell(struct jr_buf *out, const struct run *run, enum column colu
         break;
     case CPUS:
         jr_buf_str(out, first->cpus != NULL ? first->cpus : "any");
-        break;
-    case COLUMNS:
         break;
     }
 }
@@ -547,22 +550,9 @@ static void print_backends(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_char(out, '\n');
 }
 
-static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
-                            const struct jr_plan_rank *model)
+/* "spares    gpu05, gpu06: they take the place of a node that is lost" */
+static void print_spares(struct jr_buf *out, const struct jr_plan *plan)
 {
-    const struct jr_policy *policy = plan->policy;
-    jr_buf_str(out, "job       ");
-    jr_buf_safe(out, plan->name);
-    jr_buf_printf(out, ": %u rank%s on %u node%s", plan->world_size,
-                  plan->world_size == 1 ? "" : "s", plan->nodes, plan->nodes == 1 ? "" : "s");
-    if (plan->spare_nodes > 0)
-        jr_buf_printf(out, ", and %u spare%s", plan->spare_nodes,
-                      plan->spare_nodes == 1 ? "" : "s");
-    jr_buf_char(out, '\n');
-    if (plan->count != plan->world_size)
-        jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank, plan->first,
-                      plan->first + plan->count - 1);
-    /* "spares    gpu05, gpu06: they take the place of a node that is lost" */
     for (uint32_t i = 0; i < plan->spare_nodes; i++) {
         uint32_t node = plan->nodes + i;
         const char *host = plan->hosts == NULL ? NULL : plan->hosts[node];
@@ -575,6 +565,13 @@ static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
     if (plan->spare_nodes > 0)
         jr_buf_printf(out, ": %s the place of a node that is lost\n",
                       plan->spare_nodes == 1 ? "it takes" : "they take");
+}
+
+/* What runs before the ranks, the ranks, and what runs when all is over. */
+static void print_commands(struct jr_buf *out, const struct jr_plan *plan,
+                           const struct jr_plan_rank *model)
+{
+    const struct jr_policy *policy = plan->policy;
     if (plan->setup.text != NULL) {
         char *const setup[] = {(char *)plan->setup.text, NULL};
         print_plan_argv(out, "setup", setup);
@@ -592,6 +589,24 @@ static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
     }
     if (policy->on_end_count > 0)
         jr_buf_char(out, '\n');
+}
+
+static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
+                            const struct jr_plan_rank *model)
+{
+    jr_buf_str(out, "job       ");
+    jr_buf_safe(out, plan->name);
+    jr_buf_printf(out, ": %u rank%s on %u node%s", plan->world_size,
+                  plan->world_size == 1 ? "" : "s", plan->nodes, plan->nodes == 1 ? "" : "s");
+    if (plan->spare_nodes > 0)
+        jr_buf_printf(out, ", and %u spare%s", plan->spare_nodes,
+                      plan->spare_nodes == 1 ? "" : "s");
+    jr_buf_char(out, '\n');
+    if (plan->count != plan->world_size)
+        jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank, plan->first,
+                      plan->first + plan->count - 1);
+    print_spares(out, plan);
+    print_commands(out, plan, model);
     print_frozen(out, plan);
     print_plan_text(out, "workdir", model->workdir);
     print_plan_text(out, "folder", plan->own_dir);

@@ -11,8 +11,15 @@
 
 #include "base/banned.h"
 
-/* What the ranks are made from. */
-struct jr_rank_template {
+struct jr_build {
+    struct jr_plan *plan;
+    struct jr_arena *arena; /* of the plan */
+    /* Of the templates; for a lazy plan, of the plan too. */
+    struct jr_arena *scratch;
+    const struct jr_job *job;
+    struct jr_plan_options options;
+    struct jr_diags *diags;
+    /* What the ranks are made from. */
     struct jr_scopes scopes;
     struct jr_environment env;
     struct jr_additions additions;
@@ -22,18 +29,7 @@ struct jr_rank_template {
     struct jr_compiled_template result;    /* results.file; no pieces: the default */
     struct jr_sinks *sinks;                /* by local rank */
     struct jr_set console;
-    struct jr_set progress; /* whose streams tell steps; empty: no pattern */
-};
-
-struct jr_build {
-    struct jr_plan *plan;
-    struct jr_arena *arena; /* of the plan */
-    /* Of the templates; for a lazy plan, of the plan too. */
-    struct jr_arena *scratch;
-    const struct jr_job *job;
-    struct jr_plan_options options;
-    struct jr_diags *diags;
-    struct jr_rank_template template;
+    struct jr_set progress;    /* whose streams tell steps; empty: no pattern */
     uint32_t node, node_first; /* the node that was asked for last, and its
                                   first rank */
 };
@@ -54,8 +50,7 @@ static enum jr_status refuse_plan(struct jr_build *build, enum jr_diag_code code
  * follows the whole prefix in brackets. */
 static void compile_group_prefix(struct jr_build *build, const char *prefix)
 {
-    struct jr_rank_template *template = &build->template;
-    const struct jr_template_space *space = &template->scopes.space;
+    const struct jr_template_space *space = &build->scopes.space;
     const char *word = "%{rank}", *head = prefix, *tail = "] ";
     const char *at = strstr(prefix, word);
     while (at != NULL && at > prefix && at[-1] == '%') /* a literal */
@@ -68,28 +63,27 @@ static void compile_group_prefix(struct jr_build *build, const char *prefix)
     }
     /* A mistake in the prefix is reported for the whole prefix. */
     if (head == NULL ||
-        jr_compiled_template_compile(&template->around[0], space, "", head, NULL) != 0 ||
-        jr_compiled_template_compile(&template->around[1], space, "", tail, NULL) != 0)
-        template->around[0].count = template->around[1].count = 0;
+        jr_compiled_template_compile(&build->around[0], space, "", head, NULL) != 0 ||
+        jr_compiled_template_compile(&build->around[1], space, "", tail, NULL) != 0)
+        build->around[0].count = build->around[1].count = 0;
 }
 
 static enum jr_status compile_templates(struct jr_build *build)
 {
     const struct jr_policy *policy = build->job->policy;
     const struct jr_results *results = &policy->results;
-    struct jr_rank_template *template = &build->template;
-    const struct jr_template_space *space = &template->scopes.space;
+    const struct jr_template_space *space = &build->scopes.space;
     enum jr_status status = JR_STATUS_OK;
     const struct {
         const char *path, *text;
         struct jr_compiled_template *to;
     } texts[] = {
-        {"workdir", jr_arena_strdup(build->scratch, build->job->workdir), &template->workdir},
-        {"console.prefix", policy->console.prefix, &template->prefix},
-        {"results.file", results->file, &template->result},
+        {"workdir", jr_arena_strdup(build->scratch, build->job->workdir), &build->workdir},
+        {"console.prefix", policy->console.prefix, &build->prefix},
+        {"results.file", results->file, &build->result},
     };
     struct jr_error err = {0};
-    if (jr_argv_compile(&template->argv, &template->scopes, &err) != 0)
+    if (jr_argv_compile(&build->argv, &build->scopes, &err) != 0)
         status = refuse_plan(build,
                              err.status == JR_STATUS_LAUNCH ? JR_CODE_INTERNAL
                                                             : JR_CODE_WRONG_TEMPLATE_IN_PLAN,
@@ -100,7 +94,7 @@ static enum jr_status compile_templates(struct jr_build *build)
         if (texts[i].text != NULL &&
             jr_compiled_template_compile(texts[i].to, space, "", texts[i].text, &err) < 0)
             status = refuse_plan(build, JR_CODE_WRONG_TEMPLATE_IN_PLAN, texts[i].path, &err);
-    if (jr_compiled_templates_compile(&template->artifacts, space, results->artifacts,
+    if (jr_compiled_templates_compile(&build->artifacts, space, results->artifacts,
                                       results->artifacts_count, &err) < 0)
         status = refuse_plan(build, JR_CODE_WRONG_TEMPLATE_IN_PLAN, "results.artifacts", &err);
     return status;
@@ -119,34 +113,32 @@ static enum jr_status parse_ranks(struct jr_build *build, struct jr_set *ret, co
 
 static enum jr_status make_sinks(struct jr_build *build)
 {
-    struct jr_rank_template *template = &build->template;
     struct jr_error err = {0};
-    template->sinks = jr_sinks_build(build->scratch, build->job,
-                                     template->scopes.space.size[JR_DOMAIN_LOCAL], &err);
-    if (template->sinks == NULL && err.status != JR_STATUS_OK)
+    build->sinks =
+        jr_sinks_build(build->scratch, build->job, build->scopes.space.size[JR_DOMAIN_LOCAL], &err);
+    if (build->sinks == NULL && err.status != JR_STATUS_OK)
         return refuse_plan(build, JR_CODE_PLAN_INCONSISTENT, NULL, &err);
     const struct jr_policy *policy = build->job->policy;
     enum jr_status console =
-        parse_ranks(build, &template->console, policy->console.ranks, "console.ranks");
+        parse_ranks(build, &build->console, policy->console.ranks, "console.ranks");
     if (console != JR_STATUS_OK || policy->progress.pattern == NULL)
         return console;
-    return parse_ranks(build, &template->progress, policy->progress.ranks, "progress.ranks");
+    return parse_ranks(build, &build->progress, policy->progress.ranks, "progress.ranks");
 }
 
 /* Compile the templates that all ranks share. All mistakes are reported at once; the first failure
  * is the status. */
 static enum jr_status build_templates(struct jr_build *build)
 {
-    struct jr_rank_template *template = &build->template;
-    jr_scopes_init(&template->scopes, build->scratch, build->job, &build->options);
+    jr_scopes_init(&build->scopes, build->scratch, build->job, &build->options);
     if (build->scratch->failed)
         return JR_STATUS_LAUNCH;
     enum jr_status compiled = compile_templates(build);
     enum jr_status sinks = make_sinks(build);
     enum jr_status env =
-        jr_environment_init(&template->env, &template->scopes, build->arena, build->diags);
+        jr_environment_init(&build->env, &build->scopes, build->arena, build->diags);
     enum jr_status additions =
-        jr_additions_init(&template->additions, &template->scopes, build->arena, build->diags);
+        jr_additions_init(&build->additions, &build->scopes, build->arena, build->diags);
     const enum jr_status all[] = {compiled, sinks, env, additions};
     enum jr_status status = JR_STATUS_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -173,8 +165,8 @@ static void fill_resources(const struct jr_job *job, struct jr_plan_rank *rank)
 
 static void fill_place(const struct jr_build *build, struct jr_plan_rank *rank)
 {
-    const struct jr_grid *grid = &build->template.scopes.grid;
-    const struct jr_sinks *sinks = &build->template.sinks[rank->local_rank];
+    const struct jr_grid *grid = &build->scopes.grid;
+    const struct jr_sinks *sinks = &build->sinks[rank->local_rank];
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         rank->at[axis] = jr_grid_at(grid, rank->rank, axis);
         rank->group[axis] = jr_grid_group(grid, rank->rank, axis);
@@ -182,7 +174,7 @@ static void fill_place(const struct jr_build *build, struct jr_plan_rank *rank)
     fill_resources(build->job, rank);
     rank->out = sinks->out;
     rank->err = sinks->err;
-    rank->on_console = jr_set_has(&build->template.console, rank->rank);
+    rank->on_console = jr_set_has(&build->console, rank->rank);
     /* the command line's options for its streams */
     const uint32_t *debug = build->options.debug_rank, *reads = build->options.stdin_rank;
     bool chosen = debug != NULL && *debug == rank->rank;
@@ -206,7 +198,7 @@ static void fill_paths(struct jr_build *build, const char *own_dir, struct jr_pl
     if (rank->err & JR_SINK_FILE)
         rank->err_path = jr_arena_printf(arena, "%s/stderr.log", rank->dir);
     rank->limited = build->job->policy->log_limit != NULL;
-    rank->watched = jr_set_has(&build->template.progress, rank->rank);
+    rank->watched = jr_set_has(&build->progress, rank->rank);
     rank->error_path = jr_arena_printf(arena, "%s/error.json", rank->dir);
     scope->text[JR_TEMPLATE_RANK_DIR] = jr_arena_printf(scratch, "%s/%s", own_dir, rank->dir);
     scope->text[JR_TEMPLATE_ERROR_FILE] =
@@ -214,10 +206,10 @@ static void fill_paths(struct jr_build *build, const char *own_dir, struct jr_pl
     scope->text[JR_TEMPLATE_PROGRESS_FILE] =
         jr_arena_printf(scratch, "%s/attempt_%u/" JR_PLAN_STEPS "/%u.jsonl", own_dir,
                         build->options.attempt, rank->rank);
-    rank->workdir = jr_compiled_template_expand(&build->template.workdir, arena, scope);
-    if (build->template.result.count > 0) {
+    rank->workdir = jr_compiled_template_expand(&build->workdir, arena, scope);
+    if (build->result.count > 0) {
         /* relative to the working directory; it may say %{rank_dir} */
-        const char *file = jr_compiled_template_expand(&build->template.result, scratch, scope);
+        const char *file = jr_compiled_template_expand(&build->result, scratch, scope);
         bool known = file != NULL && rank->workdir != NULL;
         JR_FREE char *path = known ? jr_io_absolute(rank->workdir, file) : NULL;
         arena->failed |= known && path == NULL;
@@ -253,24 +245,23 @@ static const char *shown_prefix(const struct jr_compiled_template *prefix,
 static void fill_rank(struct jr_build *build, const char *own_dir, struct jr_plan_rank *rank,
                       struct jr_arena *arena, struct jr_arena *scratch)
 {
-    struct jr_rank_template *template = &build->template;
     struct jr_scope scope;
     fill_place(build, rank);
-    jr_scopes_pick(&template->scopes, rank, &scope);
+    jr_scopes_pick(&build->scopes, rank, &scope);
     scope.lasting = build->arena;
     fill_paths(build, own_dir, rank, &scope, arena, scratch);
-    struct jr_addition *addition = jr_additions_find(&template->additions, rank->rank);
-    rank->argv = jr_compiled_templates_expand(&template->argv, arena, &scope);
+    struct jr_addition *addition = jr_additions_find(&build->additions, rank->rank);
+    rank->argv = jr_compiled_templates_expand(&build->argv, arena, &scope);
     if (addition != NULL)
         rank->argv = jr_addition_argv(addition, arena, rank->argv, &scope);
     rank->drop = addition == NULL ? NULL : addition->drop;
-    rank->env = jr_environment_expand(&template->env, addition == NULL ? NULL : &addition->env,
-                                      arena, &scope, &rank->env_own);
-    rank->prefix = shown_prefix(&template->prefix, &scope, arena, scratch);
+    rank->env = jr_environment_expand(&build->env, addition == NULL ? NULL : &addition->env, arena,
+                                      &scope, &rank->env_own);
+    rank->prefix = shown_prefix(&build->prefix, &scope, arena, scratch);
     for (int i = 0; i < 2; i++)
-        rank->around[i] = shown_prefix(&template->around[i], &scope, arena, scratch);
-    rank->artifacts = jr_compiled_templates_expand(&template->artifacts, arena, &scope);
-    rank->artifacts_count = (uint32_t) template->artifacts.count;
+        rank->around[i] = shown_prefix(&build->around[i], &scope, arena, scratch);
+    rank->artifacts = jr_compiled_templates_expand(&build->artifacts, arena, &scope);
+    rank->artifacts_count = (uint32_t)build->artifacts.count;
 }
 
 /* Find the node of a rank, from the one that was asked for last on. */
@@ -306,12 +297,12 @@ void jr_plan_place(const struct jr_plan *plan, uint32_t rank, struct jr_plan_ran
         *ret = plan->ranks[rank];
         return;
     }
-    struct jr_rank_template *template = &plan->build->template;
-    const struct jr_addition *addition = jr_additions_find(&template->additions, rank);
+    struct jr_build *build = plan->build;
+    const struct jr_addition *addition = jr_additions_find(&build->additions, rank);
     *ret = (struct jr_plan_rank){.rank = rank};
     find_node_from_last(plan->build, ret);
     fill_place(plan->build, ret);
-    ret->env_own = jr_environment_own(&template->env, addition == NULL ? NULL : &addition->env);
+    ret->env_own = jr_environment_own(&build->env, addition == NULL ? NULL : &addition->env);
 }
 
 struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
@@ -433,7 +424,7 @@ static enum jr_status check_calls(struct jr_build *build)
 {
     const struct jr_plan *plan = build->plan;
     uint32_t count = plan->same_argv ? 1 : plan->world_size;
-    size_t last = build->template.argv.count - 1, len = 0;
+    size_t last = build->argv.count - 1, len = 0;
     if (!jr_entrypoint_is_function(&build->job->entrypoint))
         return JR_STATUS_OK;
     for (uint32_t i = 0; i < count; i++) {
@@ -527,16 +518,16 @@ static bool is_lazy_plan(const struct jr_build *build)
 /* What there is of each rank. */
 static enum jr_status add_plan_ranks(struct jr_build *build)
 {
-    const struct jr_additions *additions = &build->template.additions;
+    const struct jr_additions *additions = &build->additions;
     struct jr_plan *plan = build->plan;
-    plan->same_argv = !jr_compiled_templates_vary(&build->template.argv);
+    plan->same_argv = !jr_compiled_templates_vary(&build->argv);
     for (size_t i = 0; i < additions->count; i++)
         plan->same_argv &= additions->items[i].args.count == 0;
     if (is_lazy_plan(build))
         plan->build = build;
     else
         build_ranks(build);
-    const struct jr_environment *env = &build->template.env;
+    const struct jr_environment *env = &build->env;
     if (build->job->setup != NULL)
         plan->setup = (struct jr_plan_setup){
             .text = build->job->setup,
@@ -545,7 +536,7 @@ static enum jr_status add_plan_ranks(struct jr_build *build)
             .package = env->package,
         };
     if (plan->ranks != NULL)
-        fill_plan_helper(plan, &build->template.scopes, build->arena);
+        fill_plan_helper(plan, &build->scopes, build->arena);
     if (build->arena->failed || build->scratch->failed)
         return JR_STATUS_LAUNCH;
     warn_of_plan(build);
@@ -615,9 +606,8 @@ static enum jr_status check_shared_results(struct jr_build *build)
     if (!results->stated || results->file == NULL)
         return JR_STATUS_OK;
     /* no two ranks can have the same, whatever the ranks */
-    bool differ = strstr(results->file, "..") == NULL &&
-                  build->template.workdir.domain == JR_DOMAIN_JOB &&
-                  jr_compiled_template_is_distinct(&build->template.result);
+    bool differ = strstr(results->file, "..") == NULL && build->workdir.domain == JR_DOMAIN_JOB &&
+                  jr_compiled_template_is_distinct(&build->result);
     if (differ || !jr_set_parse(&required, build->scratch, results->required, &bad))
         return JR_STATUS_OK;
     /* The same path on two nodes is two files, unless all ranks run here. */
