@@ -152,6 +152,23 @@ static void check_agents(struct jr_resolver *r)
                  "mpirun --map-by ppr:1:node; it starts the ranks itself");
 }
 
+/* What to do about nodes that do not know which they are. */
+static const char *place_help(const struct jr_resolver *r)
+{
+    const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
+    if (!r->hw->real && scheduler->name == NULL)
+        return "state how many such machines there are: `nodes` in the facts file";
+    if (scheduler->name == NULL || scheduler->step)
+        return "give each node its own --node-rank and the same --run-id, and state hosts or "
+               "master_addr; or start the ranks of all nodes here with --local";
+    if (strcmp(scheduler->name, "Slurm") == 0)
+        return "run, plan and resolve ask the nodes themselves; here choose "
+               "one with --node-rank, or take all ranks together with --local";
+    return "start one jobrun on each node with the scheduler's launcher, "
+           "for example srun --ntasks-per-node=1 jobrun SPEC --run-id ID; "
+           "or start the ranks of all nodes here with --local";
+}
+
 static void check_rendezvous(struct jr_resolver *r)
 {
     const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
@@ -165,19 +182,7 @@ static void check_rendezvous(struct jr_resolver *r)
                                            addr    ? "node_rank is"
                                            : known ? "master_addr is"
                                                    : "node_rank and master_addr are");
-    /* What to do about nodes that do not know which they are. */
-    const char *help = "give each node its own --node-rank and the same --run-id, and state hosts "
-                       "or master_addr; or start the ranks of all nodes here with --local";
-    if (!r->hw->real && scheduler->name == NULL)
-        help = "state how many such machines there are: `nodes` in the facts file";
-    else if (scheduler->name != NULL && !scheduler->step && strcmp(scheduler->name, "Slurm") == 0)
-        help = "run, plan and resolve ask the nodes themselves; here choose "
-               "one with --node-rank, or take all ranks together with --local";
-    else if (scheduler->name != NULL && !scheduler->step)
-        help = "start one jobrun on each node with the scheduler's launcher, "
-               "for example srun --ntasks-per-node=1 jobrun SPEC --run-id ID; "
-               "or start the ranks of all nodes here with --local";
-    jr_diag_help(r->diags, diag, "%s", help);
+    jr_diag_help(r->diags, diag, "%s", place_help(r));
 }
 
 /* "8 ranks", unless that would tell what was filled in. */
@@ -235,39 +240,40 @@ static void check_cpu_count(struct jr_resolver *r)
     jr_diag_help(r->diags, diag, JR_SETTING("oversubscribe", "true") " allows this");
 }
 
-static void check_stream_rule(struct jr_resolver *r, const char *field, uint32_t i,
-                              const char *ranks)
+/* Whether a set names a rank from `count` on, and the last that it names. */
+static bool is_beyond(struct jr_resolver *r, const char *ranks, uint32_t count, uint32_t *ret_last)
 {
-    const struct jr_field_value *local = &JR_FIELD_VALUE(r, LOCAL);
     struct jr_set set;
     const char *bad;
-    uint32_t last;
-    if (!jr_set_parse(&set, r->arena, ranks, &bad) || !jr_set_max(&set, &last) ||
-        last < local->number)
-        return;
-    const char *named = "more";
-    if (jr_spec_written(r->file, r->arena, field) == NULL)
-        named = jr_arena_printf(r->arena, "local rank %u", last);
-    struct jr_diag *diag = jr_rules_clash(r, JR_CODE_STREAM_RULE_BEYOND_RANKS, BIT(LOCAL),
-                                          "%s names %s, but there is %s", field, named,
-                                          jr_field_value_say(r, JR_LOCAL));
-    struct jr_span span =
-        jr_spec_where(r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
-    if (span.line == 0)
-        span = jr_spec_where(r->file, field);
-    if (span.line != 0)
-        diag->span = span;
-    if (!jr_field_values_filled(r, BIT(LOCAL)))
-        jr_diag_help(r->diags, diag, "local ranks go from 0 to %u", local->number - 1);
+    return ranks != NULL && jr_set_parse(&set, r->arena, ranks, &bad) &&
+           jr_set_max(&set, ret_last) && *ret_last >= count;
 }
 
 static void check_stream_rules(struct jr_resolver *r)
 {
     const struct jr_spec *spec = r->spec;
-    for (uint32_t i = 0; i < spec->redirects_count; i++)
-        check_stream_rule(r, "redirects", i, spec->redirects[i].ranks);
-    for (uint32_t i = 0; i < spec->tee_count; i++)
-        check_stream_rule(r, "tee", i, spec->tee[i].ranks);
+    const struct jr_field_value *local = &JR_FIELD_VALUE(r, LOCAL);
+    for (uint32_t k = 0; k < spec->redirects_count + spec->tee_count; k++) {
+        bool tee = k >= spec->redirects_count;
+        uint32_t i = tee ? k - spec->redirects_count : k, last;
+        const char *field = tee ? "tee" : "redirects", *named = "more";
+        if (!is_beyond(r, tee ? spec->tee[i].ranks : spec->redirects[i].ranks, local->number,
+                       &last))
+            continue;
+        if (jr_spec_written(r->file, r->arena, field) == NULL)
+            named = jr_arena_printf(r->arena, "local rank %u", last);
+        struct jr_diag *diag = jr_rules_clash(r, JR_CODE_STREAM_RULE_BEYOND_RANKS, BIT(LOCAL),
+                                              "%s names %s, but there is %s", field, named,
+                                              jr_field_value_say(r, JR_LOCAL));
+        struct jr_span span =
+            jr_spec_where(r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
+        if (span.line == 0)
+            span = jr_spec_where(r->file, field);
+        if (span.line != 0)
+            diag->span = span;
+        if (!jr_field_values_filled(r, BIT(LOCAL)))
+            jr_diag_help(r->diags, diag, "local ranks go from 0 to %u", local->number - 1);
+    }
 }
 
 /* Ranks of the job that a field names; `where` is the place in it. */
@@ -275,10 +281,7 @@ static void check_ranks(struct jr_resolver *r, const char *field, const char *wh
                         const char *ranks)
 {
     uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number, last;
-    struct jr_set set;
-    const char *bad;
-    if (ranks == NULL || !jr_set_parse(&set, r->arena, ranks, &bad) || !jr_set_max(&set, &last) ||
-        last < world)
+    if (!is_beyond(r, ranks, world, &last))
         return;
     struct jr_diag *diag = jr_rules_clash(r, JR_CODE_RANK_ENTRY_BEYOND_WORLD, BIT(WORLD_SIZE),
                                           "%s names rank %u, but there is %s", field, last,

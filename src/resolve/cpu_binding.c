@@ -23,9 +23,7 @@ struct core {
 struct pool {
     struct core *cores; /* by node */
     uint32_t count;
-    uint32_t nodes;           /* at least 1 */
-    uint32_t *users, *served; /* by node: the ranks whose devices are on it, and
-                                 those of them that have their cores */
+    uint32_t nodes; /* at least 1 */
 };
 
 static bool parse_cpu_list(struct jr_resolver *r, struct jr_set *ret, const char *text)
@@ -34,20 +32,16 @@ static bool parse_cpu_list(struct jr_resolver *r, struct jr_set *ret, const char
     return text != NULL && jr_set_parse(ret, r->arena, text, &bad) && ret->count > 0;
 }
 
-static uint32_t cpu_numa_node(struct jr_resolver *r, uint32_t cpu)
-{
-    const struct jr_host_cpus *cpus = &r->hw->cpus;
-    for (uint32_t i = 0; i < cpus->numa_count; i++) {
-        struct jr_set set;
-        if (parse_cpu_list(r, &set, cpus->numa[i].cpus) && jr_set_has(&set, cpu))
-            return i;
-    }
-    return 0;
-}
-
+/* With its NUMA node, the first that has it. */
 static void add_core(struct jr_resolver *r, struct pool *pool, const struct jr_set *cpus)
 {
-    pool->cores[pool->count++] = (struct core){cpu_numa_node(r, cpus->ranges[0].first), *cpus};
+    const struct jr_host_cpus *facts = &r->hw->cpus;
+    uint32_t node = 0;
+    struct jr_set set;
+    while (node < facts->numa_count && !(parse_cpu_list(r, &set, facts->numa[node].cpus) &&
+                                         jr_set_has(&set, cpus->ranges[0].first)))
+        node++;
+    pool->cores[pool->count++] = (struct core){node < facts->numa_count ? node : 0, *cpus};
 }
 
 static int compare_core_nodes(const void *a, const void *b)
@@ -114,15 +108,6 @@ static char *print_cores(struct jr_resolver *r, const struct pool *pool, uint32_
     return jr_buf_keep(&text, r->arena);
 }
 
-/* Share `k` of `n` of something: at least one, and shared where there are more that want it. */
-static void slice_of(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from, uint32_t *ret_to)
-{
-    *ret_from = (uint32_t)((uint64_t)k * size / n);
-    *ret_to = (uint32_t)(((uint64_t)k + 1) * size / n);
-    if (*ret_to == *ret_from)
-        *ret_to = *ret_from + 1;
-}
-
 /* The first core at or beyond a node. */
 static uint32_t first_cpu_of(const struct pool *pool, uint32_t node)
 {
@@ -148,60 +133,46 @@ static uint32_t device_node(const struct jr_resolver *r, uint32_t rank)
     return NOWHERE;
 }
 
-/* Count the ranks of each node. */
-static bool count_users(struct jr_resolver *r, struct pool *pool)
-{
-    uint32_t ranks = jr_place_here(r);
-    pool->users = jr_arena_array(r->arena, pool->nodes, sizeof(uint32_t));
-    pool->served = jr_arena_array(r->arena, pool->nodes, sizeof(uint32_t));
-    for (uint32_t i = 0; !r->arena->failed && i < ranks; i++)
-        pool->users[device_node(r, i)]++;
-    return !r->arena->failed;
-}
-
-/* The share of the next rank among those whose devices are on the same node. */
-static void share_of_device(const struct jr_resolver *r, const struct pool *pool, uint32_t rank,
-                            uint32_t bounds[2])
-{
-    uint32_t node = device_node(r, rank), first = first_cpu_of(pool, node);
-    slice_of(pool->served[node]++, pool->users[node], first_cpu_of(pool, node + 1) - first,
-             &bounds[0], &bounds[1]);
-    bounds[0] += first;
-    bounds[1] += first;
-}
-
-static void find_share(struct jr_resolver *r, const struct pool *pool, enum jr_bind bind,
-                       uint32_t rank, uint32_t bounds[2])
-{
-    uint32_t ranks = jr_place_here(r);
-    if (bind == JR_BIND_DEVICE) {
-        share_of_device(r, pool, rank, bounds);
-        return;
-    }
-    slice_of(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count, &bounds[0], &bounds[1]);
-    if (bind == JR_BIND_NUMA) {
-        bounds[0] = first_cpu_of(pool, bounds[0]);
-        bounds[1] = first_cpu_of(pool, bounds[1]);
-    }
-}
-
-/* Fill the job's slots. Ranks that share a slot share its text. */
+/* Fill the job's slots: a slice of the cores for each rank, or of the nodes, or of the cores of the
+ * node that its device is on; at least one, and shared where there are more that want it. Ranks
+ * that share a slot share its text. */
 static void make_slots(struct jr_resolver *r, const struct pool *pool, enum jr_bind bind)
 {
-    struct jr_job *job = &r->out->job;
-    uint32_t ranks = jr_place_here(r), last[2] = {0, 0};
-    job->own.slots = jr_arena_array(r->arena, ranks, sizeof *job->own.slots);
-    for (uint32_t i = 0; i < ranks && job->own.slots != NULL; i++) {
-        uint32_t bounds[2];
-        find_share(r, pool, bind, i, bounds);
-        bool same = i > 0 && memcmp(bounds, last, sizeof last) == 0;
-        job->own.slots[i] =
-            same ? job->own.slots[i - 1] : print_cores(r, pool, bounds[0], bounds[1]);
-        memcpy(last, bounds, sizeof last);
-        uint32_t cores = bounds[1] - bounds[0];
-        if (bind != JR_BIND_NUMA && (r->slot_cores == 0 || cores < r->slot_cores))
-            r->slot_cores = cores;
-        job->own.slots_count++;
+    struct jr_node_resources *own = &r->out->job.own;
+    uint32_t ranks = jr_place_here(r), last_from = 0, last_to = 0;
+    /* by node: the ranks whose devices are on it, and those of them that have their cores */
+    uint32_t *users = jr_arena_array(r->arena, pool->nodes, sizeof *users);
+    uint32_t *served = jr_arena_array(r->arena, pool->nodes, sizeof *served);
+    own->slots = jr_arena_array(r->arena, ranks, sizeof *own->slots);
+    if (r->arena->failed)
+        return;
+    for (uint32_t i = 0; bind == JR_BIND_DEVICE && i < ranks; i++)
+        users[device_node(r, i)]++;
+    for (uint32_t i = 0; i < ranks; i++) {
+        uint32_t first = 0;
+        uint64_t nth = i, of = ranks, size = bind == JR_BIND_NUMA ? pool->nodes : pool->count;
+        if (bind == JR_BIND_DEVICE) {
+            uint32_t node = device_node(r, i);
+            first = first_cpu_of(pool, node);
+            nth = served[node]++;
+            of = users[node];
+            size = first_cpu_of(pool, node + 1) - first;
+        }
+        uint32_t from = (uint32_t)(nth * size / of), to = (uint32_t)((nth + 1) * size / of);
+        to = to == from ? from + 1 : to;
+        if (bind == JR_BIND_NUMA) {
+            from = first_cpu_of(pool, from);
+            to = first_cpu_of(pool, to);
+        }
+        from += first;
+        to += first;
+        bool same = i > 0 && from == last_from && to == last_to;
+        own->slots[i] = same ? own->slots[i - 1] : print_cores(r, pool, from, to);
+        own->slots_count++;
+        last_from = from;
+        last_to = to;
+        if (bind != JR_BIND_NUMA && (r->slot_cores == 0 || to - from < r->slot_cores))
+            r->slot_cores = to - from;
     }
 }
 
@@ -212,16 +183,6 @@ static bool has_locality(const struct jr_resolver *r)
         if (device_node(r, i) == NOWHERE)
             return false;
     return ranks > 0;
-}
-
-static enum jr_bind parse_bind(const char *word)
-{
-#define BIND_WORD(name, word, help) word,
-    static const char *const words[] = {JR_BINDS(BIND_WORD)};
-    unsigned i = 0;
-    while (i < JR_BIND_COUNT - 1u && strcmp(words[i], word) != 0)
-        i++;
-    return (enum jr_bind)i;
 }
 
 /* What a profile leaves out is no fault of the spec; this machine's is. */
@@ -241,8 +202,12 @@ static enum jr_fired refuse_binding(struct jr_resolver *r, struct jr_field_value
     return JR_FAILED;
 }
 
-static enum jr_bind choose_bind(struct jr_resolver *r, struct jr_field_value *out)
+enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_field_value *out)
 {
+#define BIND_WORD(name, word, help) word,
+    static const char *const words[] = {JR_BINDS(BIND_WORD)};
+    struct pool pool;
+    unsigned bind = 0;
     out->text = r->spec->bind;
     if (out->text != NULL) {
         jr_field_value_state(r, out, "bind");
@@ -254,23 +219,16 @@ static enum jr_bind choose_bind(struct jr_resolver *r, struct jr_field_value *ou
         out->origin = JR_ORIGIN_DEFAULT;
         out->rule = "no device with a NUMA node to choose";
     }
-    return parse_bind(out->text);
-}
-
-enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_field_value *out)
-{
-    struct pool pool;
-    enum jr_bind bind = choose_bind(r, out);
+    while (bind < JR_BIND_COUNT - 1u && strcmp(words[bind], out->text) != 0)
+        bind++;
     if (bind == JR_BIND_NONE)
         return JR_FIRED;
     if (!fill_pool(r, &pool))
         return refuse_binding(r, out, "the CPUs are not known");
     if (bind == JR_BIND_DEVICE && !has_locality(r))
         return refuse_binding(r, out, "not every device has a NUMA node with CPUs");
-    if (bind == JR_BIND_DEVICE && !count_users(r, &pool))
-        return JR_FAILED;
-    make_slots(r, &pool, bind);
-    return JR_FIRED;
+    make_slots(r, &pool, (enum jr_bind)bind);
+    return r->arena->failed ? JR_FAILED : JR_FIRED;
 }
 
 uint32_t jr_cpus_within_quota(const struct jr_host *hw, uint32_t usable)
@@ -282,40 +240,29 @@ uint32_t jr_cpus_within_quota(const struct jr_host *hw, uint32_t usable)
 }
 
 /* OpenMP's list form, one number per nesting level, counts by its first. */
-static bool parse_omp(const char *text, uint32_t *ret)
-{
-    char first[16];
-    size_t len = strcspn(text, ",");
-    if (len >= sizeof first)
-        return false;
-    memcpy(first, text, len);
-    first[len] = '\0';
-    return jr_num_u32(first, ret) && *ret > 0;
-}
-
 enum jr_fired jr_rule_threads_env(struct jr_resolver *r, struct jr_field_value *out)
 {
     const char *text = r->hw->environment.omp_num_threads;
-    return text != NULL && parse_omp(text, &out->number) ? JR_FIRED : JR_PASSED;
-}
-
-/* Why the variable says nothing. */
-static const char *explain_ignored_omp(struct jr_resolver *r)
-{
-    const char *omp = r->hw->environment.omp_num_threads;
-    if (omp == NULL || omp[0] == '\0')
-        return "unset";
-    struct jr_diag *diag =
-        jr_rules_warn(r, JR_CODE_OMP_NUM_THREADS_IGNORED, 0,
-                      "OMP_NUM_THREADS is not a positive integer and is ignored: '%s'", omp);
-    jr_diag_help(r->diags, diag, "unset it, or state threads");
-    return "unusable";
+    char first[16];
+    size_t len = text == NULL ? sizeof first : strcspn(text, ",");
+    if (len >= sizeof first)
+        return JR_PASSED;
+    memcpy(first, text, len);
+    first[len] = '\0';
+    return jr_num_u32(first, &out->number) && out->number > 0 ? JR_FIRED : JR_PASSED;
 }
 
 enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_host_cpus *cpus = &r->hw->cpus;
-    const char *omp = explain_ignored_omp(r);
+    const char *omp = r->hw->environment.omp_num_threads; /* it says nothing */
+    bool unset = omp == NULL || omp[0] == '\0';
+    if (!unset) {
+        struct jr_diag *diag =
+            jr_rules_warn(r, JR_CODE_OMP_NUM_THREADS_IGNORED, 0,
+                          "OMP_NUM_THREADS is not a positive integer and is ignored: '%s'", omp);
+        jr_diag_help(r->diags, diag, "unset it, or state threads");
+    }
     uint32_t ranks = jr_place_here(r);
     uint32_t cores = cpus->usable_cores ? cpus->usable_cores : cpus->usable;
     uint32_t usable = jr_cpus_within_quota(r->hw, cores);
@@ -334,6 +281,7 @@ enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_field_value *out)
                                       cores == 1 ? "" : "s", said);
     const char *quota =
         cpus->quota > 0 ? jr_arena_printf(r->arena, "%g CPUs", cpus->quota) : "none";
-    out->rule = jr_arena_printf(r->arena, "quota %s, OMP_NUM_THREADS %s", quota, omp);
+    out->rule = jr_arena_printf(r->arena, "quota %s, OMP_NUM_THREADS %s", quota,
+                                unset ? "unset" : "unusable");
     return JR_FIRED;
 }

@@ -229,15 +229,18 @@ bool jr_devices_are_any(const struct jr_resolver *r)
     return devices_are(r, "any") && r->out->job.device != JR_DEVICE_CPU;
 }
 
-/* The model that all usable devices have; NULL when they differ. */
-static const char *common_model(const struct jr_host *hw, enum jr_device kind)
+/* The model that all usable devices have, or all of the job's `own`; NULL when they differ. */
+static const char *common_model(const struct jr_resolver *r, enum jr_device kind, bool own)
 {
+    const struct jr_node_resources *has = &r->out->job.own;
     const char *model = NULL;
-    for (uint32_t i = 0; i < hw->devices_count; i++) {
-        const struct jr_host_device *device = &hw->devices[i];
-        if (!is_device_usable(device, kind))
+    for (uint32_t i = 0; i < (own ? has->devices_count : r->hw->devices_count); i++) {
+        const struct jr_host_device *device =
+            own ? jr_device_find(r->hw, kind, has->devices[i]) : &r->hw->devices[i];
+        if (!own && !is_device_usable(device, kind))
             continue;
-        if (device->model == NULL || (model != NULL && strcmp(model, device->model) != 0))
+        if (device == NULL || device->model == NULL ||
+            (model != NULL && strcmp(model, device->model) != 0))
             return NULL;
         model = device->model;
     }
@@ -248,7 +251,7 @@ static const char *common_model(const struct jr_host *hw, enum jr_device kind)
 static const char *describe_devices(struct jr_resolver *r, enum jr_device kind)
 {
     const char *vendor = is_kunlun(r, kind) ? "Kunlun" : kinds[kind].vendor;
-    const char *model = common_model(r->hw, kind);
+    const char *model = common_model(r, kind, false);
     if (model == NULL)
         model = "devices";
     if (vendor == NULL || strncmp(model, vendor, strlen(vendor)) == 0)
@@ -257,16 +260,6 @@ static const char *describe_devices(struct jr_resolver *r, enum jr_device kind)
     return jr_arena_printf(r->arena, "%u %s%s%s on %s", count_usable(r->hw, kind), vendor,
                            vendor[0] != '\0' ? " " : "", model,
                            r->hw->nodes > 1 ? "each node" : place);
-}
-
-/* Two vendors in one machine: never pick one. */
-static enum jr_fired refuse_two_kinds(struct jr_resolver *r, enum jr_device a, enum jr_device b)
-{
-    struct jr_diag *diag = jr_rules_refuse(
-        r, JR_CODE_TWO_DEVICE_KINDS, 0, "there are two kinds of devices: %s (%s) and %s (%s)",
-        words[a], describe_devices(r, a), words[b], describe_devices(r, b));
-    jr_diag_help(r->diags, diag, "choose one: device: %s or device: %s", words[a], words[b]);
-    return JR_FAILED;
 }
 
 /* What hides the devices of a kind. */
@@ -301,8 +294,15 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_field_value *out)
     for (unsigned i = JR_DEVICE_CPU + 1; i < JR_DEVICE_COUNT; i++) {
         if (count_usable(r->hw, (enum jr_device)i) == 0)
             continue;
-        if (found != JR_DEVICE_CPU)
-            return refuse_two_kinds(r, found, (enum jr_device)i);
+        if (found != JR_DEVICE_CPU) { /* two vendors in one machine: never pick one */
+            struct jr_diag *diag = jr_rules_refuse(
+                r, JR_CODE_TWO_DEVICE_KINDS, 0,
+                "there are two kinds of devices: %s (%s) and %s (%s)", words[found],
+                describe_devices(r, found), words[i], describe_devices(r, (enum jr_device)i));
+            jr_diag_help(r->diags, diag, "choose one: device: %s or device: %s", words[found],
+                         words[i]);
+            return JR_FAILED;
+        }
         found = (enum jr_device)i;
     }
     if (found == JR_DEVICE_CPU)
@@ -489,28 +489,12 @@ static enum jr_fired list_no_devices(struct jr_resolver *r, struct jr_field_valu
     return JR_FIRED;
 }
 
-/* The model that all of the job's devices here are of. */
-static const char *own_device_model(const struct jr_resolver *r)
-{
-    const struct jr_job *job = &r->out->job;
-    const char *model = NULL;
-    for (uint32_t i = 0; i < job->own.devices_count; i++) {
-        const struct jr_host_device *device =
-            jr_device_find(r->hw, job->device, job->own.devices[i]);
-        if (device == NULL || device->model == NULL ||
-            (model != NULL && strcmp(model, device->model) != 0))
-            return NULL;
-        model = device->model;
-    }
-    return model;
-}
-
 /* What follows from the list of devices that a rule has made. */
 static void finish_devices(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct jr_job *job = &r->out->job;
     name_instances(r);
-    job->own.device_model = own_device_model(r);
+    job->own.device_model = common_model(r, job->device, true);
     out->number = job->own.devices_count;
     out->fact = true;
     out->text = job->own.devices_count > 0
@@ -719,6 +703,17 @@ enum jr_fired jr_rule_devices_any(struct jr_resolver *r, struct jr_field_value *
     return JR_FIRED;
 }
 
+/* A device that cannot be leased, for lack of descriptors for instance, can still be used. */
+static void share_devices(struct jr_resolver *r, const struct jr_device_list *list)
+{
+    struct jr_resolution *out = r->out;
+    out->device_leases = jr_arena_array(r->arena, list->count, sizeof *out->device_leases);
+    for (uint32_t i = 0; i < list->count && out->device_leases != NULL; i++) {
+        struct jr_device_lease *lease = &out->device_leases[out->device_leases_count];
+        out->device_leases_count += jr_device_lease_share(lease, list->keys[i]) == 0;
+    }
+}
+
 static void warn_of_holders(struct jr_resolver *r, const struct jr_device_list *list)
 {
     struct jr_job *job = &r->out->job;
@@ -765,14 +760,8 @@ bool jr_devices_lease(struct jr_resolver *r)
         uint32_t *chosen = jr_arena_array(r->arena, list.count, sizeof *chosen);
         return chosen != NULL && take_devices(r, &list, list.count, chosen);
     }
-    struct jr_resolution *out = r->out;
     if (r->options->keep_port)
-        out->device_leases = jr_arena_array(r->arena, list.count, sizeof *out->device_leases);
-    /* one that cannot be leased, for lack of descriptors for instance, can still be used */
-    for (uint32_t i = 0; i < list.count && out->device_leases != NULL; i++) {
-        struct jr_device_lease *lease = &out->device_leases[out->device_leases_count];
-        out->device_leases_count += jr_device_lease_share(lease, list.keys[i]) == 0;
-    }
+        share_devices(r, &list);
     warn_of_holders(r, &list);
     return true;
 }

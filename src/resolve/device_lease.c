@@ -30,6 +30,13 @@ enum {
     CLAIMS_MOST = 1 << 16 /* that are looked at: users can make many */
 };
 
+/* The instances of a GPU share its address. */
+static bool has_own_bus(const struct jr_host_device *device)
+{
+    bool instance = device->uuid != NULL && strncmp(device->uuid, "MIG-", 4) == 0;
+    return device->bus != NULL && !instance && device->kind != JR_DEVICE_CUSTOM;
+}
+
 void jr_device_key(char ret[static JR_DEVICE_KEY_SIZE], const struct jr_host_device *device,
                    const char *kind, const char *name)
 {
@@ -38,11 +45,9 @@ void jr_device_key(char ret[static JR_DEVICE_KEY_SIZE], const struct jr_host_dev
     char hash[JR_HASH_SIZE];
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     uint32_t index;
-    /* the instances of a GPU share its address */
-    bool instance = device != NULL && device->uuid != NULL && strncmp(device->uuid, "MIG-", 4) == 0;
-    bool own_bus =
-        device != NULL && device->bus != NULL && !instance && device->kind != JR_DEVICE_CUSTOM;
-    if (own_bus) /* first: drivers may not know the UUID before the first use of the device */
+    if (device != NULL &&
+        has_own_bus(
+            device)) /* first: drivers may not know the UUID before the first use of the device */
         jr_buf_str(&text, device->bus);
     else if (device != NULL && device->uuid != NULL)
         jr_buf_str(&text, device->uuid);
@@ -306,6 +311,12 @@ static bool is_same_user(const struct jr_device_user *a, const struct jr_device_
            strcmp(a->run, b->run) == 0;
 }
 
+static bool is_around(const struct jr_device_viewer *viewer, const struct jr_device_user *user)
+{
+    return viewer->around != NULL && user->holder.uid == geteuid() &&
+           strcmp(viewer->around, user->run) == 0;
+}
+
 static bool is_own_lease(const struct jr_device_viewer *viewer, const struct jr_device_claim *held)
 {
     for (uint32_t i = 0; i < viewer->own_count; i++)
@@ -330,8 +341,7 @@ size_t jr_device_holders_print(struct jr_buf *out, const struct jr_device_claims
             if (strcmp(held->key, list->keys[i]) != 0 || is_own_lease(viewer, held))
                 continue;
             const struct jr_device_user user = jr_device_user_of(claims, held);
-            if (viewer->around != NULL && user.holder.uid == geteuid() &&
-                strcmp(viewer->around, user.run) == 0)
+            if (is_around(viewer, &user))
                 continue;
             size_t k = 0;
             while (k < count && !is_same_user(&users[k], &user))

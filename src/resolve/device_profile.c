@@ -312,7 +312,7 @@ static int load_shorthand(struct jr_host *ret, struct reading *s)
 static int load_file(struct jr_host *ret, struct reading *s)
 {
     size_t before = s->diags->count;
-    int got = jr_facts_load(ret, s->arena, s->text, s->diags);
+    int got = jr_facts_read(ret, s->arena, s->text, NULL, 0, s->diags);
     for (size_t i = before; i < s->diags->count; i++) {
         struct jr_diag *diag = &s->diags->items[i];
         bool whole = diag->span.line == 0;

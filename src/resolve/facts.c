@@ -109,13 +109,23 @@ static bool read_fact_text(enum fact type, const char *text, void *to, struct jr
     return true;
 }
 
+static bool read_kind(const char *text, enum jr_device *ret)
+{
+    for (unsigned i = 0; i < JR_DEVICE_COUNT; i++)
+        if (strcmp(text, kinds[i]) == 0) {
+            *ret = (enum jr_device)i;
+            return true;
+        }
+    return false;
+}
+
 /* Set the member at `to` from the text of a scalar of such a type; false, and the member untouched,
  * when that is no such fact. */
 static bool read_fact(enum fact type, const char *text, void *to, struct jr_arena *arena)
 {
     double cpus;
     uint32_t node;
-    switch (type) {
+    switch ((unsigned)type) {
     case FACT_VERSION:
         return strcmp(text, "1") == 0;
     case FACT_INDEX:
@@ -139,21 +149,10 @@ static bool read_fact(enum fact type, const char *text, void *to, struct jr_aren
         *(bool *)to = *text == 't' || *text == 'T';
         return true;
     case FACT_KIND:
-        for (unsigned i = 0; i < JR_DEVICE_COUNT; i++)
-            if (strcmp(text, kinds[i]) == 0) {
-                *(enum jr_device *)to = (enum jr_device)i;
-                return true;
-            }
-        return false;
-    case FACT_SET:
-    case FACT_HOSTS:
-    case FACT_GROUPS:
-    case FACT_COUNTS:
-    case FACT_NAME:
-    case FACT_TEXT:
-        break;
+        return read_kind(text, to);
+    default:
+        return read_fact_text(type, text, to, arena);
     }
-    return read_fact_text(type, text, to, arena);
 }
 
 static char *join_texts(const struct jr_strv *items, char separator, struct jr_arena *arena)
@@ -167,17 +166,21 @@ static char *join_texts(const struct jr_strv *items, char separator, struct jr_a
     return items->count == 0 ? NULL : jr_buf_keep(&text, arena);
 }
 
+static bool is_unknown(enum fact type, const void *from)
+{
+    return (type == FACT_COUNT && *(const uint32_t *)from == 0) ||
+           ((type == FACT_BYTES || type == FACT_SECONDS) && *(const uint64_t *)from == 0) ||
+           (type == FACT_CPUS && *(const double *)from <= 0) ||
+           (type == FACT_NODE && *(const int *)from < 0);
+}
+
 /* The text of the member at `from`; NULL when it is unknown. */
 static char *write_fact(enum fact type, const void *from, struct jr_arena *arena)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    bool none = (type == FACT_COUNT && *(const uint32_t *)from == 0) ||
-                ((type == FACT_BYTES || type == FACT_SECONDS) && *(const uint64_t *)from == 0) ||
-                (type == FACT_CPUS && *(const double *)from <= 0) ||
-                (type == FACT_NODE && *(const int *)from < 0);
-    if (none)
+    if (is_unknown(type, from))
         return NULL;
-    switch (type) {
+    switch ((unsigned)type) {
     case FACT_VERSION:
         return jr_arena_strdup(arena, "1");
     case FACT_INDEX:
@@ -201,12 +204,9 @@ static char *write_fact(enum fact type, const void *from, struct jr_arena *arena
         return join_texts(from, ' ', arena);
     case FACT_COUNTS:
         return jr_counts_print(from, arena);
-    case FACT_SET:
-    case FACT_NAME:
-    case FACT_TEXT:
-        break;
+    default:
+        return jr_arena_strdup(arena, *(const char *const *)from);
     }
-    return jr_arena_strdup(arena, *(const char *const *)from);
 }
 
 /* Facts that cannot all be true: each is reported at the position of the second one. */
@@ -656,21 +656,13 @@ static int take_doc(struct jr_host *ret, struct jr_arena *arena, int got, struct
     return 0;
 }
 
-int jr_facts_load(struct jr_host *ret, struct jr_arena *arena, const char *path,
-                  struct jr_diags *diags)
-{
-    struct jr_doc doc;
-    size_t before = diags->errors;
-    int got = jr_doc_load_file(&doc, path, diags);
-    return take_doc(ret, arena, got, &doc, rows, before, diags);
-}
-
 int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name, const char *text,
                   size_t len, struct jr_diags *diags)
 {
     struct jr_doc doc;
     size_t before = diags->errors;
-    int got = jr_doc_load(&doc, name, text, len, diags);
+    int got = text == NULL ? jr_doc_load_file(&doc, name, diags)
+                           : jr_doc_load(&doc, name, text, len, diags);
     return take_doc(ret, arena, got, &doc, rows, before, diags);
 }
 

@@ -198,6 +198,18 @@ static unsigned take_first_field(uint32_t *fields)
 
 enum finding { CLASH, REFUSAL, WARNING };
 
+/* With several machines, the one whose facts were used is named. */
+static const char *name_place(struct jr_resolver *r, enum finding finding, bool fact,
+                              const char *message)
+{
+    const char *place = fact ? r->options->target : NULL;
+    if (place == NULL && finding != CLASH)
+        place = r->hw->name;
+    if (message != NULL && place != NULL)
+        message = jr_arena_printf(r->arena, "on %s: %s", place, message);
+    return message != NULL ? message : "out of memory";
+}
+
 /* The caret points at the second of the stated sides; the others are what it is compared with.
  * Sizes come before their divisors, but rank_start must follow from all others. A contradiction
  * that has no position is reported at the target, or for the file as a whole. */
@@ -206,8 +218,8 @@ __attribute__((format(printf, 5, 0))) static struct jr_diag *report_at_roots(
     const char *format, va_list args)
 {
     bool fact = finding != CLASH || jr_field_values_fact(r, fields);
-    r->unresolved = r->unresolved || (fact && finding != WARNING);
-    r->invalid = r->invalid || !fact;
+    r->unresolved |= fact && finding != WARNING;
+    r->invalid |= !fact;
     /* What memory was lacking for may look like a mistake. */
     if (r->arena->failed)
         return &r->diags->scratch;
@@ -225,15 +237,10 @@ __attribute__((format(printf, 5, 0))) static struct jr_diag *report_at_roots(
     } else if (target.line == 0) {
         span = (struct jr_span){.source = jr_spec_doc(r->file)->source};
     }
-    /* With several machines, the one whose facts were used is named. */
-    const char *place = fact ? r->options->target : NULL;
-    if (place == NULL && finding != CLASH)
-        place = r->hw->name;
     const char *message = jr_arena_vprintf(r->arena, format, args);
-    if (message != NULL && place != NULL)
-        message = jr_arena_printf(r->arena, "on %s: %s", place, message);
+    message = name_place(r, finding, fact, message);
     struct jr_diag *diag = (finding == WARNING ? jr_diags_warning : jr_diags_error)(
-        r->diags, code, span, path, "%s", message != NULL ? message : "out of memory");
+        r->diags, code, span, path, "%s", message);
     if (second == JR_FIELD_COUNT && fact && path != NULL && target.line != 0)
         jr_diag_relate(r->diags, diag, target, "this target");
     for (unsigned other; (other = take_first_field(&stated)) != JR_FIELD_COUNT;)

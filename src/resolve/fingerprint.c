@@ -114,15 +114,6 @@ static void keep_fields(struct jr_node *node, const struct jr_spec_type *type)
     node->count = kept;
 }
 
-static void drop_key(struct jr_node *mapping, const char *key)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < mapping->count; i++)
-        if (strcmp(mapping->pairs[i].key->text, key) != 0)
-            mapping->pairs[kept++] = mapping->pairs[i];
-    mapping->count = kept;
-}
-
 static bool is_text_value(const struct jr_node *mapping, const char *key, const char *text)
 {
     const struct jr_node *value = mapping == NULL ? NULL : jr_doc_get(mapping, key);
@@ -142,14 +133,14 @@ static void drop_derived(struct jr_node *root)
     bool returns = jr_call_returns(jr_doc_get(root, "entrypoint"));
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         if (mesh != NULL && (i == 2 || is_text_value(mesh, axes[i], "1")))
-            drop_key(mesh, axes[i]);
+            jr_tree_leave_out(mesh, axes[i]);
         if (usual != NULL && is_text_value(backends, axes[i], usual->text))
-            drop_key(backends, axes[i]);
+            jr_tree_leave_out(backends, axes[i]);
     }
     if (is_text_value(results, "from", returns ? "return" : "file"))
-        drop_key(results, "from");
+        jr_tree_leave_out(results, "from");
     if (mesh != NULL && mesh->count == 0)
-        drop_key(root, "parallelism");
+        jr_tree_leave_out(root, "parallelism");
 }
 
 void jr_part_keep_experiment(struct jr_node *root)
@@ -158,9 +149,9 @@ void jr_part_keep_experiment(struct jr_node *root)
     /* what only a function may state, and so has no default in the table */
     struct jr_node *python = jr_doc_find(root, "entrypoint.python");
     if (is_text_value(python, "smoke_test", "false"))
-        drop_key(python, "smoke_test");
+        jr_tree_leave_out(python, "smoke_test");
     if (is_text_value(python, "init", "none"))
-        drop_key(python, "init");
+        jr_tree_leave_out(python, "init");
     drop_derived(root);
 }
 

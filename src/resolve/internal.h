@@ -11,6 +11,7 @@
 
 #include <jobrun/spec.h>
 
+#include "base/strv.h"
 #include "diag/codes.h"
 #include "doc/doc.h"
 #include "resolve/resolve.h"
@@ -87,11 +88,12 @@ struct jr_resolver {
     struct jr_field_value cells[JR_FIELD_COUNT];
     const uint32_t *sizes; /* local_world_size as a list; NULL: one for all */
     uint32_t sizes_count;
-    bool instances;              /* the devices are parts of GPUs */
-    uint32_t slot_cores;         /* that a bound rank has, at least; 0: not bound */
-    struct jr_timeouts timeouts; /* the spec's, as far as there is time */
-    bool unknown;                /* a value is not known: see jr_resolve */
-    bool invalid, unresolved;    /* what the findings so far mean */
+    struct jr_strv hidden, hidden_names; /* of the job, as they are found */
+    bool instances;                      /* the devices are parts of GPUs */
+    uint32_t slot_cores;                 /* that a bound rank has, at least; 0: not bound */
+    struct jr_timeouts timeouts;         /* the spec's, as far as there is time */
+    bool unknown;                        /* a value is not known: see jr_resolve */
+    bool invalid, unresolved;            /* what the findings so far mean */
 };
 
 #define JR_FIELD_VALUE(r, field) ((r)->cells[JR_##field])
@@ -209,11 +211,12 @@ void jr_rank_ports_release(struct jr_resolution *resolution);
 struct jr_node *jr_resolved_tree(struct jr_arena *arena, const struct jr_resolution *resolution,
                                  const struct jr_spec_file *file);
 
-/* Read the facts file at `path` strictly into *ret, which has its defaults; `arena` owns the text
- * and the facts. Returns 0, or -1 with the mistakes in `diags`. */
-int jr_facts_load(struct jr_host *ret, struct jr_arena *arena, const char *path,
-                  struct jr_diags *diags);
-/* The same for a text. */
+/* Take a key out of a mapping, if it is there. */
+void jr_tree_leave_out(struct jr_node *mapping, const char *key);
+
+/* Read a facts file strictly into *ret, which has its defaults: `text`, or where that is NULL the
+ * file called `name`. `arena` owns the text and the facts. Returns 0, or -1 with the mistakes in
+ * `diags`. */
 int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name, const char *text,
                   size_t len, struct jr_diags *diags);
 

@@ -119,6 +119,14 @@ static enum jr_fired search_free_port(struct jr_resolver *r, struct jr_field_val
     return JR_FIRED;
 }
 
+/* Whether it is known at which port rank 0 listens: where it is not for this machine to choose. */
+static bool has_rank0_port(const struct jr_resolver *r, const struct jr_host_scheduler *scheduler)
+{
+    if (scheduler == NULL || scheduler->master_port == 0)
+        return false;
+    return has_several_jobruns(r) || (!r->hw->real && !r->options->local && scheduler->step);
+}
+
 enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_field_value *out)
 {
     const uint32_t *stated = r->spec->master_port;
@@ -129,10 +137,7 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_field_value *
         out->number = *stated;
         return lease_stated_port(r, out);
     }
-    bool elsewhere = !r->hw->real && !r->options->local && scheduler != NULL && scheduler->step;
-    /* where it is not for this machine to choose at which port rank 0 listens */
-    if (stated == NULL && scheduler != NULL && scheduler->master_port != 0 &&
-        (has_several_jobruns(r) || elsewhere)) {
+    if (stated == NULL && has_rank0_port(r, scheduler)) {
         out->origin = JR_ORIGIN_SCHEDULER;
         out->number = scheduler->master_port;
         out->detail = jr_place_said(r, "master_port");

@@ -17,50 +17,44 @@
 
 enum { LEAST_READ = 4, LEAST = 8, NAME_MAX_LEN = 96 };
 
-struct found {
-    struct jr_resolver *r;
-    struct jr_strv values, names;
-};
-
 /* The longest come first: one may be a part of another. */
-static void sort_secret_in(struct jr_strv *values, struct jr_strv *names)
+static void add_secret_value(struct jr_resolver *r, const char *name, const char *value,
+                             size_t least)
 {
-    size_t i = values->count - 1;
-    char *value = values->items[i], *name = names->items[i];
-    for (; i > 0 && strlen(values->items[i - 1]) < strlen(value); i--) {
-        values->items[i] = values->items[i - 1];
-        names->items[i] = names->items[i - 1];
-    }
-    values->items[i] = value;
-    names->items[i] = name;
-}
-
-static void add_secret_value(struct found *found, const char *name, const char *value, size_t least)
-{
-    struct jr_arena *arena = found->r->arena;
+    char **values = r->hidden.items;
     if (value == NULL || name == NULL || !jr_redact_wanted(value, least))
         return;
-    for (size_t i = 0; i < found->values.count; i++)
-        if (strcmp(found->values.items[i], value) == 0)
+    for (size_t i = 0; i < r->hidden.count; i++)
+        if (strcmp(values[i], value) == 0)
             return;
-    jr_strv_push(&found->values, arena, jr_arena_strdup(arena, value));
-    jr_strv_push(&found->names, arena, jr_arena_strdup(arena, name));
-    if (!arena->failed)
-        sort_secret_in(&found->values, &found->names);
+    jr_strv_push(&r->hidden, r->arena, jr_arena_strdup(r->arena, value));
+    jr_strv_push(&r->hidden_names, r->arena, jr_arena_strdup(r->arena, name));
+    if (r->arena->failed)
+        return;
+    values = r->hidden.items;
+    char **names = r->hidden_names.items;
+    size_t i = r->hidden.count - 1;
+    char *last = values[i], *last_name = names[i];
+    for (; i > 0 && strlen(values[i - 1]) < strlen(last); i--) {
+        values[i] = values[i - 1];
+        names[i] = names[i - 1];
+    }
+    values[i] = last;
+    names[i] = last_name;
 }
 
-static void add_entries(struct found *found, const struct jr_env_entry *env, size_t count)
+static void add_entries(struct jr_resolver *r, const struct jr_env_entry *env, size_t count)
 {
-    const struct jr_job *job = &found->r->out->job;
+    const struct jr_job *job = &r->out->job;
     for (size_t i = 0; i < count; i++)
         if (env[i].value != NULL &&
             jr_env_matches(job->secrets, job->secrets_count, env[i].name, strlen(env[i].name)))
-            add_secret_value(found, env[i].name, env[i].value, LEAST);
+            add_secret_value(r, env[i].name, env[i].value, LEAST);
 }
 
-static void add_arguments(struct found *found, char *const *args, size_t count)
+static void add_arguments(struct jr_resolver *r, char *const *args, size_t count)
 {
-    const struct jr_job *job = &found->r->out->job;
+    const struct jr_job *job = &r->out->job;
     for (size_t i = 0; i < count; i++) {
         const char *name = args[i] + strspn(args[i], "-");
         char copy[NAME_MAX_LEN + 1];
@@ -72,7 +66,7 @@ static void add_arguments(struct found *found, char *const *args, size_t count)
         copy[len] = '\0';
         if (len > 0 && name[len] == '=' &&
             jr_env_matches(job->secrets, job->secrets_count, name, len))
-            add_secret_value(found, copy, name + len + 1, LEAST);
+            add_secret_value(r, copy, name + len + 1, LEAST);
     }
 }
 
@@ -126,27 +120,26 @@ static void find_secrets(struct jr_resolver *r)
 {
     struct jr_job *job = &r->out->job;
     const struct jr_doc *doc = jr_spec_doc(r->file);
-    struct found found = {.r = r};
     if (job->secrets_count == 0)
         return;
     for (size_t i = 0; i < doc->hidden.count; i++)
-        add_secret_value(&found, doc->hidden_names.items[i], doc->hidden.items[i], LEAST_READ);
+        add_secret_value(r, doc->hidden_names.items[i], doc->hidden.items[i], LEAST_READ);
     for (char *const *at = r->options->environ; at != NULL && *at != NULL; at++) {
         size_t len = strcspn(*at, "=");
         if ((*at)[len] == '=' && jr_env_matches(job->secrets, job->secrets_count, *at, len))
-            add_secret_value(&found, jr_arena_strndup(r->arena, *at, len), *at + len + 1, LEAST);
+            add_secret_value(r, jr_arena_strndup(r->arena, *at, len), *at + len + 1, LEAST);
     }
-    add_entries(&found, job->env, job->env_count);
+    add_entries(r, job->env, job->env_count);
     for (uint32_t i = 0; i < job->per_rank_count; i++) {
         const struct jr_rank_entry *entry = &job->per_rank[i];
-        add_entries(&found, entry->env, entry->env_count);
-        add_arguments(&found, entry->args, entry->args_count);
+        add_entries(r, entry->env, entry->env_count);
+        add_arguments(r, entry->args, entry->args_count);
     }
-    add_arguments(&found, job->entrypoint.argv, job->entrypoint.argv_count);
-    job->hidden = found.values.items;
-    job->hidden_names = found.names.items;
-    for (size_t i = 0; i < found.values.count; i++)
-        warn_of_argument(r, found.names.items[i], found.values.items[i]);
+    add_arguments(r, job->entrypoint.argv, job->entrypoint.argv_count);
+    job->hidden = r->hidden.items;
+    job->hidden_names = r->hidden_names.items;
+    for (size_t i = 0; i < r->hidden.count; i++)
+        warn_of_argument(r, r->hidden_names.items[i], r->hidden.items[i]);
 }
 
 /* What the spec says in full goes through as it is. */
@@ -230,23 +223,30 @@ static void take_cells(struct jr_resolver *r, struct jr_job *job)
     job->policy = policy;
 }
 
+static struct jr_resolver begin_resolver(struct jr_resolution *out, const struct jr_spec_file *file,
+                                         const struct jr_host *hw,
+                                         const struct jr_resolve_options *options,
+                                         struct jr_diags *diags)
+{
+    const struct jr_spec *spec = jr_spec_get(file);
+    return (struct jr_resolver){.out = out,
+                                .arena = &out->arena,
+                                .file = file,
+                                .spec = spec,
+                                .hw = hw,
+                                .options = options,
+                                .diags = diags,
+                                .timeouts = spec->policy.timeouts};
+}
+
 enum jr_status jr_resolve(struct jr_resolution *ret, const struct jr_spec_file *file,
                           const struct jr_host *hw, const struct jr_resolve_options *options,
                           struct jr_diags *diags)
 {
     *ret = JR_RESOLUTION_INIT;
     ret->facts = hw->origin;
-    struct jr_resolver r = {
-        .out = ret,
-        .arena = &ret->arena,
-        .file = file,
-        .spec = jr_spec_get(file),
-        .hw = hw,
-        .options = options,
-        .diags = diags,
-    };
+    struct jr_resolver r = begin_resolver(ret, file, hw, options, diags);
     size_t first = diags->count;
-    r.timeouts = r.spec->policy.timeouts;
     jr_field_values_seed(&r);
     jr_rules_run(&r);
     jr_checks_run(&r);
@@ -278,18 +278,9 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file, const struct jr_host 
     struct jr_resolution scratch = JR_RESOLUTION_INIT;
     struct jr_resolve_options dry = *options;
     struct jr_diags diags = {0};
-    struct jr_resolver r = {
-        .out = &scratch,
-        .arena = &scratch.arena,
-        .file = file,
-        .spec = jr_spec_get(file),
-        .hw = hw,
-        .options = &dry,
-        .diags = &diags,
-    };
+    struct jr_resolver r = begin_resolver(&scratch, file, hw, &dry, &diags);
     dry.keep_port = false;
     dry.wait = NULL;
-    r.timeouts = r.spec->policy.timeouts;
     jr_field_values_seed(&r);
     jr_rules_run(&r);
     uint32_t nodes = JR_FIELD_VALUE(&r, NODES).known ? JR_FIELD_VALUE(&r, NODES).number : 0;

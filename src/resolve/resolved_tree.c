@@ -248,7 +248,7 @@ static void refer_to_secrets(struct jr_arena *arena, struct jr_node *node, const
     }
 }
 
-static void leave_out_key(struct jr_node *mapping, const char *key)
+void jr_tree_leave_out(struct jr_node *mapping, const char *key)
 {
     size_t kept = 0;
     for (size_t i = 0; i < mapping->count; i++)
@@ -266,7 +266,7 @@ static struct jr_node *fill_tree_values(struct jr_arena *arena,
     if (root == NULL)
         return NULL;
     if (resolution != NULL) {
-        leave_out_key(root, "targets"); /* it is for this machine from now on */
+        jr_tree_leave_out(root, "targets"); /* it is for this machine from now on */
         set_job(arena, root, &resolution->job);
         add_command_args(arena, root, resolution->args);
         /* the cell of one node is where it is: what hosts its sweep has is no part of it, nor how
@@ -274,9 +274,9 @@ static struct jr_node *fill_tree_values(struct jr_arena *arena,
         struct jr_node *engine = jr_doc_get(root, "engine");
         bool pool = jr_spec_pools_hosts(file) && resolution->job.hosts[0] == NULL;
         if (pool)
-            leave_out_key(root, "hosts");
+            jr_tree_leave_out(root, "hosts");
         if (pool && engine != NULL && engine->kind == JR_NODE_MAPPING)
-            leave_out_key(engine, "ssh");
+            jr_tree_leave_out(engine, "ssh");
     }
     return root;
 }
@@ -308,11 +308,24 @@ static void leave_out_own_fields(struct jr_arena *arena, struct jr_node *root,
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (jr_spec_where(file, own[i]).line == 0 &&
             (strcmp(own[i], "hosts") != 0 || spec->spare_nodes == 0))
-            leave_out_key(root, own[i]);
+            jr_tree_leave_out(root, own[i]);
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "all") == 0)
-        leave_out_key(root, "devices");
+        jr_tree_leave_out(root, "devices");
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "any") == 0)
         jr_node_set_path(arena, root, "devices", jr_node_scalar(arena, "any", false));
+}
+
+/* Append a tree that is filled, as it is read again. NULL: there was no memory. */
+static void emit_tree(struct jr_buf *out, struct jr_arena *arena, struct jr_node *root)
+{
+    if (root != NULL) {
+        jr_spec_escape(arena, root);
+        root = complete_node(arena, root, jr_field_root());
+    }
+    if (root != NULL && !arena->failed)
+        jr_doc_emit(out, root);
+    out->failed |= root == NULL || arena->failed;
+    jr_arena_release(arena);
 }
 
 void jr_resolution_emit_for_nodes(struct jr_buf *out, const struct jr_resolution *resolution,
@@ -321,21 +334,16 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out, const struct jr_resolution
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node *root = fill_tree_values(&arena, resolution, file);
     if (root != NULL) {
-        leave_out_key(root, "node_rank");
-        leave_out_key(root, "rank_start");
+        jr_tree_leave_out(root, "node_rank");
+        jr_tree_leave_out(root, "rank_start");
         leave_out_own_fields(&arena, root, file);
         /* who takes the place of a node is for the controller to know */
         struct jr_node *hosts = jr_doc_find(root, "hosts");
         if (hosts != NULL && hosts->count > resolution->job.nodes)
             hosts->count = resolution->job.nodes;
-        leave_out_key(root, "spare_nodes");
-        jr_spec_escape(&arena, root);
-        root = complete_node(&arena, root, jr_field_root());
+        jr_tree_leave_out(root, "spare_nodes");
     }
-    if (root != NULL && !arena.failed)
-        jr_doc_emit(out, root);
-    out->failed |= root == NULL || arena.failed;
-    jr_arena_release(&arena);
+    emit_tree(out, &arena, root);
 }
 
 void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file, char *const *args)
@@ -344,18 +352,13 @@ void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file, cha
     const struct jr_spec *spec = jr_spec_get(file);
     struct jr_node *root = fill_tree_values(&arena, NULL, file);
     if (root != NULL) {
-        leave_out_key(root, "targets");
+        jr_tree_leave_out(root, "targets");
         set_text(&arena, root, "name", spec->name);
         set_text(&arena, root, "workdir", spec->workdir);
         set_text(&arena, root, "log_dir", spec->log_dir);
         add_command_args(&arena, root, args);
-        jr_spec_escape(&arena, root);
-        root = complete_node(&arena, root, jr_field_root());
     }
-    if (root != NULL && !arena.failed)
-        jr_doc_emit(out, root);
-    out->failed |= root == NULL || arena.failed;
-    jr_arena_release(&arena);
+    emit_tree(out, &arena, root);
 }
 
 void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *resolution,

@@ -25,8 +25,15 @@ static bool is_argument(const char *path)
            (strncmp(path + len, "args[", 5) == 0 || strncmp(path + len, "kwargs.", 7) == 0);
 }
 
+static bool is_kind_or_none(const struct jr_node *node, enum jr_node_kind kind)
+{
+    return node == NULL || node->kind == kind;
+}
+
 static bool same_scalar(const struct jr_node *a, const struct jr_node *b, bool argument)
 {
+    if (a->kind != JR_NODE_SCALAR || b->kind != JR_NODE_SCALAR)
+        return false;
     enum jr_scalar_type type = jr_scalar_type(a), other = jr_scalar_type(b);
     bool none = type == JR_SCALAR_NULL;
     if (none != (other == JR_SCALAR_NULL) ||
@@ -71,19 +78,16 @@ static void compare_nodes(struct jr_changes *to, const char *path, const struct 
 {
     if (path == NULL)
         return;
-    enum jr_node_kind kind = a != NULL ? a->kind : b != NULL ? b->kind : JR_NODE_MAPPING;
-    bool alike = a == NULL || b == NULL || a->kind == b->kind;
-    bool argument = is_argument(path);
-    if (argument && (a == NULL || b == NULL))
+    bool argument = is_argument(path), both = a != NULL && b != NULL;
+    if (argument && !both)
         add_change(to, path, a, b);
-    else if (alike && kind == JR_NODE_MAPPING)
+    else if (is_kind_or_none(a, JR_NODE_MAPPING) && is_kind_or_none(b, JR_NODE_MAPPING))
         compare_mappings(to, path, a, b);
-    else if (alike && kind == JR_NODE_SEQUENCE && a != NULL && b != NULL && a->count == b->count)
+    else if (both && a->kind == JR_NODE_SEQUENCE && b->kind == a->kind && a->count == b->count)
         for (size_t i = 0; i < a->count; i++)
             compare_nodes(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i), a->items[i],
                           b->items[i]);
-    else if (!alike || kind != JR_NODE_SCALAR || a == NULL || b == NULL ||
-             !same_scalar(a, b, argument))
+    else if (!both || !same_scalar(a, b, argument))
         add_change(to, path, a, b);
 }
 
