@@ -1,12 +1,11 @@
 /*
  * A job made by hand, of a size that each test chooses, and its plan.
  *
- *     struct sample s;
+ *     struct sample SAMPLE_CLEANUP s;
  *     sample_init(&s, 2, 2, 2);
  *     s.job.own.threads = 4;
  *     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
  *     ... s.plan, s.diags ...
- *     sample_release(&s);
  */
 #ifndef JR_SAMPLE_H
 #define JR_SAMPLE_H
@@ -87,6 +86,8 @@ static inline void sample_release(struct sample *s)
     jr_arena_release(&s->arena);
     jr_diags_release(&s->diags);
 }
+
+#define SAMPLE_CLEANUP __attribute__((cleanup(sample_release)))
 
 /* The value of a rank's variable, or NULL. */
 static inline const char *sample_env(const struct sample *s, uint32_t rank, const char *name)

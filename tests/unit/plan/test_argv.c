@@ -235,7 +235,7 @@ static void plans_a_setup(void)
     struct jr_rank_entry entry = {.ranks = TEXT("1"), .env = own, .env_count = 2};
     char *outer[] = {TEXT("LANG=C"), TEXT("NCCL_X=1"), TEXT("PMI_RANK=3"), NULL};
     char *removed[] = {TEXT("NCCL_*")};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.job.setup = "module load %{rank}";
     s.job.env = gone;
@@ -251,7 +251,6 @@ static void plans_a_setup(void)
     check_words(s.plan.setup.drop, "NCCL_*|LANG|");
     CU_ASSERT_PTR_NULL(s.plan.ranks[0].drop);
     check_words(s.plan.ranks[1].drop, "HOME|");
-    sample_release(&s);
 }
 
 static void refuses(void)

@@ -7,7 +7,7 @@ static void check_endpoints(char *first, char *second, bool local, const char *a
 {
     char *names[] = {TEXT("paddle")};
     uint32_t ports[] = {7000, 7001, 7100, 7101};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 4);
     sample_nodes(&s, 2);
     s.hosts[0] = first;
@@ -20,7 +20,6 @@ static void check_endpoints(char *first, char *second, bool local, const char *a
     for (uint32_t i = 0; i < 4; i++)
         JR_ASSERT_TEXT(sample_env(&s, i, "PADDLE_TRAINER_ENDPOINTS"), all);
     JR_ASSERT_TEXT(sample_env(&s, 2, "PADDLE_CURRENT_ENDPOINT"), third);
-    sample_release(&s);
 }
 
 static void names_the_host_of_each_rank(void)

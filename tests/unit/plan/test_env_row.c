@@ -69,7 +69,7 @@ static void check_given(const struct given *given)
     char outer[64], value[64], remove[64];
     char *environ[] = {outer, NULL}, *removed[] = {remove};
     struct jr_env_entry entry = {.name = name, .required = given->required};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.options.support = "/opt/jobrun";
     (void)snprintf(outer, sizeof outer, "%s", given->environ);
@@ -89,7 +89,6 @@ static void check_given(const struct given *given)
         CU_ASSERT_PTR_NULL(found)
     else
         JR_ASSERT_TEXT(found, given->expected);
-    sample_release(&s);
 }
 
 static void stands_behind_what_the_user_has(void)
@@ -113,24 +112,22 @@ static void takes_any_folder_by_its_name(void)
 {
     static char name[] = "PYTHONPATH", value[] = "src";
     struct jr_env_entry entry = {.name = name, .value = value};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1);
     s.options.support = "/opt/%{rank}";
     s.job.env = &entry;
     s.job.env_count = 1;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     JR_ASSERT_TEXT(sample_env(&s, 0, name), "src:/opt/%{rank}/python");
-    sample_release(&s);
 }
 
 /* Where nothing is installed there is nothing to name. */
 static void is_left_alone_without_the_package(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(sample_env(&s, 0, "PYTHONPATH"));
-    sample_release(&s);
 }
 
 /* What `setup` exports is told to the runner, which adds the entry then. */
@@ -139,7 +136,7 @@ static void is_told_for_what_setup_exports(void)
     static char name[] = "PYTHONPATH", setup[] = "true";
     struct jr_env_entry unset = {.name = name};
     for (uint32_t stated = 0; stated < 2; stated++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 1);
         s.options.support = "/opt/jobrun";
         s.job.setup = setup;
@@ -150,7 +147,6 @@ static void is_told_for_what_setup_exports(void)
             CU_ASSERT_PTR_NULL(s.plan.setup.package)
         else
             JR_ASSERT_TEXT(s.plan.setup.package, FOLDER);
-        sample_release(&s);
     }
 }
 

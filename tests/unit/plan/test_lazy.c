@@ -105,7 +105,7 @@ static void is_told_beyond_what_ranks_share(void)
 static void is_told_in_pieces(void)
 {
     for (unsigned form = 0; form < 2; form++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         struct got all = {.text = JR_BUF_INIT}, part = {.most = 2};
         sample_init(&s, 1, 1, 600);
         s.options.lazy = true;
@@ -120,7 +120,6 @@ static void is_told_in_pieces(void)
         free(expected);
         jr_buf_release(&all.text);
         jr_buf_release(&part.text);
-        sample_release(&s);
     }
 }
 
@@ -138,7 +137,7 @@ static void refuses_what_the_plan_refuses(void)
                  {TEXT("%{node_rank}.json"), false}};
     for (size_t i = 0; i < LENGTH(files); i++)
         for (int lazy = 0; lazy < 2; lazy++) {
-            struct sample s;
+            struct sample SAMPLE_CLEANUP s;
             sample_init(&s, 1, 1, 8);
             sample_nodes(&s, 2);
             s.policy.results =
@@ -147,7 +146,6 @@ static void refuses_what_the_plan_refuses(void)
             CU_ASSERT_EQUAL(sample_build(&s), files[i].good ? JR_STATUS_OK : JR_STATUS_INVALID);
             if (!files[i].good)
                 CU_ASSERT_TRUE(sample_found(&s, "JR0507", "ranks 0 and 1"));
-            sample_release(&s);
         }
 }
 

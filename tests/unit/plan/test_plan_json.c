@@ -28,17 +28,16 @@ static json_t *rank_of(const json_t *plan, size_t rank)
 /* Compare with the text of a JSON value. */
 static void check(const json_t *json, const char *key, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     const json_t *value = json_object_get(json, key);
     if (value != NULL)
         jr_json_print(&out, value, 0);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
 }
 
 static void says_the_words_of_the_contract(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 2, 2, 2);
     sample_nodes(&s, 2);
     json_t *plan = plan_json(&s);
@@ -54,7 +53,6 @@ static void says_the_words_of_the_contract(void)
           "[5, 7]], \"data\": [[0, 4], [1, 5], [2, 6], [3, 7]]}");
     CU_ASSERT_EQUAL(json_array_size(json_object_get(plan, "ranks")), 8);
     json_decref(plan);
-    sample_release(&s);
 }
 
 static void says_all_of_a_rank(void)
@@ -76,7 +74,7 @@ static void says_all_of_a_rank(void)
         {"threads", "3"},
     };
     struct jr_stream_rule rule = {TEXT("1"), JR_STREAM_OUT};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 2, 2, 2);
     sample_nodes(&s, 2);
     s.job.redirects = &rule;
@@ -91,7 +89,6 @@ static void says_all_of_a_rank(void)
     check(rank_of(inherited, 5), "stderr", "{\"file\": null, \"console\": false}");
     json_decref(inherited);
     json_decref(plan);
-    sample_release(&s);
 }
 
 static void keeps_secrets_and_what_it_inherits_to_itself(void)
@@ -104,7 +101,7 @@ static void keeps_secrets_and_what_it_inherits_to_itself(void)
         {.name = TEXT("NEED"), .required = true},
         {.name = TEXT("OPEN"), .value = TEXT("s=%{rank}")},
     };
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.options.environ = outer;
     s.job.env = env;
@@ -121,7 +118,6 @@ static void keeps_secrets_and_what_it_inherits_to_itself(void)
     }
     JR_ASSERT_TEXT(sample_env(&s, 0, "MY_TOKEN_A"), "s3cret");
     json_decref(plan);
-    sample_release(&s);
 }
 
 /* What runs before the ranks, and what they are forked from. */
@@ -175,7 +171,7 @@ static void tells_names_apart(void)
                                  {.name = TEXT("TOKE"), .value = TEXT("open")},
                                  {.name = TEXT("TOKENS"), .value = TEXT("s3cret too")}};
     struct jr_rank_entry entry = {.ranks = TEXT("1"), .env = env, .env_count = LENGTH(env)};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.job.per_rank = &entry;
     s.job.per_rank_count = 1;
@@ -186,13 +182,12 @@ static void tells_names_apart(void)
     check(shown, "TOKENS", "\"<redacted>\"");
     CU_ASSERT_PTR_NULL(json_object_get(json_object_get(rank_of(plan, 0), "env"), "TOKEN"));
     json_decref(plan);
-    sample_release(&s);
 }
 
 static void escapes_text(void)
 {
     struct jr_env_entry env[] = {{.name = TEXT("Q\"\\"), .value = TEXT("\x1b[31m\t\x7f")}};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1);
     s.argv[1] = TEXT("a\"b\\c\n");
     s.argv[2] = TEXT("\xc3\xa9 \xff");
@@ -206,13 +201,12 @@ static void escapes_text(void)
         json_string_value(json_object_get(json_object_get(rank_of(plan, 0), "env"), "Q\"\\")),
         "\x1b[31m\t\x7f");
     json_decref(plan);
-    sample_release(&s);
 }
 
 /* 1,000 ranks: 3,889 bytes of a list, which the mesh has once. */
 static void says_a_long_list_once(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1000);
     json_t *plan = plan_json(&s);
     const json_t *env = json_object_get(rank_of(plan, 7), "env");
@@ -222,7 +216,6 @@ static void says_a_long_list_once(void)
     const json_t *groups = json_object_get(json_object_get(plan, "mesh"), "groups");
     CU_ASSERT_EQUAL(json_array_size(json_array_get(json_object_get(groups, "data"), 0)), 1000);
     json_decref(plan);
-    sample_release(&s);
 }
 
 /* The exit status of validate.py: 0 valid, 1 not, 77 cannot tell. */
@@ -237,8 +230,8 @@ static int validate(const char *text, size_t len)
 
 static void obeys_its_schema(void)
 {
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 2, 1, 2);
     s.job.own.devices = (char *[]){TEXT("0"), TEXT("1")};
     s.job.own.devices_count = 2;
@@ -249,8 +242,6 @@ static void obeys_its_schema(void)
     /* And the schema does refuse. */
     int empty = validate("{\"format_version\": 1}", 21);
     CU_ASSERT_TRUE(empty == (whole == 0 ? 1 : whole));
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 JR_UNIT_MAIN("json", CASE(says_the_words_of_the_contract), CASE(says_all_of_a_rank),

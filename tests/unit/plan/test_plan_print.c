@@ -26,8 +26,8 @@ static const char *part(const struct jr_buf *out, const char *from)
 
 static void prints_the_whole_of_a_small_plan(void)
 {
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 2, 2, 2);
     print(&out, &s, false);
     check(&out, "\n7     7      cpu     3        any\n\n"
@@ -55,8 +55,6 @@ static void prints_the_whole_of_a_small_plan(void)
                              "\n"
                              "rank  local  device  threads  cpus\n"
                              "0     0      cpu     3        any");
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 static void keeps_meshes_short(void)
@@ -90,16 +88,14 @@ static void keeps_meshes_short(void)
          "        data 0-4088/8 1-4089/8 2-4090/8 3-4091/8 4-4092/8 5-4093/8 6-4094/8 "
          "7-4095/8      proved"},
     };
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, rows[i].model, rows[i].pipeline, rows[i].data);
         print(&out, &s, false);
         check(&out, rows[i].mesh);
         CU_ASSERT_TRUE(out.len < 8192);
-        sample_release(&s);
     }
-    jr_buf_release(&out);
 }
 
 #define LAYOUT "       layout [data][pipeline][model], model fastest\n"
@@ -108,12 +104,11 @@ static void keeps_meshes_short(void)
 static void check_mesh(uint32_t model, uint32_t pipeline, uint32_t data, const char *expected)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT, mesh JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, model, pipeline, data);
     print(&out, &s, false);
     jr_buf_printf(&mesh, "\n\n%s\n", expected);
     check(&out, mesh.data);
-    sample_release(&s);
 }
 
 /* An axis alone needs no table. */
@@ -260,10 +255,10 @@ static void cuts_long_meshes(void)
 
 static void tells_where_streams_go(void)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct jr_stream_rule redirect = {TEXT("0"), JR_STREAM_OUT};
     struct jr_stream_rule tee = {TEXT("1-2"), JR_STREAM_ALL};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 3);
     s.job.redirects = &redirect;
     s.job.redirects_count = 1;
@@ -275,15 +270,13 @@ static void tells_where_streams_go(void)
     check(&out, "\n0     0      cpu     3        file             inherited        any\n");
     check(&out, "\n1     1      cpu     3        file + console   file + console   any\n");
     check(&out, "\n2     2      cpu     3        file, not shown  file, not shown  any\n");
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 static void tells_nodes_and_devices(void)
 {
     char *devices[] = {TEXT("0"), TEXT("GPU-5a3b")};
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 4);
     sample_nodes(&s, 2);
     s.hosts[0] = TEXT("gpu07");
@@ -306,14 +299,12 @@ static void tells_nodes_and_devices(void)
     s.job.device_name = "custom:tpu";
     print(&out, &s, false);
     check(&out, "  custom:tpu 0 (H100)  3        any\n");
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 static void tells_spares(void)
 {
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 4);
     sample_nodes(&s, 2);
     s.job.spare_nodes = 2;
@@ -326,8 +317,6 @@ static void tells_spares(void)
     print(&out, &s, false);
     check(&out, " on 2 nodes, and 1 spare\n");
     check(&out, "spares    node 2: it takes the place of a node that is lost\n");
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 /* Two nodes that have told their own, of which the second has fewer. */
@@ -340,8 +329,8 @@ static void tells_what_each_node_has(void)
         {near, 2, "H100", near_cpus, 2, 8, NULL},
         {far, 1, "A100", far_cpus, 1, 1, NULL},
     };
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 3);
     sample_nodes(&s, 2);
     s.job.local_world_sizes = sizes;
@@ -362,8 +351,6 @@ static void tells_what_each_node_has(void)
     check(&out, "\n  CUDA_VISIBLE_DEVICES=0\n");
     check(&out, "\n  CUDA_VISIBLE_DEVICES=1\n");
     check(&out, "\n  CUDA_VISIBLE_DEVICES=GPU-7f\n");
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 /* Runs of like ranks, at most 64 of them. */
@@ -371,8 +358,8 @@ static void folds_a_large_world(void)
 {
     char *devices[] = {TEXT("0"), TEXT("1"), TEXT("2"), TEXT("3")};
     struct jr_stream_rule even = {TEXT("0-998/2"), JR_STREAM_ALL};
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1000);
     sample_nodes(&s, 2);
     s.job.device_name = "cuda";
@@ -388,8 +375,6 @@ static void folds_a_large_world(void)
     check(&out, "\n63    63     GPU 3");
     CU_ASSERT_PTR_NULL(part(&out, "\n64    64"));
     check(&out, "\n...   ranks 64-999: --format json has them\n");
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 static void shows_the_environment(void)
@@ -399,8 +384,8 @@ static void shows_the_environment(void)
         {.name = TEXT("API_TOKEN"), .value = TEXT("s3cret")},
         {.name = TEXT("LINES"), .value = TEXT("a\nb\x1b[2J")},
     };
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.options.environ = outer;
     s.job.env = env;
@@ -416,8 +401,6 @@ static void shows_the_environment(void)
     CU_ASSERT_PTR_NULL(part(&out, "s3cret"));
     CU_ASSERT_PTR_NULL(part(&out, "HOME"));
     CU_ASSERT_PTR_NULL(part(&out, "(--env"));
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 static void quotes_the_command(void)
@@ -435,10 +418,10 @@ static void quotes_the_command(void)
         {"x\ty", "'x\\x09y'"},
         {"--lr=0.1", "--lr=0.1"},
     };
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char text[32], line[64];
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 2);
         memcpy(text, rows[i].text, sizeof text);
         s.argv[2] = text;
@@ -448,17 +431,15 @@ static void quotes_the_command(void)
         s.argv[2] = TEXT("%{rank}");
         print(&out, &s, false);
         check(&out, "\ncommand   ./train --epochs 0   (rank 0)\n");
-        sample_release(&s);
     }
-    jr_buf_release(&out);
 }
 
 /* Text of a spec neither begins a line nor reaches the terminal raw. */
 static void lets_no_text_forge_a_line(void)
 {
     static const char evil[] = "x\njobrun: ok\x1b[2J";
-    struct jr_buf out = JR_BUF_INIT;
-    struct sample s;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1);
     s.job.name = s.job.workdir = s.job.log_dir = s.job.master_addr = evil;
     s.job.backend = s.job.device_name = s.job.own.device_model = evil;
@@ -469,8 +450,6 @@ static void lets_no_text_forge_a_line(void)
     print(&out, &s, true);
     CU_ASSERT_PTR_NULL(part(&out, "\njobrun: ok"));
     CU_ASSERT_PTR_NULL(strchr(out.data, '\x1b'));
-    jr_buf_release(&out);
-    sample_release(&s);
 }
 
 JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan), CASE(keeps_meshes_short),

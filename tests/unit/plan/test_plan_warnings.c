@@ -75,7 +75,7 @@ static void warns_of_forks_with_devices(void)
         .what = JR_PYTHON_FUNCTION, .target = TEXT("train:main"), .interpreter = TEXT("python3")};
     struct jr_library library = {TEXT("/j/l.so"), TEXT("step")};
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 2);
         s.options.support = "/s";
         struct jr_entrypoint *entry = &s.job.entrypoint;
@@ -97,7 +97,6 @@ static void warns_of_forks_with_devices(void)
             JR_ASSERT_TEXT(diag->help, "start_method: forkserver imports only "
                                        "what `preload` names");
         }
-        sample_release(&s);
     }
 }
 
@@ -105,7 +104,7 @@ static void warns_where_each_rank_sees_one_device(void)
 {
     char *devices[] = {TEXT("0"), TEXT("1")};
     for (uint32_t count = 0; count < 3; count++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 2);
         s.job.own.devices = devices;
         s.job.own.devices_count = count;
@@ -114,7 +113,6 @@ static void warns_where_each_rank_sees_one_device(void)
         CU_ASSERT_EQUAL(s.diags.warnings, count > 0);
         if (count > 0)
             JR_ASSERT_TEXT(only_finding(&s)->path, "device_visibility");
-        sample_release(&s);
     }
 }
 
@@ -163,13 +161,12 @@ static void helps_with_failures(void)
         {"kill:0-4294967295", "the last of 4 ranks is 3"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 4);
         s.options.inject = rows[i].inject;
         CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_USAGE);
         CU_ASSERT_EQUAL_FATAL(s.diags.count, 1);
         JR_ASSERT_TEXT(s.diags.items[0].help, rows[i].help);
-        sample_release(&s);
     }
 }
 

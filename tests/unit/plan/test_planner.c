@@ -14,13 +14,12 @@ static void refuses_a_world_that_does_not_add_up(void)
         {0, 0, 0, "a mesh of 0 x 2 x 2 has no valid size"},
     };
     for (size_t i = 0; i < LENGTH(bad); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 2, 2, bad[i].data);
         s.job.world_size = bad[i].world;
         s.sizes[0] = bad[i].held;
         CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
         CU_ASSERT_TRUE(sample_found(&s, "JR0506", bad[i].text));
-        sample_release(&s);
     }
 }
 
@@ -41,7 +40,7 @@ static void binds_ranks_to_cpus(void)
         {6, {"0-1", "2-3", "4-5", "6-7", "8-9", "10-11"}},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 6);
         s.job.nodes = 3;
         s.sizes[0] = 2;
@@ -56,7 +55,6 @@ static void binds_ranks_to_cpus(void)
                 JR_ASSERT_TEXT(cpus, rows[i].cpus[rank]);
             CU_ASSERT_EQUAL(cpus == NULL, rows[i].cpus[rank] == NULL);
         }
-        sample_release(&s);
     }
 }
 
@@ -67,7 +65,7 @@ static void refuses_every_bad_template(void)
     static const char *const paths[] = {"entrypoint", "workdir", "console.prefix", "results.file",
                                         "results.artifacts"};
     static char *artifacts[] = {bad};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1);
     s.argv[2] = bad;
     s.job.workdir = "/w/%{no}";
@@ -81,7 +79,6 @@ static void refuses_every_bad_template(void)
         JR_ASSERT_TEXT(s.diags.items[i].code, "JR0502");
         JR_ASSERT_TEXT(s.diags.items[i].path, paths[i]);
     }
-    sample_release(&s);
 }
 
 static void refuses_ranks_that_are_none(void)
@@ -107,7 +104,7 @@ static void places_ranks_on_their_nodes(void)
 {
     static const uint32_t node[] = {0, 1, 1, 1, 2, 2};
     static const uint32_t local[] = {0, 0, 1, 2, 0, 1};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 6);
     s.job.nodes = 3;
     s.sizes[0] = 1;
@@ -129,14 +126,13 @@ static void places_ranks_on_their_nodes(void)
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     CU_ASSERT_EQUAL(s.plan.first, 0);
     CU_ASSERT_EQUAL(s.plan.count, 6);
-    sample_release(&s);
 }
 
 static void names_files_below_the_run_folder(void)
 {
     static char one[] = "1";
     struct jr_stream_rule redirect = {.ranks = one, .streams = JR_STREAM_OUT};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.job.redirects = &redirect;
     s.job.redirects_count = 1;
@@ -153,7 +149,6 @@ static void names_files_below_the_run_folder(void)
     JR_ASSERT_TEXT(rank->workdir, "/home/u/job");
     JR_ASSERT_TEXT(rank->prefix, "[1] ");
     CU_ASSERT_EQUAL(rank->artifacts_count, 0);
-    sample_release(&s);
 }
 
 static void refuses_a_result_file_of_two_ranks(void)
@@ -176,7 +171,7 @@ static void refuses_a_result_file_of_two_ranks(void)
         {"%{rank_dir}/out.json", "all", "/w", true, NULL},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 8);
         sample_nodes(&s, 2);
         s.options.local = rows[i].local;
@@ -189,7 +184,6 @@ static void refuses_a_result_file_of_two_ranks(void)
         CU_ASSERT_EQUAL(sample_build(&s), rows[i].text == NULL ? JR_STATUS_OK : JR_STATUS_INVALID);
         if (rows[i].text != NULL)
             CU_ASSERT_TRUE(sample_found(&s, "JR0507", rows[i].text));
-        sample_release(&s);
     }
 }
 
@@ -197,12 +191,11 @@ static void refuses_a_result_file_of_two_ranks(void)
 static void escapes_prefixes(void)
 {
     static char prefix[] = "%{rank}\n\033[31m\t\xff| ";
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.policy.console.prefix = prefix;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     JR_ASSERT_TEXT(s.plan.ranks[1].prefix, "1\\x0a\\x1b[31m\t\\xff| ");
-    sample_release(&s);
 }
 
 /* A folded line has the ranks in the place of %{rank}; the rest is each rank's own. */
@@ -219,21 +212,20 @@ static void cuts_prefixes_for_several_ranks(void)
         {"\n%{local_rank}/%{rank}|", "\\x0a1/", "|"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 2);
         s.policy.console.prefix = (char *)rows[i].prefix;
         s.policy.console.collapse = true;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         JR_ASSERT_TEXT(s.plan.ranks[1].around[0], rows[i].head);
         JR_ASSERT_TEXT(s.plan.ranks[1].around[1], rows[i].tail);
-        sample_release(&s);
     }
 }
 
 /* --debug: a terminal for one rank, files for the others. */
 static void gives_terminals_and_input(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     const uint32_t debug = 1, reads = 0;
     sample_init(&s, 1, 1, 3);
     s.options.debug_rank = &debug;
@@ -249,7 +241,6 @@ static void gives_terminals_and_input(void)
     CU_ASSERT_EQUAL(s.plan.ranks[0].input, JR_INPUT_STDIN);
     CU_ASSERT_EQUAL(s.plan.ranks[1].input, JR_INPUT_TERMINAL);
     CU_ASSERT_EQUAL(s.plan.ranks[2].input, JR_INPUT_NONE);
-    sample_release(&s);
 }
 
 static void expands_stated_paths(void)
@@ -265,7 +256,7 @@ static void expands_stated_paths(void)
     char *artifacts[] = {TEXT("ckpt/%{rank}.pt"), TEXT("log.txt")};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char file[64];
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 2);
         (void)snprintf(file, sizeof file, "%s", rows[i].file);
         s.job.workdir = "/w/%{rank}";
@@ -280,13 +271,12 @@ static void expands_stated_paths(void)
         CU_ASSERT_EQUAL_FATAL(rank->artifacts_count, 2);
         JR_ASSERT_TEXT(rank->artifacts[0], "ckpt/1.pt");
         JR_ASSERT_TEXT(rank->artifacts[1], "log.txt");
-        sample_release(&s);
     }
 }
 
 static void makes_the_command_line(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.argv[2] = TEXT("--shard=%{rank}/%{world_size}");
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -295,7 +285,6 @@ static void makes_the_command_line(void)
     JR_ASSERT_TEXT(argv[2], "--shard=1/2");
     CU_ASSERT_PTR_NULL(argv[3]);
     JR_ASSERT_TEXT(s.plan.ranks[0].argv[2], "--shard=0/2");
-    sample_release(&s);
 }
 
 /* The text is one argument; $0 is sh; what follows is $1 and so on. */
@@ -303,7 +292,7 @@ static void hands_text_to_the_shell(void)
 {
     static const char *const expected[] = {
         "/bin/sh", "-c", "echo %{rank} is ${RANK} 1 \"$1\"", "sh", "--epochs", "5"};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.job.entrypoint.form = JR_FORM_SHELL;
     s.argv[0] = TEXT("echo %%{rank} is ${RANK} %{rank} \"$1\"");
@@ -312,12 +301,11 @@ static void hands_text_to_the_shell(void)
     for (size_t i = 0; i < LENGTH(expected); i++)
         JR_ASSERT_TEXT(argv[i], expected[i]);
     CU_ASSERT_PTR_NULL(argv[LENGTH(expected)]);
-    sample_release(&s);
 }
 
 static void shows_whom_the_console_shows(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 4);
     s.policy.console.ranks = TEXT("0,2");
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -325,7 +313,6 @@ static void shows_whom_the_console_shows(void)
         CU_ASSERT_EQUAL(s.plan.ranks[i].on_console, i % 2 == 0);
         CU_ASSERT_EQUAL(s.plan.ranks[i].out, JR_SINK_FILE | JR_SINK_CONSOLE);
     }
-    sample_release(&s);
 }
 
 /* Six ranks on two nodes, model 2: the groups 2,3 cross. */
@@ -383,12 +370,11 @@ static void stays_linear(void)
         outer[i] = text[i];
     }
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, rows[i].world);
         s.options.environ = outer;
         CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
         CU_ASSERT_TRUE(s.arena.used < rows[i].most);
-        sample_release(&s);
     }
 }
 

@@ -40,7 +40,7 @@ static void refuses_a_missing_variable(void)
     static char root[] = "DATA_ROOT", key[] = "KEY";
     char *outer[] = {TEXT("KEYS=1"), TEXT("DATA_ROOT2=1"), NULL};
     struct jr_env_entry env[] = {{.name = root, .required = true}, {.name = key, .required = true}};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.job.env = env;
     s.job.env_count = 2;
@@ -53,21 +53,19 @@ static void refuses_a_missing_variable(void)
                    "'DATA_ROOT' must be set in the environment, but is not");
     JR_ASSERT_TEXT(s.diags.items[1].path, "env.KEY");
     CU_ASSERT_PTR_NULL(s.plan.ranks);
-    sample_release(&s);
 }
 
 static void refuses_a_bad_template(void)
 {
     static char shard[] = "SHARD", value[] = "%{model_members}";
     struct jr_env_entry env[] = {{.name = shard, .value = value}};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.job.env = env;
     s.job.env_count = 1;
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
     CU_ASSERT_TRUE(sample_found(&s, "JR0502", "no word 'model_members'"));
     JR_ASSERT_TEXT(s.diags.items[0].path, "env.SHARD");
-    sample_release(&s);
 }
 
 /* Rank 6 of 8 on two nodes, as a whole. */
@@ -118,7 +116,7 @@ static void sets_the_contract(void)
         {"PYTHONFAULTHANDLER", "1"},
         {"OMP_NUM_THREADS", "3"},
     };
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 2, 2, 2);
     sample_nodes(&s, 2);
     s.job.axis_backend[JR_AXIS_MODEL] = "nccl";
@@ -128,7 +126,6 @@ static void sets_the_contract(void)
     CU_ASSERT_EQUAL(s.plan.ranks[6].env_own, LENGTH(rank6));
     CU_ASSERT_PTR_NULL(s.plan.ranks[6].env[LENGTH(rank6)]);
     check_whole(&s, 6);
-    sample_release(&s);
 }
 
 /* RCCL is "nccl" to frameworks; of a custom backend they know the name. Our own variables keep the
@@ -140,7 +137,7 @@ static void calls_backends_as_frameworks_do(void)
     char *names[] = {TEXT("torch"), TEXT("paddle")};
     uint32_t ports[] = {29501};
     for (size_t i = 0; i < LENGTH(calls); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 1);
         s.job.env_profiles = names;
         s.job.env_profiles_count = LENGTH(names);
@@ -150,7 +147,6 @@ static void calls_backends_as_frameworks_do(void)
         JR_ASSERT_TEXT(sample_env(&s, 0, "TORCH_DISTRIBUTED_BACKEND"), calls[i][1]);
         JR_ASSERT_TEXT(sample_env(&s, 0, "PADDLE_DISTRI_BACKEND"), calls[i][1]);
         JR_ASSERT_TEXT(sample_env(&s, 0, "DATA_PARALLEL_BACKEND"), calls[i][0]);
-        sample_release(&s);
     }
 }
 
@@ -182,7 +178,7 @@ static void sets_every_row_of_the_tables(void)
     for (size_t chosen = 0; chosen < LENGTH(profiles); chosen++) {
         uint32_t ports[] = {29501};
         char *names[] = {profiles[chosen].name};
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 1);
         s.job.env_profiles = names;
         s.job.env_profiles_count = names[0] != NULL;
@@ -193,7 +189,6 @@ static void sets_every_row_of_the_tables(void)
                 CU_ASSERT_EQUAL(sample_env(&s, 0, profiles[i].names[j]) != NULL,
                                 i == chosen || profiles[i].name == NULL);
         check_whole(&s, 0);
-        sample_release(&s);
     }
 }
 
@@ -202,7 +197,7 @@ static void leaves_out_endpoints_that_do_not_fit(void)
 {
     char *names[] = {TEXT("paddle")};
     char host[220];
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 500);
     uint32_t ports[500] = {0};
     memset(host, 'a', sizeof host - 1);
@@ -214,7 +209,6 @@ static void leaves_out_endpoints_that_do_not_fit(void)
     CU_ASSERT_PTR_NULL(sample_env(&s, 0, "PADDLE_TRAINER_ENDPOINTS"));
     CU_ASSERT_PTR_NOT_NULL(sample_env(&s, 0, "PADDLE_CURRENT_ENDPOINT"));
     CU_ASSERT_TRUE(sample_found(&s, "JR0504", "a list of 500 ranks"));
-    sample_release(&s);
 }
 
 static void cleans_what_it_inherits(void)
@@ -263,7 +257,7 @@ static void cleans_what_it_inherits(void)
         {"PMIX", "stays"},
         {"OMP_NUM_THREADS", "3"},
     };
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.options.environ = outer;
     s.job.env_remove = remove;
@@ -274,7 +268,6 @@ static void cleans_what_it_inherits(void)
     /* Own first, then inherited. */
     JR_ASSERT_TEXT(s.plan.ranks[1].env[0], "RANK=1");
     JR_ASSERT_TEXT(s.plan.ranks[1].env[s.plan.ranks[1].env_own], "HOME=/home/u");
-    sample_release(&s);
 }
 
 /* What contract.h makes of a variable, for a rank of an outer world of one. */
@@ -320,7 +313,7 @@ static void tells_ranks_of_their_own_world(void)
     char *outer[LENGTH(tasks) + 4] = {TEXT("SLURM_JOB_ID=12"), TEXT("SLURM_JOB_NODELIST=n[7-9]"),
                                       TEXT("SLURM_JOB_NUM_NODES=3")};
     char items[LENGTH(tasks)][64];
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     for (size_t i = 0; i < LENGTH(tasks); i++) {
         (void)snprintf(items[i], sizeof items[i], "%s=outer", tasks[i].name);
         outer[3 + i] = items[i];
@@ -338,7 +331,6 @@ static void tells_ranks_of_their_own_world(void)
         CU_ASSERT_EQUAL(value == NULL, tasks[i].text == NULL);
         CU_ASSERT_FALSE(value != NULL && strcmp(value, "outer") == 0);
     }
-    sample_release(&s);
 }
 
 /* Nothing is added where nothing was said, but that a size asks for a rank. */
@@ -388,7 +380,7 @@ static void lets_the_spec_have_the_last_word(void)
         {"NEED", "a%{rank}=b"}, {"EMPTY", ""},
         {"LITERAL", "%{rank}"},
     };
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.options.environ = outer;
     s.job.env = env;
@@ -397,7 +389,6 @@ static void lets_the_spec_have_the_last_word(void)
     s.job.env_remove_count = 1;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     check(&s, 1, rank1, LENGTH(rank1));
-    sample_release(&s);
 }
 
 /* Three devices for four ranks. */
@@ -450,7 +441,7 @@ static void sets_what_devices_are_seen(void)
          0},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 4);
         s.options.environ = outer;
         s.job.device = rows[i].device;
@@ -467,7 +458,6 @@ static void sets_what_devices_are_seen(void)
         CU_ASSERT_EQUAL(s.diags.warnings, rows[i].warnings);
         if (rows[i].warnings > 0)
             CU_ASSERT_TRUE(sample_found(&s, "JR0505", "LOCAL_RANK is not a device index"));
-        sample_release(&s);
     }
 }
 
@@ -508,7 +498,7 @@ static void warns_of_replaced_devices(void)
         size_t row = i / 2;
         struct jr_env_entry entry = rows[row].entry;
         struct jr_rank_entry some = {.ranks = TEXT("1"), .env = &entry, .env_count = 1};
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 2);
         s.options.environ = outer;
         s.job.device = rows[row].device;
@@ -530,7 +520,6 @@ static void warns_of_replaced_devices(void)
                            entry.name);
             JR_ASSERT_TEXT(s.diags.items[0].path, path);
         }
-        sample_release(&s);
     }
 }
 
@@ -550,7 +539,7 @@ static void counts_the_devices_that_are_seen(void)
         {JR_VISIBLE_ONE, 0, {"0", "1", "2", "3"}},     {JR_VISIBLE_ALL, 0, {"0", "1", "2", "3"}},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, 4);
         s.job.env_profiles = profiles;
         s.job.device = JR_DEVICE_CUDA;
@@ -561,13 +550,12 @@ static void counts_the_devices_that_are_seen(void)
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         for (uint32_t rank = 0; rank < 4; rank++)
             JR_ASSERT_TEXT(sample_env(&s, rank, "FLAGS_selected_gpus"), rows[i].index[rank]);
-        sample_release(&s);
     }
 }
 
 static void leaves_devices_alone_where_there_are_none(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.job.device_visibility = JR_VISIBLE_ONE;
     s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
@@ -575,13 +563,12 @@ static void leaves_devices_alone_where_there_are_none(void)
     CU_ASSERT_PTR_NULL(sample_env(&s, 0, "CUDA_VISIBLE_DEVICES"));
     CU_ASSERT_PTR_NULL(s.plan.ranks[0].device);
     CU_ASSERT_EQUAL(s.diags.count, 0);
-    sample_release(&s);
 }
 
 /* One string a group, not one a rank. */
 static void shares_the_lists_of_members(void)
 {
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 4, 1, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     const char *first = sample_env(&s, 0, "MODEL_PARALLEL_MEMBERS");
@@ -590,7 +577,6 @@ static void shares_the_lists_of_members(void)
     CU_ASSERT_PTR_NOT_EQUAL(sample_env(&s, 4, "MODEL_PARALLEL_MEMBERS"), first);
     CU_ASSERT_PTR_EQUAL(sample_env(&s, 7, "WORLD_SIZE"), sample_env(&s, 0, "WORLD_SIZE"));
     CU_ASSERT_PTR_EQUAL(s.plan.ranks[7].argv, s.plan.ranks[0].argv);
-    sample_release(&s);
 }
 
 static uint32_t number(const struct sample *s, uint32_t rank, const char *axis, const char *what)
@@ -626,13 +612,12 @@ static void tells_every_rank_of_its_groups(void)
         {1, 1, 1}, {2, 2, 2}, {1, 5, 3}, {7, 1, 2}, {4, 3, 5}};
     static const char *const axes[] = {"MODEL", "PIPELINE", "DATA"};
     for (size_t i = 0; i < LENGTH(sizes); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, sizes[i][0], sizes[i][1], sizes[i][2]);
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         for (uint32_t rank = 0; rank < s.plan.world_size; rank++)
             for (size_t axis = 0; axis < LENGTH(axes); axis++)
                 CU_ASSERT_TRUE(is_consistent(&s, rank, axes[axis]));
-        sample_release(&s);
     }
 }
 
@@ -641,7 +626,7 @@ static void tells_every_rank_of_its_groups(void)
 static void sets_the_same_names_for_all(void)
 {
     char *devices[] = {TEXT("0"), TEXT("1")};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 2, 1, 2);
     sample_nodes(&s, 2);
     s.job.device = JR_DEVICE_CUDA;
@@ -658,7 +643,6 @@ static void sets_the_same_names_for_all(void)
             CU_ASSERT_EQUAL(strncmp(first->env[i], other->env[i], strcspn(first->env[i], "=") + 1),
                             0);
     }
-    sample_release(&s);
 }
 
 /* 20,000 ranks make a list of more than 100 KiB; 18,000 do not. A stale list in the environment is
@@ -668,7 +652,7 @@ static void leaves_out_a_list_that_is_too_long(void)
     char *outer[] = {TEXT("DATA_PARALLEL_MEMBERS=0,1"), NULL};
     static const uint32_t worlds[] = {20000, 18000};
     for (size_t i = 0; i < LENGTH(worlds); i++) {
-        struct sample s;
+        struct sample SAMPLE_CLEANUP s;
         sample_init(&s, 1, 1, worlds[i]);
         s.options.environ = outer;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -678,7 +662,6 @@ static void leaves_out_a_list_that_is_too_long(void)
         if (i == 0)
             CU_ASSERT_TRUE(sample_found(&s, "JR0504", "DATA_PARALLEL_MEMBERS is left out"));
         JR_ASSERT_TEXT(sample_env(&s, 5, "MODEL_PARALLEL_MEMBERS"), "5");
-        sample_release(&s);
     }
 }
 

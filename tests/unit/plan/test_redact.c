@@ -29,7 +29,7 @@ static void hides(void)
                                        "\"OUT\":\"/x/<redacted>\"", "\"5\"", NULL};
     static const char *const text[] = {"'--token=<redacted>!'", "OUT=/x/<redacted>", NULL};
     struct jr_env_entry env[] = {{.name = TEXT("OUT"), .value = TEXT("/x/hunter2")}};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.argv[0] = TEXT("--token=a\"b\\c\xc3\xa9!");
     s.argv[1] = TEXT("hunter2hunter2");
@@ -40,21 +40,19 @@ static void hides(void)
     JR_ASSERT_TEXT(s.plan.ranks[0].argv[1], "hunter2hunter2");
     check(&s, true, lacks, json);
     check(&s, false, lacks, text);
-    sample_release(&s);
 }
 
 static void leaves_the_rest(void)
 {
     struct jr_buf with JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf without JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     jr_plan_json(&without, &s.plan, NULL);
     s.plan.hidden = hidden;
     jr_plan_json(&with, &s.plan, NULL);
     JR_ASSERT_TEXT(with.data, without.data);
-    sample_release(&s);
 }
 
 /* In the arguments of a function they are JSON within a word. */
@@ -64,7 +62,7 @@ static void hides_in_calls(void)
     static const char *const has[] = {"<redacted>", NULL};
     struct jr_python python = {
         .what = JR_PYTHON_FUNCTION, .target = TEXT("m:f"), .interpreter = TEXT("python3")};
-    struct sample s;
+    struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
     s.options.support = "/s";
     s.job.entrypoint.form = JR_FORM_PYTHON;
@@ -76,7 +74,6 @@ static void hides_in_calls(void)
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     check(&s, true, lacks, has);
     check(&s, false, lacks, has);
-    sample_release(&s);
 }
 
 JR_UNIT_MAIN("plan.hide", CASE(hides), CASE(hides_in_calls), CASE(leaves_the_rest))

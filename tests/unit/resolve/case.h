@@ -1,10 +1,9 @@
 /*
  * One resolution from a few words: spec text, facts, options.
  *
- *     struct scene scene;
+ *     struct scene SCENE_CLEANUP scene;
  *     scene_open(&scene, "world_size: 8\n", &(struct facts){.on = "1x8:H100"});
  *     ... scene.status, scene.resolution, scene_told(&scene) ...
- *     scene_close(&scene);
  */
 #ifndef JR_CASE_H
 #define JR_CASE_H
@@ -169,5 +168,7 @@ static inline void scene_close(struct scene *scene)
     jr_buf_release(&scene->told);
     jr_arena_release(&scene->arena);
 }
+
+#define SCENE_CLEANUP __attribute__((cleanup(scene_close)))
 
 #endif

@@ -56,7 +56,7 @@ static const struct vector vectors[] = {
 
 static void check(const struct vector *vector, bool real)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const struct facts facts = {.recorded = vector->machine, .real = real};
     scene_open(&scene, vector->spec, &facts);
@@ -69,7 +69,6 @@ static void check(const struct vector *vector, bool real)
         CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), vector->expected + 1))
     else if (vector->expected != NULL)
         JR_ASSERT_TEXT(good ? got : scene_told(&scene), vector->expected);
-    scene_close(&scene);
 }
 
 static void ranks_get_their_cpus(void)
@@ -96,21 +95,19 @@ static void a_profile_may_leave_cpus_out(void)
 /* No rank has more threads than cores of its own. */
 static void threads_fit_the_share(void)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "", &(struct facts){.recorded = MACHINE("numa-gpus-crossed")});
     JR_ASSERT_TEXT(scene_value(&scene, "threads", 7), "1");
     JR_ASSERT_TEXT(scene_value(&scene, "bind", 4), "device");
-    scene_close(&scene);
 }
 
 /* Nor fewer because another node has more ranks. */
 static void threads_are_of_the_own_node(void)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, OF_TWO "local_world_size: [8, 2]\n",
                &(struct facts){.recorded = MACHINE("numa-gpus")});
     JR_ASSERT_TEXT(scene_value(&scene, "threads", 7), "4");
-    scene_close(&scene);
 }
 
 JR_UNIT_MAIN("bind", CASE(ranks_get_their_cpus), CASE(a_profile_may_leave_cpus_out),

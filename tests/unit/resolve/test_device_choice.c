@@ -140,12 +140,11 @@ static void counts_without_leases(void)
 /* A profile is another machine. */
 static void leases_nothing_of_a_profile(void)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "devices: any\nworld_size: 2\n", &(struct facts){.on = "1x4:H100"});
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     JR_ASSERT_TEXT(devices_of(&scene), "0,1");
     CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);
-    scene_close(&scene);
 }
 
 /* Other mistakes are told as ever. */

@@ -7,7 +7,7 @@
 
 static void expect_pool(const char *spec, const char *expected)
 {
-    struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+    struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
     bool may[4];
     char text[5] = "";
     scene_facts(&scene, &(struct facts){.on = "1x4:H100,8c"});
@@ -25,7 +25,6 @@ static void expect_pool(const char *spec, const char *expected)
     }
     CU_ASSERT_EQUAL(count, 0);
     JR_ASSERT_TEXT(text, expected);
-    scene_close(&scene);
 }
 
 static void has_all_that_are_visible(void)

@@ -139,8 +139,8 @@ static void is_complete_and_in_order(void)
         "stop_grace: 30s\n",
     };
     const struct facts facts = {0};
-    struct jr_buf out = JR_BUF_INIT;
-    struct scene scene;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "world_size: auto\n", &facts);
     emit(&scene, &out);
     const char *at = out.data;
@@ -153,30 +153,26 @@ static void is_complete_and_in_order(void)
         at = found;
     }
     CU_ASSERT_PTR_NULL(strstr(out.data, "results"));
-    scene_close(&scene);
-    jr_buf_release(&out);
 }
 
 /* Neither a literal secret nor one that came from the environment. */
 static void writes_no_secret(void)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof trips / sizeof trips[0]; i++) {
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         scene_open(&scene, trips[i].spec, &trips[i].facts);
         CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
         emit(&scene, &out);
         CU_ASSERT_PTR_NULL(strstr(out.data, "hunter2"));
-        scene_close(&scene);
     }
-    jr_buf_release(&out);
 }
 
 static void hides_secrets(void)
 {
     const struct facts facts = {0};
-    struct jr_buf out = JR_BUF_INIT;
-    struct scene scene;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "env: {HF_TOKEN: hunter2, PLAIN: seen, A_SECRET: null}\n", &facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     emit(&scene, &out);
@@ -191,22 +187,18 @@ static void hides_secrets(void)
     JR_ASSERT_TEXT(job->env[0].name, "HF_TOKEN");
     CU_ASSERT_TRUE(job->env[0].required);
     scene_close(&again);
-    scene_close(&scene);
-    jr_buf_release(&out);
 }
 
 static void is_for_one_machine(void)
 {
     const struct facts facts = {0};
-    struct jr_buf out = JR_BUF_INIT;
-    struct scene scene;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "targets: [1x8:H100]\nlabels: {targets: kept}\n", &facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     emit(&scene, &out);
     CU_ASSERT_PTR_NULL(strstr(out.data, "\ntargets"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  targets: kept"));
-    scene_close(&scene);
-    jr_buf_release(&out);
 }
 
 /* Pairs of specs that are, or are not, the same experiment. */

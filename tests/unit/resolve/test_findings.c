@@ -5,11 +5,10 @@
 
 static void explain(struct jr_buf *out, const char *spec, const struct facts *facts, bool json)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, spec, facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     jr_resolution_explain(out, &scene.resolution, json);
-    scene_close(&scene);
 }
 
 /* Rows of the table: the field, then what has to stand in its row in this order, separated by
@@ -80,7 +79,7 @@ static void says_where_from(void)
 {
     char start[64];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct jr_buf out = JR_BUF_INIT;
+        struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
         explain(&out, rows[i].spec, &rows[i].facts, false);
         (void)snprintf(start, sizeof start, "\n%s ", rows[i].field);
         const char *line = out.data != NULL ? strstr(out.data, start) : NULL;
@@ -90,7 +89,6 @@ static void says_where_from(void)
         if (!good)
             printf("\n  %.*s\n  expected: %s\n", (int)strcspn(line, "\n"), line, rows[i].parts);
         CU_ASSERT_TRUE(good);
-        jr_buf_release(&out);
     }
 }
 
@@ -98,7 +96,7 @@ static void says_where_from(void)
 static void is_aligned(void)
 {
     const struct facts facts = {.on = "2x8:H100,96c"};
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     explain(&out, "parallelism: {model: 2}\n", &facts, false);
     const char *from = strstr(out.data, "from ");
     CU_ASSERT_PTR_NOT_NULL_FATAL(from);
@@ -112,13 +110,12 @@ static void is_aligned(void)
         line += len + 1;
     }
     CU_ASSERT_EQUAL(lines, 21);
-    jr_buf_release(&out);
 }
 
 static void is_json_too(void)
 {
     const struct facts facts = {.on = "1x8:H100"};
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct jr_error err = {0};
     explain(&out, "world_size: 8\n", &facts, true);
     json_t *root = jr_json_parse(out.data, out.len, &err);
@@ -135,7 +132,6 @@ static void is_json_too(void)
     JR_ASSERT_TEXT(json_string_value(json_object_get(local, "origin")), "derived");
     CU_ASSERT_TRUE(json_is_null(json_object_get(local, "line")));
     json_decref(root);
-    jr_buf_release(&out);
 }
 
 JR_UNIT_MAIN("resolve.findings", CASE(says_where_from), CASE(is_aligned), CASE(is_json_too))

@@ -203,8 +203,8 @@ static const struct {
 /* The spec's fingerprint on two machines with two devices; told when it has none. */
 static void take(char ret[static 65], const char *spec)
 {
-    struct scene scene = {.resolution = JR_RESOLUTION_INIT};
-    struct jr_buf text = JR_BUF_INIT;
+    struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
+    struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT;
     const struct facts facts = {.on = "2x2:H100,8c"};
     struct jr_resolve_options options = {.local = false};
     scene_facts(&scene, &facts);
@@ -218,8 +218,6 @@ static void take(char ret[static 65], const char *spec)
         printf("\n%s\n%s", spec, scene_told(&scene));
     CU_ASSERT_EQUAL_FATAL(len, 64);
     (void)memcpy(ret, scene.resolution.job.fingerprint, len + 1);
-    jr_buf_release(&text);
-    scene_close(&scene);
 }
 
 static bool same(const char *a, const char *b)

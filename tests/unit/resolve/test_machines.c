@@ -69,7 +69,7 @@ static void add_job(struct jr_buf *out, const struct jr_job *job)
 /* One line: the machine, and the job or why there is none. */
 static void add_line(struct jr_buf *out, const char *spec, const char *machine)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     struct jr_arena arena = JR_ARENA_INIT;
     const struct facts facts = {.recorded = facts_of(&arena, machine)};
     scene_open(&scene, spec, &facts);
@@ -78,7 +78,6 @@ static void add_line(struct jr_buf *out, const char *spec, const char *machine)
         add_job(out, &scene.resolution.job);
     add_codes(out, &scene.diags);
     CU_ASSERT_EQUAL(scene.status == JR_STATUS_OK, scene.diags.errors == 0);
-    scene_close(&scene);
     jr_arena_release(&arena);
 }
 

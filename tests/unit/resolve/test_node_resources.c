@@ -73,7 +73,7 @@ static void check_spec(const char *spec, char **theirs, uint32_t count, const ch
                        const char *explained)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, spec, &(struct facts){.on = "2x2:H100"});
     struct jr_job *job = &scene.resolution.job;
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
@@ -86,7 +86,6 @@ static void check_spec(const char *spec, char **theirs, uint32_t count, const ch
     jr_resolution_emit(&text, &scene.resolution, scene.file);
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, devices));
     JR_ASSERT_TEXT(scene_value(&scene, "devices", 7), explained);
-    scene_close(&scene);
 }
 
 static void the_resolved_spec_is_for_all_nodes(void)

@@ -22,7 +22,7 @@ static const char *stated_port(char text[static 32])
 static void check_choice(const char *spec, const struct facts *facts, enum jr_port_choice choice,
                          bool held)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     struct jr_error err = {0};
     scene_open(&scene, spec, facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
@@ -34,7 +34,6 @@ static void check_choice(const char *spec, const struct facts *facts, enum jr_po
         CU_ASSERT_EQUAL(jr_lease_take(port, &err), -1);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is leased by jobrun"));
     }
-    scene_close(&scene);
 }
 
 static void holds_what_it_chose(void)
@@ -57,7 +56,7 @@ static void renews_what_it_chose(void)
     char text[32];
     const char *const specs[] = {"master_port: 0\n", "", stated_port(text)};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         struct jr_error err = {0};
         scene_open(&scene, specs[i], &(struct facts){.real = true});
         CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
@@ -76,13 +75,12 @@ static void renews_what_it_chose(void)
         CU_ASSERT_EQUAL(old >= 0, i == 0);
         if (old >= 0)
             (void)close(old);
-        scene_close(&scene);
     }
 }
 
 static void puts_another_port_in_its_place(void)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     uint32_t ports[] = {29600, 29601};
     scene_open(&scene, "world_size: 2\n", &(struct facts){0});
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
@@ -95,7 +93,6 @@ static void puts_another_port_in_its_place(void)
     jr_resolution_set_port(&scene.resolution, 29500);
     CU_ASSERT_EQUAL(ports[0], 29590);
     CU_ASSERT_EQUAL(ports[1], 29591);
-    scene_close(&scene);
 }
 
 /* Of two sockets that listen, the one that does is named by its process. */

@@ -200,14 +200,13 @@ static void lets_go_unless_kept(void)
 {
     const struct facts facts = {.real = true};
     const struct jr_resolve_options options = {.keep_port = false};
-    struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+    struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
     scene_facts(&scene, &facts);
     scene_load(&scene, "master_port: 0\n");
     CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw, &options, &scene.diags),
                     JR_STATUS_OK);
     CU_ASSERT_EQUAL(scene.resolution.lease_fd, -1);
     CU_ASSERT_TRUE(scene.resolution.job.master_port > 0);
-    scene_close(&scene);
 }
 
 /* One job of many: tell the port that was chosen, hold it until `gate` ends. */

@@ -20,7 +20,7 @@ static void counts_from_the_port_of_the_job(void)
         {"world_size: 4\n", {.job_nodes = 2, .local = true}, 4, {29501, 29502, 29503, 29504}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         char spec[128];
         (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);
         scene_open(&scene, spec, &vectors[i].facts);
@@ -35,19 +35,17 @@ static void counts_from_the_port_of_the_job(void)
         CU_ASSERT_EQUAL(job->master_port, before + 7);
         for (uint32_t rank = 0; rank < job->world_size; rank++)
             CU_ASSERT_EQUAL(job->rank_ports[rank], vectors[i].ports[rank] + 7);
-        scene_close(&scene);
     }
 }
 
 static void needs_no_ports_without_the_profile(void)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "world_size: 2\n", &(struct facts){0});
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(scene.resolution.job.rank_ports);
     jr_resolution_set_port(&scene.resolution, 40000);
     CU_ASSERT_EQUAL(scene.resolution.job.master_port, 40000);
-    scene_close(&scene);
 }
 
 static void refuses_what_there_is_no_port_for(void)
@@ -78,13 +76,12 @@ static void refuses_what_there_is_no_port_for(void)
          "[JR0433]\nstate hosts, one address per node; or --local\n"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         char spec[128];
         (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);
         scene_open(&scene, spec, &vectors[i].facts);
         CU_ASSERT_EQUAL(scene.status, vectors[i].status);
         JR_ASSERT_TEXT(scene_told(&scene), vectors[i].told);
-        scene_close(&scene);
     }
 }
 

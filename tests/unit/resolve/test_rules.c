@@ -213,7 +213,7 @@ static bool told(const char *text, const char *parts)
 static void refuses(void)
 {
     for (size_t i = 0; i < sizeof bads / sizeof bads[0]; i++) {
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         scene_open(&scene, bads[i].spec, &bads[i].facts);
         const char *text = scene_told(&scene);
         if (scene.status != bads[i].status || !told(text, bads[i].told))
@@ -226,7 +226,6 @@ static void refuses(void)
             CU_ASSERT_EQUAL(scene.resolution.provenance_count, 0);
             CU_ASSERT_EQUAL(scene.resolution.lease_fd, -1);
         }
-        scene_close(&scene);
     }
 }
 
@@ -402,7 +401,7 @@ static void check_values(const struct scene *scene, const char *values)
 static void resolves(void)
 {
     for (size_t i = 0; i < sizeof goods / sizeof goods[0]; i++) {
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         scene_open(&scene, goods[i].spec, &goods[i].facts);
         const char *text = scene_told(&scene);
         bool quiet = goods[i].told[0] != '\0' || text[0] == '\0';
@@ -413,14 +412,13 @@ static void resolves(void)
         CU_ASSERT_TRUE(quiet);
         CU_ASSERT_TRUE(told(text, goods[i].told));
         check_values(&scene, goods[i].values);
-        scene_close(&scene);
     }
 }
 
 /* The plain values that the plan reads. */
 static void fills_the_job(void)
 {
-    struct scene scene;
+    struct scene SCENE_CLEANUP scene;
     const struct facts facts = {.on = "3x4:H100,16c"};
     scene_open(&scene,
                "local_world_size: [3, 2, 1]\nnode_rank: 1\nmaster_addr: a\n"
@@ -443,7 +441,6 @@ static void fills_the_job(void)
     JR_ASSERT_TEXT(job->workdir, "/srv/job");
     JR_ASSERT_TEXT(job->name, "t");
     CU_ASSERT_EQUAL(strlen(job->fingerprint), 64);
-    scene_close(&scene);
 }
 
 /* UUIDs stay UUIDs unless an index stands beside them. */
@@ -457,7 +454,7 @@ static void keeps_uuids(void)
         {"devices: [GPU-b, 0]\n", "1,0", true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+        struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
         const struct facts facts = {.on = "1x2:H100"};
         const struct jr_resolve_options options = {0};
         scene_facts(&scene, &facts);
@@ -469,7 +466,6 @@ static void keeps_uuids(void)
             JR_STATUS_OK);
         JR_ASSERT_TEXT(scene_value(&scene, "devices", 7), rows[i].devices);
         CU_ASSERT_EQUAL(scene.resolution.job.devices_by_index, rows[i].by_index);
-        scene_close(&scene);
     }
 }
 
@@ -477,7 +473,7 @@ static void keeps_uuids(void)
  * pass. */
 static void trusts_no_sizes(void)
 {
-    struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+    struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
     const struct facts facts = {.on = "2x2:H100"};
     const struct jr_resolve_options options = {0};
     const uint32_t five_ranks = 5;
@@ -490,7 +486,6 @@ static void trusts_no_sizes(void)
                     INVALID);
     spec->world_size = (uint32_t *)before;
     CU_ASSERT_TRUE(told(scene_told(&scene), "JR0401|world_size 5|nodes 2"));
-    scene_close(&scene);
 }
 
 /* A device that is listed by its index and by its UUID is one device. */
@@ -504,7 +499,7 @@ static void knows_a_device_by_both_names(void)
         {"devices: [GPU-b, 1]\noversubscribe: true\n", JR_STATUS_OK},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+        struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
         const struct facts facts = {.on = "1x2:H100"};
         const struct jr_resolve_options options = {0};
         scene_facts(&scene, &facts);
@@ -515,7 +510,6 @@ static void knows_a_device_by_both_names(void)
             rows[i].status);
         if (rows[i].status != JR_STATUS_OK)
             CU_ASSERT_TRUE(told(scene_told(&scene), "JR0419|devices[0] and devices[1] are"));
-        scene_close(&scene);
     }
 }
 

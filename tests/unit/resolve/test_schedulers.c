@@ -86,7 +86,7 @@ static void add_bounds(struct jr_buf *out, const struct scene *scene)
 
 static void add_case(struct jr_buf *out, struct jr_arena *arena, const char *name)
 {
-    struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+    struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
     const struct jr_resolve_options options = {0};
     const char *spec = text_of(arena, name, "spec");
     char root[512];
@@ -100,7 +100,6 @@ static void add_case(struct jr_buf *out, struct jr_arena *arena, const char *nam
     add_rows(out, &scene.resolution);
     add_bounds(out, &scene);
     jr_buf_str(out, scene_told(&scene));
-    scene_close(&scene);
 }
 
 static void write_expected(const char *path, const struct jr_buf *text)

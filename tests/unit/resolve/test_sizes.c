@@ -91,10 +91,10 @@ static bool is_right(struct scene *scene, const uint32_t *sizes)
 static void agrees_with_arithmetic(void)
 {
     const struct facts facts = {.real = true, .on = "1x0,2c"};
-    struct jr_buf spec = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP spec = JR_BUF_INIT;
     uint32_t sizes[SIZES], wrong = 0, count[8] = {0};
     for (uint32_t code = 0; code < 15625; code++) { /* CHOICES ^ SIZES */
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         uint32_t rest = code;
         for (int i = 0; i < SIZES; i++, rest /= CHOICES)
             sizes[i] = rest % CHOICES;
@@ -103,7 +103,6 @@ static void agrees_with_arithmetic(void)
         count[scene.status]++;
         if (!is_right(&scene, sizes) && wrong++ < 5)
             printf("\n%sstatus %d\n%s", spec.data, (int)scene.status, scene_told(&scene));
-        scene_close(&scene);
     }
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_TRUE(count[JR_STATUS_OK] > 1000);
@@ -111,7 +110,6 @@ static void agrees_with_arithmetic(void)
     CU_ASSERT_TRUE(count[JR_STATUS_UNRESOLVED] > 0);
     CU_ASSERT_EQUAL(count[JR_STATUS_OK] + count[JR_STATUS_INVALID] + count[JR_STATUS_UNRESOLVED],
                     15625);
-    jr_buf_release(&spec);
 }
 
 /* A resolved one that is as it must be whatever the order of the statements. */
@@ -122,8 +120,8 @@ static void does_not_depend_on_order(void)
                                         "master_addr: a\nnode_rank: 1\n"};
     const struct facts facts = {.on = "2x4:H100"};
     for (unsigned first = 0; first < 4; first++) {
-        struct jr_buf spec = JR_BUF_INIT;
-        struct scene scene;
+        struct jr_buf JR_BUF_CLEANUP spec = JR_BUF_INIT;
+        struct scene SCENE_CLEANUP scene;
         for (unsigned i = 0; i < 4; i++)
             jr_buf_str(&spec, lines[(first + i) % 4]);
         scene_open(&scene, spec.data, &facts);
@@ -131,8 +129,6 @@ static void does_not_depend_on_order(void)
         JR_ASSERT_TEXT(scene_value(&scene, "local_world_size", 16), "4");
         JR_ASSERT_TEXT(scene_value(&scene, "rank_start", 10), "4");
         JR_ASSERT_TEXT(scene_value(&scene, "parallelism.data", 16), "4");
-        scene_close(&scene);
-        jr_buf_release(&spec);
     }
 }
 
@@ -153,11 +149,10 @@ static void offers_worlds_that_divide(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct facts facts = {.on = rows[i].on};
-        struct scene scene;
+        struct scene SCENE_CLEANUP scene;
         scene_open(&scene, rows[i].world, &facts);
         CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
         JR_ASSERT_TEXT(scene_told(&scene), rows[i].told);
-        scene_close(&scene);
     }
 }
 

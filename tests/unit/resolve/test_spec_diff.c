@@ -94,17 +94,16 @@ static void check(const struct vector *vector, struct jr_buf *said)
 
 static void tells_what_differs(void)
 {
-    struct jr_buf said = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i], &said);
-    jr_buf_release(&said);
 }
 
 /* Beside nothing, what a spec states is new, and no default is. */
 static void tells_what_is_new(void)
 {
-    struct scene scene;
-    struct jr_buf said = JR_BUF_INIT;
+    struct scene SCENE_CLEANUP scene;
+    struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
     bool same;
     scene_open(&scene, "world_size: 4\nenv: {A: x}\n", &gpus);
     const struct jr_diff_side none = {0}, side = {scene.file, NULL};
@@ -119,8 +118,6 @@ static void tells_what_is_new(void)
     tell(&said, &side, &side, &same);
     JR_ASSERT_TEXT(said.data, "");
     CU_ASSERT_TRUE(same);
-    scene_close(&scene);
-    jr_buf_release(&said);
 }
 
 /* What a function is called with has types. */
@@ -130,7 +127,7 @@ static void knows_types_of_arguments(void)
     static char *const sets[] = {function, NULL};
     const struct facts facts = {.on = "1x8:H100,96c", .sets = sets};
     struct scene a, b;
-    struct jr_buf said = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
     bool same;
     scene_open(&a, "per_rank: {0: {args: [1, [2]], kwargs: {a: {}, b: on}}}\n", &facts);
     scene_open(&b, "per_rank: {0: {args: ['1', [2]], kwargs: {b: 'on'}}}\n", &facts);
@@ -143,7 +140,6 @@ static void knows_types_of_arguments(void)
                               "\"1\" (t.jobrun.yaml:3)\n"
                               "per_rank.0.kwargs.a experiment: {} (t.jobrun.yaml:3) -> -\n");
     CU_ASSERT_FALSE(same);
-    jr_buf_release(&said);
     scene_close(&a);
     scene_close(&b);
 }

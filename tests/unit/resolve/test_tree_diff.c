@@ -68,7 +68,7 @@ static void say(struct jr_buf *out, const struct jr_changes *changes)
 
 static void finds_changes(void)
 {
-    struct jr_buf said = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_doc a, b;
         struct jr_changes changes;
@@ -82,7 +82,6 @@ static void finds_changes(void)
         jr_doc_release(&a);
         jr_doc_release(&b);
     }
-    jr_buf_release(&said);
 }
 
 /* The other way round it is the same changes. */
