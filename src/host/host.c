@@ -140,12 +140,6 @@ static struct jr_set cpus_of(struct jr_arena *arena, const char *text)
     return set;
 }
 
-static uint32_t last_cpu(const struct jr_set *set)
-{
-    uint32_t last = 0;
-    return jr_set_max(set, &last) ? last + 1 : 0;
-}
-
 uint32_t jr_host_core_count(const struct jr_host *host)
 {
     if (host->cpus.cores.count > 0)
@@ -177,7 +171,8 @@ static void narrow_cpus(struct jr_host *ret, const struct jr_host *host,
 {
     const struct jr_host_cpus *from = &host->cpus;
     const struct jr_set all = cpus_of(arena, from->set);
-    uint32_t end = last_cpu(&all), numa_count = 0, ignored;
+    uint32_t last = 0, numa_count = 0, ignored;
+    uint32_t end = jr_set_max(&all, &last) ? last + 1 : 0;
     struct jr_strv cores = {0};
     bool *kept = jr_arena_array(arena, end + 1, sizeof *kept); /* by number */
     struct jr_host_numa *numa = jr_arena_array(arena, from->numa_count + 1, sizeof *numa);

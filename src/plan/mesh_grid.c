@@ -53,19 +53,6 @@ uint32_t jr_grid_member(const struct jr_grid *grid, enum jr_axis axis, uint32_t 
     return group / stride * (stride * grid->size[axis]) + i * stride + group % stride;
 }
 
-static int check_mesh_size(const struct jr_grid *grid, struct jr_error *err)
-{
-    uint64_t world = 1;
-    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        world *= grid->size[axis];
-        if (world == 0 || world > UINT32_MAX)
-            return jr_error_set(err, JR_STATUS_INVALID, "a mesh of %u x %u x %u has no valid size",
-                                grid->size[JR_AXIS_DATA], grid->size[JR_AXIS_PIPELINE],
-                                grid->size[JR_AXIS_MODEL]);
-    }
-    return 0;
-}
-
 static int check_mesh_ranks(const struct jr_grid *grid, struct jr_error *err)
 {
     uint32_t world = jr_grid_world(grid);
@@ -102,7 +89,15 @@ static int check_mesh_axis(const struct jr_grid *grid, enum jr_axis axis, bool *
 
 int jr_grid_prove(const struct jr_grid *grid, struct jr_error *err)
 {
-    if (check_mesh_size(grid, err) < 0 || check_mesh_ranks(grid, err) < 0)
+    uint64_t world = 1;
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        world *= grid->size[axis];
+        if (world == 0 || world > UINT32_MAX)
+            return jr_error_set(err, JR_STATUS_INVALID, "a mesh of %u x %u x %u has no valid size",
+                                grid->size[JR_AXIS_DATA], grid->size[JR_AXIS_PIPELINE],
+                                grid->size[JR_AXIS_MODEL]);
+    }
+    if (check_mesh_ranks(grid, err) < 0)
         return -1;
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         JR_FREE bool *seen = calloc(jr_grid_world(grid), sizeof *seen);

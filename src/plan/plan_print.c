@@ -251,12 +251,6 @@ enum column { RANK, NODE, LOCAL, DEVICE, THREADS, STDOUT, STDERR, ENV, CPUS, COL
 static const char *const titles[] = {"rank",   "node",   "local", "device", "threads",
                                      "stdout", "stderr", "env",   "cpus"};
 
-/* Whether a column is said once below the table where all rows have the same. */
-static bool is_column_wide(enum column column)
-{
-    return column == STDOUT || column == STDERR || column == ENV;
-}
-
 static void add_cell(struct jr_buf *out, const struct run *run, enum column column)
 {
     const struct jr_plan_rank *first = &run->first;
@@ -323,7 +317,7 @@ static bool find_common_columns(bool ret[static COLUMNS], const struct jr_plan *
     for (enum column i = 0; i < COLUMNS; i++) {
         JR_BUF_CLEANUP struct jr_buf first = JR_BUF_INIT;
         uint32_t next = 0;
-        ret[i] = is_column_wide(i);
+        ret[i] = i == STDOUT || i == STDERR || i == ENV; /* wide */
         for (size_t row = 0; ret[i] && row < ROWS_MAX && next < plan->world_size; row++) {
             JR_BUF_CLEANUP struct jr_buf cell = JR_BUF_INIT;
             const struct run run = rank_run_at(plan, next);

@@ -508,14 +508,6 @@ static const struct row own_rows[] = {
     {.key = NULL},
 };
 
-static const struct row *find_row(const struct row *table, const char *key)
-{
-    for (; table->key != NULL; table++)
-        if (strcmp(table->key, key) == 0)
-            return table;
-    return NULL;
-}
-
 /* Writing. */
 
 static struct jr_node *build_mapping(struct jr_arena *arena, const struct row *table,
@@ -618,8 +610,10 @@ static void read_mapping(struct jr_arena *arena, struct jr_diags *diags, const s
         names[i] = table[i].key;
     for (size_t i = 0; i < node->count; i++) {
         const struct jr_node *key = node->pairs[i].key;
-        const struct row *row = find_row(table, key->text);
-        if (row != NULL) {
+        const struct row *row = table;
+        while (row->key != NULL && strcmp(row->key, key->text) != 0)
+            row++;
+        if (row->key != NULL) {
             read_value(arena, diags, node->pairs[i].value, row, base);
             continue;
         }

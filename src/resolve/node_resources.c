@@ -72,20 +72,18 @@ int jr_node_resources_read(struct jr_node_resources *ret, struct jr_arena *arena
     return good ? 0 : -1;
 }
 
-static bool same_devices(const struct jr_node_resources *a, const struct jr_node_resources *b)
-{
-    bool same = a->devices_count == b->devices_count;
-    for (uint32_t i = 0; same && i < a->devices_count; i++)
-        same = strcmp(a->devices[i], b->devices[i]) == 0;
-    return same;
-}
-
 bool jr_node_resources_differ(const struct jr_job *job)
 {
-    bool differ = false;
-    for (uint32_t i = 1; job->resources != NULL && i < job->nodes; i++)
-        differ = differ || !same_devices(&job->resources[0], &job->resources[i]);
-    return differ;
+    const struct jr_node_resources *first = job->resources;
+    for (uint32_t node = 1; first != NULL && node < job->nodes; node++) {
+        const struct jr_node_resources *other = &job->resources[node];
+        if (other->devices_count != first->devices_count)
+            return true;
+        for (uint32_t i = 0; i < first->devices_count; i++)
+            if (strcmp(first->devices[i], other->devices[i]) != 0)
+                return true;
+    }
+    return false;
 }
 
 void jr_node_resources_take(struct jr_resolution *resolution, struct jr_node_resources *each)
