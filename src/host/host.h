@@ -158,7 +158,7 @@ void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena, const char *
 
 /* Which of `hosts` this machine is: the only one that has its name, in full or up to the first dot,
  * or an address of it that is not the loopback's; -1 if there is none, or more. Looks at the
- * machine. scheduler/hosts.c */
+ * machine. scheduler/scheduler.c */
 int jr_host_find_self(const struct jr_host *hw, char *const *hosts, size_t count);
 
 /* A part of the machine: numbers of cores, in the order of jr_host_core, and of devices, as they

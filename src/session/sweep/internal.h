@@ -192,7 +192,7 @@ void jr_sweep_code_close(struct jr_sweep_run *run);
  * both hold them: so they are held as long as anything of the cell lives, and
  * until the sweep has cleaned up behind it. What others hold, or wait for and
  * came earlier, is away for the schedule. A cell that lacks only such devices
- * waits for them in the queue (resolve/device_queue.h), as `--wait` does; once
+ * waits for them in the queue (resolve/device_lease.h), as `--wait` does; once
  * it has them, the sweep's next one is behind all who wait by then. A cell
  * takes all of its devices at once, and a sweep that waits holds none for that:
  * two sweeps cannot wait for each other.
