@@ -37,8 +37,9 @@ static int show_stacks(struct jr_cli *cli, const char *id, bool json)
     struct jr_buf out = JR_BUF_INIT;
     struct jr_set ranks;
     int status = jr_cli_ranks(cli, &arena, &ranks);
-    const struct jr_stacks_view view = {.ranks = &ranks, .attempt = cli->attempt};
-    json_t *stacks = status != 0 ? NULL : jr_stacks_of(jr_cli_log_dir(cli), id, &view, &err);
+    json_t *stacks = NULL;
+    if (status == 0)
+        stacks = jr_stacks_of(jr_cli_log_dir(cli), id, &ranks, cli->attempt, &err);
     jr_arena_release(&arena);
     if (status != 0)
         return status;
@@ -138,10 +139,10 @@ int jr_cmd_show(struct jr_cli *cli)
         return show_stacks(cli, id, format == 1);
     if (cli->ranks != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE, "show takes --rank only with --stacks");
-    const struct jr_record_view view = {.attempt = cli->attempt, .color = cli->color_out};
     const char *log_dir = jr_cli_log_dir(cli);
-    int failed = format == 1 ? jr_record_results(&out, log_dir, id, cli->attempt, &err)
-                             : jr_record_show(&out, log_dir, id, &view, &err);
+    int failed = format == 1
+                     ? jr_record_results(&out, log_dir, id, cli->attempt, &err)
+                     : jr_record_show(&out, log_dir, id, cli->attempt, cli->color_out, &err);
     if (failed)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     if (format != 1)

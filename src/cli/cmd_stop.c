@@ -21,8 +21,7 @@ static void show_run_report(const struct jr_cli *cli, const char *id)
 {
     struct jr_buf out = JR_BUF_INIT;
     struct jr_error err = {0};
-    const struct jr_record_view view = {.color = cli->color_err};
-    if (jr_record_show(&out, jr_cli_log_dir(cli), id, &view, &err) != 0)
+    if (jr_record_show(&out, jr_cli_log_dir(cli), id, NULL, cli->color_err, &err) != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
     jr_cli_fit(&out, STDERR_FILENO);
     jr_cli_err(cli, &out);

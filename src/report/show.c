@@ -171,20 +171,20 @@ static void show_unfinished(struct jr_buf *out, const json_t *run, const char *l
     jr_buf_char(out, '\n');
 }
 
-int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
-                   const struct jr_record_view *view, struct jr_error *err)
+int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id, const uint32_t *attempt,
+                   bool color, struct jr_error *err)
 {
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT, name = JR_BUF_INIT;
-    if (fd < 0 || jr_record_folder_results(&name, fd, id, view->attempt, err) != 0)
+    if (fd < 0 || jr_record_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
     jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
     struct jr_loaded_run loaded;
     struct jr_error missing = {0};
     if (!run_dir.failed && jr_loaded_run_load(&loaded, fd, name.data, log_dir, id, &missing) == 0) {
         struct jr_page page = jr_page_of(&loaded, fd, out);
-        page.color = view->color;
-        page.attempt = view->attempt;
+        page.color = color;
+        page.attempt = attempt;
         jr_print_page(&page);
         show_code(out, fd);
         jr_loaded_run_release(&loaded);

@@ -9,15 +9,10 @@
 
 struct jr_set;
 
-/* How a run is to be shown. */
-struct jr_record_view {
-    const uint32_t *attempt; /* NULL: the one that decided */
-    bool color;
-};
-
-/* Append what the run told at its end, or how it stands. */
-int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
-                   const struct jr_record_view *view, struct jr_error *err);
+/* Append what the run told at its end, or how it stands: of an attempt (NULL: of the one that
+ * decided). */
+int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id, const uint32_t *attempt,
+                   bool color, struct jr_error *err);
 
 /* Append the results of an attempt (NULL: of the one that decided); of a run that has none what is
  * known of it (jr_live_results). */

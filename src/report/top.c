@@ -586,17 +586,17 @@ static void add_saved_stacks(json_t *list, const struct jr_loaded_run *loaded, i
     }
 }
 
-static json_t *saved_stacks(const char *log_dir, const char *id, const struct jr_stacks_view *view,
-                            struct jr_error *err)
+static json_t *saved_stacks(const char *log_dir, const char *id, const struct jr_set *ranks,
+                            const uint32_t *attempt, struct jr_error *err)
 {
     struct jr_loaded_run loaded;
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
-    if (fd < 0 || jr_record_folder_results(&name, fd, id, view->attempt, err) != 0 ||
+    if (fd < 0 || jr_record_folder_results(&name, fd, id, attempt, err) != 0 ||
         jr_loaded_run_load(&loaded, fd, name.data, log_dir, id, err) != 0)
         return NULL;
     json_t *list = json_array();
-    add_saved_stacks(list, &loaded, fd, view->ranks);
+    add_saved_stacks(list, &loaded, fd, ranks);
     jr_loaded_run_release(&loaded);
     return list;
 }
@@ -657,8 +657,8 @@ static json_t *live_stacks(const struct jr_live_ranks *live, const struct jr_set
     return list;
 }
 
-static json_t *collect_stacks(const char *log_dir, const char *id,
-                              const struct jr_stacks_view *view, struct jr_error *err)
+static json_t *collect_stacks(const char *log_dir, const char *id, const struct jr_set *ranks,
+                              const uint32_t *attempt, struct jr_error *err)
 {
     struct jr_live live;
     struct jr_live_ranks live_ranks;
@@ -667,8 +667,8 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
     enum jr_standing standing = live.standing;
     int32_t guard = live.pid;
     jr_live_close(&live);
-    if (standing == JR_STANDING_FINISHED || view->attempt != NULL)
-        return saved_stacks(log_dir, id, view, err);
+    if (standing == JR_STANDING_FINISHED || attempt != NULL)
+        return saved_stacks(log_dir, id, ranks, attempt, err);
     if (standing != JR_STANDING_RUNNING) {
         (void)jr_error_set(err, JR_STATUS_LAUNCH,
                            "run '%s' has no results, and is not running here", id);
@@ -676,7 +676,7 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
     }
     if (jr_live_ranks_open(&live_ranks, log_dir, id, guard, err) != 0)
         return NULL;
-    json_t *list = live_stacks(&live_ranks, view->ranks);
+    json_t *list = live_stacks(&live_ranks, ranks);
     if (list == NULL)
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_live_ranks_close(&live_ranks);
@@ -684,14 +684,14 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
 }
 
 /* For a run in parts, those that are available. */
-json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_stacks_view *view,
-                     struct jr_error *err)
+json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_set *ranks,
+                     const uint32_t *attempt, struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);
     json_t *all = NULL;
     for (size_t i = 0; i < ids.count; i++) {
-        json_t *list = collect_stacks(log_dir, ids.items[i], view, err);
+        json_t *list = collect_stacks(log_dir, ids.items[i], ranks, attempt, err);
         if (all == NULL)
             all = list;
         else if (list != NULL)

@@ -83,18 +83,12 @@ struct jr_top_watch {
 int jr_watch_ranks(const struct jr_top_watch *watch, const struct jr_live *live, int *ret_signal,
                    struct jr_error *err);
 
-/* Whose stacks `show --stacks` shows: what these ranks are doing, or were when the run hung. */
-struct jr_stacks_view {
-    const struct jr_set *ranks;
-    const uint32_t *attempt; /* NULL: the last, or the one that continues */
-};
-
-/* The evidence of each rank of the set, as in hang.json: of a running job it is
- * gathered now, by two looks half a second apart; of another one it is what was
- * gathered when it hung. A new array, empty if there is none; NULL with `err`.
- */
-json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_stacks_view *view,
-                     struct jr_error *err);
+/* The evidence of each rank of the set, as in hang.json: of a running job it is gathered now, by
+ * two looks half a second apart; of another one, or of an attempt (NULL: the last, or the one that
+ * continues), it is what was gathered when it hung. A new array, empty if there is none; NULL with
+ * `err`. */
+json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_set *ranks,
+                     const uint32_t *attempt, struct jr_error *err);
 
 /* Append it for people. */
 void jr_stacks_print(struct jr_buf *out, const json_t *stacks);

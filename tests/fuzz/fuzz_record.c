@@ -71,7 +71,7 @@ static void show(const char *log_dir)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    int got = jr_record_show(&text, log_dir, "run", &(struct jr_record_view){.color = true}, &err);
+    int got = jr_record_show(&text, log_dir, "run", NULL, true, &err);
     require(got == 0 ? text.len > 0 : err.text[0] != '\0');
 }
 

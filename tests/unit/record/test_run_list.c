@@ -281,8 +281,7 @@ static void check_shown(struct fake *fake)
     }
     int fd = openat(fake->fd, "latest-run", O_RDONLY);
     jr_judgement_print(&told, &fake->report, &fake->plan, &fake->outcome, fd, false);
-    CU_ASSERT_EQUAL(
-        jr_record_show(&shown, fake->dir, "latest-run", &(struct jr_record_view){0}, &err), 0);
+    CU_ASSERT_EQUAL(jr_record_show(&shown, fake->dir, "latest-run", NULL, false, &err), 0);
     char *at = strstr(shown.data, " latest-run");
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     (void)memmove(at + 7, at + 11, strlen(at + 11) + 1);
@@ -384,10 +383,9 @@ static void an_unfinished_run_is_shown(void)
     struct jr_record_facts facts = facts_of(&fake);
     facts.pid = 2000000000;
     print_record(&fake, "lost", &facts);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope", &(struct jr_record_view){0}, &err), -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0", &(struct jr_record_view){0}, &err),
-                    -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost", &(struct jr_record_view){0}, &err), 0);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope", NULL, false, &err), -1);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0", NULL, false, &err), -1);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost", NULL, false, &err), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "jobrun: lost: pid 2000000000 on "));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, " is gone and left no results\n"));
     jr_buf_release(&out);
@@ -415,7 +413,7 @@ static void results_that_jobrun_did_not_write(void)
         struct jr_record_facts facts = facts_of(&fake);
         print_record(&fake, "r", &facts);
         add_run(&fake, "r", "results.json", texts[t]);
-        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", &(struct jr_record_view){0}, &err), 0);
+        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", NULL, false, &err), 0);
         CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
         jr_buf_release(&out);
         fake_end(&fake);

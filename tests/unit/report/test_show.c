@@ -9,8 +9,7 @@
 static int show(struct fake *fake, struct jr_buf *out, const uint32_t *attempt,
                 struct jr_error *err)
 {
-    const struct jr_record_view view = {.attempt = attempt};
-    return jr_record_show(out, FAKE_LOG_DIR, fake_id(fake), &view, err);
+    return jr_record_show(out, FAKE_LOG_DIR, fake_id(fake), attempt, false, err);
 }
 
 static void check_shown(struct fake *fake, const char *expected)

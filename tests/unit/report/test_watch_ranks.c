@@ -21,8 +21,7 @@ static char *find_stacks(const struct fake *fake, const char *ranks, const uint3
     struct jr_buf out = JR_BUF_INIT;
     const char *bad;
     CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, ranks, &bad));
-    const struct jr_stacks_view view = {.ranks = &set, .attempt = attempt};
-    json_t *list = jr_stacks_of(FAKE_LOG_DIR, fake_id(fake), &view, err);
+    json_t *list = jr_stacks_of(FAKE_LOG_DIR, fake_id(fake), &set, attempt, err);
     jr_arena_release(&arena);
     if (list == NULL)
         return NULL;
