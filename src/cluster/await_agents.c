@@ -171,7 +171,7 @@ static int end_patience(struct jr_controller *controller, enum jr_node_state sta
         return -1;
     if (jr_controller_is_told(controller) && jr_controller_awaits(controller, state))
         return jr_error_set(err, JR_STATUS_LAUNCH, "jobrun was told to stop");
-    return jr_controller_awaits(controller, state)
+    return controller->agent_exited || jr_controller_awaits(controller, state)
                ? report_missing_nodes(controller, state, what, err)
                : 0;
 }

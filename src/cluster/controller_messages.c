@@ -156,9 +156,11 @@ static void finish_node(struct jr_controller *controller, uint32_t node,
     jr_controller_run_over(controller->run, node);
 }
 
-/* Before there is a run, a node that is lost is the end. */
+/* Before there is a run, a node that is lost is the end; where nothing was awaited of it, its run
+ * begins with the loss (begin_nodes). */
 static void fail_start(struct jr_controller *controller, uint32_t node, const char *why)
 {
+    keep_loss(&controller->nodes[node], why);
     if (controller->agent_exited)
         return;
     controller->agent_exited = true;

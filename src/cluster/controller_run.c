@@ -231,6 +231,15 @@ static int begin_nodes(struct jr_controller_run *run, uint32_t attempt)
                              .on = controller->options.again,
                              .heartbeats = run->plan->policy->on_failure == JR_ON_FAILURE_STOP});
     jr_heartbeat_begin(controller);
+    /* An agent that ended while others were waited for, and was ready itself, is awaited no more.
+     */
+    for (uint32_t i = 0; i < run->plan->nodes; i++) {
+        struct jr_cluster_node *peer = &controller->nodes[i];
+        if (peer->loss == NULL)
+            continue;
+        peer->state = JR_NODE_LOST;
+        jr_controller_run_lost(run, i, peer->loss);
+    }
     return 0;
 }
 

@@ -29,6 +29,7 @@
 
 #include "base/clock.h"
 #include "cluster/controller.h"
+#include "cluster/controller_parts.h"
 #include "cluster/srun.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
@@ -857,6 +858,42 @@ static void loses_a_node(void)
     end(&bench);
 }
 
+/* When it was ready, and others were still waited for: nothing more is awaited of it. */
+static void loses_a_node_before_it_begins(void)
+{
+    struct bench bench;
+    begin(&bench, HELLO READY "await go\nawait no word at all\n");
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    struct jr_link *link = &bench.controller->links[0];
+    (void)snprintf(link->last_line, sizeof link->last_line, "srun: error: n1: task 1: Killed");
+    jr_controller_handle_errors(bench.controller, link);
+    CU_ASSERT_EQUAL(bench.controller->nodes[1].state, JR_NODE_READY);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    JR_ASSERT_TEXT(bench.outcome.lost_text, "srun: error: n1: task 1: Killed");
+    CU_ASSERT_EQUAL(bench.outcome.ranks[2].end, JR_END_LOST);
+    CU_ASSERT_EQUAL(bench.outcome.ranks[3].end, JR_END_LOST);
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.controller));
+    end(&bench);
+}
+
+/* The same is the end of a start. */
+static void a_start_fails_where_a_ready_node_is_lost(void)
+{
+    struct bench bench;
+    begin(&bench, HELLO READY);
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    struct jr_link *link = &bench.controller->links[0];
+    (void)snprintf(link->last_line, sizeof link->last_line, "srun: error: n1: task 1: Killed");
+    for (uint32_t i = 0; i < NODES; i++)
+        bench.controller->nodes[i].state = JR_NODE_READY;
+    jr_controller_handle_errors(bench.controller, link);
+    CU_ASSERT_EQUAL(brief_bench(&bench), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "node 1 (n1)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "task 1: Killed"));
+    end(&bench);
+}
+
 static void loses_all_with_srun(void)
 {
     struct bench bench;
@@ -1252,6 +1289,8 @@ int main(int argc, char **argv)
         CASE(loses_a_node_whose_runner_died),
         CASE(loses_a_node_whose_guard_tells),
         CASE(loses_a_node),
+        CASE(loses_a_node_before_it_begins),
+        CASE(a_start_fails_where_a_ready_node_is_lost),
         CASE(loses_all_with_srun),
         CASE(writes_down_what_happens),
         CASE(asks_all_nodes_about_silence),
