@@ -331,8 +331,8 @@ class Folders(harness.Case):
                     self.SPEC + f"master_port: {harness.free_port()}\n")
                 here = os.path.realpath(folder)
                 for words in (["job.yaml"], ["job.yaml", "-s", "workdir=."],
-                              ["rerun", "latest"],
-                              ["rerun", "latest", "--exact"]):
+                              ["rerun", "latest", "--exact"],
+                              ["rerun", "latest"]):
                     done = self.expect(self.jobrun(*words, cwd=folder), 0)
                     pwd, rank_dir = done.stdout.splitlines()
                     self.assertEqual(pwd, f"[0] {here}", words)

@@ -398,8 +398,8 @@ class Isolation(Case):
                               "echo $$ > own.$RANK\n"
                               "readlink /proc/self > proc.$RANK\n"
                               "touch ready.$RANK; sleep 1000")
-        started = [event["pid"] for event in self.events()
-                   if event["event"] == "rank_started"]
+        started = [self.await_event(event="rank_started", rank=rank)["pid"]
+                   for rank in (0, 1)]
         self.assertTrue(all(map(is_alive, started)), started)
         runner = harness.runner_of(process.pid)
         self.assertEqual(sorted(started), sorted(harness.children(runner)))
