@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "session/machine_text.h"
+#include "session/foreground.h"
 #include "session/survey_hosts.h"
 
 #include "base/banned.h"
@@ -35,7 +35,7 @@ static int print_hosts(struct jr_cli *cli, int format)
 {
     const struct jr_session_options options = jr_stage_options(cli);
     struct jr_session *session = NULL;
-    struct jr_hosts_report *report = NULL;
+    uint32_t faulty = 0;
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
     if (format == YAML)
@@ -47,17 +47,14 @@ static int print_hosts(struct jr_cli *cli, int format)
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
     if (status == 0)
-        status = jr_stage_told(session, cli, jr_session_survey_hosts(session, &report, &err), &err);
-    if (status == 0) {
-        if (format == JSON)
-            jr_hosts_report_json(&out, report);
-        else
-            jr_hosts_report_text(&out, report);
+        status = jr_stage_told(
+            session, cli, jr_session_survey_hosts(session, format == JSON, &out, &faulty, &err),
+            &err);
+    if (status == 0)
         status = jr_cli_out(cli, &out);
-        if (status == 0 && jr_hosts_report_faulty(report) > 0)
-            status = JR_STATUS_UNRESOLVED;
-    }
-    jr_hosts_report_free(report);
+    if (status == 0 && faulty > 0)
+        status = JR_STATUS_UNRESOLVED;
+    jr_buf_release(&out);
     jr_session_close(session);
     return status;
 }

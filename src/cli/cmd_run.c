@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
-#include "session/node_session.h"
+#include "session/foreground.h"
 #include "session/preflight.h"
 #include "session/rerun.h"
 #include "session/submission.h"

@@ -18,7 +18,7 @@
 #include "record/record_code.h"
 #include "record/record_folder.h"
 #include "record/run_list.h"
-#include "session/ended_submissions.h"
+#include "session/submission.h"
 #include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"

@@ -14,7 +14,7 @@
 #include "report/follow_logs.h"
 #include "report/show.h"
 #include "report/top.h"
-#include "session/fetch_logs.h"
+#include "session/foreground.h"
 #include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"

@@ -16,7 +16,6 @@
 #include "cli/cli.h"
 #include "cli/mistakes.h"
 #include "session/foreground.h"
-#include "session/multinode_session.h"
 #include "session/sweep/sweep_run.h"
 #include "session/sweep/session_cells.h"
 

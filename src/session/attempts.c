@@ -1,38 +1,338 @@
 /*
  * A run is one attempt, or several under `restart`. Each is a jr_run of a plan made for it: the
  * same run folder, a port of its own, attempt_N for its ranks. The decision of restart.c is
- * reported, kept in attempt_N/results.json, and waited for here.
+ * reported, kept in attempt_N/results.json, and waited for here. internal.h declares it.
+ *
+ * The judgement on the disk is run.json with its end, and results.json, which comes last: a run
+ * that has it has finished, and may be removed. Both are written into space that was reserved
+ * before the first rank started, so that a disk which the ranks have filled is no obstacle; and
+ * both are whole before either takes its place. So the machine may crash at any time, and what
+ * cannot be written is known while the judgement can still say so.
+ *
+ * A job of Slurm's that is to be continued asks for its place in the queue. The record is written
+ * before anything is asked, for Slurm ends the processes of a job that it has queued again. So
+ * results.json says that the job is queued again, and is written anew where that is refused.
  */
+#include "session/internal.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/draft_file.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "base/strv.h"
 #include "base/syscalls.h"
 #include "cluster/controller.h"
 #include "judge/judgement.h"
 #include "judge/words.h"
 #include "record/record_facts.h"
+#include "record/results_json.h"
 #include "run/between_attempts.h"
-#include "session/attempts.h"
-#include "session/begin.h"
-#include "session/findings_text.h"
 #include "session/foreground.h"
-#include "session/multinode_session.h"
-#include "session/on_end.h"
-#include "session/requeue.h"
-#include "session/session.h"
-#include "session/spares.h"
-#include "session/stages.h"
 #include "session/sweep/node_cells.h"
-#include "session/write_judgement.h"
 #include "store/events.h"
 
 #include "base/banned.h"
+
+/* What a rank's line in results.json takes, without its result and with it. */
+enum { HEAD_BYTES = 16 << 10, LINE_BYTES = 1 << 10, RESULT_BYTES = 3 << 10 };
+enum { RECORD_BYTES = 512 }; /* more than run.json had at the start */
+
+#define MOST_RESERVED (UINT64_C(64) << 20)
+
+/* The file in LOG_DIR whose time says when a run last waited for the disk: one that is there, and
+ * whose time says nothing else. */
+#define SYNCED        ".gitignore"
+#define SYNC_EVERY_NS INT64_C(1000000000)
+
+int jr_session_reserve_names(const struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    static const char *const names[] = {"results.json", "run.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (jr_draft_file_reserve(dir->fd, names[i], 0, dir->file_mode, err) != 0)
+            return -1;
+    return 0;
+}
+
+void jr_session_reserve(const struct jr_session *session)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    const struct jr_plan *plan = &session->plan;
+    bool delivers = plan->returns || plan->policy->results.stated;
+    uint64_t line = LINE_BYTES + (delivers ? RESULT_BYTES : 0);
+    uint64_t bytes = HEAD_BYTES + line * plan->count;
+    struct stat st;
+    if (fstatat(dir->fd, "run.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
+        (void)jr_draft_file_reserve(dir->fd, "run.json", (uint64_t)st.st_size + RECORD_BYTES,
+                                    dir->file_mode, NULL);
+    (void)jr_draft_file_reserve(dir->fd, "results.json",
+                                bytes < MOST_RESERVED ? bytes : MOST_RESERVED, dir->file_mode,
+                                NULL);
+}
+
+/* Many short runs in a row need not each wait for the disk: what the last second's have written, it
+ * has been told to write. A LOG_DIR whose .gitignore is not jobrun's own has no such time. */
+static bool is_sync_due(int log_fd, bool *ret_noted)
+{
+    struct stat st;
+    *ret_noted = fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+                 st.st_size == 2 && st.st_uid == geteuid();
+    if (!*ret_noted)
+        return true;
+    int64_t then = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    int64_t ago = (int64_t)jr_clock_wall_ns() - then;
+    return ago < 0 || ago >= SYNC_EVERY_NS;
+}
+
+static void print_run_record(struct jr_buf *out, const struct jr_session *session,
+                             const struct jr_drain *drain)
+{
+    jr_record_run_json(out, &session->record);
+    if (!out->failed)
+        (void)drain->take(drain->data, out);
+}
+
+static int publish_drafts(struct jr_session *session, const struct jr_draft_file *record,
+                          const struct jr_draft_file *results, struct jr_error *err)
+{
+    int log_fd = session->dir.log_fd;
+    bool noted, sync = is_sync_due(log_fd, &noted);
+    if (jr_draft_file_settle(record, sync, err) != 0 ||
+        jr_draft_file_settle(results, sync, err) != 0)
+        return -1;
+    if (sync && noted)
+        (void)utimensat(log_fd, SYNCED, NULL, AT_SYMLINK_NOFOLLOW);
+    if (jr_draft_file_publish(record, err) != 0 || jr_draft_file_publish(results, err) != 0)
+        return -1;
+    if (session->companion.written != NULL)
+        *session->companion.written = true;
+    return 0;
+}
+
+static int write_judgement(struct jr_session *session, jr_session_printer *print,
+                           struct jr_error *err)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    struct jr_draft_file record = JR_DRAFT_FILE_INIT, results = JR_DRAFT_FILE_INIT;
+    int failed = -1;
+    jr_record_facts_finish(&session->record, &session->report, &session->outcome);
+    if (jr_draft_file_open(&results, dir->fd, "results.json", dir->file_mode, err) == 0 &&
+        jr_draft_file_open(&record, dir->fd, "run.json", dir->file_mode, err) == 0 &&
+        jr_session_stream_draft(session, &results, print, err) == 0 &&
+        jr_session_stream_draft(session, &record, print_run_record, err) == 0)
+        failed = publish_drafts(session, &record, &results, err);
+    jr_draft_file_close(&record);
+    jr_draft_file_close(&results);
+    return failed;
+}
+
+/* The results of the ranks may need more space than was reserved; they are also in the ranks' own
+ * files. */
+static void print_brief_report(struct jr_buf *out, const struct jr_session *session,
+                               const struct jr_drain *drain)
+{
+    struct jr_judgement brief;
+    if (jr_judgement_redact(&brief, &session->report, session->plan.hidden) != 0) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < brief.count; i++) {
+        json_decref(brief.ranks[i].result);
+        brief.ranks[i].result = NULL;
+        json_decref(brief.ranks[i].text);
+        brief.ranks[i].text = NULL;
+    }
+    jr_judgement_json(out, &brief, &session->plan, &session->outcome, drain);
+    jr_judgement_release(&brief);
+}
+
+/* Complete the run folder. What cannot be written is reported, and is part of the verdict: a run
+ * that did well did not. */
+static void complete_run_folder(struct jr_session *session)
+{
+    struct jr_judgement *report = &session->report;
+    struct jr_error err = {0};
+    jr_judgement_hide_files(report, &session->plan, session->dir.fd);
+    if (write_judgement(session, jr_session_print_results, &err) != 0) {
+        jr_session_note(session, err.text);
+        if (report->exit_code == 0) {
+            report->status = JR_RUN_INCOMPLETE;
+            report->exit_code = JR_STATUS_LAUNCH;
+            report->error = jr_arena_printf(
+                &report->arena, "every rank succeeded, but the record is incomplete: %s", err.text);
+        }
+        if (write_judgement(session, print_brief_report, &err) != 0)
+            jr_session_note(session, err.text);
+    }
+    session->exit_code = report->exit_code;
+}
+
+/* How long Slurm's controller may take, which may be busy or starting anew. */
+enum { SHOW_MS = 10000, REQUEUE_MS = 30000 };
+
+void jr_requeue_find_job(struct jr_session *session)
+{
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
+    const char *job = jr_env_get(session->options.envp, "SLURM_JOB_ID");
+    bool real = session->host.real || session->controller != NULL;
+    /* The cells of a sweep share the job, which is not one of theirs alone, unless each was
+     * submitted as a task of an array. */
+    bool shared = session->cells_dir != NULL && !session->submitted;
+    if (!real || session->options.local || session->part || shared || job == NULL ||
+        scheduler->name == NULL || strstr(scheduler->name, "Slurm") == NULL ||
+        job[strspn(job, "0123456789")] != '\0' || job[0] == '\0')
+        return;
+    /* A task of an array has a number of its own, and is meant by that of the array: the number
+     * alone may mean all of them. */
+    const char *array = jr_env_get(session->options.envp, "SLURM_ARRAY_JOB_ID");
+    const char *task = jr_env_get(session->options.envp, "SLURM_ARRAY_TASK_ID");
+    session->slurm = (struct jr_slurm_self){
+        .job = job,
+        .name = array == NULL || task == NULL
+                    ? job
+                    : jr_arena_printf(&session->arena, "%s_%s", array, task),
+        .restarts = scheduler->restarts,
+        .envp = session->options.envp,
+    };
+    if (session->slurm.name == NULL)
+        session->slurm.job = NULL;
+}
+
+bool jr_requeue_shields(const struct jr_session *session)
+{
+    const struct jr_deadline *deadline = &session->plan.policy->deadline;
+    return deadline->before_ms > 0 && strcmp(deadline->signal, "TERM") != 0 &&
+           jr_env_get(session->options.envp, "SLURM_JOB_ID") != NULL;
+}
+
+bool jr_requeue_keeps_run(const struct jr_session *session)
+{
+    return session->slurm.job != NULL &&
+           (session->resolution.job.policy->requeue.max > 0 || session->submitted);
+}
+
+/* The last attempt is to be continued: where the scheduler does that, make the judgement one of a
+ * job that is queued again, and return true. */
+static bool plan_requeue(struct jr_session *session)
+{
+    struct jr_judgement *report = &session->report;
+    if (session->slurm.job == NULL)
+        return false;
+    session->due = true;
+    report->requeue.queued = true;
+    report->status = JR_RUN_YIELDED;
+    report->exit_code = JR_STATUS_YIELDED;
+    return true;
+}
+
+/* One call, to its end. Returns NULL, or why there is no answer. */
+static const char *call_scontrol(const struct jr_session *session, const char *verb,
+                                 unsigned limit_ms, struct jr_buf *out)
+{
+    struct jr_slurm_call call;
+    if (jr_slurm_call_start(&call, &session->slurm, verb, limit_ms) != 0)
+        return "could not be started";
+    return jr_slurm_call_finish(&call, out);
+}
+
+/* Why the job is not to be queued again, or NULL: it is, or is already (*ret_there). What may be
+ * queued again is the job as it runs, or as it was taken away: one that somebody has cancelled is
+ * not. */
+static const char *look_at_job(struct jr_session *session, bool *ret_there)
+{
+    static const char *const queueable[] = {"RUNNING", "SIGNALING", "PREEMPTED", "NODE_FAIL",
+                                            "CONFIGURING"};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_slurm_job job;
+    const char *job_id = session->slurm.job, *silent = NULL;
+    for (int i = 0; i < JR_SLURM_TRIES; i++) {
+        jr_buf_clear(&text);
+        silent = call_scontrol(session, "show", SHOW_MS, &text);
+        if (!jr_slurm_call_was_killed(silent))
+            break;
+    }
+    *ret_there = false;
+    if (silent == NULL && !jr_slurm_job_read(&job, text.data, text.len, job_id))
+        silent = "did not say what the job is doing";
+    if (silent != NULL)
+        return jr_arena_printf(&session->arena, "scontrol show job %s %s", session->slurm.name,
+                               silent);
+    *ret_there = job.restarts > session->slurm.restarts;
+    for (size_t i = 0; i < sizeof queueable / sizeof *queueable; i++)
+        if (*ret_there || strcmp(queueable[i], job.state) == 0)
+            return NULL;
+    return jr_arena_printf(&session->arena, "Slurm has job %s as %s", job_id, job.state);
+}
+
+/* "scontrol requeue 12 refused: Requested operation is presently disabled" */
+static const char *describe_refusal(struct jr_session *session, const char *why,
+                                    const struct jr_buf *said)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t len = said->len == 0 ? 0 : strcspn(said->data, "\n");
+    jr_buf_printf(&line, "scontrol requeue %s %s", session->slurm.name, why);
+    if (len > 0) {
+        jr_buf_str(&line, ": ");
+        jr_buf_escaped(&line, said->data, len < 200 ? len : 200);
+    }
+    return jr_buf_keep(&line, &session->arena);
+}
+
+/* Why it was not queued again; NULL: it was. A call that Slurm has ended with the job may have come
+ * through. */
+static const char *queue_again(struct jr_session *session)
+{
+    const char *why = NULL;
+    for (int i = 0; i < JR_SLURM_TRIES; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        bool there;
+        why = look_at_job(session, &there);
+        if (why != NULL || there)
+            return why;
+        why = call_scontrol(session, "requeue", REQUEUE_MS, &text);
+        if (why == NULL)
+            return NULL;
+        bool killed = jr_slurm_call_was_killed(why);
+        why = describe_refusal(session, why, &text);
+        if (!killed)
+            break;
+    }
+    return why != NULL ? why : "out of memory";
+}
+
+/* The judgement is written: ask for what was planned. What comes of it is noted, and is written
+ * where it is a refusal: a job that lost a node has failed, where it is not continued. */
+static void ask_for_requeue(struct jr_session *session)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_judgement *report = &session->report;
+    if (!session->due)
+        return;
+    session->due = false;
+    const char *why = queue_again(session);
+    if (why == NULL) {
+        jr_buf_printf(&line, "job %s is queued again (requeue %u of %u)", session->slurm.name,
+                      report->requeue.done + 1, report->requeue.max);
+        jr_session_note_buf(session, &line);
+        return;
+    }
+    report->requeue.queued = false;
+    report->not_again = jr_arena_printf(&report->arena, "it is not queued again: %s", why);
+    if (report->requeue.cause == JR_REQUEUE_LOST_NODE) {
+        report->status = JR_RUN_FAILED;
+        report->exit_code = JR_STATUS_FAILED;
+        report->requeue.cause = JR_REQUEUE_NONE;
+    }
+    complete_run_folder(session);
+}
 
 static int judge_attempt(struct jr_session *session, struct jr_error *err)
 {
@@ -70,6 +370,17 @@ static void decide_next_attempt(struct jr_session *session, struct jr_verdict *r
         jr_judgement_stall(report, &ret->stall);
 }
 
+/* The attempt is one of the history, behind the earlier ones. */
+static int add_to_history(struct jr_session *session)
+{
+    if (jr_history_add(&session->history, &session->report, &session->plan, &session->outcome,
+                       session->dir.fd) != 0)
+        return -1;
+    session->report.earlier = session->history.items;
+    session->report.earlier_count = session->history.count - 1;
+    return 0;
+}
+
 /* The record is there, and this process was killed before it had asked for the requeue, or just
  * after: then the job is in the queue, and nothing is done. */
 static void complete_requeue(struct jr_session *session)
@@ -78,24 +389,11 @@ static void complete_requeue(struct jr_session *session)
     if (session->slurm.job == NULL)
         return;
     session->outcome.guard_pid = 0;
-    if (judge_attempt(session, NULL) != 0 ||
-        jr_history_add(&session->history, &session->report, &session->plan, &session->outcome,
-                       session->dir.fd) != 0)
+    if (judge_attempt(session, NULL) != 0 || add_to_history(session) != 0)
         return;
-    session->report.earlier = session->history.items;
-    session->report.earlier_count = session->history.count - 1;
     decide_next_attempt(session, &verdict);
-    if (verdict.again && verdict.requeue != JR_REQUEUE_NONE && jr_requeue_plan(session))
-        jr_requeue_ask(session);
-}
-
-/* A rank may have put a results.json there that it made up. */
-static bool is_record_written(const struct jr_session *session)
-{
-    const bool *written = session->companion.written;
-    return written != NULL
-               ? *written
-               : jr_access(session->dir.fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (verdict.again && verdict.requeue != JR_REQUEUE_NONE && plan_requeue(session))
+        ask_for_requeue(session);
 }
 
 /* In the runner, where this process was killed while the attempt ran, was judged, or was followed
@@ -103,12 +401,16 @@ static bool is_record_written(const struct jr_session *session)
 static void complete_killed_attempt(void *data, const struct jr_outcome *outcome, int run_fd)
 {
     struct jr_session *session = data;
+    const bool *written = session->companion.written;
     struct jr_error err = {0};
     /* Descriptors are where the runner has them. */
     session->dir.fd = run_fd;
     session->dir.log_fd = -1;
     session->outcome = *outcome;
-    if (is_record_written(session)) {
+    /* A rank may have put a results.json there that it made up. */
+    if (written != NULL
+            ? *written
+            : jr_access(session->dir.fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         complete_requeue(session);
         return;
     }
@@ -120,7 +422,7 @@ static void complete_killed_attempt(void *data, const struct jr_outcome *outcome
     session->report.earlier_count = session->history.count;
     if (session->plan.policy->restart.max > 0)
         session->report.not_again = "jobrun itself was killed";
-    jr_session_write_judgement(session);
+    complete_run_folder(session);
     jr_device_leases_release(&session->resolution);
     jr_on_end_start(session);
     jr_on_end_await(session, false);
@@ -153,48 +455,43 @@ static struct jr_run_options make_run_options(struct jr_session *session,
     return options;
 }
 
-static int start_attempt(struct jr_session *session, const struct jr_run_options *options)
-{
-    struct jr_run_options own = *options;
-    int *leases = NULL;
-    if (session->controller != NULL)
-        return jr_session_run_nodes(session, options, &session->refusal);
-    /* Each attempt may have another port. */
-    own.leases_count = jr_resolution_leases(&session->resolution, &session->arena, &leases);
-    own.leases = leases;
-    return jr_run(&session->outcome, &session->plan, &own, &session->refusal);
-}
-
-/* A run that could not begin has an outcome too: no rank was started. */
-static int execute_attempt(struct jr_session *session, const struct jr_run_options *options,
-                           struct jr_error *err)
-{
-    if (start_attempt(session, options) == 0 ||
-        jr_outcome_none(&session->outcome, &session->plan) == 0)
-        return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
-}
-
 static int run_attempt(struct jr_session *session, const struct jr_run_options *options,
                        struct jr_error *err)
 {
-    if (execute_attempt(session, options, err) != 0 || judge_attempt(session, err) != 0)
+    struct jr_run_options own = *options;
+    int *leases = NULL, failed;
+    if (session->controller != NULL) {
+        failed = jr_session_run_nodes(session, options, &session->refusal);
+    } else {
+        /* Each attempt may have another port. */
+        own.leases_count = jr_resolution_leases(&session->resolution, &session->arena, &leases);
+        own.leases = leases;
+        failed = jr_run(&session->outcome, &session->plan, &own, &session->refusal);
+    }
+    /* A run that could not begin has an outcome too: no rank was started. */
+    if (failed != 0 && jr_outcome_none(&session->outcome, &session->plan) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
+    if (judge_attempt(session, err) != 0)
         return -1;
-    if (jr_history_add(&session->history, &session->report, &session->plan, &session->outcome,
-                       session->dir.fd) != 0)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    session->report.earlier = session->history.items;
-    session->report.earlier_count = session->history.count - 1;
-    return 0;
+    return add_to_history(session) == 0 ? 0 : jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
-/* "attempt 0 failed: rank 3 exited with code 1; all ranks start again in 2s (restart 1 of 3)" */
+/* "attempt 0 failed: rank 3 exited with code 1; all ranks start again in 2s (restart 1 of 3)", or
+ * "attempt 0 stopped for the deadline; all ranks start again (requeue 1 of 20)" */
 static void print_restart(const struct jr_session *session, const struct jr_verdict *verdict)
 {
-    const struct jr_restart *spec = &session->plan.policy->restart;
+    const struct jr_policy *policy = session->plan.policy;
     const struct jr_attempt *last = &session->history.items[session->history.count - 1];
     size_t idle = jr_restart_idle(&session->history);
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (verdict->requeue != JR_REQUEUE_NONE) {
+        jr_buf_printf(&line, "attempt %u ", session->attempt);
+        jr_words_yield(&line, verdict->requeue, &session->outcome);
+        jr_buf_printf(&line, "; all ranks start again (requeue %u of %u)", verdict->requeued + 1,
+                      policy->requeue.max);
+        jr_session_note_buf(session, &line);
+        return;
+    }
     jr_buf_printf(&line, "attempt %u failed: ", last->number);
     jr_buf_safe(&line, last->cause);
     jr_buf_str(&line, "; all ranks start again");
@@ -202,10 +499,10 @@ static void print_restart(const struct jr_session *session, const struct jr_verd
         jr_buf_str(&line, " in ");
         jr_num_add_duration(&line, verdict->wait_ms);
     }
-    jr_buf_printf(&line, " (restart %u of %u", verdict->counted + 1, spec->max);
-    if (spec->window_ms > 0) {
+    jr_buf_printf(&line, " (restart %u of %u", verdict->counted + 1, policy->restart.max);
+    if (policy->restart.window_ms > 0) {
         jr_buf_str(&line, " within ");
-        jr_num_add_duration(&line, spec->window_ms);
+        jr_num_add_duration(&line, policy->restart.window_ms);
     }
     jr_buf_char(&line, ')');
     if (idle > 1)
@@ -213,39 +510,14 @@ static void print_restart(const struct jr_session *session, const struct jr_verd
     jr_session_note_buf(session, &line);
 }
 
-/* "attempt 0 stopped for the deadline; all ranks start again (requeue 1 of 20)"
- */
-static void print_requeue(const struct jr_session *session, const struct jr_verdict *verdict)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line, "attempt %u ", session->attempt);
-    jr_words_yield(&line, verdict->requeue, &session->outcome);
-    jr_buf_printf(&line, "; all ranks start again (requeue %u of %u)", verdict->requeued + 1,
-                  session->plan.policy->requeue.max);
-    jr_session_note_buf(session, &line);
-}
-
 static void record_end_of_attempt(const struct jr_session *session,
                                   const struct jr_verdict *verdict)
 {
-    struct jr_events events;
     bool requeue = verdict->requeue != JR_REQUEUE_NONE;
-    jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events,
-                  &(struct jr_event){.name = requeue ? JR_EVENT_REQUEUED : JR_EVENT_ATTEMPT_FAILED,
-                                     .attempt = session->attempt,
-                                     .wait_ms = verdict->wait_ms});
-    jr_events_close(&events);
-}
-
-static void record_restart(const struct jr_session *session)
-{
-    struct jr_events events;
-    jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RESTART,
-                                              .attempt = session->attempt,
-                                              .master_port = session->plan.master_port});
-    jr_events_close(&events);
+    jr_session_add_event(
+        session, &(struct jr_event){.name = requeue ? JR_EVENT_REQUEUED : JR_EVENT_ATTEMPT_FAILED,
+                                    .attempt = session->attempt,
+                                    .wait_ms = verdict->wait_ms});
 }
 
 /* What this attempt would have been judged by. An attempt without a rank has no folder, and nothing
@@ -313,16 +585,13 @@ static bool has_next_attempt(struct jr_session *session, const struct jr_between
     struct jr_attempt *last = &history->items[history->count - 1];
     last->wait_ms = verdict.wait_ms;
     last->requeued = verdict.requeue != JR_REQUEUE_NONE;
-    if (last->requeued && jr_requeue_plan(session)) {
+    if (last->requeued && plan_requeue(session)) {
         record_end_of_attempt(session, &verdict);
         return false;
     }
     keep_results(session);
     record_end_of_attempt(session, &verdict);
-    if (last->requeued)
-        print_requeue(session, &verdict);
-    else
-        print_restart(session, &verdict);
+    print_restart(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
         sig = jr_between_attempts_wait(pause, verdict.wait_ms,
@@ -332,7 +601,9 @@ static bool has_next_attempt(struct jr_session *session, const struct jr_between
         return false;
     }
     if (prepare_next_attempt(session, &err) == 0) {
-        record_restart(session);
+        jr_session_add_event(session, &(struct jr_event){.name = JR_EVENT_RESTART,
+                                                         .attempt = session->attempt,
+                                                         .master_port = session->plan.master_port});
         return true;
     }
     session->report.not_again = jr_arena_strdup(&session->report.arena, err.text);
@@ -340,36 +611,6 @@ static bool has_next_attempt(struct jr_session *session, const struct jr_between
     if (sig != 0)
         stop_between_attempts(session, sig);
     return false;
-}
-
-int jr_session_attempts(struct jr_session *session, const struct jr_session_console *console,
-                        struct jr_error *err)
-{
-    jr_session_open_console(session, console);
-    const struct jr_run_options options = make_run_options(session, console);
-    struct jr_between_attempts pause;
-    int result;
-    jr_between_attempts_open(&pause, session->plan.policy, &options.ignored);
-    do
-        result = run_attempt(session, &options, err);
-    while (result == 0 && has_next_attempt(session, &pause));
-    if (result == 0)
-        result = jr_session_finish(session, err);
-    jr_device_leases_release(&session->resolution);
-    jr_session_show_rest(session);
-    if (!session->on_end.deferred)
-        jr_on_end_await(session, true);
-    jr_between_attempts_close(&pause);
-    return result;
-}
-
-static const char *json_text(struct jr_arena *arena, const json_t *json)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (json == NULL)
-        return NULL;
-    jr_json_print(&text, json, 0);
-    return jr_buf_keep(&text, arena);
 }
 
 /* The report as jobrun.h has it. */
@@ -380,12 +621,16 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
     session->ranks = jr_arena_array(arena, report->count, sizeof *session->ranks);
     for (size_t i = 0; i < report->count && session->ranks != NULL; i++) {
         const struct jr_rank_judgement *rank = &report->ranks[i];
+        JR_BUF_CLEANUP struct jr_buf result = JR_BUF_INIT;
+        if (rank->text == NULL && rank->result != NULL)
+            jr_json_print(&result, rank->result, 0);
         session->ranks[i] = (struct jr_rank_result){
             .plan = &session->plan.ranks[session->plan.first + i],
             .outcome = &session->outcome.ranks[i],
             .state = rank->state,
-            .result =
-                rank->text != NULL ? json_string_value(rank->text) : json_text(arena, rank->result),
+            .result = rank->text != NULL     ? json_string_value(rank->text)
+                      : rank->result != NULL ? jr_buf_keep(&result, arena)
+                                             : NULL,
             .result_error = rank->result_error,
             .reason = rank->reason,
             .error = rank->error,
@@ -397,26 +642,43 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
     return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-/* Slurm ends all processes of a job that it queues again: the command of
- * `on_end` has its time before that, unless the job's is over. */
-int jr_session_finish(struct jr_session *session, struct jr_error *err)
+/* Complete the run folder and fill session->ranks: nothing is left to be done. Slurm ends all
+ * processes of a job that it queues again: the command of `on_end` has its time before that, unless
+ * the job's is over. */
+static int finish_session(struct jr_session *session, struct jr_error *err)
 {
-    jr_session_write_judgement(session);
+    complete_run_folder(session);
     if (session->report.requeue.cause == JR_REQUEUE_PREEMPTED)
-        jr_requeue_ask(session);
+        ask_for_requeue(session);
     jr_on_end_start(session);
     if (session->due)
         jr_on_end_await(session, true);
-    jr_requeue_ask(session);
+    ask_for_requeue(session);
     jr_companion_release(&session->companion);
     return fill_ranks(session, err);
 }
 
-/* A run ends every descendant of this process: it cannot tell whose it was. */
-static bool has_children(void)
+/* Launch and judge, attempt after attempt. The last one's outcome and report stay in the
+ * session. */
+static int run_attempts(struct jr_session *session, const struct jr_session_console *console,
+                        struct jr_error *err)
 {
-    siginfo_t info;
-    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    jr_session_open_console(session, console);
+    const struct jr_run_options options = make_run_options(session, console);
+    struct jr_between_attempts pause;
+    int result;
+    jr_between_attempts_open(&pause, session->plan.policy, &options.ignored);
+    do
+        result = run_attempt(session, &options, err);
+    while (result == 0 && has_next_attempt(session, &pause));
+    if (result == 0)
+        result = finish_session(session, err);
+    jr_device_leases_release(&session->resolution);
+    jr_session_show_rest(session);
+    if (!session->on_end.deferred)
+        jr_on_end_await(session, true);
+    jr_between_attempts_close(&pause);
+    return result;
 }
 
 enum jr_status jr_session_run(struct jr_session *session, const struct jr_session_console *console,
@@ -424,21 +686,19 @@ enum jr_status jr_session_run(struct jr_session *session, const struct jr_sessio
 {
     JR_DECIMAL_POINT;
     enum jr_status status = JR_STATUS_OK;
+    siginfo_t info;
     if (session->over)
         return JR_STATUS_OK;
-    if (session->progress == JR_PROGRESS_DONE) {
-        (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");
-        return JR_STATUS_USAGE;
-    }
-    if (!session->options.end_children && session->controller == NULL && has_children()) {
-        (void)jr_error_set(err, JR_STATUS_USAGE,
-                           "this process has children, which a run would end");
-        return JR_STATUS_USAGE;
-    }
+    if (session->progress == JR_PROGRESS_DONE)
+        return jr_session_misuse(err, "a session runs once");
+    /* A run ends every descendant of this process: it cannot tell whose it was. */
+    if (!session->options.end_children && session->controller == NULL &&
+        waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+        return jr_session_misuse(err, "this process has children, which a run would end");
     if (!session->begun)
         status = jr_session_begin(session, err);
     if (status != JR_STATUS_OK || session->over)
         return status;
     session->progress = JR_PROGRESS_DONE;
-    return jr_session_attempts(session, console, err) == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
+    return run_attempts(session, console, err) == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
 }

@@ -1,4 +1,5 @@
-#include "session/fetch_logs.h"
+/* The rest of logs that are on another host. foreground.h declares it. */
+#include "session/foreground.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 #include "judge/judge.h"
 #include "record/record_folder.h"
 #include "report/show.h"
-#include "session/left_records.h"
+#include "session/internal.h"
+#include "session/left_files.h"
 
 #include "base/banned.h"
 

@@ -1,4 +1,5 @@
-#include "session/machine_text.h"
+/* The machine as people read it. foreground.h declares it. */
+#include "session/foreground.h"
 
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "base/syscalls.h"
 #include "host/health.h"
 #include "resolve/device_lease.h"
-#include "session/session.h"
+#include "session/internal.h"
 #include "session/support.h"
 
 #include "base/banned.h"

@@ -1,4 +1,5 @@
-#include "session/misplaced.h"
+/* What is in the folder in which jobrun was called. preflight.h declares it. */
+#include "session/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/shell_words.h"
-#include "session/session.h"
+#include "session/preflight.h"
 
 #include "base/banned.h"
 

@@ -1,37 +1,164 @@
-/* The agent's side of a session: the resolved spec of the controller, held against this node and
- * run here. */
-#include "session/node_session.h"
+/* A session on one node of an allocation: the side of the agent there. foreground.h declares it. */
+#include "session/foreground.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "cluster/agent.h"
 #include "diag/diag_text.h"
+#include "record/prune.h"
+#include "record/record_facts.h"
+#include "record/record_folder.h"
 #include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
 #include "resolve/lease.h"
-#include "session/attempts.h"
-#include "session/far_code.h"
-#include "session/foreground.h"
-#include "session/multinode_session.h"
-#include "session/own_folder.h"
-#include "session/requeue.h"
-#include "session/send_left.h"
-#include "session/session_mpi.h"
-#include "session/ssh_session.h"
-#include "session/stages.h"
+#include "session/internal.h"
+#include "session/left_files.h"
 #include "session/sweep/node_cells.h"
 #include "store/attempt_folder.h"
 #include "store/folder_mark.h"
 #include "sweep/sweep_file.h"
 
 #include "base/banned.h"
+
+enum { ROOM = 64 << 10 /* bytes that a folder has to have */, MOST_ASIDE = 10000 };
+
+#define ROOM_NAME ".room"
+#define RESULTS   "results.json"
+
+/* The node refuses the run: remove what was made, unless there was an attempt in it. Nothing where
+ * the session is not apart. */
+static void discard_own_folder(struct jr_session *session)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    struct jr_pruned pruned = {0};
+    const char *part = strrchr(dir->path, '/');
+    if (!session->apart || !dir->unread || part == NULL)
+        return;
+    JR_CLOSE int run =
+        openat(dir->log_fd, dir->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (run >= 0 && jr_prune_folder(&pruned, run, part + 1) == 0)
+        (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
+    jr_run_folder_close(&session->dir);
+    session->apart = false;
+}
+
+/* The run folder of a host that does not see the controller's (engine.ssh), LOG_DIR/RUN_ID/node_N
+ * there. It is recorded as the part of a node is where each has a jobrun of its own
+ * (record/multinode.h): so `runs`, `show`, `logs` and `prune` are good for it on that host. -1 with
+ * `err`: among others where an earlier run has it, or its disk is full. `again`: one that is there
+ * already is that of an agent before. */
+static int make_own_folder(struct jr_session *session, const char *id, bool again,
+                           struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    struct jr_run_folder *dir = &session->dir;
+    struct jr_error none = {0};
+    JR_BUF_CLEANUP struct jr_buf from = JR_BUF_INIT, to = JR_BUF_INIT;
+    session->apart = again && jr_run_folder_join_part(dir, job->log_dir, id, job->node_rank,
+                                                      job->policy->log_mode, &none) == 0;
+    if (session->apart)
+        return 0;
+    /* A cell that runs again has left a folder when it ran before: it stays, as node_N.1. */
+    jr_buf_printf(&from, "%s/%s/" JR_NODE_DIR, job->log_dir, id, job->node_rank);
+    for (int i = 1; session->sweep_id != NULL && i < MOST_ASIDE && !from.failed; i++) {
+        jr_buf_clear(&to);
+        jr_buf_printf(&to, "%s.%d", from.data, i);
+        if (to.failed || rename(from.data, to.data) == 0 || (errno != EEXIST && errno != ENOTEMPTY))
+            break;
+    }
+    if (jr_run_folder_create_part(dir, job->log_dir, id, job->node_rank, job->policy->log_mode,
+                                  err) != 0)
+        return -1;
+    session->apart = true;
+    /* A disk that is full takes folders, and then no logs and no results. */
+    JR_FREE char *zeroes = calloc(1, ROOM);
+    JR_CLOSE int fd = openat(dir->fd, ROOM_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int failed =
+        zeroes == NULL || fd < 0 || jr_io_write_all(fd, zeroes, ROOM) != 0 || fsync(fd) != 0;
+    if (failed)
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s takes no files", job->log_dir, dir->path);
+    if (fd >= 0)
+        (void)unlinkat(dir->fd, ROOM_NAME, 0);
+    if (failed)
+        discard_own_folder(session);
+    return failed ? -1 : 0;
+}
+
+/* The results of an attempt, as a path below the run folder. */
+static void print_results_path(char ret[static 64], uint32_t attempt)
+{
+    (void)snprintf(ret, 64, "attempt_%u/" RESULTS, attempt);
+}
+
+/* Make ready for an attempt, whose plan is made: its folder, the record, which is that of a part of
+ * a run whose nodes have a jobrun each, and what stands where its ranks are to leave something. -1
+ * with `err`. */
+static int prepare_own_folder(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_record_facts *record = &session->record;
+    char path[64];
+    jr_artifacts_free(session->before);
+    session->before = NULL;
+    if (session->attempt > 0) {
+        /* Where an agent before this one has left, it took its last attempt for the last of all. */
+        print_results_path(path, session->attempt - 1);
+        (void)renameat(session->dir.fd, RESULTS, session->dir.fd, path);
+    }
+    if (jr_attempt_folder_make(&session->dir, session->attempt, err) != 0)
+        return -1;
+    if (jr_record_facts_fill(record, &session->arena, &session->plan, session->machine) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    record->attempt = session->attempt;
+    if (jr_session_write_plan(session, err) != 0 || jr_session_write_record(session, err) != 0)
+        return -1;
+    return jr_artifacts_before(&session->before, &session->plan, session->dir.fd, err);
+}
+
+void jr_own_folder_keep(struct jr_session *session, const struct jr_judgement *report,
+                        const struct jr_outcome *outcome)
+{
+    char path[64];
+    struct jr_error err = {0};
+    const struct jr_judgement before_report = session->report;
+    const struct jr_outcome before_outcome = session->outcome;
+    print_results_path(path, session->attempt);
+    *strchr(path, '/') = '\0';
+    JR_CLOSE int fd =
+        openat(session->dir.fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    session->report = *report;
+    session->outcome = *outcome;
+    if (fd >= 0)
+        (void)jr_session_stream(session, fd, RESULTS, jr_session_print_results, &err);
+    session->report = before_report;
+    session->outcome = before_outcome;
+}
+
+/* The agent leaves: its last attempt is the last of all, as far as it knows, unless an agent after
+ * this one goes on with the run; a folder without one is removed. */
+static void finish_own_folder(struct jr_session *session)
+{
+    char path[64];
+    discard_own_folder(session);
+    if (!session->apart)
+        return;
+    json_t *run = jr_record_folder_json(session->dir.fd, "run.json", NULL);
+    if (jr_json_get_int(run, "pid") == getpid()) {
+        print_results_path(path, session->attempt);
+        (void)renameat(session->dir.fd, path, session->dir.fd, RESULTS);
+    }
+    json_decref(run);
+}
 
 #define FIRST_PORT 29500u
 
@@ -79,29 +206,12 @@ static int refuse_spec(const struct jr_session *session, enum jr_status status,
                         diag->help != NULL ? "; " : "", diag->help != NULL ? diag->help : "");
 }
 
-/* Devices of the user's own kind, from the facts beside the spec. */
-static int read_agent_devices(const struct node_session *agent, struct jr_error *err)
-{
-    struct jr_session *session = agent->session;
-    const struct jr_custom custom = {
-        .folder = agent->folder,
-        .device = agent->device,
-        .envp = session->options.envp,
-        .limit_ms = JR_CUSTOM_LIMIT_MS,
-    };
-    if (agent->device == NULL || agent->folder == NULL)
-        return 0;
-    session->custom = true;
-    enum jr_status status =
-        jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
-    return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
-}
-
 static int send_agent_facts(void *data, struct jr_buf *out, struct jr_error *err)
 {
     struct node_session *agent = data;
-    const struct jr_host_scheduler *scheduler = &agent->session->host.scheduler;
-    if (jr_session_facts(agent->session, NULL, err) != JR_STATUS_OK)
+    struct jr_session *session = agent->session;
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
+    if (jr_session_facts(session, NULL, err) != JR_STATUS_OK)
         return -1;
     if (scheduler->tasks_here > 1)
         return jr_error_set(err, JR_STATUS_UNRESOLVED,
@@ -111,11 +221,21 @@ static int send_agent_facts(void *data, struct jr_buf *out, struct jr_error *err
     if (scheduler->problem != NULL)
         return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s", scheduler->problem,
                             scheduler->help);
-    if (read_agent_devices(agent, err) != 0)
-        return -1;
+    if (agent->device != NULL && agent->folder != NULL) {
+        /* Devices of the user's own kind, from the facts beside the spec. */
+        const struct jr_custom custom = {.folder = agent->folder,
+                                         .device = agent->device,
+                                         .envp = session->options.envp,
+                                         .limit_ms = JR_CUSTOM_LIMIT_MS};
+        session->custom = true;
+        enum jr_status status =
+            jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
+        if (status != JR_STATUS_OK)
+            return refuse_spec(session, status, err);
+    }
     /* The controller already knows the scheduler's facts about the whole job; a list of all nodes
      * from each of them would be too much. */
-    struct jr_host own = agent->session->host;
+    struct jr_host own = session->host;
     own.scheduler = (struct jr_host_scheduler){.node_rank = -1};
     jr_profile_emit(out, &own);
     return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
@@ -179,61 +299,47 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
     return ret->resources.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-/* The name of the run's folder. That of a cell is among those of its sweep. */
-static const char *find_folder(struct jr_session *session, const char *id)
+/* Where the run's files go; once. The name of a cell's folder is among those of its sweep. */
+static int join_run_folder(struct jr_session *session, const char *id, struct jr_error *err)
 {
+    const struct jr_job *job = &session->resolution.job;
+    const char *folder = id;
     uint32_t number;
     char name[16];
-    if (session->cells_dir == NULL)
-        return id;
-    if (session->cell == NULL || !jr_num_u32(session->cell, &number))
-        return NULL;
-    jr_cell_folder(name, number);
-    session->cell_run_id = jr_arena_strdup(&session->arena, id);
-    session->resolution.job.log_dir = session->cells_dir;
-    return jr_arena_strdup(&session->arena, name);
-}
-
-/* Where the run's files go; once. */
-static int join_run_folder(struct node_session *agent, const char *id, struct jr_error *err)
-{
-    struct jr_session *session = agent->session;
-    const struct jr_job *job = &session->resolution.job;
     if (session->dir.fd >= 0)
         return 0;
-    const char *folder = id == NULL ? NULL : find_folder(session, id);
+    if (id != NULL && session->cells_dir != NULL) {
+        if (session->cell == NULL || !jr_num_u32(session->cell, &number))
+            return -1;
+        jr_cell_folder(name, number);
+        session->cell_run_id = jr_arena_strdup(&session->arena, id);
+        session->resolution.job.log_dir = session->cells_dir;
+        folder = jr_arena_strdup(&session->arena, name);
+    }
     return folder == NULL ? -1
                           : jr_run_folder_join(&session->dir, job->log_dir, folder,
                                                job->policy->log_mode, err);
 }
 
-/* The run folder that all nodes see; it may be another one of the same name, on a disk of this
- * node's own: an earlier run's, or one that was copied. */
-static int check_run_folder(const struct jr_session *session, const char *mark,
-                            struct jr_error *err)
-{
-    if (mark != NULL && jr_folder_mark_is(&session->dir, mark))
-        return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the run folder %s/%s is another one there (log_dir "
-                        "has to be where all nodes see it)",
-                        session->resolution.job.log_dir, session->dir.path);
-}
-
-/* That folder; by ssh, where it is not there, one of this node's own. */
+/* That folder, which all nodes see; by ssh, where it is not there, one of this node's own. */
 static int enter_run_folder(struct node_session *agent, const struct jr_message *go,
                             struct jr_error *err)
 {
     struct jr_session *session = agent->session;
     if (session->apart)
         return 0;
-    int failed = join_run_folder(agent, go->run_id, err);
-    if (failed == 0)
-        failed = check_run_folder(session, go->token, err);
+    int failed = join_run_folder(session, go->run_id, err);
+    /* It may be another one of the same name, on a disk of this node's own: an earlier run's, or
+     * one that was copied. */
+    if (failed == 0 && (go->token == NULL || !jr_folder_mark_is(&session->dir, go->token)))
+        failed = jr_error_set(err, JR_STATUS_LAUNCH,
+                              "the run folder %s/%s is another one there (log_dir "
+                              "has to be where all nodes see it)",
+                              session->resolution.job.log_dir, session->dir.path);
     if (failed == 0 || agent->assignment == NULL || go->run_id == NULL)
         return failed;
     jr_run_folder_close(&session->dir);
-    return jr_own_folder_make(session, go->run_id, go->on, err);
+    return make_own_folder(session, go->run_id, go->on, err);
 }
 
 /* What a spare lacks is to be known before it has ranks. */
@@ -246,42 +352,30 @@ static int join_begun_run(void *data, const struct jr_message *spec, struct jr_e
     return jr_far_code_lacks(agent->session) ? JR_AGENT_WANTS_CODE : 0;
 }
 
-static void make_agent_group(struct node_session *agent)
-{
-    struct jr_session *session = agent->session;
-    const char *name = jr_arena_printf(&session->arena, "%s.%u", session->dir.id, agent->node);
-    if (name != NULL && !agent->grouped)
-        jr_group_make(&session->group, name);
-    agent->grouped = true;
-}
-
-/* With the port of this attempt, which may be the one that was offered. */
-static void take_port(struct node_session *agent, uint32_t port)
-{
-    struct jr_resolution *resolution = &agent->session->resolution;
-    if (port == 0 || port == resolution->job.master_port)
-        return;
-    jr_resolution_set_port(resolution, port);
-    if (agent->lease_fd < 0 || port != agent->port)
-        return;
-    if (resolution->lease_fd >= 0)
-        (void)close(resolution->lease_fd);
-    resolution->lease_fd = agent->lease_fd;
-    agent->lease_fd = -1;
-}
-
 static int prepare_attempt(void *data, const struct jr_message *go, struct jr_error *err)
 {
     struct node_session *agent = data;
     struct jr_session *session = agent->session;
     session->attempt = (uint32_t)go->number;
-    take_port(agent, (uint32_t)go->port);
+    struct jr_resolution *resolution = &session->resolution;
+    uint32_t port = (uint32_t)go->port; /* of this attempt; it may be the one that was offered */
+    if (port != 0 && port != resolution->job.master_port) {
+        jr_resolution_set_port(resolution, port);
+        if (agent->lease_fd >= 0 && port == agent->port) {
+            if (resolution->lease_fd >= 0)
+                (void)close(resolution->lease_fd);
+            resolution->lease_fd = jr_steal_fd(&agent->lease_fd);
+        }
+    }
     jr_session_forget(session);
     if (enter_run_folder(agent, go, err) != 0)
         return -1;
     if (jr_far_code_lacks(session))
         return JR_AGENT_WANTS_CODE;
-    make_agent_group(agent);
+    const char *group = jr_arena_printf(&session->arena, "%s.%u", session->dir.id, agent->node);
+    if (group != NULL && !agent->grouped)
+        jr_group_make(&session->group, group);
+    agent->grouped = true;
     jr_device_leases_note(&session->resolution, session->dir.id);
     if (jr_freeze_join(session, err) != 0 ||
         jr_attempt_folder_make_part(&session->dir, agent->node, session->attempt, err) != 0)
@@ -291,7 +385,7 @@ static int prepare_attempt(void *data, const struct jr_message *go, struct jr_er
         return refuse_spec(session, status, err);
     if (!session->apart)
         return 0;
-    return jr_own_folder_prepare(session, err) == 0 ? JR_AGENT_IS_APART : -1;
+    return prepare_own_folder(session, err) == 0 ? JR_AGENT_IS_APART : -1;
 }
 
 static int take_agent_code(void *data, const struct jr_message *code, struct jr_error *err)
@@ -301,7 +395,7 @@ static int take_agent_code(void *data, const struct jr_message *code, struct jr_
         return jr_far_code_take_cells(agent->session, &agent->code, agent->cells.code, code, err);
     int failed = jr_far_code_take(agent->session, &agent->code, code, err);
     if (failed != 0)
-        jr_own_folder_discard(agent->session);
+        discard_own_folder(agent->session);
     return failed;
 }
 
@@ -427,30 +521,28 @@ static int take_assignment(struct node_session *agent, struct jr_strv *env, stru
                : jr_error_set(err, JR_STATUS_LAUNCH, "the controller sent variables that are none");
 }
 
-/* The node that a task of the step has, where they are not in order. */
-static bool find_node_of_task(uint32_t *node, const char *places)
-{
-    for (uint32_t task = *node; places != NULL && task > 0; task--) {
-        places = strchr(places, ',');
-        places += places != NULL;
-    }
-    char number[16] = "";
-    size_t len = places == NULL ? sizeof number : strcspn(places, ",");
-    if (len < sizeof number)
-        memcpy(number, places, len);
-    return jr_num_u32(number, node);
-}
-
-/* The index of this process among the tasks of the step. */
+/* The index of this process among the tasks of the step, and where these are not in order, the node
+ * that it has. */
 static int find_place(struct node_session *agent, char *const *envp, struct jr_error *err)
 {
     const char *node = jr_env_get(envp, "SLURM_NODEID");
     const char *places = jr_env_get(envp, JR_AGENT_PLACES);
+    char number[16] = "";
     agent->host = jr_env_get(envp, "SLURMD_NODENAME");
     agent->device = jr_env_get(envp, JR_AGENT_DEVICE);
     agent->folder = jr_env_get(envp, JR_AGENT_FOLDER);
-    if (node != NULL && jr_num_u32(node, &agent->node) &&
-        (places == NULL || find_node_of_task(&agent->node, places)) && isatty(STDIN_FILENO) != 1)
+    bool found = node != NULL && jr_num_u32(node, &agent->node);
+    if (found && places != NULL) {
+        for (uint32_t task = agent->node; places != NULL && task > 0; task--) {
+            places = strchr(places, ',');
+            places += places != NULL;
+        }
+        size_t len = places == NULL ? sizeof number : strcspn(places, ",");
+        if (len < sizeof number)
+            memcpy(number, places, len);
+        found = jr_num_u32(number, &agent->node);
+    }
+    if (found && isatty(STDIN_FILENO) != 1)
         return 0;
     return jr_error_set(err, JR_STATUS_USAGE,
                         "an agent is started by jobrun on the nodes of an allocation, with "
@@ -478,7 +570,7 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
     int failed =
         jr_agent_serve(&hooks, &self, agent->host != NULL ? agent->host : here.nodename, err);
     drop_lease(agent);
-    jr_own_folder_finish(agent->session);
+    finish_own_folder(agent->session);
     jr_far_code_close(&agent->code);
     jr_node_cells_release(&agent->cells);
     return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;

@@ -1,12 +1,12 @@
 /*
- * The spec's `on_end`.
+ * The spec's `on_end`. internal.h declares it.
  *
  * The command runs in the spec's folder and in jobrun's own environment, with the variables below
  * besides. It has no terminal and no input, and its output goes to a file of the run folder. jobrun
  * waits for it for a limited time, in which the report is already on the console. Its end changes
  * nothing about the run: what goes wrong is a warning.
  */
-#include "session/on_end.h"
+#include "session/internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -24,9 +24,7 @@
 #include "base/strv.h"
 #include "eventloop/signals.h"
 #include "judge/words.h"
-#include "session/findings_text.h"
 #include "session/foreground.h"
-#include "session/stages.h"
 #include "spawn/program.h"
 
 #include "base/banned.h"

@@ -2,21 +2,214 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/did_you_mean.h"
 #include "base/io.h"
+#include "base/shebang.h"
+#include "base/strv.h"
 #include "base/syscalls.h"
-#include "session/on_end.h"
-#include "session/preflight_parts.h"
+#include "host/ask.h"
+#include "session/internal.h"
+#include "session/preflight.h"
+#include "spawn/program.h"
 
 #include "base/banned.h"
 
-const char *jr_preflight_text(const struct jr_preflight *preflight, const struct jr_needed *needed)
+/* How long an interpreter may take to start on a busy file system, and the bytes of its answer at
+ * most. */
+enum { LIMIT_MS = 20000, MOST_BYTES = 1 << 20 };
+
+/* Prints a line for each thing that is known of a module that is missing:
+ * "missing NAME", "near NAME" of what lies where that should be, "folder NAME"
+ * and "venv NAME" of those in the working directory that have it. It imports
+ * only what the interpreter has in itself, lest a file beside the job take the
+ * place of a module of Python's. What is loaded, or a package that changes
+ * where its modules are, may have any; so may a file that acts as one, as that
+ * of six does. */
+static const char PROGRAM[] =
+    "import sys\n"
+    "here = sys.path[:1] == [''] and sys.path.pop(0)\n"
+    "import os, _frozen_importlib_external as external\n"
+    "sys.path[:0] = [''] if here == '' else []\n"
+    "def find(name, path):\n"
+    "    for finder in sys.meta_path:\n"
+    "        spec = finder.find_spec(name, path)\n"
+    "        if spec:\n"
+    "            return spec\n"
+    "def has(name, folder):\n"
+    "    return external.PathFinder.find_spec(name, [os.path.abspath(folder)])\n"
+    "def is_open(spec):\n"
+    "    if not spec.origin or not os.path.isfile(spec.origin):\n"
+    "        return False\n"
+    "    with open(spec.origin, errors='replace') as file:\n"
+    "        text = file.read()\n"
+    "    return any(word in text for word in ('__path__', 'extend_path',\n"
+    "        'sys.modules', 'meta_path', 'import_module'))\n"
+    "before, path, places = '', None, [os.getcwd()] if here == '' else []\n"
+    "for part in sys.argv[1].split('.'):\n"
+    "    name = before + part\n"
+    "    spec = find(name, path)\n"
+    "    if not spec:\n"
+    "        break\n"
+    "    if name in sys.modules or is_open(spec):\n"
+    "        sys.exit()\n"
+    "    path = places = list(spec.submodule_search_locations or [])\n"
+    "    before = name + '.'\n"
+    "else:\n"
+    "    sys.exit()\n"
+    "print('missing', name)\n"
+    "for place in places:\n"
+    "    for file in sorted(os.listdir(place)):\n"
+    "        stem = file.split('.')[0]\n"
+    "        if stem.isidentifier() and has(stem, place):\n"
+    "            print('near', stem)\n"
+    "for folder in ('src', 'lib', 'python'):\n"
+    "    if not before and has(part, folder):\n"
+    "        print('folder', folder)\n"
+    "for venv in ('.venv', 'venv', 'env'):\n"
+    "    lib = os.path.join(venv, 'lib')\n"
+    "    if before or not os.path.exists(os.path.join(venv, 'bin/python3')):\n"
+    "        continue\n"
+    "    for version in os.listdir(lib):\n"
+    "        if has(part, os.path.join(lib, version, 'site-packages')):\n"
+    "            print('venv', venv)\n";
+
+/* Whether the file is a binary program. */
+static bool is_binary(const struct jr_python_look *look)
+{
+    char magic[4] = "";
+    JR_CLOSE int folder = open(look->workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int fd = openat(folder, look->interpreter, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic &&
+           memcmp(magic, "\177ELF", sizeof magic) == 0;
+}
+
+struct question {
+    const struct jr_python_look *look;
+    char *const *argv;
+};
+
+/* Becomes the interpreter. */
+static int exec_python(void *data, int fd)
+{
+    const struct question *question = data;
+    const struct jr_python_look *look = question->look;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
+        dup2(null, STDERR_FILENO) < 0 || chdir(look->workdir) != 0)
+        return 126;
+    (void)execve(look->interpreter, question->argv, look->env);
+    return 127;
+}
+
+/* What the program prints; nothing where it is not asked or fails. */
+static void ask_python(struct jr_buf *out, struct jr_arena *arena,
+                       const struct jr_python_look *look, const char *module)
+{
+    struct jr_strv argv = {0};
+    jr_strv_push(&argv, arena, jr_arena_strdup(arena, look->interpreter));
+    for (size_t i = 0; i < look->options_count; i++)
+        jr_strv_push(&argv, arena, jr_arena_strdup(arena, look->options[i]));
+    jr_strv_push(&argv, arena, jr_arena_strdup(arena, "-Bc")); /* no .pyc */
+    jr_strv_push(&argv, arena, jr_arena_strdup(arena, PROGRAM));
+    jr_strv_push(&argv, arena, jr_arena_strdup(arena, module));
+    struct question question = {look, argv.items};
+    const struct jr_ask ask = {
+        .answer = exec_python, .data = &question, .limit_ms = LIMIT_MS, .most = MOST_BYTES};
+    if (arena->failed || jr_ask(out, arena, &ask) != NULL || out->failed)
+        jr_buf_clear(out);
+}
+
+/* The words behind a key of the answer. */
+static struct jr_strv read_answer(const struct jr_buf *out, struct jr_arena *arena, const char *key)
+{
+    struct jr_strv words = {0};
+    size_t len = strlen(key);
+    for (const char *at = out->data; at != NULL && *at != '\0';) {
+        size_t line = strcspn(at, "\n");
+        if (line > len && memcmp(at, key, len) == 0 && at[len] == ' ')
+            jr_strv_push(&words, arena, jr_arena_strndup(arena, at + len + 1, line - len - 1));
+        at += line + (at[line] == '\n');
+    }
+    return words;
+}
+
+/* What to type, by what lies beside it; `rest` is of the module's name. */
+static void add_module_help(struct jr_buf *help, struct jr_arena *arena,
+                            const struct jr_python_look *look, const struct jr_buf *answer,
+                            const char *part, const char *rest)
+{
+    const struct jr_strv near = read_answer(answer, arena, "near");
+    const struct jr_strv folders = read_answer(answer, arena, "folder");
+    const struct jr_strv venvs = read_answer(answer, arena, "venv");
+    const char *dot = strrchr(part, '.');
+    const char *last = dot == NULL ? part : dot + 1;
+    const char *other =
+        near.count == 0 ? NULL : jr_did_you_mean(last, (const char *const *)near.items);
+    if (other != NULL)
+        jr_buf_printf(help, "did you mean '%.*s%s%s'?", (int)(last - part), part, other, rest);
+    else if (folders.count > 0)
+        jr_buf_printf(help, "it is in %s: env: {PYTHONPATH: %s/%s}", folders.items[0],
+                      look->workdir, folders.items[0]);
+    else if (venvs.count > 0)
+        jr_buf_printf(help, "%s has it: write %s/bin/python3 for python3", venvs.items[0],
+                      venvs.items[0]);
+    else if (dot == NULL)
+        jr_buf_printf(help,
+                      "Python looks in the working directory, in PYTHONPATH "
+                      "and in the packages of %s",
+                      look->interpreter);
+}
+
+bool jr_python_module_missing(struct jr_buf *ret_part, struct jr_buf *ret_help,
+                              const struct jr_python_look *look, const char *module)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf answer JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_clear(ret_part);
+    jr_buf_clear(ret_help);
+    if (is_binary(look))
+        ask_python(&answer, &arena, look, module);
+    const struct jr_strv missing = read_answer(&answer, &arena, "missing");
+    size_t len = missing.count == 0 ? 0 : strlen(missing.items[0]);
+    if (len > 0 && strncmp(module, missing.items[0], len) == 0) {
+        jr_buf_str(ret_part, missing.items[0]);
+        add_module_help(ret_help, &arena, look, &answer, missing.items[0], module + len);
+    }
+    jr_arena_release(&arena);
+    return len > 0 && ret_part->len > 0 && !ret_part->failed && !ret_help->failed;
+}
+
+/* The path of a field of one of the entrypoint's forms. */
+#define FORM_FIELD(form, field) "entrypoint." form "." field
+
+/* A look at the machine. Each field is reported once, for the first rank that it does not do
+ * for. */
+struct preflight {
+    struct jr_session *session;
+    struct jr_arena *arena; /* of texts for findings */
+    bool program_reported, script_reported, workdir_reported, result_reported;
+    bool modules_checked;
+    bool *artifacts_reported; /* one per artifact; NULL: there are none */
+};
+
+/* A field and what it says for a rank. */
+struct needed {
+    const char *path; /* "results.artifacts[1]"; NULL: no memory for it */
+    const char *text; /* as the rank has it */
+    uint32_t rank;
+};
+
+/* The text in quotes, in the look's arena; a secret in it is the reference that it came from. */
+static const char *quote_needed(const struct preflight *preflight, const struct needed *needed)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *kept = jr_spec_kept(preflight->session->file, preflight->arena, needed->path);
@@ -27,31 +220,277 @@ const char *jr_preflight_text(const struct jr_preflight *preflight, const struct
     return text == NULL ? "" : text;
 }
 
-struct jr_diag *jr_preflight_report(struct jr_preflight *preflight, enum jr_diag_code code,
-                                    const struct jr_needed *needed, const char *message)
+/* Report what is not there: a warning where `setup`, which runs before the ranks, may make it, else
+ * with what to type instead; an empty `help` says nothing. */
+static void report_needed(struct preflight *preflight, enum jr_diag_code code,
+                          const struct needed *needed, const char *message,
+                          const struct jr_buf *help)
 {
     struct jr_session *session = preflight->session;
     struct jr_diags *diags = &session->diags;
     struct jr_span span = jr_spec_where_within(session->file, needed->path);
-    if (session->plan.setup.text == NULL)
-        return jr_diags_error(diags, code, span, needed->path, "%s", message);
-    struct jr_diag *diag = jr_diags_warning(diags, code, span, needed->path, "%s", message);
-    jr_diag_help(diags, diag, "`setup` has to provide it");
-    return diag;
+    if (message == NULL)
+        message = "out of memory";
+    if (session->plan.setup.text != NULL) {
+        struct jr_diag *diag = jr_diags_warning(diags, code, span, needed->path, "%s", message);
+        jr_diag_help(diags, diag, "`setup` has to provide it");
+        return;
+    }
+    struct jr_diag *diag = jr_diags_error(diags, code, span, needed->path, "%s", message);
+    if (help != NULL && help->len > 0 && !help->failed)
+        jr_diag_help(diags, diag, "%s", help->data);
 }
 
-void jr_preflight_report_help(struct jr_preflight *preflight, enum jr_diag_code code,
-                              const struct jr_needed *needed, const char *message,
-                              const struct jr_buf *help)
+/* The file that ranks would run or read. */
+
+/* Where in an argv the first word behind the options of Python stands; 0:
+ * nowhere, as where an option is not known to take no value (python(1)). */
+static size_t behind_python_options(char *const *argv)
 {
-    struct jr_diag *diag =
-        jr_preflight_report(preflight, code, needed, message == NULL ? "out of memory" : message);
-    if (preflight->session->plan.setup.text == NULL && help->len > 0 && !help->failed)
-        jr_diag_help(&preflight->session->diags, diag, "%s", help->data);
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash == NULL ? argv[0] : slash + 1;
+    size_t i = 1;
+    if (strncmp(name, "python", 6) != 0 || name[6 + strspn(name + 6, "0123456789.")] != '\0')
+        return 0;
+    while (argv[i] != NULL && argv[i][0] == '-' && argv[i][1] != '\0' &&
+           argv[i][1 + strspn(argv[i] + 1, "bBdEiIOPqsSuvx")] == '\0')
+        i++;
+    return argv[i] == NULL || argv[i][0] == '\0' ? 0 : i;
 }
+
+/* Whether Python can import it, as far as that can be told. `text` is the field's: pkg.train, or
+ * pkg.train:main. */
+static void check_module(struct preflight *preflight, const struct jr_python_look *look,
+                         const char *path, const char *text, uint32_t rank)
+{
+    struct jr_buf part JR_BUF_CLEANUP = JR_BUF_INIT, help JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct needed needed = {path, text, rank};
+    const char *module = jr_arena_strndup(preflight->arena, text, strcspn(text, ":"));
+    if (module == NULL || path == NULL || !jr_python_module_missing(&part, &help, look, module))
+        return;
+    const char *message =
+        jr_arena_printf(preflight->arena, "%s finds no module '%s'", look->interpreter, part.data);
+    struct jr_buf beside JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool misplaced = jr_misplaced_module(&beside, preflight->session, look->workdir, module);
+    report_needed(preflight, JR_CODE_MODULE_NOT_FOUND, &needed, message,
+                  misplaced ? &beside : &help);
+}
+
+/* Look for the modules that a rank imports by the Python at `path`; those of the first rank for
+ * which this is called speak for all. */
+static void check_modules(struct preflight *preflight, const char *path, char *const *env,
+                          const struct jr_plan_rank *rank)
+{
+    const struct jr_job *job = &preflight->session->resolution.job;
+    const struct jr_python *python = job->entrypoint.python;
+    bool command = job->entrypoint.form == JR_FORM_COMMAND;
+    size_t at = command ? behind_python_options(rank->argv) : 0;
+    bool by_word = at > 0 && strcmp(rank->argv[at], "-m") == 0 && rank->argv[at + 1] != NULL;
+    const struct jr_python_look look = {.env = env,
+                                        .workdir = rank->workdir,
+                                        .interpreter = path,
+                                        .options = rank->argv + 1,
+                                        .options_count = by_word ? at - 1 : 0 /* up to -m */};
+    if (preflight->modules_checked)
+        return;
+    preflight->modules_checked = true;
+    if (python != NULL && python->what == JR_PYTHON_MODULE)
+        check_module(preflight, &look, FORM_FIELD("python", "module"), python->target, 0);
+    if (python != NULL && python->what == JR_PYTHON_FUNCTION)
+        check_module(preflight, &look, FORM_FIELD("python", "function"), python->target, 0);
+    if (python != NULL && python->setup != NULL)
+        check_module(preflight, &look, FORM_FIELD("python", "setup"), python->setup, 0);
+    for (uint32_t i = 0; python != NULL && i < job->preload_count; i++)
+        check_module(preflight, &look, jr_arena_printf(preflight->arena, "preload[%u]", i),
+                     job->preload[i], 0);
+    if (by_word)
+        check_module(preflight, &look,
+                     jr_arena_printf(preflight->arena, "entrypoint.command[%zu]", at + 1),
+                     rank->argv[at + 1], rank->rank);
+}
+
+/* Report a file, a `what`, that Python or the loader cannot open for `error` (an errno); a relative
+ * one is below `workdir`. */
+static void report_unreadable(struct preflight *preflight, const struct needed *needed,
+                              const char *what, const char *workdir, int error)
+{
+    struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT, help JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *message = jr_arena_printf(preflight->arena, "the %s %s cannot be read: %s", what,
+                                          quote_needed(preflight, needed), strerror(error));
+    if (error == ENOENT && jr_misplaced_file(&help, preflight->session, workdir, needed->text)) {
+        /* said */
+    } else if (error == ENOENT && jr_near_file_any(&near, workdir, needed->text)) {
+        /* a field's path was made absolute: the name is what can be typed */
+        const char *slash = workdir[0] == '\0' ? strrchr(near.data, '/') : NULL;
+        jr_buf_printf(&help, "did you mean '%s'?", slash == NULL ? near.data : slash + 1);
+    }
+    report_needed(preflight, JR_CODE_FILE_NOT_READABLE, needed, message, &help);
+}
+
+/* Where the script of a shell or another interpreter stands, which is its first word; 0: nowhere
+ * that is known. */
+static size_t other_script_index(char *const *argv)
+{
+    static const char *const names[] = {"sh",   "bash",    "zsh",   "dash", "perl",
+                                        "ruby", "Rscript", "julia", "node", "lua"};
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash == NULL ? argv[0] : slash + 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return argv[1] != NULL && argv[1][0] != '-' && argv[1][0] != '\0';
+    return 0;
+}
+
+/* Look for the script of `python3 train.py`, which Python opens only once the rank runs. */
+static void check_script(struct preflight *preflight, const struct jr_plan_rank *rank)
+{
+    struct jr_buf beside JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (preflight->session->resolution.job.entrypoint.form != JR_FORM_COMMAND)
+        return;
+    size_t i = behind_python_options(rank->argv);
+    if (i > 0 && rank->argv[i][0] == '-') /* -m or -c */
+        i = 0;
+    if (i == 0) {
+        /* A shell also looks in PATH, and others elsewhere: only what is beside the caller is
+         * surely not found. */
+        i = other_script_index(rank->argv);
+        if (i > 0 && !jr_misplaced_file(&beside, preflight->session, rank->workdir, rank->argv[i]))
+            i = 0;
+    }
+    if (i == 0 || preflight->script_reported)
+        return;
+    JR_CLOSE int folder = open(rank->workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (jr_access(folder, rank->argv[i], R_OK, AT_EACCESS) == 0)
+        return;
+    int error = errno;
+    const struct needed needed = {jr_arena_printf(preflight->arena, "entrypoint.command[%zu]", i),
+                                  rank->argv[i], rank->rank};
+    preflight->script_reported = true;
+    if (needed.path != NULL)
+        report_unreadable(preflight, &needed, "script", rank->workdir, error);
+}
+
+/* Why a program cannot be executed. */
+struct obstacle {
+    int error;        /* an errno; 0: it can */
+    const char *line; /* what its first line names, if that is at fault; else
+                         NULL */
+    struct jr_shebang shebang;
+};
+
+/* What executing the file, as seen from the folder of a rank, would come to. */
+static struct obstacle find_obstacle(struct jr_arena *arena, const char *path, const char *search,
+                                     const char *workdir, int folder)
+{
+    struct obstacle obstacle = {0};
+    struct jr_program program = {0};
+    struct stat st;
+    if (fstatat(folder, path, &st, 0) != 0)
+        return (struct obstacle){.error = errno};
+    if (S_ISDIR(st.st_mode))
+        return (struct obstacle){.error = EISDIR};
+    if (jr_access(folder, path, X_OK, AT_EACCESS) != 0)
+        return (struct obstacle){.error = errno};
+    obstacle.shebang = jr_shebang_read(arena, folder, path);
+    if (obstacle.shebang.interpreter == NULL)
+        return obstacle;
+    if (jr_access(folder, obstacle.shebang.interpreter, X_OK, AT_EACCESS) != 0) {
+        obstacle.error = errno;
+        obstacle.line = obstacle.shebang.interpreter;
+    } else if (obstacle.shebang.program != NULL) {
+        obstacle.error = jr_program_find(&program, obstacle.shebang.program, search, workdir);
+        obstacle.line = obstacle.error == 0 ? NULL : obstacle.shebang.program;
+    }
+    return obstacle;
+}
+
+static const char *describe_program(const struct preflight *preflight, const struct needed *needed,
+                                    const struct obstacle *obstacle)
+{
+    struct jr_buf safe JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *text = quote_needed(preflight, needed);
+    if (obstacle->line != NULL) {
+        jr_buf_safe(&safe, obstacle->line);
+        return jr_arena_printf(preflight->arena,
+                               "the program %s cannot be executed: its first line names '%s': %s",
+                               text, safe.data == NULL ? "" : safe.data, strerror(obstacle->error));
+    }
+    if (obstacle->error == ENOENT && strchr(needed->text, '/') == NULL)
+        return jr_arena_printf(preflight->arena, "no program %s is in PATH", text);
+    return jr_arena_printf(preflight->arena, "the program %s cannot be executed: %s", text,
+                           strerror(obstacle->error));
+}
+
+/* The file that was meant by a name which there is none of. */
+static bool find_near_program(struct jr_buf *ret, const char *name, const char *search,
+                              const char *workdir)
+{
+    if (strchr(name, '/') != NULL)
+        return jr_near_file_any(ret, workdir, name);
+    return jr_near_program(ret, workdir, search, name);
+}
+
+/* What to type instead, where that can be known. */
+static void add_program_help(struct jr_buf *out, const char *name, const struct obstacle *obstacle,
+                             const char *search, const char *workdir, int folder)
+{
+    struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct stat st;
+    size_t len = strlen(name);
+    if (obstacle->line != NULL) { /* what the first line of a script should be */
+        if (jr_shebang_help_windows(out, &obstacle->shebang, name) ||
+            !find_near_program(&near, obstacle->line, search, workdir))
+            return;
+        bool by_env = obstacle->line == obstacle->shebang.program;
+        jr_buf_printf(out, "did you mean #!%s%s%s?", by_env ? obstacle->shebang.interpreter : "",
+                      by_env ? " " : "", near.data);
+    } else if (strchr(name, '/') == NULL && fstatat(folder, name, &st, 0) == 0) {
+        jr_buf_printf(out, "write ./%s for the file in the working directory", name);
+    } else if (obstacle->error == ENOENT) {
+        if (find_near_program(&near, name, search, workdir))
+            jr_buf_printf(out, "did you mean '%s'?", near.data);
+    } else if (obstacle->error == EACCES) {
+        bool python = len > 3 && strcmp(name + len - 3, ".py") == 0;
+        jr_buf_printf(out, "%smake it executable: chmod +x %s",
+                      python ? "put python3 before it, or " : "", name);
+    }
+}
+
+/* Look for the program of a rank as its exec will, with the environment `env`, and where that is a
+ * Python, for its modules. */
+static void check_program(struct preflight *preflight, const char *name, char *const *env,
+                          const struct jr_plan_rank *rank)
+{
+    const struct jr_entrypoint *entry = &preflight->session->resolution.job.entrypoint;
+    const struct needed needed = {entry->python != NULL ? FORM_FIELD("python", "interpreter")
+                                  : entry->form == JR_FORM_COMMAND ? "entrypoint.command[0]"
+                                                                   : "entrypoint",
+                                  name, rank->rank};
+    struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_program program = {0};
+    if (preflight->program_reported)
+        return;
+    JR_CLOSE int folder = open(rank->workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const char *search = jr_env_get(env, "PATH");
+    struct obstacle obstacle = {.error = jr_program_find(&program, name, search, rank->workdir)};
+    if (obstacle.error == 0)
+        obstacle = find_obstacle(preflight->arena, program.path, search, rank->workdir, folder);
+    if (obstacle.error == 0) {
+        check_modules(preflight, program.path, env, rank);
+        return;
+    }
+    preflight->program_reported = true;
+    if (obstacle.error != ENOENT || obstacle.line != NULL ||
+        !jr_misplaced_program(&help, preflight->session, rank->workdir, name))
+        add_program_help(&help, name, &obstacle, search, rank->workdir, folder);
+    report_needed(preflight, JR_CODE_PROGRAM_NOT_FOUND, &needed,
+                  describe_program(preflight, &needed, &obstacle), &help);
+}
+
+/* The folders that ranks run in and write to. */
 
 /* Paths below the run folder are made by jobrun. */
-static bool is_in_run_folder(const struct jr_preflight *preflight, const char *path)
+static bool is_in_run_folder(const struct preflight *preflight, const char *path)
 {
     const char *folder = preflight->session->plan.run_dir;
     size_t len = strlen(folder);
@@ -68,20 +507,20 @@ static int folder_error(const char *path, int access)
     return jr_access(AT_FDCWD, path, access, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-static bool check_workdir(struct jr_preflight *preflight, const struct jr_plan_rank *rank)
+static bool check_workdir(struct preflight *preflight, const struct jr_plan_rank *rank)
 {
     if (is_in_run_folder(preflight, rank->workdir))
         return false; /* nothing in it is known yet */
     int error = folder_error(rank->workdir, X_OK);
     if (error == 0 || preflight->workdir_reported)
         return error == 0;
-    const struct jr_needed needed = {"workdir", rank->workdir, rank->rank};
+    const struct needed needed = {"workdir", rank->workdir, rank->rank};
     preflight->workdir_reported = true;
     /* setup runs in it: an error in any case */
     (void)jr_diags_error(&preflight->session->diags, JR_CODE_WORKDIR_UNUSABLE,
                          jr_spec_where_within(preflight->session->file, needed.path), needed.path,
                          "rank %u cannot run in %s: %s", rank->rank,
-                         jr_preflight_text(preflight, &needed), strerror(error));
+                         quote_needed(preflight, &needed), strerror(error));
     return false;
 }
 
@@ -103,7 +542,7 @@ static int writing_error(const char *path)
     return error == ENOENT ? 0 : error;
 }
 
-static bool check_writing(struct jr_preflight *preflight, const struct jr_needed *needed,
+static bool check_writing(struct preflight *preflight, const struct needed *needed,
                           const char *workdir)
 {
     JR_FREE char *path = jr_io_absolute(workdir, needed->text);
@@ -112,19 +551,18 @@ static bool check_writing(struct jr_preflight *preflight, const struct jr_needed
         return true;
     const char *message =
         jr_arena_printf(preflight->arena, "rank %u cannot write %s: %s", needed->rank,
-                        jr_preflight_text(preflight, needed), strerror(error));
-    (void)jr_preflight_report(preflight, JR_CODE_FOLDER_NOT_WRITABLE, needed,
-                              message == NULL ? "out of memory" : message);
+                        quote_needed(preflight, needed), strerror(error));
+    report_needed(preflight, JR_CODE_FOLDER_NOT_WRITABLE, needed, message, NULL);
     return false;
 }
 
-static void check_files(struct jr_preflight *preflight, const struct jr_plan_rank *rank)
+static void check_files(struct preflight *preflight, const struct jr_plan_rank *rank)
 {
-    const struct jr_needed result = {"results.file", rank->result_path, rank->rank};
+    const struct needed result = {"results.file", rank->result_path, rank->rank};
     if (rank->result_path != NULL && rank->result_path[0] == '/' && !preflight->result_reported)
         preflight->result_reported = !check_writing(preflight, &result, rank->workdir);
     for (uint32_t i = 0; i < rank->artifacts_count; i++) {
-        const struct jr_needed artifact = {
+        const struct needed artifact = {
             jr_arena_printf(preflight->arena, "results.artifacts[%u]", i), rank->artifacts[i],
             rank->rank};
         if (artifact.path != NULL && !preflight->artifacts_reported[i])
@@ -133,16 +571,16 @@ static void check_files(struct jr_preflight *preflight, const struct jr_plan_ran
 }
 
 /* A script or a library, which is the same for all ranks. */
-static void check_target(struct jr_preflight *preflight)
+static void check_target(struct preflight *preflight)
 {
     const struct jr_entrypoint *entry = &preflight->session->resolution.job.entrypoint;
     bool script = entry->python != NULL && entry->python->what == JR_PYTHON_SCRIPT;
-    struct jr_needed needed = {0};
+    struct needed needed = {0};
     struct stat st;
     if (script)
-        needed = (struct jr_needed){JR_FORM_FIELD("python", "script"), entry->python->target, 0};
+        needed = (struct needed){FORM_FIELD("python", "script"), entry->python->target, 0};
     else if (entry->library != NULL)
-        needed = (struct jr_needed){JR_FORM_FIELD("library", "path"), entry->library->path, 0};
+        needed = (struct needed){FORM_FIELD("library", "path"), entry->library->path, 0};
     else
         return;
     int error = stat(needed.text, &st) != 0 ? errno : 0;
@@ -152,24 +590,10 @@ static void check_target(struct jr_preflight *preflight)
         error = errno;
     if (error == 0)
         return;
-    jr_preflight_unreadable(preflight, &needed, script ? "script" : "library", "", error);
+    report_unreadable(preflight, &needed, script ? "script" : "library", "", error);
 }
 
-static void check_log_dir(struct jr_preflight *preflight)
-{
-    const char *folder = preflight->session->plan.run_dir;
-    const struct jr_needed needed = {"log_dir", folder, 0};
-    int error = writing_error(folder);
-    if (error == 0)
-        return;
-    struct jr_session *session = preflight->session;
-    (void)jr_diags_error(&session->diags, JR_CODE_FOLDER_NOT_WRITABLE,
-                         jr_spec_where_within(session->file, needed.path), needed.path,
-                         "the run folder %s cannot be made: %s",
-                         jr_preflight_text(preflight, &needed), strerror(error));
-}
-
-static void check_rank(struct jr_preflight *preflight, const struct jr_plan_rank *rank)
+static void check_rank(struct preflight *preflight, const struct jr_plan_rank *rank)
 {
     const struct jr_plan_helper *helper = &preflight->session->plan.helper;
     bool helped = helper->argv != NULL;
@@ -178,10 +602,10 @@ static void check_rank(struct jr_preflight *preflight, const struct jr_plan_rank
                                                        sizeof *preflight->artifacts_reported);
     if (preflight->artifacts_reported == NULL || !check_workdir(preflight, rank))
         return;
-    jr_preflight_program(preflight, helped ? helper->argv[0] : rank->argv[0],
-                         helped ? helper->env : rank->env, rank);
+    check_program(preflight, helped ? helper->argv[0] : rank->argv[0],
+                  helped ? helper->env : rank->env, rank);
     if (!helped)
-        jr_preflight_script(preflight, rank);
+        check_script(preflight, rank);
     check_files(preflight, rank);
 }
 
@@ -211,7 +635,7 @@ static bool are_ranks_different(const struct jr_session *session)
 enum jr_status jr_session_preflight(struct jr_session *session)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_preflight preflight = {.session = session, .arena = &arena};
+    struct preflight preflight = {.session = session, .arena = &arena};
     const struct jr_plan *plan = &session->plan;
     const size_t errors = session->diags.errors;
     if (session->controller != NULL)
@@ -226,7 +650,13 @@ enum jr_status jr_session_preflight(struct jr_session *session)
     }
     check_target(&preflight);
     jr_on_end_check(session);
-    check_log_dir(&preflight);
+    const struct needed log_dir = {"log_dir", plan->run_dir, 0};
+    int error = writing_error(plan->run_dir);
+    if (error != 0) /* an error in any case: it is made before `setup` runs */
+        (void)jr_diags_error(&session->diags, JR_CODE_FOLDER_NOT_WRITABLE,
+                             jr_spec_where_within(session->file, log_dir.path), log_dir.path,
+                             "the run folder %s cannot be made: %s",
+                             quote_needed(&preflight, &log_dir), strerror(error));
     jr_arena_release(&arena);
     return session->diags.errors > errors ? JR_STATUS_UNRESOLVED : JR_STATUS_OK;
 }

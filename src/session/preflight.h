@@ -6,12 +6,64 @@
 #ifndef JR_PREFLIGHT_H
 #define JR_PREFLIGHT_H
 
+#include <stdbool.h>
+
 #include <jobrun/jobrun.h>
+
+#include "base/buf.h"
 
 /* Check the plan of a session against this machine; what is missing becomes findings of the
  * session, errors or, where `setup` may still provide it, warnings. Returns JR_STATUS_OK or
  * JR_STATUS_UNRESOLVED. Ranks that begin on other nodes are not looked at, nor is anything where a
  * controller leads nodes: they have file systems of their own. */
 enum jr_status jr_session_preflight(struct jr_session *session);
+
+/*
+ * A file that is in the folder in which jobrun was called, and not where the ranks
+ * look for it: the commonest of all mistakes where the spec lies in a folder of its own.
+ */
+
+/* Append what to do about the path `name`, which ranks look for in `workdir` (an absolute path:
+ * which the spec states relative to its folder), where it is not there and is in the current
+ * folder. False: that is not so. */
+bool jr_misplaced_file(struct jr_buf *out, const struct jr_session *session, const char *workdir,
+                       const char *name);
+
+/* The same for a program, which is called by ./NAME. */
+bool jr_misplaced_program(struct jr_buf *out, const struct jr_session *session, const char *workdir,
+                          const char *name);
+
+/* The same for a module, pkg.train or pkg.train:main. */
+bool jr_misplaced_module(struct jr_buf *out, const struct jr_session *session, const char *workdir,
+                         const char *name);
+
+/* The same for whatever the entrypoint of the plan names first. *ret_name is what a message says of
+ * it, in `name`. */
+bool jr_misplaced_find(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session);
+
+/*
+ * Where Python would find a module: the interpreter is asked, since it alone
+ * knows all the ways (packages, hooks, archives, .pth files that are programs). It imports nothing
+ * for that, so that no code of the user's runs but what runs at each start of this interpreter.
+ * Where it gives no answer, nothing is said.
+ */
+
+/* A process that is to import something. All is borrowed. */
+struct jr_python_look {
+    char *const *env;        /* its environment */
+    const char *workdir;     /* its folder, absolute */
+    const char *interpreter; /* the file of the interpreter; relative: below
+                                workdir. What is no binary program is not asked:
+                                a script might do anything */
+    char *const *options;    /* of the interpreter, of which -I, -P and the like
+                                change what it finds */
+    size_t options_count;
+};
+
+/* Whether `module`, a dotted name, is certainly not there. Then ret_part is given how much of the
+ * name is missing ("pkg.train" of "pkg.train.main") and ret_help what to type instead, where that
+ * can be known; both are emptied first. */
+bool jr_python_module_missing(struct jr_buf *ret_part, struct jr_buf *ret_help,
+                              const struct jr_python_look *look, const char *module);
 
 #endif

@@ -9,8 +9,7 @@
 #include "host/ask.h"
 #include "render/render.h"
 #include "resolve/fingerprint.h"
-#include "session/session.h"
-#include "session/stages.h"
+#include "session/internal.h"
 #include "spec/sbatch_options.h"
 
 #include "base/banned.h"

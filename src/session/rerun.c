@@ -19,9 +19,7 @@
 #include "record/record_folder.h"
 #include "report/compare_runs.h"
 #include "resolve/fingerprint.h"
-#include "session/begin.h"
-#include "session/session.h"
-#include "session/session_freeze.h"
+#include "session/internal.h"
 #include "vcs/code_patch.h"
 #include "vcs/snapshot.h"
 

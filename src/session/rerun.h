@@ -1,7 +1,7 @@
 /*
  * A run that is repeated: its resolved.yaml once more, as an override of its own. What the resolver
  * found for the machine of then is MISSING again, unless it is to be as it was. The code of then,
- * in place of the work tree as it is now, is declared in session_freeze.h.
+ * in place of the work tree as it is now, is declared in session_code.h.
  */
 #ifndef JR_RERUN_H
 #define JR_RERUN_H

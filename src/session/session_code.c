@@ -1,31 +1,401 @@
-/*
- * This is done after the run has a folder and a record, and before its first rank starts: what is
- * recorded is the tree at the launch, which a rank, or who edits on, may change a moment later. The
- * launch waits for it, at most LIMIT_MS, because a tree that is read while ranks run would be no
- * one's.
- */
-#include "session/session_code.h"
+#include "session/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/redact.h"
+#include "base/subprocess.h"
+#include "cluster/controller.h"
+#include "cluster/protocol.h"
 #include "doc/doc.h"
 #include "eventloop/signals.h"
-#include "session/begin.h"
+#include "plan/rank_env.h"
+#include "record/prune.h"
 #include "record/record_folder.h"
-#include "session/findings_text.h"
-#include "session/continuation.h"
-#include "session/session.h"
-#include "session/stages.h"
+#include "session/submission.h"
+#include "spec/template_text.h"
+#include "vcs/snapshot.h"
 #include "vcs/tree_stamp.h"
 
 #include "base/banned.h"
+
+enum { LIST_MS = 10000 };
+
+static const struct jr_code_choice *code_choice(const struct jr_session *session)
+{
+    return &session->resolution.job.policy->code;
+}
+
+static int refuse_folder(const char *folder, const char *why, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    jr_buf_safe(&shown, folder);
+    return jr_error_set(err, JR_STATUS_UNRESOLVED, "code: freeze: %s %s",
+                        shown.failed ? "the folder" : shown.data, why);
+}
+
+int jr_freeze_find(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_frozen *frozen = &session->frozen;
+    struct jr_arena *arena = &session->arena;
+    if (code_choice(session)->mode != JR_CODE_MODE_FREEZE)
+        return 0;
+    if (session->options.code_of != NULL)
+        return jr_frozen_source_open(session, err);
+    const char *rest;
+    char *folder = jr_template_head(arena, session->resolution.job.workdir, &rest);
+    if (folder != NULL && *rest != '\0') /* what differs from rank to rank */
+        *strrchr(folder, '/') = '\0';
+    JR_FREE char *real = folder == NULL ? NULL : realpath(folder, NULL);
+    if (folder == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (real == NULL)
+        return refuse_folder(folder, strerror(errno), err);
+    JR_FREE char *top = jr_io_find_above(real, ".git");
+    JR_FREE char *name = jr_io_find_above(folder, ".git");
+    if (top == NULL)
+        return refuse_folder(folder,
+                             "is in no git work tree, and only what git knows can be frozen: "
+                             "make a repository there (git init, git add, git commit), or leave "
+                             "`code` out",
+                             err);
+    frozen->top = jr_arena_strdup(arena, top);
+    frozen->name = jr_arena_strdup(arena, name == NULL ? top : name);
+    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
+}
+
+/* What is behind the folder in a path that is it, or below it. */
+static const char *behind_folder(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0') ? path + len
+                                                                                      : NULL;
+}
+
+/* The path in the copy of one in the work tree; any other is what it is. */
+static const char *path_in_copy(struct jr_session *session, const char *path)
+{
+    const struct jr_frozen *frozen = &session->frozen;
+    const char *rest = behind_folder(path, frozen->top);
+    if (rest == NULL)
+        rest = behind_folder(path, frozen->name);
+    return rest == NULL ? path : jr_arena_printf(&session->arena, "%s%s", frozen->copy, rest);
+}
+
+/* The same for a folder that may be named by way of a link. */
+static const char *folder_in_copy(struct jr_session *session, const char *path)
+{
+    const char *mapped = path_in_copy(session, path);
+    JR_FREE char *real = mapped == path ? realpath(path, NULL) : NULL;
+    if (real == NULL)
+        return mapped;
+    const char *inside = path_in_copy(session, real);
+    return inside == real ? path : inside;
+}
+
+/* PYTHONPATH, so that modules are those of the copy. */
+static char **environment_in_copy(struct jr_session *session)
+{
+    struct jr_arena *arena = &session->arena;
+    struct jr_strv env = {0};
+    JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT;
+    const char *at = jr_env_get(session->options.envp, JR_PYTHON_PATH);
+    jr_strv_copy(&env, arena, session->options.envp);
+    if (at == NULL)
+        return env.items;
+    for (size_t len; at != NULL; at = at[len] == '\0' ? NULL : at + len + 1) {
+        len = strcspn(at, ":");
+        const char *entry = jr_arena_strndup(arena, at, len);
+        const char *mapped = entry == NULL ? NULL : path_in_copy(session, entry);
+        jr_buf_printf(&value, "%s%s", mapped == NULL ? "" : mapped, at[len] == '\0' ? "" : ":");
+    }
+    const char *text = jr_buf_keep(&value, arena);
+    jr_env_unset(&env, JR_PYTHON_PATH);
+    jr_strv_push(&env, arena,
+                 jr_arena_printf(arena, JR_PYTHON_PATH "=%s", text == NULL ? "" : text));
+    return env.items;
+}
+
+void jr_freeze_plan_copy(struct jr_session *session)
+{
+    if (session->frozen.top != NULL)
+        jr_freeze_place(session,
+                        jr_arena_printf(&session->arena, "%s/%s", session->resolution.job.log_dir,
+                                        session->dir.path));
+}
+
+void jr_freeze_place(struct jr_session *session, const char *folder)
+{
+    struct jr_frozen *frozen = &session->frozen;
+    struct jr_arena *arena = &session->arena;
+    const struct jr_job *job = &session->resolution.job;
+    frozen->folder = folder;
+    frozen->copy = folder == NULL ? NULL : jr_arena_printf(arena, "%s/" JR_CODE_DIR, folder);
+    if (frozen->copy == NULL)
+        return;
+    frozen->entrypoint = job->entrypoint;
+    /* The folder of the ranks is a template: the copy lies where it lies, and is none. */
+    const char *rest;
+    const char *head = jr_template_head(arena, job->workdir, &rest);
+    const char *mapped = head == NULL ? NULL : folder_in_copy(session, head);
+    mapped = mapped == NULL ? NULL : jr_template_literal(arena, mapped);
+    frozen->workdir = mapped == NULL ? NULL : jr_arena_printf(arena, "%s%s", mapped, rest);
+    frozen->envp = environment_in_copy(session);
+    if (job->entrypoint.python != NULL) {
+        frozen->python = *job->entrypoint.python;
+        frozen->python.interpreter =
+            (char *)path_in_copy(session, job->entrypoint.python->interpreter);
+        frozen->python.target = (char *)path_in_copy(session, job->entrypoint.python->target);
+        frozen->entrypoint.python = &frozen->python;
+    }
+    if (job->entrypoint.library != NULL) {
+        frozen->library = *job->entrypoint.library;
+        frozen->library.path = (char *)path_in_copy(session, job->entrypoint.library->path);
+        frozen->entrypoint.library = &frozen->library;
+    }
+}
+
+const struct jr_job *jr_freeze_job(struct jr_session *session)
+{
+    struct jr_frozen *frozen = &session->frozen;
+    if (frozen->copy == NULL)
+        return &session->resolution.job;
+    frozen->job = session->resolution.job;
+    frozen->job.workdir = frozen->workdir;
+    frozen->job.entrypoint = frozen->entrypoint;
+    return &frozen->job;
+}
+
+char *const *jr_freeze_environ(const struct jr_session *session)
+{
+    return session->frozen.copy == NULL ? session->options.envp : session->frozen.envp;
+}
+
+const char *jr_freeze_spec_folder(struct jr_session *session)
+{
+    const char *folder = jr_spec_folder_of(session->file);
+    const char *mapped = session->frozen.copy == NULL ? folder : folder_in_copy(session, folder);
+    return mapped != NULL && access(mapped, F_OK) == 0 ? mapped : folder;
+}
+
+/* The links that `code.link` names; each has to be in the tree. */
+static int named_links(struct jr_session *session, struct jr_buf *out, struct jr_error *err)
+{
+    const struct jr_code_choice *choice = code_choice(session);
+    const struct jr_frozen *frozen = &session->frozen;
+    for (uint32_t i = 0; i < choice->link_count; i++) {
+        const char *path = choice->link[i];
+        const char *rest = behind_folder(path, frozen->top);
+        if (rest == NULL)
+            rest = behind_folder(path, frozen->name);
+        JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+        jr_buf_safe(&shown, path);
+        if (rest == NULL || *rest == '\0')
+            return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                                "code.link: %s is not in the work tree %s",
+                                shown.failed ? "" : shown.data, frozen->top);
+        if (access(path, F_OK) != 0)
+            return jr_error_set(err, JR_STATUS_UNRESOLVED, "code.link: %s: %s",
+                                shown.failed ? "" : shown.data, strerror(errno));
+        jr_buf_add(out, rest + 1, strlen(rest + 1) + 1);
+    }
+    return 0;
+}
+
+/* What the copy has as links: as `code.link` says. */
+static int choose_links(struct jr_session *session, const struct jr_run_tree *code,
+                        struct jr_buf *out, struct jr_error *err)
+{
+    const struct jr_code_choice *choice = code_choice(session);
+    const char *word = choice->link_count == 1 ? choice->link[0] : "";
+    if (choice->link_count == 0 || strcmp(word, "all") == 0)
+        jr_buf_add(out, code->links.data, code->links.len);
+    else if (strcmp(word, "none") != 0 && named_links(session, out, err) != 0)
+        return -1;
+    for (size_t at = 0; at < out->len; at += strlen(out->data + at) + 1)
+        jr_strv_push(&session->frozen.links, &session->arena,
+                     jr_arena_strdup(&session->arena, out->data + at));
+    return out->failed || session->arena.failed
+               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+               : 0;
+}
+
+/* Whether a path that the entrypoint needs is there, but not in the copy. */
+static int check_needed(struct jr_session *session, const char *path, struct jr_error *err)
+{
+    const char *mapped = path_in_copy(session, path);
+    if (mapped == path || mapped == NULL || access(path, F_OK) != 0 || access(mapped, F_OK) == 0)
+        return 0;
+    return refuse_folder(path,
+                         "is not in the copy: git ignores it and code.link "
+                         "does not name it, or it has a secret in it",
+                         err);
+}
+
+static int copy_tree(struct jr_session *session, const struct jr_copy_tree_request *request,
+                     const struct jr_buf *wanted, bool *ret_changing, struct jr_error *err)
+{
+    const struct jr_entrypoint *entry = &session->resolution.job.entrypoint;
+    struct jr_record_code *record = &session->record.code;
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    struct jr_copied_tree copied;
+    const char *rest, *changed = NULL;
+    int failed = jr_copy_tree(&copied, request, err);
+    if (failed == 0 && wanted != NULL)
+        changed = jr_copied_tree_differ(&copied.list, wanted);
+    if (changed != NULL) {
+        jr_buf_safe(&shown, changed);
+        failed = jr_error_set(err, JR_STATUS_UNRESOLVED,
+                              "%s/%s was changed or removed after it was frozen", request->from,
+                              shown.failed ? "" : shown.data);
+    }
+    if (failed != 0 && err->sys == EEXIST)
+        failed = jr_error_set(err, JR_STATUS_UNRESOLVED,
+                              "code.link: %s: it is in the copy already, "
+                              "because git does not ignore it",
+                              err->text);
+    *ret_changing = copied.changing;
+    const char *workdir = jr_template_head(&session->arena, session->resolution.job.workdir, &rest);
+    if (failed == 0 && workdir != NULL && *rest == '\0')
+        failed = check_needed(session, workdir, err);
+    if (failed == 0 && entry->python != NULL)
+        failed = check_needed(session, entry->python->interpreter, err);
+    if (failed == 0 && entry->python != NULL)
+        failed = check_needed(session, entry->python->target, err);
+    if (failed == 0 && entry->library != NULL)
+        failed = check_needed(session, entry->library->path, err);
+    if (failed == 0) {
+        record->frozen = true;
+        record->files = copied.files;
+        record->bytes = copied.bytes;
+        record->links = session->frozen.links.items;
+        record->links_all = session->frozen.links.count;
+        failed = jr_session_write(session, JR_CODE_LIST, &copied.list, err);
+    }
+    jr_copied_tree_release(&copied);
+    return failed;
+}
+
+/* Copy the recorded tree, of which `code` has the files, and write the list of what the copy has.
+ * `ret_changing` says that a file changed since the recording (CLOCK_REALTIME): then the copy may
+ * not be what was recorded. 0, or -1 with `err`; then there is no copy. */
+static int copy_frozen_code(struct jr_session *session, struct jr_run_tree *code, uint64_t since_ns,
+                            int stop_fd, bool *ret_changing, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf links = JR_BUF_INIT;
+    session->frozen.links = (struct jr_strv){0};
+    if (choose_links(session, code, &links, err) != 0)
+        return -1;
+    const struct jr_copy_tree_request request = {
+        .top = code->top,
+        .to = session->frozen.copy,
+        .files = &code->files,
+        .links = &links,
+        .since_ns = since_ns,
+        .stop_fd = stop_fd,
+    };
+    int failed = copy_tree(session, &request, NULL, ret_changing, err);
+    if (failed != 0)
+        jr_freeze_discard(session);
+    return failed;
+}
+
+void jr_freeze_discard(struct jr_session *session)
+{
+    if (session->frozen.copy != NULL)
+        jr_snapshot_remove(session->frozen.copy);
+}
+
+int jr_freeze_copy_files(struct jr_session *session, const struct jr_copy_tree_request *request,
+                         const struct jr_buf *wanted, struct jr_error *err)
+{
+    bool changing;
+    for (size_t at = 0; wanted != NULL && at < request->links->len;
+         at += strlen(request->links->data + at) + 1)
+        jr_strv_push(&session->frozen.links, &session->arena,
+                     jr_arena_strdup(&session->arena, request->links->data + at));
+    int failed = copy_tree(session, request, wanted, &changing, err);
+    if (failed != 0)
+        jr_freeze_discard(session);
+    return failed;
+}
+
+void jr_freeze_release(struct jr_session *session)
+{
+    json_decref(session->frozen.run);
+}
+
+int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out, struct jr_error *err)
+{
+    struct jr_run_tree code;
+    const struct jr_job *job = &session->resolution.job;
+    const struct jr_secrets secrets = {job->secrets, job->secrets_count, job->hidden};
+    const struct jr_run_tree_request request = {
+        .folder = session->frozen.top,
+        .whole = true,
+        .log_dir = job->log_dir,
+        .secrets = &secrets,
+        .envp = session->options.envp,
+        .limit_ms = LIST_MS,
+        .stop_fd = -1,
+    };
+    int failed = jr_run_tree_record(&code, &request, err);
+    if (failed != 0)
+        (void)jr_error_wrap(err, "code: freeze");
+    else
+        failed = choose_links(session, &code, out, err);
+    jr_run_tree_release(&code);
+    if (failed != 0)
+        err->status = JR_STATUS_UNRESOLVED;
+    return failed;
+}
+
+int jr_freeze_preview(struct jr_session *session, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf links = JR_BUF_INIT;
+    if (session->frozen.top == NULL)
+        return 0;
+    if (jr_freeze_find_links(session, &links, err) != 0)
+        return -1;
+    session->plan.frozen = session->frozen.top;
+    session->plan.links = session->frozen.links.items;
+    session->plan.links_count = session->frozen.links.count;
+    return 0;
+}
+
+int jr_freeze_join(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_frozen *frozen = &session->frozen;
+    struct jr_record_code code;
+    struct stat st;
+    if (code_choice(session)->mode != JR_CODE_MODE_FREEZE || frozen->copy != NULL)
+        return 0;
+    json_t *run = jr_record_folder_json(session->dir.fd, "run.json", NULL);
+    (void)jr_record_code_read(&code, &session->arena, run);
+    frozen->top = frozen->name = code.frozen ? jr_arena_strdup(&session->arena, code.top) : NULL;
+    json_decref(run);
+    if (session->code_top != NULL) {
+        frozen->top = session->code_top;
+        frozen->name = session->code_name;
+    }
+    jr_freeze_plan_copy(session);
+    if (frozen->copy != NULL && stat(frozen->copy, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the copy of the code, %s/%s/" JR_CODE_DIR
+                        ", is not there (log_dir has to be where all nodes see it)",
+                        session->resolution.job.log_dir, session->dir.path);
+}
 
 enum {
     LIMIT_MS = 10000,
@@ -74,20 +444,6 @@ static void walk_tree(struct chain *chain, const struct jr_node *node, unsigned 
         walk_tree(chain, node->pairs[i].value, depth + 1);
 }
 
-/* A run that is repeated has a spec that was resolved, in its folder; that of then is in its
- * record. */
-static void add_recorded(struct chain *chain, const struct jr_session *session)
-{
-    struct jr_record_code code;
-    JR_CLOSE int fd =
-        jr_record_folder_open(session->resolution.job.log_dir, session->options.rerun_of, NULL);
-    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
-    (void)jr_record_code_read(&code, chain->arena, run);
-    for (size_t i = 0; code.specs != NULL && code.specs[i] != NULL; i++)
-        jr_strv_push(&chain->files, chain->arena, code.specs[i]);
-    json_decref(run);
-}
-
 static char *const *find_chain(struct jr_session *session)
 {
     JR_FREE char *here = getcwd(NULL, 0);
@@ -97,8 +453,17 @@ static char *const *find_chain(struct jr_session *session)
         return NULL;
     add_source(&chain, doc->source);
     walk_tree(&chain, doc->root, 0);
-    if (session->options.rerun_of != NULL)
-        add_recorded(&chain, session);
+    if (session->options.rerun_of != NULL) {
+        /* It has a spec that was resolved, in its folder; that of then is in its record. */
+        struct jr_record_code code;
+        JR_CLOSE int fd =
+            jr_record_folder_open(session->resolution.job.log_dir, session->options.rerun_of, NULL);
+        json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+        (void)jr_record_code_read(&code, chain.arena, run);
+        for (size_t i = 0; code.specs != NULL && code.specs[i] != NULL; i++)
+            jr_strv_push(&chain.files, chain.arena, code.specs[i]);
+        json_decref(run);
+    }
     return chain.files.items;
 }
 
@@ -123,16 +488,10 @@ static void fill_record(struct jr_session *session)
     session->record.dirty = code->listed ? &code->changed : NULL;
 }
 
-/* The run is not ended by it: what is not known is said. */
-static void report_problem(struct jr_session *session, const struct jr_error *err)
+static const char *hide_secrets(struct jr_session *session, const char *text)
 {
-    struct jr_arena *arena = &session->arena;
-    const char *problem = jr_redact_copy(arena, err->text, session->resolution.job.hidden);
-    const char *line =
-        jr_arena_printf(arena, "code not recorded: %s", problem == NULL ? "" : problem);
-    session->record.code.tree = NULL;
-    session->record.code.problem = jr_arena_strdup(arena, problem);
-    jr_session_note(session, line == NULL ? "code not recorded" : line);
+    text = jr_redact_copy(&session->arena, text, session->resolution.job.hidden);
+    return text == NULL ? "" : text;
 }
 
 static int write_patch(struct jr_session *session, struct jr_error *err)
@@ -160,18 +519,18 @@ static int record_tree(struct jr_session *session, const struct jr_run_tree_requ
 /* A copy is of the recorded tree if no file was changed since, or the tree is the same once more
  * behind it. */
 static int freeze_tree(struct jr_session *session, const struct jr_run_tree_request *request,
-                       struct jr_freeze_watch watch, struct jr_error *err)
+                       uint64_t since_ns, struct jr_error *err)
 {
     struct jr_run_tree *code = &session->run_tree;
     char before[JR_GIT_HASH];
     bool changing = true;
     for (int i = 0; i < MOST_COPIES; i++) {
-        if (jr_freeze_copy(session, code, &watch, &changing, err) != 0)
+        if (copy_frozen_code(session, code, since_ns, request->stop_fd, &changing, err) != 0)
             return -1;
         if (!changing)
             return 0;
         memcpy(before, code->tree, sizeof before);
-        watch.since_ns = jr_clock_wall_ns() - CLOCK_NS;
+        since_ns = jr_clock_wall_ns() - CLOCK_NS;
         if (record_tree(session, request, err) != 0)
             return -1;
         if (strcmp(before, code->tree) == 0)
@@ -184,57 +543,23 @@ static int freeze_tree(struct jr_session *session, const struct jr_run_tree_requ
                         code->top);
 }
 
-/* A run that was to be frozen does not begin otherwise. */
-static int refuse_run(struct jr_session *session, const struct jr_error *why, struct jr_error *err)
-{
-    const char *text = jr_redact_copy(&session->arena, why->text, session->resolution.job.hidden);
-    bool stopped = why->sys == EINTR;
-    jr_freeze_discard(session);
-    return jr_error_set(err, stopped ? JR_STATUS_LAUNCH : JR_STATUS_UNRESOLVED, "code: freeze: %s",
-                        text == NULL ? "" : text);
-}
-
 static int freeze_code(struct jr_session *session, const struct jr_run_tree_request *request,
-                       const struct jr_freeze_watch *watch, struct jr_error *err)
+                       uint64_t since_ns, struct jr_error *err)
 {
     struct jr_error why = {0};
-    if (record_tree(session, request, &why) != 0)
-        return refuse_run(session, &why, err);
-    if (freeze_tree(session, request, *watch, err) != 0) {
+    if (record_tree(session, request, &why) != 0) {
+        /* A run that was to be frozen does not begin otherwise. */
         jr_freeze_discard(session);
-        return -1;
+        return jr_error_set(err, why.sys == EINTR ? JR_STATUS_LAUNCH : JR_STATUS_UNRESOLVED,
+                            "code: freeze: %s", hide_secrets(session, why.text));
     }
-    fill_record(session);
-    if (write_patch(session, err) == 0)
-        return 0;
+    if (freeze_tree(session, request, since_ns, err) == 0) {
+        fill_record(session);
+        if (write_patch(session, err) == 0)
+            return 0;
+    }
     jr_freeze_discard(session);
     return -1;
-}
-
-/* The code of an earlier run. */
-static int take_code(struct jr_session *session, const struct jr_run_tree_request *request,
-                     struct jr_error *err)
-{
-    const struct jr_frozen_from from = {
-        .scratch = request->scratch,
-        .limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000), request->stop_fd}};
-    struct jr_error why = {0};
-    if (request->scratch == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (jr_frozen_source_copy(session, &from, &why) == 0)
-        return 0;
-    jr_freeze_discard(session);
-    const char *text = jr_redact_copy(&session->arena, why.text, session->resolution.job.hidden);
-    return jr_error_set(err, why.status, "%s", text == NULL ? "" : text);
-}
-
-static const char *scratch_folder(struct jr_session *session)
-{
-    const struct jr_frozen *frozen = &session->frozen;
-    if (frozen->folder != NULL)
-        return jr_arena_printf(&session->arena, "%s/" SCRATCH, frozen->folder);
-    return jr_arena_printf(&session->arena, "%s/%s/" SCRATCH, session->resolution.job.log_dir,
-                           session->dir.path);
 }
 
 static bool are_same_texts(char *const *a, char *const *b)
@@ -309,7 +634,7 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
     /* What would stop the run also ends waiting for git; -1: only the limit. */
     JR_CLOSE int stop_fd = jr_signals_open_stops(job->policy);
     bool frozen = session->frozen.copy != NULL;
-    const struct jr_freeze_watch watch = {jr_clock_wall_ns() - CLOCK_NS, stop_fd};
+    uint64_t since_ns = jr_clock_wall_ns() - CLOCK_NS;
     const struct jr_secrets secrets = {
         .globs = job->secrets,
         .count = job->secrets_count,
@@ -318,9 +643,13 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
     if (jr_continuation_keeps_code(session))
         return 0;
     session->record.code.specs = find_chain(session);
+    const char *scratch =
+        session->frozen.folder != NULL
+            ? jr_arena_printf(&session->arena, "%s/" SCRATCH, session->frozen.folder)
+            : jr_arena_printf(&session->arena, "%s/%s/" SCRATCH, job->log_dir, session->dir.path);
     const struct jr_run_tree_request request = {
         .folder = frozen ? session->frozen.top : job->workdir,
-        .scratch = scratch_folder(session),
+        .scratch = scratch,
         .whole = frozen,
         .log_dir = job->log_dir,
         .files = session->record.code.specs,
@@ -329,15 +658,197 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         .limit_ms = frozen ? LIMIT_FROZEN_MS : LIMIT_MS,
         .stop_fd = stop_fd,
     };
-    if (session->frozen.run != NULL)
-        return take_code(session, &request, err);
+    if (session->frozen.run != NULL) { /* the code of an earlier run */
+        const struct jr_frozen_from from = {
+            .scratch = scratch,
+            .limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000), stop_fd}};
+        if (scratch == NULL)
+            return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        if (jr_frozen_source_copy(session, &from, &why) == 0)
+            return 0;
+        jr_freeze_discard(session);
+        return jr_error_set(err, why.status, "%s", hide_secrets(session, why.text));
+    }
     if (frozen)
-        return freeze_code(session, &request, &watch, err);
+        return freeze_code(session, &request, since_ns, err);
     int failed = take_known_code(session, &request) ? 0 : record_tree(session, &request, &why);
     fill_record(session);
     if (failed == 0)
         failed = write_patch(session, &why);
-    if (failed != 0)
-        report_problem(session, &why);
+    if (failed != 0) { /* the run is not ended by it: what is not known is said */
+        struct jr_record_code *record = &session->record.code;
+        record->problem = hide_secrets(session, why.text);
+        record->tree = NULL;
+        const char *line =
+            jr_arena_printf(&session->arena, "code not recorded: %s", record->problem);
+        jr_session_note(session, line == NULL ? "code not recorded" : line);
+    }
     return 0;
+}
+
+#define ARCHIVE ".code.tar"
+
+/* Wait for tar's end. -1 with `err`. */
+static int await_tar(pid_t pid, const char *what, struct jr_error *err)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (status == 0)
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "tar could not %s the code of the run (it %s %d)",
+                        what, WIFEXITED(status) ? "ended with exit code" : "was killed by signal",
+                        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+static pid_t start_tar(const struct jr_session *session, char **argv, const int fds[3],
+                       struct jr_error *err)
+{
+    const struct jr_subprocess tar = {
+        .argv = argv, .envp = session->options.envp, .fds = fds, .session = true};
+    pid_t pid = jr_subprocess_start(&tar);
+    if (pid < 0)
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "tar, by which code goes to other hosts");
+    return pid;
+}
+
+/* A file without a name that has all of a folder, with times as exact as they are: by them a file
+ * is known to be the one that was frozen. */
+static int pack_folder(int *ret_fd, struct jr_session *session, const char *folder,
+                       struct jr_error *err)
+{
+    char pack[] = "tar", exact[] = "--format=posix", to[] = "-cf", out[] = "-", in[] = "-C",
+         all[] = ".";
+    char *from = jr_arena_strdup(&session->arena, folder);
+    char *argv[] = {pack, exact, to, out, in, from, all, NULL};
+    JR_CLOSE int fd = openat(session->dir.fd, ARCHIVE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (from == NULL || fd < 0 || unlinkat(session->dir.fd, ARCHIVE, 0) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's " ARCHIVE);
+    const int fds[3] = {-1, fd, STDERR_FILENO};
+    pid_t pid = start_tar(session, argv, fds, err);
+    if (pid < 0 || await_tar(pid, "pack", err) != 0)
+        return -1;
+    *ret_fd = jr_steal_fd(&fd);
+    return 0;
+}
+
+int jr_far_code_open(void *data, struct jr_code_archive *ret, struct jr_error *err)
+{
+    struct jr_session *session = data, *first = session->first_cell;
+    const struct jr_frozen *frozen = first != NULL ? &first->frozen : &session->frozen;
+    const char *folder;
+    int fd, failed;
+    if (first != NULL) {
+        /* Of all cells of a sweep: with the record of the code, and as it is now. */
+        if (jr_submission_make_cells(first, &folder, err) != JR_STATUS_OK)
+            return -1;
+        failed = pack_folder(&fd, first, folder, err);
+        jr_submission_discard(first);
+    } else if (frozen->copy == NULL) {
+        return jr_error_set(err, JR_STATUS_LAUNCH, "there is no copy of the code here");
+    } else
+        failed = pack_folder(&fd, session, frozen->copy, err);
+    if (failed == 0)
+        *ret = (struct jr_code_archive){fd, frozen->top, frozen->name};
+    return failed;
+}
+
+bool jr_far_code_lacks(const struct jr_session *session)
+{
+    const struct jr_policy *policy = session->resolution.job.policy;
+    return session->apart && policy->code.mode == JR_CODE_MODE_FREEZE && session->code_top == NULL;
+}
+
+/* In a folder that is there. */
+static int begin_unpacking(struct jr_session *session, struct jr_far_code *code, const char *folder,
+                           struct jr_error *err)
+{
+    char unpack[] = "tar", from[] = "-xpf", in[] = "-", to[] = "-C";
+    char *copy = jr_arena_strdup(&session->arena, folder);
+    char *argv[] = {unpack, from, in, to, copy, NULL};
+    int ends[2];
+    if (copy == NULL || pipe2(ends, O_CLOEXEC) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "a pipe for tar");
+    const int fds[3] = {ends[0], STDERR_FILENO, STDERR_FILENO};
+    pid_t pid = start_tar(session, argv, fds, err);
+    (void)close(ends[0]);
+    code->fd = ends[1];
+    code->pid = pid < 0 ? 0 : pid;
+    return pid < 0 ? -1 : 0;
+}
+
+static int end_unpacking(struct jr_far_code *code, struct jr_error *err)
+{
+    pid_t pid = code->pid;
+    code->pid = 0;
+    (void)close(code->fd);
+    code->fd = -1;
+    return await_tar(pid, "unpack", err);
+}
+
+/* The bytes of a message, and with the last one the end. What tar does not take, its exit code
+ * says. */
+static int take_code_bytes(struct jr_far_code *code, const struct jr_message *message,
+                           struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
+    code->begun = true;
+    if (message->bytes != NULL && code->pid != 0) {
+        if (!jr_base64_take(&bytes, message->bytes, strlen(message->bytes)) || bytes.failed)
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "the code of the run did not come as it was sent");
+        if (jr_io_write_all(code->fd, bytes.data, bytes.len) != 0 && end_unpacking(code, err) != 0)
+            return -1;
+    }
+    return message->on && code->pid != 0 ? end_unpacking(code, err) : 0;
+}
+
+int jr_far_code_take(struct jr_session *session, struct jr_far_code *code,
+                     const struct jr_message *message, struct jr_error *err)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    if (!code->begun) {
+        struct jr_pruned pruned = {0};
+        char aside[40];
+        const char *copy = jr_arena_printf(&session->arena, "%s/%s/" JR_CODE_DIR,
+                                           session->resolution.job.log_dir, dir->path);
+        /* That of an agent before this one: ranks may have changed it since. Where there is one
+         * aside for this attempt, no rank has had the other. */
+        (void)snprintf(aside, sizeof aside, JR_CODE_DIR ".before_%u", session->attempt);
+        if (renameat(dir->fd, JR_CODE_DIR, dir->fd, aside) != 0)
+            (void)jr_prune_folder(&pruned, dir->fd, JR_CODE_DIR);
+        if (copy == NULL || mkdirat(dir->fd, JR_CODE_DIR, dir->dir_mode) != 0)
+            return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s/%s", dir->path,
+                                JR_CODE_DIR);
+        if (begin_unpacking(session, code, copy, err) != 0)
+            return -1;
+    }
+    if (take_code_bytes(code, message, err) != 0)
+        return -1;
+    if (!message->on)
+        return 0;
+    session->code_top = jr_arena_strdup(&session->arena, message->folder);
+    session->code_name = jr_arena_strdup(&session->arena, message->name);
+    return session->code_top != NULL && session->code_name != NULL
+               ? 0
+               : jr_error_set(err, JR_STATUS_LAUNCH, "the controller did not say whose code it is");
+}
+
+int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code, const char *folder,
+                           const struct jr_message *message, struct jr_error *err)
+{
+    if (!code->begun && mkdir(folder, S_IRWXU) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    if (!code->begun && begin_unpacking(session, code, folder, err) != 0)
+        return -1;
+    return take_code_bytes(code, message, err);
+}
+
+void jr_far_code_close(struct jr_far_code *code)
+{
+    if (code->pid == 0)
+        return;
+    struct jr_error err = {0};
+    (void)kill(code->pid, SIGKILL);
+    (void)end_unpacking(code, &err);
 }

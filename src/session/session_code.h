@@ -1,12 +1,111 @@
-/* The code that a run executes, recorded before its first rank starts. */
+/*
+ * The code that a run executes: recorded before its first rank starts, frozen where the spec says
+ * so, and brought to hosts that do not see the run folder.
+ */
 #ifndef JR_SESSION_CODE_H
 #define JR_SESSION_CODE_H
 
+#include <sys/types.h>
+
 #include <jobrun/error.h>
 
+#include "base/json.h"
+#include "base/strv.h"
+#include "record/record_code.h"
+#include "resolve/job.h"
+#include "vcs/copy_tree.h"
+#include "vcs/git_output.h"
 #include "vcs/run_tree.h"
 
+struct jr_code_archive;
+struct jr_message;
 struct jr_session;
+
+/*
+ * `code: freeze`: a run whose ranks, `setup` and `on_end` execute a copy of the
+ * work tree, which is the run's own. The plan is that of a job whose folders
+ * are those of the copy; everything else has the job as it is.
+ */
+
+/* The frozen code of a session. */
+struct jr_frozen {
+    const char *top;    /* of the work tree, without links; NULL: nothing is
+                           frozen */
+    const char *name;   /* the same, as the job has it */
+    const char *folder; /* the run's, absolute; NULL: not known yet */
+    const char *copy;   /* absolute; NULL: not known yet */
+    /* With the paths of the copy, once that is known: */
+    struct jr_job job;
+    const char *workdir;
+    struct jr_entrypoint entrypoint;
+    struct jr_python python;
+    struct jr_library library;
+    char **envp;          /* of the plan */
+    struct jr_strv links; /* what the copy has as links, or will have */
+    /* Where the code is that of an earlier run: */
+    json_t *run; /* its record, which `source` borrows from; NULL: it is not */
+    struct jr_record_code source;
+};
+
+/* Where the job wants its code frozen, find the work tree. -1 with `err`, and status UNRESOLVED,
+ * where there is none. */
+int jr_freeze_find(struct jr_session *session, struct jr_error *err);
+
+/* Have plans made for the copy in the run folder, whose name is known. */
+void jr_freeze_plan_copy(struct jr_session *session);
+
+/* The same for the copy in any folder; NULL: memory has run out. */
+void jr_freeze_place(struct jr_session *session, const char *folder);
+
+/* The job that plans are made of; the session's. */
+const struct jr_job *jr_freeze_job(struct jr_session *session);
+
+/* The environment that goes with it, which ends with NULL; the session's. */
+char *const *jr_freeze_environ(const struct jr_session *session);
+
+/* The folder of the spec, or of its copy. */
+const char *jr_freeze_spec_folder(struct jr_session *session);
+
+/* Copy as the request says, and write the list of what the copy has, which has to be `wanted`
+ * unless that is NULL. 0, or -1 with `err`. */
+int jr_freeze_copy_files(struct jr_session *session, const struct jr_copy_tree_request *request,
+                         const struct jr_buf *wanted, struct jr_error *err);
+
+/* Append what git ignores in the tree as it is now and `code.link` chooses:
+ * paths from the top, each with a NUL. */
+int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out, struct jr_error *err);
+
+/* Read the record of the earlier run whose code it is to be, the session's
+ * `code_of`. -1 with `err` where it has none. rerun.c */
+int jr_frozen_source_open(struct jr_session *session, struct jr_error *err);
+
+/* What its copy is made with. */
+struct jr_frozen_from {
+    const char *scratch; /* may be made, and is removed */
+    struct jr_git_limit limit;
+};
+
+/* Make the copy out of that of the earlier run, or out of its commit and its patch; the record is
+ * the earlier run's. -1 with `err` where neither gives the tree that was recorded. rerun.c */
+int jr_frozen_source_copy(struct jr_session *session, const struct jr_frozen_from *from,
+                          struct jr_error *err);
+
+/* Free what the session's own memory has not. */
+void jr_freeze_release(struct jr_session *session);
+
+/* Remove the copy. */
+void jr_freeze_discard(struct jr_session *session);
+
+/* In a plan that is only printed: find what the links will be. -1 with `err` where the tree cannot
+ * be frozen. */
+int jr_freeze_preview(struct jr_session *session, struct jr_error *err);
+
+/* On another node of the run: take over where the copy is. -1 with `err` where it cannot be seen
+ * there. */
+int jr_freeze_join(struct jr_session *session, struct jr_error *err);
+
+/*
+ * The code that a run executes, recorded before its first rank starts. */
 
 /* The work tree of many sessions, the cells of a sweep, as it was recorded for all of them. */
 struct jr_known_code {
@@ -34,5 +133,39 @@ void jr_known_code_release(struct jr_known_code *code);
  * that cannot be recorded, the run goes on: the record has the reason, and the user is told. Where
  * it cannot be frozen, -1 with `err`: the run cannot go on. The run folder has to be there. */
 int jr_session_record_code(struct jr_session *session, struct jr_error *err);
+
+/*
+ * `code: freeze` on hosts that do not see the run folder (left_files.h): the
+ * controller makes a tar archive of its copy of the code, and each such host
+ * unpacks it in its own run folder. For cells of a sweep it has the folder that
+ * submission.h describes, less their specs, and their sessions take the code
+ * out of that (`code_of`).
+ */
+
+/* Of an agent: what unpacks it. */
+struct jr_far_code {
+    bool begun; /* bytes have come */
+    pid_t pid;  /* of tar(1); 0: it does not run, or has had enough */
+    int fd;     /* that it reads */
+};
+
+/* Of the controller: make the archive, a file without a name. -1 with `err`.
+ * `data` is the session, of a run or of a sweep. */
+int jr_far_code_open(void *data, struct jr_code_archive *ret, struct jr_error *err);
+
+/* Of an agent: whether the job's code is not here. */
+bool jr_far_code_lacks(const struct jr_session *session);
+
+/* Take bytes of the archive (protocol.h: code). Behind the last, the session has its code. -1 with
+ * `err`. */
+int jr_far_code_take(struct jr_session *session, struct jr_far_code *code,
+                     const struct jr_message *message, struct jr_error *err);
+
+/* The same of the code of cells, into the folder, which is made. */
+int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code, const char *folder,
+                           const struct jr_message *message, struct jr_error *err);
+
+/* End what unpacks it. */
+void jr_far_code_close(struct jr_far_code *code);
 
 #endif

@@ -1,4 +1,6 @@
-#include "session/session_mpi.h"
+/* How the ranks of a session become one world of MPI: what the spec states, or what its program
+ * needs. internal.h declares it. */
+#include "session/internal.h"
 
 #include <string.h>
 

@@ -1,4 +1,8 @@
-#include "session/ssh_session.h"
+/*
+ * A session whose ranks are on hosts that ssh reaches: which sessions are that, what their spec
+ * gets from --hosts, and what the agents there are told. internal.h declares it.
+ */
+#include "session/internal.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -13,9 +17,7 @@
 #include "cluster/ssh.h"
 #include "doc/emit.h"
 #include "doc/node_path.h"
-#include "session/far_code.h"
 #include "session/left_files.h"
-#include "session/session.h"
 #include "session/support.h"
 
 #include "base/banned.h"

@@ -1,29 +1,126 @@
-#include "session/stages.h"
+/*
+ * Taking a session from a text to a plan. The spec is resolved again where it waited for devices
+ * that other runs held (--wait), once it is this run's turn and enough of them are free, and with
+ * the facts of then, since hours may have passed. internal.h declares it.
+ */
+#include "session/internal.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "base/redact.h"
 #include "cluster/controller.h"
 #include "cluster/reach.h"
 #include "diag/diag_text.h"
 #include "doc/doc.h"
+#include "eventloop/signals.h"
 #include "judge/artifacts.h"
 #include "resolve/device_profile.h"
 #include "resolve/fingerprint.h"
-#include "session/device_wait.h"
-#include "session/findings_text.h"
-#include "session/session.h"
-#include "session/session_mpi.h"
-#include "session/spares.h"
-#include "session/ssh_session.h"
 #include "session/support.h"
 #include "session/sweep/session_cells.h"
 
 #include "base/banned.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* What is lacking, as the refusal says it. */
+static void note_waiting_for_devices(const struct jr_session *session, size_t first)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    const struct jr_diags *diags = &session->diags;
+    size_t i = first;
+    while (i < diags->count && !jr_diag_is(&diags->items[i], JR_CODE_DEVICES_HELD))
+        i++;
+    jr_buf_str(&line, "waiting for devices");
+    if (session->options.wait_ms > 0) {
+        jr_buf_str(&line, " for at most ");
+        jr_num_add_duration(&line, session->options.wait_ms);
+    }
+    if (i < diags->count) {
+        jr_buf_str(&line, ": ");
+        jr_buf_str(&line, diags->items[i].message);
+    }
+    jr_session_note_buf(session, &line);
+}
+
+int jr_session_sleep_in_queue(struct jr_device_queue *queue,
+                              const struct jr_device_request *request,
+                              const struct jr_policy *policy, uint64_t until_ns)
+{
+    struct jr_signals signals;
+    sigset_t ignored, taken;
+    jr_signals_ignored(&ignored);
+    jr_signals_make(&signals, policy, &ignored);
+    jr_signals_set(&signals, &taken);
+    JR_CLOSE int fd = signalfd(-1, &taken, SFD_CLOEXEC);
+    struct pollfd fds[] = {{.fd = queue->epoll_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    while (!jr_device_queue_is_ready(queue, request)) {
+        int ready = poll(fds, 2, jr_clock_poll_ms(until_ns));
+        int sig = ready > 0 && fds[1].revents != 0 ? jr_signals_await(&signals, jr_clock_ns()) : 0;
+        if (sig != 0)
+            return sig;
+        if (jr_clock_ns() >= until_ns)
+            return -1;
+    }
+    return 0;
+}
+
+/* A session that waits. */
+struct session_wait {
+    struct jr_device_wait devices;
+    uint64_t until_ns; /* CLOCK_MONOTONIC; UINT64_MAX: for ever */
+    bool told;         /* that it waits */
+};
+
+/* Wait until the devices that the last resolution lacked are free. Returns JR_STATUS_OK, and its
+ * findings from number `first` on are dropped; what became of it if the time is over, with the
+ * findings; or 128+N without them, after a signal N that stops a run and is blocked. */
+static enum jr_status await_devices(struct jr_session *session, struct session_wait *wait,
+                                    size_t first, struct jr_error *err)
+{
+    struct jr_device_wait *devices = &wait->devices;
+    const struct jr_device_request *request = &devices->request;
+    /* With a place for other devices, if those that come into question are not what they were. */
+    if (devices->queue.ticket == 0 || devices->queue.places_count != request->count) {
+        jr_device_queue_leave(&devices->queue);
+        if (jr_device_queue_join(&devices->queue, request) != 0) {
+            (void)jr_error_sys(err, JR_STATUS_LAUNCH, "cannot wait for devices");
+            jr_diags_drop_from(&session->diags, first);
+            return JR_STATUS_LAUNCH;
+        }
+    }
+    if (!wait->told)
+        note_waiting_for_devices(session, first);
+    wait->told = true;
+    int sig = jr_session_sleep_in_queue(&devices->queue, request,
+                                        &jr_spec_get(session->file)->policy, wait->until_ns);
+    if (sig < 0)
+        return JR_STATUS_UNRESOLVED;
+    jr_diags_drop_from(&session->diags, first);
+    if (sig > 0) {
+        char name[JR_SIGNAL_NAME];
+        jr_signal_name(name, sig);
+        (void)jr_error_set(err, (enum jr_status)(128 + sig),
+                           "stopped by %s while it waited for devices", name);
+        return (enum jr_status)(128 + sig);
+    }
+    if (session->cells_dir != NULL) /* its part of a machine whose facts are the sweep's */
+        return JR_STATUS_OK;
+    session->host = (struct jr_host){0};
+    session->custom = false;
+    return jr_host_probe(&session->host, &session->arena, "", session->options.envp, err) == 0
+               ? JR_STATUS_OK
+               : JR_STATUS_LAUNCH;
+}
 
 struct jr_session *jr_session_open(const struct jr_session_options *options)
 {
@@ -89,51 +186,37 @@ void jr_session_note_buf(const struct jr_session *session, const struct jr_buf *
         jr_session_note(session, line->data);
 }
 
-/* The first error from `first` on, and how many there are; false: none. */
-static bool report_first_error(const struct jr_diags *diags, size_t first, enum jr_status status,
-                               struct jr_error *err)
-{
-    size_t i = first;
-    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
-        i++;
-    if (i == diags->count)
-        return false;
-    const struct jr_diag *diag = &diags->items[i];
-    JR_BUF_CLEANUP struct jr_buf place = JR_BUF_INIT;
-    jr_diag_place(&place, &diag->span);
-    (void)jr_error_set(err, status, "%s%s%s", place.data == NULL ? "" : place.data, diag->message,
-                       diags->errors > 1 ? " (and more)" : "");
-    return true;
-}
-
 enum jr_status jr_session_end_stage(struct jr_session *session, size_t first, enum jr_status status,
                                     struct jr_error *err)
 {
+    const struct jr_diags *diags = &session->diags;
+    JR_BUF_CLEANUP struct jr_buf place = JR_BUF_INIT;
+    size_t i = first;
     jr_diags_sort_from(&session->diags, first);
-    if (status == JR_STATUS_OK || report_first_error(&session->diags, first, status, err))
+    if (status == JR_STATUS_OK)
         return status;
-    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    return JR_STATUS_LAUNCH;
+    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
+        i++;
+    if (i == diags->count) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return JR_STATUS_LAUNCH;
+    }
+    jr_diag_place(&place, &diags->items[i].span);
+    (void)jr_error_set(err, status, "%s%s%s", place.data == NULL ? "" : place.data,
+                       diags->items[i].message, diags->errors > 1 ? " (and more)" : "");
+    return status;
 }
 
-static enum jr_status report_misuse(struct jr_error *err, const char *why)
+enum jr_status jr_session_fail(struct jr_error *err, const struct jr_error *why)
+{
+    (void)jr_error_set(err, why->status, "%s", why->text);
+    return why->status;
+}
+
+enum jr_status jr_session_misuse(struct jr_error *err, const char *why)
 {
     (void)jr_error_set(err, JR_STATUS_USAGE, "%s", why);
     return JR_STATUS_USAGE;
-}
-
-/* The defaults for what the caller did not say about a text. */
-static void complete_source(struct jr_session *session, struct jr_spec_source *source)
-{
-    if (source->path != NULL || source->argv != NULL)
-        return;
-    if (source->name == NULL)
-        source->name = "spec";
-    if (source->folder == NULL) {
-        JR_FREE char *here = jr_spec_folder(NULL);
-        source->folder = jr_arena_strdup(&session->arena, here);
-        session->arena.failed |= source->folder == NULL;
-    }
 }
 
 enum jr_status jr_session_load(struct jr_session *session, const struct jr_spec_source *from,
@@ -155,10 +238,17 @@ enum jr_status jr_session_load(struct jr_session *session, const struct jr_spec_
         .validate = session->options.check,
     };
     if (session->file != NULL)
-        return report_misuse(err, "a session loads one spec");
+        return jr_session_misuse(err, "a session loads one spec");
     if (source.path == NULL && source.argv == NULL && source.text == NULL)
-        return report_misuse(err, "there is no spec to load");
-    complete_source(session, &source);
+        return jr_session_misuse(err, "there is no spec to load");
+    if (source.argv == NULL && source.path == NULL) { /* what the caller did not say about a text */
+        if (source.name == NULL)
+            source.name = "spec";
+        JR_FREE char *here = source.folder == NULL ? jr_spec_folder(NULL) : NULL;
+        if (source.folder == NULL)
+            source.folder = jr_arena_strdup(&session->arena, here);
+        session->arena.failed |= source.folder == NULL;
+    }
     if (source.argv == NULL)
         session->spec_name =
             jr_arena_strdup(&session->arena, source.path != NULL ? source.path : source.name);
@@ -183,7 +273,7 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
     size_t first = session->diags.count;
     int failed;
     if (session->facts)
-        return report_misuse(err, "the facts of a session are read once");
+        return jr_session_misuse(err, "the facts of a session are read once");
     if (profile != NULL)
         failed = jr_profile_load(&session->host, &session->arena, profile, &session->diags);
     else
@@ -231,28 +321,40 @@ static enum jr_status resolve_once(struct jr_session *session,
 static enum jr_status resolve_with_devices(struct jr_session *session,
                                            struct jr_resolve_options *options, struct jr_error *err)
 {
-    struct jr_session_wait wait;
+    uint64_t now = jr_clock_ns(), ms = session->options.wait_ms;
+    struct session_wait wait = {.devices = JR_DEVICE_WAIT_INIT, .until_ns = UINT64_MAX};
     size_t first = session->diags.count;
-    jr_session_wait_open(&wait, session);
+    if (ms > 0 && ms < (UINT64_MAX - now) / NS_PER_MS)
+        wait.until_ns = now + ms * NS_PER_MS;
     if (session->options.wait && !session->options.dry_run)
         options->wait = &wait.devices;
     enum jr_status status = resolve_once(session, options), waited = status;
     while (status == JR_STATUS_UNRESOLVED && wait.devices.request.need > 0) {
-        waited = jr_session_await_devices(session, &wait, first, err);
+        waited = await_devices(session, &wait, first, err);
         if (waited != JR_STATUS_OK)
             break;
         status = resolve_once(session, options);
         waited = status;
     }
-    jr_session_wait_close(&wait);
+    jr_device_queue_leave(&wait.devices.queue);
+    jr_arena_release(&wait.devices.arena);
     options->wait = NULL;
     return waited;
 }
 
-/* Facts, and then the rules. */
-static enum jr_status resolve_facts(struct jr_session *session, struct jr_error *err)
+enum jr_status jr_session_ensure_resolved(struct jr_session *session, struct jr_error *err)
 {
+    JR_DECIMAL_POINT;
     enum jr_status status = JR_STATUS_OK;
+    if (session->progress == JR_PROGRESS_OPEN)
+        return jr_session_misuse(err, "no spec is loaded");
+    if (session->progress > JR_PROGRESS_RESOLVED)
+        return jr_session_misuse(err, "the plan of a session is made once");
+    if (session->progress == JR_PROGRESS_RESOLVED)
+        return JR_STATUS_OK;
+    if (jr_spec_get(session->file) == NULL)
+        return jr_session_misuse(err, "a template is only a base for other specs: "
+                                      "there is nothing to resolve");
     if (!session->facts)
         status = jr_session_facts(session, NULL, err);
     if (status != JR_STATUS_OK)
@@ -283,21 +385,6 @@ static enum jr_status resolve_facts(struct jr_session *session, struct jr_error 
     if (status > JR_STATUS_YIELDED)
         return status;
     return jr_session_end_stage(session, first, status, err);
-}
-
-enum jr_status jr_session_ensure_resolved(struct jr_session *session, struct jr_error *err)
-{
-    JR_DECIMAL_POINT;
-    if (session->progress == JR_PROGRESS_OPEN)
-        return report_misuse(err, "no spec is loaded");
-    if (session->progress > JR_PROGRESS_RESOLVED)
-        return report_misuse(err, "the plan of a session is made once");
-    if (session->progress == JR_PROGRESS_RESOLVED)
-        return JR_STATUS_OK;
-    if (jr_spec_get(session->file) == NULL)
-        return report_misuse(err, "a template is only a base for other specs: "
-                                  "there is nothing to resolve");
-    return resolve_facts(session, err);
 }
 
 enum jr_status jr_session_resolve(struct jr_session *session, struct jr_error *err)
@@ -344,24 +431,18 @@ void jr_session_find_part(struct jr_session *session)
         session->options.run_id = id_of_step(session);
 }
 
-/* The folder of a part in the run's; NULL: it is the whole run. */
-static const char *own_folder(struct jr_session *session)
-{
-    return session->part || session->apart
-               ? jr_arena_printf(&session->arena, JR_NODE_DIR, session->resolution.job.node_rank)
-               : NULL;
-}
-
 static enum jr_status build_session_plan(struct jr_session *session, struct jr_plan *ret,
                                          struct jr_arena *arena, const char *run_id)
 {
     const char *support = session->options.support;
+    const uint32_t node = session->resolution.job.node_rank;
     const struct jr_plan_options options = {
         .run_id = session->cells_dir == NULL ? run_id : session->cell_run_id,
         .folder = session->cells_dir == NULL ? NULL : run_id,
         .cell = session->cell,
         .sweep_id = session->sweep_id != NULL ? session->sweep_id : run_id,
-        .own = own_folder(session),
+        .own = session->part || session->apart ? jr_arena_printf(&session->arena, JR_NODE_DIR, node)
+                                               : NULL,
         .environ = jr_freeze_environ(session),
         .local = session->options.local,
         .whole = session->controller != NULL,
@@ -483,7 +564,8 @@ int jr_session_check_meeting(struct jr_session *session, struct jr_error *err)
 enum jr_status jr_session_make_plan(struct jr_session *session, struct jr_error *err)
 {
     if (!session->options.dry_run)
-        return report_misuse(err, "jr_session_begin makes the plan of a session that is not dry");
+        return jr_session_misuse(err,
+                                 "jr_session_begin makes the plan of a session that is not dry");
     enum jr_status status = jr_session_ensure_resolved(session, err);
     if (status != JR_STATUS_OK)
         return status;

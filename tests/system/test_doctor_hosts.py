@@ -108,6 +108,15 @@ class Wrong(Hosts):
         self.assertRegex(lines[3], "^n3 .* reaches n1:")
         self.assertEqual(lines[4], "1 of 3 hosts cannot take part")
 
+    def test_what_is_not_known_is_null(self):
+        lines, _ = self.ask(4, "--json", FAKE_REFUSAL={"1": "no\n"})
+        known, unknown = json.loads("\n".join(lines))["hosts"]
+        self.assertTrue(known["answered"] and known["can_take_part"])
+        self.assertFalse(unknown["answered"] or unknown["can_take_part"])
+        for key in ("version", "hostname", "devices", "cpus", "memory", "clock_offset",
+                    "clock_error", "reaches"):
+            self.assertIsNone(unknown[key], key)
+
     def test_the_first_is_not_reached(self):
         """The others would meet at the next; unless they were to meet at it."""
         refusal = {"0": "u@n1: Permission denied (publickey).\n"}

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "report/compare_runs.h"
-#include "session/session.h"
+#include "session/internal.h"
 #include "session/specs/comparison.h"
 
 #include "base/banned.h"

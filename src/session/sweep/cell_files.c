@@ -17,9 +17,7 @@
 #include "record/prune.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"
-#include "session/left_records.h"
-#include "session/on_end.h"
-#include "session/stages.h"
+#include "session/left_files.h"
 #include "session/sweep/internal.h"
 #include "store/run_folder.h"
 #include "sweep/sweep_file.h"
@@ -364,7 +362,7 @@ static int settle_record(const struct jr_cell_files *files, const char *name, bo
     return sync && fdatasync(fd) != 0 && errno != EINVAL ? -1 : 0;
 }
 
-/* As a run's own (write_judgement.c): a crash of the machine leaves whole records of all cells that
+/* As a run's own (attempts.c): a crash of the machine leaves whole records of all cells that
  * have ended but for those of the last second. */
 static int settle_records(const struct jr_cell_files *files)
 {

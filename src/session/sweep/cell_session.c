@@ -18,8 +18,6 @@
 #include "base/rank_set.h"
 #include "host/host.h"
 #include "record/live_run.h"
-#include "session/session.h"
-#include "session/stages.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"
 #include "sweep/sweep_file.h"

@@ -20,7 +20,6 @@
 #include "doc/doc.h"
 #include "record/live_run.h"
 #include "session/slurm_queue.h"
-#include "session/stages.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/show_sweep.h"
 #include "spec/sweep_options.h"

@@ -7,7 +7,6 @@
 
 #include "base/num.h"
 #include "session/render_session.h"
-#include "session/stages.h"
 #include "session/submission.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/strv.h"
-#include "session/stages.h"
 
 #include "base/banned.h"
 

@@ -13,8 +13,6 @@
 #include "cluster/heartbeat.h"
 #include "eventloop/signals.h"
 #include "resolve/resolve.h"
-#include "session/multinode_session.h"
-#include "session/stages.h"
 #include "session/sweep/internal.h"
 #include "store/folder_mark.h"
 

@@ -32,7 +32,6 @@
 #include "run/policies/pin_results.h"
 #include "session/render_session.h"
 #include "session/slurm_queue.h"
-#include "session/stages.h"
 #include "session/sweep/internal.h"
 #include "vcs/tree_stamp.h"
 

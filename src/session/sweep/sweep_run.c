@@ -21,8 +21,6 @@
 #include "record/live_run.h"
 #include "record/record_folder.h"
 #include "resolve/resolve.h"
-#include "session/begin.h"
-#include "session/stages.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"
 #include "spawn/reap_descendants.h"

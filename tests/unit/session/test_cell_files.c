@@ -7,7 +7,7 @@
 
 #include "base/io.h"
 #include "scratch.h"
-#include "session/session.h"
+#include "session/internal.h"
 
 /* Lines of a log, each of 11 bytes, and the first that is sent of them. */
 enum { NODE = 1, LINES = 10000, FIRST_LINE = LINES - JR_LEFT_LOG_MOST / 11 };

@@ -2,7 +2,7 @@
  * scheduler's facts each sees. The needs are stated here. */
 #include "session/sweep/internal.h"
 
-#include "session/session.h"
+#include "session/internal.h"
 #include "unit.h"
 
 enum { NODES = 3 };

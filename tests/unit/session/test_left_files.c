@@ -1,6 +1,6 @@
 /* What ranks have left on a host that has a run folder of its own: sent from one folder, and put
  * into another. */
-#include "session/left_files.h"
+#include "session/internal.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -8,9 +8,7 @@
 #include "base/io.h"
 #include "fake_run.h"
 #include "scratch.h"
-#include "session/left_records.h"
-#include "session/send_left.h"
-#include "session/session.h"
+#include "session/left_files.h"
 
 /* Both sides: a run of two ranks, which are those of node 1, and the folder of their controller. */
 struct sides {

@@ -1,8 +1,8 @@
 /* The facts of a machine as people read them, of a machine that is not this one: nothing is looked
  * at besides. */
-#include "session/machine_text.h"
+#include "session/foreground.h"
 
-#include "session/session.h"
+#include "session/internal.h"
 #include "unit.h"
 
 #define GIB (UINT64_C(1) << 30)

@@ -1,4 +1,4 @@
-#include "session/python_modules.h"
+#include "session/preflight.h"
 
 #include <fcntl.h>
 #include <stdio.h>
