@@ -1,14 +1,13 @@
 /*
  * accelerate launch. It hands most of its options to the ranks as variables, which a spec does in
- * `env`. Sources: accelerate's commands/launch.py and utils/launch.py. flag.h declares its table.
+ * `env`. Sources: accelerate's commands/launch.py and utils/launch.py. internal.h declares its
+ * table.
  */
 #include <ctype.h>
 #include <string.h>
 
-#include "session/translate/flag.h"
-#include "session/translate/host_options.h"
-#include "session/translate/put_value.h"
-#include "session/translate/setters.h"
+#include "session/translate/internal.h"
+#include "spec/template_text.h"
 
 #include "base/banned.h"
 
@@ -21,7 +20,7 @@ static int put_named(struct jr_translator *t, const struct jr_given *given, cons
         return -1;
     for (char *at = path + 4; *at != '\0'; at++)
         *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
-    return jr_put(t, given, path, jr_put_literal(t, value));
+    return jr_put(t, given, path, jr_template_literal(t->arena, value));
 }
 
 /* `field` is env.PREFIX* : the flag's own name stands for the star. */

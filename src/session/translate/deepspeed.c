@@ -1,13 +1,10 @@
 /*
- * deepspeed, and ds. Source: the argument parser of deepspeed/launcher/runner.py. flag.h declares
- * its table.
+ * deepspeed, and ds. Source: the argument parser of deepspeed/launcher/runner.py. internal.h
+ * declares its table.
  */
 #include <string.h>
 
-#include "session/translate/flag.h"
-#include "session/translate/host_options.h"
-#include "session/translate/put_value.h"
-#include "session/translate/setters.h"
+#include "session/translate/internal.h"
 
 #include "base/banned.h"
 

@@ -1,16 +1,14 @@
 /*
  * horovodrun. Source: the argument parser of horovod/runner/launch.py; its tuneable parameters are
- * variables, named in horovod/runner/common/util/ config_parser.py. flag.h declares its table.
+ * variables, named in horovod/runner/common/util/ config_parser.py. internal.h declares its table.
  */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "session/translate/flag.h"
-#include "session/translate/host_options.h"
-#include "session/translate/put_value.h"
-#include "session/translate/setters.h"
+#include "session/translate/internal.h"
+#include "spec/template_text.h"
 
 #include "base/banned.h"
 
@@ -25,7 +23,7 @@ static int set_variable(struct jr_translator *t, const struct jr_given *given)
     for (char *at = path + 4; *at != '\0'; at++)
         *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
     const char *value = given->value == NULL ? "1" : given->value;
-    return jr_put(t, given, path, jr_put_literal(t, value));
+    return jr_put(t, given, path, jr_template_literal(t->arena, value));
 }
 
 static int set_megabytes(struct jr_translator *t, const struct jr_given *given)

@@ -1,15 +1,13 @@
 /*
  * mpirun and mpiexec, of Open MPI and of MPICH (Hydra). Plain `mpirun` may be either: their tables
  * are searched one after the other. Sources: the ompi personality of PRRTE (schizo_ompi.c),
- * mpirun(1), MPICH's hydra utils.c. flag.h declares its table.
+ * mpirun(1), MPICH's hydra utils.c. internal.h declares its table.
  */
 #include <string.h>
 
 #include "base/num.h"
-#include "session/translate/flag.h"
-#include "session/translate/host_options.h"
-#include "session/translate/put_value.h"
-#include "session/translate/setters.h"
+#include "session/translate/internal.h"
+#include "spec/template_text.h"
 
 #include "base/banned.h"
 
@@ -43,7 +41,7 @@ static int set_mca(struct jr_translator *t, const struct jr_given *given)
     const char *path = jr_arena_printf(t->arena, "env.%s", name);
     if (name == NULL || path == NULL)
         return -1;
-    return jr_put(t, given, path, jr_put_literal(t, given->second));
+    return jr_put(t, given, path, jr_template_literal(t->arena, given->second));
 }
 
 /* What stands before a rank's lines; %r is the rank. */

@@ -1,13 +1,10 @@
 /*
  * python -m paddle.distributed.launch, and fleetrun. Source: the argument parser of
- * paddle/distributed/launch/context/args_envs.py. flag.h declares its table.
+ * paddle/distributed/launch/context/args_envs.py. internal.h declares its table.
  */
 #include <string.h>
 
-#include "session/translate/flag.h"
-#include "session/translate/host_options.h"
-#include "session/translate/put_value.h"
-#include "session/translate/setters.h"
+#include "session/translate/internal.h"
 
 #include "base/banned.h"
 

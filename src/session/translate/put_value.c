@@ -1,14 +1,21 @@
-#include "session/translate/put_value.h"
-
+/*
+ * Putting values into the spec, each checked by its field's row; and the setters that the tables of
+ * several launchers use. internal.h declares it.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
 #include <jobrun/contract.h>
 
+#include "base/io.h"
 #include "base/num.h"
 #include "base/regex.h"
-#include "session/translate/flag.h"
-#include "session/translate/host_options.h"
+#include "base/strv.h"
+#include "host/scheduler/hostlist.h"
+#include "session/translate/internal.h"
 #include "spec/field.h"
 #include "spec/template_text.h"
 
@@ -41,14 +48,6 @@ static bool matches_pattern(const char *pattern, const char *value)
     return found;
 }
 
-static bool is_type_word(const struct jr_spec_type *type, const char *value)
-{
-    for (const struct jr_spec_word *row = type->words; row->word; row++)
-        if (strcmp(row->word, value) == 0)
-            return true;
-    return type->custom && strncmp(value, "custom:", 7) == 0;
-}
-
 /* What a launcher's value can get wrong; the reader of specs checks it all. */
 static bool may_value_fit(const struct jr_spec_type *type, const char *value)
 {
@@ -60,8 +59,12 @@ static bool may_value_fit(const struct jr_spec_type *type, const char *value)
         return jr_num_u32(value, &number) && number >= type->min && number <= type->max;
     if (type->kind == JR_KIND_DURATION)
         return jr_num_duration(value, &ms);
-    if (type->kind == JR_KIND_WORD)
-        return is_type_word(type, value);
+    if (type->kind == JR_KIND_WORD) {
+        for (const struct jr_spec_word *row = type->words; row->word; row++)
+            if (strcmp(row->word, value) == 0)
+                return true;
+        return type->custom && strncmp(value, "custom:", 7) == 0;
+    }
     if (type->kind == JR_KIND_TEXT && type->pattern != NULL)
         return matches_pattern(type->pattern, value);
     return true;
@@ -167,11 +170,6 @@ char **jr_put_split(struct jr_translator *t, const char *text, char separator)
     return items;
 }
 
-char *jr_put_literal(struct jr_translator *t, const char *text)
-{
-    return jr_template_literal(t->arena, text);
-}
-
 #define VARIABLE(name, template, field) {name, field},
 
 /* The field that decides a variable; "" where jobrun alone does. NULL: none. */
@@ -194,20 +192,6 @@ static const char *find_deciding_field(const char *name)
     return NULL;
 }
 
-/* Whether the default of `secrets` covers the variable. */
-static bool is_secret_name(struct jr_translator *t, const char *name)
-{
-    const struct jr_strv globs = jr_field_defaults(jr_field_find("secrets"), t->arena);
-    return jr_env_matches(globs.items, globs.count, name, strlen(name));
-}
-
-static int put_devices(struct jr_translator *t, const struct jr_given *given, const char *value)
-{
-    if (value[0] == '\0' || strcmp(value, "-1") == 0)
-        return put_node(t, given, "devices", jr_put_scalar(t, "none"));
-    return jr_put_list(t, given, "devices", jr_put_split(t, value, ','));
-}
-
 int jr_put_variable(struct jr_translator *t, const struct jr_given *given, const char *name,
                     const char *value)
 {
@@ -223,7 +207,8 @@ int jr_put_variable(struct jr_translator *t, const struct jr_given *given, const
     const char *path = field != NULL ? field : jr_arena_printf(t->arena, "env.%s", name);
     if (path == NULL)
         return -1;
-    if (is_secret_name(t, name)) {
+    const struct jr_strv globs = jr_field_defaults(jr_field_find("secrets"), t->arena);
+    if (jr_env_matches(globs.items, globs.count, name, strlen(name))) {
         quiet.what = jr_arena_printf(t->arena, "%s=...", name);
         jr_note_add(t, JR_VERDICT_CHANGED, quiet.what,
                     "a secret: the spec wants it in jobrun's environment");
@@ -234,9 +219,12 @@ int jr_put_variable(struct jr_translator *t, const struct jr_given *given, const
                     jr_arena_printf(t->arena, "only the shell knows the value: state '%s'", path));
         return 0;
     }
-    if (strcmp(path, "devices") == 0)
-        return put_devices(t, given, value);
-    return jr_put(t, given, path, field != NULL ? value : jr_put_literal(t, value));
+    bool devices = strcmp(path, "devices") == 0;
+    if (devices && (value[0] == '\0' || strcmp(value, "-1") == 0))
+        return put_node(t, given, "devices", jr_put_scalar(t, "none"));
+    if (devices)
+        return jr_put_list(t, given, "devices", jr_put_split(t, value, ','));
+    return jr_put(t, given, path, field != NULL ? value : jr_template_literal(t->arena, value));
 }
 
 uint32_t jr_put_count(const struct jr_translator *t, const char *path)
@@ -301,15 +289,6 @@ static int deal_evenly(struct jr_translator *t, uint32_t world, uint32_t nodes)
     return world % nodes == 0 ? 0 : put_deal(t, &even);
 }
 
-/* A launcher takes of the hosts only as many as the ranks fill. Returns how many there are; 0: none
- * are named. */
-static uint32_t cut_hosts(struct jr_translator *t, uint32_t world, uint32_t local)
-{
-    uint32_t most = local == 0 ? world : (world - 1) / local + 1;
-    jr_hosts_cut(t, most);
-    return jr_hosts_count(t);
-}
-
 int jr_put_sizes(struct jr_translator *t)
 {
     uint32_t world = jr_put_count(t, "world_size");
@@ -322,7 +301,9 @@ int jr_put_sizes(struct jr_translator *t)
         uint32_t hosts = (uint32_t)stated->count;
         return fill_host_slots(t, world) ? 0 : deal_evenly(t, world, hosts);
     }
-    uint32_t hosts = nodes == 0 ? cut_hosts(t, world, local) : 0;
+    if (nodes == 0) /* a launcher takes of the hosts only as many as the ranks fill */
+        jr_hosts_cut(t, local == 0 ? world : (world - 1) / local + 1);
+    uint32_t hosts = nodes == 0 ? jr_hosts_count(t) : 0;
     bool fits = hosts == 0 || world <= (uint64_t)hosts * local;
     if (nodes == 0 && local != 0 && world % local != 0 && fits) {
         const struct deal filled = {local, world / local, world % local, 1};
@@ -335,4 +316,421 @@ int jr_put_sizes(struct jr_translator *t)
         jr_note_add(t, JR_VERDICT_CHANGED, jr_put_drop(t, "local_world_size"),
                     "it was a maximum per node; world_size gives the total");
     return deal_evenly(t, world, nodes);
+}
+
+int jr_set_field(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *equals = strchr(given->flag->field, '=');
+    if (equals == NULL)
+        return jr_put(t, given, given->flag->field, given->value);
+    const char *path =
+        jr_arena_strndup(t->arena, given->flag->field, (size_t)(equals - given->flag->field));
+    return path == NULL ? -1 : jr_put(t, given, path, equals + 1);
+}
+
+int jr_set_path(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *path = jr_template_literal(t->arena, given->value);
+    return path == NULL ? -1 : jr_put(t, given, given->flag->field, path);
+}
+
+int jr_set_seconds(struct jr_translator *t, const struct jr_given *given)
+{
+    uint32_t seconds;
+    if (!jr_num_u32(given->value, &seconds))
+        return jr_given_wrong(t, given, "a number of seconds");
+    const char *text = jr_arena_printf(t->arena, "%us", seconds);
+    return text == NULL ? -1 : jr_put(t, given, given->flag->field, text);
+}
+
+int jr_set_list(struct jr_translator *t, const struct jr_given *given)
+{
+    if (strcmp(given->value, "all") == 0)
+        return jr_put(t, given, given->flag->field, "all");
+    return jr_put_list(t, given, given->flag->field, jr_put_split(t, given->value, ','));
+}
+
+int jr_set_pair(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *equals = strchr(given->value, '=');
+    if (equals == NULL) {
+        jr_note_add(t, JR_VERDICT_NEEDLESS, given->what, "the ranks inherit jobrun's environment");
+        return 0;
+    }
+    const char *name = jr_arena_strndup(t->arena, given->value, (size_t)(equals - given->value));
+    return name == NULL ? -1 : jr_put_variable(t, given, name, equals + 1);
+}
+
+int jr_set_env_two(struct jr_translator *t, const struct jr_given *given)
+{
+    return jr_put_variable(t, given, given->value, given->second);
+}
+
+int jr_set_binding(struct jr_translator *t, const struct jr_given *given)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } rows[] = {
+        {"none", "none"},    {"no", "none"},       {"off", "none"},     {"core", "core"},
+        {"cores", "core"},   {"hwthread", "core"}, {"threads", "core"}, {"rank", "core"},
+        {"node", "numa"},    {"numa", "numa"},     {"socket", "numa"},  {"sockets", "numa"},
+        {"package", "numa"}, {"ldoms", "numa"},    {"l3cache", "numa"}, {"core-complex", "numa"},
+    };
+    const char *value = given->value;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t len = strlen(rows[i].theirs);
+        if (strncmp(value, rows[i].theirs, len) == 0 && (value[len] == '\0' || value[len] == ':'))
+            return jr_put(t, given, given->flag->field, rows[i].ours);
+    }
+    jr_note_add(t, JR_VERDICT_LOST, given->what,
+                "ranks can be bound to nothing, a core, a NUMA node or a device");
+    return 0;
+}
+
+int jr_set_gpus_each(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *colon = strrchr(given->value, ':');
+    if (strcmp(colon == NULL ? given->value : colon + 1, "1") == 0)
+        return jr_put(t, given, "device_visibility", "one");
+    jr_note_add(t, JR_VERDICT_LOST, given->what, "a rank sees all devices of its node, or one");
+    return 0;
+}
+
+int jr_set_restarts(struct jr_translator *t, const struct jr_given *given)
+{
+    if (strcmp(given->value, "0") != 0)
+        return jr_put(t, given, given->flag->field, given->value);
+    jr_note_add(t, JR_VERDICT_NEEDLESS, given->what,
+                "a job is started once unless `restart` says otherwise");
+    return 0;
+}
+
+/* N or MIN:MAX; a spec has a fixed number. */
+int jr_set_nodes(struct jr_translator *t, const struct jr_given *given)
+{
+    char **ends = jr_put_split(t, given->value, ':');
+    if (ends == NULL)
+        return -1;
+    bool range = ends[1] != NULL;
+    if (range && ends[2] != NULL)
+        return jr_given_wrong(t, given, "N or MIN:MAX");
+    if (range && strcmp(ends[0], ends[1]) != 0)
+        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
+                    "a job has a fixed number of nodes: the greatest");
+    return jr_put(t, given, "nodes", ends[range ? 1 : 0]);
+}
+
+/* HOST, HOST:PORT or [V6]:PORT. */
+int jr_set_endpoint(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *value = given->value;
+    const char *close = value[0] == '[' ? strchr(value, ']') : NULL;
+    const char *host = close == NULL ? value : value + 1;
+    const char *end = close == NULL ? strchrnul(value, ':') : close;
+    const char *colon = strchr(end, ':');
+    host = jr_arena_strndup(t->arena, host, (size_t)(end - host));
+    if (host == NULL || jr_put(t, given, "master_addr", host) != 0)
+        return -1;
+    return colon == NULL ? 0 : jr_put(t, given, "master_port", colon + 1);
+}
+
+int jr_set_module(struct jr_translator *t, const struct jr_given *given)
+{
+    (void)given;
+    t->module = true;
+    return 0;
+}
+
+int jr_set_no_python(struct jr_translator *t, const struct jr_given *given)
+{
+    (void)given;
+    t->no_python = true;
+    return 0;
+}
+
+int jr_set_use_env(struct jr_translator *t, const struct jr_given *given)
+{
+    (void)given;
+    t->local_rank_argument = false;
+    return 0;
+}
+
+#define BY_SSH                                                                                     \
+    "the ranks start there by ssh, and jobrun has to be on these hosts: "                          \
+    "where it is not, state `engine.ssh.copy: true`"
+#define BLANKS " \t\r"
+
+/* What is larger is no list of hosts. */
+enum { MOST_BYTES = 1 << 20, MOST_HOSTS = 4096 };
+
+/* A host, and how many slots it has where any are stated. */
+struct place {
+    char *name;
+    uint32_t slots;
+};
+
+struct places {
+    struct place *items;
+    size_t count;
+    bool stated; /* a number of slots, or a host more than once */
+    const char *user;
+};
+
+/* "4" of slots, which may be more than one word for a host; false: none. */
+static bool add_host_place(struct jr_translator *t, struct places *to, const char *name,
+                           const char *slots)
+{
+    uint32_t number = 1;
+    if (slots != NULL && (!jr_num_u32(slots, &number) || number == 0))
+        return false;
+    to->stated |= slots != NULL;
+    for (size_t i = 0; i < to->count; i++)
+        if (strcmp(to->items[i].name, name) == 0) {
+            to->stated = true;
+            to->items[i].slots += number;
+            return true;
+        }
+    struct place *place = jr_arena_push(t->arena, &to->items, &to->count, sizeof *place);
+    if (place != NULL)
+        *place = (struct place){jr_arena_strdup(t->arena, name), number};
+    return to->count <= MOST_HOSTS;
+}
+
+/* HOST or HOST:SLOTS; an address of IPv6 has more colons, and no slots. */
+static bool add_host_word(struct jr_translator *t, struct places *to, char *word, const char *slots)
+{
+    char *colon = strchr(word, ':');
+    if (colon != NULL && strchr(colon + 1, ':') == NULL) {
+        *colon = '\0';
+        slots = colon + 1;
+    }
+    return *word != '\0' && add_host_place(t, to, word, slots);
+}
+
+/* Slots are ranks, unless an option before has said how many a node has. */
+static int put_slots(struct jr_translator *t, const struct jr_given *given,
+                     const struct places *places)
+{
+    char **slots = jr_arena_array(t->arena, places->count + 1, sizeof *slots);
+    if (!places->stated || jr_doc_get(t->to->spec, "local_world_size") != NULL)
+        return 0;
+    for (size_t i = 0; slots != NULL && i < places->count; i++)
+        slots[i] = jr_arena_printf(t->arena, "%" PRIu32, places->items[i].slots);
+    if (slots != NULL && places->count == 1)
+        return jr_put(t, given, "local_world_size", slots[0]);
+    return jr_put_list(t, given, "local_world_size", slots);
+}
+
+static int put_places(struct jr_translator *t, const struct jr_given *given,
+                      const struct places *places)
+{
+    char **names = jr_arena_array(t->arena, places->count + 1, sizeof *names);
+    if (names == NULL)
+        return -1;
+    for (size_t i = 0; i < places->count; i++)
+        names[i] = places->items[i].name;
+    /* A host alone that is this machine: the ranks start here, without ssh. */
+    bool here =
+        places->count == 1 && (strcmp(names[0], "localhost") == 0 ||
+                               strcmp(names[0], "127.0.0.1") == 0 || strcmp(names[0], "::1") == 0);
+    if (t->launcher->ssh && here) {
+        if (jr_put(t, given, "nodes", "1") != 0)
+            return -1;
+        return put_slots(t, given, places);
+    }
+    if (jr_put_list(t, given, "hosts", names) != 0 || put_slots(t, given, places) != 0)
+        return -1;
+    if (places->user != NULL)
+        jr_note_add(t, JR_VERDICT_LOST, places->user,
+                    "which user logs in on a host belongs into ~/.ssh/config");
+    if (t->launcher->ssh) { /* have jobrun start the ranks of `hosts` by ssh */
+        if (jr_doc_find(t->to->spec, "engine.ssh") == NULL &&
+            !jr_node_set_path(t->arena, t->to->spec, "engine.ssh", jr_node_mapping(t->arena)))
+            return -1;
+        jr_note_add(t, JR_VERDICT_CHANGED, given->what, BY_SSH);
+    } else if (places->count > 1)
+        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
+                    "start jobrun on each of them, with a --run-id that all "
+                    "share; or once, with --engine ssh");
+    return 0;
+}
+
+int jr_set_hosts(struct jr_translator *t, const struct jr_given *given)
+{
+    struct places places = {0};
+    char **words = jr_put_split(t, given->value, ',');
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+        if (!add_host_word(t, &places, words[i], NULL))
+            return jr_given_wrong(t, given,
+                                  "hosts as HOST or HOST:SLOTS, where SLOTS is "
+                                  "an integer of at least 1");
+    return words == NULL ? -1 : put_places(t, given, &places);
+}
+
+/* The next word behind a host: KEY=VALUE, "KEY = VALUE" or "KEY VALUE". False where it is something
+ * else. */
+static bool read_setting(char **rest, char *word, struct places *to, const char **slots)
+{
+    char *value = strchr(word, '=');
+    if (value != NULL)
+        *value++ = '\0';
+    while (value == NULL || *value == '\0' || strcmp(value, "=") == 0)
+        if ((value = strsep(rest, BLANKS)) == NULL)
+            return false;
+    if (strncmp(word, "slot", 4) == 0 || strcmp(word, "count") == 0)
+        *slots = value;
+    else if (strncmp(word, "user", 4) == 0)
+        to->user = value;
+    return isalpha((unsigned char)*word) != 0;
+}
+
+/* A line of a hostfile: of Open MPI, MPICH, DeepSpeed, a scheduler. */
+static bool add_hostfile_line(struct jr_translator *t, struct places *to, char *line)
+{
+    line[strcspn(line, "#")] = '\0';
+    line += strspn(line, BLANKS);
+    if (*line == '\0')
+        return true;
+    char *host = strsep(&line, BLANKS);
+    const char *slots = NULL;
+    /* Behind the host its slots, alone or by name, and what is no number of ranks, such as
+     * max_slots=8. */
+    for (char *word; (word = strsep(&line, BLANKS)) != NULL;) {
+        if (*word == '\0')
+            continue;
+        if (word[strspn(word, "0123456789")] == '\0') { /* HOST SLOTS ... */
+            slots = word;
+            break;
+        }
+        if (!read_setting(&line, word, to, &slots))
+            return false;
+    }
+    char *at = strchr(host, '@');
+    if (at != NULL) { /* USER@HOST */
+        to->user = host;
+        *at = '\0';
+        host = at + 1;
+    }
+    return add_host_word(t, to, host, slots);
+}
+
+/* The hosts of a file, or why there are none. Returns NULL: all is well. */
+static const char *read_hostfile(struct jr_translator *t, const char *path, struct places *ret)
+{
+    struct jr_error err = {0};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (jr_io_read_file(&text, AT_FDCWD, path, MOST_BYTES, &err) != 0)
+        return jr_arena_strdup(t->arena, err.text);
+    char *at = jr_buf_keep(&text, t->arena);
+    for (unsigned line = 1; at != NULL; line++)
+        if (!add_hostfile_line(t, ret, strsep(&at, "\n")))
+            return jr_arena_printf(t->arena,
+                                   "line %u of %s is not one of a hostfile, "
+                                   "such as 'node1 slots=4'",
+                                   line, path);
+    return ret->count == 0 ? jr_arena_printf(t->arena, "%s names no host", path) : NULL;
+}
+
+int jr_set_hostfile(struct jr_translator *t, const struct jr_given *given)
+{
+    struct places places = {0};
+    struct jr_error *err = t->err, wrong = {0};
+    t->hostfile = true;
+    if (jr_hosts_count(t) > 0) {
+        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
+                    "the line itself names the hosts, and the file was not "
+                    "read: state their slots in `local_world_size`");
+        return 0;
+    }
+    const char *why = read_hostfile(t, given->value, &places);
+    t->err = &wrong;
+    if (why == NULL && put_places(t, given, &places) != 0)
+        why = wrong.text[0] == '\0'
+                  ? "out of memory"
+                  : jr_arena_printf(t->arena, "%s names what is no host", given->value);
+    t->err = err;
+    if (why != NULL)
+        jr_note_add(t, JR_VERDICT_LOST, given->what,
+                    jr_arena_printf(t->arena,
+                                    "%s: translate the line where the file is, or write its hosts "
+                                    "into `hosts: [a, b]` and their slots into `local_world_size: "
+                                    "[4, 4]`",
+                                    why));
+    return 0;
+}
+
+int jr_set_nodelist(struct jr_translator *t, const struct jr_given *given)
+{
+    struct jr_strv hosts = {0};
+    const char *bad;
+    if (strchr(given->value, '/') != NULL)
+        return jr_set_hostfile(t, given);
+    if (!jr_hostlist_expand(&hosts, t->arena, given->value, &bad))
+        return jr_given_wrong(t, given, "hosts as gpu01,gpu[02-04]");
+    return jr_put_list(t, given, "hosts", hosts.items);
+}
+
+uint32_t jr_hosts_count(const struct jr_translator *t)
+{
+    const struct jr_node *hosts = jr_doc_get(t->to->spec, "hosts");
+    return hosts != NULL && hosts->kind == JR_NODE_SEQUENCE ? (uint32_t)hosts->count : 0;
+}
+
+/* A list of hosts and, if it is as long, that of their ranks: keep what `kept` says. */
+static void keep_hosts(struct jr_translator *t, const bool *kept)
+{
+    struct jr_node *hosts = jr_doc_get(t->to->spec, "hosts");
+    struct jr_node *ranks = jr_doc_get(t->to->spec, "local_world_size");
+    size_t count = 0, all = hosts->count;
+    bool both = ranks != NULL && ranks->kind == JR_NODE_SEQUENCE && ranks->count == all;
+    for (size_t i = 0; i < all; i++) {
+        if (!kept[i])
+            continue;
+        hosts->items[count] = hosts->items[i];
+        if (both)
+            ranks->items[count] = ranks->items[i];
+        count++;
+    }
+    hosts->count = count;
+    if (both)
+        ranks->count = count;
+}
+
+void jr_hosts_keep(struct jr_translator *t, char *const *named, bool others)
+{
+    const struct jr_node *hosts = jr_doc_get(t->to->spec, "hosts");
+    uint32_t count = jr_hosts_count(t), left = 0;
+    bool *kept = jr_arena_array(t->arena, count, sizeof *kept);
+    for (uint32_t i = 0; kept != NULL && i < count; i++) {
+        char *const *at = named;
+        while (*at != NULL && strcmp(*at, hosts->items[i]->text) != 0)
+            at++;
+        kept[i] = (*at != NULL) != others;
+        left += kept[i];
+    }
+    if (left > 0)
+        keep_hosts(t, kept);
+}
+
+void jr_hosts_cut(struct jr_translator *t, uint32_t first)
+{
+    uint32_t count = jr_hosts_count(t);
+    bool *kept = jr_arena_array(t->arena, count, sizeof *kept);
+    for (uint32_t i = 0; kept != NULL && i < count; i++)
+        kept[i] = i < first;
+    if (kept != NULL && count > first)
+        keep_hosts(t, kept);
+}
+
+int jr_hosts_ssh_options(struct jr_translator *t, const struct jr_given *given, const char *letter)
+{
+    struct jr_node *words = jr_doc_find(t->to->spec, "engine.ssh.options");
+    if (words == NULL) {
+        words = jr_node_sequence(t->arena);
+        if (!jr_node_set_path(t->arena, t->to->spec, "engine.ssh.options", words))
+            return -1;
+    }
+    jr_node_append(t->arena, words, jr_put_scalar(t, letter));
+    jr_node_append(t->arena, words, jr_put_scalar(t, given->value));
+    return 0;
 }

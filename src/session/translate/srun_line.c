@@ -1,15 +1,12 @@
 /*
  * srun. Most of its options ask for an allocation, which a spec does not. Sources: slurm's
- * common/slurm_opt.c and srun(1). flag.h declares its table.
+ * common/slurm_opt.c and srun(1). internal.h declares its table.
  */
 #include <string.h>
 
 #include "base/names.h"
 #include "base/num.h"
-#include "session/translate/flag.h"
-#include "session/translate/host_options.h"
-#include "session/translate/put_value.h"
-#include "session/translate/setters.h"
+#include "session/translate/internal.h"
 
 #include "base/banned.h"
 

@@ -1,13 +1,12 @@
 /*
  * torchrun, and torch.distributed.run and .launch. Sources: the argument parser of
- * torch/distributed/run.py, and launch.py beside it. flag.h declares its table.
+ * torch/distributed/run.py, and launch.py beside it. internal.h declares its table.
  */
 #include <string.h>
 
 #include "base/buf.h"
-#include "session/translate/flag.h"
-#include "session/translate/put_value.h"
-#include "session/translate/setters.h"
+#include "session/translate/internal.h"
+#include "spec/template_text.h"
 #include "spec/foreign_names.h"
 
 #include "base/banned.h"
@@ -66,7 +65,7 @@ static int set_torch_prefix(struct jr_translator *t, const struct jr_given *give
 {
     static const char *const words[][2] = {
         {"${rank}", "%{rank}"}, {"${local_rank}", "%{local_rank}"}, {"${role_name}", "default"}};
-    const char *text = jr_put_literal(t, given->value);
+    const char *text = jr_template_literal(t->arena, given->value);
     for (size_t i = 0; text != NULL && i < sizeof words / sizeof *words; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_replaced(&out, text, words[i][0], words[i][1]);

@@ -4,7 +4,7 @@
  *   line --jr_shell_split--> words --jr_translate--> jr_translation --> YAML
  *
  * Nothing of the line is expanded or executed, and of this machine only a hostfile that it names is
- * read. What each launcher's options become is in the tables of LAUNCHER.c (flag.h).
+ * read. What each launcher's options become is in the tables of LAUNCHER.c (internal.h).
  */
 #ifndef JR_TRANSLATE_H
 #define JR_TRANSLATE_H
