@@ -1,4 +1,4 @@
-/* Specs or runs side by side, as text; those of a whole folder: diff_tree.h. */
+/* Specs or runs side by side, as text; and those of a whole folder. */
 #ifndef JR_DIFF_SPECS_H
 #define JR_DIFF_SPECS_H
 
@@ -45,5 +45,11 @@ enum jr_status jr_diff_two(struct jr_diff *ret, const struct jr_session *session
 
 /* Free a comparison. */
 void jr_diff_release(struct jr_diff *diff);
+
+/* Compare the specs below the folders (of `count` words; 0: the current one) with those at the
+ * revision, and tell of those whose values differ: each for the machine `on`, else for the first of
+ * its targets, else as it is written. Nothing of this machine or its environment is read. */
+enum jr_status jr_diff_tree(struct jr_diff *ret, char *const *words, int count,
+                            const struct jr_diff_options *options, struct jr_error *err);
 
 #endif
