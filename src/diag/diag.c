@@ -104,13 +104,22 @@ bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code)
     return row != NULL && row->number == code;
 }
 
+/* The option by which a finding's reader states a field; NULL: it is written into the spec. */
+static const char *option_of(const struct jr_diags *diags, const struct jr_diag *diag)
+{
+    const struct jr_source *source = diag->span.source;
+    if (source != NULL && source->option)
+        return strcmp(source->name, "--set") == 0 ? "--set" : "-s";
+    return diags->no_spec ? "-s" : NULL;
+}
+
 void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag, const char *format, ...)
 {
     if (diag == &diags->scratch)
         return;
     struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
     va_list args;
-    jr_setting_words(&words, format, diags->no_spec);
+    jr_setting_words(&words, format, option_of(diags, diag));
     if (words.failed)
         return;
     va_start(args, format);
@@ -120,10 +129,10 @@ void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag, const char *form
 
 void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag, const char *text)
 {
-    if (diag == &diags->scratch)
+    if (diag == &diags->scratch || text == NULL) /* no memory for it */
         return;
     struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_setting_words(&words, text, diags->no_spec);
+    jr_setting_words(&words, text, option_of(diags, diag));
     if (!words.failed)
         diag->help = jr_arena_strdup(&diags->arena, words.data == NULL ? "" : words.data);
 }

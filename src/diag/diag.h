@@ -43,7 +43,8 @@ struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
     __attribute__((format(printf, 5, 6)));
 
 /* Give a finding, which one of the two calls above returned, a line of help. What stands in
- * `format` as JR_SETTING is written as whoever reads it can type it: see base/setting_words.h. */
+ * `format` as JR_SETTING is written as whoever reads it can type it, as an option where the finding
+ * is about one: see base/setting_words.h. */
 void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

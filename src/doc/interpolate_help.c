@@ -112,7 +112,7 @@ static bool help_with_step(const struct jr_reference *r, struct jr_diag *diag)
     if (strncasecmp(r->inside, env, sizeof env - 1) == 0)
         jr_diag_help(diags, diag, "an environment variable is written ${env:%s}", name);
     else if (strncmp(r->inside, vars, sizeof vars - 1) == 0)
-        jr_diag_help(diags, diag, "declare it: vars: {%s: VALUE}", name);
+        jr_diag_help(diags, diag, "declare it: " JR_SETTING("vars.%s", "VALUE"), name);
     else
         return false;
     return true;
@@ -219,7 +219,8 @@ void jr_reference_help_unknown(const struct jr_reference *r, const struct jr_loc
                      near, r->inside + location->name_at + strlen(location->name));
     else if (!help_with_step(r, diag) && !help_with_literal(r, diag) &&
              is_name(r->inside, strlen(r->inside)))
-        jr_diag_help(diags, diag, "write ${vars.%s}, and declare it: vars: {%s: VALUE}", r->shown,
+        jr_diag_help(diags, diag,
+                     "write ${vars.%s}, and declare it: " JR_SETTING("vars.%s", "VALUE"), r->shown,
                      r->shown);
 }
 

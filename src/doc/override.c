@@ -164,7 +164,7 @@ static void help_with_declaring(const struct override *o, struct jr_diag *diag, 
         jr_diag_help(o->diags, diag, "did you mean '%s.%s'? --set +%s.%s=VALUE adds a new one", in,
                      near, in, name);
     else if (o->stated != NULL)
-        jr_diag_help(o->diags, diag, "declare it: %s: {%s: VALUE}", in, name);
+        jr_diag_help(o->diags, diag, "declare it: " JR_SETTING("%s.%s", "VALUE"), in, name);
     else
         jr_diag_help(o->diags, diag, "--set +%s.%s=VALUE adds it", in, name);
 }

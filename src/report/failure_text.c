@@ -719,7 +719,7 @@ static bool add_misplaced_step(struct jr_buf *out, const struct jr_page *page,
 static void add_step(const struct jr_page *page, const char *step)
 {
     jr_buf_printf(page->out, "  %-12s", "try:");
-    jr_setting_words(page->out, step, page->plan->no_spec);
+    jr_setting_words(page->out, step, page->plan->no_spec ? "-s" : NULL);
     jr_buf_char(page->out, '\n');
 }
 

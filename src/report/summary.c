@@ -521,7 +521,7 @@ static void print_uninitialized(const struct jr_page *page)
         "`" JR_SETTING("mpi", "pmi1") "` or `" JR_SETTING(
             "mpi", "pmix") "` makes this an "
                            "error; set `" JR_SETTING("mpi", "none") "` if it is intended\n",
-        page->plan->no_spec);
+        page->plan->no_spec ? "-s" : NULL);
 }
 
 /* What log_limit left out, by the streams of all ranks. */

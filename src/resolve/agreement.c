@@ -208,10 +208,11 @@ static void check_device_count(struct jr_resolver *r)
                         jr_field_value_value(r, JR_DEVICE), count == 1 ? "" : "s");
     uint32_t nodes = (JR_FIELD_VALUE(r, WORLD_SIZE).number - 1) / count + 1;
     bool filled = jr_field_values_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
-    jr_diag_help(r->diags, diag,
-                 "spread them (nodes: %s), or let ranks share devices "
-                 "(" JR_SETTING("oversubscribe", "true") ")",
-                 filled ? "..." : jr_arena_printf(r->arena, "%u", nodes));
+    jr_diag_help(
+        r->diags, diag,
+        "spread them (" JR_SETTING("nodes", "%s") "), or let ranks share devices "
+                                                  "(" JR_SETTING("oversubscribe", "true") ")",
+        filled ? "..." : jr_arena_printf(r->arena, "%u", nodes));
 }
 
 /* Local rank i gets entry i of a list, so a further entry would have no rank.

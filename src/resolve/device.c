@@ -299,8 +299,10 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_field_value *out)
                 r, JR_CODE_TWO_DEVICE_KINDS, 0,
                 "there are two kinds of devices: %s (%s) and %s (%s)", words[found],
                 describe_devices(r, found), words[i], describe_devices(r, (enum jr_device)i));
-            jr_diag_help(r->diags, diag, "choose one: device: %s or device: %s", words[found],
-                         words[i]);
+            jr_diag_help(
+                r->diags, diag,
+                "choose one: " JR_SETTING("device", "%s") " or " JR_SETTING("device", "%s"),
+                words[found], words[i]);
             return JR_FAILED;
         }
         found = (enum jr_device)i;

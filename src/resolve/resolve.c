@@ -11,7 +11,6 @@
 #include "resolve/device_lease.h"
 #include "resolve/fingerprint.h"
 #include "resolve/internal.h"
-#include "spec/help_options.h"
 
 #include "base/banned.h"
 
@@ -246,7 +245,6 @@ enum jr_status jr_resolve(struct jr_resolution *ret, const struct jr_spec_file *
     *ret = JR_RESOLUTION_INIT;
     ret->facts = hw->origin;
     struct jr_resolver r = begin_resolver(ret, file, hw, options, diags);
-    size_t first = diags->count;
     jr_field_values_seed(&r);
     jr_rules_run(&r);
     jr_checks_run(&r);
@@ -268,7 +266,6 @@ enum jr_status jr_resolve(struct jr_resolution *ret, const struct jr_spec_file *
         status = JR_STATUS_LAUNCH;
     if (status != JR_STATUS_OK || r.unknown)
         jr_resolution_release(ret);
-    jr_help_options(diags, first);
     return status;
 }
 

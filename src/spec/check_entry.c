@@ -149,7 +149,7 @@ static void check_preload(const struct jr_check *check, const struct jr_node *me
             jr_check_clash(check, JR_CODE_PRELOAD_UNUSED, preload->key, method,
                            "spawned ranks have no helper that could preload modules");
         jr_diag_help(check->lint->diags, diag,
-                     jr_doc_get(entry, "python") != NULL ? "start_method: forkserver"
+                     jr_doc_get(entry, "python") != NULL ? JR_SETTING("start_method", "forkserver")
                                                          : "leave it out: only Python has modules");
     } else if (library != NULL) {
         (void)jr_check_clash(check, JR_CODE_PRELOAD_UNUSED, preload->key, library->key,
@@ -176,7 +176,7 @@ static void warn_of_late_variables(const struct jr_check *check, const struct jr
             jr_lint_quoted(check->lint, key->text, key->len));
         jr_diag_relate(check->lint->diags, diag, method->span, "forked by");
         jr_diag_help(check->lint->diags, diag,
-                     "state it for all ranks, or write start_method: spawn");
+                     "state it for all ranks, or write " JR_SETTING("start_method", "spawn"));
     }
 }
 
@@ -198,8 +198,8 @@ static void check_mpi(const struct jr_check *check, const struct jr_node *method
                                 "do not make the ranks one world of MPI",
                                 jr_lint_said(check->lint, method));
         jr_diag_help(diags, diag,
-                     "leave start_method out, or write mpi: none if the "
-                     "variables are all that is wanted");
+                     "leave start_method out, or write " JR_SETTING(
+                         "mpi", "none") " if the variables are all that is wanted");
     }
     if (protocol == NULL || strncmp(protocol->text, "pmi", 3) != 0)
         return;
@@ -370,7 +370,8 @@ static struct jr_diag *warn_of_word(const struct jr_check *check, const struct j
 
 #define LAUNCHERS "torchrun deepspeed horovodrun mpirun mpiexec mpiexec.hydra orterun srun"
 #define NESTED    "is a launcher, of which each rank would start its own"
-#define UNNEST    "write the program that it starts; for one launcher write world_size: 1"
+#define UNNEST                                                                                     \
+    "write the program that it starts; for one launcher write " JR_SETTING("world_size", "1")
 
 /* The word that is, or ends, a launcher: `accelerate launch`, `python -m torch.distributed.run`. */
 static bool check_launcher(const struct jr_check *check, const struct jr_node *list)

@@ -214,7 +214,8 @@ void jr_check_deadline(const struct jr_check *check)
     diag = jr_diags_warning(check->lint->diags, JR_CODE_DEADLINE_LOOSE, pair->key->span, "deadline",
                             "without 'results', a rank that stops for the deadline with 0 has "
                             "succeeded");
-    jr_diag_help(check->lint->diags, diag, "results: {from: file}; or end with 75 (EX_TEMPFAIL)");
+    jr_diag_help(check->lint->diags, diag,
+                 JR_SETTING("results.from", "file") "; or end with 75 (EX_TEMPFAIL)");
 }
 
 /* The exit status can say that the job is queued again, and the causes for it can come. */
@@ -250,7 +251,7 @@ void jr_check_requeue(const struct jr_check *check)
         return;
     diag = jr_diags_warning(diags, JR_CODE_REQUEUE_NEVER_HAPPENS, causes[i]->span, "requeue.on",
                             "no rank stops for a deadline: there is none");
-    jr_diag_help(diags, diag, "deadline: {before: 10m}");
+    jr_diag_help(diags, diag, JR_SETTING("deadline.before", "10m"));
 }
 
 /* Whether a pattern that compiles has no group `step`. */

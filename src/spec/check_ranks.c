@@ -353,7 +353,9 @@ void jr_check_devices(const struct jr_check *check)
     if (is_device_word(bind, "device") && (cpu || none)) {
         diag = jr_check_clash(check, JR_CODE_BIND_CONTRADICTS_DEVICES, bind, cpu ? device : devices,
                               "bind device contradicts %s", cpu ? "device cpu" : "devices none");
-        jr_diag_help(check->lint->diags, diag, "bind: core and bind: numa bind ranks to CPUs");
+        jr_diag_help(
+            check->lint->diags, diag,
+            JR_SETTING("bind", "core") " and " JR_SETTING("bind", "numa") " bind ranks to CPUs");
     }
     /* device and devices may each say that there is none */
     if (device != NULL && devices != NULL && (cpu ? list : none)) {

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/setting_words.h"
+
 #include "base/banned.h"
 
 /* The names of other launchers, and the fields here that they correspond to. Sources: torchrun,
@@ -214,7 +216,7 @@ static const struct otherwise needless[] = {
 
 /* The same at the top of a spec alone; elsewhere they are common words. */
 static const struct otherwise top_needless[] = {
-    {"array", "write sweep: {axes: {vars.NAME: {from: 0, to: 9}}}"},
+    {"array", "write " JR_SETTING("sweep.axes", "{vars.NAME: {from: 0, to: 9}}")},
     {"deepspeed_config",
      "give it to the program: entrypoint: [python3, train.py, --deepspeed_config, FILE]"},
     {"dependency", ORDER},
@@ -227,8 +229,8 @@ static const struct otherwise top_needless[] = {
     {"log_level", "the program has its own; jobrun has none"},
     {"main_training_function", "entrypoint says what each rank runs"},
     {"map_by", NUMBERED},
-    {"mca", "write env: {OMPI_MCA_NAME: VALUE}"},
-    {"mixed_precision", "write env: {ACCELERATE_MIXED_PRECISION: bf16}"},
+    {"mca", "write " JR_SETTING("env.OMPI_MCA_NAME", "VALUE")},
+    {"mixed_precision", "write " JR_SETTING("env.ACCELERATE_MIXED_PRECISION", "bf16")},
     {"monitor_interval", RENDEZVOUS},
     {"needs", ORDER},
     {"network_mode", CONTAINER_OF},
@@ -282,17 +284,17 @@ static const struct otherwise otherwise[] = {
     {"deploy", "say how many ranks there are in `world_size`"},
     {"docker", "jobrun starts no container: run jobrun inside of it, or put the command "
                "into `entrypoint`: [docker, run, ...]"},
-    {"grid", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
+    {"grid", "write " JR_SETTING("sweep.axes", "{vars.NAME: [1, 2]}")},
     {"hydra", "leave it out: runs are kept in `log_dir`, and -s sets a field"},
-    {"matrix", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
-    {"healthcheck", "a job that says nothing is ended by timeouts: {silence: 10m}"},
+    {"matrix", "write " JR_SETTING("sweep.axes", "{vars.NAME: [1, 2]}")},
+    {"healthcheck", "a job that says nothing is ended by " JR_SETTING("timeouts.silence", "10m")},
     {"resources", "say how many ranks there are in `world_size`, and what an "
                   "engine is asked for in `engine`"},
     {"steps", "write one text: entrypoint: {shell: \"./prepare && ./train\"}"},
-    {"strategy", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
-    {"sweeper", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
+    {"strategy", "write " JR_SETTING("sweep.axes", "{vars.NAME: [1, 2]}")},
+    {"sweeper", "write " JR_SETTING("sweep.axes", "{vars.NAME: [1, 2]}")},
     {"volumes", "ranks see the files of their machine: leave it out; a claim "
-                "of Kubernetes is engine: {kubernetes: {claim: NAME}}"},
+                "of Kubernetes is " JR_SETTING("engine.kubernetes.claim", "NAME")},
 };
 
 /* The same for values. */

@@ -16,7 +16,8 @@ bool jr_field_is_same_name(const char *a, const char *b);
  * underscores do not count. */
 const char *jr_field_foreign(const char *name);
 
-/* Why there is no field for what another launcher calls `name`, or NULL. `top`:
+/* Why there is no field for what another launcher calls `name`, or NULL; for jr_diag_help_text, as
+ * are the two below. `top`:
  * at the top of a spec, where some words have a meaning that they have nowhere
  * else. */
 const char *jr_field_needless(const char *name, bool top);

@@ -241,7 +241,9 @@ static bool suggest_hosts(const struct odd *odd)
     if (odd->type->item == NULL || !odd->type->item->is_address)
         return false;
     if (jr_scalar_type(odd->node) == JR_SCALAR_INT) {
-        HELP(odd, "their number is nodes: %s; hosts has their names: [node1, node2]", text);
+        HELP(odd,
+             "their number is " JR_SETTING("nodes", "%s") "; hosts has their names: [node1, node2]",
+             text);
         return true;
     }
     if (strchr(text, '/') != NULL || strstr(text, "hostfile") != NULL ||
@@ -371,7 +373,7 @@ static bool suggest_engine(const struct odd *odd)
     if (strcmp(odd->text, "local") == 0 || strcmp(odd->text, "none") == 0)
         HELP(odd, "leave it out: ranks start on this machine");
     else if (jr_field_get(odd->type->fields, odd->text) != NULL)
-        HELP(odd, "write engine: {%s: {}}", odd->text);
+        HELP(odd, "write " JR_SETTING("engine.%s", "{}"), odd->text);
     else
         return false;
     return true;
@@ -422,7 +424,7 @@ static bool suggest_count(const struct odd *odd)
     if (*odd->text == '\0' ||
         (strcmp(odd->path, "restart") != 0 && strcmp(odd->path, "requeue") != 0))
         return false;
-    HELP(odd, "say how often: %s: 3", odd->path);
+    HELP(odd, "say how often: " JR_SETTING("%s", "3"), odd->path);
     return true;
 }
 
@@ -477,8 +479,11 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
     /* what all else fails to say: how the field looks where it is right */
     const struct jr_spec_field *field = jr_field_find(odd.path);
     const struct jr_field_note *note = field == NULL ? NULL : jr_field_note(field);
-    if (note != NULL && strchr(note->example, '\n') == NULL && strlen(note->example) < LONGEST)
-        HELP(&odd, "for example: %s", note->example);
+    const char *colon = note == NULL ? NULL : strstr(note->example, ": ");
+    if (colon != NULL && strchr(colon, '\n') == NULL && strlen(note->example) < LONGEST)
+        jr_diag_help_text(lint->diags, diag,
+                          jr_arena_printf(lint->arena, "for example: " JR_SETTING("%.*s", "%s"),
+                                          (int)(colon - note->example), note->example, colon + 2));
 }
 
 /* One of `hosts`, with how many ranks it has (gpu01:4, gpu01 slots=4), or for whom to log in; or an

@@ -260,7 +260,8 @@ static bool help_with_command(const struct unknown *u)
     if (u->group[0] != '\0' || !is_scalar_value(u))
         return false;
     if (strcmp(u->name, "python") == 0) {
-        jr_diag_help(diags, u->diag, "write entrypoint: {python: {script: %s}}", bare_value(u));
+        jr_diag_help(diags, u->diag, "write " JR_SETTING("entrypoint.python.script", "%s"),
+                     bare_value(u));
         return true;
     }
     if (strcmp(u->name, "command") != 0)
@@ -268,9 +269,9 @@ static bool help_with_command(const struct unknown *u)
     const char *words =
         u->value->filled != NULL ? NULL : jr_lint_word_list(u->lint, u->value->text, false);
     if (words != NULL)
-        jr_diag_help(diags, u->diag, "write entrypoint: [%s]", words);
+        jr_diag_help(diags, u->diag, "write " JR_SETTING("entrypoint", "[%s]"), words);
     else
-        jr_diag_help(diags, u->diag, "write entrypoint: {shell: ...}");
+        jr_diag_help(diags, u->diag, "write " JR_SETTING("entrypoint.shell", "..."));
     return true;
 }
 
@@ -430,7 +431,7 @@ static bool help_with_key(const struct unknown *u)
     const char *pod =
         strcmp(u->group, "engine.kubernetes") == 0 ? jr_field_pod_otherwise(u->name) : NULL;
     if (pod != NULL)
-        jr_diag_help(diags, u->diag, "%s", pod);
+        jr_diag_help_text(diags, u->diag, pod);
     if (pod != NULL || help_with_axis(u) || help_with_command(u) || help_with_place(u))
         return false;
     const char *near = jr_did_you_mean(u->name, u->keys);
@@ -469,9 +470,10 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_spec_field *fields,
     if (u.diag == &lint->diags->scratch)
         return;
     if (needless != NULL) {
-        jr_diag_help(lint->diags, u.diag, "leave it out: %s", needless);
+        jr_diag_help_text(lint->diags, u.diag,
+                          jr_arena_printf(lint->arena, "leave it out: %s", needless));
     } else if (otherwise != NULL) {
-        jr_diag_help(lint->diags, u.diag, "%s", otherwise);
+        jr_diag_help_text(lint->diags, u.diag, otherwise);
     } else if (foreign != NULL) {
         help_with_foreign(&u, foreign);
         fix_sure_name(&u);

@@ -286,7 +286,7 @@ static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
     else if (node->plain && read_loosely(node->text, &value) && value == type->max)
         return false;
     else
-        jr_diag_help(lint->diags, diag, "write version: %u", type->max);
+        jr_diag_help(lint->diags, diag, "write " JR_SETTING("version", "%u"), type->max);
     return true;
 }
 

@@ -14,7 +14,6 @@
 #include "spec/assemble.h"
 #include "spec/internal.h"
 #include "spec/cyaml_bind.h"
-#include "spec/help_options.h"
 #include "spec/other_kind.h"
 #include "spec/spec_file.h"
 
@@ -360,8 +359,8 @@ static int load_command(struct jr_spec_file *file, const struct jr_spec_source *
     return status;
 }
 
-static int load(struct jr_spec_file **ret, const struct jr_spec_source *source,
-                const struct jr_spec_options *options, struct jr_diags *diags)
+int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
+                 const struct jr_spec_options *options, struct jr_diags *diags)
 {
     bool is_text = source->path == NULL && source->argv == NULL;
     const char *stated = options->here == NULL && is_text ? source->folder : options->here;
@@ -381,15 +380,6 @@ static int load(struct jr_spec_file **ret, const struct jr_spec_source *source,
         return load_path(file, source, &assembly, diags);
     return source->argv != NULL ? load_command(file, source, &assembly, diags)
                                 : load_text(file, source, &assembly, diags);
-}
-
-int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
-                 const struct jr_spec_options *options, struct jr_diags *diags)
-{
-    size_t first = diags->count;
-    int failed = load(ret, source, options, diags);
-    jr_help_options(diags, first);
-    return failed;
 }
 
 int jr_spec_load_text(struct jr_spec_file **ret, const char *name, const char *folder,

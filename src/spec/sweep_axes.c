@@ -638,7 +638,7 @@ int jr_sweep_axes_read(struct jr_sweep_axes *ret, struct jr_spec_file *file,
     if (is_read_well(&reading, errors) && ret->count + ret->includes_count == 0) {
         struct jr_diag *diag = jr_sweep_refuse(&reading, JR_CODE_SWEEP_INCOMPLETE, ret->at, NULL,
                                                "a sweep needs an axis, or cells to include");
-        jr_diag_help(diags, diag, "sweep: {axes: {vars.lr: [0.1, 0.01]}}");
+        jr_diag_help(diags, diag, JR_SETTING("sweep.axes", "{vars.lr: [0.1, 0.01]}"));
     }
     check_sets(&reading, words->sets);
     count_product(&reading);

@@ -344,7 +344,7 @@ class WithoutSpec(harness.Case):
                 (["-n", "1", "-s", "restart=hang"],
                  "say how often: --set restart=3",
                  ["-n", "1", "--set", "restart=3"]),
-                (["-n", "1", "-s", "restart.on=[oom]"], "-s restart.max=3",
+                (["-n", "1", "-s", "restart.on=[oom]"], "--set restart.max=3",
                  ["-n", "1", "-s", "restart.on=[oom]", "--set",
                   "restart.max=3"]),
                 (["-n", "1", "-s", "engine=slurm"],

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/setting_words.h"
 #include "base/cleanup.h"
 #include "base/did_you_mean.h"
 #include "spec/field.h"
@@ -296,9 +297,12 @@ static int refuse_unknown_field(const char *word, struct jr_error *err)
         return jr_error_set(err, JR_STATUS_USAGE, "'%s' is called '%s' here: jobrun explain %s",
                             word, foreign, foreign);
     const char *needless = jr_field_needless(word, true);
-    if (needless != NULL)
-        return jr_error_set(err, JR_STATUS_USAGE, "there is no field '%s': %s", word, needless);
-    JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT, why = JR_BUF_INIT;
+    if (needless != NULL) {
+        jr_setting_words(&why, needless, NULL);
+        return jr_error_set(err, JR_STATUS_USAGE, "there is no field '%s': %s", word,
+                            why.failed ? "" : why.data);
+    }
     add_near_fields(&near, word);
     if (near.len > 0 && !near.failed)
         return jr_error_set(err, JR_STATUS_USAGE, "there is no field '%s'; did you mean %s?", word,

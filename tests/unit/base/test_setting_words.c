@@ -13,6 +13,7 @@ static void writes_for_the_reader(void)
         {"state `" JR_SETTING("device", "cpu") "`, or not", "state `device: cpu`, or not",
          "state `-s device=cpu`, or not"},
         {JR_SETTING("a.b.c", "1"), "a: {b: {c: 1}}", "-s a.b.c=1"},
+        {JR_SETTING("vars.lr", "1"), "vars: {lr: 1}", "-s +vars.lr=1"},
         {JR_SETTING("devices", "[0, 1]") JR_SETTING("mpi", "none"), "devices: [0, 1]mpi: none",
          "-s 'devices=[0, 1]'-s mpi=none"},
         {JR_SETTING("required", "\"0\""), "required: \"0\"", "-s 'required=\"0\"'"},
@@ -20,7 +21,7 @@ static void writes_for_the_reader(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int option = 0; option < 2; option++) {
             struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-            jr_setting_words(&out, rows[i].text, option == 1);
+            jr_setting_words(&out, rows[i].text, option == 1 ? "-s" : NULL);
             JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
                            option == 1 ? rows[i].option : rows[i].field);
         }
