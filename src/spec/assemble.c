@@ -1,5 +1,5 @@
-#include "spec/assemble.h"
-
+/* From a document to the whole tree: parents, --set, ${...}. internal.h has what others use of it.
+ */
 #include <stdlib.h>
 #include <string.h>
 

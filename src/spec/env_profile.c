@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
-#include "spec/assemble.h"
 #include "spec/internal.h"
 
 #include "base/banned.h"

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "doc/doc.h"
 
 /* Whether two names are equal except for case, dashes and underscores. */
 bool jr_field_is_same_name(const char *a, const char *b);
@@ -48,5 +49,9 @@ const char *jr_field_foreign_word(const char *word, const char *const *allowed, 
  * ("limits", "results.fields.*"), or NULL. Case, dashes and underscores do not count. *ret_sure: it
  * means the same by the same values. */
 const char *jr_member_meant(const char *group, const char *name, bool *ret_sure);
+
+/* Report that a document, as read, is the file of another program, if its keys say so: one finding,
+ * instead of one for each key. */
+bool jr_other_kind_report(struct jr_diags *diags, const struct jr_node *root);
 
 #endif

@@ -15,6 +15,8 @@
 #ifndef JR_SPEC_INTERNAL_H
 #define JR_SPEC_INTERNAL_H
 
+#include <jobrun/spec.h>
+
 #include "base/rank_set.h"
 #include "base/setting_words.h"
 #include "base/strv.h"
@@ -23,6 +25,7 @@
 #include "doc/node_path.h"
 #include "doc/source_reader.h"
 #include "spec/field.h"
+#include "spec/load.h"
 #include "spec/sweep_axes.h"
 
 struct jr_regex;
@@ -392,5 +395,65 @@ const char *jr_sweep_meant_values(struct jr_arena *arena, const struct jr_node *
  * has no value, or nobody can know its step. */
 bool jr_sweep_is_meant_range(struct jr_arena *arena, const char *text, bool alone, bool option,
                              const char **ret_meant);
+
+/* load.c: a spec, its text and its tree; and the spec that is assumed if there is none. */
+struct jr_spec_file {
+    struct jr_doc doc;
+    struct jr_node *tree;
+    const char *folder, *here, *stem; /* what binding takes besides the tree */
+    bool base;                        /* a template */
+    bool sweeps;                      /* see jr_spec_sweeps */
+    bool pools;                       /* see jr_spec_pools_hosts */
+    struct jr_spec *spec;
+};
+
+/* The name of a spec that states none: that of its file, without the usual ending, and with
+ * characters that a name may not contain replaced. In `arena`; NULL if memory runs out. */
+char *jr_spec_stem(struct jr_arena *arena, const char *path);
+
+/* Append the spec of a bare command, NULL-terminated; `n` ranks, or 0 for as many as there are to
+ * be. Memory failure shows in `arena` or `out`. */
+void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena, uint32_t n,
+                           char *const *argv);
+
+/* assemble.c: from a document to the whole tree, by parents, --set, ${...}. */
+
+/* What a document becomes the whole tree by: parents, --set, ${...}. */
+struct jr_assembly {
+    const struct jr_spec_options *options;
+    struct jr_file file; /* that the document is from */
+    const char *here;    /* absolute: what a path in --set is relative to */
+};
+
+/* Make doc->root the whole tree. Returns -1 with findings when there is no tree that it makes sense
+ * to look at, else 0, with or without findings. */
+int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly, struct jr_diags *diags);
+
+/* Whether the spec says that it is only a base for others. */
+bool jr_assembly_is_template(const struct jr_node *root);
+
+/* Whether the spec says that its hosts are reached by ssh, or what is wrong with that is
+ * reported. */
+bool jr_assembly_states_ssh(const struct jr_node *root);
+
+/* Whether the document, once it is put together, is several specs, and whoever reads it wants to
+ * know: options->sweeps. */
+bool jr_assembly_sweeps(const struct jr_assembly *assembly, const struct jr_doc *doc);
+
+/* The shapes of the field table. */
+struct jr_shapes jr_shapes_make(void);
+
+/* Whether a key is the user's own, which is kept and never read. */
+bool jr_shapes_is_own(const char *key);
+
+/* cyaml_bind.c: from the tree in normal form to the struct, by libcyaml. */
+
+/* Bind a tree without mistakes; `stem` is the name of a spec that states none. A failure is
+ * jobrun's own fault and goes to the lint's diags. */
+int jr_bind_spec(struct jr_spec **ret, struct jr_lint *lint, const struct jr_node *tree,
+                 const char *stem);
+
+/* NULL is allowed. */
+void jr_bind_free(struct jr_spec *spec);
 
 #endif

@@ -1,28 +1,260 @@
-/* The schema as a whole; its pieces are those of schema_part.h. */
 #include "spec/jsonschema.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include <jobrun/types.h>
+
 #include "base/json.h"
+#include "base/regex.h"
+#include "doc/doc.h"
+#include "spec/entry_arguments.h"
 #include "spec/field.h"
 #include "spec/manual.h"
-#include "spec/schema_part.h"
 
 #include "base/banned.h"
+
+/*
+ * Its pieces. jansson takes the NULL of an allocation that failed and refuses it, so without memory
+ * a schema lacks something and nothing breaks.
+ */
+
+/* Ranks as patterns, of which nothing overlaps or runs backwards in a set. */
+#define SCHEMA_RANK   "(0|[1-9][0-9]*)"
+#define SCHEMA_RANGE  SCHEMA_RANK "(-" SCHEMA_RANK "(/[1-9][0-9]*)?)?"
+#define SCHEMA_RANGES SCHEMA_RANGE "(," SCHEMA_RANGE ")*"
+#define SCHEMA_SET    "^(all|none|" SCHEMA_RANGES ")$"
+
+/* {"anyOf": [a, b]}; takes both. One choice of three is not two of two. */
+static json_t *schema_either(json_t *a, json_t *b)
+{
+    json_t *choices = json_object_get(a, "anyOf");
+    if (choices == NULL || json_object_size(a) != 1)
+        return json_pack("{s:[o,o]}", "anyOf", a, b);
+    (void)json_array_append_new(choices, b);
+    return a;
+}
+
+/* A reference to the definition `name`. */
+static json_t *schema_defined(const char *name)
+{
+    return json_pack("{s:s+}", "$ref", "#/definitions/", name);
+}
+
+/* {"type": "string", "pattern": pattern} */
+static json_t *schema_pattern(const char *pattern)
+{
+    return json_pack("{s:s,s:s}", "type", "string", "pattern", pattern);
+}
+
+static bool pattern_takes(const char *pattern, const char *text)
+{
+    struct jr_regex *regex = NULL;
+    struct jr_match match;
+    size_t bad;
+    bool limited;
+    if (pattern == NULL)
+        return true;
+    bool found = jr_regex_new(&regex, pattern, &bad, NULL) == 0 &&
+                 jr_regex_find(regex, text, strlen(text), 0, &match, &limited);
+    jr_regex_free(regex);
+    return found;
+}
+
+/* Unquoted scalars are text where text is wanted. A validator has only the value of a number, so
+ * whether the pattern accepts some of a kind decides for all of them. */
+static json_t *text_schema(const struct jr_spec_type *type)
+{
+    const char *pattern = type->pattern;
+    bool path = type->kind == JR_KIND_PATH;
+    char whole[16];
+    (void)snprintf(whole, sizeof whole, "%u", type->min > 0 ? type->min : 2);
+    json_t *types = json_pack("[s]", "string");
+    json_t *schema = json_pack("{s:o}", "type", types);
+    if (pattern_takes(pattern, "2.5"))
+        (void)json_array_append_new(types, json_string("number"));
+    else if (pattern_takes(pattern, whole))
+        (void)json_array_append_new(types, json_string("integer"));
+    if (pattern_takes(pattern, whole) && !pattern_takes(pattern, "-2"))
+        jr_json_set_int(schema, "minimum", type->min);
+    if (pattern_takes(pattern, "true"))
+        (void)json_array_append_new(types, json_string("boolean"));
+    if (path) /* what only a shell knows is not a path */
+        pattern = "^[^~]";
+    if (pattern != NULL)
+        jr_json_set_str(schema, "pattern", pattern);
+    return schema;
+}
+
+static json_t *integer_schema(const struct jr_spec_type *type)
+{
+    if (type->min == type->max)
+        return json_pack("{s:i}", "const", (int)type->min);
+    json_t *schema = json_pack("{s:s}", "type", "integer");
+    jr_json_set_int(schema, "minimum", type->min);
+    jr_json_set_int(schema, "maximum", type->max);
+    return schema;
+}
+
+static json_t *number_schema(const struct jr_spec_type *type)
+{
+    bool number = type->kind == JR_KIND_NUMBER;
+    return json_pack("{s:s}", "type", number ? "number" : "boolean");
+}
+
+static json_t *enum_schema(json_t *words, json_t *helps)
+{
+    return json_pack("{s:o,s:o}", "enum", words, "enumDescriptions", helps);
+}
+
+/* The words of a type, with what they mean. */
+static json_t *schema_words(const struct jr_spec_type *type)
+{
+    json_t *words = json_array(), *helps = json_array();
+    for (const struct jr_spec_word *row = type->words; row->word; row++) {
+        if (type->custom && strcmp(row->word, "custom") == 0)
+            continue;
+        (void)json_array_append_new(words, json_string(row->word));
+        (void)json_array_append_new(helps, json_string(row->help));
+    }
+    json_t *schema = enum_schema(words, helps);
+    if (type->or_file)
+        return schema_either(schema, schema_pattern("^(?!.*\\$\\{).*(/.*|\\.ya?ml)$"));
+    if (!type->custom)
+        return schema;
+    return schema_either(schema, schema_pattern("^custom:[A-Za-z0-9._-]+$"));
+}
+
+static json_t *duration_schema(const struct jr_spec_type *type)
+{
+#define UNIT(unit) "((0|[1-9][0-9]*)" unit ")?"
+    (void)type;
+    return schema_either(
+        schema_pattern("^(0|(?=[0-9])" UNIT("d") UNIT("h") UNIT("m") UNIT("s") UNIT("ms") ")$"),
+        json_pack("{s:i}", "const", 0));
+}
+
+static json_t *ranks_schema(const struct jr_spec_type *type)
+{
+    (void)type;
+    json_t *rank = json_pack("{s:s,s:i}", "type", "integer", "minimum", 0);
+    return schema_either(schema_pattern(SCHEMA_SET), rank);
+}
+
+static json_t *any_schema(const struct jr_spec_type *type)
+{
+    (void)type;
+    return json_pack("{s:[s,s,s,s]}", "type", "string", "number", "boolean", "null");
+}
+
+static json_t *anything_schema(const struct jr_spec_type *type)
+{
+    (void)type;
+    return json_object();
+}
+
+/* Near enough: what is not seen here, `validate` tells. */
+static json_t *trigger_schema(const struct jr_spec_type *type)
+{
+#define SIGNAL "(SIG)?[A-Z][A-Z0-9+]*"
+    (void)type;
+    return schema_pattern("^(exit(:" SCHEMA_RANGES ")?"
+                          "|signal(:" SIGNAL "(," SIGNAL
+                          ")*)?|oom|hang|timeout|start|result|stderr:/.+/)$");
+}
+
+/* One value for all, rules as a string, or rules as a mapping. */
+static json_t *streams_schema(const struct jr_spec_type *type)
+{
+#define STREAM(name, word, help) {word, help},
+    static const char *const streams[][2] = {JR_STREAMS(STREAM)};
+    JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT, text = JR_BUF_INIT;
+    json_t *values = json_array(), *helps = json_array();
+    (void)type;
+    for (int i = 0; i < (int)(sizeof streams / sizeof *streams); i++) {
+        (void)json_array_append_new(values, json_string(streams[i][0]));
+        (void)json_array_append_new(values, json_integer(i));
+        (void)json_array_append_new(helps, json_string(streams[i][1]));
+        (void)json_array_append_new(helps, json_string(streams[i][1]));
+        jr_buf_printf(&word, "%s%d|%s", i == 0 ? "(" : "|", i, streams[i][0]);
+    }
+    jr_buf_char(&word, ')');
+    if (word.failed)
+        return NULL;
+    jr_buf_printf(&text, "^(%s|%s:%s(,%s:%s)*)$", word.data, SCHEMA_RANGE, word.data, SCHEMA_RANGE,
+                  word.data);
+    json_t *one = schema_either(enum_schema(values, helps), schema_pattern("^[0-3]$"));
+    json_t *rules = json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames", "pattern",
+                              "^" SCHEMA_RANGES "$", "additionalProperties", json_deep_copy(one));
+    one = schema_either(one, schema_pattern(text.data));
+    return schema_either(one, rules);
+}
+
+/* What is read from one scalar, and redirects; NULL for the other kinds. */
+static json_t *schema_scalar(const struct jr_spec_type *type)
+{
+    static json_t *(*const makers[JR_KIND_COUNT])(const struct jr_spec_type *) = {
+        [JR_KIND_INTEGER] = integer_schema,   [JR_KIND_NUMBER] = number_schema,
+        [JR_KIND_BOOLEAN] = number_schema,    [JR_KIND_TEXT] = text_schema,
+        [JR_KIND_PATH] = text_schema,         [JR_KIND_WORD] = schema_words,
+        [JR_KIND_DURATION] = duration_schema, [JR_KIND_RANKS] = ranks_schema,
+        [JR_KIND_PATTERN] = text_schema,      [JR_KIND_TRIGGER] = trigger_schema,
+        [JR_KIND_SCALAR] = any_schema,        [JR_KIND_STREAMS] = streams_schema,
+        [JR_KIND_VALUE] = anything_schema,
+    };
+    return makers[type->kind] == NULL ? NULL : makers[type->kind](type);
+}
+
+/* The node at a path of rows, in which a star means the first name. */
+static const struct jr_node *find_sample_node(const struct jr_node *node, const char *path)
+{
+    while (node != NULL && *path != '\0') {
+        char key[64] = "";
+        size_t len = strcspn(path, ".");
+        if (node->kind != JR_NODE_MAPPING || node->count == 0 || len >= sizeof key)
+            return NULL;
+        memcpy(key, path, len);
+        node = strcmp(key, "*") == 0 ? node->pairs[0].value : jr_doc_get(node, key);
+        path += len + (path[len] == '.');
+    }
+    return node;
+}
+
+/* The value that the example of a field gives it; NULL if there is none, and if memory runs out. */
+static json_t *field_sample(const struct jr_spec_field *field)
+{
+    const struct jr_field_note *note = jr_field_note(field);
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_doc doc = JR_DOC_INIT;
+    json_t *value = NULL;
+    if (note == NULL)
+        return NULL;
+    if (jr_doc_load(&doc, "example", note->example, strlen(note->example), &diags) == 0) {
+        const struct jr_node *node = find_sample_node(doc.root, note->path);
+        value = node == NULL ? NULL : jr_call_json(node);
+    }
+    jr_diags_release(&diags);
+    jr_doc_release(&doc);
+    return value;
+}
+
+/*
+ * The schema as a whole.
+ */
 
 static json_t *value_schema(const struct jr_spec_type *type);
 
 /* The same, or a text that is filled in when the spec is read. */
 static json_t *or_filled(json_t *schema)
 {
-    return jr_schema_either(schema, jr_schema_defined("filled"));
+    return schema_either(schema, schema_defined("filled"));
 }
 
 static json_t *or_null(json_t *schema)
 {
     json_t *types = json_object_get(schema, "type");
     if (!json_is_array(types))
-        return jr_schema_either(schema, json_pack("{s:s}", "type", "null"));
+        return schema_either(schema, json_pack("{s:s}", "type", "null"));
     (void)json_array_append_new(types, json_string("null"));
     return schema;
 }
@@ -45,11 +277,10 @@ static json_t *list_schema(const struct jr_spec_type *type)
     if (type->min > 0)
         jr_json_set_int(schema, "minItems", type->min);
     if (type->named)
-        schema = jr_schema_either(schema, named_items(item));
+        schema = schema_either(schema, named_items(item));
     if (type->lone)
-        return jr_schema_either(json_deep_copy(item), schema);
-    return type->words == NULL ? schema
-                               : jr_schema_either(or_filled(jr_schema_words(type)), schema);
+        return schema_either(json_deep_copy(item), schema);
+    return type->words == NULL ? schema : schema_either(or_filled(schema_words(type)), schema);
 }
 
 /* The default of a field as a value. */
@@ -77,7 +308,7 @@ static json_t *field_value(const struct jr_spec_field *field)
     json_t *value = value_schema(field->type);
     if (field->type->early)
         return value;
-    return jr_schema_either(value, jr_schema_defined(resolved ? "missing" : "unstated"));
+    return schema_either(value, schema_defined(resolved ? "missing" : "unstated"));
 }
 
 /* What an editor shows of a field: the note on it, and what comes of leaving it out. */
@@ -92,7 +323,7 @@ static void describe_field(json_t *schema, const struct jr_spec_field *field)
     jr_json_set_str(schema, "description", text.data);
     if (field->fallback != NULL)
         (void)json_object_set_new(schema, "default", default_value(field));
-    json_t *sample = jr_field_sample(field);
+    json_t *sample = field_sample(field);
     if (sample != NULL)
         (void)json_object_set_new(schema, "examples", json_pack("[o]", sample));
 }
@@ -112,8 +343,8 @@ static json_t *forms_schema(const struct jr_spec_type *type)
         for (const char *const *b = a + 1; *b != NULL; b++)
             (void)json_array_append_new(pairs, json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not",
                                                          "required", *a, *b, "properties", *a,
-                                                         jr_schema_defined("stated"), *b,
-                                                         jr_schema_defined("stated")));
+                                                         schema_defined("stated"), *b,
+                                                         schema_defined("stated")));
     return pairs;
 }
 
@@ -131,7 +362,7 @@ static json_t *map_schema(const struct jr_spec_type *type)
     if (type->shorthand == NULL)
         return schema;
     row = jr_field_get(type->fields, type->shorthand);
-    return jr_schema_either(value_schema(row->type), schema);
+    return schema_either(value_schema(row->type), schema);
 }
 
 static json_t *names_schema(const struct jr_spec_type *type)
@@ -146,7 +377,7 @@ static json_t *names_schema(const struct jr_spec_type *type)
     if (type->ranks || type->env)
         (void)json_object_set_new(
             schema, "propertyNames",
-            json_pack("{s:s}", "pattern", type->ranks ? JR_SCHEMA_SET : "^[^=]+$"));
+            json_pack("{s:s}", "pattern", type->ranks ? SCHEMA_SET : "^[^=]+$"));
     return schema;
 }
 
@@ -165,7 +396,7 @@ static json_t *value_schema(const struct jr_spec_type *type)
     else if (type->kind == JR_KIND_NAMES)
         schema = names_schema(type);
     else
-        schema = jr_schema_scalar(type);
+        schema = schema_scalar(type);
     bool filled = narrow[type->kind] || type->pattern != NULL;
     return filled && !type->literal ? or_filled(schema) : schema;
 }
@@ -181,7 +412,7 @@ static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty);
 /* Not null, and what a schema says, which may be NULL. */
 static json_t *stated_schema(json_t *schema)
 {
-    json_t *one = jr_schema_defined("stated");
+    json_t *one = schema_defined("stated");
     return schema == NULL ? one : json_pack("{s:[o,o]}", "allOf", one, schema);
 }
 
@@ -254,7 +485,7 @@ static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty)
 static json_t *has_key_schema(const char *key)
 {
     return json_pack("{s:[s],s:{s:o}}", "required", key, "properties", key,
-                     jr_schema_defined("stated"));
+                     schema_defined("stated"));
 }
 
 /* A mapping in which every value has `key`'s property; takes the schema. */
@@ -297,7 +528,7 @@ static void add_duties(json_t *schema)
     json_t *base = json_pack("{s:[s],s:{s:{s:b}}}", "required", "template", "properties",
                              "template", "const", 1);
     json_t *alone = json_pack("{s:O,s:o}", "if", extends, "else", duty_schema(root, NO_NULL));
-    json_t *whole = json_pack("{s:o,s:o}", "if", jr_schema_either(extends, base), "else",
+    json_t *whole = json_pack("{s:o,s:o}", "if", schema_either(extends, base), "else",
                               duty_schema(root, REQUIRED));
     (void)json_object_set_new(schema, "allOf",
                               json_pack("[o,o,o]", alone, whole, plain_arguments()));

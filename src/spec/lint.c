@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/regex.h"
-#include "spec/assemble.h"
 #include "spec/internal.h"
 #include "spec/entry_arguments.h"
 #include "spec/manual.h"

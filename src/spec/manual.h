@@ -1,6 +1,6 @@
 /*
  * The documentation of the fields: `explain`, docs/spec.md and the man page are made from it. The
- * texts are those of fields.h and notes.h.
+ * texts are those of fields.h and manual.c.
  */
 #ifndef JR_MANUAL_H
 #define JR_MANUAL_H

@@ -7,9 +7,7 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "doc/joined_settings.h"
-#include "spec/assemble.h"
 #include "spec/internal.h"
-#include "spec/spec_file.h"
 #include "spec/sweep_options.h"
 
 #include "base/banned.h"

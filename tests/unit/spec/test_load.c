@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "spec/spec_file.h"
+#include "spec/internal.h"
 
 #define TEXT(text)    ((char[]){text})
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -47,7 +47,7 @@ static void check_note(const struct jr_spec_field *row)
 {
     const struct jr_field_note *note = jr_field_note(row);
     if (note == NULL || strstr(note->example, row->key) == NULL)
-        printf("\n    no example for '%s' in notes.h\n", row->key);
+        printf("\n    no example for '%s' in manual.c\n", row->key);
     CU_ASSERT_PTR_NOT_NULL_FATAL(note);
     CU_ASSERT_PTR_NOT_NULL(strstr(note->example, row->key));
 }

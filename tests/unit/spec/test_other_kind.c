@@ -1,5 +1,5 @@
 /* Which documents are files of other programs. */
-#include "spec/other_kind.h"
+#include "spec/foreign_names.h"
 
 #include "unit.h"
 
