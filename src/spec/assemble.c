@@ -57,24 +57,6 @@ static bool read_parent_choices(struct jr_doc *doc, const struct jr_assembly *as
     return good && !doc->arena.failed;
 }
 
-/* Whether a value may have a reference in it, which was not looked for. */
-static bool may_refer(const struct jr_node *value)
-{
-    return value->kind != JR_NODE_SCALAR || strstr(value->text, "${") != NULL;
-}
-
-/* A cell is no sweep: what it was chosen from is not read again. */
-static void drop_sweep(struct jr_doc *doc)
-{
-    struct jr_node *root = doc->root;
-    size_t kept = 0;
-    for (size_t i = 0; root->kind == JR_NODE_MAPPING && i < root->count; i++)
-        if (strcmp(root->pairs[i].key->text, "sweep") != 0)
-            root->pairs[kept++] = root->pairs[i];
-    if (root->kind == JR_NODE_MAPPING)
-        root->count = kept;
-}
-
 bool jr_assembly_states_ssh(const struct jr_node *root)
 {
     const struct jr_node *engine = NULL, *ssh = NULL;
@@ -97,28 +79,23 @@ static void put_values(struct jr_doc *doc, const struct jr_assembly *assembly,
             jr_override(doc, shapes, options->sets[i], assembly->here, diags);
     if (options->ssh && !jr_assembly_states_ssh(doc->root))
         jr_override(doc, shapes, "engine.ssh={}", assembly->here, diags);
-    if (options->values_count > 0 || options->cell)
-        drop_sweep(doc);
+    struct jr_node *root = doc->root;
+    if ((options->values_count > 0 || options->cell) && root->kind == JR_NODE_MAPPING) {
+        size_t kept = 0; /* a cell is no sweep: what it was chosen from is not read again */
+        for (size_t i = 0; i < root->count; i++)
+            if (strcmp(root->pairs[i].key->text, "sweep") != 0)
+                root->pairs[kept++] = root->pairs[i];
+        root->count = kept;
+    }
     for (size_t i = 0; i < options->values_count; i++) {
         const struct jr_stated_value *value = &options->values[i];
         if (jr_stated_value_is_parent(value))
             continue;
-        doc->dollars |= may_refer(value->value);
+        /* a reference in it was not looked for */
+        doc->dollars |=
+            value->value->kind != JR_NODE_SCALAR || strstr(value->value->text, "${") != NULL;
         jr_override_stated(doc, shapes, value, diags);
     }
-}
-
-/* Take in the files that the document refers to. */
-static int merge_referred_files(struct jr_doc *doc, const struct jr_assembly *assembly,
-                                struct jr_extends *extends, struct jr_diags *diags)
-{
-    if (!read_parent_choices(doc, assembly, extends, diags) ||
-        jr_extends_merge(doc, extends, diags) != 0)
-        return -1;
-    put_values(doc, assembly, extends->shapes, diags);
-    if (!jr_profiles_named(doc->root))
-        return 0;
-    return jr_profiles_merge(doc, extends->shapes, extends->reader, diags);
 }
 
 /* Make the document with all its parts, but without replacing ${...}. */
@@ -135,9 +112,13 @@ static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
         extends.reader = &files;
         doc->arena.failed |= root == NULL;
     }
-    if (doc->arena.failed)
+    if (doc->arena.failed || !read_parent_choices(doc, assembly, &extends, diags) ||
+        jr_extends_merge(doc, &extends, diags) != 0)
         return -1;
-    return merge_referred_files(doc, assembly, &extends, diags);
+    put_values(doc, assembly, shapes, diags);
+    if (!jr_profiles_named(doc->root))
+        return 0;
+    return jr_profiles_merge(doc, shapes, extends.reader, diags);
 }
 
 /* The globs of `secrets`, unchanged: those of the spec, or the default. */
@@ -208,23 +189,16 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly, struct j
     return 0;
 }
 
-/* Whether null is one of the values in it. */
-static bool holds_values(const struct jr_spec_type *type)
-{
-    if (type->kind == JR_KIND_NAMES)
-        type = type->item;
-    return type->kind == JR_KIND_VALUE;
-}
-
 static struct jr_shape value_shape(const struct jr_spec_type *type)
 {
+    const struct jr_spec_type *value = type->kind == JR_KIND_NAMES ? type->item : type;
     return (struct jr_shape){
         .type = type,
         .shorthand = type->shorthand,
         .forms = type->forms,
         .open = type->kind >= JR_KIND_NAMES,
         .declared = type->declared,
-        .keeps_null = type->env || holds_values(type),
+        .keeps_null = type->env || value->kind == JR_KIND_VALUE,
         .literal = type->literal || type->is_shell,
         .early = type->early,
     };
@@ -235,27 +209,22 @@ bool jr_shapes_is_own(const char *key)
     return strncmp(key, "x-", 2) == 0 || strcmp(key, "$schema") == 0;
 }
 
-static struct jr_shape child_of_map(const struct jr_spec_type *type, const char *key)
-{
-    if (jr_shapes_is_own(key))
-        return (struct jr_shape){.own = true};
-    const struct jr_spec_field *field = jr_field_get(type->fields, key);
-    if (field == NULL)
-        return (struct jr_shape){0};
-    struct jr_shape shape = value_shape(field->type);
-    shape.resolvable = field->need == JR_NEED_RESOLVED;
-    shape.awaited = !shape.resolvable;
-    return shape;
-}
-
 static struct jr_shape child_shape(const struct jr_shape *shape, const char *key)
 {
     const struct jr_spec_type *type = shape->type;
     struct jr_shape ret = {0};
     if (type == NULL)
         return ret;
-    if (key != NULL && type->kind == JR_KIND_MAP)
-        return child_of_map(type, key);
+    if (key != NULL && type->kind == JR_KIND_MAP) {
+        const struct jr_spec_field *field = jr_field_get(type->fields, key);
+        ret.own = jr_shapes_is_own(key);
+        if (ret.own || field == NULL)
+            return ret;
+        ret = value_shape(field->type);
+        ret.resolvable = field->need == JR_NEED_RESOLVED;
+        ret.awaited = !ret.resolvable;
+        return ret;
+    }
     bool item = key == NULL ? type->kind == JR_KIND_LIST : type->kind == JR_KIND_NAMES;
     if (item)
         ret = value_shape(type->item);

@@ -51,14 +51,6 @@ static void add_bound_pair(struct jr_lint *lint, struct jr_node *mapping, const 
     jr_node_add(lint->arena, mapping, bound_text(lint, key), value);
 }
 
-static struct jr_node *bound_duration(struct jr_lint *lint, const char *text)
-{
-    uint64_t ms = 0;
-    (void)jr_num_duration(text, &ms);
-    const char *digits = jr_arena_printf(lint->arena, "%" PRIu64, ms);
-    return digits == NULL ? NULL : jr_node_scalar(lint->arena, digits, true);
-}
-
 /* JSON as the text that represents it. */
 static struct jr_node *bound_json_text(struct jr_lint *lint, json_t *json)
 {
@@ -96,17 +88,6 @@ static struct jr_node *bound_json(struct jr_lint *lint, const struct jr_node *no
 static struct jr_node *bound_argument(struct jr_lint *lint, const struct jr_node *node)
 {
     return lint->call ? bound_json_text(lint, jr_call_json(node)) : bound_text(lint, node->text);
-}
-
-static struct jr_node *bound_list(struct jr_lint *lint, const struct jr_spec_type *type,
-                                  const struct jr_node *node, const struct jr_node *owner)
-{
-    struct jr_node *out = jr_node_sequence(lint->arena);
-    bool lone = node->kind == JR_NODE_SCALAR;
-    for (size_t i = 0; i < (lone ? 1 : node->count); i++)
-        jr_node_append(lint->arena, out,
-                       bound_value(lint, type->item, lone ? node : node->items[i], owner));
-    return out;
 }
 
 static struct jr_node *bound_streams(struct jr_lint *lint, const struct jr_node *node)
@@ -167,15 +148,6 @@ static void add_bound_fields(struct jr_lint *lint, const struct jr_spec_field *f
     }
 }
 
-/* null unsets a variable, ??? wants it set outside. */
-static void add_variable(struct jr_lint *lint, const struct jr_node *value, struct jr_node *out)
-{
-    if (strcmp(value->text, "???") == 0)
-        add_bound_pair(lint, out, BOUND_REQUIRED, jr_node_scalar(lint->arena, "true", true));
-    else if (jr_scalar_type(value) != JR_SCALAR_NULL)
-        add_bound_pair(lint, out, BOUND_VALUE, bound_text(lint, value->text));
-}
-
 static struct jr_node *bound_names(struct jr_lint *lint, const struct jr_spec_type *type,
                                    const struct jr_node *node)
 {
@@ -188,8 +160,10 @@ static struct jr_node *bound_names(struct jr_lint *lint, const struct jr_spec_ty
             add_bound_fields(lint, type->item->fields, pair->value, entry);
         else if (type->item->kind == JR_KIND_VALUE)
             add_bound_pair(lint, entry, BOUND_VALUE, bound_argument(lint, pair->value));
-        else
-            add_variable(lint, pair->value, entry);
+        else if (strcmp(pair->value->text, "???") == 0) /* a variable that is wanted set outside */
+            add_bound_pair(lint, entry, BOUND_REQUIRED, jr_node_scalar(lint->arena, "true", true));
+        else if (jr_scalar_type(pair->value) != JR_SCALAR_NULL) /* null unsets it */
+            add_bound_pair(lint, entry, BOUND_VALUE, bound_text(lint, pair->value->text));
         jr_node_append(lint->arena, out, entry);
     }
     return out;
@@ -204,14 +178,24 @@ static struct jr_node *bound_value(struct jr_lint *lint, const struct jr_spec_ty
         add_bound_fields(lint, type->fields, node, out);
         return out;
     }
-    if (type->kind == JR_KIND_LIST)
-        return bound_list(lint, type, node, owner);
+    if (type->kind == JR_KIND_LIST) {
+        bool lone = node->kind == JR_NODE_SCALAR;
+        out = jr_node_sequence(lint->arena);
+        for (size_t i = 0; i < (lone ? 1 : node->count); i++)
+            jr_node_append(lint->arena, out,
+                           bound_value(lint, type->item, lone ? node : node->items[i], owner));
+        return out;
+    }
     if (type->kind == JR_KIND_NAMES)
         return bound_names(lint, type, node);
     if (type->kind == JR_KIND_STREAMS)
         return bound_streams(lint, node);
-    if (type->kind == JR_KIND_DURATION)
-        return bound_duration(lint, node->text);
+    if (type->kind == JR_KIND_DURATION) {
+        uint64_t ms = 0;
+        (void)jr_num_duration(node->text, &ms);
+        const char *digits = jr_arena_printf(lint->arena, "%" PRIu64, ms);
+        return digits == NULL ? NULL : jr_node_scalar(lint->arena, digits, true);
+    }
     if (type->kind == JR_KIND_SCALAR)
         return bound_json(lint, node, owner);
     if (type->kind == JR_KIND_VALUE)

@@ -86,22 +86,6 @@ static json_t *text_schema(const struct jr_spec_type *type)
     return schema;
 }
 
-static json_t *integer_schema(const struct jr_spec_type *type)
-{
-    if (type->min == type->max)
-        return json_pack("{s:i}", "const", (int)type->min);
-    json_t *schema = json_pack("{s:s}", "type", "integer");
-    jr_json_set_int(schema, "minimum", type->min);
-    jr_json_set_int(schema, "maximum", type->max);
-    return schema;
-}
-
-static json_t *number_schema(const struct jr_spec_type *type)
-{
-    bool number = type->kind == JR_KIND_NUMBER;
-    return json_pack("{s:s}", "type", number ? "number" : "boolean");
-}
-
 static json_t *enum_schema(json_t *words, json_t *helps)
 {
     return json_pack("{s:o,s:o}", "enum", words, "enumDescriptions", helps);
@@ -125,52 +109,13 @@ static json_t *schema_words(const struct jr_spec_type *type)
     return schema_either(schema, schema_pattern("^custom:[A-Za-z0-9._-]+$"));
 }
 
-static json_t *duration_schema(const struct jr_spec_type *type)
-{
-#define UNIT(unit) "((0|[1-9][0-9]*)" unit ")?"
-    (void)type;
-    return schema_either(
-        schema_pattern("^(0|(?=[0-9])" UNIT("d") UNIT("h") UNIT("m") UNIT("s") UNIT("ms") ")$"),
-        json_pack("{s:i}", "const", 0));
-}
-
-static json_t *ranks_schema(const struct jr_spec_type *type)
-{
-    (void)type;
-    json_t *rank = json_pack("{s:s,s:i}", "type", "integer", "minimum", 0);
-    return schema_either(schema_pattern(SCHEMA_SET), rank);
-}
-
-static json_t *any_schema(const struct jr_spec_type *type)
-{
-    (void)type;
-    return json_pack("{s:[s,s,s,s]}", "type", "string", "number", "boolean", "null");
-}
-
-static json_t *anything_schema(const struct jr_spec_type *type)
-{
-    (void)type;
-    return json_object();
-}
-
-/* Near enough: what is not seen here, `validate` tells. */
-static json_t *trigger_schema(const struct jr_spec_type *type)
-{
-#define SIGNAL "(SIG)?[A-Z][A-Z0-9+]*"
-    (void)type;
-    return schema_pattern("^(exit(:" SCHEMA_RANGES ")?"
-                          "|signal(:" SIGNAL "(," SIGNAL
-                          ")*)?|oom|hang|timeout|start|result|stderr:/.+/)$");
-}
-
 /* One value for all, rules as a string, or rules as a mapping. */
-static json_t *streams_schema(const struct jr_spec_type *type)
+static json_t *streams_schema(void)
 {
 #define STREAM(name, word, help) {word, help},
     static const char *const streams[][2] = {JR_STREAMS(STREAM)};
     JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT, text = JR_BUF_INIT;
     json_t *values = json_array(), *helps = json_array();
-    (void)type;
     for (int i = 0; i < (int)(sizeof streams / sizeof *streams); i++) {
         (void)json_array_append_new(values, json_string(streams[i][0]));
         (void)json_array_append_new(values, json_integer(i));
@@ -190,19 +135,44 @@ static json_t *streams_schema(const struct jr_spec_type *type)
     return schema_either(one, rules);
 }
 
-/* What is read from one scalar, and redirects; NULL for the other kinds. */
+/* What is read from one scalar, and redirects. A trigger is near enough: what is not seen here,
+ * `validate` tells. */
 static json_t *schema_scalar(const struct jr_spec_type *type)
 {
-    static json_t *(*const makers[JR_KIND_COUNT])(const struct jr_spec_type *) = {
-        [JR_KIND_INTEGER] = integer_schema,   [JR_KIND_NUMBER] = number_schema,
-        [JR_KIND_BOOLEAN] = number_schema,    [JR_KIND_TEXT] = text_schema,
-        [JR_KIND_PATH] = text_schema,         [JR_KIND_WORD] = schema_words,
-        [JR_KIND_DURATION] = duration_schema, [JR_KIND_RANKS] = ranks_schema,
-        [JR_KIND_PATTERN] = text_schema,      [JR_KIND_TRIGGER] = trigger_schema,
-        [JR_KIND_SCALAR] = any_schema,        [JR_KIND_STREAMS] = streams_schema,
-        [JR_KIND_VALUE] = anything_schema,
-    };
-    return makers[type->kind] == NULL ? NULL : makers[type->kind](type);
+#define UNIT(unit) "((0|[1-9][0-9]*)" unit ")?"
+#define SIGNAL     "(SIG)?[A-Z][A-Z0-9+]*"
+    switch ((int)type->kind) {
+    case JR_KIND_INTEGER:
+        if (type->min == type->max)
+            return json_pack("{s:i}", "const", (int)type->min);
+        return json_pack("{s:s,s:I,s:I}", "type", "integer", "minimum", (json_int_t)type->min,
+                         "maximum", (json_int_t)type->max);
+    case JR_KIND_NUMBER:
+        return json_pack("{s:s}", "type", "number");
+    case JR_KIND_BOOLEAN:
+        return json_pack("{s:s}", "type", "boolean");
+    case JR_KIND_WORD:
+        return schema_words(type);
+    case JR_KIND_DURATION:
+        return schema_either(
+            schema_pattern("^(0|(?=[0-9])" UNIT("d") UNIT("h") UNIT("m") UNIT("s") UNIT("ms") ")$"),
+            json_pack("{s:i}", "const", 0));
+    case JR_KIND_RANKS:
+        return schema_either(schema_pattern(SCHEMA_SET),
+                             json_pack("{s:s,s:i}", "type", "integer", "minimum", 0));
+    case JR_KIND_TRIGGER:
+        return schema_pattern("^(exit(:" SCHEMA_RANGES ")?"
+                              "|signal(:" SIGNAL "(," SIGNAL
+                              ")*)?|oom|hang|timeout|start|result|stderr:/.+/)$");
+    case JR_KIND_SCALAR:
+        return json_pack("{s:[s,s,s,s]}", "type", "string", "number", "boolean", "null");
+    case JR_KIND_STREAMS:
+        return streams_schema();
+    case JR_KIND_VALUE:
+        return json_object();
+    default:
+        return text_schema(type);
+    }
 }
 
 /* The node at a path of rows, in which a star means the first name. */
@@ -259,13 +229,6 @@ static json_t *or_null(json_t *schema)
     return schema;
 }
 
-/* The items of a list by names; null stands for no item. */
-static json_t *named_items(const json_t *item)
-{
-    return json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames", "pattern",
-                     "^[A-Za-z0-9_-]+$", "additionalProperties", or_null(json_deep_copy(item)));
-}
-
 static json_t *list_schema(const struct jr_spec_type *type)
 {
     json_t *item = value_schema(type->item);
@@ -276,8 +239,11 @@ static json_t *list_schema(const struct jr_spec_type *type)
     json_t *schema = json_pack("{s:s,s:o}", "type", "array", "items", item);
     if (type->min > 0)
         jr_json_set_int(schema, "minItems", type->min);
-    if (type->named)
-        schema = schema_either(schema, named_items(item));
+    if (type->named) /* by names; null stands for no item */
+        schema =
+            schema_either(schema, json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames",
+                                            "pattern", "^[A-Za-z0-9_-]+$", "additionalProperties",
+                                            or_null(json_deep_copy(item))));
     if (type->lone)
         return schema_either(json_deep_copy(item), schema);
     return type->words == NULL ? schema : schema_either(or_filled(schema_words(type)), schema);
@@ -302,15 +268,6 @@ static json_t *default_value(const struct jr_spec_field *field)
     return list;
 }
 
-static json_t *field_value(const struct jr_spec_field *field)
-{
-    bool resolved = field->need == JR_NEED_RESOLVED;
-    json_t *value = value_schema(field->type);
-    if (field->type->early)
-        return value;
-    return schema_either(value, schema_defined(resolved ? "missing" : "unstated"));
-}
-
 /* What an editor shows of a field: the note on it, and what comes of leaving it out. */
 static void describe_field(json_t *schema, const struct jr_spec_field *field)
 {
@@ -328,37 +285,31 @@ static void describe_field(json_t *schema, const struct jr_spec_field *field)
         (void)json_object_set_new(schema, "examples", json_pack("[o]", sample));
 }
 
-static json_t *field_schema(const struct jr_spec_field *field)
+static json_t *map_schema(const struct jr_spec_type *type)
 {
-    json_t *schema = field_value(field);
-    describe_field(schema, field);
-    return schema;
-}
-
-/* No two of the forms that a mapping has one of. */
-static json_t *forms_schema(const struct jr_spec_type *type)
-{
-    json_t *pairs = json_array();
-    for (const char *const *a = type->forms; *a != NULL; a++)
+    json_t *properties = json_object();
+    const struct jr_spec_field *row = type->fields;
+    for (; row->key != NULL; row++) {
+        json_t *value = value_schema(row->type);
+        if (!row->type->early)
+            value = schema_either(
+                value, schema_defined(row->need == JR_NEED_RESOLVED ? "missing" : "unstated"));
+        describe_field(value, row);
+        (void)json_object_set_new(properties, row->key, value);
+    }
+    json_t *schema =
+        json_pack("{s:s,s:o,s:{s:{}},s:b}", "type", "object", "properties", properties,
+                  "patternProperties", "^(x-.*|\\$schema)$", "additionalProperties", 0);
+    json_t *pairs = json_array(); /* no two of the forms that it has one of */
+    for (const char *const *a = type->forms; a != NULL && *a != NULL; a++)
         for (const char *const *b = a + 1; *b != NULL; b++)
             (void)json_array_append_new(pairs, json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not",
                                                          "required", *a, *b, "properties", *a,
                                                          schema_defined("stated"), *b,
                                                          schema_defined("stated")));
-    return pairs;
-}
-
-static json_t *map_schema(const struct jr_spec_type *type)
-{
-    json_t *properties = json_object();
-    const struct jr_spec_field *row = type->fields;
-    for (; row->key != NULL; row++)
-        (void)json_object_set_new(properties, row->key, field_schema(row));
-    json_t *schema =
-        json_pack("{s:s,s:o,s:{s:{}},s:b}", "type", "object", "properties", properties,
-                  "patternProperties", "^(x-.*|\\$schema)$", "additionalProperties", 0);
     if (type->forms != NULL)
-        (void)json_object_set_new(schema, "allOf", forms_schema(type));
+        (void)json_object_set(schema, "allOf", pairs);
+    json_decref(pairs);
     if (type->shorthand == NULL)
         return schema;
     row = jr_field_get(type->fields, type->shorthand);
@@ -416,49 +367,12 @@ static json_t *stated_schema(json_t *schema)
     return schema == NULL ? one : json_pack("{s:[o,o]}", "allOf", one, schema);
 }
 
-static json_t *field_duty(const struct jr_spec_field *field, enum duty duty)
-{
-    json_t *schema = duty_schema(field->type, duty);
-    if (duty == REQUIRED || field->need == JR_NEED_RESOLVED)
-        return schema;
-    return stated_schema(schema);
-}
-
-static json_t *one_form(const struct jr_spec_type *type)
-{
-    json_t *choices = json_array();
-    const char *const *form = type->forms;
-    for (; form != NULL && *form != NULL; form++)
-        (void)json_array_append_new(choices, json_pack("{s:[s]}", "required", *form));
-    return choices;
-}
-
 /* Set a key to what says something; takes the value. */
 static void set_unless_empty(json_t *schema, const char *key, json_t *value)
 {
     if (json_object_size(value) + json_array_size(value) > 0)
         (void)json_object_set(schema, key, value);
     json_decref(value);
-}
-
-static json_t *field_duties(const struct jr_spec_field *row, enum duty duty)
-{
-    json_t *properties = json_object();
-    for (; row != NULL && row->key != NULL; row++) {
-        json_t *field = field_duty(row, duty);
-        if (field != NULL)
-            (void)json_object_set_new(properties, row->key, field);
-    }
-    return properties;
-}
-
-static json_t *required_fields(const struct jr_spec_field *row)
-{
-    json_t *required = json_array();
-    for (; row != NULL && row->key != NULL; row++)
-        if (row->need == JR_NEED_REQUIRED)
-            (void)json_array_append_new(required, json_string(row->key));
-    return required;
 }
 
 /* The duties within a type; NULL if there are none. */
@@ -470,11 +384,22 @@ static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty)
     if (item != NULL)
         (void)json_object_set_new(schema, "additionalProperties",
                                   duty == NO_NULL ? stated_schema(item) : item);
-    set_unless_empty(schema, "properties", field_duties(type->fields, duty));
-    if (duty == REQUIRED) {
-        set_unless_empty(schema, "required", required_fields(type->fields));
-        set_unless_empty(schema, "anyOf", one_form(type));
+    json_t *properties = json_object(), *required = json_array(), *forms = json_array();
+    for (const struct jr_spec_field *row = type->fields; row != NULL && row->key != NULL; row++) {
+        json_t *field = duty_schema(row->type, duty);
+        if (duty == NO_NULL && row->need != JR_NEED_RESOLVED)
+            field = stated_schema(field);
+        if (field != NULL)
+            (void)json_object_set_new(properties, row->key, field);
+        if (row->need == JR_NEED_REQUIRED && duty == REQUIRED)
+            (void)json_array_append_new(required, json_string(row->key));
     }
+    for (const char *const *form = type->forms; form != NULL && *form != NULL; form++)
+        if (duty == REQUIRED)
+            (void)json_array_append_new(forms, json_pack("{s:[s]}", "required", *form));
+    set_unless_empty(schema, "properties", properties);
+    set_unless_empty(schema, "required", required);
+    set_unless_empty(schema, "anyOf", forms);
     if (json_object_size(schema) > 0)
         return schema;
     json_decref(schema);
@@ -494,17 +419,6 @@ static json_t *within_key_schema(const char *key, json_t *schema)
     return json_pack("{s:{s:o}}", "properties", key, schema);
 }
 
-/* Whether what is run is no function: one of the other forms. */
-static json_t *no_function_schema(void)
-{
-    json_t *script =
-        json_pack("{s:[o,o]}", "anyOf", has_key_schema("script"), has_key_schema("module"));
-    json_t *python = json_pack("{s:[o,o]}", "allOf", has_key_schema("python"),
-                               within_key_schema("python", script));
-    return json_pack("{s:[o,o,o,o]}", "anyOf", has_key_schema("command"), has_key_schema("shell"),
-                     has_key_schema("library"), python);
-}
-
 /* What no function is called with is text. */
 static json_t *plain_arguments(void)
 {
@@ -514,8 +428,15 @@ static json_t *plain_arguments(void)
     json_t *entries = json_pack("{s:O}", "additionalProperties", args);
     json_t *both =
         json_pack("{s:{s:o,s:o}}", "properties", "entrypoint", args, "per_rank", entries);
-    json_t *entry = json_pack("{s:[s],s:{s:o}}", "required", "entrypoint", "properties",
-                              "entrypoint", no_function_schema());
+    /* what is run is no function: one of the other forms */
+    json_t *script =
+        json_pack("{s:[o,o]}", "anyOf", has_key_schema("script"), has_key_schema("module"));
+    json_t *python = json_pack("{s:[o,o]}", "allOf", has_key_schema("python"),
+                               within_key_schema("python", script));
+    json_t *form = json_pack("{s:[o,o,o,o]}", "anyOf", has_key_schema("command"),
+                             has_key_schema("shell"), has_key_schema("library"), python);
+    json_t *entry =
+        json_pack("{s:[s],s:{s:o}}", "required", "entrypoint", "properties", "entrypoint", form);
     return json_pack("{s:o,s:o}", "if", entry, "then", both);
 }
 

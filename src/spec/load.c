@@ -18,23 +18,10 @@
 
 #include "base/banned.h"
 
-/* Replace the characters that a name may not contain. */
-static void sanitise_name(char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        if (strchr(letters, name[i]) != NULL)
-            continue;
-        if (i == 0)
-            name[i] = 'x';
-        else if (strchr("._", name[i]) == NULL)
-            name[i] = '-';
-    }
-}
-
 char *jr_spec_stem(struct jr_arena *arena, const char *path)
 {
     static const char *const suffixes[] = {".yaml", ".yml", ".jobrun"};
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     enum { LONGEST = 63 };
     const char *slash = strrchr(path, '/');
     char *stem = jr_arena_strdup(arena, slash == NULL ? path : slash + 1);
@@ -48,16 +35,15 @@ char *jr_spec_stem(struct jr_arena *arena, const char *path)
         return jr_arena_strdup(arena, "job");
     if (len > LONGEST)
         stem[LONGEST] = '\0';
-    sanitise_name(stem);
+    for (size_t i = 0; stem[i] != '\0'; i++) {
+        if (strchr(letters, stem[i]) != NULL)
+            continue;
+        if (i == 0)
+            stem[i] = 'x';
+        else if (strchr("._", stem[i]) == NULL)
+            stem[i] = '-';
+    }
     return stem;
-}
-
-static struct jr_spec_file *new_file(struct jr_diags *diags)
-{
-    struct jr_spec_file *file = calloc(1, sizeof *file);
-    if (file == NULL)
-        (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL, "out of memory");
-    return file;
 }
 
 void jr_spec_free(struct jr_spec_file *file)
@@ -67,15 +53,6 @@ void jr_spec_free(struct jr_spec_file *file)
     jr_bind_free(file->spec);
     jr_doc_release(&file->doc);
     free(file);
-}
-
-static void refuse_template(struct jr_lint *lint, const struct jr_node *root)
-{
-    const struct jr_node_step at = {.key = "template"};
-    struct jr_diag *diag =
-        jr_lint_error(lint, JR_CODE_SPEC_IS_TEMPLATE, jr_doc_pair(root, "template")->key->span, &at,
-                      "this is a template: it is only a base for others");
-    jr_diag_help(lint->diags, diag, "run a spec that extends it");
 }
 
 int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags)
@@ -100,8 +77,13 @@ static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint, size_
     struct jr_diags *diags = lint->diags;
     const struct jr_node *root = file->doc.root;
     lint->base = jr_assembly_is_template(root);
-    if (lint->base && !lint->validate)
-        refuse_template(lint, root);
+    if (lint->base && !lint->validate) {
+        const struct jr_node_step at = {.key = "template"};
+        struct jr_diag *diag =
+            jr_lint_error(lint, JR_CODE_SPEC_IS_TEMPLATE, jr_doc_pair(root, "template")->key->span,
+                          &at, "this is a template: it is only a base for others");
+        jr_diag_help(diags, diag, "run a spec that extends it");
+    }
     file->tree = jr_lint_spec(lint, root);
     if (file->tree != NULL)
         jr_check_spec(lint, root, file->tree);
@@ -111,18 +93,6 @@ static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint, size_
     if (lint->arena->failed || file->tree == NULL || diags->errors > errors)
         return -1;
     return 0;
-}
-
-/* Keep what binding takes besides the tree. Returns whether the reading of the spec ends here,
- * because it is several. */
-static bool stop_at_sweep(struct jr_spec_file *file, struct jr_lint *lint,
-                          const struct jr_assembly *assembly)
-{
-    file->folder = lint->folder;
-    file->here = jr_arena_strdup(lint->arena, lint->here);
-    file->stem = jr_spec_stem(lint->arena, assembly->file.name);
-    file->sweeps = jr_assembly_sweeps(assembly, &file->doc);
-    return file->sweeps;
 }
 
 /* Everything after the document is loaded. */
@@ -149,10 +119,16 @@ static int read_spec_doc(struct jr_spec_file *file, const struct jr_assembly *as
     file->pools = options->pools;
     int assembled = jr_assemble(&file->doc, assembly, diags);
     lint.garbled = diags->errors > before;
-    if (assembled == 0 && stop_at_sweep(file, &lint, assembly))
-        ret = diags->errors > errors ? -1 : 0;
-    else if (assembled == 0)
-        ret = lint_and_check(file, &lint, errors);
+    if (assembled == 0) {
+        file->folder = lint.folder;
+        file->here = jr_arena_strdup(lint.arena, lint.here);
+        file->stem = jr_spec_stem(lint.arena, assembly->file.name);
+        file->sweeps = jr_assembly_sweeps(assembly, &file->doc);
+        if (!file->sweeps)
+            ret = lint_and_check(file, &lint, errors);
+        else /* it is several, and its reading ends here */
+            ret = diags->errors > errors ? -1 : 0;
+    }
     jr_extends_relate(&file->doc, diags, first);
     jr_lint_release(&lint);
     return ret != 0 || options->unbound || file->sweeps ? ret : jr_spec_bind(file, diags);
@@ -370,9 +346,11 @@ int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
         return refuse_no_folder(diags);
     if (check_text(diags, "the current folder", here) != 0)
         return -1;
-    struct jr_spec_file *file = *ret = new_file(diags);
-    if (file == NULL)
+    struct jr_spec_file *file = *ret = calloc(1, sizeof *file);
+    if (file == NULL) {
+        (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL, "out of memory");
         return -1;
+    }
     if (options->composed != NULL)
         return load_composed(file, source, &assembly, diags);
     if (source->path != NULL)
@@ -485,31 +463,24 @@ static const char *text_of_kept(struct jr_arena *arena, const struct jr_node *no
     return node->filled == NULL ? NULL : node->filled->kept;
 }
 
-/* A list, if the teller has something else than its text for any item. */
-static const char *text_of_items(struct jr_arena *arena, const struct jr_node *list, teller *tell)
-{
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    bool any = false;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct jr_node *item = list->items[i];
-        const char *told = NULL;
-        if (item->kind == JR_NODE_SCALAR)
-            told = tell(arena, item);
-        any = any || told != NULL;
-        jr_buf_printf(&out, "%s%s", i == 0 ? "" : ",",
-                      told != NULL                   ? told
-                      : item->kind == JR_NODE_SCALAR ? item->text
-                                                     : "...");
-    }
-    return any ? jr_buf_keep(&out, arena) : NULL;
-}
-
 static const char *text_of_field(const struct jr_spec_file *file, struct jr_arena *arena,
                                  const char *path, teller *tell)
 {
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_node *node = find_spec_node(file, path);
+    bool any = false; /* a list is told if any item has something else than its text */
+    for (size_t i = 0; node != NULL && node->kind == JR_NODE_SEQUENCE && i < node->count; i++) {
+        const struct jr_node *item = node->items[i];
+        bool scalar = item->kind == JR_NODE_SCALAR;
+        const char *told = scalar ? tell(arena, item) : NULL;
+        any = any || told != NULL;
+        jr_buf_printf(&out, "%s%s", i == 0 ? "" : ",",
+                      told != NULL ? told
+                      : scalar     ? item->text
+                                   : "...");
+    }
     if (node != NULL && node->kind == JR_NODE_SEQUENCE)
-        return text_of_items(arena, node, tell);
+        return any ? jr_buf_keep(&out, arena) : NULL;
     if (node != NULL && node->kind == JR_NODE_MAPPING)
         node = jr_doc_find(file->doc.root, path); /* its short form */
     return node != NULL && node->kind == JR_NODE_SCALAR ? tell(arena, node) : NULL;
