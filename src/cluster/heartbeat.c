@@ -88,8 +88,11 @@ static void describe_silence(struct jr_buf *out, const struct jr_controller *con
         jr_buf_printf(out, ": this machine is cut off, or %s (pid %d) hangs",
                       controller->transport->program, (int)controller->links[0].pid);
     else
-        jr_buf_printf(out, ": it is down, cut off or stopped; %s%s`",
-                      controller->transport->silent_hint, peer->host);
+        jr_buf_str(out, ": it is down, cut off or stopped; ");
+    if (!all && controller->transport->add_advice != NULL)
+        controller->transport->add_advice(out, "", peer->host, controller->options.ssh);
+    else if (!all)
+        jr_buf_printf(out, "%s%s`", controller->transport->silent_hint, peer->host);
 }
 
 /* Before there is a run, a node that is lost is the end. */

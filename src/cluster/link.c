@@ -246,7 +246,8 @@ static void describe_refusal(struct jr_buf *out, const struct jr_link *link, con
     const struct jr_controller *controller = link->controller;
     jr_buf_str(out, line);
     jr_buf_str(out, "; ");
-    controller->transport->add_advice(out, line, controller->nodes[link->node].host);
+    controller->transport->add_advice(out, line, controller->nodes[link->node].host,
+                                      controller->options.ssh);
 }
 
 void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link, bool answered)

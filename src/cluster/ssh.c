@@ -154,7 +154,8 @@ static int start_ssh(struct jr_carrier *ret, const struct jr_controller_options 
 }
 
 /* What ssh says of a host that it does not reach, and what is to be done; of several, the first
- * counts. HOST stands for its name. */
+ * counts. HOST stands for its name, SSH and COPY for ssh and ssh-copy-id with the user's options.
+ */
 struct refusal {
     const char *part, *advice;
 };
@@ -162,15 +163,14 @@ struct refusal {
 static const struct refusal refusals[] = {
     {"REMOTE HOST IDENTIFICATION HAS CHANGED",
      "its key is not the one that this machine knows: ask why; if that is as "
-     "it should be, type: ssh-keygen -R HOST; ssh HOST true"},
+     "it should be, type: ssh-keygen -R HOST; SSH HOST true"},
     {"host key is known for",
      "this machine does not know its key yet, and jobrun accepts none: look at "
-     "it once with: ssh HOST true"},
+     "it once with: SSH HOST true"},
     {"Host key verification failed",
-     "this machine does not know its key, or another one: type: ssh HOST true"},
-    {"Permission denied (",
-     "jobrun never asks for a password: give it a key (ssh-copy-id HOST), and "
-     "try: ssh -o BatchMode=yes HOST true"},
+     "this machine does not know its key, or another one: type: SSH HOST true"},
+    {"Permission denied (", "jobrun never asks for a password: give it a key (COPY HOST), and "
+                            "try: SSH -o BatchMode=yes HOST true"},
     {"there is no jobrun: ", "install it there, name it: -s engine.ssh.program=PATH, or have it "
                              "copied: -s engine.ssh.copy=true"},
     {"cannot copy jobrun: no room: ",
@@ -186,7 +186,7 @@ static const struct refusal refusals[] = {
      "install what it needs there, or start the job with the program in one "
      "file, which needs nothing but the C library"},
     {"Could not resolve hostname",
-     "is that its name? An alias belongs into ~/.ssh/config; try: ssh HOST true"},
+     "is that its name? An alias belongs into ~/.ssh/config; try: SSH HOST true"},
 };
 
 static size_t find_refusal(const char *line)
@@ -202,16 +202,41 @@ static bool is_ssh_line_telling(const char *line)
     return find_refusal(line) < sizeof refusals / sizeof *refusals;
 }
 
-static void add_ssh_advice(struct jr_buf *out, const char *line, const char *host)
+/* The options that the user states, for a program that takes those of ssh, but -J only as -o. */
+static void add_stated_options(struct jr_buf *out, const struct jr_ssh *ssh, bool jumps)
+{
+    for (uint32_t i = 0; ssh != NULL && i < ssh->options_count; i++) {
+        const char *word = ssh->options[i];
+        bool jump = !jumps && strncmp(word, "-J", 2) == 0;
+        jr_buf_str(out, jump ? " -o ProxyJump=" : " ");
+        if (!jump)
+            jr_shell_quote(out, word);
+        else if (word[2] != '\0')
+            jr_shell_quote(out, word + 2);
+        else if (++i < ssh->options_count)
+            jr_shell_quote(out, ssh->options[i]);
+    }
+}
+
+static void add_ssh_advice(struct jr_buf *out, const char *line, const char *host,
+                           const struct jr_ssh *ssh)
 {
     size_t i = find_refusal(line);
     const char *text =
-        i < sizeof refusals / sizeof *refusals ? refusals[i].advice : "try: ssh HOST true";
-    for (const char *at; (at = strstr(text, "HOST")) != NULL; text = at + 4) {
-        jr_buf_add(out, text, (size_t)(at - text));
-        jr_buf_safe(out, host);
+        i < sizeof refusals / sizeof *refusals ? refusals[i].advice : "try: SSH HOST true";
+    while (*text != '\0') {
+        bool name = strncmp(text, "HOST", 4) == 0, copy = strncmp(text, "COPY", 4) == 0,
+             program = strncmp(text, "SSH", 3) == 0;
+        if (name)
+            jr_buf_safe(out, host);
+        else if (copy || program)
+            jr_buf_str(out, copy ? "ssh-copy-id" : "ssh");
+        else
+            jr_buf_char(out, *text);
+        if (copy || program)
+            add_stated_options(out, ssh, program);
+        text += program ? 3 : name || copy ? 4 : 1;
     }
-    jr_buf_str(out, text);
 }
 
 static bool places_program(const struct jr_controller_options *options, uint32_t node)
@@ -230,5 +255,4 @@ const struct jr_transport jr_ssh_transport = {
     .version_hint = "; have it copied there: -s engine.ssh.copy=true",
     .has_ended = "ssh has ended",
     .hang_hint = "log in there, and look for `jobrun agent`",
-    .silent_hint = "try: `ssh ",
 };

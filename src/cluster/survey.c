@@ -69,7 +69,8 @@ void jr_survey_lose(struct jr_survey *survey, const struct jr_link *link)
     else
         jr_buf_str(&what, line);
     controller->transport->add_advice(&advice, line != NULL ? line : "",
-                                      controller->options.hosts[link->node]);
+                                      controller->options.hosts[link->node],
+                                      controller->options.ssh);
     jr_survey_fail(survey, link->node, what.failed ? "lost" : what.data,
                    answered || advice.failed ? NULL : advice.data);
 }
@@ -167,7 +168,8 @@ static void fail_silent_host(struct jr_survey *survey, uint32_t node, uint64_t l
     struct jr_buf advice JR_BUF_CLEANUP = JR_BUF_INIT;
     char what[64];
     (void)snprintf(what, sizeof what, "no answer within %" PRIu64 " s", (limit_ms + 999) / 1000);
-    controller->transport->add_advice(&advice, "", controller->options.hosts[node]);
+    controller->transport->add_advice(&advice, "", controller->options.hosts[node],
+                                      controller->options.ssh);
     jr_survey_fail(survey, node, what, advice.failed ? NULL : advice.data);
 }
 

@@ -17,6 +17,7 @@
 #include <jobrun/error.h>
 
 struct jr_controller_options;
+struct jr_ssh;
 
 /* A process that carries messages. */
 struct jr_carrier {
@@ -44,7 +45,8 @@ struct jr_transport {
     /* Of `each`: whether a line of its standard error says why the node cannot be reached; and
      * append what is to be done about a line. */
     bool (*is_telling)(const char *line);
-    void (*add_advice)(struct jr_buf *out, const char *line, const char *host);
+    void (*add_advice)(struct jr_buf *out, const char *line, const char *host,
+                       const struct jr_ssh *ssh);
     /* Of `each`: whether the agent of a node is there only once its start has said so (`placed`);
      * NULL: at once. */
     bool (*places)(const struct jr_controller_options *options, uint32_t node);

@@ -307,8 +307,10 @@ static int start_reader(struct jr_carrier *ret, const struct jr_controller_optio
     return jr_carrier_start(ret, argv, (char *const[]){NULL}, false) == 0 ? 0 : -1;
 }
 
-static void add_reader_advice(struct jr_buf *out, const char *line, const char *host)
+static void add_reader_advice(struct jr_buf *out, const char *line, const char *host,
+                              const struct jr_ssh *ssh)
 {
+    (void)ssh;
     jr_buf_printf(out, "%zu, see %s", strlen(line), host);
 }
 

@@ -198,11 +198,25 @@ static void advises_by_what_ssh_says(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text = JR_BUF_INIT;
-        jr_ssh_transport.add_advice(&text, vectors[i].line, "gpu01");
+        jr_ssh_transport.add_advice(&text, vectors[i].line, "gpu01", NULL);
         JR_ASSERT_TEXT(text.data, vectors[i].advice);
         CU_ASSERT_EQUAL(jr_ssh_transport.is_telling(vectors[i].line), vectors[i].telling);
         jr_buf_release(&text);
     }
+}
+
+static void advises_with_the_options_that_are_stated(void)
+{
+    static char port[] = "-p", number[] = "2222", file[] = "-oIdentityFile=a b";
+    static char *words[] = {port, number, jump, gate, file};
+    const struct jr_ssh ssh = {.options = words, .options_count = 5};
+    struct jr_buf text = JR_BUF_INIT;
+    jr_ssh_transport.add_advice(&text, "Permission denied (publickey).", "gpu01", &ssh);
+    JR_ASSERT_TEXT(text.data,
+                   "jobrun never asks for a password: give it a key (ssh-copy-id -p 2222 "
+                   "-o ProxyJump=gate '-oIdentityFile=a b' gpu01), and try: "
+                   "ssh -p 2222 -J gate '-oIdentityFile=a b' -o BatchMode=yes gpu01 true");
+    jr_buf_release(&text);
 }
 
 static void says_that_ssh_is_missing(void)
@@ -251,4 +265,4 @@ static void runs_another_command(void)
 JR_UNIT_MAIN("ssh", CASE(the_users_words_stand_between_ours), CASE(runs_another_command),
              CASE(leaves_alone_what_is_stated), CASE(finds_the_program),
              CASE(says_that_there_is_none), CASE(advises_by_what_ssh_says),
-             CASE(says_that_ssh_is_missing))
+             CASE(advises_with_the_options_that_are_stated), CASE(says_that_ssh_is_missing))
