@@ -6,7 +6,7 @@
  *
  * When its input ends, or its commands do, the ranks are stopped with their grace; that holds when
  * controller, srun, ssh or the agent itself are killed. Where they are cut off, missing heartbeats
- * show it (heartbeat.h).
+ * show it (internal.h).
  */
 #ifndef JR_AGENT_H
 #define JR_AGENT_H

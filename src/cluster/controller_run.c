@@ -1,6 +1,6 @@
 /*
  * An attempt on all nodes: `go`, what comes meanwhile, and one outcome of all ranks
- * (controller_run.h).
+ * (internal.h).
  *
  * Times are by each node's own clock. Its offset from ours is known from the message that the node
  * has begun, which was sent between our sending "go" and our receiving the answer; the error is at
@@ -19,12 +19,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cluster/controller_console.h"
-#include "cluster/controller_events.h"
-#include "cluster/controller_preempt.h"
-#include "cluster/controller_run.h"
-#include "cluster/controller_silence.h"
-#include "cluster/controller_steps.h"
+#include "base/names.h"
+#include "cluster/internal.h"
 #include "eventloop/signals.h"
 #include "plan/node_ranks.h"
 #include "spawn/run_options.h"
@@ -32,6 +28,240 @@
 #include "store/run_folder.h"
 
 #include "base/banned.h"
+
+#define MOST_PIDS (sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t))
+
+/* What the node says of a rank, by our clock. */
+static void take_rank_times(struct jr_rank_outcome *rank, const struct jr_cluster_node *peer)
+{
+    rank->started_ns = jr_controller_run_ns(peer, rank->started_ns);
+    rank->ended_ns = jr_controller_run_ns(peer, rank->ended_ns);
+    rank->alive_ns = jr_controller_run_ns(peer, rank->alive_ns);
+    rank->exiting_ns = jr_controller_run_ns(peer, rank->exiting_ns);
+    rank->line_ns = jr_controller_run_ns(peer, rank->line_ns);
+    rank->told_ns = jr_controller_run_ns(peer, rank->told_ns);
+    rank->leaving_ns = jr_controller_run_ns(peer, rank->leaving_ns);
+    rank->heard_ns = jr_controller_run_ns(peer, rank->heard_ns);
+    rank->clock_offset_ns = peer->clock_offset_ns;
+}
+
+/* The processes there that could not be ended. */
+static void take_survivors(struct jr_outcome *all, const struct jr_outcome *part)
+{
+    for (uint32_t i = 0; i < part->left && all->left + i < MOST_PIDS; i++)
+        all->left_pids[all->left + i] = part->left_pids[i];
+    all->left += part->left;
+}
+
+/* Take over what a node reports about itself and its ranks. */
+static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
+                               const struct jr_outcome *part)
+{
+    struct jr_outcome *all = run->outcome;
+    const struct jr_cluster_node *peer = &run->controller->nodes[node];
+    bool stops = run->plan->policy->on_failure == JR_ON_FAILURE_STOP;
+    (void)jr_controller_mpi_settle(run, node);
+    bool bad =
+        part->timed_out_by != JR_TIMEOUT_NONE || part->stop_signal != 0 || part->runner_signal != 0;
+    for (uint32_t i = 0; i < part->count; i++) {
+        struct jr_rank_outcome *rank = &part->ranks[i];
+        take_rank_times(rank, peer);
+        bad = bad || rank->end == JR_END_START ||
+              (!jr_outcome_is_well(rank) && !jr_outcome_may_yield(rank, part->preempted) &&
+               (stops || jr_controller_mpi_needs(run, rank)));
+    }
+    if (all->timed_out_by == JR_TIMEOUT_NONE)
+        all->timed_out_by = part->timed_out_by;
+    all->preempted |= part->preempted;
+    all->pattern_limits += part->pattern_limits;
+    if (all->stop_signal == 0)
+        all->stop_signal = part->stop_signal;
+    if (all->runner_signal == 0)
+        all->runner_signal = part->runner_signal;
+    if (all->start_text[0] == '\0')
+        memcpy(all->start_text, part->start_text, sizeof all->start_text);
+    take_survivors(all, part);
+    if (bad)
+        jr_controller_run_stop(run);
+}
+
+/* Its ranks are lost, whatever they were about to report. */
+static void lose_node(struct jr_controller_run *run, uint32_t node, enum jr_end end,
+                      const char *how)
+{
+    struct jr_outcome *outcome = run->outcome;
+    jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_NODE_LOST, .node = node});
+    jr_events_flush(&run->events);
+    for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
+        struct jr_rank_outcome *rank = &outcome->ranks[i];
+        if (rank->end != JR_END_NONE)
+            continue;
+        rank->end = end;
+        rank->ended_ns = jr_clock_ns();
+        jr_controller_steps_end_rank(run, i);
+        if (end == JR_END_NONE && rank->pid != 0) {
+            rank->killed = true;
+            rank->stopped_with = SIGKILL;
+        }
+    }
+    if (outcome->lost_text[0] == '\0')
+        (void)snprintf(outcome->lost_text, sizeof outcome->lost_text, "%s", how);
+}
+
+void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node, const char *how)
+{
+    run->lost = true;
+    if (run->controller->transport->each) /* it may only be cut off */
+        jr_link_close_input(&run->controller->links[node]);
+    lose_node(run, node, JR_END_LOST, how);
+    jr_controller_run_returned(run, node);
+    jr_controller_silence_decide(run);
+    if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP || run->has_world)
+        jr_controller_run_stop(run);
+}
+
+static bool has_unended_rank(const struct jr_controller_run *run, uint32_t node)
+{
+    bool any = false;
+    for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++)
+        any |= run->outcome->ranks[i].end == JR_END_NONE;
+    return any;
+}
+
+/* A process of jobrun was killed there, and the other one has ended the ranks. Such a node is lost
+ * as if its agent had been killed: a spare can take its place. */
+static void lose_killed_node(struct jr_controller_run *run, uint32_t node, int sig)
+{
+    char name[JR_SIGNAL_NAME], how[sizeof name + 32];
+    jr_signal_name(name, sig);
+    (void)snprintf(how, sizeof how, "its jobrun was killed by %s", name);
+    jr_controller_step_node(run->controller, node, JR_NODE_ON_EXITED, how);
+    jr_controller_run_lost(run, node, how);
+}
+
+/* The runner was killed, and the guard tells of its ranks. False: it was not, or it had been told
+ * to stop, by somebody who may have killed it then. */
+static bool lose_runner(struct jr_controller_run *run, uint32_t node, const struct jr_outcome *part)
+{
+    if (part->runner_signal == 0 || part->stop_signal != 0 || !has_unended_rank(run, node))
+        return false;
+    for (uint32_t i = 0; i < part->count; i++) {
+        struct jr_rank_outcome *rank = &part->ranks[i];
+        take_rank_times(rank, &run->controller->nodes[node]);
+        if (rank->end != JR_END_NONE)
+            continue;
+        rank->killed = false;
+        rank->stopped_with = 0;
+    }
+    take_survivors(run->outcome, part);
+    lose_killed_node(run, node, part->runner_signal);
+    return true;
+}
+
+void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node, const char *how)
+{
+    lose_node(run, node, run->lost ? JR_END_NONE : JR_END_LOST, how);
+}
+
+void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node, const char *text)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_controller_name(&name, run->controller, node);
+    if (run->result == 0)
+        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s", name.failed ? "a node" : name.data,
+                           text);
+    run->result = -1;
+    jr_controller_run_stop(run);
+}
+
+void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
+{
+    struct jr_cluster_node *peer = &run->controller->nodes[node];
+    struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
+    uint32_t first = run->first[node], count = run->first[node + 1] - first;
+    struct jr_outcome part = {.ranks = run->outcome->ranks + first};
+    struct jr_error why = {0};
+    if (peer->signal != 0 && has_unended_rank(run, node)) {
+        lose_killed_node(run, node, peer->signal);
+    } else if (peer->signal != 0) { /* the guard was killed, and says nothing of its ranks */
+        run->outcome->runner_signal = peer->signal;
+        jr_controller_run_stop(run);
+    } else if (jr_outcome_message_read(&part, count, text->data, text->len, &why) != 0) {
+        jr_controller_run_refuse(run, node, why.text);
+    } else if (!lose_runner(run, node, &part)) {
+        merge_node_outcome(run, node, &part);
+    }
+    jr_buf_clear(text);
+    jr_controller_run_returned(run, node);
+    jr_controller_silence_decide(run);
+}
+
+/* The events of ranks, as their nodes tell them: for events.jsonl by our clock, and for what is
+ * known of ranks when their node is lost later. */
+
+static void note_rank(struct jr_controller_run *run, uint32_t node, const struct jr_event *event)
+{
+    const struct jr_cluster_node *peer = &run->controller->nodes[node];
+    if ((event->says & JR_SAYS(RANK)) == 0 || event->rank < run->first[node] ||
+        event->rank >= run->first[node + 1])
+        return;
+    struct jr_rank_outcome *rank = &run->outcome->ranks[event->rank];
+    if (event->name == JR_EVENT_RANK_STARTED) {
+        rank->pid = event->pid;
+        rank->started_ns = jr_controller_run_ns(peer, event->ns);
+    }
+    if (event->name != JR_EVENT_RANK_ENDED)
+        return;
+    bool exited = (event->says & JR_SAYS(EXIT_CODE)) != 0;
+    rank->ended_ns = jr_controller_run_ns(peer, event->ns);
+    jr_controller_steps_end_rank(run, event->rank);
+    rank->end = exited ? JR_END_EXITED : JR_END_SIGNALED;
+    rank->exit_code = exited ? event->exit_code : 0;
+    rank->signal = event->signal;
+    if (exited && rank->exit_code == 0 && !run->ended_well) {
+        run->ended_well = true;
+        jr_controller_send_type(run->controller, JR_TO_NODES_FIRST);
+    }
+}
+
+static void take_event_line(struct jr_controller_run *run, uint32_t node, const char *line,
+                            size_t len)
+{
+    struct jr_event event;
+    if (!jr_event_read(&event, line, len) || event.name == JR_EVENT_UNKNOWN) {
+        (void)jr_controller_steps_take(run, node, line, len);
+        return;
+    }
+    note_rank(run, node, &event);
+    uint64_t ns = jr_controller_run_ns(&run->controller->nodes[node], event.ns);
+    event.says |= JR_SAYS(NODE);
+    event.node = node;
+    jr_events_add_at(&run->events, &event, jr_clock_wall_ns() - (jr_clock_ns() - ns), ns);
+    jr_events_flush(&run->events);
+    if (event.name == JR_EVENT_STOP || event.name == JR_EVENT_KILL ||
+        event.name == JR_EVENT_START_FAILED)
+        jr_controller_run_stop(run);
+}
+
+/* Those of a node that is lost come too late: its ranks are lost with it. A node that begins to
+ * stop its ranks stops the run. */
+static void take_node_events(struct jr_controller_run *run, uint32_t node)
+{
+    struct jr_buf *stream = &run->controller->nodes[node].streams[JR_CHANNEL_EVENT];
+    if (run->controller->nodes[node].state == JR_NODE_LOST)
+        jr_buf_clear(stream);
+    const char *end = stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
+    if (end == NULL)
+        return;
+    size_t len = (size_t)(end + 1 - stream->data);
+    for (const char *line = stream->data; line <= end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
+        take_event_line(run, node, line, (size_t)(stop - line));
+        line = stop + 1;
+    }
+    memmove(stream->data, stream->data + len, stream->len - len);
+    stream->len -= len;
+}
 
 #define MS       UINT64_C(1000000)
 #define SLACK_NS (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
@@ -103,7 +333,7 @@ static void take_node_left(struct jr_controller_run *run, uint32_t node)
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node, enum jr_channel type)
 {
     if (type == JR_CHANNEL_EVENT)
-        jr_controller_events_take(run, node);
+        take_node_events(run, node);
     else if (type == JR_CHANNEL_LEFT)
         take_node_left(run, node);
     else if (type == JR_CHANNEL_EXCHANGE)
@@ -176,20 +406,6 @@ static int watch_controller_signals(struct jr_controller_run *run, sigset_t *ret
 
 /* From begin to end. */
 
-/* The links have ended, or the wait is over: unless a node was lost before, all nodes that were at
- * work are lost. */
-static void lose_nodes(struct jr_controller_run *run)
-{
-    struct jr_controller *controller = run->controller;
-    struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (controller->ended)
-        jr_link_describe_end(&how, &controller->links[0], true);
-    else
-        jr_buf_str(&how, "it was told to stop its ranks, but has not confirmed it");
-    for (uint32_t i = 0; i < run->plan->nodes; i++)
-        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP, how.failed ? "" : how.data);
-}
-
 /* What the attempt before has left to show on its nodes is left there. */
 static void leave_earlier_attempt(struct jr_controller_run *run, uint32_t attempt)
 {
@@ -246,6 +462,7 @@ static int begin_nodes(struct jr_controller_run *run, uint32_t attempt)
 static void follow_nodes(struct jr_controller_run *run)
 {
     struct jr_controller *controller = run->controller;
+    struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
     while (!controller->ended && !controller->timed_out &&
            jr_controller_awaits(controller, JR_NODE_DONE)) {
         jr_controller_turn(controller);
@@ -256,39 +473,16 @@ static void follow_nodes(struct jr_controller_run *run)
             jr_controller_run_stop(run);
         }
     }
-    lose_nodes(run);
+    /* The links have ended, or the wait is over: unless a node was lost before, all nodes that were
+     * at work are lost. */
+    if (controller->ended)
+        jr_link_describe_end(&how, &controller->links[0], true);
+    else
+        jr_buf_str(&how, "it was told to stop its ranks, but has not confirmed it");
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP, how.failed ? "" : how.data);
     controller->deadline.at = controller->heartbeat.at = 0;
     controller->demand.at = 0;
-}
-
-static void finalize_outcome(struct jr_controller_run *run)
-{
-    struct jr_outcome *outcome = run->outcome;
-    outcome->ended_ns = jr_clock_ns();
-    outcome->ended_wall_ns = jr_clock_wall_ns();
-    outcome->console_failed = run->controller->console.failed;
-    outcome->console_errno = run->controller->console.error;
-    jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_AGENTS,
-                                                   .nodes = run->plan->nodes,
-                                                   .heard = run->controller->received_bytes,
-                                                   .told = run->controller->sent_bytes});
-}
-
-static void close_run(struct jr_controller_run *run, const sigset_t *mask)
-{
-    jr_controller_steps_close(run);
-    jr_controller_preempt_close(run);
-    jr_controller_mpi_close(run);
-    jr_controller_code_close(run->controller);
-    run->controller->run = NULL;
-    jr_events_close(&run->events);
-    jr_folder_mark_remove(run->options->dir, run->mark);
-    if (run->signals.fd >= 0) {
-        jr_loop_remove(&run->controller->loop, &run->signals);
-        (void)close(run->signals.fd);
-    }
-    free(run->first);
-    (void)sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
@@ -320,9 +514,28 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         run.result = begin_nodes(&run, attempt);
         if (run.result == 0)
             follow_nodes(&run);
-        finalize_outcome(&run);
+        outcome.ended_ns = jr_clock_ns();
+        outcome.ended_wall_ns = jr_clock_wall_ns();
+        outcome.console_failed = controller->console.failed;
+        outcome.console_errno = controller->console.error;
+        jr_events_add(&run.events, &(struct jr_event){.name = JR_EVENT_AGENTS,
+                                                      .nodes = plan->nodes,
+                                                      .heard = controller->received_bytes,
+                                                      .told = controller->sent_bytes});
     }
-    close_run(&run, &mask);
+    jr_controller_steps_close(&run);
+    jr_controller_preempt_close(&run);
+    jr_exchange_hub_release(&run.hub);
+    jr_controller_code_close(controller);
+    controller->run = NULL;
+    jr_events_close(&run.events);
+    jr_folder_mark_remove(options->dir, run.mark);
+    if (run.signals.fd >= 0) {
+        jr_loop_remove(&controller->loop, &run.signals);
+        (void)close(run.signals.fd);
+    }
+    free(run.first);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     if (run.result == 0)
         *ret = outcome;
     else

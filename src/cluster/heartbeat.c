@@ -1,19 +1,8 @@
-#include "cluster/heartbeat.h"
-
+/* The signs of life of nodes. internal.h declares them, and has their manual. */
 #include "base/clock.h"
-#include "cluster/agent_cells.h"
-#include "cluster/controller_cells.h"
-#include "cluster/controller_run.h"
+#include "cluster/internal.h"
 
 #include "base/banned.h"
-
-/* The controller. */
-
-/* The nodes that are at work, and those of them that are silent. */
-struct silence {
-    uint32_t running, silent;
-    uint32_t first; /* that is silent */
-};
 
 void jr_heartbeat_begin(struct jr_controller *controller)
 {
@@ -50,36 +39,21 @@ static bool is_node_silent(const struct jr_controller *controller,
     return expects_heartbeat(peer) && peer->silent >= most;
 }
 
-static struct silence count_turn(struct jr_controller *controller)
-{
-    struct silence found = {0};
-    for (uint32_t i = controller->options.nodes; i-- > 0;) {
-        struct jr_cluster_node *peer = &controller->nodes[i];
-        found.running += expects_heartbeat(peer);
-        peer->silent++;
-        if (is_node_silent(controller, peer)) {
-            found.silent++;
-            found.first = i;
-        }
-    }
-    return found;
-}
-
+/* The first of those that are silent, and whether it is `all` that are at work. */
 static void describe_silence(struct jr_buf *out, const struct jr_controller *controller,
-                             const struct silence *found)
+                             uint32_t first, uint32_t silent, bool all)
 {
-    const struct jr_cluster_node *peer = &controller->nodes[found->first];
+    const struct jr_cluster_node *peer = &controller->nodes[first];
     uint64_t silent_ns = jr_clock_ns() - peer->heard_ns;
-    bool all = found->silent == found->running && found->running > 1;
     char since[32];
     jr_clock_rfc3339(since, jr_clock_wall_ns() - silent_ns);
     jr_buf_str(out, "nothing was heard from ");
     if (all)
         jr_buf_str(out, "any node");
     else
-        jr_controller_name(out, controller, found->first);
-    if (!all && found->silent > 1)
-        jr_buf_printf(out, ", nor of %u other%s,", found->silent - 1, found->silent > 2 ? "s" : "");
+        jr_controller_name(out, controller, first);
+    if (!all && silent > 1)
+        jr_buf_printf(out, ", nor of %u other%s,", silent - 1, silent > 2 ? "s" : "");
     jr_buf_printf(out, " since %s, for ", since);
     jr_clock_human(out, silent_ns);
     if (all && controller->transport->each)
@@ -95,48 +69,46 @@ static void describe_silence(struct jr_buf *out, const struct jr_controller *con
         jr_buf_printf(out, "%s%s`", controller->transport->silent_hint, peer->host);
 }
 
-/* Before there is a run, a node that is lost is the end. */
-static void mark_silent_lost(struct jr_controller *controller, const struct silence *found,
-                             const char *how)
-{
-    if (controller->run == NULL && controller->watcher == NULL) {
-        jr_controller_step_node(controller, found->first, JR_NODE_ON_TIMED_OUT, how);
-        return;
-    }
-    for (uint32_t i = 0; i < controller->options.nodes; i++)
-        if (is_node_silent(controller, &controller->nodes[i]))
-            jr_controller_step_node(controller, i, JR_NODE_ON_TIMED_OUT, how);
-}
-
-static void on_heartbeat_silence(struct jr_controller *controller, const struct silence *found)
+/* Count a turn; those that have been silent for too many are lost. Whether any is. */
+static bool lose_silent_nodes(struct jr_controller *controller)
 {
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
-    describe_silence(&how, controller, found);
-    mark_silent_lost(controller, found, how.failed ? "" : how.data);
+    bool before = controller->run == NULL && controller->watcher == NULL;
+    uint32_t running = 0, silent = 0, first = 0;
+    for (uint32_t i = controller->options.nodes; i-- > 0;) {
+        struct jr_cluster_node *peer = &controller->nodes[i];
+        running += expects_heartbeat(peer);
+        peer->silent++;
+        if (is_node_silent(controller, peer)) {
+            silent++;
+            first = i;
+        }
+    }
+    if (silent == 0)
+        return false;
+    describe_silence(&how, controller, first, silent, silent == running && running > 1);
+    /* Before there is a run, a node that is lost is the end. */
+    for (uint32_t i = first; i < (before ? first + 1 : controller->options.nodes); i++)
+        if (is_node_silent(controller, &controller->nodes[i]))
+            jr_controller_step_node(controller, i, JR_NODE_ON_TIMED_OUT,
+                                    how.failed ? "" : how.data);
     if (!how.failed && controller->run != NULL &&
         !controller->run->stopped) /* else the report tells it */
         jr_controller_run_print(controller->run, 1, how.data, how.len);
-}
-
-/* Whether agents give their signs unasked. */
-static bool is_unasked(const struct jr_controller *controller)
-{
-    return (controller->watcher != NULL && !controller->transport->each) ||
-           (controller->run != NULL &&
-            controller->run->plan->policy->on_failure == JR_ON_FAILURE_CONTINUE);
+    return true;
 }
 
 void jr_heartbeat_due(void *owner)
 {
     struct jr_controller *controller = owner;
-    bool unasked = is_unasked(controller);
-    if (controller->run != NULL && controller->run->lost && !unasked &&
-        !controller->transport->each)
+    const struct jr_controller_run *run = controller->run;
+    bool each = controller->transport->each;
+    /* Whether agents give their signs unasked. */
+    bool unasked = (controller->watcher != NULL && !each) ||
+                   (run != NULL && run->plan->policy->on_failure == JR_ON_FAILURE_CONTINUE);
+    if (run != NULL && run->lost && !unasked && !each)
         return; /* nothing may be sent, and all are told to stop */
-    const struct silence found = count_turn(controller);
-    if (found.silent > 0)
-        on_heartbeat_silence(controller, &found);
-    if (found.silent > 0 && !unasked && controller->watcher == NULL)
+    if (lose_silent_nodes(controller) && !unasked && controller->watcher == NULL)
         return;
     if (!unasked)
         jr_controller_send_type(controller, JR_TO_NODES_HEARTBEAT);
@@ -166,25 +138,17 @@ void jr_heartbeat_demand(struct jr_controller *controller, bool again)
     jr_controller_send_type(controller, JR_TO_NODES_HEARTBEAT);
 }
 
-/* The nodes that do, with commas. Returns how many. */
-static uint32_t list_owing(struct jr_buf *out, const struct jr_controller *controller)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < controller->options.nodes; i++) {
-        if (!owes_sign(controller, i))
-            continue;
-        jr_buf_str(out, count++ > 0 ? ", " : "");
-        jr_controller_name(out, controller, i);
-    }
-    return count;
-}
-
 /* "waiting for node 1 (gpu02), which does not answer, for at most 38 s" */
 static void tell_owing(const struct jr_controller *controller)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    uint32_t count = 0;
     jr_buf_str(&line, "waiting for ");
-    uint32_t count = list_owing(&line, controller);
+    for (uint32_t i = 0; i < controller->options.nodes; i++)
+        if (owes_sign(controller, i)) {
+            jr_buf_str(&line, count++ > 0 ? ", " : "");
+            jr_controller_name(&line, controller, i);
+        }
     jr_buf_str(&line, count == 1 ? ", which does not answer, for at most "
                                  : ", which do not answer, for at most ");
     jr_clock_human(&line, controller->demand_end_ns - jr_clock_ns());
@@ -193,62 +157,21 @@ static void tell_owing(const struct jr_controller *controller)
         controller->options.note(controller->options.data, line.data);
 }
 
-static void give_up_owing(struct jr_controller *controller)
-{
-    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_str(&why, "it was told to stop, and has not answered within ");
-    jr_clock_human(&why, controller->demand_end_ns - controller->demanded_ns);
-    for (uint32_t i = 0; i < controller->options.nodes; i++) {
-        if (!owes_sign(controller, i))
-            continue;
-        jr_controller_forsake(controller);
-        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP, why.failed ? "" : why.data);
-    }
-}
-
 void jr_heartbeat_demand_due(void *owner)
 {
     struct jr_controller *controller = owner;
+    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_clock_ns() < controller->demand_end_ns) {
         controller->demand.at = controller->demand_end_ns;
         tell_owing(controller);
         return;
     }
     controller->demand.at = 0;
-    give_up_owing(controller);
-}
-
-/* The agent. */
-
-/* Where nothing can be sent any more, the end of the input tells an agent to stop its ranks: while
- * they end, its signs go on. */
-static bool has_heartbeats(const struct jr_agent *agent)
-{
-    if (agent->leaving)
-        return !agent->heartbeats && (agent->pid != 0 || jr_agent_has_cells(agent));
-    return agent->pid != 0 || agent->serves;
-}
-
-static void schedule_heartbeat(struct jr_agent *agent)
-{
-    uint64_t turn_ns =
-        agent->heartbeats ? JR_HEARTBEAT_NS * JR_HEARTBEAT_PATIENCE : JR_HEARTBEAT_NS;
-    agent->turn.at = has_heartbeats(agent) ? jr_clock_ns() + turn_ns : 0;
-}
-
-void jr_heartbeat_listen(struct jr_agent *agent)
-{
-    agent->silent = 0;
-    if (agent->heartbeats || agent->turn.at == 0)
-        schedule_heartbeat(agent);
-}
-
-void jr_heartbeat_agent_due(void *owner)
-{
-    struct jr_agent *agent = owner;
-    if (has_heartbeats(agent) && !agent->heartbeats)
-        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_HEARTBEAT});
-    else if (has_heartbeats(agent) && !agent->away && ++agent->silent >= JR_HEARTBEAT_MISSES)
-        jr_agent_abandon(agent);
-    schedule_heartbeat(agent);
+    jr_buf_str(&why, "it was told to stop, and has not answered within ");
+    jr_clock_human(&why, controller->demand_end_ns - controller->demanded_ns);
+    for (uint32_t i = 0; i < controller->options.nodes; i++)
+        if (owes_sign(controller, i)) {
+            jr_controller_forsake(controller);
+            jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP, why.failed ? "" : why.data);
+        }
 }

@@ -1,5 +1,4 @@
-#include "cluster/link.h"
-
+/* The streams of the programs that carry messages. internal.h declares it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,16 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/names.h"
 #include "base/pidfd.h"
-#include "cluster/controller_run.h"
-#include "cluster/link_lines.h"
+#include "cluster/internal.h"
 
 #include "base/banned.h"
 
-#define LINE_MOST (256U << 10) /* bytes of what is not a frame */
-
-/* The streams. */
+#define LINE_MOST  (256U << 10) /* bytes of what is not a frame */
+#define EARLY_MOST (16U << 10)  /* bytes kept until a node has answered */
 
 static void close_link_watch(struct jr_link *link, struct jr_watch *watch)
 {
@@ -133,13 +131,43 @@ static void read_link_stream(struct jr_link *link, struct jr_watch *watch, struc
         jr_inlet_add(inlet, "\n", 1);
 }
 
+/* What comes, line by line. */
+
+static bool is_idle_line(const struct jr_link *link, const char *line, size_t len)
+{
+    const struct jr_transport *transport = link->controller->transport;
+    return len == 0 || (transport->is_idle != NULL && transport->is_idle(line, len));
+}
+
+/* What is not a frame: what a prolog prints, or the program itself; except for what it says of its
+ * own end. */
+static void forward_other_line(const struct jr_link *link, int stream, const char *line, size_t len)
+{
+    struct jr_controller *controller = link->controller;
+    if (is_idle_line(link, line, len))
+        return;
+    if (controller->run != NULL)
+        jr_controller_run_print(controller->run, stream, line, len);
+    else if (controller->options.note != NULL && link->in.fd >= 0 &&
+             controller->survey == NULL) { /* that tells it of its host */
+        char text[512];
+        (void)snprintf(text, sizeof text, "%.*s", (int)len, line);
+        controller->options.note(controller->options.data, text);
+    }
+}
+
 /* Once nothing more can come. */
 static void check_link_end(struct jr_link *link)
 {
+    const char *line;
+    size_t len;
     if (link->ended || link->pid > 0 || link->out.fd >= 0 || link->err.fd >= 0)
         return;
     link->ended = true;
-    jr_link_forward_early(link);
+    /* There will be no answer: show the lines that wait for it. */
+    while ((line = jr_inlet_line(&link->early, &len)) != NULL)
+        forward_other_line(link, 1, line, len);
+    jr_inlet_release(&link->early);
     jr_controller_handle_end(link->controller, link);
 }
 
@@ -147,17 +175,63 @@ static void on_link_output(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_link *link = owner;
+    bool each = link->controller->transport->each;
+    const char *line;
+    size_t len;
     read_link_stream(link, &link->out, &link->out_lines);
-    jr_link_take_output(link);
+    while ((line = jr_inlet_line(&link->out_lines, &len)) != NULL) {
+        json_t *frame = jr_message_read(line, len);
+        /* An agent that has a link of its own speaks for no other node, whatever a host sends. */
+        bool own = frame != NULL && (!each || jr_json_get_u32(frame, "n") == link->node);
+        if (own && !link->answered) {
+            /* What ssh says on the way to a host, as its banner, is worth no line once that is
+             * reached; and is nothing that it says in the end. */
+            link->answered = true;
+            link->last_line[0] = link->telling[0] = '\0';
+            jr_inlet_release(&link->early);
+        }
+        if (own)
+            jr_controller_receive(link->controller, frame);
+        else
+            forward_other_line(link, 0, line, len);
+        json_decref(frame);
+    }
     check_link_end(link);
+}
+
+/* Whether a line of standard error waits for the answer of the node. */
+static bool keep_early_line(struct jr_link *link, const char *line, size_t len)
+{
+    if (link->answered || !link->controller->transport->each)
+        return false;
+    if (link->early.bytes.len + len < EARLY_MOST) {
+        jr_inlet_add(&link->early, line, len);
+        jr_inlet_add(&link->early, "\n", 1);
+    }
+    return true;
 }
 
 static void on_link_errors(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_link *link = owner;
+    const struct jr_transport *transport = link->controller->transport;
+    const char *line;
+    size_t len;
     read_link_stream(link, &link->err, &link->err_lines);
-    jr_link_take_errors(link);
+    while ((line = jr_inlet_line(&link->err_lines, &len)) != NULL) {
+        len -= len > 0 && line[len - 1] == '\r'; /* as ssh ends its lines */
+        if (!keep_early_line(link, line, len))
+            forward_other_line(link, 1, line, len);
+        if (is_idle_line(link, line, len))
+            continue;
+        (void)snprintf(link->last_line, sizeof link->last_line, "%.*s", (int)len, line);
+        /* The first that tells says more than those that follow from it. */
+        if (link->telling[0] == '\0' && transport->is_telling != NULL &&
+            transport->is_telling(link->last_line))
+            memcpy(link->telling, link->last_line, sizeof link->telling);
+        jr_controller_handle_errors(link->controller, link);
+    }
     check_link_end(link);
 }
 
@@ -196,21 +270,11 @@ void jr_link_init(struct jr_link *link, struct jr_controller *controller, uint32
     };
 }
 
-static int watch_link_streams(struct jr_link *link)
-{
-    struct jr_loop *loop = &link->controller->loop;
-    if (jr_loop_add(loop, &link->out, EPOLLIN) != 0 || jr_loop_add(loop, &link->err, EPOLLIN) != 0)
-        return -1;
-    if (link->controller->children.fd >= 0) /* it tells of each end */
-        return 0;
-    link->process.fd = jr_pidfd_open(link->pid);
-    return link->process.fd < 0 ? -1 : jr_loop_add(loop, &link->process, EPOLLIN);
-}
-
 int jr_link_open(struct jr_link *link, struct jr_error *err)
 {
-    const struct jr_controller *controller = link->controller;
+    struct jr_controller *controller = link->controller;
     const struct jr_transport *transport = controller->transport;
+    struct jr_loop *loop = &controller->loop;
     struct jr_carrier carrier;
     if (transport->start(&carrier, &controller->options, link->node, err) != 0)
         return -1;
@@ -218,9 +282,13 @@ int jr_link_open(struct jr_link *link, struct jr_error *err)
     link->in.fd = carrier.in_fd;
     link->out.fd = carrier.out_fd;
     link->err.fd = carrier.err_fd;
-    return watch_link_streams(link) == 0
-               ? 0
-               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear %s", transport->program);
+    bool heard =
+        jr_loop_add(loop, &link->out, EPOLLIN) == 0 && jr_loop_add(loop, &link->err, EPOLLIN) == 0;
+    if (heard && controller->children.fd < 0) { /* else that tells of each end */
+        link->process.fd = jr_pidfd_open(link->pid);
+        heard = link->process.fd >= 0 && jr_loop_add(loop, &link->process, EPOLLIN) == 0;
+    }
+    return heard ? 0 : jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear %s", transport->program);
 }
 
 void jr_link_kill(struct jr_link *link)
@@ -240,30 +308,25 @@ const char *jr_link_refusal(const struct jr_link *link)
     return line[0] != '\0' ? line : NULL;
 }
 
-/* Why a node was never reached. */
-static void describe_refusal(struct jr_buf *out, const struct jr_link *link, const char *line)
-{
-    const struct jr_controller *controller = link->controller;
-    jr_buf_str(out, line);
-    jr_buf_str(out, "; ");
-    controller->transport->add_advice(out, line, controller->nodes[link->node].host,
-                                      controller->options.ssh);
-}
-
 void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link, bool answered)
 {
+    const struct jr_controller *controller = link->controller;
+    const struct jr_transport *transport = controller->transport;
     const char *line = answered ? NULL : jr_link_refusal(link);
-    if (line != NULL && link->controller->transport->add_advice != NULL) {
-        describe_refusal(out, link, line);
+    char name[JR_SIGNAL_NAME];
+    if (line != NULL && transport->add_advice != NULL) { /* why it was never reached */
+        jr_buf_str(out, line);
+        jr_buf_str(out, "; ");
+        transport->add_advice(out, line, controller->nodes[link->node].host,
+                              controller->options.ssh);
         return;
     }
-    const char *program = link->controller->transport->program;
-    char name[JR_SIGNAL_NAME];
     jr_signal_name(name, WTERMSIG(link->status));
     if (WIFSIGNALED(link->status))
-        jr_buf_printf(out, "%s was killed by %s", program, name);
+        jr_buf_printf(out, "%s was killed by %s", transport->program, name);
     else
-        jr_buf_printf(out, "%s ended with exit code %d", program, WEXITSTATUS(link->status));
+        jr_buf_printf(out, "%s ended with exit code %d", transport->program,
+                      WEXITSTATUS(link->status));
     if (link->last_line[0] != '\0')
         jr_buf_printf(out, "; its last output: %s", link->last_line);
 }

@@ -1,9 +1,12 @@
 #include "cluster/protocol.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json.h"
+#include "store/outcome_codec.h"
 
 #include "base/banned.h"
 
@@ -168,4 +171,53 @@ bool jr_channel_take(struct jr_buf *to, const json_t *object)
     const json_t *bytes = json_object_get(object, "b");
     return json_is_string(bytes) &&
            jr_base64_take(to, json_string_value(bytes), json_string_length(bytes));
+}
+
+void jr_outcome_message_add(struct jr_buf *out, const struct jr_outcome *outcome)
+{
+    size_t most = sizeof outcome->left_pids / sizeof *outcome->left_pids;
+    json_t *run = jr_outcome_pack(outcome);
+    json_t *ranks = json_array(), *pids = json_array();
+    for (uint32_t i = 0; i < outcome->count; i++)
+        jr_json_append(ranks, jr_outcome_pack_rank(&outcome->ranks[i]));
+    for (size_t i = 0; i < outcome->left && i < most; i++)
+        jr_json_append(pids, json_integer(outcome->left_pids[i]));
+    jr_json_set(run, "left_pids", pids);
+    if (outcome->start_text[0] != '\0')
+        jr_json_set_str(run, "start_text", outcome->start_text);
+    jr_json_set(run, "ranks", ranks);
+    jr_json_print(out, run, 0);
+    json_decref(run);
+}
+
+void jr_outcome_message_refuse(struct jr_buf *out, const struct jr_error *why)
+{
+    json_t *run = json_object();
+    jr_json_set_str(run, "error", why->text);
+    jr_json_print(out, run, 0);
+    json_decref(run);
+}
+
+int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count, const char *text, size_t len,
+                            struct jr_error *err)
+{
+    size_t most = sizeof ret->left_pids / sizeof *ret->left_pids;
+    json_t *run = jr_json_parse(text, len, NULL);
+    const json_t *ranks = json_object_get(run, "ranks"), *pids = json_object_get(run, "left_pids");
+    const char *refusal = jr_json_get_str(run, "error"),
+               *start = jr_json_get_str(run, "start_text");
+    bool whole = refusal == NULL && json_is_array(ranks) && json_array_size(ranks) == count;
+    for (uint32_t i = 0; i < count && whole; i++)
+        whole = jr_outcome_unpack_rank(&ret->ranks[i], json_array_get(ranks, i)) == 0;
+    for (size_t i = 0; i < most && i < json_array_size(pids); i++)
+        ret->left_pids[i] = (int32_t)json_integer_value(json_array_get(pids, i));
+    (void)snprintf(ret->start_text, sizeof ret->start_text, "%s", start != NULL ? start : "");
+    ret->count = count;
+    int result = 0;
+    if (refusal != NULL)
+        result = jr_error_set(err, JR_STATUS_LAUNCH, "%s", refusal);
+    else if (!whole || jr_outcome_unpack(ret, run) != 0)
+        result = jr_error_set(err, JR_STATUS_LAUNCH, "it did not report what became of its ranks");
+    json_decref(run);
+    return result;
 }

@@ -1,16 +1,271 @@
 #include "cluster/survey.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "cluster/controller_parts.h"
-#include "cluster/survey_parts.h"
+#include "cluster/internal.h"
 
 #include "base/banned.h"
+
+#define LIMIT_NS    (UINT64_C(5) * 1000000000)
+#define LOOK_UP_NS  (UINT64_C(10) * 1000000000)
+#define PORTS_TRIED 64u
+#define TOKEN_MOST  128u
+
+/* Listening. */
+
+/* For both versions of IP, where the kernel has both. */
+static int open_listener(void)
+{
+    int off = 0, on = 1;
+    const int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    int fd = socket(AF_INET6, flags, 0);
+    if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    if (fd < 0)
+        fd = socket(AF_INET, flags, 0);
+    if (fd >= 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    return fd;
+}
+
+static int bind_everywhere(int fd, uint32_t port)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof own;
+    if (getsockname(fd, (struct sockaddr *)&own, &len) != 0)
+        return -1;
+    uint16_t number = htons((uint16_t)port);
+    if (own.ss_family == AF_INET6)
+        memcpy((char *)&own + offsetof(struct sockaddr_in6, sin6_port), &number, sizeof number);
+    else
+        memcpy((char *)&own + offsetof(struct sockaddr_in, sin_port), &number, sizeof number);
+    return bind(fd, (const struct sockaddr *)&own, len);
+}
+
+/* A listener at a port; -1 with errno. */
+static int listen_at(uint32_t port)
+{
+    int fd = open_listener();
+    if (fd >= 0 && bind_everywhere(fd, port) == 0 && listen(fd, SOMAXCONN) == 0)
+        return fd;
+    int error = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    errno = error;
+    return -1;
+}
+
+int jr_reach_listen(uint32_t *port, bool stated, struct jr_error *err)
+{
+    uint32_t first = *port, at = first;
+    int fd = listen_at(at);
+    while (fd < 0 && errno == EADDRINUSE && !stated && at - first < PORTS_TRIED && at < UINT16_MAX)
+        fd = listen_at(++at);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "could not listen at port %u", at);
+    *port = at;
+    return fd;
+}
+
+void jr_reach_greet(int listener, const char *token)
+{
+    int fd;
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+        (void)send(fd, token, strlen(token), MSG_NOSIGNAL);
+        (void)close(fd);
+    }
+}
+
+/* Connecting. */
+
+/* The name within brackets; false: it is longer than any. */
+static bool bare_address(char ret[static NI_MAXHOST], const char *address)
+{
+    size_t len = strlen(address);
+    if (address[0] == '[') { /* [fe80::1] */
+        address++;
+        len = strcspn(address, "]");
+    }
+    if (len >= NI_MAXHOST)
+        return false;
+    memcpy(ret, address, len);
+    ret[len] = '\0';
+    return true;
+}
+
+/* 0, or what gai_strerror(3) takes. */
+static int find_addresses(struct addrinfo **ret, const char *address, const char *port)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
+    char name[NI_MAXHOST];
+    return bare_address(name, address) ? getaddrinfo(name, port, &wanted, ret) : EAI_NONAME;
+}
+
+/* In a process of its own: what gai_strerror(3) takes, and whether it is an address of this
+ * machine. */
+static _Noreturn void answer_look_up(const char *address, int fd)
+{
+    struct addrinfo *found = NULL;
+    int answer[2] = {find_addresses(&found, address, NULL), 0};
+    for (; found != NULL && answer[0] == 0 && answer[1] == 0; found = found->ai_next) {
+        JR_CLOSE int own = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        answer[1] = own >= 0 && bind(own, found->ai_addr, found->ai_addrlen) == 0;
+    }
+    _exit(write(fd, answer, sizeof answer) == sizeof answer ? 0 : 1);
+}
+
+/* -1 with errno: there is no answer. */
+static int look_up(int ret[static 2], const char *address)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    JR_CLOSE int answers = ends[0];
+    pid_t pid = fork();
+    if (pid == 0)
+        answer_look_up(address, ends[1]);
+    int error = errno;
+    (void)close(ends[1]);
+    errno = error;
+    if (pid < 0)
+        return -1;
+    struct pollfd wanted = {.fd = answers, .events = POLLIN};
+    const uint64_t until = jr_clock_ns() + LOOK_UP_NS;
+    uint64_t now;
+    int ready = 0;
+    while (ready <= 0 && (now = jr_clock_ns()) < until)
+        ready = poll(&wanted, 1, (int)((until - now) / 1000000 + 1));
+    const ssize_t whole = 2 * sizeof *ret;
+    bool told = ready > 0 && read(answers, ret, (size_t)whole) == whole;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    errno = ready > 0 ? EIO : ETIMEDOUT;
+    return told ? 0 : -1;
+}
+
+int jr_reach_resolve(const char *address, bool *ret_own, struct jr_error *err)
+{
+    int answer[2] = {0};
+    if (look_up(answer, address) != 0)
+        return errno == ETIMEDOUT
+                   ? jr_error_set(err, JR_STATUS_UNRESOLVED, "no answer within 10s")
+                   : jr_error_sys(err, JR_STATUS_UNRESOLVED, "it could not be looked up");
+    if (answer[0] != 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s", gai_strerror(answer[0]));
+    if (ret_own != NULL)
+        *ret_own = answer[1];
+    return 0;
+}
+
+/* Wait for an event of a connection's socket, and greet those meanwhile who reach us; false with
+ * ETIMEDOUT when the time is over. */
+static bool await_socket(int fd, short events, uint64_t until_ns, const char *token, int listener)
+{
+    struct pollfd wanted[2] = {{.fd = fd, .events = events}, {.fd = listener, .events = POLLIN}};
+    while (wanted[0].revents == 0) {
+        uint64_t now = jr_clock_ns();
+        int ms = now >= until_ns ? 0 : (int)((until_ns - now) / 1000000 + 1);
+        int found = poll(wanted, 2, ms);
+        if (found == 0)
+            errno = ETIMEDOUT;
+        if (found == 0 || (found < 0 && errno != EINTR))
+            return false;
+        if (found > 0 && wanted[1].revents != 0)
+            jr_reach_greet(listener, token);
+    }
+    return true;
+}
+
+/* A connected socket; -1 with errno. */
+static int connect_address(const struct addrinfo *to, uint64_t until_ns, const char *token,
+                           int listener)
+{
+    int fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->ai_protocol);
+    if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen) == 0)
+        return fd;
+    int error = errno;
+    socklen_t len = sizeof error;
+    if (error == EINPROGRESS && (!await_socket(fd, POLLOUT, until_ns, token, listener) ||
+                                 getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0))
+        error = errno;
+    if (error == 0)
+        return fd;
+    (void)close(fd);
+    errno = error;
+    return -1;
+}
+
+/* Whether all that comes is the token; false with errno, 0: something else. */
+static bool is_greeted(int fd, uint64_t until_ns, const char *token, int listener)
+{
+    char text[TOKEN_MOST + 1];
+    size_t len = 0;
+    ssize_t got = 1;
+    while (got > 0 && len < TOKEN_MOST) {
+        if (!await_socket(fd, POLLIN, until_ns, token, listener))
+            return false;
+        got = recv(fd, text + len, TOKEN_MOST - len, 0);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            got = 1;
+        else if (got > 0)
+            len += (size_t)got;
+    }
+    if (got < 0)
+        return false;
+    errno = 0;
+    return len == strlen(token) && memcmp(text, token, len) == 0;
+}
+
+enum jr_reach jr_reach_connect(const char *address, uint32_t port, const char *token, int listener,
+                               struct jr_buf *why)
+{
+    struct addrinfo *found = NULL;
+    char number[16];
+    int error = ETIMEDOUT;
+    bool greeted = false;
+    (void)snprintf(number, sizeof number, "%u", port);
+    int failed = find_addresses(&found, address, number);
+    if (failed != 0) {
+        jr_buf_str(why, gai_strerror(failed));
+        return JR_REACH_UNKNOWN;
+    }
+    const uint64_t until_ns = jr_clock_ns() + LIMIT_NS;
+    /* Each address of the name in turn, until one answers as it should. */
+    for (const struct addrinfo *to = found; to != NULL && !greeted; to = to->ai_next) {
+        JR_CLOSE int fd = connect_address(to, until_ns, token, listener);
+        greeted = fd >= 0 && is_greeted(fd, until_ns, token, listener);
+        error = errno;
+    }
+    freeaddrinfo(found);
+    if (greeted)
+        return JR_REACH_OK;
+    jr_buf_str(why, error == 0 ? "something else answers" : strerror(error));
+    if (error == 0)
+        return JR_REACH_ANOTHER;
+    if (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH)
+        return JR_REACH_TIMED_OUT;
+    return error == ECONNREFUSED ? JR_REACH_REFUSED : JR_REACH_FAILED;
+}
+
+/* The survey. */
 
 #define MS       UINT64_C(1000000)
 #define LIMIT_MS UINT64_C(60000)
@@ -126,65 +381,42 @@ static bool can_answer(const struct jr_survey *survey, uint32_t node)
            survey->controller->nodes[node].state == JR_NODE_KNOWN;
 }
 
-static bool awaits_answer(const struct jr_survey *survey)
+/* Whether it has not answered what it was asked last; or not said hello. */
+static bool owes_answer(const struct jr_survey *survey, uint32_t node, bool hello)
+{
+    const struct surveyed *host = &survey->hosts[node];
+    return hello ? survey->controller->nodes[node].state == JR_NODE_UNKNOWN && host->failure == NULL
+                 : host->asked_ns != 0;
+}
+
+static bool awaits_answers(const struct jr_survey *survey, bool hello)
 {
     for (uint32_t i = 0; i < survey->count; i++)
-        if (survey->hosts[i].asked_ns != 0)
+        if (owes_answer(survey, i, hello))
             return true;
     return false;
 }
 
-/* Until all have answered that were asked, or failed, or `limit_ms` is over. Returns whether they
- * have. */
-static bool await_answers(struct jr_survey *survey, uint64_t limit_ms)
+/* Let all answer that were asked; who does not within `limit_ms` cannot take part. */
+static void await_answers(struct jr_survey *survey, bool hello, uint64_t limit_ms)
 {
     struct jr_controller *controller = survey->controller;
     controller->timed_out = false;
     controller->deadline.at = jr_clock_ns() + limit_ms * MS;
-    while (awaits_answer(survey) && !controller->timed_out)
+    while (awaits_answers(survey, hello) && !controller->timed_out)
         jr_controller_turn(controller);
     controller->deadline.at = 0;
-    return !awaits_answer(survey);
-}
-
-static bool awaits_hello(const struct jr_survey *survey)
-{
-    for (uint32_t i = 0; i < survey->count; i++)
-        if (survey->controller->nodes[i].state == JR_NODE_UNKNOWN &&
-            survey->hosts[i].failure == NULL)
-            return true;
-    return false;
-}
-
-static uint64_t answer_limit_ms(const struct jr_survey *survey)
-{
-    uint64_t stated = survey->options.limit_ms;
-    return stated > 0 ? stated : LIMIT_MS;
-}
-
-static void fail_silent_host(struct jr_survey *survey, uint32_t node, uint64_t limit_ms)
-{
-    const struct jr_controller *controller = survey->controller;
-    struct jr_buf advice JR_BUF_CLEANUP = JR_BUF_INIT;
-    char what[64];
-    (void)snprintf(what, sizeof what, "no answer within %" PRIu64 " s", (limit_ms + 999) / 1000);
-    controller->transport->add_advice(&advice, "", controller->options.hosts[node],
-                                      controller->options.ssh);
-    jr_survey_fail(survey, node, what, advice.failed ? NULL : advice.data);
-}
-
-static void await_hosts(struct jr_survey *survey)
-{
-    struct jr_controller *controller = survey->controller;
-    uint64_t limit_ms = answer_limit_ms(survey);
-    controller->timed_out = false;
-    controller->deadline.at = jr_clock_ns() + limit_ms * MS;
-    while (awaits_hello(survey) && !controller->timed_out)
-        jr_controller_turn(controller);
-    controller->deadline.at = 0;
-    for (uint32_t i = 0; i < survey->count; i++)
-        if (controller->nodes[i].state == JR_NODE_UNKNOWN)
-            fail_silent_host(survey, i, limit_ms);
+    for (uint32_t i = 0; i < survey->count; i++) {
+        struct jr_buf advice JR_BUF_CLEANUP = JR_BUF_INIT;
+        char what[64];
+        if (!owes_answer(survey, i, hello))
+            continue;
+        (void)snprintf(what, sizeof what, "no answer within %" PRIu64 " s",
+                       (limit_ms + 999) / 1000);
+        controller->transport->add_advice(&advice, "", controller->options.hosts[i],
+                                          controller->options.ssh);
+        jr_survey_fail(survey, i, what, advice.failed ? NULL : advice.data);
+    }
 }
 
 static void ask_host(struct jr_survey *survey, uint32_t node, const struct jr_message *message)
@@ -200,78 +432,44 @@ static void ask_all(struct jr_survey *survey, const struct jr_message *message)
             ask_host(survey, i, message);
 }
 
-/* Let all answer that were asked; who does not cannot take part. */
-static void await_or_fail(struct jr_survey *survey, uint64_t limit_ms)
-{
-    if (await_answers(survey, limit_ms))
-        return;
-    for (uint32_t i = 0; i < survey->count; i++)
-        if (survey->hosts[i].asked_ns != 0)
-            fail_silent_host(survey, i, limit_ms);
-}
-
-static void ask_for_clocks(struct jr_survey *survey)
-{
-    const struct jr_message message = {.type = JR_TO_NODES_HEARTBEAT};
-    for (int round = 0; round < ROUNDS; round++) {
-        ask_all(survey, &message);
-        await_or_fail(survey, answer_limit_ms(survey));
-    }
-}
-
-/* The first that is there, where ranks would meet at the next one without the first: not at an
- * address that is stated. */
-static int find_meeting(const struct jr_survey *survey)
-{
-    uint32_t count = survey->options.address == NULL ? survey->count : 1;
-    for (uint32_t i = 0; i < count; i++)
-        if (can_answer(survey, i))
-            return (int)i;
-    return -1;
-}
-
 #define FIRST_PORT 29500u
-
-/* Where the first host listens. */
-static void ask_to_listen(struct jr_survey *survey)
-{
-    uint32_t node = (uint32_t)survey->meeting;
-    uint32_t offered = survey->controller->nodes[node].port;
-    uint32_t port = survey->options.port;
-    ask_host(survey, node,
-             &(struct jr_message){.type = JR_TO_NODES_LISTEN,
-                                  .port = port != 0      ? port
-                                          : offered != 0 ? offered
-                                                         : FIRST_PORT,
-                                  .on = port != 0,
-                                  .token = survey->token});
-    await_or_fail(survey, REACH_MS);
-}
-
-static void ask_to_reach(struct jr_survey *survey)
-{
-    const struct jr_controller *controller = survey->controller;
-    const char *stated = survey->options.address;
-    ask_all(survey, &(struct jr_message){.type = JR_TO_NODES_REACH,
-                                         .host = stated != NULL
-                                                     ? stated
-                                                     : controller->options.hosts[survey->meeting],
-                                         .port = survey->port,
-                                         .token = survey->token});
-    await_or_fail(survey, REACH_MS);
-}
 
 static void ask_hosts(struct jr_survey *survey)
 {
-    await_hosts(survey);
-    ask_for_clocks(survey);
-    survey->meeting = find_meeting(survey);
-    if (survey->meeting < 0)
+    const struct jr_controller *controller = survey->controller;
+    const struct jr_survey_options *options = &survey->options;
+    uint64_t limit_ms = options->limit_ms > 0 ? options->limit_ms : LIMIT_MS;
+    await_answers(survey, true, limit_ms);
+    for (int round = 0; round < ROUNDS; round++) {
+        ask_all(survey, &(struct jr_message){.type = JR_TO_NODES_HEARTBEAT});
+        await_answers(survey, false, limit_ms);
+    }
+    /* The first that is there listens, where ranks would meet at the next one without the first:
+     * not at an address that is stated. */
+    uint32_t most = options->address == NULL ? survey->count : 1, node = 0;
+    while (node < most && !can_answer(survey, node))
+        node++;
+    if (node == most)
         return;
+    survey->meeting = (int)node;
     jr_token(survey->token);
-    ask_to_listen(survey);
-    if (survey->port != 0)
-        ask_to_reach(survey);
+    uint32_t offered = controller->nodes[node].port;
+    uint32_t port = offered != 0 ? offered : FIRST_PORT;
+    ask_host(survey, node,
+             &(struct jr_message){.type = JR_TO_NODES_LISTEN,
+                                  .port = options->port != 0 ? options->port : port,
+                                  .on = options->port != 0,
+                                  .token = survey->token});
+    await_answers(survey, false, REACH_MS);
+    if (survey->port == 0)
+        return;
+    ask_all(survey,
+            &(struct jr_message){.type = JR_TO_NODES_REACH,
+                                 .host = options->address != NULL ? options->address
+                                                                  : controller->options.hosts[node],
+                                 .port = survey->port,
+                                 .token = survey->token});
+    await_answers(survey, false, REACH_MS);
 }
 
 int jr_survey_hosts(struct jr_survey **ret, const struct jr_controller_options *options,

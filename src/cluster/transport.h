@@ -1,9 +1,9 @@
 /*
  * A transport: which program on this machine carries the messages between the controller and its
- * agents. srun (srun.h) is one process for the agents of all nodes; of ssh (ssh.h) there is one for
- * each. link.h has the streams.
+ * agents. srun is one process for the agents of all nodes; of ssh there is one for each. link.c has
+ * the streams.
  *
- * What a node's messages mean does not depend on it (node_state.h).
+ * What a node's messages mean does not depend on it (node.c).
  */
 #ifndef JR_TRANSPORT_H
 #define JR_TRANSPORT_H
@@ -13,8 +13,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include <jobrun/error.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/hash.h"
 
 struct jr_controller_options;
 struct jr_ssh;
@@ -62,5 +65,85 @@ struct jr_transport {
  * that `dies` is killed when this process is; another one sees the end of its input. 0, or an
  * errno. */
 int jr_carrier_start(struct jr_carrier *ret, char *const *argv, char *const *envp, bool dies);
+
+/*
+ * The line by which Slurm starts an agent on each node of an allocation: one task a node, all its
+ * CPUs, shared with whatever else runs in the job; no binding, which is the ranks' own affair, and
+ * no MPI, which is theirs too.
+ */
+
+/* One srun for the agents of all nodes, in a session of its own, so that no terminal's signal
+ * reaches it. */
+extern const struct jr_transport jr_srun_transport;
+
+/* The words of that line, NULL-terminated, in `arena`. NULL without memory. */
+char **jr_srun_words(struct jr_arena *arena, const struct jr_controller_options *options);
+
+/* The environment of srun: `envp` without what would change how srun starts tasks or hands on what
+ * they print. In `arena`. */
+char **jr_srun_environment(struct jr_arena *arena, char *const *envp);
+
+/*
+ * The program for hosts that have none (engine.ssh.copy): its bytes and those of the files that
+ * Python and libraries are run with, and the shell script that puts them into
+ * ~/.cache/jobrun/VERSION-HASH on a host and starts the agent from there. They go through the
+ * connection that the agent then has.
+ *
+ * The script says `want` where they are not there as they should be, reads them from its standard
+ * input, and says `placed` when the agent is about to begin.
+ */
+
+#define JR_COPY_NAME 17 /* of a copy's hash: 16 digits and a NUL */
+
+/* A file of it. */
+struct jr_copy_file {
+    const char *path; /* below the folder there */
+    size_t at, len;   /* in the bytes */
+    bool executable;
+    char hash[JR_HASH_SIZE];
+};
+
+struct jr_copy {
+    struct jr_arena arena;
+    struct jr_buf bytes; /* of all files, one after the other */
+    struct jr_copy_file *files;
+    size_t count;
+    char machine[65];        /* of uname(2): what the program is for */
+    char hash[JR_COPY_NAME]; /* of all paths and hashes */
+};
+
+/* Read the program, and all regular files below the folder `support` (NULL:
+ * there is none). -1 with `err`; *ret is to be released in any case. */
+int jr_copy_read(struct jr_copy *ret, const char *program, const char *support,
+                 struct jr_error *err);
+
+/* Free what it has. */
+void jr_copy_release(struct jr_copy *copy);
+
+/*
+ * The line by which an agent is started on a host: one ssh(1) for each, the user's own, with the
+ * user's configuration, keys and jump hosts, and with a command that finds jobrun there.
+ * `localhost` needs none: the agent is started as it is.
+ */
+
+/* One ssh for each host. The agents know who they are by the message `assign` (protocol.h). */
+extern const struct jr_transport jr_ssh_transport;
+
+/* An agent that is to be started, or another command. */
+struct jr_ssh_start {
+    const struct jr_ssh *ssh;
+    const char *program; /* the path of jobrun here */
+    const char *host;
+    uint32_t node;
+    const struct jr_copy *copy; /* NULL: it is there */
+    const char *command;        /* for sh there; NULL: the agent's */
+};
+
+/* The words of the line that reaches a host, NULL-terminated, in `arena`: a shell that first asks
+ * ssh what the user's configuration states, and becomes ssh. NULL without memory. */
+char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh_start *start);
+
+/* The command that starts it there, for whatever shell the user has. */
+const char *jr_ssh_command(struct jr_arena *arena, const struct jr_ssh_start *start);
 
 #endif

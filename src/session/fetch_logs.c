@@ -16,7 +16,7 @@
 #include "base/rank_set.h"
 #include "base/shell_words.h"
 #include "base/subprocess.h"
-#include "cluster/ssh.h"
+#include "cluster/transport.h"
 #include "judge/judge.h"
 #include "record/record_folder.h"
 #include "report/show.h"

@@ -18,7 +18,7 @@
 #include "base/num.h"
 #include "base/redact.h"
 #include "cluster/controller.h"
-#include "cluster/reach.h"
+#include "cluster/survey.h"
 #include "diag/diag_text.h"
 #include "doc/doc.h"
 #include "eventloop/signals.h"

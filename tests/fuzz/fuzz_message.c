@@ -9,10 +9,9 @@
 
 #include <stdio.h>
 
-#include "cluster/controller_console.h"
-#include "cluster/controller_run.h"
-#include "cluster/srun.h"
-#include "cluster/outcome_message.h"
+#include "cluster/internal.h"
+#include "cluster/transport.h"
+#include "cluster/protocol.h"
 
 enum { NODES = 3, RANKS = 2 * NODES, PIECE = 97 };
 
@@ -47,7 +46,7 @@ static void begin(struct side *side, bool runs)
                                               .links = &side->link,
                                               .links_count = 1,
                                               .nodes = side->nodes,
-                                              .code.archive.fd = -1,
+                                              .code.fd = -1,
                                               .run = runs ? &side->run : NULL};
     jr_link_init(&side->link, &side->controller, 0);
     jr_controller_open_console(&side->controller, -1, -1);
@@ -61,7 +60,7 @@ static void begin(struct side *side, bool runs)
 
 static void end(struct side *side)
 {
-    jr_controller_mpi_close(&side->run);
+    jr_exchange_hub_release(&side->run.hub);
     jr_controller_code_close(&side->controller);
     jr_console_writer_close(&side->controller.console);
     jr_buf_release(&side->link.outbox);

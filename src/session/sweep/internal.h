@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/strv.h"
-#include "cluster/controller_cells.h"
+#include "cluster/controller.h"
 #include "eventloop/signals.h"
 #include "record/prune.h"
 #include "record/run_list.h"
@@ -319,7 +319,7 @@ int jr_cell_send(const struct jr_cell_sending *sending, struct jr_error *err);
  * lease the devices, and wait where other runs have them.
  *
  * The agents of a step are a crew. Once one of them is lost, nothing can be sent to the others
- * (controller_cells.h): their cells come to their end, and what is to begin does so by another
+ * (cluster/controller.h): their cells come to their end, and what is to begin does so by another
  * crew, on the nodes that are left. Hosts that ssh reaches are one crew to the end: who is lost is
  * left out.
  */

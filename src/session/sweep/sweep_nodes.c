@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/strv.h"
-#include "cluster/heartbeat.h"
 #include "eventloop/signals.h"
 #include "resolve/resolve.h"
 #include "session/sweep/internal.h"

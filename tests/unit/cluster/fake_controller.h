@@ -12,10 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cluster/controller_run.h"
-#include "cluster/srun.h"
+#include "cluster/internal.h"
+#include "cluster/transport.h"
 #include "scratch.h"
-#include "cluster/controller_steps.h"
 #include "spawn/run_options.h"
 #include "store/progress.h"
 #include "store/run_folder.h"
@@ -78,7 +77,7 @@ static inline void fake_controller_start(struct fake_controller *fake)
                                .links = &fake->link,
                                .links_count = 1,
                                .children = {.fd = -1},
-                               .code = {.archive = {.fd = -1}},
+                               .code = {.fd = -1},
                                .nodes = fake->nodes,
                                .run = &fake->run};
     jr_link_init(&fake->link, &fake->controller, 0);

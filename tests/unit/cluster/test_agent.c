@@ -12,11 +12,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "cluster/agent.h"
-#include "cluster/agent_run.h"
+#include "cluster/internal.h"
 #include "base/inlet.h"
 #include "cluster/protocol.h"
-#include "cluster/outcome_message.h"
-#include "cluster/reach.h"
+#include "cluster/survey.h"
 #include "generated/version.h"
 #include "spawn/run_options.h"
 #include "unit.h"
@@ -991,39 +990,6 @@ static void ends_without_a_controller(void)
     (void)close(to);
 }
 
-/* jr_agent_fork by itself: whose each descriptor is. */
-static void holds_no_stream_of_a_run(void)
-{
-    struct hooks data = {.what = "orders"};
-    struct jr_agent_run run = {.pid = -1};
-    const struct jr_agent_hooks calls = {
-        .data = &data, .run = hook_run, .is_behind = hook_is_behind};
-    char bytes[64] = "";
-    CU_ASSERT_EQUAL_FATAL(jr_agent_fork(&run, &calls), 0);
-    CU_ASSERT_TRUE(run.pid > 0);
-    for (int i = 0; i < JR_AGENT_ENDS; i++) {
-        CU_ASSERT_TRUE((fcntl(run.fds[i], F_GETFL) & O_NONBLOCK) != 0);
-        CU_ASSERT_EQUAL(fcntl(run.fds[i], F_GETFD), FD_CLOEXEC);
-        (void)fcntl(run.fds[i], F_SETFL, 0);
-    }
-    CU_ASSERT_EQUAL(fcntl(run.commands_fd, F_GETFD), FD_CLOEXEC);
-    CU_ASSERT_EQUAL(read(run.fds[JR_AGENT_END_EVENT], bytes, 64), 6);
-    (void)close(run.commands_fd);
-    size_t len = 0;
-    ssize_t some;
-    while ((some = read(run.fds[JR_AGENT_END_EVENT], bytes + len, 64 - len)) > 0)
-        len += (size_t)some;
-    JR_ASSERT_TEXT(bytes, "no more orders\n");
-    int status = -1;
-    CU_ASSERT_EQUAL(waitpid(run.pid, &status, 0), run.pid);
-    CU_ASSERT_EQUAL(status, 0);
-    CU_ASSERT_EQUAL(read(run.fds[JR_AGENT_END_OUT], bytes, 64), 0);
-    CU_ASSERT_EQUAL(read(run.fds[JR_AGENT_END_ERR], bytes, 64), 0);
-    CU_ASSERT_TRUE(read(run.fds[JR_AGENT_END_OUTCOME], bytes, 64) > 0);
-    for (int i = 0; i < JR_AGENT_ENDS; i++)
-        (void)close(run.fds[i]);
-}
-
 /* The first line says who it is; what follows stays where it is. */
 static void awaits_its_assignment(void)
 {
@@ -1074,14 +1040,13 @@ static void answers_a_survey(void)
     struct peer peer;
     char words[200];
     struct jr_buf why = JR_BUF_INIT;
-    const struct jr_greeting right = {"abc", -1}, wrong = {"abd", -1};
     meet_peer(&peer);
     tell_peer(&peer, "{\"t\":\"listen\",\"port\":29700,\"token\":\"abc\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "listening");
     uint32_t port = jr_json_get_u32(peer.word, "port");
     CU_ASSERT_TRUE(port >= 29700);
-    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &right, &why), JR_REACH_OK);
-    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &wrong, &why), JR_REACH_ANOTHER);
+    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, "abc", -1, &why), JR_REACH_OK);
+    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, "abd", -1, &why), JR_REACH_ANOTHER);
     (void)snprintf(words, sizeof words,
                    "{\"t\":\"reach\",\"host\":\"127.0.0.1\",\"port\":%u,\"token\":\"abc\"}\n",
                    port);
@@ -1130,7 +1095,6 @@ int main(void)
         CASE(shows_no_rest_after_its_input),
         CASE(waits_for_a_controller_that_does_not_read),
         CASE(ends_without_a_controller),
-        CASE(holds_no_stream_of_a_run),
         CASE(awaits_its_assignment),
         CASE(answers_a_survey),
     };

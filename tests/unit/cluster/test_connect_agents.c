@@ -1,11 +1,10 @@
 /* The streams between the controller and its srun, without an srun: what is sent waits for room,
  * and what comes is taken line by line. */
-#include "cluster/controller_parts.h"
+#include "cluster/internal.h"
 
 #include <errno.h>
 
 #include "fake_controller.h"
-#include "cluster/controller_console.h"
 #include "generated/version.h"
 
 static struct fake_controller fake;

@@ -28,11 +28,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cluster/controller.h"
-#include "cluster/controller_parts.h"
-#include "cluster/srun.h"
+#include "cluster/internal.h"
+#include "cluster/transport.h"
 #include "cluster/protocol.h"
-#include "cluster/outcome_message.h"
 #include "descriptors.h"
 #include "generated/version.h"
 #include "scratch.h"

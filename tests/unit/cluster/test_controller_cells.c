@@ -1,5 +1,5 @@
 /* Cells of a sweep on the nodes of a controller: what it sends, and what it hands on. */
-#include "cluster/controller_cells.h"
+#include "cluster/internal.h"
 
 #include "fake_controller.h"
 #include "unit.h"

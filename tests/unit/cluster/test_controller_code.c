@@ -1,5 +1,5 @@
 /* The code of a run on its way to the nodes that want it. */
-#include "cluster/controller_code.h"
+#include "cluster/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static void begin(struct bench *bench)
 static void end(struct bench *bench)
 {
     jr_controller_code_close(&bench->fake.controller);
-    CU_ASSERT_EQUAL(bench->fake.controller.code.archive.fd, -1);
+    CU_ASSERT_EQUAL(bench->fake.controller.code.fd, -1);
     for (uint32_t i = 0; i < FAKE_NODES; i++) {
         CU_ASSERT_PTR_NULL(bench->links[i].feed);
         jr_link_close(&bench->links[i]);
@@ -137,7 +137,7 @@ static void goes_to_each_node_that_wants_it(void)
     }
     CU_ASSERT_EQUAL(bench.opened, 1);
     CU_ASSERT_EQUAL(bench.fake.run.result, 0);
-    int fd = bench.fake.controller.code.archive.fd;
+    int fd = bench.fake.controller.code.fd;
     end(&bench);
     CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
 }
@@ -223,8 +223,8 @@ static void nobody_gets_it_at_the_end(void)
     bench.fake.controller.leaves = true;
     jr_controller_send_code(&bench.fake.controller, 1);
     CU_ASSERT_PTR_NULL(bench.links[1].feed);
-    CU_ASSERT_PTR_NULL(bench.fake.controller.code.sent);
-    CU_ASSERT_TRUE(bench.fake.controller.code.archive.fd < 0);
+    CU_ASSERT_PTR_NULL(bench.fake.controller.code_sent);
+    CU_ASSERT_TRUE(bench.fake.controller.code.fd < 0);
     CU_ASSERT_FALSE(bench.fake.controller.refused);
     end(&bench);
 }

@@ -1,6 +1,6 @@
 /* The console of several nodes: which lines are shown when, when agents are to keep theirs, and how
  * long it is waited for at the end. */
-#include "cluster/controller_console.h"
+#include "cluster/internal.h"
 
 #include "fake_controller.h"
 

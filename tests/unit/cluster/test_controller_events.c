@@ -1,5 +1,5 @@
 /* What the controller makes of the events of ranks, and when a rank stops the run. */
-#include "cluster/controller_events.h"
+#include "cluster/internal.h"
 
 #include "fake_controller.h"
 #include "store/event_line.h"
@@ -10,7 +10,7 @@ static struct fake_controller fake;
 static void take(uint32_t node, const char *bytes, size_t len)
 {
     jr_buf_add(&fake.nodes[node].streams[JR_CHANNEL_EVENT], bytes, len);
-    jr_controller_events_take(&fake.run, node);
+    jr_controller_run_stream(&fake.run, node, JR_CHANNEL_EVENT);
 }
 
 static void event(uint32_t node, const struct jr_event *event)

@@ -1,7 +1,6 @@
 /* What the controller does with a message of a node, without an srun: who a node is, and what of
  * the run is lost with a node. */
-#include "cluster/await_agents.h"
-#include "cluster/controller_run.h"
+#include "cluster/internal.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* What the controller does for the worlds of MPI programs: it hands on what the process managers of
  * three nodes exchange, and fails ranks that left the others alone. */
-#include "cluster/controller_mpi.h"
+#include "cluster/internal.h"
 
 #include "base/hash.h"
 #include "fake_controller.h"
@@ -15,7 +15,7 @@ static void start(void)
 
 static void end(void)
 {
-    jr_controller_mpi_close(&fake.run);
+    jr_exchange_hub_release(&fake.run.hub);
     fake_controller_end(&fake);
 }
 

@@ -2,7 +2,7 @@
  * are told. scontrol is a script. */
 
 #include "fake_controller.h"
-#include "cluster/controller_preempt.h"
+#include "cluster/internal.h"
 
 enum { GRACE_MS = 30000 };
 

@@ -1,5 +1,5 @@
 /* When a job on several nodes hangs, by what its nodes say of their ranks. */
-#include "cluster/controller_silence.h"
+#include "cluster/internal.h"
 
 #include "fake_controller.h"
 

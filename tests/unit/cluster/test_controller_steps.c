@@ -1,7 +1,6 @@
 /* The progress of a job on several nodes: what the controller makes of what they tell, when it
  * writes it, and when it finds that the job hangs. */
-#include "cluster/controller_console.h"
-#include "cluster/controller_steps.h"
+#include "cluster/internal.h"
 
 #include <pty.h>
 

@@ -1,13 +1,14 @@
 /* What is copied, and what the script for a host does with it: a shell here runs it in a home
  * folder of the test's own. The program is a script, too. */
-#include "cluster/copy.h"
+#include "cluster/transport.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <jobrun/engine.h>
+
 #include "base/io.h"
-#include "base/shell_words.h"
 #include "generated/version.h"
 #include "scratch.h"
 
@@ -53,16 +54,21 @@ static void release(void)
  * "bytes", from its byte `from` on; its end and what it printed are in *ret. */
 static int run_script(struct jr_buf *ret, const char *before, size_t len)
 {
-    struct jr_buf script = JR_BUF_INIT, line = JR_BUF_INIT;
-    jr_buf_printf(&script, "p='%s/none'; ", scratch.dir);
-    jr_copy_add_script(&script, &copy, 3, false);
-    CU_ASSERT_PTR_NULL(strchr(script.data, '\n'));
+    struct jr_buf line = JR_BUF_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_ssh ssh = {0};
+    const struct jr_ssh_start start = {
+        .ssh = &ssh,
+        .program = jr_arena_printf(&arena, "%s/none", scratch.dir),
+        .node = 3,
+        .copy = &copy,
+    };
+    const char *command = jr_ssh_command(&arena, &start);
+    CU_ASSERT_PTR_NULL(strchr(command, '\n'));
     jr_buf_printf(&line,
                   "cd '%s' && HOME=$PWD/home PATH=$PWD/path:/bin:/usr/bin && export HOME PATH && "
-                  "umask 022 && d=%s-%s && %s head -c %zu bytes | sh -c ",
-                  scratch.dir, JR_VERSION, copy.hash, before, len);
-    jr_shell_quote(&line, script.data);
-    jr_buf_str(&line, " 2>&1");
+                  "umask 022 && d=%s-%s && %s head -c %zu bytes | (%s) 2>&1",
+                  scratch.dir, JR_VERSION, copy.hash, before, len, command);
     CU_ASSERT_EQUAL(jr_io_replace(scratch.fd, "bytes", copy.bytes.data, copy.bytes.len, 0600, NULL),
                     0);
     FILE *pipe = popen(line.data, "r");
@@ -72,7 +78,7 @@ static int run_script(struct jr_buf *ret, const char *before, size_t len)
     jr_buf_add(ret, bytes, got);
     jr_buf_str(ret, "");
     int status = pclose(pipe);
-    jr_buf_release(&script);
+    jr_arena_release(&arena);
     jr_buf_release(&line);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

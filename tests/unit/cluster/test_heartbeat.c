@@ -1,7 +1,5 @@
-#include "cluster/agent_parts.h"
-#include "cluster/controller_console.h"
-#include "cluster/controller_run.h"
-#include "cluster/srun.h"
+#include "cluster/internal.h"
+#include "cluster/transport.h"
 #include "store/outcome.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "cluster/node_state.h"
+#include "cluster/internal.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cluster/outcome_message.h"
+#include "cluster/protocol.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Listeners and connections on this machine: who is reached, who is not, and who is another. */
-#include "cluster/reach.h"
+#include "cluster/survey.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -9,14 +9,12 @@
 
 #define TOKEN "0123456789abcdef"
 
-static const struct jr_greeting nobody = {TOKEN, -1};
-
 /* What comes of a connection; `expected` is a part of why it is not there. */
-static void check(const char *address, uint32_t port, const struct jr_greeting *greeting,
-                  enum jr_reach reach, const char *expected)
+static void check(const char *address, uint32_t port, int listener, enum jr_reach reach,
+                  const char *expected)
 {
     struct jr_buf why = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(jr_reach_connect(address, port, greeting, &why), reach);
+    CU_ASSERT_EQUAL(jr_reach_connect(address, port, TOKEN, listener, &why), reach);
     const char *text = why.len > 0 ? why.data : "";
     CU_ASSERT_EQUAL(expected == NULL, text[0] == '\0');
     CU_ASSERT_PTR_NOT_NULL(strstr(text, expected == NULL ? "" : expected));
@@ -28,12 +26,12 @@ static void reaches_the_one_that_listens_here(void)
     static const char *const addresses[] = {"127.0.0.1", "localhost", "[127.0.0.1]"};
     struct jr_error err = {0};
     uint32_t port = 29600;
-    struct jr_greeting own = {TOKEN, jr_reach_listen(&port, false, &err)};
-    CU_ASSERT_TRUE_FATAL(own.listener >= 0);
+    int own = jr_reach_listen(&port, false, &err);
+    CU_ASSERT_TRUE_FATAL(own >= 0);
     CU_ASSERT_TRUE(port >= 29600 && port < 29600 + 65);
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
-        check(addresses[i], port, &own, JR_REACH_OK, NULL);
-    (void)close(own.listener);
+        check(addresses[i], port, own, JR_REACH_OK, NULL);
+    (void)close(own);
 }
 
 /* Who greets with something else, or with more, or with nothing. */
@@ -47,14 +45,13 @@ static void knows_another_by_its_token(void)
         CU_ASSERT_TRUE_FATAL(fd >= 0);
         pid_t pid = fork();
         if (pid == 0) {
-            const struct jr_greeting other = {tokens[i], fd};
             for (int k = 0; k < 60000; k++) {
-                jr_reach_greet(&other);
+                jr_reach_greet(fd, tokens[i]);
                 (void)usleep(1000);
             }
             _exit(0);
         }
-        check("127.0.0.1", port, &nobody, JR_REACH_ANOTHER, "something else");
+        check("127.0.0.1", port, -1, JR_REACH_ANOTHER, "something else");
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
         (void)close(fd);
@@ -68,9 +65,9 @@ static void says_why_nobody_is_reached(void)
     int fd = jr_reach_listen(&port, false, &err);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
     (void)close(fd);
-    check("127.0.0.1", port, &nobody, JR_REACH_REFUSED, "refused");
-    check("no.such.name.invalid", port, &nobody, JR_REACH_UNKNOWN, "");
-    check("", 1, &nobody, JR_REACH_UNKNOWN, "");
+    check("127.0.0.1", port, -1, JR_REACH_REFUSED, "refused");
+    check("no.such.name.invalid", port, -1, JR_REACH_UNKNOWN, "");
+    check("", 1, -1, JR_REACH_UNKNOWN, "");
 }
 
 /* A name of any length is no more than that. */
@@ -79,7 +76,7 @@ static void a_name_may_be_long(void)
     char name[4000];
     memset(name, 'a', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    check(name, 1, &nobody, JR_REACH_UNKNOWN, "");
+    check(name, 1, -1, JR_REACH_UNKNOWN, "");
     struct jr_error err = {0};
     CU_ASSERT_EQUAL(jr_reach_resolve(name, NULL, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_UNRESOLVED);
@@ -109,7 +106,7 @@ static void waits_five_seconds(void)
     uint32_t port = 29600;
     int fd = jr_reach_listen(&port, false, &err);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
-    check("127.0.0.1", port, &nobody, JR_REACH_TIMED_OUT, "timed out");
+    check("127.0.0.1", port, -1, JR_REACH_TIMED_OUT, "timed out");
     (void)close(fd);
 }
 

@@ -1,4 +1,4 @@
-#include "cluster/srun.h"
+#include "cluster/transport.h"
 #include "cluster/controller.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void hears_of_lost_nodes_and_of_nothing_else(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct vector *v = &vectors[i];
-        if (jr_srun_lost(v->line, v->node, v->host) == v->lost)
+        if (jr_srun_transport.has_lost(v->line, v->node, v->host) == v->lost)
             continue;
         printf("\n    '%s' node %u\n", v->line, v->node);
         CU_FAIL("srun was misheard");
@@ -176,7 +176,7 @@ static void starts_srun_apart_from_jobrun(void)
     (void)sigaddset(&set, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &set, &mask);
     (void)signal(SIGUSR1, SIG_IGN);
-    CU_ASSERT_EQUAL_FATAL(jr_srun_start(&srun, &options, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_srun_transport.start(&srun, &options, 0, &err), 0);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)signal(SIGUSR1, SIG_DFL);
     CU_ASSERT_EQUAL(fcntl(srun.in_fd, F_GETFD), FD_CLOEXEC);
@@ -241,7 +241,7 @@ static void says_why_srun_cannot_be_started(void)
         less.rlim_cur = number_of_free(vectors[i].room);
         if (vectors[i].room > 0)
             CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &less), 0);
-        CU_ASSERT_EQUAL(jr_srun_start(&srun, &options, &err), -1);
+        CU_ASSERT_EQUAL(jr_srun_transport.start(&srun, &options, 0, &err), -1);
         CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
         JR_ASSERT_TEXT(err.text, vectors[i].expected);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);

@@ -1,6 +1,6 @@
 /* What ssh is started with, what a shell makes of the command for the host, and what is said of a
  * host that is not reached. */
-#include "cluster/ssh.h"
+#include "cluster/transport.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/io.h"
-#include "cluster/ssh.h"
+#include "cluster/transport.h"
 #include "generated/version.h"
 #include "scratch.h"
 
