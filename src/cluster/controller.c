@@ -108,22 +108,6 @@ void jr_controller_assign(struct jr_controller *controller, uint32_t node)
                                                .folder = options->folder});
 }
 
-void jr_controller_copy(struct jr_controller *controller, uint32_t node)
-{
-    const struct jr_copy *copy = controller->options.copy;
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (copy == NULL || !controller->transport->each)
-        return;
-    jr_controller_name(&line, controller, node);
-    jr_buf_printf(&line,
-                  ": jobrun " JR_VERSION " is copied there (%.1f MiB), into "
-                  "~/.cache/jobrun/" JR_VERSION "-%s",
-                  (double)copy->bytes.len / (1 << 20), copy->hash);
-    if (controller->options.note != NULL && !line.failed)
-        controller->options.note(controller->options.data, line.data);
-    jr_link_send_bulk(&controller->links[node], copy->bytes.data, copy->bytes.len);
-}
-
 /* Waiting for all agents, before there is a run, and reporting the one that did not come. */
 
 #define START_MS 300000u

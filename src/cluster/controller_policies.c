@@ -19,6 +19,8 @@
 
 #include "base/banned.h"
 
+/* The console. */
+
 #define STALL_NS UINT64_C(1000000000)
 #define HURRY_NS (10 * STALL_NS)
 
@@ -76,8 +78,6 @@ void jr_controller_read_lines(struct jr_controller *controller, uint32_t node, e
     stream->len -= len;
 }
 
-/* After the runs. */
-
 struct ending {
     struct jr_controller *controller;
     struct jr_watch signals;
@@ -117,27 +117,6 @@ static bool is_console_behind(const struct jr_controller *controller)
     return false;
 }
 
-/* A console that took all that there was gets a new moment. */
-static void grant_console_time(struct ending *ending)
-{
-    struct jr_controller *controller = ending->controller;
-    uint64_t at = jr_clock_ns() + STALL_NS;
-    if (ending->limit_ns == 0 || jr_console_writer_is_waiting(&controller->console))
-        return;
-    controller->deadline.at = at < ending->limit_ns ? at : ending->limit_ns;
-}
-
-static void show_all_nodes(struct ending *ending)
-{
-    struct jr_controller *controller = ending->controller;
-    while (!controller->timed_out &&
-           (is_console_behind(controller) || jr_console_writer_is_waiting(&controller->console))) {
-        jr_controller_turn(controller);
-        grant_console_time(ending);
-    }
-    controller->deadline.at = 0;
-}
-
 bool jr_controller_show_rest(struct jr_controller *controller, const struct jr_policy *policy,
                              const sigset_t *ignored, bool stopped)
 {
@@ -154,13 +133,23 @@ bool jr_controller_show_rest(struct jr_controller *controller, const struct jr_p
     if (stopped || ending.signals.fd < 0 ||
         jr_loop_add(&controller->loop, &ending.signals, EPOLLIN) != 0)
         hurry_console(&ending);
-    show_all_nodes(&ending);
+    while (!controller->timed_out &&
+           (is_console_behind(controller) || jr_console_writer_is_waiting(&controller->console))) {
+        jr_controller_turn(controller);
+        uint64_t at = jr_clock_ns() + STALL_NS;
+        /* A console that took all that there was gets a new moment. */
+        if (ending.limit_ns != 0 && !jr_console_writer_is_waiting(&controller->console))
+            controller->deadline.at = at < ending.limit_ns ? at : ending.limit_ns;
+    }
+    controller->deadline.at = 0;
     jr_loop_close(&ending.signals);
     bool whole = !controller->cut && !controller->timed_out;
     controller->cut = true;
     jr_console_writer_abandon(&controller->console);
     return whole;
 }
+
+/* Silence. */
 
 void jr_controller_silence_ask(struct jr_controller_run *run)
 {
@@ -210,6 +199,8 @@ void jr_controller_silence_decide(struct jr_controller_run *run)
         jr_controller_send_type(run->controller, JR_TO_NODES_HANG);
     run->is_querying = false;
 }
+
+/* Progress. */
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -336,6 +327,8 @@ void jr_controller_steps_close(struct jr_controller_run *run)
     if (run->steps.progress != NULL)
         jr_step_tracker_close(&run->steps, jr_clock_ns());
 }
+
+/* Preemption. */
 
 #define MS UINT64_C(1000000)
 
@@ -466,31 +459,26 @@ void jr_controller_preempt_close(struct jr_controller_run *run)
         run->outcome->late_signal = SIGTERM;
 }
 
+/* MPI. */
+
 /* Bytes of the exchange in one message: an agent reads lines of any length, but looks for the end
  * of each again with all that comes. */
 enum { PIECE = 24 << 10 };
 
-static bool send_piece(struct jr_controller *controller, uint32_t node, const char *bytes,
-                       size_t len)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_base64_add(&text, bytes, len);
-    if (text.failed)
-        return false;
-    const struct jr_message message = {.type = JR_TO_NODES_EXCHANGE, .bytes = text.data};
-    if (node == JR_EXCHANGE_ALL)
-        jr_controller_send(controller, &message);
-    else
-        jr_controller_send_to(controller, node, &message);
-    return true;
-}
-
 static bool send_exchange(void *owner, uint32_t node, const char *bytes, size_t len)
 {
-    struct jr_controller_run *run = owner;
-    for (size_t at = 0; at < len; at += PIECE)
-        if (!send_piece(run->controller, node, bytes + at, len - at < PIECE ? len - at : PIECE))
+    const struct jr_controller_run *run = owner;
+    for (size_t at = 0; at < len; at += PIECE) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_base64_add(&text, bytes + at, len - at < PIECE ? len - at : PIECE);
+        if (text.failed)
             return false;
+        const struct jr_message message = {.type = JR_TO_NODES_EXCHANGE, .bytes = text.data};
+        if (node == JR_EXCHANGE_ALL)
+            jr_controller_send(run->controller, &message);
+        else
+            jr_controller_send_to(run->controller, node, &message);
+    }
     return true;
 }
 
@@ -524,17 +512,12 @@ bool jr_controller_mpi_needs(const struct jr_controller_run *run,
     return run->has_world && rank->mpi != JR_MPI_PART_FINALIZED;
 }
 
-static bool is_absent(const struct jr_rank_outcome *rank)
-{
-    return rank->mpi == JR_MPI_PART_ABSENT && rank->end == JR_END_EXITED && rank->exit_code == 0;
-}
-
 bool jr_controller_mpi_settle(struct jr_controller_run *run, uint32_t node)
 {
     bool missing = false;
     for (uint32_t i = run->first[node]; run->has_world && i < run->first[node + 1]; i++) {
         struct jr_rank_outcome *rank = &run->outcome->ranks[i];
-        if (is_absent(rank))
+        if (rank->mpi == JR_MPI_PART_ABSENT && rank->end == JR_END_EXITED && rank->exit_code == 0)
             rank->mpi = JR_MPI_PART_LEFT;
         missing = missing || (jr_controller_mpi_needs(run, rank) && rank->end != JR_END_NONE &&
                               !jr_outcome_is_well(rank));

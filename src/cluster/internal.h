@@ -21,7 +21,7 @@
 #include "store/events.h"
 #include "store/folder_mark.h"
 #include "store/step_tracker.h"
-#include "wireup/exchange_hub.h"
+#include "wireup/exchange.h"
 
 struct jr_agent;
 struct jr_controller_run;
@@ -321,9 +321,6 @@ int jr_controller_await(struct jr_controller *controller, enum jr_node_state sta
 
 /* An agent that has a link of its own is told who it is. */
 void jr_controller_assign(struct jr_controller *controller, uint32_t node);
-
-/* Send the program to a node, and say so. */
-void jr_controller_copy(struct jr_controller *controller, uint32_t node);
 
 /* Send a message to all agents. */
 void jr_controller_send(struct jr_controller *controller, const struct jr_message *message);

@@ -229,6 +229,23 @@ static void fail_start(struct jr_controller *controller, uint32_t node, const ch
     (void)snprintf(controller->exited_why, sizeof controller->exited_why, "%s", why);
 }
 
+/* Send the program to a node, and say so. */
+static void copy_program(struct jr_controller *controller, uint32_t node)
+{
+    const struct jr_copy *copy = controller->options.copy;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (copy == NULL || !controller->transport->each)
+        return;
+    jr_controller_name(&line, controller, node);
+    jr_buf_printf(&line,
+                  ": jobrun " JR_VERSION " is copied there (%.1f MiB), into "
+                  "~/.cache/jobrun/" JR_VERSION "-%s",
+                  (double)copy->bytes.len / (1 << 20), copy->hash);
+    if (controller->options.note != NULL && !line.failed)
+        controller->options.note(controller->options.data, line.data);
+    jr_link_send_bulk(&controller->links[node], copy->bytes.data, copy->bytes.len);
+}
+
 /* Others have been told who they are. */
 static void assign_placed_node(struct jr_controller *controller, uint32_t node)
 {
@@ -263,7 +280,7 @@ static void act_on_node(struct jr_controller *controller, uint32_t node, enum jr
         peer->behind = false;
         break;
     case JR_NODE_DO_COPY:
-        jr_controller_copy(controller, node);
+        copy_program(controller, node);
         break;
     case JR_NODE_DO_ASSIGN:
         assign_placed_node(controller, node);
