@@ -1,6 +1,6 @@
 /*
  * The runner's stream to the process managers of other nodes, where it is one itself: frames of
- * wireup/exchange_frame.h, over the link of jr_run_options. Neither end blocks, and what there is
+ * wireup/exchange.h, over the link of jr_run_options. Neither end blocks, and what there is
  * no room for waits.
  */
 #ifndef JR_MPI_EXCHANGE_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "eventloop/loop.h"
-#include "wireup/exchange_frame.h"
+#include "wireup/exchange.h"
 
 struct jr_mpi_exchange {
     struct jr_watch watch; /* -1: it has ended, or there is none */

@@ -7,7 +7,6 @@
 #include "base/io.h"
 #include "cluster/controller.h"
 #include "spawn/program.h"
-#include "wireup/mpi4py.h"
 #include "wireup/mpi_library.h"
 #include "wireup/pmix_abi.h"
 

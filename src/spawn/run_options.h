@@ -21,7 +21,7 @@ struct jr_run_link {
     int events_fd;
     int reports_fd; /* a pipe: each report is one write */
     int commands_fd;
-    int exchange_fd; /* a socket: frames of wireup/exchange_frame.h */
+    int exchange_fd; /* a socket: frames of wireup/exchange.h */
 };
 
 enum jr_report_name {

@@ -2,11 +2,191 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
+
+/* A line: words KEY=VALUE with blanks between them. */
+
+/* A part of a line. */
+struct pmi_text {
+    const char *at;
+    size_t len; /* bytes */
+};
+
+enum { DIGITS = 20 };
+
+/* Whether the line is one: it begins with KEY=, and has no control bytes. */
+static bool pmi_line_is_one(const char *line)
+{
+    size_t key = strcspn(line, "= ");
+    for (const char *at = line; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == '\x7f')
+            return false;
+    return key > 0 && line[key] == '=';
+}
+
+/* The value of the word `key`, up to the end of the line: one that may have blanks. False, and *ret
+ * is empty, if there is none. */
+static bool pmi_line_rest(const char *line, const char *key, struct pmi_text *ret)
+{
+    size_t len = strlen(key);
+    *ret = (struct pmi_text){"", 0};
+    for (const char *at = line; *at != '\0';) {
+        at += strspn(at, " ");
+        if (strncmp(at, key, len) == 0 && at[len] == '=') {
+            *ret = (struct pmi_text){at + len + 1, strlen(at + len + 1)};
+            return true;
+        }
+        at += strcspn(at, " ");
+    }
+    return false;
+}
+
+/* The same of the first such word, which ends at a blank. */
+static bool pmi_line_word(const char *line, const char *key, struct pmi_text *ret)
+{
+    bool found = pmi_line_rest(line, key, ret);
+    ret->len = strcspn(ret->at, " ");
+    return found;
+}
+
+/* Whether the first word of the line is KEY=VALUE. */
+static bool pmi_line_begins(const char *line, const char *key, const char *value)
+{
+    size_t len = strlen(key), rest = strlen(value);
+    line += strspn(line, " ");
+    return strncmp(line, key, len) == 0 && line[len] == '=' &&
+           strncmp(line + len + 1, value, rest) == 0 &&
+           (line[len + 1 + rest] == ' ' || line[len + 1 + rest] == '\0');
+}
+
+/* The value of the word `key` as a number. False, and *ret untouched, if there is none, or it does
+ * not fit. */
+static bool pmi_line_number(const char *line, const char *key, int64_t *ret)
+{
+    struct pmi_text text;
+    char *end;
+    if (!pmi_line_word(line, key, &text) || text.len == 0 || text.len > DIGITS ||
+        strchr("-0123456789", text.at[0]) == NULL)
+        return false;
+    errno = 0;
+    long long number = strtoll(text.at, &end, 10);
+    if (errno != 0 || end != text.at + text.len)
+        return false;
+    *ret = number;
+    return true;
+}
+
+/* The store: what clients put, for all of them to get. */
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct jr_pmi_entry *left = a, *right = b;
+    return strcmp(left->key, right->key);
+}
+
+/* Texts of lines have no end of their own. */
+static struct jr_pmi_entry *find_entry(const struct jr_pmi_store *store, struct pmi_text key)
+{
+    char text[256];
+    struct jr_pmi_entry wanted = {.key = text};
+    if (key.len >= sizeof text)
+        return NULL;
+    *(char *)mempcpy(text, key.at, key.len) = '\0';
+    struct jr_pmi_entry *const *slot = tfind(&wanted, &store->places, compare_entries);
+    return slot == NULL ? NULL : *slot;
+}
+
+static void free_entry(struct jr_pmi_entry *entry)
+{
+    free(entry->key);
+    free(entry->value);
+    free(entry);
+}
+
+/* Room for one more in a list of entries. */
+static bool make_entry_room(struct jr_pmi_entry ***entries, size_t count, size_t *room)
+{
+    size_t more = *room == 0 ? 64 : *room * 2;
+    if (count < *room)
+        return true;
+    struct jr_pmi_entry **list = reallocarray(*entries, more, sizeof **entries);
+    if (list == NULL)
+        return false;
+    *entries = list;
+    *room = more;
+    return true;
+}
+
+static struct jr_pmi_entry *add_entry(struct jr_pmi_store *store, struct pmi_text key, char *value)
+{
+    struct jr_pmi_entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL || !make_entry_room(&store->entries, store->count, &store->room)) {
+        free(entry);
+        return NULL;
+    }
+    entry->key = strndup(key.at, key.len);
+    if (entry->key == NULL || tsearch(entry, &store->places, compare_entries) == NULL) {
+        free_entry(entry);
+        return NULL;
+    }
+    entry->value = value;
+    store->entries[store->count++] = entry;
+    return entry;
+}
+
+/* The entry that has the value now; NULL without memory. */
+static struct jr_pmi_entry *set_value(struct jr_pmi_store *store, struct pmi_text key,
+                                      struct pmi_text value, size_t *ret_grown)
+{
+    struct jr_pmi_entry *entry = find_entry(store, key);
+    char *copy = strndup(value.at, value.len);
+    *ret_grown = 0;
+    if (copy == NULL)
+        return NULL;
+    if (entry == NULL) {
+        entry = add_entry(store, key, copy);
+        if (entry != NULL)
+            *ret_grown = sizeof *entry + key.len + value.len;
+        else
+            free(copy);
+        return entry;
+    }
+    size_t before = strlen(entry->value);
+    *ret_grown = value.len > before ? value.len - before : 0;
+    free(entry->value);
+    entry->value = copy;
+    return entry;
+}
+
+/* Set the value of a key, instead of one that it has. *ret_grown: by how many bytes the store is
+ * larger. False without memory: nothing has changed. */
+static bool pmi_store_put(struct jr_pmi_store *store, struct pmi_text key, struct pmi_text value,
+                          size_t *ret_grown)
+{
+    *ret_grown = 0;
+    if (!make_entry_room(&store->fresh, store->fresh_count, &store->fresh_room))
+        return false;
+    struct jr_pmi_entry *entry = set_value(store, key, value, ret_grown);
+    if (entry == NULL)
+        return false;
+    if (!entry->fresh)
+        store->fresh[store->fresh_count++] = entry;
+    entry->fresh = true;
+    return true;
+}
+
+/* The tree's own nodes do not own the entries. */
+static void keep_entry(void *entry)
+{
+    (void)entry;
+}
+
+/* The server. */
 
 #define STRANGE_LINE "it sent a line that is none of PMI-1"
 
@@ -42,7 +222,7 @@ static void reply_init(struct jr_pmi *pmi, struct jr_pmi_client *client, const c
         break_client(pmi, client, "it initialized twice");
         return;
     }
-    bool known = jr_pmi_line_number(line, "pmi_version", &version) && version == 1;
+    bool known = pmi_line_number(line, "pmi_version", &version) && version == 1;
     jr_buf_printf(&client->out, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n",
                   known ? 0 : -1);
     if (!known)
@@ -73,12 +253,11 @@ static void reply_name(struct jr_pmi *pmi, struct jr_pmi_client *client, const c
 }
 
 /* Why the store is not what the line names, or its key is none; NULL: they are. */
-static const char *find_fault(const struct jr_pmi *pmi, const char *line,
-                              struct jr_pmi_text *ret_key)
+static const char *find_fault(const struct jr_pmi *pmi, const char *line, struct pmi_text *ret_key)
 {
-    struct jr_pmi_text name;
-    (void)jr_pmi_line_word(line, "kvsname", &name);
-    if (!jr_pmi_line_word(line, "key", ret_key) || ret_key->len == 0)
+    struct pmi_text name;
+    (void)pmi_line_word(line, "kvsname", &name);
+    if (!pmi_line_word(line, "key", ret_key) || ret_key->len == 0)
         return "no_key";
     if (ret_key->len >= JR_PMI_KEY_MAX)
         return "key_too_long";
@@ -89,16 +268,16 @@ static const char *find_fault(const struct jr_pmi *pmi, const char *line,
 
 static void reply_put(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
-    struct jr_pmi_text key, value;
+    struct pmi_text key, value;
     size_t grown = 0;
     const char *fault = find_fault(pmi, line, &key);
-    if (fault == NULL && !jr_pmi_line_rest(line, "value", &value))
+    if (fault == NULL && !pmi_line_rest(line, "value", &value))
         fault = "no_value";
     if (fault == NULL && value.len >= JR_PMI_VALUE_MAX)
         fault = "value_too_long";
     if (fault == NULL && client->stored + key.len + value.len > JR_PMI_CLIENT_BYTES)
         fault = "too_many_values";
-    if (fault == NULL && !jr_pmi_store_put(&pmi->store, key, value, &grown))
+    if (fault == NULL && !pmi_store_put(&pmi->store, key, value, &grown))
         fault = "no_memory";
     client->stored += grown;
     if (fault == NULL)
@@ -109,13 +288,11 @@ static void reply_put(struct jr_pmi *pmi, struct jr_pmi_client *client, const ch
 
 static void reply_get(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
-    struct jr_pmi_text key;
+    struct pmi_text key;
     const char *fault = find_fault(pmi, line, &key);
-    const char *value = NULL;
-    if (fault == NULL)
-        value = jr_pmi_store_get(&pmi->store, key);
-    if (value != NULL)
-        jr_buf_printf(&client->out, "cmd=get_result rc=0 value=%s\n", value);
+    const struct jr_pmi_entry *entry = fault == NULL ? find_entry(&pmi->store, key) : NULL;
+    if (entry != NULL)
+        jr_buf_printf(&client->out, "cmd=get_result rc=0 value=%s\n", entry->value);
     else
         jr_buf_printf(&client->out, "cmd=get_result rc=-1 msg=%s\n",
                       fault == NULL ? "key_not_found" : fault);
@@ -124,7 +301,7 @@ static void reply_get(struct jr_pmi *pmi, struct jr_pmi_client *client, const ch
 static void reply_by_index(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     int64_t i = 0;
-    if (!jr_pmi_line_number(line, "idx", &i) || i < 0 || i >= (int64_t)pmi->store.count) {
+    if (!pmi_line_number(line, "idx", &i) || i < 0 || i >= (int64_t)pmi->store.count) {
         jr_buf_str(&client->out, "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n");
         return;
     }
@@ -164,7 +341,7 @@ static void reply_finalize(struct jr_pmi *pmi, struct jr_pmi_client *client, con
 static void take_abort(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *line)
 {
     int64_t code = 1;
-    (void)jr_pmi_line_number(line, "exitcode", &code);
+    (void)pmi_line_number(line, "exitcode", &code);
     if (code > INT_MAX || code < INT_MIN)
         code = INT_MAX;
     client->state = JR_PMI_ABORTED;
@@ -203,10 +380,10 @@ static const struct request requests[] = {
 
 static const struct request *find_request(const char *line)
 {
-    if (jr_pmi_line_begins(line, "cmd", init_request.name))
+    if (pmi_line_begins(line, "cmd", init_request.name))
         return &init_request;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
-        if (jr_pmi_line_begins(line, "cmd", requests[i].name))
+        if (pmi_line_begins(line, "cmd", requests[i].name))
             return &requests[i];
     return NULL;
 }
@@ -217,9 +394,9 @@ static void take_spawn_line(struct jr_pmi *pmi, struct jr_pmi_client *client, co
 {
     int64_t number = 0;
     client->spawning = true;
-    if (jr_pmi_line_number(line, "totspawns", &number))
+    if (pmi_line_number(line, "totspawns", &number))
         client->spawns = number;
-    else if (jr_pmi_line_number(line, "spawnssofar", &number))
+    else if (pmi_line_number(line, "spawnssofar", &number))
         client->spawned = number;
     if (strcmp(line, "endcmd") != 0)
         return;
@@ -253,9 +430,9 @@ static void take_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client, c
     const struct request *request;
     if (client->state != JR_PMI_INSIDE) {
         take_outside_line(pmi, client, line, from);
-    } else if (client->spawning || jr_pmi_line_begins(line, "mcmd", "spawn")) {
+    } else if (client->spawning || pmi_line_begins(line, "mcmd", "spawn")) {
         take_spawn_line(pmi, client, line);
-    } else if (!jr_pmi_line_is_one(line)) {
+    } else if (!pmi_line_is_one(line)) {
         break_client(pmi, client, STRANGE_LINE);
     } else if ((request = find_request(line)) == NULL) {
         jr_buf_str(&client->out, "cmd=error rc=-1 msg=not_supported\n");
@@ -373,6 +550,24 @@ int jr_pmi_open(struct jr_pmi *ret, const struct jr_pmi_hooks *hooks, uint32_t c
     return 0;
 }
 
+bool jr_pmi_take_all(struct jr_pmi *pmi, const char *lines, size_t len)
+{
+    while (len > 0) {
+        const char *stop = memchr(lines, '\n', len);
+        const char *blank = stop == NULL ? NULL : memchr(lines, ' ', (size_t)(stop - lines));
+        size_t grown;
+        if (blank == NULL)
+            return false;
+        const struct pmi_text key = {lines, (size_t)(blank - lines)};
+        const struct pmi_text value = {blank + 1, (size_t)(stop - blank - 1)};
+        if (set_value(&pmi->store, key, value, &grown) == NULL)
+            return false;
+        len -= (size_t)(stop + 1 - lines);
+        lines = stop + 1;
+    }
+    return true;
+}
+
 int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, const uint32_t *first)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -389,17 +584,18 @@ int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, const uint32_t *first)
     errno = ENOMEM;
     if (line.len >= sizeof key - 1 + JR_PMI_VALUE_MAX)
         return 0;
-    return !line.failed && jr_pmi_store_put_lines(&pmi->store, line.data, line.len) ? 0 : -1;
+    return !line.failed && jr_pmi_take_all(pmi, line.data, line.len) ? 0 : -1;
 }
 
 void jr_pmi_take_fresh(struct jr_pmi *pmi, struct jr_buf *out)
 {
-    jr_pmi_store_take_fresh(&pmi->store, out);
-}
-
-bool jr_pmi_take_all(struct jr_pmi *pmi, const char *lines, size_t len)
-{
-    return jr_pmi_store_put_lines(&pmi->store, lines, len);
+    struct jr_pmi_store *store = &pmi->store;
+    for (size_t i = 0; i < store->fresh_count; i++) {
+        struct jr_pmi_entry *entry = store->fresh[i];
+        entry->fresh = false;
+        jr_buf_printf(out, "%s %s\n", entry->key, entry->value);
+    }
+    store->fresh_count = 0;
 }
 
 void jr_pmi_release(struct jr_pmi *pmi)
@@ -409,6 +605,10 @@ void jr_pmi_release(struct jr_pmi *pmi)
         jr_buf_release(&pmi->clients[i].out);
     }
     free(pmi->clients);
-    jr_pmi_store_release(&pmi->store);
+    tdestroy(pmi->store.places, keep_entry);
+    for (size_t i = 0; i < pmi->store.count; i++)
+        free_entry(pmi->store.entries[i]);
+    free(pmi->store.entries);
+    free(pmi->store.fresh);
     *pmi = (struct jr_pmi){0};
 }

@@ -1,6 +1,6 @@
 /*
  * The process manager's side of PMI-1, for the ranks of one node. Where there are more nodes, each
- * has a server, whose barriers are fences of the exchange (exchange_frame.h): at each of them, all
+ * has a server, whose barriers are fences of the exchange (exchange.h): at each of them, all
  * get what was put on any of them.
  *
  * PMI-1 is lines of text on a stream that each client has to its manager
@@ -24,7 +24,6 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
-#include "wireup/pmi_store.h"
 
 /* What clients are told that they may write, in bytes with a NUL. */
 enum {
@@ -73,6 +72,20 @@ struct jr_pmi_hooks {
     void (*spawned)(void *owner, uint32_t client);
     /* All clients here are in the barrier; jr_pmi_open_barrier lets them on. */
     void (*barrier)(void *owner);
+};
+
+/* What the clients of a process manager put, for all of them to get. */
+struct jr_pmi_entry {
+    char *key, *value;
+    bool fresh; /* put since jr_pmi_store_take_fresh */
+};
+
+struct jr_pmi_store {
+    void *places;                  /* of the entries, by key; of tsearch(3) */
+    struct jr_pmi_entry **entries; /* in the order of their first put */
+    size_t count, room;
+    struct jr_pmi_entry **fresh; /* those that are */
+    size_t fresh_count, fresh_room;
 };
 
 struct jr_pmi {

@@ -1,7 +1,7 @@
 /*
  * The process manager's side of PMIx (Open MPI), for the ranks of one node: the reference library's
  * server, in a process of its own. Where there are more nodes, the servers exchange what their
- * ranks have put (exchange_frame.h).
+ * ranks have put (exchange.h).
  *
  * The library makes threads, allocates, logs and may crash. A runner that had it could not fork
  * safely any more, and would die with it. So the runner forks one process before it starts a rank;

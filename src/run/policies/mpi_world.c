@@ -9,7 +9,7 @@
  * do. If it dies, the run ends with it.
  *
  * On several nodes each has a manager, and these exchange what their ranks have told
- * (wireup/exchange_frame.h) through the controller: by PMI-1 at each barrier, which opens once all
+ * (wireup/exchange.h) through the controller: by PMI-1 at each barrier, which opens once all
  * ranks of all nodes are in it.
  *
  * What is learned by it:

@@ -1,6 +1,6 @@
 /* Frames between process managers: what is put is taken, however it is cut, and what is none breaks
  * the stream. */
-#include "wireup/exchange_frame.h"
+#include "wireup/exchange.h"
 
 #include <arpa/inet.h>
 

@@ -1,6 +1,6 @@
 /* The hub of an exchange between three nodes, with the ranks 0 and 1, 2, and 3 to 5: who hears
  * what, and when. */
-#include "wireup/exchange_hub.h"
+#include "wireup/exchange.h"
 
 #include "unit.h"
 

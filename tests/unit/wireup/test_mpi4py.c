@@ -1,6 +1,6 @@
 /* Which MPI library a Python program would use, in trees that the test makes:
  * where the package is, and what its modules need. */
-#include "wireup/mpi4py.h"
+#include "wireup/mpi_library.h"
 
 #include <libgen.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * unlucky ones first. */
 #include "wireup/pmi_server.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "unit.h"
@@ -238,6 +239,108 @@ static void tells_of_the_world(void)
     end();
 }
 
+/* What is a line, and which numbers are, by what an abort says with it. */
+static void reads_lines_and_numbers(void)
+{
+    static const struct {
+        const char *text;
+        bool is;
+    } lines[] = {
+        {" \n", false},
+        {"=\n", false},
+        {"=x\n", false},
+        {"cmd init\n", false},
+        {"cmd=a\x7f\n", false},
+        {"cmd=\x01\n", false},
+        {"cmd=\n", true},
+        {"a=b c\n", true},
+        {"cmd=get_appnums\n", true},
+        {"x=1 cmd=get_appnum\n", true},
+        {"mcmd=get_appnum\n", true},
+        {"cmd=\xc3\xa9\n", true},
+    };
+    static const struct {
+        const char *text;
+        int number; /* 1: it is none */
+    } numbers[] = {
+        {"", 1},
+        {"x", 1},
+        {"+7", 1},
+        {"7x", 1},
+        {" 7", 1},
+        {"0x10", 1},
+        {"-", 1},
+        {"99999999999999999999", 1},
+        {"0", 0},
+        {"3 m=4", 3},
+        {"-1", -1},
+        {"739859215", 739859215},
+        {"9223372036854775807", INT_MAX},
+        {"9223372036854775808", 1},
+        {"000000000000000000007", 1},
+    };
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        start_inside();
+        say(0, lines[i].text);
+        check_heard(0, lines[i].is ? "cmd=error rc=-1 msg=not_supported\n" : "");
+        check_happened(lines[i].is ? "" : "broken 0: it sent a line that is none of PMI-1; ");
+        end();
+    }
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        start_inside();
+        jr_buf_clear(&text);
+        jr_buf_printf(&text, " cmd=abort exitcode=%s\n", numbers[i].text);
+        say(0, text.data + 1);
+        jr_buf_clear(&text);
+        jr_buf_printf(&text, "aborted 0 %d; ", numbers[i].number);
+        check_happened(text.data);
+        end();
+    }
+}
+
+/* A key is the first word of its name, a value goes to the end of the line, and texts are parts of
+ * lines: what follows them is not theirs. */
+static void reads_words(void)
+{
+    start_inside();
+    say(0, "cmd=put  kvsname=kvs akey=x key=a=b key=c value=x y=z  key=k\n"
+           "cmd=get kvsname=kvs key=a=b\n"
+           "cmd=get kvsname=kvs key=a\n"
+           "cmd=get kvsname=kvs key=c\n"
+           "cmd=put kvsname=kvs key=a value=\n"
+           "cmd=get kvsname=kvs key=a\n");
+    check_heard(0, "cmd=put_result rc=0\n"
+                   "cmd=get_result rc=0 value=x y=z  key=k\n"
+                   "cmd=get_result rc=-1 msg=key_not_found\n"
+                   "cmd=get_result rc=-1 msg=key_not_found\n"
+                   "cmd=put_result rc=0\n"
+                   "cmd=get_result rc=0 value=\n");
+    end();
+}
+
+/* In the order of their first put. */
+static void keeps_many(void)
+{
+    char line[96], reply[64];
+    start_inside();
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)snprintf(line, sizeof line, "cmd=put kvsname=kvs key=k%u value=v%u\n", (i * 7) % 1000,
+                       i);
+        say(0, line);
+        check_heard(0, "cmd=put_result rc=0\n");
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)snprintf(line, sizeof line, "cmd=get kvsname=kvs key=k%u\n", (i * 7) % 1000);
+        (void)snprintf(reply, sizeof reply, "cmd=get_result rc=0 value=v%u\n", i);
+        say(0, line);
+        check_heard(0, reply);
+    }
+    say(0, "cmd=getbyidx kvsname=kvs idx=2\n");
+    check_heard(0, "cmd=getbyidx_results rc=0 nextidx=3 key=k7 val=v1\n");
+    end();
+}
+
 static void refuses_wrong_puts(void)
 {
     static const struct {
@@ -458,16 +561,25 @@ static void leaves_out_a_mapping_that_is_too_long(void)
 static void exchanges_with_other_nodes(void)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    static const char others[] = "k0 mine\nk9 theirs\n";
+    static const char others[] = "k0 mine\nk9 their s\nk8 \n";
+    static const char *const none[] = {"a", "a 1", "a\n", "\n", "a 1\nb"};
     start();
-    say(0, INIT "cmd=put kvsname=kvs key=k0 value=mine\n");
-    check_heard(0, INIT_OK "cmd=put_result rc=0\n");
+    say(0, INIT "cmd=put kvsname=kvs key=k0 value=old\ncmd=put kvsname=kvs key=k1 value=x y\n"
+                "cmd=put kvsname=kvs key=k0 value=mine\n");
+    check_heard(0, INIT_OK "cmd=put_result rc=0\ncmd=put_result rc=0\ncmd=put_result rc=0\n");
+    jr_pmi_take_fresh(&pmi, &out); /* each once, as it is now */
+    JR_ASSERT_TEXT(out.data, "k0 mine\nk1 x y\n");
+    jr_buf_clear(&out);
     jr_pmi_take_fresh(&pmi, &out);
-    JR_ASSERT_TEXT(out.data, "k0 mine\n");
+    CU_ASSERT_EQUAL(out.len, 0);
     CU_ASSERT_TRUE(jr_pmi_take_all(&pmi, others, sizeof others - 1));
-    say(0, "cmd=get kvsname=kvs key=k9\n");
-    check_heard(0, "cmd=get_result rc=0 value=theirs\n");
-    CU_ASSERT_FALSE(jr_pmi_take_all(&pmi, others, 3));
+    say(0, "cmd=get kvsname=kvs key=k9\ncmd=get kvsname=kvs key=k8\n");
+    check_heard(0, "cmd=get_result rc=0 value=their s\ncmd=get_result rc=0 value=\n");
+    jr_pmi_take_fresh(&pmi, &out);
+    CU_ASSERT_EQUAL(out.len, 0);
+    CU_ASSERT_TRUE(jr_pmi_take_all(&pmi, NULL, 0));
+    for (size_t i = 0; i < COUNT(none); i++)
+        CU_ASSERT_FALSE(jr_pmi_take_all(&pmi, none[i], strlen(none[i])));
     end();
 }
 
@@ -475,6 +587,7 @@ JR_UNIT_MAIN("pmi_server", CASE(hears_nothing_before_init), CASE(refuses_other_v
              CASE(breaks_with_who_breaks_the_protocol), CASE(breaks_with_endless_lines),
              CASE(hears_the_process_that_initialized), CASE(lets_the_next_program_initialize),
              CASE(keeps_lines_of_processes_apart), CASE(tells_of_the_world),
+             CASE(reads_lines_and_numbers), CASE(reads_words), CASE(keeps_many),
              CASE(refuses_wrong_puts), CASE(bounds_values_and_puts), CASE(hands_values_to_all),
              CASE(opens_the_barrier_for_all), CASE(takes_aborts),
              CASE(tells_errors_of_mpi_from_aborts), CASE(refuses_to_spawn),

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "unit.h"
-#include "wireup/exchange_frame.h"
+#include "wireup/exchange.h"
 
 static char *const env[] = {(char *)"FAKE=1", NULL};
 
