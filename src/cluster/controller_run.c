@@ -393,17 +393,6 @@ static void on_controller_signal(void *owner, uint32_t events)
     jr_heartbeat_demand(run->controller, again);
 }
 
-static int watch_controller_signals(struct jr_controller_run *run, sigset_t *ret_mask)
-{
-    sigset_t set;
-    jr_signals_make(&run->uses, run->plan->policy, &run->options->ignored);
-    jr_signals_set(&run->uses, &set);
-    (void)sigprocmask(SIG_BLOCK, &set, ret_mask);
-    run->signals = (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-                                     on_controller_signal, run};
-    return run->signals.fd < 0 ? -1 : jr_loop_add(&run->controller->loop, &run->signals, EPOLLIN);
-}
-
 /* From begin to end. */
 
 /* What the attempt before has left to show on its nodes is left there. */
@@ -495,19 +484,24 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         .plan = plan,
         .options = options,
         .outcome = &outcome,
-        .signals = {.fd = -1},
         .answer = {.fd = -1},
         .events = {.fd = -1},
         .err = err,
     };
-    sigset_t mask;
+    sigset_t mask, set;
     if (jr_outcome_none(&outcome, plan) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_controller_open_console(controller, options->out_fd, options->err_fd);
     controller->run = &run;
     run.first = jr_node_ranks_first(plan);
-    if (watch_controller_signals(&run, &mask) != 0 || run.first == NULL ||
-        jr_controller_mpi_open(&run) != 0 || jr_controller_steps_open(&run) != 0) {
+    jr_signals_make(&run.uses, plan->policy, &options->ignored);
+    jr_signals_set(&run.uses, &set);
+    (void)sigprocmask(SIG_BLOCK, &set, &mask);
+    run.signals = (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                                    on_controller_signal, &run};
+    if (run.signals.fd < 0 || jr_loop_add(&controller->loop, &run.signals, EPOLLIN) != 0 ||
+        run.first == NULL || jr_controller_mpi_open(&run) != 0 ||
+        jr_controller_steps_open(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {
         jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);

@@ -149,9 +149,6 @@ struct jr_node_change {
  * begin with the messages of an agent, by their types. */
 struct jr_node_change jr_node_step(enum jr_node_state state, enum jr_node_input input);
 
-/* The table as text: a row per input, a column per state. */
-void jr_node_table_print(struct jr_buf *out);
-
 /* Something happens to a node, and what the table has for it is done. `why` is what is reported of
  * a node that is lost by it. */
 void jr_controller_step_node(struct jr_controller *controller, uint32_t node,

@@ -199,18 +199,6 @@ static void on_link_output(void *owner, uint32_t events)
     check_link_end(link);
 }
 
-/* Whether a line of standard error waits for the answer of the node. */
-static bool keep_early_line(struct jr_link *link, const char *line, size_t len)
-{
-    if (link->answered || !link->controller->transport->each)
-        return false;
-    if (link->early.bytes.len + len < EARLY_MOST) {
-        jr_inlet_add(&link->early, line, len);
-        jr_inlet_add(&link->early, "\n", 1);
-    }
-    return true;
-}
-
 static void on_link_errors(void *owner, uint32_t events)
 {
     (void)events;
@@ -220,9 +208,14 @@ static void on_link_errors(void *owner, uint32_t events)
     size_t len;
     read_link_stream(link, &link->err, &link->err_lines);
     while ((line = jr_inlet_line(&link->err_lines, &len)) != NULL) {
-        len -= len > 0 && line[len - 1] == '\r'; /* as ssh ends its lines */
-        if (!keep_early_line(link, line, len))
+        len -= len > 0 && line[len - 1] == '\r';         /* as ssh ends its lines */
+        bool waits = !link->answered && transport->each; /* for the answer of the node */
+        if (!waits) {
             forward_other_line(link, 1, line, len);
+        } else if (link->early.bytes.len + len < EARLY_MOST) {
+            jr_inlet_add(&link->early, line, len);
+            jr_inlet_add(&link->early, "\n", 1);
+        }
         if (is_idle_line(link, line, len))
             continue;
         (void)snprintf(link->last_line, sizeof link->last_line, "%.*s", (int)len, line);

@@ -94,27 +94,6 @@ struct jr_node_change jr_node_step(enum jr_node_state state, enum jr_node_input 
     return table[input][state];
 }
 
-void jr_node_table_print(struct jr_buf *out)
-{
-#define WORD(name, word)            word,
-#define FROM_WORD(name, word, keys) word,
-#define TO_WORD(name, word, keys)
-    static const char *const states[] = {JR_NODE_STATES(WORD)};
-    static const char *const actions[] = {JR_NODE_ACTIONS(WORD)};
-    static const char *const inputs[] = {JR_MESSAGES(FROM_WORD, TO_WORD) JR_NODE_INCIDENTS(WORD)};
-    jr_buf_printf(out, "%-12s", "");
-    for (unsigned i = 0; i < STATES; i++)
-        jr_buf_printf(out, " | %-20s", states[i]);
-    jr_buf_char(out, '\n');
-    for (unsigned i = 0; i < INPUTS; i++) {
-        jr_buf_printf(out, "%-12s", inputs[i]);
-        for (unsigned j = 0; j < STATES; j++)
-            jr_buf_printf(out, " | %-7s %-12s", states[table[i][j].next],
-                          actions[table[i][j].action]);
-        jr_buf_char(out, '\n');
-    }
-}
-
 /* What is done besides the change of state; by a message, or by how a node is known to be lost. */
 
 static void keep_loss(struct jr_cluster_node *peer, const char *why)

@@ -122,11 +122,6 @@ bool jr_message_of_controller(struct jr_message *ret, const json_t *object)
     return read_message(ret, object, JR_MESSAGE_FROM_COUNT, JR_MESSAGE_COUNT);
 }
 
-const char *jr_message_word(enum jr_message_type type)
-{
-    return message_rows[type].word;
-}
-
 const char *jr_channel_word(enum jr_channel channel)
 {
     return channel_words[channel];

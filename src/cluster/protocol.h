@@ -275,8 +275,6 @@ struct jr_message {
     bool behind, heartbeats, on, full;
 };
 
-/* The word of a message: "hello". */
-const char *jr_message_word(enum jr_message_type type);
 /* Append it as a line. */
 void jr_message_put(struct jr_buf *out, const struct jr_message *message);
 

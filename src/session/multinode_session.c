@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
-#include "cluster/placing.h"
 #include "cluster/transport.h"
 #include "eventloop/signals.h"
 #include "resolve/device_profile.h"

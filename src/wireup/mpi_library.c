@@ -146,7 +146,7 @@ static const struct known_name names[] = {
     {"libmpi_usempif08-gfortran.so", JR_MPI_KIND_OPENMPI},
 };
 
-enum jr_mpi_kind jr_mpi_kind_of(const char *name)
+static enum jr_mpi_kind mpi_kind_of(const char *name)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t len = strlen(names[i].prefix);
@@ -278,7 +278,7 @@ static bool take_needed(struct walk *walk, struct jr_strv *files, const char *fr
     if (!read_elf_needed(&needed, walk->arena, from))
         return false;
     for (size_t i = 0; i < needed.names.count; i++) {
-        enum jr_mpi_kind kind = jr_mpi_kind_of(needed.names.items[i]);
+        enum jr_mpi_kind kind = mpi_kind_of(needed.names.items[i]);
         if (kind == JR_MPI_KIND_NONE)
             continue;
         *ret = (struct jr_mpi_library){kind, needed.names.items[i]};
@@ -322,7 +322,7 @@ size_t jr_mpi_library_list(struct jr_mpi_library ret[JR_MPI_KINDS], struct jr_ar
     const struct elf_needed nothing = {0};
     size_t count = 0;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        enum jr_mpi_kind kind = jr_mpi_kind_of(usual[i]);
+        enum jr_mpi_kind kind = mpi_kind_of(usual[i]);
         bool known = count > 0 && ret[count - 1].kind == kind;
         if (!known && find_library(&walk, "", &nothing, usual[i]) != NULL)
             ret[count++] = (struct jr_mpi_library){kind, usual[i]};

@@ -29,9 +29,6 @@ struct jr_mpi_search {
 
 #define JR_MPI_CACHE "/etc/ld.so.cache"
 
-/* The kind of the library that is called so. */
-enum jr_mpi_kind jr_mpi_kind_of(const char *name);
-
 /* The first MPI library that `program`, an absolute path, needs by itself or by what it needs.
  * False: it needs none, as far as can be seen; *ret has none then. A library that is not found is
  * one that needs nothing. */

@@ -445,20 +445,6 @@ static void take_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client, c
     }
 }
 
-/* A line has come to its end, or is longer than any may be. */
-static void end_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client, pid_t from)
-{
-    if (client->line.failed) {
-        jr_buf_release(&client->line);
-        break_client(pmi, client, "there was no memory for its line");
-        return;
-    }
-    if (!client->skipping)
-        take_client_line(pmi, client, client->line.len == 0 ? "" : client->line.data, from);
-    client->skipping = false;
-    jr_buf_clear(&client->line);
-}
-
 static void skip_client_line(struct jr_pmi *pmi, struct jr_pmi_client *client, const char *why)
 {
     client->skipping = true;
@@ -534,7 +520,15 @@ void jr_pmi_take(struct jr_pmi *pmi, uint32_t number, pid_t from, const char *by
             continue;
         bytes++;
         len--;
-        end_client_line(pmi, client, from);
+        if (client->line.failed) {
+            jr_buf_release(&client->line);
+            break_client(pmi, client, "there was no memory for its line");
+            continue;
+        }
+        if (!client->skipping)
+            take_client_line(pmi, client, client->line.len == 0 ? "" : client->line.data, from);
+        client->skipping = false;
+        jr_buf_clear(&client->line);
     }
 }
 

@@ -165,16 +165,6 @@ static char *name_group(const struct jr_pmix_proc *procs, size_t count)
     return jr_buf_detach(&text);
 }
 
-/* The one with the highest number; where all take part, that is their name. */
-static struct jr_pmix_proc find_last_proc(const struct jr_pmix_proc *procs, size_t count)
-{
-    size_t last = 0;
-    for (size_t i = 1; i < count; i++)
-        if (procs[i].rank > procs[last].rank)
-            last = i;
-    return procs[last];
-}
-
 /* PMIx_Fence: the bytes are what the ranks here have, and ours. */
 static int on_fence(const struct jr_pmix_proc *procs, size_t count,
                     const struct jr_pmix_info *infos, size_t infos_count, char *bytes, size_t len,
@@ -190,7 +180,10 @@ static int on_fence(const struct jr_pmix_proc *procs, size_t count,
     }
     request->frame = (struct jr_exchange_frame){
         .kind = JR_EXCHANGE_FENCE, .group = group, .data = bytes, .len = len};
-    request->proc = find_last_proc(procs, count);
+    request->proc = procs[0]; /* in the end the one with the highest number, or the name of all */
+    for (size_t i = 1; i < count; i++)
+        if (procs[i].rank > request->proc.rank)
+            request->proc = procs[i];
     request->done = done;
     request->data = data;
     return post_request(request);
@@ -492,14 +485,6 @@ static void leave_runner(int fd, int exchange_fd)
     (void)jr_close_range(REQUESTS_FD, ~0U, 0);
 }
 
-/* Whether the runner's end is still open; what it may say means nothing. */
-static bool is_runner_there(void)
-{
-    char byte;
-    ssize_t len = recv(RUNNER_FD, &byte, 1, MSG_DONTWAIT);
-    return len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
 /* The pipe of requests. -1 with errno. */
 static int open_requests(struct server *server)
 {
@@ -543,8 +528,10 @@ _Noreturn static void serve(const struct jr_pmix_setup *setup, int fd)
             take_request(&server);
         if (items[2].revents != 0)
             read_exchange(&server);
-        if (items[0].revents != 0)
-            there = is_runner_there();
+        /* Whether the runner's end is still open; what it may say means nothing. */
+        char byte;
+        ssize_t len = items[0].revents == 0 ? 1 : recv(RUNNER_FD, &byte, 1, MSG_DONTWAIT);
+        there = len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR));
     }
     (void)server.library.PMIx_server_finalize();
     _exit(0);

@@ -136,11 +136,14 @@ static void play_event(unsigned node, const char *words)
 
 static void play_report(unsigned node, const char *words)
 {
+#define WORD(name, word, keys) word,
+#define NO_WORD(name, word, keys)
+    static const char *const types[] = {JR_MESSAGES(WORD, NO_WORD)};
     char name[64];
     int seconds = 0;
     (void)sscanf(words, "%63s %d", name, &seconds);
     unsigned type = JR_FROM_NODE_ALL_RETURNED;
-    while (strcmp(jr_message_word((enum jr_message_type)type), name) != 0)
+    while (strcmp(types[type], name) != 0)
         need(++type < JR_MESSAGE_FROM_COUNT);
     say_message(node, (struct jr_message){.type = (enum jr_message_type)type,
                                           .for_ns = seconds * (int64_t)SECOND_NS});

@@ -1,68 +1,27 @@
 #include "cluster/internal.h"
-#include "cluster/transport.h"
-#include "store/outcome.h"
 
-#include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "fake_controller.h"
 #include "unit.h"
 
-enum { NODES = 3 };
+enum { NODES = FAKE_NODES };
 
-/* Three nodes at work, with a rank each, and srun nowhere. */
-struct side {
-    struct jr_policy policy;
-    struct jr_plan plan;
-    struct jr_outcome outcome;
-    struct jr_rank_outcome ranks[NODES];
-    uint32_t first[NODES + 1];
-    struct jr_cluster_node nodes[NODES];
-    struct jr_controller_run run;
-    struct jr_controller controller;
-    struct jr_link link; /* which takes all, and sends nothing */
-};
-
-static void begin(struct side *side, enum jr_on_failure on_failure)
+/* Nothing takes what is sent: it stays in the outbox. */
+static void begin(struct fake_controller *side, enum jr_on_failure on_failure)
 {
-    static char hosts[NODES][3] = {"n1", "n2", "n3"};
-    *side = (struct side){.first = {0, 1, 2, 3}};
+    fake_controller_start(side);
     side->policy.on_failure = on_failure;
-    side->plan = (struct jr_plan){.policy = &side->policy, .nodes = NODES};
-    side->outcome = (struct jr_outcome){.count = NODES, .ranks = side->ranks};
-    side->run = (struct jr_controller_run){.controller = &side->controller,
-                                           .plan = &side->plan,
-                                           .outcome = &side->outcome,
-                                           .events = {.fd = -1},
-                                           .first = side->first};
-    side->controller = (struct jr_controller){.options.nodes = NODES,
-                                              .transport = &jr_srun_transport,
-                                              .links = &side->link,
-                                              .links_count = 1,
-                                              .nodes = side->nodes,
-                                              .run = &side->run};
-    jr_link_init(&side->link, &side->controller, 0);
+    (void)close(side->link.in.fd);
+    side->link.in.fd = -1;
     jr_controller_open_console(&side->controller, -1, -1);
     jr_heartbeat_begin(&side->controller);
-    for (uint32_t i = 0; i < NODES; i++) {
-        side->nodes[i].host = hosts[i];
-        side->nodes[i].state = JR_NODE_RUNNING;
-        side->nodes[i].has_begun = side->nodes[i].is_prepared = true;
-    }
-}
-
-static void end(struct side *side)
-{
     for (uint32_t i = 0; i < NODES; i++)
-        free(side->nodes[i].loss);
-    jr_console_writer_close(&side->controller.console);
-    jr_buf_release(&side->link.outbox);
-    jr_buf_release(&side->run.events.lines);
+        side->nodes[i].has_begun = side->nodes[i].is_prepared = true;
 }
 
 /* Turns in which only those nodes are heard whose bits are set. */
-static void turn(struct side *side, unsigned turns, unsigned heard)
+static void turn(struct fake_controller *side, unsigned turns, unsigned heard)
 {
     while (turns-- > 0) {
         side->controller.heartbeat.at = 0;
@@ -73,7 +32,7 @@ static void turn(struct side *side, unsigned turns, unsigned heard)
     }
 }
 
-static unsigned lost(const struct side *side)
+static unsigned lost(const struct fake_controller *side)
 {
     unsigned bits = 0;
     for (uint32_t i = 0; i < NODES; i++)
@@ -83,7 +42,7 @@ static unsigned lost(const struct side *side)
 
 static void asks_while_all_answer(void)
 {
-    struct side side;
+    struct fake_controller side;
     uint64_t before = jr_clock_ns();
     begin(&side, JR_ON_FAILURE_STOP);
     CU_ASSERT_TRUE(side.controller.heartbeat.at >= before + JR_HEARTBEAT_NS);
@@ -93,58 +52,58 @@ static void asks_while_all_answer(void)
     CU_ASSERT_NOT_EQUAL(side.controller.heartbeat.at, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(side.link.outbox.data, "heartbeat"));
     CU_ASSERT_PTR_NULL(strstr(side.link.outbox.data, "stop"));
-    end(&side);
+    fake_controller_end(&side);
 }
 
 static void loses_the_one_that_is_silent(void)
 {
-    struct side side;
+    struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
     turn(&side, 3, 7);
     turn(&side, JR_HEARTBEAT_MISSES - 1, 5);
     CU_ASSERT_EQUAL(lost(&side), 0);
     turn(&side, 1, 5);
     CU_ASSERT_EQUAL(lost(&side), 2);
-    CU_ASSERT_EQUAL(side.ranks[1].end, JR_END_LOST);
-    CU_ASSERT_EQUAL(side.ranks[0].end, JR_END_NONE);
+    CU_ASSERT_EQUAL(side.outcomes[FAKE_EACH].end, JR_END_LOST);
+    CU_ASSERT_EQUAL(side.outcomes[0].end, JR_END_NONE);
     CU_ASSERT_TRUE(side.run.stopped);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n2) since"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "show node n2"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n1) since"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "show node n1"));
     turn(&side, 2 * JR_HEARTBEAT_MISSES, 0); /* no word, and nobody else is judged */
     CU_ASSERT_EQUAL(lost(&side), 2);
     CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
-    end(&side);
+    fake_controller_end(&side);
 }
 
 static void begins_to_count_with_any_word(void)
 {
-    struct side side;
+    struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
     for (int i = 0; i < 10; i++) {
         turn(&side, JR_HEARTBEAT_MISSES - 2, 5);
         turn(&side, 1, 7);
     }
     CU_ASSERT_EQUAL(lost(&side), 0);
-    end(&side);
+    fake_controller_end(&side);
 }
 
 static void waits_longer_for_one_that_has_not_begun(void)
 {
-    struct side side;
+    struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
     side.nodes[2].is_prepared = false;
     turn(&side, JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE - 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 0);
     turn(&side, 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 4);
-    end(&side);
+    fake_controller_end(&side);
 }
 
 /* What it says before it has heard of the attempt is of before; then it says that it has, and then
  * it makes ready. */
 static void has_begun_once_it_says_more(void)
 {
-    struct side side;
+    struct fake_controller side;
     json_t *word = jr_json_parse("{\"n\":2,\"t\":\"begun\"}", 19, NULL);
     begin(&side, JR_ON_FAILURE_STOP);
     jr_heartbeat_begin(&side.controller);
@@ -159,12 +118,12 @@ static void has_begun_once_it_says_more(void)
     turn(&side, JR_HEARTBEAT_MISSES, 3);
     CU_ASSERT_EQUAL(lost(&side), 4);
     json_decref(word);
-    end(&side);
+    fake_controller_end(&side);
 }
 
 static void loses_one_before_the_run(void)
 {
-    struct side side;
+    struct fake_controller side;
     for (int i = 0; i < 2; i++) {
         begin(&side, JR_ON_FAILURE_STOP);
         side.controller.run = NULL;
@@ -178,42 +137,42 @@ static void loses_one_before_the_run(void)
         turn(&side, 1, 1);
         CU_ASSERT_TRUE(side.controller.agent_exited);
         CU_ASSERT_EQUAL(side.controller.exited_node, 1);
-        CU_ASSERT_PTR_NOT_NULL(strstr(side.controller.exited_why, "node 1 (n2)"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(side.controller.exited_why, "node 1 (n1)"));
         CU_ASSERT_EQUAL(strstr(side.controller.exited_why, "1 other") != NULL, i == 1);
         CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
-        end(&side);
+        fake_controller_end(&side);
     }
 }
 
 static void does_not_wait_for_one_that_is_done(void)
 {
-    struct side side;
+    struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
     side.nodes[0].state = JR_NODE_DONE;
     turn(&side, 10 * JR_HEARTBEAT_MISSES, 6);
     CU_ASSERT_EQUAL(lost(&side), 0);
-    end(&side);
+    fake_controller_end(&side);
 }
 
 static void says_when_it_is_all_of_them(void)
 {
-    struct side side;
+    struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
     side.nodes[0].state = JR_NODE_DONE;
     turn(&side, JR_HEARTBEAT_MISSES, 0);
     CU_ASSERT_EQUAL(lost(&side), 6);
     CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "any node since"));
-    end(&side);
+    fake_controller_end(&side);
     begin(&side, JR_ON_FAILURE_STOP);
     turn(&side, JR_HEARTBEAT_MISSES, 1);
     CU_ASSERT_EQUAL(lost(&side), 6);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n2), nor of 1 other, since"));
-    end(&side);
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n1), nor of 1 other, since"));
+    fake_controller_end(&side);
 }
 
 static void goes_on_with_the_others_where_it_is_to(void)
 {
-    struct side side;
+    struct fake_controller side;
     begin(&side, JR_ON_FAILURE_CONTINUE);
     turn(&side, JR_HEARTBEAT_MISSES, 5);
     CU_ASSERT_EQUAL(lost(&side), 2);
@@ -227,7 +186,7 @@ static void goes_on_with_the_others_where_it_is_to(void)
     CU_ASSERT_EQUAL(lost(&side), 6);
     turn(&side, JR_HEARTBEAT_MISSES, 0);
     CU_ASSERT_EQUAL(lost(&side), 7);
-    end(&side);
+    fake_controller_end(&side);
 }
 
 static void gives_up_the_controller(void)

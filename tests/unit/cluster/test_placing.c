@@ -1,4 +1,4 @@
-#include "cluster/placing.h"
+#include "cluster/controller.h"
 
 #include "unit.h"
 
