@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "cluster/agent.h"
-#include "base/inlet.h"
 #include "cluster/protocol.h"
+#include "agent_peer.h"
 #include "unit.h"
 
-enum { NODE = 1, WAIT_MS = 60000, MOST = 8, LEFT_BYTES = 300000, LEFT = 4 };
+enum { MOST = 8, LEFT_BYTES = 300000, LEFT = 4 };
 
 /* The agent's side. */
 
@@ -159,55 +159,7 @@ static _Noreturn void serve(int in, int out)
     _exit(result == 0 ? 0 : 9);
 }
 
-/* The controller's side. */
-
-struct peer {
-    pid_t pid;
-    int to, from;
-    struct jr_inlet inlet;
-    struct jr_buf notes, out, err, left, progress;
-    json_t *word; /* the one that came last */
-};
-
-/* The next word of the agent, but heartbeats; "" at its end. */
-static const char *next_word(struct peer *peer)
-{
-    char bytes[4096];
-    size_t len;
-    for (;;) {
-        const char *line = jr_inlet_line(&peer->inlet, &len);
-        struct pollfd wait = {.fd = peer->from, .events = POLLIN};
-        json_t *frame = line == NULL ? NULL : jr_message_read(line, len);
-        const char *word = jr_json_get_str(frame, "t");
-        if (word != NULL && strcmp(word, "note") == 0)
-            (void)jr_channel_take(&peer->notes, frame);
-        if (word != NULL && strcmp(word, "out") == 0)
-            (void)jr_channel_take(&peer->out, frame);
-        if (word != NULL && strcmp(word, "left") == 0)
-            (void)jr_channel_take(&peer->left, frame);
-        if (word != NULL && strcmp(word, "progress") == 0)
-            (void)jr_channel_take(&peer->progress, frame);
-        if (word != NULL && strcmp(word, "err") == 0)
-            (void)jr_channel_take(&peer->err, frame);
-        else if (word != NULL && jr_channel_find(word) == JR_CHANNEL_COUNT &&
-                 strcmp(word, "heartbeat") != 0) {
-            json_decref(peer->word);
-            peer->word = frame;
-            return word;
-        }
-        json_decref(frame);
-        if (line != NULL)
-            continue;
-        if (poll(&wait, 1, WAIT_MS) != 1) {
-            CU_FAIL("the agent says nothing");
-            return "";
-        }
-        ssize_t got = read(peer->from, bytes, sizeof bytes);
-        if (got <= 0)
-            return "";
-        jr_inlet_add(&peer->inlet, bytes, (size_t)got);
-    }
-}
+/* The controller's side: agent_peer.h. */
 
 static void tell(const struct peer *peer, const struct jr_message *message)
 {
@@ -225,50 +177,22 @@ static void tell_cell(const struct peer *peer, int64_t node, const char *cell, c
 
 static void start(struct peer *peer)
 {
-    int to[2], from[2];
-    *peer = (struct peer){.notes = JR_BUF_INIT, .out = JR_BUF_INIT, .err = JR_BUF_INIT};
-    CU_ASSERT_EQUAL_FATAL(pipe2(to, O_CLOEXEC), 0);
-    CU_ASSERT_EQUAL_FATAL(pipe2(from, O_CLOEXEC), 0);
-    peer->pid = fork();
-    if (peer->pid == 0) {
-        (void)close(to[1]);
-        (void)close(from[0]);
-        serve(to[0], from[1]);
-    }
-    (void)close(to[0]);
-    (void)close(from[1]);
-    peer->to = to[1];
-    peer->from = from[0];
-    JR_ASSERT_TEXT(next_word(peer), "hello");
+    start_peer_after(peer, "");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(peer), "hello");
     tell(peer, &(struct jr_message){.type = JR_TO_NODES_SERVE});
 }
 
 /* The next word is that a cell has ended so. */
 static void check_end(struct peer *peer, const char *cell, int code)
 {
-    JR_ASSERT_TEXT(next_word(peer), "cell_ended");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(peer), "cell_ended");
     JR_ASSERT_TEXT(jr_json_get_str(peer->word, "cell"), cell);
     CU_ASSERT_EQUAL(jr_json_get_int(peer->word, "status"), code);
 }
 
-/* End the input, and read to the end. */
 static void end(struct peer *peer)
 {
-    int status = -1;
-    if (peer->to >= 0)
-        (void)close(peer->to);
-    while (next_word(peer)[0] != '\0')
-        continue;
-    CU_ASSERT_EQUAL(waitpid(peer->pid, &status, 0), peer->pid);
-    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    (void)close(peer->from);
-    jr_inlet_release(&peer->inlet);
-    jr_buf_release(&peer->notes);
-    jr_buf_release(&peer->out);
-    jr_buf_release(&peer->err);
-    jr_buf_release(&peer->left);
-    jr_buf_release(&peer->progress);
-    json_decref(peer->word);
+    CU_ASSERT_EQUAL(end_peer(peer), 0);
 }
 
 static void runs_cells_of_its_node(void)
@@ -279,7 +203,7 @@ static void runs_cells_of_its_node(void)
     tell_cell(&peer, NODE, "7", "note");
     check_end(&peer, "7", 3);
     JR_ASSERT_TEXT(jr_json_get_str(peer.word, "devices"), "0,2");
-    JR_ASSERT_TEXT(peer.notes.data, "a line\n");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "a line\n");
     end(&peer);
 }
 
@@ -290,10 +214,10 @@ static void says_what_is_known_of_an_end(void)
     start(&peer);
     tell_cell(&peer, NODE, "8", "die");
     check_end(&peer, "8", 9);
-    JR_ASSERT_TEXT(peer.notes.data, "a line\nit was killed\n");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "a line\nit was killed\n");
     tell_cell(&peer, NODE, "9", "note");
     check_end(&peer, "9", 3);
-    JR_ASSERT_TEXT(peer.notes.data, "a line\nit was killed\na line\n");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "a line\nit was killed\na line\n");
     end(&peer);
 }
 
@@ -307,15 +231,15 @@ static void says_whether_it_sees_the_folder(void)
                               .collect = "results,logs"};
     start(&peer);
     tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "ready");
     CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "on"));
     word.token = "10";
     tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "ready");
     CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
     word.token = "11";
     tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "refuse");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_LAUNCH);
     end(&peer);
 }
@@ -328,7 +252,7 @@ static void hands_on_what_a_cell_has_left(void)
     tell_cell(&peer, NODE, "7", "leave");
     check_end(&peer, "7", LEFT);
     CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
-    CU_ASSERT_EQUAL(peer.left.len, LEFT_BYTES);
+    CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_LEFT].len, LEFT_BYTES);
     tell_cell(&peer, NODE, "8", "note");
     check_end(&peer, "8", 3);
     CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "on"));
@@ -346,17 +270,17 @@ static void wants_the_code_of_cells(void)
     struct peer peer;
     start(&peer);
     tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word(&peer), "want");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "want");
     tell(&peer, &code);
     code = (struct jr_message){.type = JR_TO_NODES_CODE, .on = true};
     tell(&peer, &code);
-    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "ready");
     CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
     tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word(&peer), "want");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "want");
     code = (struct jr_message){.type = JR_TO_NODES_CODE, .bytes = "no"};
     tell(&peer, &code);
-    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "refuse");
     end(&peer);
 }
 
@@ -366,7 +290,7 @@ static void says_why_it_refuses(void)
     start(&peer);
     tell_cell(&peer, NODE, "7", "refuse");
     check_end(&peer, "7", JR_STATUS_UNRESOLVED);
-    JR_ASSERT_TEXT(peer.notes.data, "cell 7: not here\n");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "cell 7: not here\n");
     end(&peer);
 }
 
@@ -392,8 +316,8 @@ static void tells_how_far_cells_are(void)
     tell_cell(&peer, NODE, "8", "wait");
     tell(&peer, &(struct jr_message){.type = JR_TO_NODES_HEARTBEAT});
     tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM});
-    JR_ASSERT_TEXT(next_word(&peer), "cell_ended");
-    JR_ASSERT_TEXT(peer.progress.data, "7: 3/7\n8: 3/7\n");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "cell_ended");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_PROGRESS].data, "7: 3/7\n8: 3/7\n");
     end(&peer);
 }
 
@@ -406,7 +330,7 @@ static void tells_that_the_cluster_ends_it(void)
     tell_cell(&peer, NODE, "8", "note"); /* once this is over, 7 runs */
     check_end(&peer, "8", 3);
     (void)kill(peer.pid, SIGTERM);
-    JR_ASSERT_TEXT(next_word(&peer), "terminated");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "terminated");
     check_end(&peer, "7", 128 + SIGTERM);
     end(&peer);
 }
@@ -432,12 +356,12 @@ static void hands_on_what_ranks_print(void)
     start(&peer);
     tell_cell(&peer, NODE, "7", "print");
     check_end(&peer, "7", 3);
-    JR_ASSERT_TEXT(peer.out.data, "loss 1\n");
-    JR_ASSERT_TEXT(peer.err.data, "a warning\n");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_OUT].data, "loss 1\n");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_ERR].data, "a warning\n");
     tell(&peer, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = true});
     tell_cell(&peer, NODE, "8", "print");
     check_end(&peer, "8", 3);
-    JR_ASSERT_TEXT(peer.out.data, "loss 1\nloss 1\n");
+    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_OUT].data, "loss 1\nloss 1\n");
     end(&peer);
 }
 
