@@ -509,7 +509,7 @@ static void check_word_list(const struct jr_check *check, const char *path,
     static const char *const whole[] = {"-c", "-lc", "-ec", "-e", "-xc", "--eval", "-euxc", NULL};
     static const char *const parts[] = {"glob",    "pattern", "regex",  "match",
                                         "include", "exclude", "ignore", NULL};
-    const bool own = strcmp(path, "on_end") == 0; /* has no form of a shell */
+    const bool own = path != NULL && strcmp(path, "on_end") == 0; /* has no form of a shell */
     const char *shell = own ? "[sh, -c, TEXT]" : "`shell:`";
     bool text = false;
     for (size_t i = 0; words != NULL && i < words->count; i++) {
