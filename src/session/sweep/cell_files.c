@@ -159,15 +159,6 @@ static int send_stated_results(const struct cell_sender *cell)
     return failed;
 }
 
-static int send_run_folder(const struct cell_sender *cell)
-{
-    if (cell->sender.run_fd < 0) /* it could not begin */
-        return 0;
-    return send_files(cell, "", run_files) != 0 || send_attempts(cell) != 0
-               ? -1
-               : send_stated_results(cell);
-}
-
 static bool has_word(const char *words, const char *word)
 {
     size_t len = strlen(word);
@@ -175,38 +166,38 @@ static bool has_word(const char *words, const char *word)
     return at != NULL && (at[len] == ',' || at[len] == '\0');
 }
 
-static int send_whole(struct cell_sender *cell)
-{
-    if (send_run_folder(cell) != 0)
-        return -1;
-    (void)json_object_del(cell->head, "file");
-    jr_json_set_bool(cell->head, "whole", true);
-    return jr_left_send_record(&cell->sender, cell->head, NULL, 0);
-}
-
-int jr_cell_send(const struct jr_cell_sending *sending, struct jr_error *err)
+int jr_cell_send(const char *cells_dir, uint32_t number, const char *collect, int fd,
+                 struct jr_error *err)
 {
     char name[16];
-    jr_cell_folder(name, sending->number);
+    jr_cell_folder(name, number);
     JR_BUF_CLEANUP struct jr_buf folder = JR_BUF_INIT;
     JR_FREE char *piece = malloc(JR_LEFT_PIECE);
-    jr_buf_printf(&folder, "%s/%s", sending->cells_dir, name);
+    jr_buf_printf(&folder, "%s/%s", cells_dir, name);
     if (piece == NULL || folder.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    JR_CLOSE int run_fd = jr_record_folder_open(sending->cells_dir, name, NULL);
+    JR_CLOSE int run_fd = jr_record_folder_open(cells_dir, name, NULL);
     struct cell_sender cell = {
-        .sender = {.fd = sending->fd, .piece = piece, .run_fd = run_fd, .folder = folder.data},
+        .sender = {.fd = fd, .piece = piece, .run_fd = run_fd, .folder = folder.data},
         .head = json_object(),
         .sent = json_object(),
-        .results = has_word(sending->collect, "results"),
-        .logs = has_word(sending->collect, "logs")};
-    jr_json_set_int(cell.head, "cell", sending->number);
-    int failed = send_whole(&cell);
+        .results = has_word(collect, "results"),
+        .logs = has_word(collect, "logs")};
+    jr_json_set_int(cell.head, "cell", number);
+    int failed = 0;
+    if (run_fd >= 0) /* else it could not begin */
+        failed = send_files(&cell, "", run_files) != 0 || send_attempts(&cell) != 0 ||
+                 send_stated_results(&cell) != 0;
+    if (failed == 0) {
+        (void)json_object_del(cell.head, "file");
+        jr_json_set_bool(cell.head, "whole", true);
+        failed = jr_left_send_record(&cell.sender, cell.head, NULL, 0);
+    }
     if (failed != 0)
         (void)jr_error_sys(err, JR_STATUS_LAUNCH, "what it has left could not be sent");
     json_decref(cell.head);
     json_decref(cell.sent);
-    return failed;
+    return failed == 0 ? 0 : -1;
 }
 
 #define GATHERING     ".%s" /* by the name of its folder */

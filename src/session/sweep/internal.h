@@ -252,6 +252,9 @@ bool jr_sweep_devices_await(struct jr_sweep_run *run);
 /* The time at which to call that again, whatever happens (CLOCK_MONOTONIC); 0: none. */
 uint64_t jr_sweep_devices_due(const struct jr_sweep_run *run);
 
+/* Whether the facts have a device of that kind with that key. */
+bool jr_device_is_there(const struct jr_host *host, const char *kind, const char *key);
+
 /* A cell with devices did not deliver: see whether they are all still there, or
  * what its agent says of that. Those that are not are given to no other cell.
  */
@@ -301,16 +304,10 @@ void jr_cell_files_drop(struct jr_cell_files *files);
  * own (node_cells.h). What comes back of one is sent once it is over, by a process of
  * its own. */
 
-/* What is sent. */
-struct jr_cell_sending {
-    const char *cells_dir; /* absolute */
-    uint32_t number;       /* of the cell */
-    const char *collect;   /* words with commas */
-    int fd;                /* takes it */
-};
-
-/* Send what the cell has left, and that it is all. -1 with `err`. */
-int jr_cell_send(const struct jr_cell_sending *sending, struct jr_error *err);
+/* Send what a cell of that folder has left, as far as `collect`, words with commas, says, to `fd`,
+ * and that it is all. -1 with `err`. */
+int jr_cell_send(const char *cells_dir, uint32_t number, const char *collect, int fd,
+                 struct jr_error *err);
 
 /*
  * The nodes of a sweep within an allocation, or its hosts: each has an agent, which
@@ -343,7 +340,7 @@ struct jr_sweep_nodes {
     bool renews;                 /* the last crew has lost a node */
     bool told;                   /* that the cluster ends what runs */
     char token[JR_TOKEN_SIZE];   /* of the folders that hosts have made */
-    int epoll_fd;
+    int epoll_fd;                /* readable when agents have said something; -1: none can */
 };
 
 /* Begin, where the session has agents. */
@@ -381,10 +378,6 @@ void jr_sweep_nodes_stop(struct jr_sweep_run *run, const struct jr_cell_process 
 /* Where a cell is that runs on a host which does not see the folder of the sweep: the folder of its
  * cells there, in the cell's arena. NULL: it does. */
 const char *jr_sweep_nodes_there(const struct jr_sweep_run *run, struct jr_cell_process *process);
-
-/* What is readable when agents have said something, for poll(2); -1: nothing.
- */
-int jr_sweep_nodes_fd(const struct jr_sweep_run *run);
 
 /* When there is something to be done besides (CLOCK_MONOTONIC; 0: never). */
 uint64_t jr_sweep_nodes_due(const struct jr_sweep_run *run);
@@ -577,7 +570,6 @@ struct jr_sweep_run {
     struct jr_cell_process *running;  /* room for as many as there can be */
     size_t running_count, running_most;
     struct jr_signals signals;
-    sigset_t mask; /* as it was */
     int signal_fd;
     int stop_signal; /* the first that stops the sweep; 0 */
     uint32_t failed; /* cells, since it began or was resumed */

@@ -18,13 +18,11 @@
 #include "store/run_folder.h"
 
 struct jr_session;
-struct jr_spec_file;
 
 /* The devices of a cell that an agent runs: leases, as cells have them where the sweep itself runs
  * (sweep_devices.c). What another run holds is waited for in the process of the cell. */
 struct jr_node_devices {
-    const uint32_t *numbers;    /* in the facts of the node */
-    struct jr_device_list list; /* of these */
+    struct jr_device_list list; /* of those of its part */
     const char *around;         /* see jr_device_request */
     struct jr_device_lease *leases;
     uint32_t leased;  /* none, or all */
@@ -32,9 +30,6 @@ struct jr_node_devices {
     bool *gone;       /* of each, shared with the process of the cell, which finds out
                          when that has failed; NULL: there are none, or no memory */
 };
-
-/* Whether the facts have a device of that kind with that key. */
-bool jr_device_is_there(const struct jr_host *host, const char *kind, const char *key);
 
 /*
  * The folder of the cells on a host that does not see that of the sweep:
@@ -60,13 +55,16 @@ struct jr_own_cells {
 struct jr_node_cell {
     struct jr_arena arena;
     uint32_t number;
-    const char *cells_dir;
-    pid_t pid;    /* of its guard; 0: that has ended */
-    bool over;    /* nothing is left of it */
-    pid_t sender; /* of what it has left; 0: nobody sends it */
-    bool sent;    /* it is sent, or cannot be */
-    int code;     /* the exit status of the guard; 0: it was killed */
-    char *note;   /* a line about its end, malloc'ed; NULL: there is none */
+    char folder[16];
+    const char *cells_dir, *run_id; /* among those of all sweeps */
+    struct jr_host_part part;       /* of the node, that it gets */
+    int notes_fd;                   /* takes lines for the user */
+    pid_t pid;                      /* of its guard; 0: that has ended */
+    bool over;                      /* nothing is left of it */
+    pid_t sender;                   /* of what it has left; 0: nobody sends it */
+    bool sent;                      /* it is sent, or cannot be */
+    int code;                       /* the exit status of the guard; 0: it was killed */
+    char *note;                     /* a line about its end, malloc'ed; NULL: there is none */
     struct jr_node_devices devices;
 };
 

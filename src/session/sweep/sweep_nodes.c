@@ -575,11 +575,6 @@ const char *jr_sweep_nodes_there(const struct jr_sweep_run *run, struct jr_cell_
                            node, run->nodes.token);
 }
 
-int jr_sweep_nodes_fd(const struct jr_sweep_run *run)
-{
-    return run->nodes.epoll_fd;
-}
-
 uint64_t jr_sweep_nodes_due(const struct jr_sweep_run *run)
 {
     uint64_t first = 0;

@@ -29,6 +29,162 @@
 
 #include "base/banned.h"
 
+#define END_WAIT_NS (10 * UINT64_C(1000000000))
+
+/* The folder. */
+
+/* Load every cell, so that a mistake in the last one is found before the first begins. The findings
+ * are those of the first that has some, and name it. */
+static enum jr_status check_cells(struct jr_session *session)
+{
+    struct jr_diags *diags = &session->diags;
+    const struct jr_cells *cells = &session->swept->cells;
+    struct jr_shared_files files;
+    enum jr_status status = JR_STATUS_OK;
+    jr_shared_files_init(&files);
+    session->swept->options.unbound = true;
+    for (size_t i = 0; i < cells->count && status == JR_STATUS_OK; i++) {
+        struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_spec_file *file = NULL;
+        size_t first = diags->count;
+        if (jr_swept_spec_load(&file, session->swept, i, diags) == 0 &&
+            jr_shared_files_add(&files, file, i, diags) == 0) {
+            diags->count = first; /* warnings are told by the first cell that is resolved */
+            jr_spec_free(file);
+            continue;
+        }
+        status = jr_spec_status(diags);
+        jr_buf_printf(&name, " (cell %zu: ", i);
+        jr_cells_text(&name, cells, i);
+        jr_buf_char(&name, ')');
+        for (size_t k = first; k < diags->count && !name.failed; k++)
+            diags->items[k].message =
+                jr_arena_printf(&diags->arena, "%s%s", diags->items[k].message, name.data);
+        jr_session_keep_cell_file(session, file);
+    }
+    session->swept->options.unbound = false;
+    jr_shared_files_release(&files);
+    return status;
+}
+
+int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err)
+{
+    const struct jr_run_folder *dir = &run->dir;
+    mode_t mask = umask(0);
+    int made = mkdirat(dir->fd, JR_SWEEP_CELLS, dir->dir_mode);
+    (void)umask(mask);
+    run->cells_fd =
+        openat(dir->fd, JR_SWEEP_CELLS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    run->cells_dir =
+        jr_arena_printf(&run->session->arena, "%s/%s/" JR_SWEEP_CELLS, run->log_dir, dir->id);
+    if (run->cells_fd < 0 || run->cells_dir == NULL)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/" JR_SWEEP_CELLS, dir->id);
+    /* Its time says when a cell last waited for the disk. */
+    return made != 0 ? 0
+                     : jr_io_replace(run->cells_fd, ".gitignore", "*\n", 2, dir->file_mode, err);
+}
+
+/* A fresh folder, and the sweep as it is before its first cell. */
+static int make_sweep_folder(struct jr_sweep_run *run, enum jr_log_mode mode, struct jr_error *err)
+{
+    const char *given = run->session->options.run_id;
+    struct jr_journal_line started = {.event = JR_JOURNAL_SWEEP_STARTED,
+                                      .cell = JR_JOURNAL_NO_CELL};
+    char id[128];
+    pid_t holder;
+    if (given == NULL)
+        jr_run_folder_id(id, run->name);
+    else if (strlen(given) > 100)
+        return jr_error_set(err, JR_STATUS_USAGE, "--run-id of a sweep has at most 100 characters");
+    if (jr_run_folder_create(&run->dir, run->log_dir, given != NULL ? given : id, given != NULL,
+                             mode, err) != 0 ||
+        jr_sweep_make_cells(run, err) != 0 ||
+        jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder, err) != 0)
+        return -1;
+    jr_sweep_code_open(run);
+    jr_leader_of_now(run, &started);
+    jr_journal_add(&run->journal, &started);
+    if (jr_sweep_write(run, err) != 0)
+        return -1;
+    return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);
+}
+
+static enum jr_status report_error(struct jr_error *err, const struct jr_error *why)
+{
+    if (why->status == JR_STATUS_OK) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return JR_STATUS_LAUNCH;
+    }
+    (void)jr_error_set(err, why->status, "%s", why->text);
+    return why->status;
+}
+
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
+                                    struct jr_error *err)
+{
+    struct jr_error why = {0};
+    enum jr_log_mode mode = first->policy.log_mode;
+    run->name = first->name;
+    run->log_dir = first->log_dir;
+    if (!run->session->arena.failed &&
+        (run->options->resume == NULL || jr_sweep_resume(run, mode, &run->resumed, &why) == 0) &&
+        (run->resumed || make_sweep_folder(run, mode, &why) == 0))
+        return JR_STATUS_OK;
+    return report_error(err, &why);
+}
+
+/* The sweep's record on its way into a file. */
+struct sweep_writing {
+    const struct jr_sweep_record *record;
+    int fd, error; /* 0: so far all was written */
+};
+
+static int write_piece(void *data, struct jr_buf *text)
+{
+    struct sweep_writing *writing = data;
+    if (jr_io_write_all(writing->fd, text->data, text->len) != 0)
+        writing->error = errno;
+    jr_buf_clear(text);
+    return writing->error;
+}
+
+static int fill_sweep_file(void *data, int fd)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct sweep_writing writing = {.record = data, .fd = fd};
+    const struct jr_drain drain = {write_piece, &writing};
+    jr_sweep_record_json(&text, writing.record, &drain);
+    if (writing.error == 0) /* the rest is none of a file that lacks a piece */
+        (void)write_piece(&writing, &text);
+    errno = text.failed ? ENOMEM : writing.error;
+    return errno == 0 ? 0 : -1;
+}
+
+char *jr_sweep_spec_path(const struct jr_sweep_run *run)
+{
+    const char *name = run->session->spec_name;
+    return name == NULL ? NULL : realpath(name, NULL);
+}
+
+int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
+{
+    JR_FREE char *spec = jr_sweep_spec_path(run);
+    struct jr_sweep_record record = {.sweep_id = run->dir.id,
+                                     .name = run->name,
+                                     .spec = spec,
+                                     .code = run->code.tree,
+                                     .cells = &run->session->swept->cells,
+                                     .states = run->states,
+                                     .submitted = run->submits,
+                                     .job = run->job,
+                                     .exit_code = run->ended ? &run->exit_code : NULL,
+                                     .former = run->former};
+    const struct jr_io_source bytes = {fill_sweep_file, &record};
+    return jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes, run->dir.file_mode, err);
+}
+
+/* What became of a cell. */
+
 static void tell_line(struct jr_sweep_run *run, const struct jr_buf *line)
 {
     jr_sweep_screen_hide(run);
@@ -36,30 +192,18 @@ static void tell_line(struct jr_sweep_run *run, const struct jr_buf *line)
         run->options->line(run->options->data, line->data);
 }
 
-/* The word of the contract, and no other text that a file may hold. */
-static const char *known_status(const json_t *results)
+static int open_cell_folder(const struct jr_sweep_run *run, size_t cell)
 {
-    const char *word = jr_json_get_str(results, "status");
-    enum jr_run_status status;
-    if (word == NULL || !jr_run_status_of(word, &status))
-        return "launch_failed";
-    return jr_run_status_word(status);
-}
-
-/* The code that it ran with. */
-static void read_code(struct jr_cell_state *state, int dir_fd)
-{
-    json_t *run = jr_record_folder_json(dir_fd, "run.json", NULL);
-    const char *tree = jr_json_get_str(json_object_get(run, "code"), "tree");
-    (void)snprintf(state->code, sizeof state->code, "%s", tree == NULL ? "" : tree);
-    json_decref(run);
+    char folder[16];
+    jr_cell_folder(folder, run->states[cell].number);
+    return openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* The same name of a machine for as long as the run; NULL without memory. */
-static const char *sweep_keep_host(struct jr_sweep_run *run, const char *host)
+static const char *keep_host(struct jr_sweep_run *run, const char *host)
 {
     struct jr_arena *arena = &run->session->arena;
-    for (size_t i = 0; host != NULL && i < run->hosts.count; i++)
+    for (size_t i = 0; i < run->hosts.count; i++)
         if (strcmp(run->hosts.items[i], host) == 0)
             return run->hosts.items[i];
     char *kept = jr_arena_strdup(arena, host);
@@ -68,31 +212,30 @@ static const char *sweep_keep_host(struct jr_sweep_run *run, const char *host)
     return kept;
 }
 
-/* The machine of its first rank. */
-static const char *read_host(const json_t *results)
-{
-    return jr_json_get_str(json_array_get(json_object_get(results, "ranks"), 0), "host");
-}
-
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
 {
     struct jr_cell_state *state = &run->states[cell];
-    char folder[16];
-    jr_cell_folder(folder, state->number);
-    JR_CLOSE int fd =
-        openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    enum jr_run_status status;
+    JR_CLOSE int fd = open_cell_folder(run, cell);
     json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     if (results == NULL)
         return false;
-    read_code(state, fd);
-    const char *print = jr_json_get_str(results, "fingerprint"), *host = read_host(results);
+    json_t *own = jr_record_folder_json(fd, "run.json", NULL);
+    const char *tree = jr_json_get_str(json_object_get(own, "code"), "tree");
+    const char *print = jr_json_get_str(results, "fingerprint");
+    const char *word = jr_json_get_str(results, "status"); /* may be any text */
+    const char *host =
+        jr_json_get_str(json_array_get(json_object_get(results, "ranks"), 0), "host");
     json_decref(state->result);
     if (host != NULL)
-        state->host = sweep_keep_host(run, host);
-    state->status = known_status(results);
+        state->host = keep_host(run, host);
+    state->status = word != NULL && jr_run_status_of(word, &status) ? jr_run_status_word(status)
+                                                                    : "launch_failed";
     state->seconds = jr_json_get_real(results, "seconds");
     state->result = jr_cell_result(results);
+    (void)snprintf(state->code, sizeof state->code, "%s", tree == NULL ? "" : tree);
     (void)snprintf(state->fingerprint, sizeof state->fingerprint, "%s", print == NULL ? "" : print);
+    json_decref(own);
     json_decref(results);
     return true;
 }
@@ -114,28 +257,11 @@ static void tell_cell(struct jr_sweep_run *run, size_t cell)
         jr_cell_result_text(&line, json_object_get(state->result, field));
     }
     if (strcmp(state->status, "succeeded") != 0) {
-        char folder[16];
-        jr_cell_folder(folder, state->number);
-        JR_CLOSE int fd =
-            openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        JR_CLOSE int fd = open_cell_folder(run, cell);
         jr_buf_str(&line, "   ");
         jr_sweep_cell_reason(&line, fd);
     }
     tell_line(run, &line);
-}
-
-/* A cell left no record. On a full disk all others would end like that, one after the other. */
-static void note_full_disk(struct jr_sweep_run *run, const struct jr_cell_process *process)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (run->closing || (!process->full && !jr_cell_disk_is_full(run->cells_fd)))
-        return;
-    run->closing = true;
-    jr_buf_printf(&line,
-                  "the disk of %s is full: no other cell begins. Once there is "
-                  "space, go on with --resume=%s",
-                  run->log_dir, run->dir.id);
-    jr_session_note_buf(run->session, &line);
 }
 
 void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
@@ -152,16 +278,27 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
     json_decref(values);
 }
 
-/* What another machine has written is seen once the folder was opened anew:
- * nfs(5), close-to-open. */
-static void renew_cells_folder(const struct jr_sweep_run *run)
+/* A cell left no record: its node was lost with it, or it could not begin. On a full disk all
+ * others would end like that, one after the other. */
+static void take_no_record(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
-    JR_CLOSE int fd = openat(run->cells_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    (void)fd;
+    struct jr_cell_state *state = &run->states[process->cell];
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    state->status = process->lost ? "lost" : "launch_failed";
+    if (process->lost)
+        state->seconds = (double)(jr_clock_ns() - process->began_ns) / 1e9;
+    if (process->lost || run->closing || (!process->full && !jr_cell_disk_is_full(run->cells_fd)))
+        return;
+    run->closing = true;
+    jr_buf_printf(&line,
+                  "the disk of %s is full: no other cell begins. Once there is "
+                  "space, go on with --resume=%s",
+                  run->log_dir, run->dir.id);
+    jr_session_note_buf(run->session, &line);
 }
 
-/* A cell that has not begun, because its devices were not to be had on its node within the time of
- * --wait: others would wait as long. */
+/* Whether a cell has not begun, because its devices were not to be had on its node within the time
+ * of --wait: others would wait as long. */
 static bool has_waited_in_vain(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     if (!process->on_node || process->lost || process->code != JR_STATUS_UNRESOLVED ||
@@ -173,10 +310,9 @@ static bool has_waited_in_vain(struct jr_sweep_run *run, const struct jr_cell_pr
     return true;
 }
 
-/* Whether the process of a cell says itself that the cell has not delivered. A
- * record that says otherwise is not its own: where it could not begin, because
- * something stood in the place of its folder. One that was killed says nothing:
- * its runner wrote the record. */
+/* Whether the process of a cell says itself that the cell has not delivered. A record that says
+ * otherwise is not its own: where it could not begin, because something stood in the place of its
+ * folder. One that was killed says nothing: its runner wrote the record. */
 static bool has_process_failed(const struct jr_cell_process *process)
 {
     if (process->on_node)
@@ -184,56 +320,283 @@ static bool has_process_failed(const struct jr_cell_process *process)
     return WIFEXITED(process->exit_status) && WEXITSTATUS(process->exit_status) != 0;
 }
 
-/* A cell left no record: its node was lost with it, or it could not begin. */
-static void take_no_record(struct jr_sweep_run *run, const struct jr_cell_process *process)
+/* Take over what became of a cell, note it, and tell it. Returns whether it has delivered. */
+static bool take_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
-    struct jr_cell_state *state = &run->states[process->cell];
-    state->status = process->lost ? "lost" : "launch_failed";
-    if (process->lost)
-        state->seconds = (double)(jr_clock_ns() - process->began_ns) / 1e9;
-    else
-        note_full_disk(run, process);
-}
-
-/* Take over what a cell that has ended left. False: it has not begun. */
-static bool read_ended_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
-{
-    struct jr_cell_state *state = &run->states[process->cell];
-    uint32_t number = state->number;
-    if (process->on_node)
-        renew_cells_folder(run);
-    if (!jr_sweep_read_cell(run, process->cell)) {
+    size_t cell = process->cell;
+    struct jr_cell_state *state = &run->states[cell];
+    if (process->on_node) {
+        /* What another machine has written is seen once the folder was opened anew: nfs(5),
+         * close-to-open. */
+        JR_CLOSE int fd = openat(run->cells_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (!jr_sweep_read_cell(run, cell)) {
         if (has_waited_in_vain(run, process))
             return false;
         take_no_record(run, process);
     } else if (strcmp(state->status, "succeeded") == 0 && has_process_failed(process)) {
         json_decref(state->result);
         *state = (struct jr_cell_state){
-            .number = number, .status = "launch_failed", .host = state->host};
+            .number = state->number, .status = "launch_failed", .host = state->host};
     }
-    return true;
-}
-
-/* Take over what became of a cell, note it, and tell it. Returns whether it has delivered. */
-static bool sweep_take_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
-{
-    struct jr_cell_state *state = &run->states[process->cell];
-    if (!read_ended_cell(run, process))
-        return false;
     bool good = strcmp(state->status, "succeeded") == 0;
-    run->done++;
     bool interrupted = !good && (run->stop_signal != 0 || process->lost);
+    run->done++;
     if (!good && !interrupted) {
         uint32_t most = run->session->swept->axes.stop_after;
         run->failed++;
         run->closing |= most > 0 && run->failed >= most;
     }
-    jr_sweep_note_end(run, process->cell, interrupted);
+    jr_sweep_note_end(run, cell, interrupted);
     jr_sweep_screen_stir(run);
     if (!good || !jr_sweep_screen_is_open(run))
-        tell_cell(run, process->cell);
+        tell_cell(run, cell);
     return good;
 }
+
+/* A cell is over: its room is free, and what became of it is noted. */
+static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
+{
+    jr_sweep_devices_give(process);
+    jr_schedule_end(&run->schedule, &process->grant);
+    if (!take_cell(run, process))
+        jr_sweep_devices_check(run, process);
+    jr_arena_release(&process->arena);
+    json_decref(process->progress);
+    *process = run->running[--run->running_count];
+}
+
+/* The loop. It sleeps until a signal comes: SIGCHLD for a process that ended, the others from
+ * whoever wants something of the cells; or until agents have said something. */
+
+/* A cell that had a guard here, which was killed. */
+static bool is_orphan(const struct jr_cell_process *process)
+{
+    return process->pid == 0 && !process->on_node;
+}
+
+static bool has_runner(const struct jr_sweep_run *run, const struct jr_cell_process *process,
+                       pid_t *ret_runner)
+{
+    return jr_cell_has_runner(run->cells_dir, run->states[process->cell].number, ret_runner);
+}
+
+/* Cells without a guard are over once their runners are. What runs is known, with the runners of
+ * cells whose guards were killed; all else was left by cells, and is killed. */
+static void end_orphans(struct jr_sweep_run *run)
+{
+    size_t orphans = 0, lost = 0, count = 0;
+    for (size_t i = 0; i < run->running_count; i++)
+        orphans += is_orphan(&run->running[i]);
+    if (orphans == 0)
+        return;
+    JR_FREE pid_t *known = calloc(2 * run->running_most + run->needs.nodes + 2, sizeof *known);
+    for (; known != NULL && count < run->running_count; count++)
+        if (is_orphan(&run->running[count]))
+            lost += !has_runner(run, &run->running[count], &known[count]);
+    if (lost == 0)
+        return;
+    for (size_t i = 0; i < run->running_count; i++)
+        known[count++] = run->running[i].pid;
+    count += jr_sweep_nodes_children(run, known + count);
+    jr_cell_kill_strays(known, count);
+    for (size_t i = 0; i < run->running_count;) {
+        struct jr_cell_process *process = &run->running[i];
+        struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+        char folder[16];
+        pid_t runner;
+        if (!is_orphan(process) || has_runner(run, process, &runner)) {
+            i++;
+            continue;
+        }
+        jr_cell_folder(folder, run->states[process->cell].number);
+        if (jr_lost_sweep(&line, run->cells_dir, folder) > 0 && !line.failed)
+            jr_session_note(run->session, line.data);
+        end_cell(run, process);
+    }
+}
+
+/* Reap what has ended. What is not a guard is an agent's, or was left by a guard that was killed.
+ */
+static void reap_cells(struct jr_sweep_run *run)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        size_t i = 0;
+        while (i < run->running_count && run->running[i].pid != pid)
+            i++;
+        if (i == run->running_count) {
+            (void)jr_sweep_nodes_reap(run, pid, status);
+            continue;
+        }
+        run->running[i].exit_status = status;
+        if (WIFEXITED(status))
+            end_cell(run, &run->running[i]);
+        else
+            run->running[i].pid = 0;
+    }
+    end_orphans(run);
+}
+
+/* Take what the agents of the nodes have said. */
+static void attend_nodes(struct jr_sweep_run *run)
+{
+    jr_sweep_nodes_attend(run);
+    for (size_t i = 0; i < run->running_count;)
+        if (run->running[i].over)
+            end_cell(run, &run->running[i]);
+        else
+            i++;
+}
+
+/* Every running cell gets the signal, as a run would; what stops runs ends the sweep, too. */
+static void take_signal(struct jr_sweep_run *run)
+{
+    pid_t pid;
+    int sig = jr_signal_read(run->signal_fd, &pid);
+    enum jr_signal_use use = sig == 0 ? JR_SIGNAL_NONE : run->signals.use[sig];
+    bool stops = use == JR_SIGNAL_STOP, again = run->stop_signal != 0;
+    if (sig == SIGCHLD)
+        jr_cell_stops_take(run);
+    if (sig == SIGCHLD || use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
+        return;
+    if (stops && !again)
+        run->stop_signal = sig;
+    run->closing |= stops;
+    jr_sweep_nodes_signal(run, sig, stops);
+    for (size_t i = 0; i < run->running_count; i++)
+        if (run->running[i].pid > 0)
+            (void)kill(run->running[i].pid, sig);
+    if (stops)
+        jr_sweep_nodes_hasten(run, again);
+    if (use == JR_SIGNAL_SUSPEND) {
+        jr_sweep_screen_hide(run);
+        (void)kill(getpid(), SIGSTOP);
+    }
+}
+
+enum begun { BEGUN, NOT_NOW, OTHERS_WERE_FASTER };
+
+/* Begin the next cell, here or on the node that it was given a part of, and note that. */
+static enum begun begin_cell(struct jr_sweep_run *run)
+{
+    struct jr_error err = {0};
+    struct jr_cell_process *process = &run->running[run->running_count];
+    *process = (struct jr_cell_process){0};
+    if (run->closing || run->running_count == run->running_most)
+        return NOT_NOW;
+    jr_sweep_devices_look(run);
+    if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell, &process->grant))
+        return NOT_NOW;
+    jr_sweep_code_renew(run);
+    bool there = jr_sweep_nodes_has(run, process);
+    bool taken = there || jr_sweep_devices_take(run, process);
+    int failed = !taken  ? -1
+                 : there ? jr_sweep_nodes_begin(run, process, &err)
+                         : jr_cell_process_start(run, process, &err);
+    if (failed != 0) {
+        if (taken)
+            jr_session_note(run->session, err.text);
+        run->closing |= taken;
+        jr_sweep_devices_give(process);
+        jr_schedule_undo(&run->schedule, process->cell, &process->grant);
+        jr_arena_release(&process->arena);
+        return taken ? NOT_NOW : OTHERS_WERE_FASTER;
+    }
+    struct jr_cell_state *state = &run->states[process->cell];
+    json_t *values = jr_cells_json(&run->session->swept->cells, process->cell);
+    state->status = "running";
+    state->host = there ? run->nodes.hosts[process->grant.node] : run->machine.host;
+    const struct jr_journal_line line = {.event = JR_JOURNAL_CELL_STARTED,
+                                         .cell = state->number,
+                                         .values = values,
+                                         .host = state->host,
+                                         .there = jr_sweep_nodes_there(run, process)};
+    jr_journal_add(&run->journal, &line);
+    json_decref(values);
+    run->running_count++;
+    jr_sweep_screen_stir(run);
+    return BEGUN;
+}
+
+/* Begin what there is room for, and wait for devices that others have. */
+static void begin_cells(struct jr_sweep_run *run)
+{
+    enum { TURNS_MOST = 8 }; /* others may be faster again and again */
+    int turn = 0;
+    run->devices.again = false;
+    while (!run->devices.again) {
+        enum begun begun = begin_cell(run);
+        if (begun == NOT_NOW && !jr_sweep_devices_await(run))
+            return;
+        turn = begun == BEGUN ? 0 : turn + 1;
+        run->devices.again = turn == TURNS_MOST;
+    }
+}
+
+static void await_event(struct jr_sweep_run *run)
+{
+    struct pollfd fds[3 + JR_SWEEP_SCREEN_FDS] = {
+        {.fd = run->signal_fd, .events = POLLIN},
+        {.fd = run->devices.queue.epoll_fd, .events = POLLIN},
+        {.fd = run->nodes.epoll_fd, .events = POLLIN}};
+    jr_sweep_screen_turn(run);
+    const uint64_t dues[] = {jr_sweep_screen_await(run, fds + 3),
+                             jr_journal_sync(&run->journal, false), jr_sweep_devices_due(run),
+                             jr_sweep_nodes_due(run)};
+    uint64_t due = 0; /* the nearest of those that are not 0, which is none */
+    for (size_t i = 0; i < sizeof dues / sizeof *dues; i++)
+        if (dues[i] != 0 && (due == 0 || dues[i] < due))
+            due = dues[i];
+    if (poll(fds, sizeof fds / sizeof *fds, jr_clock_poll_ms(due)) > 0 && fds[0].revents != 0)
+        take_signal(run);
+}
+
+/* Run all cells to their end, or to that of the sweep. What signals mean is as the spec of the
+ * first cell says it. */
+static void loop_sweep(struct jr_sweep_run *run)
+{
+    static const struct jr_policy none;
+    const struct jr_session *session = run->session;
+    const struct jr_spec *spec =
+        session->cell_files_count > 0 ? jr_spec_get(session->cell_files[0]) : NULL;
+    const struct jr_policy *policy = spec != NULL ? &spec->policy : &none;
+    struct jr_reap reap;
+    sigset_t set, ignored;
+    jr_signals_ignored(&ignored);
+    jr_signals_make(&run->signals, policy, &ignored);
+    jr_signals_set(&run->signals, &set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (run->signal_fd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
+        jr_session_note(run->session, "could not set up the sweep");
+        run->closing = true;
+    }
+    jr_cell_stops_clear(run);
+    jr_sweep_screen_open(run);
+    struct pollfd early = {.fd = run->signal_fd, .events = POLLIN}; /* while agents were asked */
+    while (poll(&early, 1, 0) > 0 && early.revents == POLLIN)
+        take_signal(run);
+    for (;;) {
+        reap_cells(run);
+        attend_nodes(run);
+        begin_cells(run);
+        if (run->running_count == 0 && run->devices.queue.ticket == 0 && !run->devices.again &&
+            !jr_sweep_nodes_are_awaited(run))
+            break;
+        await_event(run);
+    }
+    jr_sweep_nodes_show_rest(run, policy);
+    jr_sweep_nodes_close(run);
+    jr_reap(&reap, END_WAIT_NS, NULL);
+    jr_cell_stops_clear(run);
+    jr_sweep_screen_close(run);
+}
+
+/* The end. */
 
 /* How many cells have each of the ends, and the exit status of all. */
 static int count_ends(const struct jr_sweep_run *run, size_t *ret_good, size_t *ret_bad)
@@ -329,12 +692,13 @@ static void add_way_on(struct jr_buf *out, const struct jr_sweep_run *run)
 }
 
 /* What became of all, the best cells, where the rest is, and how to go on. */
-static void tell_end(struct jr_sweep_run *run, const struct jr_sweep_record *record, size_t good,
-                     size_t bad)
+static void tell_end(struct jr_sweep_run *run, size_t good, size_t bad)
 {
+    const struct jr_sweep_record record = {.cells = &run->session->swept->cells,
+                                           .states = run->states};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT, path JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "%s: ", run->name);
-    add_counts(&text, record, good, bad);
+    add_counts(&text, &record, good, bad);
     add_best_rows(&text, run, good);
     JR_FREE char *here = getcwd(NULL, 0);
     size_t above = here == NULL ? 0 : strlen(here);
@@ -346,31 +710,19 @@ static void tell_end(struct jr_sweep_run *run, const struct jr_sweep_record *rec
     if (!path.failed)
         jr_words_log_dir(&text, path.data);
     jr_buf_char(&text, ')');
-    if (good < record->cells->count)
+    if (good < record.cells->count)
         add_way_on(&text, run);
     tell_line(run, &text);
 }
 
-/* sweep.json is not as it should be, as on a full disk: the journal and the cells' own records
- * still tell what became of each. */
-static void note_unwritten_sweep(const struct jr_sweep_run *run, const struct jr_error *why)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line,
-                  "%s/%s/%s; every cell that ended has its own record: once "
-                  "that is mended, --resume=%s writes it",
-                  run->log_dir, run->dir.id, why->text, run->dir.id);
-    jr_session_note_buf(run->session, &line);
-}
-
-/* The line of the end says that sweep.json is whole, and the lock of the journal, which the caller
- * gives back, that all was told to whoever reads. */
-static int sweep_end(struct jr_sweep_run *run)
+/* Write the record of the sweep, tell the end, and return the exit status. The last line of the
+ * journal says that sweep.json is whole, and its lock, which the caller gives back, that all was
+ * told to whoever reads. */
+static int end_sweep(struct jr_sweep_run *run)
 {
     size_t good, bad;
     struct jr_error err = {0};
-    const struct jr_sweep_record record = {.cells = &run->session->swept->cells,
-                                           .states = run->states};
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     int code = count_ends(run, &good, &bad);
     (void)jr_journal_sync(&run->journal, true);
     if (run->journal.failed)
@@ -379,457 +731,25 @@ static int sweep_end(struct jr_sweep_run *run)
         code = JR_STATUS_LAUNCH;
     run->exit_code = code;
     run->ended = true;
-    if (jr_sweep_write(run, &err) != 0) {
-        note_unwritten_sweep(run, &err);
-        code = code == 0 ? JR_STATUS_LAUNCH : code;
-    } else {
+    if (jr_sweep_write(run, &err) == 0) {
         jr_journal_add(&run->journal, &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_ENDED,
                                                                 .cell = JR_JOURNAL_NO_CELL});
+    } else {
+        /* As on a full disk: the journal and the cells' own records still tell what became of
+         * each. */
+        jr_buf_printf(&line,
+                      "%s/%s/%s; every cell that ended has its own record: once "
+                      "that is mended, --resume=%s writes it",
+                      run->log_dir, run->dir.id, err.text, run->dir.id);
+        jr_session_note_buf(run->session, &line);
+        code = code == 0 ? JR_STATUS_LAUNCH : code;
     }
     (void)jr_journal_sync(&run->journal, true);
-    tell_end(run, &record, good, bad);
+    tell_end(run, good, bad);
     return code;
 }
 
-#define END_WAIT_NS (10 * UINT64_C(1000000000))
-
-static struct jr_cell_process *find_process(struct jr_sweep_run *run, pid_t pid)
-{
-    for (size_t i = 0; i < run->running_count; i++)
-        if (run->running[i].pid == pid)
-            return &run->running[i];
-    return NULL;
-}
-
-/* A cell is over: its room is free, and what became of it is noted. */
-static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
-{
-    jr_sweep_devices_give(process);
-    jr_schedule_end(&run->schedule, &process->grant);
-    if (!sweep_take_cell(run, process))
-        jr_sweep_devices_check(run, process);
-    jr_arena_release(&process->arena);
-    json_decref(process->progress);
-    *process = run->running[--run->running_count];
-}
-
-/* What runs is known, with the runners of cells whose guards were killed; all else was left by
- * cells. */
-static void kill_strays(struct jr_sweep_run *run, pid_t *known, size_t count)
-{
-    for (size_t i = 0; i < run->running_count; i++)
-        known[count++] = run->running[i].pid;
-    count += jr_sweep_nodes_children(run, known + count);
-    jr_cell_kill_strays(known, count);
-}
-
-/* A cell that had a guard here, which was killed. */
-static bool is_orphan(const struct jr_cell_process *process)
-{
-    return process->pid == 0 && !process->on_node;
-}
-
-static bool has_runner(const struct jr_sweep_run *run, const struct jr_cell_process *process,
-                       pid_t *ret_runner)
-{
-    return jr_cell_has_runner(run->cells_dir, run->states[process->cell].number, ret_runner);
-}
-
-static bool has_orphans(const struct jr_sweep_run *run)
-{
-    for (size_t i = 0; i < run->running_count; i++)
-        if (is_orphan(&run->running[i]))
-            return true;
-    return false;
-}
-
-/* Cells without a guard are over once their runners are. */
-static void end_orphans(struct jr_sweep_run *run)
-{
-    bool lost = false;
-    if (!has_orphans(run))
-        return;
-    JR_FREE pid_t *known = calloc(2 * run->running_most + run->needs.nodes + 2, sizeof *known);
-    for (size_t i = 0; known != NULL && i < run->running_count; i++)
-        if (is_orphan(&run->running[i]))
-            lost |= !has_runner(run, &run->running[i], &known[i]);
-    if (!lost)
-        return;
-    kill_strays(run, known, run->running_count);
-    for (size_t i = 0; i < run->running_count;) {
-        struct jr_cell_process *process = &run->running[i];
-        pid_t runner;
-        char folder[16];
-        struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-        if (!is_orphan(process) || has_runner(run, process, &runner)) {
-            i++;
-            continue;
-        }
-        jr_cell_folder(folder, run->states[process->cell].number);
-        if (jr_lost_sweep(&line, run->cells_dir, folder) > 0 && !line.failed)
-            jr_session_note(run->session, line.data);
-        end_cell(run, process);
-    }
-}
-
-/* Reap what has ended. What is not a guard was left by one that was killed. */
-static void reap_cells(struct jr_sweep_run *run)
-{
-    int status;
-    pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        struct jr_cell_process *process = find_process(run, pid);
-        if (process == NULL) {
-            (void)jr_sweep_nodes_reap(run, pid, status);
-            continue;
-        }
-        process->exit_status = status;
-        if (WIFEXITED(status))
-            end_cell(run, process);
-        else
-            process->pid = 0;
-    }
-    end_orphans(run);
-}
-
-/* Take what the agents of the nodes have said. */
-static void attend_nodes(struct jr_sweep_run *run)
-{
-    jr_sweep_nodes_attend(run);
-    for (size_t i = 0; i < run->running_count;)
-        if (run->running[i].over)
-            end_cell(run, &run->running[i]);
-        else
-            i++;
-}
-
-static void pass_signal(struct jr_sweep_run *run, int sig)
-{
-    jr_sweep_nodes_signal(run, sig, run->signals.use[sig] == JR_SIGNAL_STOP);
-    for (size_t i = 0; i < run->running_count; i++)
-        if (run->running[i].pid > 0)
-            (void)kill(run->running[i].pid, sig);
-}
-
-/* Every running cell gets the signal, as a run would; what stops runs ends the sweep, too. */
-static void take_signal(struct jr_sweep_run *run)
-{
-    pid_t pid;
-    int sig = jr_signal_read(run->signal_fd, &pid);
-    enum jr_signal_use use = sig == 0 ? JR_SIGNAL_NONE : run->signals.use[sig];
-    if (sig == SIGCHLD)
-        jr_cell_stops_take(run);
-    if (sig == SIGCHLD || use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
-        return;
-    bool again = run->stop_signal != 0;
-    if (use == JR_SIGNAL_STOP) {
-        if (!again)
-            run->stop_signal = sig;
-        run->closing = true;
-    }
-    pass_signal(run, sig);
-    if (use == JR_SIGNAL_STOP)
-        jr_sweep_nodes_hasten(run, again);
-    if (use == JR_SIGNAL_SUSPEND) {
-        jr_sweep_screen_hide(run);
-        (void)kill(getpid(), SIGSTOP);
-    }
-}
-
-/* What came before the loop, as while agents were asked. */
-static void take_pending_signals(struct jr_sweep_run *run)
-{
-    struct pollfd fd = {.fd = run->signal_fd, .events = POLLIN};
-    while (poll(&fd, 1, 0) > 0 && fd.revents == POLLIN)
-        take_signal(run);
-}
-
-/* Note that a cell has begun. */
-static void enter_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
-{
-    size_t cell = process->cell;
-    json_t *values = jr_cells_json(&run->session->swept->cells, cell);
-    run->running_count++;
-    jr_sweep_screen_stir(run);
-    run->states[cell].status = "running";
-    run->states[cell].host =
-        process->on_node ? run->nodes.hosts[process->grant.node] : run->machine.host;
-    jr_journal_add(&run->journal,
-                   &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
-                                             .cell = run->states[cell].number,
-                                             .values = values,
-                                             .host = run->states[cell].host,
-                                             .there = jr_sweep_nodes_there(run, process)});
-    json_decref(values);
-}
-
-/* Here, or on the node that it was given a part of. */
-static int start_cell(struct jr_sweep_run *run, struct jr_cell_process *process,
-                      struct jr_error *err)
-{
-    return jr_sweep_nodes_has(run, process) ? jr_sweep_nodes_begin(run, process, err)
-                                            : jr_cell_process_start(run, process, err);
-}
-
-enum begun { BEGUN, NOT_NOW, OTHERS_WERE_FASTER };
-
-/* Begin the next cell. */
-static enum begun begin_cell(struct jr_sweep_run *run)
-{
-    struct jr_error err = {0};
-    struct jr_cell_process *process = &run->running[run->running_count];
-    *process = (struct jr_cell_process){0};
-    if (run->closing || run->running_count == run->running_most)
-        return NOT_NOW;
-    jr_sweep_devices_look(run);
-    if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell, &process->grant))
-        return NOT_NOW;
-    jr_sweep_code_renew(run);
-    bool taken = jr_sweep_nodes_has(run, process) || jr_sweep_devices_take(run, process);
-    if (taken && start_cell(run, process, &err) == 0) {
-        enter_cell(run, process);
-        return BEGUN;
-    }
-    if (taken) {
-        jr_session_note(run->session, err.text);
-        run->closing = true;
-    }
-    jr_sweep_devices_give(process);
-    jr_schedule_undo(&run->schedule, process->cell, &process->grant);
-    jr_arena_release(&process->arena);
-    return taken ? NOT_NOW : OTHERS_WERE_FASTER;
-}
-
-/* Begin what there is room for, and wait for devices that others have. */
-static void begin_cells(struct jr_sweep_run *run)
-{
-    enum { TURNS_MOST = 8 }; /* others may be faster again and again */
-    int turn = 0;
-    run->devices.again = false;
-    while (!run->devices.again) {
-        enum begun begun = begin_cell(run);
-        if (begun == NOT_NOW && !jr_sweep_devices_await(run))
-            return;
-        turn = begun == BEGUN ? 0 : turn + 1;
-        run->devices.again = turn == TURNS_MOST;
-    }
-}
-
-/* The nearer of two moments, of which 0 is none. */
-static uint64_t nearer_of(uint64_t one_ns, uint64_t other_ns)
-{
-    return one_ns == 0 || (other_ns != 0 && other_ns < one_ns) ? other_ns : one_ns;
-}
-
-static void await_event(struct jr_sweep_run *run)
-{
-    struct pollfd fds[3 + JR_SWEEP_SCREEN_FDS] = {
-        {.fd = run->signal_fd, .events = POLLIN},
-        {.fd = run->devices.queue.epoll_fd, .events = POLLIN},
-        {.fd = jr_sweep_nodes_fd(run), .events = POLLIN}};
-    jr_sweep_screen_turn(run);
-    uint64_t due =
-        nearer_of(jr_sweep_screen_await(run, fds + 3), jr_journal_sync(&run->journal, false));
-    due = nearer_of(due, jr_sweep_devices_due(run));
-    int wait_ms = jr_clock_poll_ms(nearer_of(due, jr_sweep_nodes_due(run)));
-    if (poll(fds, sizeof fds / sizeof *fds, wait_ms) > 0 && fds[0].revents != 0)
-        take_signal(run);
-}
-
-/* What signals mean, by the spec of the first cell. */
-static const struct jr_policy *policy_of(const struct jr_sweep_run *run)
-{
-    static const struct jr_policy none;
-    const struct jr_session *session = run->session;
-    const struct jr_spec *spec =
-        session->cell_files_count > 0 ? jr_spec_get(session->cell_files[0]) : NULL;
-    return spec != NULL ? &spec->policy : &none;
-}
-
-static int open_loop(struct jr_sweep_run *run)
-{
-    sigset_t set, ignored;
-    jr_signals_ignored(&ignored);
-    jr_signals_make(&run->signals, policy_of(run), &ignored);
-    jr_signals_set(&run->signals, &set);
-    (void)sigaddset(&set, SIGCHLD);
-    (void)sigprocmask(SIG_BLOCK, &set, &run->mask);
-    (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-    run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return run->signal_fd < 0 ? -1 : prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
-/* Run all cells to their end, or to that of the sweep. */
-static void sweep_loop(struct jr_sweep_run *run)
-{
-    struct jr_reap reap;
-    if (open_loop(run) != 0) {
-        jr_session_note(run->session, "could not set up the sweep");
-        run->closing = true;
-    }
-    jr_cell_stops_clear(run);
-    jr_sweep_screen_open(run);
-    take_pending_signals(run);
-    for (;;) {
-        reap_cells(run);
-        attend_nodes(run);
-        begin_cells(run);
-        if (run->running_count == 0 && run->devices.queue.ticket == 0 && !run->devices.again &&
-            !jr_sweep_nodes_are_awaited(run))
-            break;
-        await_event(run);
-    }
-    jr_sweep_nodes_show_rest(run, policy_of(run));
-    jr_sweep_nodes_close(run);
-    jr_reap(&reap, END_WAIT_NS, NULL);
-    jr_cell_stops_clear(run);
-    jr_sweep_screen_close(run);
-}
-
-/* What the cells write, and where: as the first cell's spec says it. */
-struct place {
-    const char *name, *log_dir;
-    enum jr_log_mode mode;
-};
-
-/* Name the cell that findings from `first` on are about. */
-static void name_cell(struct jr_sweep_run *run, size_t cell, size_t first)
-{
-    struct jr_diags *diags = &run->session->diags;
-    struct jr_buf more JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&more, " (cell %zu: ", cell);
-    jr_cells_text(&more, &run->session->swept->cells, cell);
-    jr_buf_char(&more, ')');
-    for (size_t i = first; i < diags->count && !more.failed; i++)
-        diags->items[i].message =
-            jr_arena_printf(&diags->arena, "%s%s", diags->items[i].message, more.data);
-}
-
-/* Load every cell, so that a mistake in the last one is found before the first begins. The findings
- * are those of the first that has some. */
-static enum jr_status check_cells(struct jr_sweep_run *run)
-{
-    struct jr_session *session = run->session;
-    struct jr_shared_files files;
-    enum jr_status status = JR_STATUS_OK;
-    size_t count = session->swept->cells.count;
-    jr_shared_files_init(&files);
-    session->swept->options.unbound = true;
-    for (size_t i = 0; i < count && status == JR_STATUS_OK; i++) {
-        struct jr_spec_file *file = NULL;
-        size_t first = session->diags.count;
-        if (jr_swept_spec_load(&file, session->swept, i, &session->diags) != 0 ||
-            jr_shared_files_add(&files, file, i, &session->diags) != 0)
-            status = jr_spec_status(&session->diags);
-        if (status != JR_STATUS_OK)
-            name_cell(run, i, first);
-        else /* warnings are told by the first cell that is resolved */
-            session->diags.count = first;
-        if (status != JR_STATUS_OK)
-            jr_session_keep_cell_file(session, file);
-        else
-            jr_spec_free(file);
-    }
-    session->swept->options.unbound = false;
-    jr_shared_files_release(&files);
-    return status;
-}
-
-int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err)
-{
-    const struct jr_run_folder *dir = &run->dir;
-    mode_t mask = umask(0);
-    int made = mkdirat(dir->fd, JR_SWEEP_CELLS, dir->dir_mode);
-    (void)umask(mask);
-    run->cells_fd =
-        openat(dir->fd, JR_SWEEP_CELLS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    run->cells_dir =
-        jr_arena_printf(&run->session->arena, "%s/%s/" JR_SWEEP_CELLS, run->log_dir, dir->id);
-    if (run->cells_fd < 0 || run->cells_dir == NULL)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/" JR_SWEEP_CELLS, dir->id);
-    /* Its time says when a cell last waited for the disk. */
-    return made != 0 ? 0
-                     : jr_io_replace(run->cells_fd, ".gitignore", "*\n", 2, dir->file_mode, err);
-}
-
-/* A fresh folder, and the sweep as it is before its first cell. */
-static int make_sweep_folder(struct jr_sweep_run *run, const struct place *place,
-                             struct jr_error *err)
-{
-    const char *given = run->session->options.run_id;
-    char id[128];
-    pid_t holder;
-    if (given == NULL)
-        jr_run_folder_id(id, place->name);
-    else if (strlen(given) > 100)
-        return jr_error_set(err, JR_STATUS_USAGE, "--run-id of a sweep has at most 100 characters");
-    if (jr_run_folder_create(&run->dir, place->log_dir, given != NULL ? given : id, given != NULL,
-                             place->mode, err) != 0 ||
-        jr_sweep_make_cells(run, err) != 0 ||
-        jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder, err) != 0)
-        return -1;
-    jr_sweep_code_open(run);
-    struct jr_journal_line started = {.event = JR_JOURNAL_SWEEP_STARTED,
-                                      .cell = JR_JOURNAL_NO_CELL};
-    jr_leader_of_now(run, &started);
-    jr_journal_add(&run->journal, &started);
-    if (jr_sweep_write(run, err) != 0)
-        return -1;
-    return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);
-}
-
-/* The sweep's record on its way into a file. */
-struct writing {
-    const struct jr_sweep_record *record;
-    int fd, error; /* 0: so far all was written */
-};
-
-static int write_piece(void *data, struct jr_buf *text)
-{
-    struct writing *writing = data;
-    if (jr_io_write_all(writing->fd, text->data, text->len) != 0)
-        writing->error = errno;
-    jr_buf_clear(text);
-    return writing->error;
-}
-
-static int fill_sweep_file(void *data, int fd)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct writing writing = {.record = data, .fd = fd};
-    const struct jr_drain drain = {write_piece, &writing};
-    jr_sweep_record_json(&text, writing.record, &drain);
-    if (writing.error == 0) /* the rest is none of a file that lacks a piece */
-        (void)write_piece(&writing, &text);
-    errno = text.failed ? ENOMEM : writing.error;
-    return errno == 0 ? 0 : -1;
-}
-
-char *jr_sweep_spec_path(const struct jr_sweep_run *run)
-{
-    const char *name = run->session->spec_name;
-    return name == NULL ? NULL : realpath(name, NULL);
-}
-
-int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
-{
-    const struct jr_session *session = run->session;
-    char *spec = jr_sweep_spec_path(run);
-    struct jr_sweep_record record = {.sweep_id = run->dir.id,
-                                     .name = run->name,
-                                     .spec = spec,
-                                     .code = run->code.tree,
-                                     .cells = &session->swept->cells,
-                                     .states = run->states,
-                                     .submitted = run->submits,
-                                     .job = run->job,
-                                     .exit_code = run->ended ? &run->exit_code : NULL,
-                                     .former = run->former};
-    const struct jr_io_source bytes = {fill_sweep_file, &record};
-    int failed = jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes, run->dir.file_mode, err);
-    free(spec);
-    return failed;
-}
+/* The beginning. */
 
 void jr_sweep_begin_states(struct jr_sweep_run *run)
 {
@@ -840,31 +760,6 @@ void jr_sweep_begin_states(struct jr_sweep_run *run)
     run->to_run = count;
     for (size_t i = 0; run->states != NULL && i < count; i++)
         run->states[i] = (struct jr_cell_state){.number = (uint32_t)i, .status = "not_started"};
-}
-
-static enum jr_status report_error(struct jr_error *err, const struct jr_error *why)
-{
-    if (why->status == JR_STATUS_OK) {
-        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-        return JR_STATUS_LAUNCH;
-    }
-    (void)jr_error_set(err, why->status, "%s", why->text);
-    return why->status;
-}
-
-enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
-                                    struct jr_error *err)
-{
-    struct jr_error why = {0};
-    const struct place place = {first->name, first->log_dir, first->policy.log_mode};
-    run->name = place.name;
-    run->log_dir = place.log_dir;
-    if (!run->session->arena.failed &&
-        (run->options->resume == NULL ||
-         jr_sweep_resume(run, place.mode, &run->resumed, &why) == 0) &&
-        (run->resumed || make_sweep_folder(run, &place, &why) == 0))
-        return JR_STATUS_OK;
-    return report_error(err, &why);
 }
 
 /* The schedule, by the needs of the cells. */
@@ -901,12 +796,12 @@ static void begin_schedule(struct jr_sweep_run *run)
     run->running = jr_arena_array(arena, run->running_most + 1, sizeof *run->running);
 }
 
-/* Find the needs, check all cells, and make the folder. */
-static enum jr_status sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
+/* Check all cells, find the needs, and make the folder. */
+static enum jr_status begin_sweep(struct jr_sweep_run *run, struct jr_error *err)
 {
     struct jr_session *session = run->session;
     size_t first = session->diags.count;
-    enum jr_status status = check_cells(run);
+    enum jr_status status = check_cells(session);
     if (status != JR_STATUS_OK)
         return jr_session_end_stage(session, first, status, err);
     status = jr_cell_needs_find(&run->needs, session, err);
@@ -918,10 +813,9 @@ static enum jr_status sweep_begin(struct jr_sweep_run *run, struct jr_error *err
     if (status != JR_STATUS_OK)
         return status;
     begin_schedule(run);
-    if (!session->arena.failed && !run->schedule.arena.failed)
-        return JR_STATUS_OK;
-    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    return JR_STATUS_LAUNCH;
+    return session->arena.failed || run->schedule.arena.failed
+               ? report_error(err, &(struct jr_error){0})
+               : JR_STATUS_OK;
 }
 
 void jr_sweep_close(struct jr_sweep_run *run)
@@ -952,24 +846,26 @@ static uint32_t count_pools(const struct jr_cell_needs *needs, const struct jr_c
     return count;
 }
 
-/* "lr-scan: 24 cells, each 1 core; 4 at once" */
+/* "lr-scan: 24 cells, each 1 of 4 cuda; at most 4 at once" */
 static void tell_begin(const struct jr_sweep_run *run)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, held JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_cell_needs *needs = &run->needs;
+    const struct jr_cell_need *need = &needs->kinds[0];
     size_t count = run->session->swept->cells.count;
     jr_buf_printf(&line, "%s: %zu cell%s", run->name, count, count == 1 ? "" : "s");
     if (run->kept > 0)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
-    if (needs->count == 1 && needs->kinds[0].nodes > 1)
-        jr_buf_printf(&line, ", each %u nodes, one after the other", needs->kinds[0].nodes);
-    else if (needs->count == 1 && needs->kinds[0].devices > 0)
-        jr_buf_printf(&line, ", each %u of %u %s", needs->kinds[0].devices,
-                      count_pools(needs, &needs->kinds[0]), needs->kinds[0].device_name);
-    else if (needs->count == 1)
-        jr_buf_printf(&line, ", each %u of %u CPU cores", needs->kinds[0].cores,
+    if (needs->count == 1 && need->nodes > 1) {
+        jr_buf_printf(&line, ", each %u nodes, one after the other", need->nodes);
+    } else if (needs->count == 1 && need->devices > 0) {
+        jr_buf_printf(&line, ", each %u of %u %s", need->devices, count_pools(needs, need),
+                      need->device_name);
+    } else if (needs->count == 1) {
+        jr_buf_printf(&line, ", each %u of %u CPU cores", need->cores,
                       jr_cell_needs_room(needs).cores);
-    if (needs->nodes > 1 && needs->kinds[0].nodes <= 1)
+    }
+    if (needs->nodes > 1 && need->nodes <= 1)
         jr_buf_printf(&line, ", on %u nodes", needs->nodes);
     if (run->schedule.parallel > 0)
         jr_buf_printf(&line, ", at most %u at once", run->schedule.parallel);
@@ -980,13 +876,6 @@ static void tell_begin(const struct jr_sweep_run *run)
         run->options->line(run->options->data, line.data);
 }
 
-/* What each cell would find out alike. */
-static void read_machine(struct jr_sweep_run *run)
-{
-    jr_record_machine_read(&run->machine, &run->session->arena);
-    jr_group_find_home(run->group_home);
-}
-
 enum jr_status jr_session_run_sweep(struct jr_session *session,
                                     const struct jr_sweep_options *options, int *ret_code,
                                     struct jr_error *err)
@@ -994,16 +883,18 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
     JR_DECIMAL_POINT;
     *ret_code = 0;
     struct jr_sweep_run run = {.session = session, .options = options, JR_SWEEP_RUN_CLOSED};
-    enum jr_status status = sweep_begin(&run, err);
+    enum jr_status status = begin_sweep(&run, err);
     const struct jr_sweep_place place = {run.dir.id, run.dir.fd, run.dir.file_mode};
     if (status == JR_STATUS_OK && options->begun != NULL)
         *ret_code = options->begun(options->data, &place);
     if (status == JR_STATUS_OK && *ret_code == 0) {
-        read_machine(&run);
+        /* What each cell would find out alike. */
+        jr_record_machine_read(&run.machine, &session->arena);
+        jr_group_find_home(run.group_home);
         tell_begin(&run);
         jr_sweep_nodes_open(&run);
-        sweep_loop(&run);
-        *ret_code = sweep_end(&run);
+        loop_sweep(&run);
+        *ret_code = end_sweep(&run);
         jr_journal_close(&run.journal);
         jr_sweep_screen_finish(&run);
     }

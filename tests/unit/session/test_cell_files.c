@@ -133,9 +133,7 @@ static void send_cell(struct sides *sides, const char *collect)
 {
     struct jr_error err = {0};
     int fd = openat(sides->host.fd, "sent", O_RDWR | O_CREAT | O_TRUNC, 0600);
-    const struct jr_cell_sending sending = {
-        .cells_dir = sides->host.dir, .number = 7, .collect = collect, .fd = fd};
-    CU_ASSERT_EQUAL(jr_cell_send(&sending, &err), 0);
+    CU_ASSERT_EQUAL(jr_cell_send(sides->host.dir, 7, collect, fd, &err), 0);
     (void)lseek(fd, 0, SEEK_SET);
     CU_ASSERT_EQUAL(jr_io_read_fd(&sides->sent, fd, SIZE_MAX / 2, &err), 0);
     (void)close(fd);
