@@ -26,7 +26,7 @@ static void add_node_name(struct jr_buf *out, const struct jr_sweep_run *run, ui
 }
 
 /* No other cell begins, for a reason. */
-static void sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
+static void give_up_crews(struct jr_sweep_run *run, const char *why)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     run->nodes.renews = false;
@@ -44,29 +44,10 @@ static void leave_host(struct jr_sweep_run *run, uint32_t node, const char *all)
     for (uint32_t i = 0; i < run->needs.nodes; i++)
         if (!run->nodes.lost[i])
             return;
-    sweep_crews_give_up(run, all);
-}
-
-/* A host whose disk is full would end one cell after the other. */
-static void leave_full_host(struct jr_sweep_run *run, uint32_t node)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (run->nodes.lost[node])
-        return;
-    add_node_name(&line, run, node);
-    jr_buf_printf(&line, ": the disk of %s there is full: no other cell begins there",
-                  run->log_dir);
-    jr_session_note_buf(run->session, &line);
-    leave_host(run, node, "no host has room for another cell");
+    give_up_crews(run, all);
 }
 
 /* What crews are told by their agents. */
-
-static bool runs_on(const struct jr_cell_process *process, const struct jr_sweep_crew *crew,
-                    uint32_t node)
-{
-    return process->crew == crew && process->grant.node == crew->nodes[node];
-}
 
 static void take_cell_end(void *data, uint32_t node, const struct jr_cell_end *end)
 {
@@ -82,8 +63,15 @@ static void take_cell_end(void *data, uint32_t node, const struct jr_cell_end *e
         jr_cell_files_end(&run->nodes.files[crew->nodes[node]], process);
     process->over = true;
     process->code = end->code;
-    if (end->full)
-        leave_full_host(run, crew->nodes[node]);
+    if (end->full && !run->nodes.lost[crew->nodes[node]]) {
+        /* A host whose disk is full would end one cell after the other. */
+        struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+        add_node_name(&line, run, crew->nodes[node]);
+        jr_buf_printf(&line, ": the disk of %s there is full: no other cell begins there",
+                      run->log_dir);
+        jr_session_note_buf(run->session, &line);
+        leave_host(run, crew->nodes[node], "no host has room for another cell");
+    }
     process->gone = end->gone == NULL ? NULL : jr_arena_strdup(&process->arena, end->gone);
 }
 
@@ -131,20 +119,6 @@ static void take_ceasing(void *data, uint32_t node)
     jr_session_note_buf(run->session, &line);
 }
 
-/* "; cells 3, 7 ended with it" */
-static void add_lost_cells(struct jr_buf *out, const struct jr_sweep_crew *crew, uint32_t node)
-{
-    const struct jr_sweep_run *run = crew->run;
-    struct jr_buf list JR_BUF_CLEANUP = JR_BUF_INIT;
-    uint32_t count = 0;
-    for (size_t i = 0; i < run->running_count; i++)
-        if (runs_on(&run->running[i], crew, node))
-            jr_buf_printf(&list, "%s %u", count++ == 0 ? "" : ",",
-                          run->states[run->running[i].cell].number);
-    if (count > 0 && !list.failed)
-        jr_buf_printf(out, "; cell%s%s ended with it", count == 1 ? "" : "s", list.data);
-}
-
 /* No cell begins by the last crew any more; another one may do it. Where that is on its way, it is
  * to be without this node, too. */
 static void leave_node(struct jr_sweep_crew *crew, uint32_t node)
@@ -167,18 +141,24 @@ static void take_loss(void *data, uint32_t node, const char *why)
 {
     struct jr_sweep_crew *crew = data;
     struct jr_sweep_run *run = crew->run;
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, ended JR_BUF_CLEANUP = JR_BUF_INIT;
+    uint32_t count = 0;
+    for (size_t i = 0; i < run->running_count; i++) {
+        struct jr_cell_process *process = &run->running[i];
+        if (process->crew != crew || process->grant.node != crew->nodes[node])
+            continue;
+        process->over = process->lost = true;
+        jr_buf_printf(&ended, "%s %u", count++ == 0 ? "" : ",", run->states[process->cell].number);
+    }
     add_node_name(&line, run, crew->nodes[node]);
     jr_buf_str(&line, " is lost: ");
     jr_buf_safe(&line, why);
-    add_lost_cells(&line, crew, node);
+    if (count > 0 && !ended.failed)
+        jr_buf_printf(&line, "; cell%s%s ended with it", count == 1 ? "" : "s", ended.data);
     if (!run->nodes.lost[crew->nodes[node]])
         jr_session_note_buf(run->session, &line);
     leave_node(crew, node);
     jr_cell_files_drop(&run->nodes.files[crew->nodes[node]]);
-    for (size_t i = 0; i < run->running_count; i++)
-        if (runs_on(&run->running[i], crew, node))
-            run->running[i].over = run->running[i].lost = true;
 }
 
 /* Crews come and go. */
@@ -225,35 +205,27 @@ static void serve_crew(struct jr_sweep_crew *crew)
         jr_controller_show_cells(crew->controller, console->out_fd, console->err_fd);
 }
 
-/* Whether another crew has something to begin. What is left besides wants all nodes, and would wait
- * for ever. */
-static bool awaits_small_cells(struct jr_sweep_run *run)
-{
-    if (run->closing)
-        return false;
-    if (jr_schedule_has_more(&run->schedule, false))
-        return true;
-    if (jr_schedule_has_more(&run->schedule, true))
-        sweep_crews_give_up(run, "cells of several nodes want all nodes");
-    return false;
-}
-
-/* Start another crew, on the nodes that are left. */
-static void sweep_crews_renew(struct jr_sweep_run *run)
+/* Start another crew, on the nodes that are left, if it has something to begin. */
+static void renew_crew(struct jr_sweep_run *run)
 {
     struct jr_sweep_nodes *nodes = &run->nodes;
     struct jr_arena *arena = &run->session->arena;
     struct jr_error err = {0};
     if (nodes->crews[nodes->count - 1]->starting)
         jr_controller_close(nodes->crews[--nodes->count]->controller);
-    if (!awaits_small_cells(run))
+    if (run->closing)
         return;
+    if (!jr_schedule_has_more(&run->schedule, false)) {
+        if (jr_schedule_has_more(&run->schedule, true)) /* what would wait for ever */
+            give_up_crews(run, "cells of several nodes want all nodes");
+        return;
+    }
     struct jr_strv *left = jr_arena_array(arena, 1, sizeof *left);
     for (uint32_t i = 0; left != NULL && i < run->needs.nodes; i++)
         if (!nodes->lost[i])
             jr_strv_push(left, arena, nodes->hosts[i]);
     if (left == NULL || left->count == 0) {
-        sweep_crews_give_up(run, "all nodes are lost");
+        give_up_crews(run, "all nodes are lost");
         return;
     }
     struct jr_sweep_crew *crew = push_crew(run, (uint32_t)left->count);
@@ -261,7 +233,7 @@ static void sweep_crews_renew(struct jr_sweep_run *run)
     if (crew == NULL ||
         jr_session_renew_cell_agents(&crew->controller, run->session, left, &err) != 0) {
         nodes->count -= crew != NULL;
-        sweep_crews_give_up(run, crew == NULL ? "out of memory" : err.text);
+        give_up_crews(run, crew == NULL ? "out of memory" : err.text);
         return;
     }
     crew->starting = true;
@@ -286,7 +258,7 @@ static bool find_nodes(struct jr_sweep_crew *crew)
 }
 
 /* See whether one that was started is there. */
-static void sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
+static void await_crew(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
 {
     struct jr_error err = {0};
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -296,9 +268,9 @@ static void sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *cr
     crew->starting = false;
     if (waits < 0 || !find_nodes(crew)) {
         crew->count = 0;
-        sweep_crews_give_up(run, waits < 0 ? err.text
-                                           : "srun has taken other nodes than those that "
-                                             "are left");
+        give_up_crews(run, waits < 0 ? err.text
+                                     : "srun has taken other nodes than those that "
+                                       "are left");
         return;
     }
     serve_crew(crew);
@@ -313,7 +285,7 @@ static void sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *cr
 
 /* The first crew, on all nodes, which are named after its agents. -1: it cannot be led; the
  * controller is the caller's where there is no crew then. */
-static int sweep_crews_open(struct jr_sweep_run *run, struct jr_controller *controller)
+static int open_crews(struct jr_sweep_run *run, struct jr_controller *controller)
 {
     struct jr_sweep_nodes *nodes = &run->nodes;
     struct jr_arena *arena = &run->session->arena;
@@ -357,13 +329,6 @@ static bool has_small_cells(const struct jr_sweep_run *run)
     return false;
 }
 
-/* What comes back of cells, as words with commas. */
-static const char *list_collected(const struct jr_ssh *ssh)
-{
-    bool results = jr_left_is_collected(ssh, "results"), logs = jr_left_is_collected(ssh, "logs");
-    return results && logs ? "results,logs" : results ? "results" : logs ? "logs" : "";
-}
-
 /* Agents of hosts that ssh reaches may not see the folder of the cells. */
 static int share_folder(struct jr_sweep_run *run, struct jr_controller *controller,
                         struct jr_error *err)
@@ -374,9 +339,14 @@ static int share_folder(struct jr_sweep_run *run, struct jr_controller *controll
         return 0;
     if (jr_folder_mark_make(&cells, run->nodes.token, err) != 0)
         return -1;
+    bool results = jr_left_is_collected(policy->engine.ssh, "results");
+    bool logs = jr_left_is_collected(policy->engine.ssh, "logs");
     const struct jr_cells_place place = {.cells = run->cells_dir,
                                          .token = run->nodes.token,
-                                         .collect = list_collected(policy->engine.ssh),
+                                         .collect = results && logs ? "results,logs"
+                                                    : results       ? "results"
+                                                    : logs          ? "logs"
+                                                                    : "",
                                          .frozen = policy->code.mode == JR_CODE_MODE_FREEZE,
                                          .mode = (int)policy->log_mode};
     JR_CLOSE int stop_fd = jr_signals_open_stops(policy);
@@ -399,11 +369,11 @@ void jr_sweep_nodes_open(struct jr_sweep_run *run)
         jr_controller_close(controller);
     } else if (share_folder(run, controller, &err) != 0) {
         jr_controller_close(controller);
-        sweep_crews_give_up(run, err.text);
-    } else if (sweep_crews_open(run, controller) != 0) {
+        give_up_crews(run, err.text);
+    } else if (open_crews(run, controller) != 0) {
         if (run->nodes.count == 0)
             jr_controller_close(controller);
-        sweep_crews_give_up(run, "the agents of the nodes cannot be led");
+        give_up_crews(run, "the agents of the nodes cannot be led");
     }
 }
 
@@ -489,17 +459,6 @@ static uint32_t find_number(const struct jr_sweep_crew *crew, uint32_t node)
     return number;
 }
 
-/* A host that does not see the folder of the sweep may not have the work tree either, by whose top
- * the paths of an experiment are compared. */
-static const char *find_fingerprint(struct jr_sweep_run *run, const struct jr_sweep_crew *crew,
-                                    struct jr_cell_process *process)
-{
-    uint32_t node = find_number(crew, process->grant.node);
-    return jr_controller_node(crew->controller, node).apart
-               ? jr_sweep_fingerprint(run, process->cell, &process->arena)
-               : NULL;
-}
-
 int jr_sweep_nodes_begin(struct jr_sweep_run *run, struct jr_cell_process *process,
                          struct jr_error *err)
 {
@@ -511,8 +470,12 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run, struct jr_cell_process *proce
     /* As where the sweep runs: only cores that can be told apart are bound. */
     const struct jr_host *host = &session->cell_hosts[grant->node];
     bool binds = jr_host_core_count(host) >= run->schedule.nodes[grant->node].room.cores;
+    uint32_t number = crew == NULL ? 0 : find_number(crew, grant->node);
+    /* A host that does not see the folder of the sweep may not have the work tree either, by whose
+     * top the paths of an experiment are compared. */
+    bool apart = crew != NULL && jr_controller_node(crew->controller, number).apart;
     const struct jr_controller_cell cell = {
-        .node = crew == NULL ? 0 : find_number(crew, grant->node),
+        .node = number,
         .spec = write_spec(run, process->cell, arena, err),
         .folder = jr_spec_folder_of(session->swept->file),
         .name = session->spec_name,
@@ -527,7 +490,7 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run, struct jr_cell_process *proce
         .console = run->options->console == NULL  ? NULL
                    : run->options->console->color ? "color"
                                                   : "plain",
-        .fingerprint = crew == NULL ? NULL : find_fingerprint(run, crew, process)};
+        .fingerprint = apart ? jr_sweep_fingerprint(run, process->cell, arena) : NULL};
     if (cell.spec == NULL)
         return -1;
     if (arena->failed)
@@ -592,10 +555,10 @@ void jr_sweep_nodes_attend(struct jr_sweep_run *run)
         struct jr_sweep_crew *crew = run->nodes.crews[i];
         jr_controller_attend(crew->controller);
         if (crew->starting)
-            sweep_crews_await(run, crew);
+            await_crew(run, crew);
     }
     if (run->nodes.renews)
-        sweep_crews_renew(run);
+        renew_crew(run);
 }
 
 bool jr_sweep_nodes_reap(struct jr_sweep_run *run, pid_t pid, int status)
