@@ -47,22 +47,13 @@ pid_t jr_journal_holder(int dir_fd)
     return fd < 0 ? 0 : find_lock_holder(fd);
 }
 
-/* A journal that does not end with a line break was torn: what follows is to be a line of its
- * own. */
-static void end_torn_line(int fd)
-{
-    char last;
-    off_t end = lseek(fd, 0, SEEK_END);
-    if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
-        (void)jr_io_write_all(fd, "\n", 1);
-}
-
 int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode, pid_t *ret_holder,
                     struct jr_error *err)
 {
     struct flock lock = whole_file();
     const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     struct stat st;
+    char last;
     int fd = openat(dir_fd, JR_JOURNAL_FILE, flags, mode);
     *ret = (struct jr_journal){.fd = -1};
     *ret_holder = 0;
@@ -80,7 +71,10 @@ int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode, pid_t *ret_
         return jr_error_sys(err, *ret_holder != 0 ? JR_STATUS_USAGE : JR_STATUS_LAUNCH,
                             JR_JOURNAL_FILE);
     }
-    end_torn_line(fd);
+    /* One that does not end with a line break was torn: what follows is to be a line of its own. */
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
+        (void)jr_io_write_all(fd, "\n", 1);
     ret->fd = fd;
     return 0;
 }
@@ -139,54 +133,45 @@ void jr_journal_close(struct jr_journal *journal)
     journal->fd = -1;
 }
 
-/* Who is told of the lines. */
-struct line_taker {
+/* Reads lines in pieces, since a journal is as long as its sweep. */
+struct line_reader {
     void (*take)(void *data, enum jr_journal_event event, const json_t *line);
     void *data;
-};
-
-static void take_line(const struct line_taker *taker, const char *text, size_t len)
-{
-    json_t *line = jr_json_parse(text, len, NULL);
-    const char *word = json_is_object(line) ? jr_json_get_str(line, "event") : NULL;
-    for (unsigned i = 0; word != NULL && words[i] != NULL; i++)
-        if (strcmp(words[i], word) == 0)
-            taker->take(taker->data, (enum jr_journal_event)i, line);
-    json_decref(line);
-}
-
-/* A line whose end was not read yet. */
-struct begun_line {
-    struct jr_buf text;
-    bool too_long; /* it is none of a journal, and not kept */
-    bool lost;     /* there was no memory for one */
+    struct jr_buf text; /* a line whose end was not read yet */
+    bool too_long;      /* it is none of a journal, and not kept */
+    bool lost;          /* there was no memory for one */
 };
 
 /* Take the lines that end in a piece, and keep the beginning of the last. */
-static void take_journal_piece(const struct line_taker *taker, struct begun_line *begun,
-                               const char *at, const char *end)
+static void read_piece(struct line_reader *reader, const char *at, const char *end)
 {
     while (true) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t part = (size_t)((stop == NULL ? end : stop) - at);
-        begun->too_long |= begun->text.len + part > LINE_MOST;
-        if (!begun->too_long)
-            jr_buf_add(&begun->text, at, part);
-        begun->lost |= begun->text.failed;
+        reader->too_long |= reader->text.len + part > LINE_MOST;
+        if (!reader->too_long)
+            jr_buf_add(&reader->text, at, part);
+        reader->lost |= reader->text.failed;
         if (stop == NULL)
             return;
-        if (!begun->too_long && !begun->text.failed)
-            take_line(taker, begun->text.data, begun->text.len);
-        jr_buf_clear(&begun->text);
-        begun->too_long = false;
+        bool whole = !reader->too_long && !reader->text.failed;
+        json_t *line = whole ? jr_json_parse(reader->text.data, reader->text.len, NULL) : NULL;
+        const char *word = json_is_object(line) ? jr_json_get_str(line, "event") : NULL;
+        for (unsigned i = 0; word != NULL && words[i] != NULL; i++)
+            if (strcmp(words[i], word) == 0)
+                reader->take(reader->data, (enum jr_journal_event)i, line);
+        json_decref(line);
+        jr_buf_clear(&reader->text);
+        reader->too_long = false;
         at = stop + 1;
     }
 }
 
-/* A journal is as long as its sweep: it is read in pieces. */
-static bool take_journal_lines(int fd, const struct line_taker *taker)
+static bool read_lines(int fd,
+                       void (*take)(void *data, enum jr_journal_event event, const json_t *line),
+                       void *data)
 {
-    struct begun_line begun = {.text = JR_BUF_INIT};
+    struct line_reader reader = {.take = take, .data = data, .text = JR_BUF_INIT};
     JR_FREE char *piece = malloc(PIECE_BYTES);
     ssize_t got = -1;
     off_t at = 0;
@@ -196,11 +181,11 @@ static bool take_journal_lines(int fd, const struct line_taker *taker)
             continue;
         if (got <= 0)
             break;
-        take_journal_piece(taker, &begun, piece, piece + got);
+        read_piece(&reader, piece, piece + got);
         at += got;
     }
-    jr_buf_release(&begun.text); /* it is torn */
-    return got == 0 && !begun.lost;
+    jr_buf_release(&reader.text); /* it is torn */
+    return got == 0 && !reader.lost;
 }
 
 bool jr_journal_read(int dir_fd,
@@ -210,13 +195,12 @@ bool jr_journal_read(int dir_fd,
     struct stat st;
     JR_CLOSE int fd =
         openat(dir_fd, JR_JOURNAL_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-           take_journal_lines(fd, &(struct line_taker){take, data});
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read_lines(fd, take, data);
 }
 
 bool jr_journal_read_own(const struct jr_journal *journal,
                          void (*take)(void *data, enum jr_journal_event event, const json_t *line),
                          void *data)
 {
-    return take_journal_lines(journal->fd, &(struct line_taker){take, data});
+    return read_lines(journal->fd, take, data);
 }

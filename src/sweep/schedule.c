@@ -1,7 +1,5 @@
 #include "sweep/schedule.h"
 
-#include <string.h>
-
 #include "base/banned.h"
 
 enum { MOST_PASSED = 16 };
@@ -14,26 +12,22 @@ static void find_next(struct jr_schedule *schedule, uint32_t kind)
         ++*at;
 }
 
-static void init_node(struct jr_schedule *schedule, uint32_t i)
-{
-    struct jr_schedule_node *node = &schedule->nodes[i];
-    struct jr_arena *arena = &schedule->arena;
-    node->room = schedule->rooms[i];
-    node->free_cores = node->room.cores;
-    node->core_taken = jr_arena_array(arena, node->room.cores, sizeof *node->core_taken);
-    node->device_taken = jr_arena_array(arena, node->room.devices, sizeof *node->device_taken);
-    node->device_away = jr_arena_array(arena, node->room.devices, sizeof *node->device_away);
-    node->device_lost = jr_arena_array(arena, node->room.devices, sizeof *node->device_lost);
-}
-
 void jr_schedule_init(struct jr_schedule *ret, const struct jr_schedule *with)
 {
     *ret = *with;
     ret->arena = JR_ARENA_INIT;
     ret->next = jr_arena_array(&ret->arena, ret->kinds_count, sizeof *ret->next);
     ret->nodes = jr_arena_array(&ret->arena, ret->nodes_count, sizeof *ret->nodes);
-    for (uint32_t i = 0; ret->nodes != NULL && i < ret->nodes_count; i++)
-        init_node(ret, i);
+    for (uint32_t i = 0; ret->nodes != NULL && i < ret->nodes_count; i++) {
+        const struct jr_node_room room = ret->rooms[i];
+        ret->nodes[i] = (struct jr_schedule_node){
+            .room = room,
+            .free_cores = room.cores,
+            .core_taken = jr_arena_array(&ret->arena, room.cores, sizeof(bool)),
+            .device_taken = jr_arena_array(&ret->arena, room.devices, sizeof(bool)),
+            .device_away = jr_arena_array(&ret->arena, room.devices, sizeof(bool)),
+            .device_lost = jr_arena_array(&ret->arena, room.devices, sizeof(bool))};
+    }
     ret->rooms = NULL;
     for (size_t i = 0; !ret->arena.failed && i < ret->kinds_count; i++)
         find_next(ret, (uint32_t)i);
@@ -49,81 +43,61 @@ static bool may_have(const struct jr_slots *need, uint32_t node, uint32_t device
     return need->may == NULL || need->may[node][device];
 }
 
-/* Devices of a node that will do and that no cell has. */
-static uint32_t count_free_devices(const struct jr_schedule *schedule, uint32_t i,
-                                   const struct jr_slots *need, bool none_away)
+/* Whether a device of a node will do, and is to be had now. */
+static bool is_free(const struct jr_schedule *schedule, uint32_t i, const struct jr_slots *need,
+                    uint32_t device, bool none_away)
 {
     const struct jr_schedule_node *node = &schedule->nodes[i];
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < node->room.devices; k++)
-        count += may_have(need, i, k) && !node->device_taken[k] && !node->device_lost[k] &&
-                 (none_away || !node->device_away[k]);
-    return count;
+    return may_have(need, i, device) && !node->device_taken[device] && !node->device_lost[device] &&
+           (none_away || !node->device_away[device]);
 }
 
 static bool has_free_slots(const struct jr_schedule *schedule, uint32_t i,
                            const struct jr_slots *need, bool none_away)
 {
-    return need->cores <= schedule->nodes[i].free_cores &&
-           need->devices <= count_free_devices(schedule, i, need, none_away);
-}
-
-/* What needs more than there is runs alone on its node. */
-static bool exceeds_room(const struct jr_schedule *schedule, uint32_t i,
-                         const struct jr_slots *need)
-{
     const struct jr_schedule_node *node = &schedule->nodes[i];
-    uint32_t all = 0;
+    uint32_t devices = 0;
     for (uint32_t k = 0; k < node->room.devices; k++)
-        all += may_have(need, i, k);
-    return need->cores > node->room.cores || need->devices > all;
+        devices += is_free(schedule, i, need, k, none_away);
+    return need->cores <= node->free_cores && need->devices <= devices;
 }
 
-/* Whether it exceeds every node. */
+/* Whether a kind needs more than any node has, so that it runs alone on one. */
 static bool exceeds_all_rooms(const struct jr_schedule *schedule, const struct jr_slots *need)
 {
-    for (uint32_t i = 0; i < schedule->nodes_count; i++)
-        if (!exceeds_room(schedule, i, need))
+    for (uint32_t i = 0; i < schedule->nodes_count; i++) {
+        const struct jr_node_room *room = &schedule->nodes[i].room;
+        uint32_t devices = 0;
+        for (uint32_t k = 0; k < room->devices; k++)
+            devices += may_have(need, i, k);
+        if (need->cores <= room->cores && need->devices <= devices)
             return false;
+    }
     return true;
 }
 
-/* The least busy node that is there; nodes_count: none is. */
-static uint32_t find_idlest(const struct jr_schedule *schedule)
-{
-    uint32_t found = schedule->nodes_count;
-    for (uint32_t i = 0; i < schedule->nodes_count; i++) {
-        const struct jr_schedule_node *node = &schedule->nodes[i];
-        if (!node->gone &&
-            (found == schedule->nodes_count || node->running < schedule->nodes[found].running))
-            found = i;
-    }
-    return found;
-}
-
-/* A cell of several nodes begins when all are there, and idle. */
-static uint32_t find_all_nodes(const struct jr_schedule *schedule)
-{
-    for (uint32_t i = 0; i < schedule->nodes_count; i++)
-        if (schedule->nodes[i].gone)
-            return schedule->nodes_count;
-    return schedule->running == 0 ? 0 : schedule->nodes_count;
-}
-
-/* The node on which a cell of a kind would begin now; nodes_count: on none. */
+/* The node on which a cell of a kind would begin now; nodes_count: on none. One of several nodes
+ * begins when all are there, and idle. */
 static uint32_t find_node(const struct jr_schedule *schedule, uint32_t kind, bool none_away)
 {
     const struct jr_slots *need = &schedule->kinds[kind];
-    uint32_t none = schedule->nodes_count;
+    const struct jr_schedule_node *nodes = schedule->nodes;
+    uint32_t none = schedule->nodes_count, idlest = none;
+    bool all = true;
     if (schedule->occupied || (schedule->parallel > 0 && schedule->running >= schedule->parallel))
         return none;
-    if (need->alone)
-        return find_all_nodes(schedule);
-    for (uint32_t i = 0; i < schedule->nodes_count; i++)
-        if (!schedule->nodes[i].gone && has_free_slots(schedule, i, need, none_away))
+    for (uint32_t i = 0; i < none; i++) {
+        all &= !nodes[i].gone;
+        if (nodes[i].gone || need->alone)
+            continue;
+        if (has_free_slots(schedule, i, need, none_away))
             return i;
-    uint32_t idlest = find_idlest(schedule);
-    bool idle = idlest < none && schedule->nodes[idlest].running == 0;
+        if (idlest == none || nodes[i].running < nodes[idlest].running)
+            idlest = i;
+    }
+    if (need->alone)
+        return all && schedule->running == 0 ? 0 : none;
+    bool idle = idlest < none && nodes[idlest].running == 0;
     if (need->shares && (schedule->parallel > 0 || idle))
         return idlest;
     return idle && exceeds_all_rooms(schedule, need) ? idlest : none;
@@ -132,38 +106,6 @@ static uint32_t find_node(const struct jr_schedule *schedule, uint32_t kind, boo
 static bool does_fit(const struct jr_schedule *schedule, uint32_t kind, bool none_away)
 {
     return find_node(schedule, kind, none_away) < schedule->nodes_count;
-}
-
-/* Take so many cores, which are free; NULL without memory. */
-static uint32_t *take_free_cores(struct jr_schedule_node *node, uint32_t count,
-                                 struct jr_arena *arena)
-{
-    uint32_t *numbers = jr_arena_array(arena, count, sizeof *numbers);
-    uint32_t found = 0, room = node->room.cores;
-    for (uint32_t i = 0; numbers != NULL && i < room && found < count; i++) {
-        if (node->core_taken[i])
-            continue;
-        node->core_taken[i] = true;
-        numbers[found++] = i;
-    }
-    return numbers;
-}
-
-/* Take so many devices that will do, and are free; NULL without memory. */
-static uint32_t *take_free_devices(struct jr_schedule *schedule, uint32_t i,
-                                   const struct jr_slots *need, struct jr_arena *arena)
-{
-    struct jr_schedule_node *node = &schedule->nodes[i];
-    uint32_t *numbers = jr_arena_array(arena, need->devices, sizeof *numbers);
-    uint32_t found = 0, room = node->room.devices;
-    for (uint32_t k = 0; numbers != NULL && k < room && found < need->devices; k++) {
-        if (!may_have(need, i, k) || node->device_taken[k] || node->device_away[k] ||
-            node->device_lost[k])
-            continue;
-        node->device_taken[k] = true;
-        numbers[found++] = k;
-    }
-    return numbers;
 }
 
 /* Give a cell what its kind needs. What shares, what needs more than there is, and what has all
@@ -180,12 +122,20 @@ static void grant_need(struct jr_schedule *schedule, uint32_t kind, struct jr_ar
     node->running++;
     if (need->alone || !has_free_slots(schedule, i, need, false))
         return;
-    ret->cores = take_free_cores(node, need->cores, arena);
-    ret->devices = take_free_devices(schedule, i, need, arena);
+    ret->cores = jr_arena_array(arena, need->cores, sizeof *ret->cores);
+    ret->devices = jr_arena_array(arena, need->devices, sizeof *ret->devices);
     if (ret->cores == NULL || ret->devices == NULL)
         return;
-    ret->cores_count = need->cores;
-    ret->devices_count = need->devices;
+    for (uint32_t k = 0; k < node->room.cores && ret->cores_count < need->cores; k++)
+        if (!node->core_taken[k]) {
+            node->core_taken[k] = true;
+            ret->cores[ret->cores_count++] = k;
+        }
+    for (uint32_t k = 0; k < node->room.devices && ret->devices_count < need->devices; k++)
+        if (is_free(schedule, i, need, k, false)) {
+            node->device_taken[k] = true;
+            ret->devices[ret->devices_count++] = k;
+        }
     node->free_cores -= need->cores;
 }
 
@@ -267,23 +217,15 @@ bool jr_schedule_lose_device(struct jr_schedule *schedule, uint32_t node, uint32
     return !known;
 }
 
-/* The devices of a node that will do and are not lost. */
-static uint32_t count_left_devices(const struct jr_schedule *schedule, uint32_t i,
-                                   const struct jr_slots *need)
-{
-    const struct jr_schedule_node *node = &schedule->nodes[i];
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < node->room.devices; k++)
-        count += may_have(need, i, k) && !node->device_lost[k];
-    return count;
-}
-
 bool jr_schedule_could_begin(const struct jr_schedule *schedule, uint32_t kind, uint32_t *ret_left)
 {
     const struct jr_slots *need = &schedule->kinds[kind];
     uint32_t most = 0;
     for (uint32_t i = 0; i < schedule->nodes_count; i++) {
-        uint32_t left = count_left_devices(schedule, i, need);
+        const struct jr_schedule_node *node = &schedule->nodes[i];
+        uint32_t left = 0;
+        for (uint32_t k = 0; k < node->room.devices; k++)
+            left += may_have(need, i, k) && !node->device_lost[k];
         most = left > most ? left : most;
     }
     *ret_left = most;

@@ -46,14 +46,6 @@ struct candidate {
     bool submitted;
 };
 
-/* The sweeps of a spec. */
-struct candidates {
-    const char *spec;             /* its file; NULL: it has none */
-    struct candidate last, named; /* that was written to last, and that has the
-                                     link; without an id: none */
-    size_t count;
-};
-
 /* sweep.json of an open folder, the caller's; NULL: it is not there, or none.
  */
 static json_t *read_sweep_file(int dir_fd)
@@ -86,60 +78,46 @@ static bool read_candidate(struct candidate *ret, int log_fd, const char *name, 
     return same;
 }
 
-/* What the link is to; "": there is none. */
-static void read_link(char ret[static 128], int log_fd)
-{
-    ssize_t got = readlinkat(log_fd, "latest", ret, 127);
-    ret[got > 0 ? got : 0] = '\0';
-}
-
-static void find_candidates(struct candidates *all, int log_fd)
-{
-    int again = dup(log_fd);
-    DIR *entries = again < 0 ? NULL : fdopendir(again);
-    const struct dirent *entry;
-    char link[128];
-    read_link(link, log_fd);
-    while (entries != NULL && (entry = readdir(entries)) != NULL) {
-        struct candidate one;
-        if (!jr_run_folder_is_id(entry->d_name) ||
-            !read_candidate(&one, log_fd, entry->d_name, all->spec))
-            continue;
-        all->count++;
-        if (one.written_ns >= all->last.written_ns)
-            all->last = one;
-        if (strcmp(one.id, link) == 0)
-            all->named = one;
-    }
-    if (entries != NULL)
-        (void)closedir(entries);
-}
-
-static void note_choice(const struct jr_sweep_run *run, const struct candidates *all)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line,
-                  "going on with %s, which was written to last of %zu sweeps "
-                  "of this spec: --resume=ID goes on with another",
-                  all->last.id, all->count);
-    jr_session_note_buf(run->session, &line);
-}
-
 /* The id of the latest sweep of the spec; false: there is none. Where only the clock says which of
  * several it is, that is noted. */
 static bool find_latest_sweep(const struct jr_sweep_run *run, char ret[static 128])
 {
     JR_FREE char *spec = jr_sweep_spec_path(run);
-    JR_CLOSE int log_fd = open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct candidates all = {.spec = spec};
-    if (log_fd >= 0)
-        find_candidates(&all, log_fd);
-    if (all.count == 0)
+    int log_fd = open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = log_fd < 0 ? NULL : fdopendir(log_fd);
+    struct candidate last = {.written_ns = 0}, named = {.written_ns = 0};
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct dirent *entry;
+    size_t count = 0;
+    char link[128];
+    ssize_t got = log_fd < 0 ? -1 : readlinkat(log_fd, "latest", link, sizeof link - 1);
+    link[got > 0 ? got : 0] = '\0';
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        struct candidate one;
+        if (!jr_run_folder_is_id(entry->d_name) ||
+            !read_candidate(&one, log_fd, entry->d_name, spec))
+            continue;
+        count++;
+        if (one.written_ns >= last.written_ns)
+            last = one;
+        if (strcmp(one.id, link) == 0)
+            named = one;
+    }
+    if (entries != NULL)
+        (void)closedir(entries);
+    else if (log_fd >= 0)
+        (void)close(log_fd);
+    if (count == 0)
         return false;
-    bool named = all.named.id[0] != '\0' && !all.last.submitted;
-    if (!named && all.count > 1 && strcmp(all.named.id, all.last.id) != 0)
-        note_choice(run, &all);
-    (void)stpcpy(ret, named ? all.named.id : all.last.id);
+    bool by_link = named.id[0] != '\0' && !last.submitted;
+    if (!by_link && count > 1 && strcmp(named.id, last.id) != 0) {
+        jr_buf_printf(&line,
+                      "going on with %s, which was written to last of %zu sweeps "
+                      "of this spec: --resume=ID goes on with another",
+                      last.id, count);
+        jr_session_note_buf(run->session, &line);
+    }
+    (void)stpcpy(ret, by_link ? named.id : last.id);
     return true;
 }
 
@@ -201,38 +179,30 @@ static bool is_told_to_stop(void)
     return false;
 }
 
-/* Whether the job of Slurm's in which the sweep ran has ended, and so all that it ran. */
-static bool is_leader_job_over(const struct jr_sweep_run *run, struct jr_former_leader *leader)
-{
-    struct jr_slurm_queue queue;
-    if (leader->asked || leader->job[0] == '\0')
-        return leader->job_over;
-    jr_slurm_queue_init(&queue, run->session->options.envp);
-    leader->asked = true;
-    leader->job_over = jr_slurm_queue_find(&queue, leader->job) == JR_QUEUE_ENDED;
-    jr_slurm_queue_release(&queue);
-    return leader->job_over;
-}
-
-static bool was_here(const struct jr_former_leader *leader)
-{
-    struct utsname here = {0};
-    return uname(&here) == 0 && leader->host[0] != '\0' && strcmp(leader->host, here.nodename) == 0;
-}
-
-/* What is to be thought of a cell that cannot be seen. */
+/* What is to be thought of a cell that cannot be seen: it may run, it is ending, or it is gone. */
 enum trace { TRACE_MAY_RUN, TRACE_ENDING, TRACE_GONE };
 
 static enum trace find_trace(const struct jr_sweep_run *run, struct jr_former_leader *leader,
                              bool lost)
 {
+    struct utsname here = {0};
     if (run->array_over)
         return TRACE_GONE;
     if (run->was_submitted)
         return TRACE_MAY_RUN;
-    if (is_leader_job_over(run, leader))
+    if (!leader->asked && leader->job[0] != '\0') {
+        /* The job of Slurm's in which the sweep ran ends all that it ran. */
+        struct jr_slurm_queue queue;
+        jr_slurm_queue_init(&queue, run->session->options.envp);
+        leader->asked = true;
+        leader->job_over = jr_slurm_queue_find(&queue, leader->job) == JR_QUEUE_ENDED;
+        jr_slurm_queue_release(&queue);
+    }
+    if (leader->job_over)
         return TRACE_GONE;
-    return lost || was_here(leader) ? TRACE_ENDING : TRACE_MAY_RUN;
+    bool was_here =
+        uname(&here) == 0 && leader->host[0] != '\0' && strcmp(leader->host, here.nodename) == 0;
+    return lost || was_here ? TRACE_ENDING : TRACE_MAY_RUN;
 }
 
 /* Until when the cells of a leader that is gone have come to their end: it went before we had the
@@ -275,16 +245,6 @@ static void await_remote_end(struct jr_sweep_run *run, struct jr_live *live, con
     }
 }
 
-static void note_remote_loss(const struct jr_sweep_run *run, const struct jr_live *live,
-                             const char *folder)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line, "cell %s was lost on ", folder);
-    jr_buf_safe(&line, live->host == NULL ? "another machine" : live->host);
-    jr_buf_str(&line, ", and runs again");
-    jr_session_note_buf(run->session, &line);
-}
-
 /* The command line that stops the cell where it runs. */
 static void add_stop_line(struct jr_buf *out, const struct jr_sweep_run *run, const char *folder)
 {
@@ -292,25 +252,11 @@ static void add_stop_line(struct jr_buf *out, const struct jr_sweep_run *run, co
     jr_shell_quote(out, run->cells_dir);
 }
 
-static int refuse_unseen(const struct jr_sweep_run *run, const struct jr_live *live,
-                         const char *folder, struct jr_error *err)
-{
-    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&why, "cell %s began %s", folder,
-                  live->contained ? "in another container of " : "on ");
-    jr_buf_safe(&why, live->host == NULL ? "another machine" : live->host);
-    jr_buf_str(&why, ", has no results, and may still run there: there, ");
-    add_stop_line(&why, run, folder);
-    jr_buf_str(&why, "; or, if nothing of it runs any more, (cd ");
-    jr_shell_quote(&why, run->cells_dir);
-    jr_buf_printf(&why, " && mv %s %s.lost)", folder, folder);
-    return jr_error_set(err, JR_STATUS_USAGE, "%s", why.failed ? "out of memory" : why.data);
-}
-
 /* A cell that cannot be seen from here. */
 static int settle_unseen(struct jr_sweep_run *run, struct jr_former_leader *leader,
                          struct jr_live *live, const char *folder, bool lost, struct jr_error *err)
 {
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     enum trace trace = find_trace(run, leader, lost);
     if (trace == TRACE_ENDING) {
         if (leader->until_ns == 0)
@@ -319,10 +265,23 @@ static int settle_unseen(struct jr_sweep_run *run, struct jr_former_leader *lead
     }
     if (live->standing != JR_STANDING_ELSEWHERE)
         return 0;
-    if (trace == TRACE_MAY_RUN || is_told_to_stop())
-        return refuse_unseen(run, live, folder, err);
-    note_remote_loss(run, live, folder);
-    return 0;
+    const char *host = live->host == NULL ? "another machine" : live->host;
+    if (trace != TRACE_MAY_RUN && !is_told_to_stop()) {
+        jr_buf_printf(&line, "cell %s was lost on ", folder);
+        jr_buf_safe(&line, host);
+        jr_buf_str(&line, ", and runs again");
+        jr_session_note_buf(run->session, &line);
+        return 0;
+    }
+    jr_buf_printf(&line, "cell %s began %s", folder,
+                  live->contained ? "in another container of " : "on ");
+    jr_buf_safe(&line, host);
+    jr_buf_str(&line, ", has no results, and may still run there: there, ");
+    add_stop_line(&line, run, folder);
+    jr_buf_str(&line, "; or, if nothing of it runs any more, (cd ");
+    jr_shell_quote(&line, run->cells_dir);
+    jr_buf_printf(&line, " && mv %s %s.lost)", folder, folder);
+    return jr_error_set(err, JR_STATUS_USAGE, "%s", line.failed ? "out of memory" : line.data);
 }
 
 /* A cell that a jobrun which was killed is still ending here. */
@@ -511,12 +470,6 @@ static void learn_line(void *data, enum jr_journal_event event, const json_t *li
                                                           : COURSE_CUT_SHORT;
 }
 
-static void learn_list(struct past *past, const json_t *list)
-{
-    for (size_t i = 0; i < json_array_size(list); i++)
-        learn_number(past, json_array_get(list, i));
-}
-
 /* Give each cell of now its number. */
 static int number_cells(struct past *past)
 {
@@ -536,21 +489,6 @@ static int number_cells(struct past *past)
         free(key);
     }
     return 0;
-}
-
-/* Cells that the axes do not have any more keep their numbers. */
-static void keep_former(struct past *past)
-{
-    struct jr_sweep_run *run = past->run;
-    const char *digits;
-    json_t *values;
-    run->former = json_array();
-    json_object_foreach(past->values, digits, values) {
-        json_t *cell = json_object();
-        jr_json_set_int(cell, "cell", strtoll(digits, NULL, 10));
-        jr_json_set(cell, "values", json_incref(values));
-        jr_json_append(run->former, cell);
-    }
 }
 
 /* The resolution of a cell's spec, for its experiment alone: no port is tried, so that one which is
@@ -709,11 +647,53 @@ static bool is_still_so(struct jr_sweep_run *run, size_t cell)
     return same;
 }
 
-/* Put the folder of a cell aside. 0, or -1 with `err`. */
-static int put_aside(struct jr_sweep_run *run, const char *folder, struct jr_error *err)
+/* Whether a cell that has results stays as it is. With --skip-failed that is every one that came to
+ * an end of its own; what ended with the sweep did not. Other code alone makes none run again,
+ * unless that is asked for. */
+static bool is_left(struct jr_sweep_run *run, size_t cell, bool good, enum course course)
 {
-    char name[32];
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (!good)
+        return run->options->skip_failed && course != COURSE_CUT_SHORT && course != COURSE_LOST;
+    if (!is_still_so(run, cell))
+        return false;
+    if (!sweep_code_differs(run, cell))
+        return true;
+    run->other_code += !run->options->rerun_changed;
+    if (!run->options->rerun_changed)
+        return true;
+    jr_buf_printf(&line, "cell %u ran with other code, and runs again", run->states[cell].number);
+    jr_session_note_buf(run->session, &line);
+    return false;
+}
+
+/* Look at what a cell left, and decide whether it runs; then its folder is put aside. */
+static int review_cell(struct past *past, size_t cell, struct jr_error *err)
+{
+    struct jr_sweep_run *run = past->run;
+    struct jr_cell_state *state = &run->states[cell];
+    enum course course = state->number < past->course_count
+                             ? (enum course)past->course[state->number]
+                             : COURSE_UNKNOWN;
     struct stat st;
+    char folder[16], name[32];
+    jr_cell_folder(folder, state->number);
+    if (fstatat(run->cells_fd, folder, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    if (settle_cell(run, &past->leader, folder, course == COURSE_LOST, err) != 0)
+        return -1;
+    bool known = jr_sweep_read_cell(run, cell);
+    bool good = known && strcmp(state->status, "succeeded") == 0;
+    if (known && is_left(run, cell, good, course)) {
+        run->skips[cell] = true;
+        run->to_run--;
+        run->kept += good;
+        if (course != COURSE_ENDED)
+            jr_sweep_note_end(run, cell, false);
+        return 0;
+    }
+    json_decref(state->result);
+    *state = (struct jr_cell_state){.number = state->number, .status = "not_started"};
     for (int i = 1; i < MOST_ASIDE; i++) {
         (void)snprintf(name, sizeof name, "%s.%d", folder, i);
         if (fstatat(run->cells_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -724,93 +704,31 @@ static int put_aside(struct jr_sweep_run *run, const char *folder, struct jr_err
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s has run too often", run->cells_dir, folder);
 }
 
-static enum course course_of(const struct past *past, uint32_t number)
-{
-    return number < past->course_count ? (enum course)past->course[number] : COURSE_UNKNOWN;
-}
-
-/* Other code alone makes no cell run again, unless that is asked for. */
-static bool is_to_run_changed(struct jr_sweep_run *run, size_t cell)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (!sweep_code_differs(run, cell))
-        return false;
-    run->other_code += !run->options->rerun_changed;
-    if (!run->options->rerun_changed)
-        return false;
-    jr_buf_printf(&line, "cell %u ran with other code, and runs again", run->states[cell].number);
-    jr_session_note_buf(run->session, &line);
-    return true;
-}
-
-/* Whether a cell stays as it is. With --skip-failed that is every one that came to an end of its
- * own; what ended with the sweep did not. */
-static bool is_left(struct past *past, size_t cell, bool good)
-{
-    struct jr_sweep_run *run = past->run;
-    if (good)
-        return is_still_so(run, cell) && !is_to_run_changed(run, cell);
-    enum course course = course_of(past, run->states[cell].number);
-    return run->options->skip_failed && course != COURSE_CUT_SHORT && course != COURSE_LOST;
-}
-
-/* Look at what a cell left, and decide whether it runs. */
-static int review_cell(struct past *past, size_t cell, struct jr_error *err)
-{
-    struct jr_sweep_run *run = past->run;
-    struct jr_cell_state *state = &run->states[cell];
-    struct stat st;
-    char folder[16];
-    jr_cell_folder(folder, state->number);
-    if (fstatat(run->cells_fd, folder, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return 0;
-    bool lost = course_of(past, state->number) == COURSE_LOST;
-    if (settle_cell(run, &past->leader, folder, lost, err) != 0)
-        return -1;
-    bool known = jr_sweep_read_cell(run, cell);
-    bool good = known && strcmp(state->status, "succeeded") == 0;
-    if (known && is_left(past, cell, good)) {
-        run->skips[cell] = true;
-        run->to_run--;
-        run->kept += good;
-        if (course_of(past, state->number) != COURSE_ENDED)
-            jr_sweep_note_end(run, cell, false);
-        return 0;
-    }
-    json_decref(state->result);
-    *state = (struct jr_cell_state){.number = state->number, .status = "not_started"};
-    return put_aside(run, folder, err);
-}
-
+/* Lock the journal. A `prune` that had it locked before us may have removed the sweep: it takes
+ * away its name first. */
 static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
 {
+    const struct jr_run_folder *dir = &run->dir;
+    struct stat own, named;
     pid_t holder;
-    if (jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder, err) == 0)
-        return 0;
+    if (jr_journal_open(&run->journal, dir->fd, dir->file_mode, &holder, err) == 0) {
+        if (fstat(dir->fd, &own) == 0 &&
+            fstatat(dir->log_fd, dir->id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+            own.st_ino == named.st_ino && own.st_dev == named.st_dev)
+            return 0;
+        return jr_error_set(err, JR_STATUS_USAGE, "the sweep %s was removed meanwhile", dir->id);
+    }
     if (holder == 0)
         return -1;
     if (holder == JR_JOURNAL_UNSEEN)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "the sweep %s is being run " JR_SWEEP_UNSEEN
                             ": there, jobrun wait %s, or jobrun stop %s",
-                            run->dir.id, run->dir.id, run->dir.id);
+                            dir->id, dir->id, dir->id);
     return jr_error_set(err, JR_STATUS_USAGE,
                         "the sweep %s is being run by process %d: jobrun "
                         "wait %s, or jobrun stop %s",
-                        run->dir.id, (int)holder, run->dir.id, run->dir.id);
-}
-
-/* A `prune` that had the journal locked before us may have removed the sweep:
- * it takes away its name first. */
-static int check_place(const struct jr_sweep_run *run, struct jr_error *err)
-{
-    const struct jr_run_folder *dir = &run->dir;
-    struct stat own, named;
-    if (fstat(dir->fd, &own) == 0 &&
-        fstatat(dir->log_fd, dir->id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        own.st_ino == named.st_ino && own.st_dev == named.st_dev)
-        return 0;
-    return jr_error_set(err, JR_STATUS_USAGE, "the sweep %s was removed meanwhile", dir->id);
+                        dir->id, (int)holder, dir->id, dir->id);
 }
 
 /* The tasks of a job array that goes on would run cells a second time. */
@@ -843,55 +761,56 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     return status;
 }
 
-/* Learn what there was, and decide about every cell. */
+/* Learn what there was, and decide about every cell. Those that the axes do not have any more keep
+ * their numbers. */
 static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
 {
+    static const char *const lists[] = {"cells", "former"};
     struct past past = {.run = run,
                         .numbers = json_object(),
                         .values = json_object(),
                         .course_count = 4 * JR_SWEEP_CELLS_MAX};
-    json_t *sweep = read_sweep_file(run->dir.fd);
+    json_t *sweep = read_sweep_file(run->dir.fd), *values, *one;
+    const char *digits;
+    size_t i;
     int status = 0;
     past.course = calloc(past.course_count, sizeof *past.course);
     if (past.course == NULL)
         past.course_count = 0;
-    learn_list(&past, json_object_get(sweep, "cells"));
-    learn_list(&past, json_object_get(sweep, "former"));
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        json_array_foreach(json_object_get(sweep, lists[k]), i, one)
+            learn_number(&past, one);
     if (!jr_journal_read_own(&run->journal, learn_line, &past))
         jr_session_note(run->session, "the journal of the sweep could not be read to its end: "
                                       "cells go on by their own records");
     json_decref(sweep);
     if (number_cells(&past) != 0)
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    keep_former(&past);
-    size_t count = run->session->swept->cells.count;
-    for (size_t i = 0; status == 0 && i < count; i++)
-        status = review_cell(&past, i, err);
+    run->former = json_array();
+    json_object_foreach(past.values, digits, values) {
+        json_t *cell = json_object();
+        jr_json_set_int(cell, "cell", strtoll(digits, NULL, 10));
+        jr_json_set(cell, "values", json_incref(values));
+        jr_json_append(run->former, cell);
+    }
+    for (size_t k = 0; status == 0 && k < run->session->swept->cells.count; k++)
+        status = review_cell(&past, k, err);
     free(past.course);
     json_decref(past.numbers);
     json_decref(past.values);
     return status;
 }
 
-static void note_other_code(const struct jr_sweep_run *run)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (run->other_code == 0)
-        return;
-    jr_buf_printf(&line,
-                  "%zu cell%s that delivered ran with other code than there is "
-                  "now: --rerun-changed runs %s again",
-                  run->other_code, run->other_code == 1 ? "" : "s",
-                  run->other_code == 1 ? "it" : "them");
-    jr_session_note_buf(run->session, &line);
-}
-
 int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_found,
                     struct jr_error *err)
 {
-    char id[128];
+    struct jr_run_folder *dir = &run->dir;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_journal_line resumed = {.event = JR_JOURNAL_SWEEP_RESUMED,
+                                      .cell = JR_JOURNAL_NO_CELL};
     const char *given = run->options->resume;
     struct stat st;
+    char id[128];
     *ret_found = false;
     if (*given == '\0' && !find_latest_sweep(run, id)) {
         jr_session_note(run->session, "there is no sweep of this spec to resume: a new one begins");
@@ -899,26 +818,31 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_f
     }
     if (*given != '\0')
         (void)snprintf(id, sizeof id, "%s", given);
-    if (jr_run_folder_join(&run->dir, run->log_dir, id, mode, NULL) != 0)
+    if (jr_run_folder_join(dir, run->log_dir, id, mode, NULL) != 0)
         return jr_error_set(err, JR_STATUS_USAGE, "there is no sweep '%s' of yours in %s", id,
                             run->log_dir);
-    if (fstatat(run->dir.fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
-        fstatat(run->dir.fd, JR_SWEEP_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(dir->fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+        fstatat(dir->fd, JR_SWEEP_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return jr_error_set(err, JR_STATUS_USAGE, "%s/%s is not a sweep", run->log_dir, id);
     *ret_found = true;
-    if (open_journal(run, err) != 0 || check_place(run, err) != 0 || check_array(run, err) != 0 ||
+    if (open_journal(run, err) != 0 || check_array(run, err) != 0 ||
         jr_sweep_make_cells(run, err) != 0)
         return -1;
     jr_sweep_code_open(run);
     if (review_cells(run, err) != 0)
         return -1;
     /* Who leads it from now on: until here it is whoever did before. */
-    struct jr_journal_line resumed = {.event = JR_JOURNAL_SWEEP_RESUMED,
-                                      .cell = JR_JOURNAL_NO_CELL};
     jr_leader_of_now(run, &resumed);
     jr_journal_add(&run->journal, &resumed);
     if (jr_sweep_write(run, err) != 0)
         return -1;
-    note_other_code(run);
-    return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);
+    if (run->other_code > 0) {
+        jr_buf_printf(&line,
+                      "%zu cell%s that delivered ran with other code than there is "
+                      "now: --rerun-changed runs %s again",
+                      run->other_code, run->other_code == 1 ? "" : "s",
+                      run->other_code == 1 ? "it" : "them");
+        jr_session_note_buf(run->session, &line);
+    }
+    return run->submits ? 0 : jr_run_folder_latest(dir, err);
 }
