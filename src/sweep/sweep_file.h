@@ -2,6 +2,8 @@
 #ifndef JR_SWEEP_FILE_H
 #define JR_SWEEP_FILE_H
 
+#include "base/json.h"
+#include "spec/sweep_axes.h"
 #include "sweep/cells.h"
 
 #define JR_SWEEP_FILE  "sweep.json"
@@ -63,5 +65,31 @@ void jr_sweep_record_schema(struct jr_buf *out);
 
 /* The index of the best of the cells, -1: none has the value. */
 long jr_sweep_record_best(const struct jr_sweep_record *record);
+
+/* What a cell delivered, as one value for each field of its ranks' results. */
+
+/* The fields of all ranks of a results.json: the value that they have in
+ * common; of numbers that differ an object of mean, min, max and first; null
+ * for what else differs. NULL: no rank has a result that counts. The caller's.
+ */
+json_t *jr_cell_result(const json_t *results);
+
+/* The number by which a cell is compared; false: its result has none. */
+bool jr_cell_result_number(const json_t *result, const struct jr_sweep_best *best, double *ret);
+
+/* Append a value for people: "0.962", or "0.91 .. 0.97". */
+void jr_cell_result_text(struct jr_buf *out, const json_t *value);
+
+/* A cell as an object of sweep.json: one table says what is written, and what the schema says of
+ * it. */
+
+/* The object of cell `i`. The caller's. */
+json_t *jr_cell_json(const struct jr_sweep_record *record, size_t i);
+
+/* The status of such an object that was read; NULL: none that a cell has. */
+const char *jr_cell_json_status(const json_t *cell);
+
+/* The schema of such an object. The caller's. */
+json_t *jr_cell_json_schema(void);
 
 #endif

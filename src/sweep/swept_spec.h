@@ -7,6 +7,7 @@
 #ifndef JR_SWEPT_SPEC_H
 #define JR_SWEPT_SPEC_H
 
+#include "base/json.h"
 #include "doc/source_reader.h"
 #include "sweep/cells.h"
 
@@ -46,5 +47,23 @@ int jr_swept_spec_load(struct jr_spec_file **ret, struct jr_swept_spec *swept, s
 
 /* Make `swept->reader`, which reads each file once. */
 void jr_cached_reader_init(struct jr_swept_spec *swept);
+
+/* Files that cells write outside of their own folders, which must be another one in each: what a
+ * cell writes would replace the results of others. */
+
+struct jr_shared_files {
+    json_t *known; /* paths of the cells so far, and the number of each */
+};
+
+/* Begin without a cell. */
+void jr_shared_files_init(struct jr_shared_files *ret);
+
+/* Look at the files that cell `i`, which is loaded and valid, states by results.file and
+ * results.artifacts. One that an earlier cell has, too, is a finding: -1. */
+int jr_shared_files_add(struct jr_shared_files *files, const struct jr_spec_file *cell, size_t i,
+                        struct jr_diags *diags);
+
+/* Free it. */
+void jr_shared_files_release(struct jr_shared_files *files);
 
 #endif

@@ -23,7 +23,6 @@
 #include "doc/doc.h"
 #include "spec/load.h"
 #include "spec/jsonschema.h"
-#include "sweep/shared_files.h"
 #include "sweep/swept_spec.h"
 
 enum { MOST = 32 }; /* of an option that may be repeated */

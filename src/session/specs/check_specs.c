@@ -10,7 +10,6 @@
 #include "resolve/device_profile.h"
 #include "resolve/resolve.h"
 #include "spec/load.h"
-#include "sweep/shared_files.h"
 #include "sweep/swept_spec.h"
 
 #include "base/banned.h"

@@ -9,7 +9,7 @@
 #include "resolve/resolve.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"
-#include "sweep/cell_columns.h"
+#include "sweep/cells.h"
 #include "sweep/swept_spec.h"
 
 #include "base/banned.h"

@@ -16,10 +16,8 @@
 #include "session/sweep/internal.h"
 #include "session/sweep/show_sweep.h"
 #include "store/run_folder.h"
-#include "sweep/cell_json.h"
-#include "sweep/cell_result.h"
-#include "sweep/journal.h"
 #include "sweep/sweep_file.h"
+#include "sweep/journal.h"
 
 #include "base/banned.h"
 

@@ -24,10 +24,9 @@
 #include "session/sweep/show_sweep.h"
 #include "spec/sweep_options.h"
 #include "store/run_folder.h"
-#include "sweep/cell_result.h"
+#include "sweep/sweep_file.h"
 #include "sweep/cells.h"
 #include "sweep/journal.h"
-#include "sweep/sweep_file.h"
 
 #include "base/banned.h"
 

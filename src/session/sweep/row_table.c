@@ -11,8 +11,8 @@
 #include "base/did_you_mean.h"
 #include "base/diff_table.h"
 #include "base/num.h"
-#include "sweep/cell_columns.h"
-#include "sweep/cell_result.h"
+#include "sweep/cells.h"
+#include "sweep/sweep_file.h"
 
 #include "base/banned.h"
 

@@ -14,10 +14,8 @@
 #include "session/slurm_queue.h"
 #include "session/sweep/internal.h"
 #include "store/run_folder.h"
-#include "sweep/cell_json.h"
-#include "sweep/cell_result.h"
-#include "sweep/journal.h"
 #include "sweep/sweep_file.h"
+#include "sweep/journal.h"
 
 #include "base/banned.h"
 

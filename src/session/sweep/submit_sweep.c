@@ -10,7 +10,7 @@
 #include "session/submission.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"
-#include "sweep/shared_files.h"
+#include "sweep/swept_spec.h"
 
 #include "base/banned.h"
 

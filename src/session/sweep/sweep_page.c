@@ -12,10 +12,9 @@
 #include "report/plot.h"
 #include "session/sweep/show_sweep.h"
 #include "session/sweep/internal.h"
-#include "sweep/cell_columns.h"
-#include "sweep/cell_result.h"
-#include "sweep/journal.h"
+#include "sweep/cells.h"
 #include "sweep/sweep_file.h"
+#include "sweep/journal.h"
 
 #include "base/banned.h"
 

@@ -24,8 +24,8 @@
 #include "session/sweep/internal.h"
 #include "session/sweep/session_cells.h"
 #include "spawn/reap_descendants.h"
-#include "sweep/cell_result.h"
-#include "sweep/shared_files.h"
+#include "sweep/sweep_file.h"
+#include "sweep/swept_spec.h"
 
 #include "base/banned.h"
 

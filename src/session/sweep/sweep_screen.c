@@ -15,8 +15,8 @@
 #include "output/progress_bar.h"
 #include "record/record_folder.h"
 #include "session/sweep/internal.h"
-#include "sweep/cell_columns.h"
-#include "sweep/cell_result.h"
+#include "sweep/cells.h"
+#include "sweep/sweep_file.h"
 
 #include "base/banned.h"
 

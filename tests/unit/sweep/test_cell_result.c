@@ -1,5 +1,5 @@
 /* One value for each field of a cell's ranks. */
-#include "sweep/cell_result.h"
+#include "sweep/sweep_file.h"
 #include "unit.h"
 
 #define RANK(result) "{\"state\": \"succeeded\", \"result\": " result "}"

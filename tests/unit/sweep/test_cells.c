@@ -1,6 +1,6 @@
 /* Cells: their order, their numbers, their values, and which one a text means.
  */
-#include "sweep/cell_columns.h"
+#include "sweep/cells.h"
 #include "swept.h"
 
 #define TEXT_OF(text) ((char[]){text})

@@ -3,11 +3,10 @@
 #include "doc/source_reader.h"
 #include "scratch.h"
 #include "starve.h"
-#include "sweep/cell_columns.h"
-#include "sweep/cell_result.h"
+#include "sweep/cells.h"
+#include "sweep/sweep_file.h"
 #include "sweep/journal.h"
 #include "sweep/schedule.h"
-#include "sweep/sweep_file.h"
 #include "swept.h"
 
 #define BODY                                                                                       \

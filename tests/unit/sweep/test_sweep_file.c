@@ -5,7 +5,6 @@
 #include <jobrun/verdict.h>
 
 #include "base/io.h"
-#include "sweep/cell_json.h"
 #include "swept.h"
 
 #define BODY                                                                                       \

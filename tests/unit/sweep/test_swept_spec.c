@@ -2,7 +2,7 @@
  */
 #include "doc/source_reader.h"
 #include "scratch.h"
-#include "sweep/shared_files.h"
+#include "sweep/swept_spec.h"
 #include "swept.h"
 
 static void load_cell(struct swept *s, size_t i, struct jr_spec_file **ret)
