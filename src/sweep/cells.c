@@ -200,20 +200,14 @@ json_t *jr_cell_value_json(const struct jr_node *node)
     return jr_json_str(node->text);
 }
 
-static json_t *choice_json(const struct jr_sweep_choice *choice)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < choice->count; i++)
-        jr_json_set(object, choice->fields[i].path, jr_cell_value_json(choice->values[i]));
-    return object;
-}
-
 /* Note what an entry says, whatever the order of its fields, as said. Whether none before it says
  * the same; without memory the arena has failed. */
 static bool note_entry(struct expansion *expansion, json_t *said,
                        const struct jr_sweep_choice *choice)
 {
-    json_t *object = choice_json(choice);
+    json_t *object = json_object();
+    for (size_t i = 0; i < choice->count; i++)
+        jr_json_set(object, choice->fields[i].path, jr_cell_value_json(choice->values[i]));
     JR_FREE char *text = json_dumps(object, JSON_SORT_KEYS | JSON_COMPACT);
     json_decref(object);
     if (text != NULL && json_object_get(said, text) != NULL)
@@ -242,8 +236,8 @@ static void exclude_cells(struct expansion *expansion)
     json_decref(said);
 }
 
-/* Whether no two entries say the same. */
-static int check_entries(struct expansion *expansion)
+/* Whether no two entries say the same, and none what the axes make. */
+static int check_includes(struct expansion *expansion)
 {
     const struct jr_sweep_axes *axes = expansion->axes;
     json_t *said = json_object();
@@ -253,13 +247,6 @@ static int check_entries(struct expansion *expansion)
             status = refuse_cells(expansion, axes->includes[i].node->span, JR_CODE_CELL_TWICE,
                                   "this cell is included twice");
     json_decref(said);
-    return status;
-}
-
-static int check_includes(struct expansion *expansion)
-{
-    const struct jr_sweep_axes *axes = expansion->axes;
-    int status = check_entries(expansion);
     for (size_t i = 0; i < axes->includes_count; i++) {
         long place = find_cell_place(expansion, &axes->includes[i]);
         if (place >= 0 && !expansion->excluded[place])
@@ -395,27 +382,7 @@ void jr_cells_text(struct jr_buf *out, const struct jr_cells *cells, size_t i)
 
 /* Which cell --cell and SWEEP/CELL mean. */
 
-/* The value of a text, by type; NULL where it is none. */
-static struct jr_node *read_wanted(struct jr_doc *doc, const char *text, size_t len)
-{
-    struct jr_diags silent = JR_DIAGS_INIT;
-    struct jr_buf value JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_add(&value, text, len);
-    if (!value.failed)
-        (void)jr_doc_load_value(doc, "--cell", value.data, 0, &silent);
-    bool good = silent.errors == 0;
-    jr_diags_release(&silent);
-    return good ? doc->root : NULL;
-}
-
 enum { MOST_TOLD = 8 }; /* values, or axes */
-
-/* The value that is asked for. */
-struct wanted_value {
-    const char *path; /* of a field, */
-    size_t len;       /* so long */
-    const struct jr_node *value;
-};
 
 /* The different values of a field that cells were found to have. */
 struct value_list {
@@ -423,32 +390,16 @@ struct value_list {
     size_t count; /* of all, as far as they fit, and one more if not */
 };
 
-static void note_value(struct value_list *list, const struct jr_node *value)
-{
-    for (size_t i = 0; i < list->count && i < MOST_TOLD; i++)
-        if (jr_sweep_values_compare(list->values[i], value) == 0)
-            return;
-    if (list->count < MOST_TOLD)
-        list->values[list->count] = value;
-    list->count += list->count <= MOST_TOLD;
-}
-
-/* The word that follows item `i` of a list: "1, 2 or 3", "1, 2, 3, ...". */
-static const char *list_sign(size_t i, size_t count)
-{
-    bool cut = count > MOST_TOLD;
-    size_t last = (cut ? MOST_TOLD : count) - 1;
-    return i == last ? (cut ? ", ..." : "") : i + 1 == last && !cut ? " or " : ", ";
-}
-
 static int refuse_value(const char *pair, size_t len, size_t path, const struct value_list *list,
                         struct jr_error *err)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < list->count && i < MOST_TOLD; i++) {
+        bool before_last = i + 1 == list->count && i > 0;
+        jr_buf_str(&text, i == 0 ? "" : before_last ? " or " : ", ");
         jr_cell_value_text(&text, list->values[i]);
-        jr_buf_str(&text, list_sign(i, list->count));
     }
+    jr_buf_str(&text, list->count > MOST_TOLD ? ", ..." : "");
     return jr_error_set(err, JR_STATUS_USAGE, "no cell has %.*s: %.*s is %s", (int)len, pair,
                         (int)path, pair, text.failed ? "another" : text.data);
 }
@@ -482,50 +433,75 @@ static int refuse_word(const struct jr_cells *cells, const char *text, size_t le
                         first.failed || first.len == 0 ? "PATH=VALUE" : first.data);
 }
 
-/* Whether cell `i` has the value, one of `list` from now on. */
-static bool has_value(const struct jr_cells *cells, size_t i, const struct wanted_value *wanted,
-                      struct jr_stated_value *values, struct value_list *list)
+/* Whether cell `i` has the value in the field whose path has `len` bytes; what it has is one of
+ * `list` from now on. */
+static bool has_value(const struct jr_cells *cells, size_t i, const char *path, size_t len,
+                      const struct jr_node *value, struct jr_stated_value *values,
+                      struct value_list *list)
 {
     bool same = false;
     for (size_t j = jr_cells_values(cells, i, values); j-- > 0;) {
-        if (strncmp(values[j].path, wanted->path, wanted->len) != 0 ||
-            values[j].path[wanted->len] != '\0')
+        const struct jr_node *own = values[j].value;
+        size_t at = 0;
+        if (strncmp(values[j].path, path, len) != 0 || values[j].path[len] != '\0')
             continue;
-        note_value(list, values[j].value);
-        same =
-            wanted->value != NULL && jr_sweep_values_compare(values[j].value, wanted->value) == 0;
+        same = value != NULL && jr_sweep_values_compare(own, value) == 0;
+        while (at < list->count && at < MOST_TOLD &&
+               jr_sweep_values_compare(list->values[at], own) != 0)
+            at++;
+        if (at < list->count && at < MOST_TOLD)
+            continue;
+        if (list->count < MOST_TOLD)
+            list->values[list->count] = own;
+        list->count += list->count <= MOST_TOLD;
     }
     return same;
 }
 
-/* Narrow `left` to the cells that have the pair from `text` to `end`. */
+/* Narrow `left` to the cells that have the pair from `text` to `end`; its value is read by type. */
 static int narrow_by_pair(const struct jr_cells *cells, bool *left, const char *text,
                           const char *end, struct jr_stated_value *values, struct jr_error *err)
 {
     const char *equals = memchr(text, '=', (size_t)(end - text));
     size_t len = equals == NULL ? 0 : (size_t)(equals - text), found = 0;
     struct jr_doc doc = JR_DOC_INIT;
+    struct jr_diags silent = JR_DIAGS_INIT;
+    struct jr_buf value JR_BUF_CLEANUP = JR_BUF_INIT;
     struct value_list list = {.count = 0};
     if (len == 0)
         return refuse_word(cells, text, (size_t)(end - text), err);
-    const struct wanted_value wanted = {text, len,
-                                        read_wanted(&doc, equals + 1, (size_t)(end - equals - 1))};
+    jr_buf_add(&value, equals + 1, (size_t)(end - equals - 1));
+    if (!value.failed)
+        (void)jr_doc_load_value(&doc, "--cell", value.data, 0, &silent);
+    const struct jr_node *wanted = silent.errors == 0 ? doc.root : NULL;
     for (size_t i = 0; i < cells->count; i++) {
-        left[i] = left[i] && has_value(cells, i, &wanted, values, &list);
+        left[i] = left[i] && has_value(cells, i, text, len, wanted, values, &list);
         found += left[i];
     }
+    jr_diags_release(&silent);
     jr_doc_release(&doc);
     if (list.count == 0)
         return refuse_axis(cells, text, len, err);
     return found > 0 ? 0 : refuse_value(text, (size_t)(end - text), len, &list, err);
 }
 
-/* The only cell that is left, or why there is none. */
-static int pick_cell(size_t *ret, const struct jr_cells *cells, const bool *left, const char *text,
-                     struct jr_error *err)
+/* The only cell that has all of the pairs, or why there is none. */
+static int choose_by_values(size_t *ret, const struct jr_cells *cells, const char *text,
+                            struct jr_error *err)
 {
+    JR_FREE bool *left = calloc(cells->count + 1, sizeof *left);
+    JR_FREE struct jr_stated_value *values = calloc(cells->most_values + 1, sizeof *values);
     struct jr_buf list JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t found = 0, first = 0;
+    if (left == NULL || values == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    for (size_t i = 0; i < cells->count; i++)
+        left[i] = true;
+    for (const char *at = text, *end = ""; at != NULL; at = *end == '\0' ? NULL : end + 1) {
+        end = jr_sweep_value_end(at);
+        if (narrow_by_pair(cells, left, at, end, values, err) != 0)
+            return -1;
+    }
     for (size_t i = 0; i < cells->count; i++) {
         if (!left[i])
             continue;
@@ -534,37 +510,12 @@ static int pick_cell(size_t *ret, const struct jr_cells *cells, const bool *left
         if (found <= 4)
             jr_buf_printf(&list, "%s%zu", found == 1 ? "" : ", ", i);
     }
-    if (found == 1) {
-        *ret = first;
-        return 0;
-    }
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "%s is true of %zu cells (%s%s): state more values, or a number", text,
-                        found, list.failed ? "" : list.data, found > 4 ? ", ..." : "");
-}
-
-static int choose_by_values(size_t *ret, const struct jr_cells *cells, const char *text,
-                            struct jr_error *err)
-{
-    struct jr_arena arena = JR_ARENA_INIT;
-    bool *left = jr_arena_array(&arena, cells->count, sizeof *left);
-    struct jr_stated_value *values = jr_arena_array(&arena, cells->most_values, sizeof *values);
-    int status = 0;
-    if (left == NULL || values == NULL)
-        status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    for (size_t i = 0; status == 0 && i < cells->count; i++)
-        left[i] = true;
-    for (const char *at = text; status == 0;) {
-        const char *end = jr_sweep_value_end(at);
-        status = narrow_by_pair(cells, left, at, end, values, err);
-        if (*end == '\0')
-            break;
-        at = end + 1;
-    }
-    if (status == 0)
-        status = pick_cell(ret, cells, left, text, err);
-    jr_arena_release(&arena);
-    return status;
+    if (found != 1)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "%s is true of %zu cells (%s%s): state more values, or a number", text,
+                            found, list.failed ? "" : list.data, found > 4 ? ", ..." : "");
+    *ret = first;
+    return 0;
 }
 
 int jr_cells_choose(size_t *ret, const struct jr_cells *cells, const char *text,
@@ -593,48 +544,29 @@ const char *jr_cell_column_name(const char *path)
     return path;
 }
 
-/* How wide a text is; without memory for it the arena has failed. */
-static size_t text_width(struct jr_cell_columns *columns, const struct jr_buf *text)
-{
-    columns->arena.failed |= text->failed;
-    return jr_utf8_columns(text->data, text->len);
-}
-
-static size_t value_width(struct jr_cell_columns *columns, const struct jr_node *value)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_cell_value_text(&text, value);
-    return text_width(columns, &text);
-}
-
-static size_t heading_width(struct jr_cell_columns *columns, const char *path)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_safe(&text, jr_cell_column_name(path));
-    return text_width(columns, &text);
-}
-
-/* The column of a field, which is added if there is none; NULL without memory.
- */
-static struct jr_cell_column *find_column(struct jr_cell_columns *columns, const char *path)
-{
-    for (size_t i = 0; i < columns->count; i++)
-        if (strcmp(columns->items[i].path, path) == 0)
-            return &columns->items[i];
-    struct jr_cell_column *column =
-        jr_arena_push(&columns->arena, &columns->items, &columns->count, sizeof *column);
-    if (column != NULL)
-        *column = (struct jr_cell_column){path, heading_width(columns, path)};
-    return column;
-}
-
+/* Make the column of a field, which is added if there is none, as wide as a value. */
 static void fit_column(struct jr_cell_columns *columns, const char *path,
                        const struct jr_node *value)
 {
-    struct jr_cell_column *column = find_column(columns, path);
-    size_t width = value_width(columns, value);
-    if (column != NULL && column->width < width)
-        column->width = width;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t i = 0;
+    while (i < columns->count && strcmp(columns->items[i].path, path) != 0)
+        i++;
+    if (i == columns->count) {
+        struct jr_cell_column *added =
+            jr_arena_push(&columns->arena, &columns->items, &columns->count, sizeof *added);
+        if (added == NULL)
+            return;
+        jr_buf_safe(&text, jr_cell_column_name(path));
+        columns->arena.failed |= text.failed;
+        *added = (struct jr_cell_column){path, jr_utf8_columns(text.data, text.len)};
+        jr_buf_clear(&text);
+    }
+    jr_cell_value_text(&text, value);
+    columns->arena.failed |= text.failed;
+    size_t width = jr_utf8_columns(text.data, text.len);
+    if (columns->items[i].width < width)
+        columns->items[i].width = width;
 }
 
 void jr_cell_columns_init(struct jr_cell_columns *ret, const struct jr_cells *cells)

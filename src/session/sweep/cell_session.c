@@ -57,34 +57,12 @@ void jr_session_close_sweep(struct jr_session *session)
     session->swept = NULL;
 }
 
-static enum jr_status refuse_whole_sweep(struct jr_session *session, struct jr_error *err)
-{
-    const struct jr_cells *cells = &session->swept->cells;
-    struct jr_buf first JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_cells_text(&first, cells, 0);
-    (void)jr_error_set(err, JR_STATUS_USAGE,
-                       "the spec is a sweep of %zu cell%s: choose one of them, "
-                       "for example --cell 0 (%s)",
-                       cells->count, cells->count == 1 ? "" : "s", first.failed ? "" : first.data);
-    return JR_STATUS_USAGE;
-}
-
-/* Load the chosen cell in the place of what was read. */
-static enum jr_status load_chosen_cell(struct jr_session *session, size_t cell)
-{
-    session->cell = jr_arena_printf(&session->arena, "%zu", cell);
-    if (session->cell == NULL)
-        return JR_STATUS_LAUNCH;
-    if (jr_swept_spec_load(&session->file, session->swept, cell, &session->diags) == 0)
-        return JR_STATUS_OK;
-    return jr_spec_status(&session->diags);
-}
-
 enum jr_status jr_session_take_cell(struct jr_session *session, const struct jr_spec_source *source,
                                     const struct jr_spec_options *options, struct jr_error *err)
 {
     const struct jr_swept_words words = {source, options, session->options.sweeps};
     struct jr_error why = {0};
+    struct jr_buf cell_0 JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t cell = 0;
     if (!jr_spec_sweeps(session->file)) {
         (void)jr_error_set(err, JR_STATUS_USAGE,
@@ -99,13 +77,26 @@ enum jr_status jr_session_take_cell(struct jr_session *session, const struct jr_
     session->file = NULL;
     if (jr_swept_spec_open(session->swept, file, &words, &session->diags) != 0)
         return jr_spec_status(&session->diags);
-    if (session->options.cell == NULL)
-        return refuse_whole_sweep(session, err);
-    if (jr_cells_choose(&cell, &session->swept->cells, session->options.cell, &why) != 0) {
+    const struct jr_cells *cells = &session->swept->cells;
+    if (session->options.cell == NULL) {
+        jr_cells_text(&cell_0, cells, 0);
+        (void)jr_error_set(err, JR_STATUS_USAGE,
+                           "the spec is a sweep of %zu cell%s: choose one of them, "
+                           "for example --cell 0 (%s)",
+                           cells->count, cells->count == 1 ? "" : "s",
+                           cell_0.failed ? "" : cell_0.data);
+        return JR_STATUS_USAGE;
+    }
+    if (jr_cells_choose(&cell, cells, session->options.cell, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
-    return load_chosen_cell(session, cell);
+    session->cell = jr_arena_printf(&session->arena, "%zu", cell);
+    if (session->cell == NULL)
+        return JR_STATUS_LAUNCH;
+    return jr_swept_spec_load(&session->file, session->swept, cell, &session->diags) == 0
+               ? JR_STATUS_OK
+               : jr_spec_status(&session->diags);
 }
 
 void jr_cell_leave_parent(pid_t parent)
@@ -116,25 +107,22 @@ void jr_cell_leave_parent(pid_t parent)
     (void)setsid();
 }
 
-/* Let the ranks have these CPUs alone. */
-static void bind_to_part(const struct jr_host *host)
-{
-    enum { MOST_CPUS = 8192 };
-    size_t size = CPU_ALLOC_SIZE(MOST_CPUS);
-    cpu_set_t *set = CPU_ALLOC(MOST_CPUS);
-    if (set != NULL && host->cpus.set != NULL && jr_set_cpus(set, size, host->cpus.set))
-        (void)sched_setaffinity(0, size, set);
-    if (set != NULL)
-        CPU_FREE(set);
-}
-
 void jr_cell_take_part(struct jr_session *session, const struct jr_host *whole,
                        const struct jr_host_part *part)
 {
+    enum { MOST_CPUS = 8192 };
+    const struct jr_host *host = &session->host;
+    size_t size = CPU_ALLOC_SIZE(MOST_CPUS);
     jr_host_narrow(&session->host, whole, part, &session->arena);
     session->facts = true;
-    if (part->cores_count > 0 && !session->arena.failed)
-        bind_to_part(&session->host);
+    if (part->cores_count == 0 || session->arena.failed || host->cpus.set == NULL)
+        return;
+    cpu_set_t *set = CPU_ALLOC(MOST_CPUS); /* the ranks have these CPUs alone */
+    if (set == NULL)
+        return;
+    if (jr_set_cpus(set, size, host->cpus.set))
+        (void)sched_setaffinity(0, size, set);
+    CPU_FREE(set);
 }
 
 bool jr_cell_has_runner(const char *cells_dir, uint32_t number, pid_t *ret_runner)
@@ -151,14 +139,6 @@ bool jr_cell_has_runner(const char *cells_dir, uint32_t number, pid_t *ret_runne
     return running;
 }
 
-static bool is_known(pid_t pid, const pid_t *known, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (known[i] == pid)
-            return true;
-    return false;
-}
-
 void jr_cell_kill_strays(const pid_t *known, size_t count)
 {
     char path[64];
@@ -170,7 +150,10 @@ void jr_cell_kill_strays(const pid_t *known, size_t count)
     for (char *word = strtok_r(text.data, " \n", &save); word != NULL;
          word = strtok_r(NULL, " \n", &save)) {
         pid_t pid = (pid_t)strtol(word, NULL, 10);
-        if (pid > 0 && !is_known(pid, known, count))
+        size_t i = 0;
+        while (i < count && known[i] != pid)
+            i++;
+        if (pid > 0 && i == count)
             (void)kill(pid, SIGKILL);
     }
 }
@@ -189,83 +172,67 @@ bool jr_cell_disk_is_full(int dir_fd)
            (errno == ENOSPC || errno == EDQUOT);
 }
 
-/* The session of a cell, in its own process. */
-struct cell_session {
-    struct jr_sweep_run *run;
-    size_t cell;
-    char folder[16];
+/* Whose line it is. */
+struct cell_note {
+    const struct jr_sweep_run *run;
+    uint32_t number;
 };
 
 /* "cell 7: ..." */
 static void note_cell_line(void *data, const char *line)
 {
-    const struct cell_session *own = data;
+    const struct cell_note *own = data;
     const struct jr_session_options *options = &own->run->session->options;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&text, "cell %u: %s", own->run->states[own->cell].number, line);
+    jr_buf_printf(&text, "cell %u: %s", own->number, line);
     if (options->note != NULL && !text.failed)
         options->note(options->data, text.data);
 }
 
-/* The facts of the machine, as far as they are this cell's. */
-static void take_part(struct jr_session *session, struct jr_sweep_run *run,
-                      const struct jr_cell_process *process)
+/* The whole of a cell, in its own process. Returns the exit status. */
+static int run_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     const struct jr_session *sweep = run->session;
     const struct jr_grant *grant = &process->grant;
+    struct cell_note note = {run, run->states[process->cell].number};
+    struct jr_session_options options = sweep->options;
     struct jr_host_part part = {.devices = grant->devices, .devices_count = grant->devices_count};
+    struct jr_error err = {0};
+    char folder[16];
+    jr_cell_folder(folder, note.number);
+    options.run_id = folder;
+    options.cell = NULL;
+    options.end_children = true;
+    options.wait = false; /* the sweep has waited for what the cell has */
+    options.note = note_cell_line;
+    options.data = &note;
+    struct jr_session *session = jr_session_open(&options);
+    if (session == NULL)
+        return JR_STATUS_LAUNCH;
     if (jr_host_core_count(&sweep->host) >= run->needs.rooms[0].cores) {
         part.cores = grant->cores;
         part.cores_count = grant->cores_count;
     }
+    jr_cell_take_part(session, &sweep->host, &part);
     session->leases = process->leases;
     session->leases_count = process->leases_count;
     session->machine = &run->machine;
     session->group_home = run->group_home;
     session->known_code = &run->code.known;
     session->custom = sweep->custom;
-    jr_cell_take_part(session, &sweep->host, &part);
-}
-
-static enum jr_status load_cell(struct jr_session *session, const struct cell_session *own,
-                                struct jr_error *err)
-{
-    struct jr_sweep_run *run = own->run;
-    enum jr_status status = JR_STATUS_OK;
-    const struct jr_cell_state *state = &run->states[own->cell];
-    struct jr_arena *arena = &session->arena;
-    session->cell = jr_arena_printf(arena, "%u", state->number);
+    session->cell = jr_arena_printf(&session->arena, "%u", note.number);
     session->sweep_id = run->dir.id;
     session->cells_dir = run->cells_dir;
-    session->cell_run_id = jr_arena_printf(arena, "%s.%s", run->dir.id, own->folder);
-    session->spec_name = run->session->spec_name;
-    if (jr_swept_spec_load(&session->file, run->session->swept, own->cell, &session->diags) != 0)
+    session->cell_run_id = jr_arena_printf(&session->arena, "%s.%s", run->dir.id, folder);
+    session->spec_name = sweep->spec_name;
+    enum jr_status status = JR_STATUS_OK;
+    if (jr_swept_spec_load(&session->file, sweep->swept, process->cell, &session->diags) != 0)
         status = jr_spec_status(&session->diags);
-    if (status == JR_STATUS_OK && arena->failed)
+    else if (session->arena.failed)
         status = JR_STATUS_LAUNCH;
-    if (status == JR_STATUS_OK)
+    else
         session->progress = JR_PROGRESS_LOADED;
-    return jr_session_end_stage(session, 0, status, err);
-}
-
-/* The whole of the cell. Returns the exit status. */
-static int run_cell(const struct cell_session *own, const struct jr_cell_process *process)
-{
-    struct jr_sweep_run *run = own->run;
-    struct jr_session_options options = run->session->options;
-    struct jr_error err = {0};
-    struct cell_session data = *own;
-    options.run_id = own->folder;
-    options.cell = NULL;
-    options.end_children = true;
-    options.wait = false; /* the sweep has waited for what the cell has */
-    options.note = note_cell_line;
-    options.data = &data;
-    struct jr_session *session = jr_session_open(&options);
-    if (session == NULL)
-        return JR_STATUS_LAUNCH;
-    take_part(session, run, process);
-    enum jr_status status = load_cell(session, own, &err);
+    status = jr_session_end_stage(session, 0, status, &err);
     if (status == JR_STATUS_OK)
         status = jr_session_begin(session, &err);
     bool begun = status == JR_STATUS_OK;
@@ -281,9 +248,7 @@ static int run_cell(const struct cell_session *own, const struct jr_cell_process
 int jr_cell_process_start(struct jr_sweep_run *run, struct jr_cell_process *process,
                           struct jr_error *err)
 {
-    struct cell_session own = {.run = run, .cell = process->cell};
     pid_t sweep = getpid();
-    jr_cell_folder(own.folder, run->states[process->cell].number);
     process->began_ns = jr_clock_ns();
     process->pid = fork();
     if (process->pid < 0) {
@@ -297,5 +262,5 @@ int jr_cell_process_start(struct jr_sweep_run *run, struct jr_cell_process *proc
     jr_sweep_nodes_leave(run);
     jr_sweep_screen_leave(run);
     jr_sweep_devices_keep(run);
-    _exit(run_cell(&own, process));
+    _exit(run_cell(run, process));
 }
