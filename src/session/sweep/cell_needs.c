@@ -27,28 +27,21 @@ void jr_cell_host_alone(struct jr_host *host)
                                                  .kill_wait = all.kill_wait};
 }
 
-/* What agents do not tell, since it is the same for all of a job. */
-static void complete_host(struct jr_host *host, const struct jr_session *session)
-{
-    const struct jr_host *own = &session->host;
-    if (session->cells_by_ssh)
-        host->scheduler = (struct jr_host_scheduler){.node_rank = -1};
-    else
-        host->scheduler = own->scheduler;
-    host->now = own->now;
-    host->environment.backend = own->environment.backend;
-    host->environment.omp_num_threads = own->environment.omp_num_threads;
-    jr_cell_host_alone(host);
-}
-
+/* The facts of all hosts, with what agents do not tell, since it is the same for all of a job. */
 static int read_hosts(struct jr_session *session, struct jr_error *err)
 {
+    const struct jr_host *own = &session->host;
     uint32_t nodes = session->cell_hosts_count;
     struct jr_host *hosts = jr_arena_array(&session->arena, nodes, sizeof *hosts);
     for (uint32_t i = 0; hosts != NULL && i < nodes; i++) {
         if (jr_session_read_node(session, i, &hosts[i], &session->arena, err) != 0)
             return -1;
-        complete_host(&hosts[i], session);
+        hosts[i].scheduler =
+            session->cells_by_ssh ? (struct jr_host_scheduler){.node_rank = -1} : own->scheduler;
+        hosts[i].now = own->now;
+        hosts[i].environment.backend = own->environment.backend;
+        hosts[i].environment.omp_num_threads = own->environment.omp_num_threads;
+        jr_cell_host_alone(&hosts[i]);
     }
     if (session->arena.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -73,13 +66,6 @@ static enum jr_status load_first_cell(struct jr_session *session, struct jr_spec
     return jr_session_end_stage(session, first, status, err);
 }
 
-/* Whether the cells are for `hosts`, which ssh reaches. */
-static bool is_for_hosts(const struct jr_session *session)
-{
-    return session->host.real && !jr_session_is_local_only(session) &&
-           jr_spec_states_ssh(session->swept->file);
-}
-
 /* Whether who leads the sweep has agents on other machines. */
 static bool cell_hosts_are_led(const struct jr_session *session)
 {
@@ -92,7 +78,8 @@ enum jr_status jr_cell_hosts_connect(struct jr_session *session, struct jr_error
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
     if (session->cell_hosts != NULL || session->swept == NULL || session->swept->cells.count == 0)
         return JR_STATUS_OK;
-    session->cells_by_ssh = is_for_hosts(session);
+    session->cells_by_ssh = session->host.real && !jr_session_is_local_only(session) &&
+                            jr_spec_states_ssh(session->swept->file);
     if (!cell_hosts_are_led(session))
         return JR_STATUS_OK;
     enum jr_status status = load_first_cell(session, &file, err);
@@ -122,13 +109,19 @@ struct jr_host jr_cell_host(const struct jr_session *session, uint32_t node)
     return host;
 }
 
-/* The first of so many nodes, as a run sees it that has them. */
-static struct jr_host join_hosts(const struct jr_session *session, uint32_t nodes)
+struct jr_host jr_cell_host_for(const struct jr_session *session, const struct jr_spec_file *file)
 {
-    struct jr_host host = session->cell_hosts[0];
-    host.scheduler = session->host.scheduler;
-    if (session->cells_by_ssh)
-        host.scheduler = (struct jr_host_scheduler){.name = "ssh"};
+    struct jr_host host = jr_cell_host(session, 0);
+    const struct jr_resolve_options options = {.local = session->options.local,
+                                               .args = session->options.args};
+    uint32_t nodes = jr_resolve_nodes(file, &host, &options);
+    if (nodes <= 1)
+        return host;
+    if (session->cell_hosts == NULL || nodes > session->cell_hosts_count)
+        return session->host;
+    /* The first of so many nodes, as a run sees it that has them. */
+    host.scheduler =
+        session->cells_by_ssh ? (struct jr_host_scheduler){.name = "ssh"} : session->host.scheduler;
     host.scheduler.step = true;
     host.scheduler.nodes = nodes;
     host.scheduler.node_rank = 0;
@@ -136,19 +129,6 @@ static struct jr_host join_hosts(const struct jr_session *session, uint32_t node
     if (host.scheduler.hosts.count > nodes)
         host.scheduler.hosts.count = nodes;
     return host;
-}
-
-struct jr_host jr_cell_host_for(const struct jr_session *session, const struct jr_spec_file *file)
-{
-    const struct jr_host alone = jr_cell_host(session, 0);
-    const struct jr_resolve_options options = {.local = session->options.local,
-                                               .args = session->options.args};
-    uint32_t nodes = jr_resolve_nodes(file, &alone, &options);
-    if (nodes <= 1)
-        return alone;
-    return session->cell_hosts != NULL && nodes <= session->cell_hosts_count
-               ? join_hosts(session, nodes)
-               : session->host;
 }
 
 /* Fields that have a part in what a cell needs. */
@@ -166,16 +146,6 @@ struct finding {
                            they refer to */
     json_t *known;      /* the kind of each combination */
 };
-
-static bool is_sizing(const char *path)
-{
-    for (size_t i = 0; sizing[i] != NULL; i++) {
-        size_t len = strlen(sizing[i]);
-        if (strncmp(path, sizing[i], len) == 0 && (path[len] == '\0' || path[len] == '.'))
-            return true;
-    }
-    return strncmp(path, "extends.", strlen("extends.")) == 0;
-}
 
 /* Append what stands at a path, and what an axis puts there. */
 static void add_path_text(struct finding *finding, const char *path)
@@ -221,21 +191,15 @@ static void gather_text(struct finding *finding)
 static bool has_part(const struct finding *finding, const char *path)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (size_t i = 0; sizing[i] != NULL; i++) {
+        size_t len = strlen(sizing[i]);
+        if (strncmp(path, sizing[i], len) == 0 && (path[len] == '\0' || path[len] == '.'))
+            return true;
+    }
     jr_buf_printf(&name, "${%s}", path);
-    if (is_sizing(path) || name.failed || finding->text.failed)
+    if (strncmp(path, "extends.", strlen("extends.")) == 0 || name.failed || finding->text.failed)
         return true;
     return finding->text.data != NULL && strstr(finding->text.data, name.data) != NULL;
-}
-
-/* Whether an axis has. */
-static bool *find_sizing_axes(const struct finding *finding)
-{
-    const struct jr_sweep_axes *axes = &finding->swept->axes;
-    bool *counts = jr_arena_array(&finding->needs->arena, axes->count + 1, sizeof *counts);
-    for (size_t i = 0; counts != NULL && i < axes->count; i++)
-        for (size_t j = 0; j < axes->axes[i].fields_count; j++)
-            counts[i] |= has_part(finding, axes->axes[i].fields[j].path);
-    return counts;
 }
 
 /* What a cell says of sizing fields, as a text. */
@@ -256,11 +220,6 @@ static void add_kind_text(struct jr_buf *out, const struct finding *finding, siz
             jr_buf_printf(out, "+%s=", values[i].path);
             jr_doc_emit_line(out, values[i].value);
         }
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
 }
 
 static uint32_t cores_of(const struct jr_host_cpus *cpus)
@@ -310,7 +269,7 @@ static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
     }
     uint32_t here = local ? job->world_size : job->local_world_sizes[0];
     if (job->own.devices_count > 0) {
-        ret->devices = least(here, job->own.devices_count);
+        ret->devices = here < job->own.devices_count ? here : job->own.devices_count;
         return;
     }
     if (spec->threads != NULL)
@@ -319,22 +278,6 @@ static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
     ret->cores = most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
     if (ret->cores > cores && ret->cores <= host->cpus.usable)
         ret->cores = cores;
-}
-
-/* "cell 3 (vars.lr=0.1)" */
-static void name_cell(struct jr_buf *out, const struct finding *finding, size_t cell)
-{
-    jr_buf_printf(out, "cell %zu (", cell);
-    jr_cells_text(out, &finding->swept->cells, cell);
-    jr_buf_char(out, ')');
-}
-
-/* Whether a cell of several nodes can have them, one after the other. */
-static bool has_nodes(const struct jr_session *session, uint32_t nodes)
-{
-    const struct jr_host *host = &session->host;
-    return host->real ? cell_hosts_are_led(session) && jr_cell_hosts_count(session) >= nodes
-                      : host->nodes >= nodes;
 }
 
 /* Whether some node has what a cell needs. */
@@ -351,23 +294,23 @@ static bool has_node(const struct finding *finding, const struct jr_cell_need *n
     return false;
 }
 
-/* The most cores that a node has. */
-static uint32_t most_cores(const struct jr_cell_needs *needs)
-{
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < needs->nodes; i++)
-        if (needs->rooms[i].cores > most)
-            most = needs->rooms[i].cores;
-    return most;
-}
-
 /* Whether a cell can run here if it is alone. */
 static bool check_room(struct finding *finding, const struct jr_cell_need *need)
 {
     struct jr_buf cell JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct jr_session *session = finding->session;
+    const struct jr_cell_needs *needs = finding->needs;
     struct jr_diags *diags = &finding->session->diags;
-    name_cell(&cell, finding, need->cell);
-    if (need->nodes > 1 && !has_nodes(finding->session, need->nodes)) {
+    bool on_devices = need->devices > 0;
+    uint32_t most = on_devices ? need->pool : 0;
+    jr_buf_printf(&cell, "cell %zu (", need->cell);
+    jr_cells_text(&cell, &finding->swept->cells, need->cell);
+    jr_buf_char(&cell, ')');
+    if (need->nodes > 1) { /* it can have them, one after the other */
+        if (session->host.real
+                ? cell_hosts_are_led(session) && jr_cell_hosts_count(session) >= need->nodes
+                : session->host.nodes >= need->nodes)
+            return true;
         struct jr_diag *diag =
             jr_diags_error(diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
                            "%s needs %u nodes, and this machine is one",
@@ -379,15 +322,16 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
                                               "slurm; or all nodes' ranks here: --local");
         return false;
     }
-    if (need->oversubscribe || need->nodes > 1 || has_node(finding, need))
+    if (need->oversubscribe || has_node(finding, need))
         return true;
-    bool on_devices = need->devices > 0;
+    for (uint32_t i = 0; !on_devices && i < needs->nodes; i++)
+        if (needs->rooms[i].cores > most)
+            most = needs->rooms[i].cores;
     struct jr_diag *diag = jr_diags_error(
         diags, on_devices ? JR_CODE_MORE_RANKS_THAN_DEVICES : JR_CODE_MORE_RANKS_THAN_CPUS,
         finding->swept->axes.at, NULL, "%s needs %u %s, and %s %u", cell.failed ? "" : cell.data,
         on_devices ? need->devices : need->cores, on_devices ? "devices" : "CPU cores",
-        finding->needs->nodes > 1 ? "no node has more than" : "there are",
-        on_devices ? need->pool : most_cores(finding->needs));
+        needs->nodes > 1 ? "no node has more than" : "there are", most);
     jr_diag_help(
         diags, diag,
         "use fewer ranks or threads, or let them share: " JR_SETTING("oversubscribe", "true"));
@@ -412,11 +356,11 @@ static bool find_rooms(struct finding *finding)
     return needs->rooms != NULL;
 }
 
-/* Resolve a cell, whose spec was loaded, on the first node. */
-static enum jr_status measure_file(struct finding *finding, struct jr_cell_need *ret,
-                                   struct jr_spec_file *file)
+/* Load a cell, and resolve it on the first node. */
+static enum jr_status measure_cell(struct finding *finding, struct jr_cell_need *ret)
 {
     struct jr_session *session = finding->session;
+    struct jr_spec_file *file = NULL;
     struct jr_resolution resolution = JR_RESOLUTION_INIT;
     static const uint32_t first_node = 0; /* of those that the cell will have */
     const struct jr_resolve_options options = {
@@ -427,7 +371,11 @@ static enum jr_status measure_file(struct finding *finding, struct jr_cell_need 
         .skip_leases = true,
     };
     enum jr_status status = JR_STATUS_OK;
-    if (jr_spec_get(file) == NULL)
+    if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) != 0)
+        status = jr_spec_status(&session->diags);
+    if (file != NULL)
+        jr_session_keep_cell_file(session, file);
+    if (status == JR_STATUS_OK && jr_spec_get(file) == NULL)
         status = JR_STATUS_INVALID;
     if (status == JR_STATUS_OK && session->cell_hosts == NULL)
         status = jr_session_read_devices(session, file);
@@ -444,18 +392,6 @@ static enum jr_status measure_file(struct finding *finding, struct jr_cell_need 
     ret->device_name = jr_arena_strdup(&finding->needs->arena, ret->device_name);
     jr_resolution_release(&resolution);
     return check_room(finding, ret) ? JR_STATUS_OK : JR_STATUS_UNRESOLVED;
-}
-
-static enum jr_status measure_cell(struct finding *finding, struct jr_cell_need *ret)
-{
-    struct jr_session *session = finding->session;
-    struct jr_spec_file *file = NULL;
-    enum jr_status status = JR_STATUS_OK;
-    if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) != 0)
-        status = jr_spec_status(&session->diags);
-    if (file != NULL)
-        jr_session_keep_cell_file(session, file);
-    return status == JR_STATUS_OK ? measure_file(finding, ret, file) : status;
 }
 
 /* The kind of a cell, which is resolved if it is the first of its kind. */
@@ -486,7 +422,11 @@ static enum jr_status find_kinds(struct finding *finding)
     const struct jr_cells *cells = &finding->swept->cells;
     struct jr_cell_needs *needs = finding->needs;
     gather_text(finding);
-    const bool *counts = find_sizing_axes(finding);
+    const struct jr_sweep_axes *axes = cells->axes;
+    bool *counts = jr_arena_array(&needs->arena, axes->count + 1, sizeof *counts);
+    for (size_t i = 0; counts != NULL && i < axes->count; i++)
+        for (size_t j = 0; j < axes->axes[i].fields_count; j++)
+            counts[i] |= has_part(finding, axes->axes[i].fields[j].path);
     needs->kind_of = jr_arena_array(&needs->arena, cells->count, sizeof *needs->kind_of);
     if (counts == NULL || needs->kind_of == NULL)
         return JR_STATUS_LAUNCH;
@@ -619,17 +559,6 @@ static void count_rounds(struct telling *telling, uint32_t *ret_most, size_t *re
     }
 }
 
-/* "3 devices", "1 core" */
-static void add_need(struct jr_buf *out, const struct jr_cell_need *need)
-{
-    if (need->nodes > 1)
-        jr_buf_printf(out, "%u nodes", need->nodes);
-    else if (need->devices > 0)
-        jr_buf_printf(out, "%u %s", need->devices, need->device_name);
-    else
-        jr_buf_printf(out, "%u core%s", need->cores, need->cores == 1 ? "" : "s");
-}
-
 static void tell_text(struct telling *telling, struct jr_buf *out)
 {
     const struct jr_cell_needs *needs = telling->needs;
@@ -653,28 +582,15 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
         jr_buf_printf(out, "%04zu   ", i);
         jr_cell_columns_row(out, &columns, i);
         jr_buf_printf(out, "%-5u  ", need->ranks);
-        add_need(out, need);
-        jr_buf_char(out, '\n');
+        if (need->nodes > 1)
+            jr_buf_printf(out, "%u nodes\n", need->nodes);
+        else if (need->devices > 0)
+            jr_buf_printf(out, "%u %s\n", need->devices, need->device_name);
+        else
+            jr_buf_printf(out, "%u core%s\n", need->cores, need->cores == 1 ? "" : "s");
         pass_piece(telling, out, PIECE);
     }
     jr_cell_columns_release(&columns);
-}
-
-/* A cell of the JSON, on a line. */
-static void tell_cell(struct jr_buf *out, const struct telling *telling, size_t i)
-{
-    const struct jr_cell_needs *needs = telling->needs;
-    const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
-    json_t *cell = json_object();
-    jr_json_set_int(cell, "cell", (json_int_t)i);
-    jr_json_set(cell, "values", jr_cells_json(telling->cells, i));
-    jr_json_set_int(cell, "nodes", need->nodes);
-    jr_json_set_int(cell, "ranks", need->ranks);
-    jr_json_set_int(cell, "devices", need->devices);
-    jr_json_set_int(cell, "cores", need->cores);
-    jr_buf_str(out, i == 0 ? "    " : ",\n    ");
-    jr_json_print(out, cell, 0);
-    json_decref(cell);
 }
 
 static void tell_json(struct telling *telling, struct jr_buf *out)
@@ -689,22 +605,20 @@ static void tell_json(struct telling *telling, struct jr_buf *out)
     jr_json_quote(out, telling->held);
     jr_buf_str(out, ",\n  \"cells\": [\n");
     for (size_t i = 0; i < telling->cells->count && !telling->stopped; i++) {
-        tell_cell(out, telling, i);
+        const struct jr_cell_need *need = &telling->needs->kinds[telling->needs->kind_of[i]];
+        json_t *cell = json_object();
+        jr_json_set_int(cell, "cell", (json_int_t)i);
+        jr_json_set(cell, "values", jr_cells_json(telling->cells, i));
+        jr_json_set_int(cell, "nodes", need->nodes);
+        jr_json_set_int(cell, "ranks", need->ranks);
+        jr_json_set_int(cell, "devices", need->devices);
+        jr_json_set_int(cell, "cores", need->cores);
+        jr_buf_str(out, i == 0 ? "    " : ",\n    ");
+        jr_json_print(out, cell, 0);
+        json_decref(cell);
         pass_piece(telling, out, PIECE);
     }
     jr_buf_str(out, "\n  ]\n}\n");
-}
-
-/* Who holds devices of this machine that cells may have. */
-static bool find_plan_holders(struct jr_buf *out, struct jr_session *session,
-                              const struct jr_cell_needs *needs)
-{
-    struct jr_device_list list;
-    if (!session->host.real || session->cell_hosts != NULL)
-        return false;
-    jr_sweep_devices_name(&list, session, needs);
-    return jr_sweep_devices_holders(out, &list, NULL,
-                                    jr_env_get(session->options.envp, "JOBRUN_RUN_ID"));
 }
 
 enum jr_status jr_session_plan_cells(struct jr_session *session,
@@ -712,6 +626,7 @@ enum jr_status jr_session_plan_cells(struct jr_session *session,
                                      struct jr_error *err)
 {
     struct jr_cell_needs needs;
+    struct jr_device_list devices;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT, held JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_status status = jr_cell_needs_find(&needs, session, err);
     if (options->parallel > 0)
@@ -724,8 +639,12 @@ enum jr_status jr_session_plan_cells(struct jr_session *session,
         .taken = jr_arena_array(&needs.arena, needs.nodes + 1, sizeof *telling.taken)};
     out.failed |= telling.taken == NULL;
     if (status == JR_STATUS_OK && telling.taken != NULL) {
-        if (find_plan_holders(&held, session, &needs))
-            telling.held = held.data;
+        if (session->host.real && session->cell_hosts == NULL) {
+            jr_sweep_devices_name(&devices, session, &needs);
+            if (jr_sweep_devices_holders(&held, &devices, NULL,
+                                         jr_env_get(session->options.envp, "JOBRUN_RUN_ID")))
+                telling.held = held.data;
+        }
         if (options->json)
             tell_json(&telling, &out);
         else
