@@ -11,7 +11,7 @@
 #include "session/preflight.h"
 #include "session/rerun.h"
 #include "session/submission.h"
-#include "session/sweep/session_cells.h"
+#include "session/sweep/cell_session.h"
 
 #include "base/banned.h"
 

@@ -17,7 +17,7 @@
 #include "cli/mistakes.h"
 #include "session/foreground.h"
 #include "session/sweep/sweep_run.h"
-#include "session/sweep/session_cells.h"
+#include "session/sweep/cell_session.h"
 
 #include "base/banned.h"
 

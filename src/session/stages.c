@@ -26,7 +26,7 @@
 #include "resolve/device_profile.h"
 #include "resolve/fingerprint.h"
 #include "session/support.h"
-#include "session/sweep/session_cells.h"
+#include "session/sweep/cell_session.h"
 
 #include "base/banned.h"
 

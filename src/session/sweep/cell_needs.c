@@ -1,5 +1,5 @@
-/* What the cells of a sweep need of a machine, and what it has: internal.h; and the plan that tells
- * it: sweep_run.h. */
+#include "session/sweep/cell_needs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "doc/doc.h"
 #include "resolve/resolve.h"
 #include "session/sweep/internal.h"
-#include "session/sweep/session_cells.h"
+#include "session/sweep/cell_session.h"
 #include "sweep/cells.h"
 #include "sweep/swept_spec.h"
 

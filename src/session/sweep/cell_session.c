@@ -1,5 +1,5 @@
-/* A session of a spec that is several takes one cell of it (session_cells.h); and the process in
- * which a cell of a sweep that runs has a session of its own (sweep_run.h). */
+#include "session/sweep/cell_session.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -19,7 +19,6 @@
 #include "host/host.h"
 #include "record/live_run.h"
 #include "session/sweep/internal.h"
-#include "session/sweep/session_cells.h"
 #include "sweep/sweep_file.h"
 #include "sweep/swept_spec.h"
 

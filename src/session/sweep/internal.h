@@ -25,9 +25,12 @@
 #include "session/left_files.h"
 #include "session/internal.h"
 #include "session/session_code.h"
+#include "session/sweep/cell_needs.h"
+#include "session/sweep/cell_session.h"
 #include "session/sweep/node_cells.h"
-#include "session/sweep/show_sweep.h"
 #include "session/sweep/sweep_run.h"
+#include "session/sweep/sweep_screen.h"
+#include "session/sweep/sweep_table.h"
 #include "store/folder_mark.h"
 #include "store/progress.h"
 #include "sweep/journal.h"
@@ -43,87 +46,6 @@ struct jr_policy;
 struct jr_session;
 struct jr_spec_file;
 struct jr_sweep_run;
-
-/*
- * What the cells of a sweep need of a machine, and what it has.
- *
- * Cells differ in what they need only by axes that have a part in it: sizes, devices, parents, and
- * what is referred to by these. So one cell of each combination of these axes is resolved, and
- * speaks for the others; 100,000 learning rates are one.
- */
-
-/* What a cell holds while it runs. */
-struct jr_cell_need {
-    uint32_t nodes, ranks;
-    uint32_t devices; /* 0: it runs on CPUs */
-    uint32_t cores;   /* physical ones; 0: it runs on devices */
-    enum jr_device device;
-    const char *device_name; /* as spelled: "cuda" */
-    const bool *const *may;  /* of each node, and of each of its devices: whether
-                                it will do; NULL: it runs on CPUs */
-    uint32_t pool;           /* so many will do on the node that has most */
-    bool oversubscribe;      /* it may run beside others where it does not fit */
-    size_t cell;             /* the one that was resolved */
-};
-
-/* What a node has for all cells together. */
-struct jr_room {
-    uint32_t devices, cores;
-    uint32_t places; /* devices that its facts have, be they for cells or not */
-};
-
-struct jr_cell_needs {
-    struct jr_arena arena;
-    struct jr_cell_need *kinds; /* that differ */
-    size_t count;
-    uint32_t *kind_of;     /* of each cell */
-    struct jr_room *rooms; /* of each node */
-    uint32_t nodes;
-    uint32_t parallel; /* cells at once at most; 0: no limit */
-};
-
-/* Find what the cells of the session's sweep need on its nodes, as on the first of them. A cell
- * that cannot be resolved there, or that can never run there, is a finding of the session: the
- * status is that of jr_resolve, or JR_STATUS_UNRESOLVED. Release it in any case. */
-enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret, struct jr_session *session,
-                                  struct jr_error *err);
-
-/* What a schedule has to know of them. */
-struct jr_slots jr_cell_needs_slots(const struct jr_cell_need *need);
-
-/* Free it. */
-void jr_cell_needs_release(struct jr_cell_needs *needs);
-
-/* What all nodes have together. */
-struct jr_room jr_cell_needs_room(const struct jr_cell_needs *needs);
-
-/* Put a cell beside others, of which there are `running`, and which hold `held` of each node.
- * False: it does not fit. */
-bool jr_cell_needs_place(const struct jr_cell_needs *needs, const struct jr_cell_need *need,
-                         struct jr_room *held, uint32_t running);
-
-/* The process of a cell, whoever it is a child of: the jobrun that leads the sweep, or the agent of
- * a node. */
-
-/* Not to outlive its parent, and to have no part in the signals of its terminal: what is for the
- * cells, the parent passes on. */
-void jr_cell_leave_parent(pid_t parent);
-
-/* Give a session that part of a machine's facts, and the process its CPUs. */
-void jr_cell_take_part(struct jr_session *session, const struct jr_host *whole,
-                       const struct jr_host_part *part);
-
-/* The guard of a cell was killed: its runner ends the run, and is a child of ours until it has
- * ended. Returns whether that is still so. */
-bool jr_cell_has_runner(const char *cells_dir, uint32_t number, pid_t *ret_runner);
-
-/* Whether the folder of the cells, which is open, has no room for the files of another one; a cell
- * that could not begin has removed its own. That there is room for a single file says little. */
-bool jr_cell_disk_is_full(int dir_fd);
-
-/* Kill the children of this process but for those: what a cell left whose guard and runner were
- * both killed. */
-void jr_cell_kill_strays(const pid_t *known, size_t count);
 
 /*
  * A cell that was begun before a sweep is gone on with, and has no results: it may still come to
@@ -398,118 +320,6 @@ bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run);
 /* In the process of a cell: let go of them. */
 void jr_sweep_nodes_leave(struct jr_sweep_run *run);
 
-/*
- * Standard error of a sweep, to which nobody waits to write: a terminal that is stopped, and a pipe
- * that is not read, hold neither the leader nor a cell. What they do not take waits in bounded
- * memory; what has no room there is counted, and that is said once there is room again.
- */
-
-struct jr_sweep_output {
-    int fd;                /* it never blocks; -1: standard error is neither a
-                              terminal nor a pipe, and is written to as it is */
-    pid_t owner;           /* the process that opened it */
-    bool terminal;         /* else a pipe */
-    bool gone;             /* nobody reads it any more */
-    struct jr_buf pending; /* what it has not taken yet */
-    size_t taken;          /* bytes of that which it has */
-    size_t lost;           /* texts for which there was no room */
-};
-
-/* Open standard error once more, so that others who have it may wait. */
-void jr_sweep_output_open(struct jr_sweep_output *ret);
-
-/* Whether this process writes to it. */
-bool jr_sweep_output_is_open(const struct jr_sweep_output *output);
-
-/* Add whole lines that are to be shown. */
-void jr_sweep_output_add(struct jr_sweep_output *output, const char *text, size_t len);
-
-/* Whether it has not taken all yet. */
-bool jr_sweep_output_is_behind(const struct jr_sweep_output *output);
-
-/* Give it what it takes. Whether that was all. */
-bool jr_sweep_output_flush(struct jr_sweep_output *output);
-
-/* Close it, whatever waits; in another process, too. */
-void jr_sweep_output_close(struct jr_sweep_output *output);
-
-/*
- * What a sweep draws on a terminal while it runs, below all that is printed there: a line for each
- * running cell, and one for the sum. It is drawn once a second, and soon after a cell began or
- * ended; where nothing is drawn nothing is woken for.
- *
- * The leader alone writes to standard error (jr_sweep_output). What cells print goes through a pipe
- * to it, which is the standard error of their processes, and is shown above the lines. Nothing is
- * drawn until a terminal that was stopped has taken what it was given. Where standard error is a
- * pipe, nothing is drawn, and all else is as on a terminal.
- */
-
-/* What is told of by run->screen, as poll(2) has it. */
-enum { JR_SWEEP_SCREEN_FDS = 2 };
-
-/* Begin, and draw if the options ask for it; it may turn out that nothing can be drawn, which is no
- * error. */
-void jr_sweep_screen_open(struct jr_sweep_run *run);
-
-/* Show what was printed last, and take the lines away. */
-void jr_sweep_screen_close(struct jr_sweep_run *run);
-
-/* All is written down: wait until what is left is shown, too, or a signal that stops runs has
- * come. */
-void jr_sweep_screen_finish(struct jr_sweep_run *run);
-
-/* Whether anything is drawn. */
-bool jr_sweep_screen_is_open(const struct jr_sweep_run *run);
-
-/* Take the lines away before something else is printed; they come again. */
-void jr_sweep_screen_hide(struct jr_sweep_run *run);
-
-/* A cell has begun or ended: draw soon. */
-void jr_sweep_screen_stir(struct jr_sweep_run *run);
-
-/* What to wait for, and until when (CLOCK_MONOTONIC ns; 0: for ever). */
-uint64_t jr_sweep_screen_await(const struct jr_sweep_run *run,
-                               struct pollfd ret[static JR_SWEEP_SCREEN_FDS]);
-
-/* Show what has come, and draw if it is time. */
-void jr_sweep_screen_turn(struct jr_sweep_run *run);
-
-/* In the process of a cell: its standard error is the leader's from now on. */
-void jr_sweep_screen_leave(struct jr_sweep_run *run);
-
-/* What a sweep shows on a terminal while it runs: a line for a running cell, and one for the sum.
- * Each fits into the columns that it gets; what does not fit is left out, the least important
- * first. */
-
-struct jr_cell_line {
-    uint32_t number;
-    const char *values;                 /* "lr 0.03  seed 1"; may be anybody's text */
-    size_t values_width;                /* to which they are filled with blanks */
-    const char *devices;                /* "GPU 0"; "": none of its own */
-    const struct jr_progress *progress; /* NULL: it has told no step */
-    uint64_t elapsed_ns;
-    bool utf8;
-};
-
-/* Append "0004  lr 0.03  seed 1  step 410/800  51 %  left 31s   GPU 0". */
-void jr_cell_line_add(struct jr_buf *out, const struct jr_cell_line *line, unsigned columns);
-
-struct jr_sum_line {
-    size_t cells, done, failed, running, left;
-    bool stopping; /* no other cell begins */
-    bool timed;    /* it can be told how long it still takes */
-    uint64_t left_ns;
-    const char *best; /* "0002 (accuracy 0.962)"; "": none is */
-};
-
-/* Append "24 cells: 5 done, 1 failed, 4 running, 14 left; about 4m12s to go; best so far 0002
- * (accuracy 0.962)". */
-void jr_sum_line_add(struct jr_buf *out, const struct jr_sum_line *line, unsigned columns);
-
-/* Append how to erase `count` lines of the given widths, of which the last has the cursor in it, on
- * a terminal of so many columns: one that was made narrower has wrapped them. */
-void jr_lines_erase(struct jr_buf *out, const size_t *widths, size_t count, unsigned columns);
-
 /* A sweep that runs. */
 
 /* A cell that runs. */
@@ -529,22 +339,6 @@ struct jr_cell_process {
     struct jr_device_lease *leases; /* of the devices that it was granted */
     uint32_t leases_count;
     uint64_t began_ns;
-};
-
-enum { JR_SCREEN_LINES = 256 };
-
-struct jr_sweep_screen {
-    struct jr_sweep_output output;
-    int pipe[2]; /* through which the cells print; -1: they have a console */
-    bool draws;  /* the lines */
-    bool utf8;
-    struct jr_buf notes;            /* what has come through the pipe */
-    size_t widths[JR_SCREEN_LINES]; /* of the lines that are drawn */
-    size_t count;
-    uint64_t drawn_ns, due_ns;
-    struct jr_progress *progress;               /* room for a cell's; NULL: there was none */
-    void (*note)(void *data, const char *line); /* of the session's options */
-    void *data;
 };
 
 struct jr_sweep_run {
@@ -639,105 +433,6 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted);
 /* Read the record of a cell in the folder of that number into its state. False where it has no
  * results. */
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell);
-
-/* sweep.json as it stands: read back, with what has happened since. */
-
-/* Open the folder LOG_DIR/ID of a sweep, which is no link; the caller's to close. -1 with errno:
- * there is none. */
-int jr_sweep_open(const char *log_dir, const char *id);
-
-/* Read the sweep LOG_DIR/ID: sweep.json, and of cells that the journal knows
- * more of what their own records say. Cells that began and have no results are
- * `running`, or, where nobody leads the sweep any more, `lost`. Of a sweep
- * whose cells are tasks of a job array, which write neither of the two files,
- * each cell is as its own folder says. NULL with `err`; the caller's. */
-json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err);
-
-/* Whether the cells of a loaded sweep were handed to a scheduler, and no jobrun has led it since
- * then. *ret_job is the job, as `sbatch` prints it; NULL: it was never noted. */
-bool jr_sweep_is_submitted(const json_t *sweep, const char **ret_job);
-
-/* Whether every cell of a loaded sweep has ended. */
-bool jr_sweep_is_over(const json_t *sweep);
-
-/* The cells of a sweep as a table: what its file says, flat, with the columns and the order that
- * were asked for. */
-
-struct jr_sweep_table {
-    json_t *sweep; /* jr_load_sweep; owned */
-    const char *log_dir, *id;
-    struct jr_row_table rows; /* a name is "cell", "status", "seconds",
-                                 "results.FIELD", or the path of an axis */
-    json_t *fields;           /* the keys: the paths that cells have values of */
-    const char *best_field;   /* its name in `rows`; NULL: there is none */
-    bool best_is_max;
-    json_int_t best; /* the number of the best cell; -1 */
-};
-
-/* Read LOG_DIR/ID, both borrowed. -1 with `err`. Close it in any case. */
-int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const char *id,
-                        enum jr_row_format format, struct jr_error *err);
-
-/* Choose columns and order as the view says. -1 with `err`. */
-int jr_sweep_table_arrange(struct jr_sweep_table *table, const struct jr_sweep_view *view,
-                           struct jr_error *err);
-
-/* Append "23 of 24 delivered, 1 failed". */
-void jr_sweep_table_count(struct jr_buf *out, const struct jr_sweep_table *table);
-
-/* Append why a cell failed, by the record in its folder; nothing where it says nothing, or where
- * `dir_fd` is -1. */
-void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd);
-
-/* Append why a cell did not deliver, by its own record: "rank 0   RuntimeError:
- * ..." False, and nothing, where it did, or has not ended. */
-bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *table,
-                           const json_t *row);
-
-/* Free it. */
-void jr_sweep_table_close(struct jr_sweep_table *table);
-
-/*
- * The drawings of a sweep's page: a field of the results over each axis. An axis of numbers is
- * drawn to scale, by their logarithms where they are far apart; any other one has its values side
- * by side.
- */
-
-/*
- * What a host has of sweeps that are another machine's (node_cells.h): folders of LOG_DIR without a
- * sweep.json, in which there are folders of cells, node_N.TOKEN, or `cells` with the parts of cells
- * of several hosts. Such a folder is a row among the runs there, and can be removed.
- */
-
-/* Whether the folder `name` of LOG_DIR, which is open, is one. */
-bool jr_sweep_part_is(int log_fd, const char *name);
-
-/* Fill the row of such a folder, whose strings are in the arena of the list: it is finished if all
- * of its cells are, and nobody holds it. */
-void jr_sweep_part_row(struct jr_record *ret, struct jr_records *records, const char *log_dir,
-                       int log_fd, const char *name);
-
-/*
- * The machines on which the cells of a sweep run: this one; in the shell or the script of an
- * allocation its nodes, or the hosts that ssh reaches, each of which has an agent; or the nodes of
- * a profile, where it is only planned.
- *
- * A cell is for one of them, unless its spec states more nodes, or ranks for more: each cell then
- * sees a machine of its own, and nothing of the allocation. Cells of several nodes see that, as
- * runs do.
- */
-
-/* How many there are. */
-uint32_t jr_cell_hosts_count(const struct jr_session *session);
-
-/* The facts of one, as a cell of one node sees them; they are the session's. */
-struct jr_host jr_cell_host(const struct jr_session *session, uint32_t node);
-
-/* The facts by which a cell, whose spec was loaded, is resolved. */
-struct jr_host jr_cell_host_for(const struct jr_session *session, const struct jr_spec_file *file);
-
-/* Take out of the facts of a machine what the scheduler says of other ones. */
-void jr_cell_host_alone(struct jr_host *host);
 
 /*
  * Single cells that another jobrun tells to stop, by way of the jobrun that leads their sweep: it

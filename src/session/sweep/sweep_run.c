@@ -22,7 +22,7 @@
 #include "record/record_folder.h"
 #include "resolve/resolve.h"
 #include "session/sweep/internal.h"
-#include "session/sweep/session_cells.h"
+#include "session/sweep/cell_session.h"
 #include "spawn/reap_descendants.h"
 #include "sweep/sweep_file.h"
 #include "sweep/swept_spec.h"

@@ -1,4 +1,5 @@
-/* What a sweep shows on a terminal while it runs. internal.h has its manual. */
+#include "session/sweep/sweep_screen.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
