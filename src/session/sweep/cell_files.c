@@ -47,19 +47,6 @@ static const struct file_name rank_files[] = {
     {"hang.txt", KIND_RECORD},    {"stdout.log", KIND_LOG},    {"stderr.log", KIND_LOG},
     {NULL, KIND_RECORD}};
 
-/* Whether a file of a cell is a log, by its path, of which not all is sent. */
-static bool cell_is_log(const char *path)
-{
-    static const struct file_name *const tables[] = {run_files, attempt_files, rank_files};
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        for (const struct file_name *file = tables[i]; file->name != NULL; file++)
-            if (file->kind == KIND_LOG && strcmp(file->name, name) == 0)
-                return true;
-    return false;
-}
-
 /* A cell on its way. */
 struct cell_sender {
     struct jr_left_sender sender;
@@ -70,22 +57,17 @@ struct cell_sender {
 
 /* A record or a result is sent whole or not at all, and what is too large can be none that a run
  * has written. */
-static uint64_t find_most(const struct cell_sender *cell, const char *path, enum kind kind)
-{
-    struct stat st;
-    if (kind == KIND_LOG)
-        return cell->logs ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
-    if ((kind == KIND_RESULT && !cell->results) ||
-        fstatat(cell->sender.run_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        (uint64_t)st.st_size > JR_LEFT_OTHER_MOST)
-        return 0;
-    return JR_LEFT_OTHER_MOST;
-}
-
 static int send_path(const struct cell_sender *cell, const char *path, enum kind kind)
 {
-    uint64_t most = find_most(cell, path, kind);
-    if (most == 0 || json_object_get(cell->sent, path) != NULL)
+    struct stat st;
+    uint64_t most = JR_LEFT_OTHER_MOST;
+    if (kind == KIND_LOG)
+        most = cell->logs ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
+    else if ((kind == KIND_RESULT && !cell->results) ||
+             fstatat(cell->sender.run_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+             (uint64_t)st.st_size > JR_LEFT_OTHER_MOST)
+        return 0;
+    if (json_object_get(cell->sent, path) != NULL)
         return 0;
     jr_json_set_bool(cell->sent, path, true);
     jr_json_set_str(cell->head, "file", path);
@@ -105,37 +87,28 @@ static int send_files(const struct cell_sender *cell, const char *folder,
     return failed;
 }
 
-/* Its ranks' folders are those with a number for a name. */
-static int send_ranks(const struct cell_sender *cell, const char *attempt, DIR *entries)
-{
-    const struct dirent *entry;
-    int failed = 0;
-    while (failed == 0 && (entry = readdir(entries)) != NULL) {
-        JR_BUF_CLEANUP struct jr_buf folder = JR_BUF_INIT;
-        if (entry->d_name[strspn(entry->d_name, "0123456789")] != '\0')
-            continue;
-        jr_buf_printf(&folder, "%s/%s", attempt, entry->d_name);
-        failed = folder.failed ? -1 : send_files(cell, folder.data, rank_files);
-    }
-    return failed;
-}
-
+/* Ranks' folders are those of an attempt with a number for a name. */
 static int send_attempts(const struct cell_sender *cell)
 {
+    const struct dirent *entry;
     char name[32];
     int failed = 0;
     for (unsigned i = 0; failed == 0; i++) {
         (void)snprintf(name, sizeof name, "attempt_%u", i);
         int fd = jr_open_beneath(cell->sender.run_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
         DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-        if (entries == NULL) {
-            if (fd >= 0)
-                (void)close(fd);
+        if (entries == NULL && fd >= 0)
+            (void)close(fd);
+        if (entries == NULL)
             return 0;
-        }
         failed = send_files(cell, name, attempt_files);
-        if (failed == 0)
-            failed = send_ranks(cell, name, entries);
+        while (failed == 0 && (entry = readdir(entries)) != NULL) {
+            JR_BUF_CLEANUP struct jr_buf folder = JR_BUF_INIT;
+            if (entry->d_name[strspn(entry->d_name, "0123456789")] != '\0')
+                continue;
+            jr_buf_printf(&folder, "%s/%s", name, entry->d_name);
+            failed = folder.failed ? -1 : send_files(cell, folder.data, rank_files);
+        }
         (void)closedir(entries);
     }
     return failed;
@@ -242,46 +215,39 @@ static void fail_cell_files(struct jr_cell_files *files, int error)
         remove_gathering(files);
 }
 
-/* One of that name was left by a jobrun that was killed. */
-static int open_gathering(struct jr_cell_files *files)
-{
-    const struct jr_sweep_run *run = files->run;
-    char name[32];
-    if (files->dir_fd >= 0)
-        return 0;
-    name_gathering(name, files->number);
-    remove_gathering(files);
-    if (mkdirat(run->cells_fd, name, run->dir.dir_mode) != 0)
-        return -1;
-    files->dir_fd = openat(run->cells_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return files->dir_fd < 0 ? -1 : 0;
-}
-
-/* A word for ssh is ours alone to write. */
-static bool is_cell_path(const char *path)
-{
-    size_t len = path == NULL ? 0 : strlen(path), end = strlen(JR_LEFT_REST);
-    return len > 0 && path[0] != '/' && (len < end || strcmp(path + len - end, JR_LEFT_REST) != 0);
-}
-
 /* How many bytes at most a host is to send of a file. */
 static uint64_t find_room(const struct jr_spec *spec, const char *path)
 {
-    if (!cell_is_log(path))
-        return JR_LEFT_OTHER_MOST;
-    return jr_left_is_collected(spec->policy.engine.ssh, "logs") ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
+    static const struct file_name *const tables[] = {run_files, attempt_files, rank_files};
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const struct file_name *file = tables[i]; file->name != NULL; file++)
+            if (file->kind == KIND_LOG && strcmp(file->name, name) == 0)
+                return jr_left_is_collected(spec->policy.engine.ssh, "logs") ? JR_LEFT_ALL
+                                                                             : JR_LEFT_LOG_MOST;
+    return JR_LEFT_OTHER_MOST;
 }
 
+/* Open a file that comes, in the folder in which those of its cell gather. One of that name was
+ * left by a jobrun that was killed. */
 static void open_cell_file(struct jr_cell_files *files, const json_t *head)
 {
     const struct jr_sweep_run *run = files->run;
     const struct jr_spec *spec = jr_spec_get(run->session->cell_files[0]);
+    char name[32];
     close_cell_fd(&files->fd);
     if (++files->count > FILES_MOST) {
         fail_cell_files(files, EFBIG);
         return;
     }
-    if (open_gathering(files) == 0) {
+    if (files->dir_fd < 0) {
+        name_gathering(name, files->number);
+        remove_gathering(files);
+        if (mkdirat(run->cells_fd, name, run->dir.dir_mode) == 0)
+            files->dir_fd =
+                openat(run->cells_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (files->dir_fd >= 0) {
         const struct jr_run_folder dir = {
             .fd = files->dir_fd, .dir_mode = run->dir.dir_mode, .file_mode = run->dir.file_mode};
         const struct jr_left_file file = {.dir = &dir,
@@ -295,26 +261,26 @@ static void open_cell_file(struct jr_cell_files *files, const json_t *head)
         fail_cell_files(files, errno);
 }
 
-/* Whether such a record may come now. */
-static bool read_cell_head(struct jr_cell_files *files, const json_t *head)
+/* Take the head of a record. False: such a record may not come now. */
+static bool begin_cell_record(void *data, const json_t *head)
 {
+    struct jr_cell_files *files = data;
     json_int_t number = jr_json_get_int(head, "cell");
+    bool whole = jr_json_get_bool(head, "whole");
+    const char *path = jr_json_get_str(head, "file");
+    size_t len = path == NULL ? 0 : strlen(path), end = strlen(JR_LEFT_REST);
     if (number < 0 || number > UINT32_MAX || files->whole ||
         (files->any && files->number != number) ||
         jr_sweep_nodes_find(files->run, files->node, (uint32_t)number) == NULL)
         return false;
     files->any = true;
     files->number = (uint32_t)number;
-    return jr_json_get_bool(head, "whole") || is_cell_path(jr_json_get_str(head, "file"));
-}
-
-static bool begin_cell_record(void *data, const json_t *head)
-{
-    struct jr_cell_files *files = data;
-    if (!read_cell_head(files, head))
+    /* A word for ssh is ours alone to write. */
+    if (!whole &&
+        (len == 0 || path[0] == '/' || (len >= end && strcmp(path + len - end, JR_LEFT_REST) == 0)))
         return false;
-    files->whole = jr_json_get_bool(head, "whole");
-    if (!files->whole && files->error == 0 && jr_json_get_bool(head, "first"))
+    files->whole = whole;
+    if (!whole && files->error == 0 && jr_json_get_bool(head, "first"))
         open_cell_file(files, head);
     return true;
 }
@@ -353,53 +319,43 @@ static int settle_record(const struct jr_cell_files *files, const char *name, bo
     return sync && fdatasync(fd) != 0 && errno != EINVAL ? -1 : 0;
 }
 
-/* As a run's own (attempts.c): a crash of the machine leaves whole records of all cells that
- * have ended but for those of the last second. */
-static int settle_records(const struct jr_cell_files *files)
-{
-    struct jr_sweep_nodes *nodes = &files->run->nodes;
-    bool sync = nodes->synced_ns == 0 || jr_clock_ns() >= nodes->synced_ns + SYNC_EVERY_NS;
-    if (settle_record(files, "run.json", sync) != 0 ||
-        settle_record(files, "results.json", sync) != 0)
-        return -1;
-    if (sync)
-        nodes->synced_ns = jr_clock_ns();
-    return 0;
-}
-
-/* What has come is the cell's run from now on. */
+/* What has come is the cell's run from now on. As with a run's own (attempts.c), a crash of
+ * the machine leaves whole records of all cells that have ended but for those of the last second.
+ */
 static void place_cell(struct jr_cell_files *files)
 {
+    struct jr_sweep_nodes *nodes = &files->run->nodes;
+    int cells_fd = files->run->cells_fd;
+    bool sync = nodes->synced_ns == 0 || jr_clock_ns() >= nodes->synced_ns + SYNC_EVERY_NS;
     char name[32];
     name_gathering(name, files->number);
-    if (settle_records(files) != 0 ||
-        renameat(files->run->cells_fd, name, files->run->cells_fd, name + 1) != 0)
+    bool settled = settle_record(files, "run.json", sync) == 0 &&
+                   settle_record(files, "results.json", sync) == 0;
+    if (settled && sync)
+        nodes->synced_ns = jr_clock_ns();
+    if (!settled || renameat(cells_fd, name, cells_fd, name + 1) != 0)
         fail_cell_files(files, errno);
-}
-
-static void note_cell_error(const struct jr_cell_files *files,
-                            const struct jr_cell_process *process)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line, "cell %u: what it has left on ", files->run->states[process->cell].number);
-    jr_buf_safe(&line, files->run->nodes.hosts[files->node]);
-    if (files->error == EFBIG)
-        jr_buf_str(&line, " is not taken: it sends more of a file than it was "
-                          "to (engine.ssh.collect)");
-    else
-        jr_buf_printf(&line, " could not be written to %s: %s", files->run->cells_dir,
-                      strerror(files->error));
-    jr_session_note_buf(files->run->session, &line);
 }
 
 void jr_cell_files_end(struct jr_cell_files *files, struct jr_cell_process *process)
 {
+    const struct jr_sweep_run *run = files->run;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (files->stream.torn && files->error == 0)
         fail_cell_files(files, EPROTO);
     if (files->dir_fd >= 0 && files->whole && files->error == 0)
         place_cell(files);
-    if (files->error != 0)
-        note_cell_error(files, process);
+    if (files->error != 0) {
+        jr_buf_printf(&line, "cell %u: what it has left on ", run->states[process->cell].number);
+        jr_buf_safe(&line, run->nodes.hosts[files->node]);
+        if (files->error == EFBIG)
+            jr_buf_str(&line, " is not taken: it sends more of a file than it was "
+                              "to (engine.ssh.collect)");
+        else
+            jr_buf_printf(&line, " could not be written to %s: %s", run->cells_dir,
+                          strerror(files->error));
+        jr_session_note_buf(run->session, &line);
+    }
     process->full = files->error == ENOSPC || files->error == EDQUOT;
     jr_cell_files_drop(files);
 }
