@@ -145,22 +145,6 @@ void jr_sweep_devices_keep(struct jr_sweep_run *run)
     jr_device_queue_leave(&run->devices.queue);
 }
 
-/* What a cell of that kind may have. */
-static void make_request(struct jr_sweep_run *run, uint32_t kind)
-{
-    struct jr_sweep_devices *devices = &run->devices;
-    const struct jr_slots *need = &run->slots[kind];
-    struct jr_device_request *request = &devices->request;
-    jr_arena_release(&devices->arena);
-    const char **keys = jr_arena_array(&devices->arena, devices->list.count, sizeof *keys);
-    *request =
-        (struct jr_device_request){.keys = keys, .need = need->devices, .around = devices->around};
-    devices->kind = kind;
-    for (uint32_t i = 0; keys != NULL && i < devices->list.count; i++)
-        if (!devices->gone[i] && need->may[0][i])
-            keys[request->count++] = devices->list.keys[i];
-}
-
 /* The waiting is told once: others that come and go are seen by `doctor`. */
 static void tell_devices_wait(struct jr_sweep_run *run)
 {
@@ -210,19 +194,29 @@ static bool is_wait_over(struct jr_sweep_run *run)
     return true;
 }
 
+/* Stand in the queue for what a cell of that kind may have. */
 static bool join_queue(struct jr_sweep_run *run, uint32_t kind)
 {
     struct jr_sweep_devices *devices = &run->devices;
+    const struct jr_slots *need = &run->slots[kind];
+    struct jr_device_request *request = &devices->request;
     struct jr_error err = {0};
     if (devices->queue.ticket != 0 && devices->kind == kind)
         return true;
     jr_device_queue_leave(&devices->queue);
-    make_request(run, kind);
-    if (devices->request.count < devices->request.need) {
+    jr_arena_release(&devices->arena);
+    const char **keys = jr_arena_array(&devices->arena, devices->list.count, sizeof *keys);
+    *request =
+        (struct jr_device_request){.keys = keys, .need = need->devices, .around = devices->around};
+    devices->kind = kind;
+    for (uint32_t i = 0; keys != NULL && i < devices->list.count; i++)
+        if (!devices->gone[i] && need->may[0][i])
+            keys[request->count++] = devices->list.keys[i];
+    if (request->count < request->need) {
         drop_kind(run, kind);
         return false;
     }
-    if (!devices->arena.failed && jr_device_queue_join(&devices->queue, &devices->request) == 0)
+    if (!devices->arena.failed && jr_device_queue_join(&devices->queue, request) == 0)
         return true;
     jr_device_queue_leave(&devices->queue);
     (void)jr_error_sys(&err, JR_STATUS_LAUNCH, "cannot wait for devices");
@@ -271,24 +265,6 @@ static void note_lost_device(const struct jr_sweep_run *run, const char *node, c
     jr_session_note_buf(run->session, &line);
 }
 
-static void lose_device(struct jr_sweep_run *run, uint32_t device)
-{
-    run->devices.gone[device] = true;
-    note_lost_device(run, "", find_kind_name(&run->needs, device), run->devices.list.names[device]);
-}
-
-/* Kinds of cells that no node can hold any more do not begin. */
-static void drop_kinds(struct jr_sweep_run *run)
-{
-    for (size_t i = 0; i < run->needs.count; i++) {
-        uint32_t kind = (uint32_t)i, left;
-        if (jr_schedule_could_begin(&run->schedule, kind, &left))
-            continue;
-        run->devices.request.count = left;
-        drop_kind(run, kind);
-    }
-}
-
 /* Take it from an agent that devices of its node, numbers of its facts, are not there any more. */
 static void lose_remote_devices(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
@@ -306,7 +282,13 @@ static void lose_remote_devices(struct jr_sweep_run *run, const struct jr_cell_p
         }
         at += *at == ',';
     }
-    drop_kinds(run);
+    for (size_t i = 0; i < run->needs.count; i++) { /* what no node can hold any more */
+        uint32_t kind = (uint32_t)i, left;
+        if (jr_schedule_could_begin(&run->schedule, kind, &left))
+            continue;
+        run->devices.request.count = left;
+        drop_kind(run, kind);
+    }
 }
 
 void jr_sweep_devices_check(struct jr_sweep_run *run, const struct jr_cell_process *process)
@@ -324,9 +306,11 @@ void jr_sweep_devices_check(struct jr_sweep_run *run, const struct jr_cell_proce
         jr_session_read_devices(now, run->session->cell_files[0]) == JR_STATUS_OK)
         for (uint32_t i = 0; i < process->grant.devices_count; i++) {
             uint32_t device = process->grant.devices[i];
-            if (!jr_device_is_there(&now->host, find_kind_name(&run->needs, device),
-                                    run->devices.list.keys[device]))
-                lose_device(run, device);
+            const char *kind = find_kind_name(&run->needs, device);
+            if (jr_device_is_there(&now->host, kind, run->devices.list.keys[device]))
+                continue;
+            run->devices.gone[device] = true;
+            note_lost_device(run, "", kind, run->devices.list.names[device]);
         }
     jr_session_close(now);
 }
