@@ -30,20 +30,15 @@ static int open_part(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Whether an entry holds cells. */
-static bool has_cells(const char *name)
-{
-    return jr_own_cells_is(name) || strcmp(name, JR_SWEEP_CELLS) == 0;
-}
-
-/* Call `look` for each such entry of an open folder, until it returns false. */
+/* Call `look` for each entry of an open folder that holds cells, until it returns false. */
 static void each_cells(int fd, bool (*look)(void *data, const char *name), void *data)
 {
     int again = fd < 0 ? -1 : open_part(fd, ".");
     DIR *entries = again < 0 ? NULL : fdopendir(again);
     const struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (has_cells(entry->d_name) && !look(data, entry->d_name))
+        if ((jr_own_cells_is(entry->d_name) || strcmp(entry->d_name, JR_SWEEP_CELLS) == 0) &&
+            !look(data, entry->d_name))
             break;
     if (entries != NULL)
         (void)closedir(entries);
@@ -94,34 +89,24 @@ struct row {
     bool runs, lost;
 };
 
-/* The worst that cells got. */
-static void take_worst(struct row *row, const struct jr_record *cell)
+/* Take a cell into the row: the worst that cells got, when the first began, and when the last
+ * ended. */
+static void add_part_cell(struct row *row, const struct jr_record *cell)
 {
     struct jr_record *record = row->record;
     int code = cell->finished ? jr_cell_status_class(cell->status) : 0;
-    if (code == 0 || (record->exit_code != 0 && code >= record->exit_code))
-        return;
-    record->exit_code = code;
-    record->status = jr_arena_strdup(row->arena, cell->status);
-}
-
-/* When the first began, and when the last ended. */
-static void take_times(struct row *row, const struct jr_record *cell)
-{
-    double end = cell->started + cell->seconds;
-    if (cell->started <= 0)
-        return;
-    if (row->record->started == 0 || cell->started < row->record->started)
-        row->record->started = cell->started;
-    row->last = end > row->last ? end : row->last;
-}
-
-static void add_part_cell(struct row *row, const struct jr_record *cell)
-{
-    take_worst(row, cell);
-    take_times(row, cell);
-    if (row->record->name == NULL)
-        row->record->name = jr_arena_strdup(row->arena, cell->name);
+    if (code != 0 && (record->exit_code == 0 || code < record->exit_code)) {
+        record->exit_code = code;
+        record->status = jr_arena_strdup(row->arena, cell->status);
+    }
+    if (cell->started > 0) {
+        if (record->started == 0 || cell->started < record->started)
+            record->started = cell->started;
+        if (cell->started + cell->seconds > row->last)
+            row->last = cell->started + cell->seconds;
+    }
+    if (record->name == NULL)
+        record->name = jr_arena_strdup(row->arena, cell->name);
     row->runs |= !cell->finished && strcmp(cell->status, "running") == 0;
     row->lost |= !cell->finished;
 }
@@ -184,19 +169,6 @@ static bool remove_cells(void *data, const char *name)
     return true;
 }
 
-/* What is left of the folder where nobody has cells in it any more. */
-static int remove_empty_part(int log_fd, int fd, const char *name)
-{
-    bool more = false;
-    each_cells(fd, note_cells, &more);
-    if (!more)
-        (void)unlinkat(fd, TRACKED_IN, 0);
-    return unlinkat(log_fd, name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY || errno == EEXIST ||
-                   errno == ENOENT
-               ? 0
-               : -1;
-}
-
 /* Remove it, but for what an agent has begun in it meanwhile. 0, or -1 with the errno of the first
  * thing that stays. */
 static int sweep_part_remove(struct jr_pruned *pruned, int log_fd, const char *name)
@@ -207,7 +179,17 @@ static int sweep_part_remove(struct jr_pruned *pruned, int log_fd, const char *n
         return errno == ENOENT ? 0 : -1;
     each_cells(fd, remove_cells, &removal);
     errno = removal.error;
-    return removal.error != 0 ? -1 : remove_empty_part(log_fd, fd, name);
+    if (removal.error != 0)
+        return -1;
+    /* What is left of the folder where nobody has cells in it any more. */
+    bool more = false;
+    each_cells(fd, note_cells, &more);
+    if (!more)
+        (void)unlinkat(fd, TRACKED_IN, 0);
+    return unlinkat(log_fd, name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY || errno == EEXIST ||
+                   errno == ENOENT
+               ? 0
+               : -1;
 }
 
 #define REMOVED ".pruned-"
@@ -239,18 +221,15 @@ static void each_log_entry(struct pruning *pruning,
         (void)closedir(entries);
 }
 
-/* The bytes of the journal in a folder; 0: it has none. */
-static json_int_t journal_size(int fd)
-{
-    struct stat st;
-    return fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (json_int_t)st.st_size : 0;
-}
-
+/* Note the bytes of the journal of a sweep; 0: it has none. */
 static void note_size(struct pruning *pruning, const char *name)
 {
+    struct stat st;
     JR_CLOSE int fd = open_log_entry(pruning, name);
-    if (fd >= 0 && jr_sweep_is_folder(pruning->log_fd, name))
-        jr_json_set_int(pruning->sizes, name, journal_size(fd));
+    if (fd < 0 || !jr_sweep_is_folder(pruning->log_fd, name))
+        return;
+    bool has = fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    jr_json_set_int(pruning->sizes, name, has ? (json_int_t)st.st_size : 0);
 }
 
 static void fail_removal(const struct pruning *pruning, const char *id, const char *why)
@@ -271,15 +250,6 @@ static void remove_rest(struct pruning *pruning, const char *name)
         fail_removal(pruning, name, strerror(errno));
 }
 
-/* Whether something was written to the journal, but for the end of a line that was torn. */
-static bool has_gone_on(const struct pruning *pruning, const char *id,
-                        const struct jr_journal *journal)
-{
-    struct stat st;
-    json_int_t before = jr_json_get_int(pruning->sizes, id);
-    return fstat(journal->fd, &st) != 0 || st.st_size > before + 1;
-}
-
 /* Remove the folder of a sweep whose journal is locked. */
 static void remove_sweep(const struct pruning *pruning, const char *id)
 {
@@ -295,14 +265,19 @@ static void remove_sweep(const struct pruning *pruning, const char *id)
         fail_removal(pruning, name, strerror(errno));
 }
 
-/* Remove a sweep that has ended, unless somebody goes on with it. */
+/* Remove a sweep that has ended, unless somebody goes on with it; or what this host has of one that
+ * another machine leads. */
 static void prune_sweep(const struct pruning *pruning, const char *id)
 {
     struct jr_journal journal = {.fd = -1};
     struct jr_error err = {0};
+    struct stat st;
     pid_t holder = 0;
+    bool part = jr_sweep_part_is(pruning->log_fd, id);
     JR_CLOSE int fd = open_log_entry(pruning, id);
-    if (pruning->dry) {
+    if (part && !pruning->dry && sweep_part_remove(pruning->pruned, pruning->log_fd, id) != 0) {
+        fail_removal(pruning, id, strerror(errno));
+    } else if (part || pruning->dry) {
         pruning->pruned->removed++;
         jr_buf_printf(pruning->out, "%s\n", id);
     } else if (fd < 0) {
@@ -312,38 +287,14 @@ static void prune_sweep(const struct pruning *pruning, const char *id)
         pruning->pruned->unfinished += holder != 0;
         if (holder == 0)
             fail_removal(pruning, id, err.text);
-    } else if (has_gone_on(pruning, id, &journal)) {
+    } else if (fstat(journal.fd, &st) != 0 ||
+               st.st_size > jr_json_get_int(pruning->sizes, id) + 1) {
+        /* Something was written to it, but for the end of a line that was torn. */
         pruning->pruned->unfinished++;
     } else {
         remove_sweep(pruning, id);
     }
     jr_journal_close(&journal);
-}
-
-/* The same of what this host has of a sweep that another machine leads. */
-static void prune_part(const struct pruning *pruning, const char *id)
-{
-    if (!pruning->dry && sweep_part_remove(pruning->pruned, pruning->log_fd, id) != 0) {
-        fail_removal(pruning, id, strerror(errno));
-        return;
-    }
-    pruning->pruned->removed++;
-    jr_buf_printf(pruning->out, "%s\n", id);
-}
-
-static void prune_row(const struct pruning *pruning, const char *id)
-{
-    if (jr_sweep_part_is(pruning->log_fd, id))
-        prune_part(pruning, id);
-    else
-        prune_sweep(pruning, id);
-}
-
-/* Whether a row is one that stays, by its age. */
-static bool is_young(const struct jr_record *record, const struct jr_prune_options *options)
-{
-    double limit = (double)jr_clock_wall_ns() / 1e9 - (double)options->older_ms / 1e3;
-    return options->older_ms > 0 && record->started > limit;
 }
 
 void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *bad,
@@ -352,6 +303,7 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *b
     struct jr_records records = JR_RECORDS_INIT;
     struct jr_error err = {0};
     uint32_t rows = 0, runs = 0;
+    double young = (double)jr_clock_wall_ns() / 1e9 - (double)options->older_ms / 1e3;
     JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     *ret = (struct jr_pruned){0};
     if (log_fd < 0 || jr_records_list(&records, log_dir, &err) != 0)
@@ -369,14 +321,14 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *b
             ret->foreign += sweep && !jr_trust_is_ours(&record->trust);
             continue;
         }
-        bool kept = rows++ < options->keep || is_young(record, options);
+        bool kept = rows++ < options->keep || (options->older_ms > 0 && record->started > young);
         runs += kept && !sweep;
         if (!sweep)
             continue;
         if (kept)
             ret->kept++;
         else
-            prune_row(&pruning, record->id);
+            prune_sweep(&pruning, record->id);
     }
     if (!options->dry && ret->removed > 0)
         jr_prune_latest(log_fd);
