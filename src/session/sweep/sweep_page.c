@@ -73,30 +73,7 @@ static char *value_key(const json_t *value)
     return json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
 }
 
-static void index_values(struct plot *plot)
-{
-    plot->places = json_object();
-    for (size_t i = 0; i < json_array_size(plot->values); i++) {
-        JR_FREE char *key = value_key(json_array_get(plot->values, i));
-        if (key != NULL)
-            jr_json_set_int(plot->places, key, (json_int_t)i);
-    }
-}
-
-/* The index of a value among those of the axis; -1: a cell of `include` has another one. */
-static long value_index(const struct plot *plot, const json_t *value)
-{
-    JR_FREE char *key = value == NULL ? NULL : value_key(value);
-    const json_t *place = key == NULL ? NULL : json_object_get(plot->places, key);
-    return place == NULL ? -1 : (long)json_integer_value(place);
-}
-
-static double drawn_value(const struct plot *plot, const json_t *value)
-{
-    double number = json_number_value(value);
-    return plot->logarithmic ? log10(number) : number;
-}
-
+/* Of numbers, or of what begins with one. */
 static int compare_axis_values(const void *left, const void *right)
 {
     const double *a = left, *b = right;
@@ -140,9 +117,11 @@ static void choose_scale(struct plot *plot)
 /* Where an index or a number is drawn, 0 to 1, with room on either side. */
 static double place_value(const struct plot *plot, const json_t *value, size_t index)
 {
+    double number = json_number_value(value);
     if (!plot->scaled)
         return ((double)index + 0.5) / (double)json_array_size(plot->values);
-    return 0.03 + 0.94 * jr_plot_part(drawn_value(plot, value), plot->from, plot->to);
+    return 0.03 +
+           0.94 * jr_plot_part(plot->logarithmic ? log10(number) : number, plot->from, plot->to);
 }
 
 static void add_dot(struct plot *plot, const json_t *row)
@@ -154,11 +133,13 @@ static void add_dot(struct plot *plot, const json_t *row)
     if (isnan(y) || status == NULL || strcmp(status, "succeeded") != 0)
         return;
     json_t *value = value_on_axis(plot->path, row);
-    long index = value_index(plot, value);
-    if (index >= 0) {
+    JR_FREE char *key = value == NULL ? NULL : value_key(value);
+    const json_t *place = key == NULL ? NULL : json_object_get(plot->places, key);
+    if (place != NULL) { /* else a cell of `include` has another one */
+        size_t index = (size_t)json_integer_value(place);
         struct dot *dot = &plot->dots[plot->count++];
-        *dot = (struct dot){place_value(plot, value, (size_t)index), y, (size_t)index,
-                            jr_json_get_int(row, "cell")};
+        *dot =
+            (struct dot){place_value(plot, value, index), y, index, jr_json_get_int(row, "cell")};
         plot->low = fmin(plot->low, y);
         plot->high = fmax(plot->high, y);
         if (jr_json_get_int(row, "cell") == plot->table->best)
@@ -217,12 +198,6 @@ struct mean {
     size_t count;
 };
 
-static int compare_means(const void *left, const void *right)
-{
-    const struct mean *a = left, *b = right;
-    return (a->x > b->x) - (a->x < b->x);
-}
-
 /* A line through the means of the values. */
 static void add_means(struct jr_buf *out, const struct plot *plot)
 {
@@ -237,7 +212,7 @@ static void add_means(struct jr_buf *out, const struct plot *plot)
         mean->sum += plot->dots[i].y;
         mean->count++;
     }
-    qsort(means, count, sizeof *means, compare_means);
+    qsort(means, count, sizeof *means, compare_axis_values);
     jr_buf_str(out, "<path class=\"mean\" d=\"");
     for (size_t i = 0; i < count; i++) {
         if (means[i].count == 0)
@@ -285,12 +260,6 @@ struct placed {
     size_t index;
 };
 
-static int compare_placed(const void *left, const void *right)
-{
-    const struct placed *a = left, *b = right;
-    return (a->x > b->x) - (a->x < b->x);
-}
-
 /* The values, or, of many on a scale, round numbers. */
 static void add_labels(struct jr_buf *out, const struct plot *plot)
 {
@@ -313,7 +282,7 @@ static void add_labels(struct jr_buf *out, const struct plot *plot)
         return;
     for (size_t i = 0; i < count; i++)
         places[i] = (struct placed){place_value(plot, json_array_get(plot->values, i), i), i};
-    qsort(places, count, sizeof *places, compare_placed);
+    qsort(places, count, sizeof *places, compare_axis_values);
     for (size_t i = 0; i < count; i++)
         add_value_label(out, plot, places[i].index, &end);
 }
@@ -331,11 +300,10 @@ static void add_axis_name(struct jr_buf *out, const char *path)
     }
 }
 
-static void add_caption(struct jr_buf *out, const struct plot *plot)
+static void add_figure(struct jr_buf *out, const struct plot *plot)
 {
-    const struct jr_row_table *rows = &plot->table->rows;
-    jr_buf_str(out, "<figcaption><strong>");
-    jr_html_text(out, jr_row_table_heading(rows, plot->name));
+    jr_buf_str(out, "<figure>\n<figcaption><strong>");
+    jr_html_text(out, jr_row_table_heading(&plot->table->rows, plot->name));
     jr_buf_str(out, "</strong> over ");
     add_axis_name(out, plot->path);
     if (plot->logarithmic)
@@ -343,14 +311,7 @@ static void add_caption(struct jr_buf *out, const struct plot *plot)
     if (plot->count > MOST_DOTS)
         jr_buf_printf(out, "; one in %zu of %zu cells is drawn",
                       (plot->count + MOST_DOTS - 1) / MOST_DOTS, plot->count);
-    jr_buf_str(out, "</figcaption>\n");
-}
-
-static void add_figure(struct jr_buf *out, const struct plot *plot)
-{
-    jr_buf_str(out, "<figure>\n");
-    add_caption(out, plot);
-    jr_buf_str(out, "<div class=\"chart\">");
+    jr_buf_str(out, "</figcaption>\n<div class=\"chart\">");
     jr_plot_value_axis(out, plot->low, plot->high);
     jr_plot_open(out, "a dot for each cell; the table has the numbers", plot->low, plot->high);
     add_labels(out, plot);
@@ -377,7 +338,12 @@ static bool draw_axis(struct jr_buf *out, const struct jr_sweep_table *table, co
     if (dots == NULL || plot.path == NULL || json_array_size(plot.values) < 2)
         return false;
     choose_scale(&plot);
-    index_values(&plot);
+    plot.places = json_object();
+    for (size_t i = 0; i < json_array_size(plot.values); i++) {
+        JR_FREE char *key = value_key(json_array_get(plot.values, i));
+        if (key != NULL)
+            jr_json_set_int(plot.places, key, (json_int_t)i);
+    }
     for (size_t i = 0; i < json_array_size(cells); i++)
         add_dot(&plot, json_array_get(cells, i));
     if (plot.count > 0)
