@@ -273,25 +273,6 @@ static const char *const yielding[] = {"code", "host", NULL};
 static const struct jr_row_kind cell_kind = {
     .what = "cell", .always = always, .yielding = yielding, .bare = true};
 
-static json_t *flat_cell(const json_t *cell)
-{
-    json_t *row = json_object();
-    for (size_t i = 0; always[i] != NULL; i++)
-        jr_json_share(row, cell, always[i]);
-    for (size_t i = 0; yielding[i] != NULL; i++)
-        jr_json_share(row, cell, yielding[i]);
-    jr_row_add_members(row, json_object_get(cell, "values"), "");
-    jr_row_add_members(row, json_object_get(cell, "result"), JR_ROW_RESULTS);
-    return row;
-}
-
-static void find_fields(struct jr_sweep_table *table, const json_t *cells)
-{
-    table->fields = json_object();
-    for (size_t i = 0; i < json_array_size(cells); i++)
-        jr_row_add_members(table->fields, json_object_get(json_array_get(cells, i), "values"), "");
-}
-
 static void find_best(struct jr_sweep_table *table)
 {
     const json_t *best = json_object_get(table->sweep, "best");
@@ -320,9 +301,19 @@ int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const c
         return -1;
     const json_t *cells = json_object_get(ret->sweep, "cells");
     json_t *rows = json_array();
-    for (size_t i = 0; i < json_array_size(cells); i++)
-        jr_json_append(rows, flat_cell(json_array_get(cells, i)));
-    find_fields(ret, cells);
+    ret->fields = json_object();
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i), *values = json_object_get(cell, "values");
+        json_t *row = json_object();
+        for (size_t k = 0; always[k] != NULL; k++)
+            jr_json_share(row, cell, always[k]);
+        for (size_t k = 0; yielding[k] != NULL; k++)
+            jr_json_share(row, cell, yielding[k]);
+        jr_row_add_members(row, values, "");
+        jr_row_add_members(row, json_object_get(cell, "result"), JR_ROW_RESULTS);
+        jr_json_append(rows, row);
+        jr_row_add_members(ret->fields, values, "");
+    }
     jr_row_table_init(&ret->rows, rows, &cell_kind, format);
     find_best(ret);
     return ret->rows.arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
@@ -346,45 +337,33 @@ static void add_field_columns(struct jr_sweep_table *table, bool all)
     }
 }
 
-static void add_result_columns(struct jr_sweep_table *table)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach(table->rows.names, name, value) {
-        if (strncmp(name, JR_ROW_RESULTS, strlen(JR_ROW_RESULTS)) == 0 &&
-            json_object_get(table->fields, name) == NULL)
-            jr_row_table_add_column(&table->rows, name);
-    }
-}
-
-static bool has_several_hosts(const struct jr_sweep_table *table)
-{
-    const json_t *rows = table->rows.rows;
-    const char *first = NULL;
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        const char *host = jr_json_get_str(json_array_get(rows, i), "host");
-        if (first == NULL)
-            first = host;
-        else if (host != NULL && strcmp(host, first) != 0)
-            return true;
-    }
-    return false;
-}
-
+/* Those that differ, and the host where cells ran on several. */
 static void add_usual_columns(struct jr_sweep_table *table)
 {
-    bool csv = table->rows.format == JR_ROWS_CSV;
+    struct jr_row_table *rows = &table->rows;
+    bool csv = rows->format == JR_ROWS_CSV, several = false;
+    const char *name, *first = NULL;
+    json_t *value;
     if (!csv)
         add_field_columns(table, false);
-    jr_row_table_add_column(&table->rows, "status");
+    jr_row_table_add_column(rows, "status");
     if (csv) {
-        jr_row_table_add_column(&table->rows, "seconds");
+        jr_row_table_add_column(rows, "seconds");
         add_field_columns(table, true);
     }
-    add_result_columns(table);
-    jr_row_table_add_column(&table->rows, "seconds");
-    if (!csv && has_several_hosts(table))
-        jr_row_table_add_column(&table->rows, "host");
+    json_object_foreach(rows->names, name, value) {
+        if (strncmp(name, JR_ROW_RESULTS, strlen(JR_ROW_RESULTS)) == 0 &&
+            json_object_get(table->fields, name) == NULL)
+            jr_row_table_add_column(rows, name);
+    }
+    jr_row_table_add_column(rows, "seconds");
+    for (size_t i = 0; i < json_array_size(rows->rows); i++) {
+        const char *host = jr_json_get_str(json_array_get(rows->rows, i), "host");
+        several |= first != NULL && host != NULL && strcmp(host, first) != 0;
+        first = first == NULL ? host : first;
+    }
+    if (!csv && several)
+        jr_row_table_add_column(rows, "host");
 }
 
 int jr_sweep_table_arrange(struct jr_sweep_table *table, const struct jr_sweep_view *view,
@@ -458,16 +437,6 @@ struct cell_margin {
     const struct jr_sweep_view *view;
 };
 
-/* A cell that delivered, but with other code than the sweep had at last. */
-static void add_code_mark(const struct jr_sweep_table *table, struct jr_buf *out, const json_t *row)
-{
-    const char *ran = jr_json_get_str(row, "code"), *now = jr_json_get_str(table->sweep, "code"),
-               *status = jr_json_get_str(row, "status");
-    if (ran != NULL && now != NULL && strcmp(ran, now) != 0 && status != NULL &&
-        strcmp(status, "succeeded") == 0)
-        jr_buf_str(out, "other code");
-}
-
 /* The best cell has a star. */
 static const char *star(const void *data, const json_t *row)
 {
@@ -478,61 +447,56 @@ static const char *star(const void *data, const json_t *row)
 static void add_reason(const void *data, struct jr_buf *out, const json_t *row)
 {
     const struct cell_margin *margin = data;
-    if (margin->view->columns == NULL)
-        add_code_mark(margin->table, out, row);
-    if (margin->view->columns == NULL && jr_sweep_table_reason(out, margin->table, row)) {
+    const char *ran = jr_json_get_str(row, "code"), *status = jr_json_get_str(row, "status");
+    const char *now = jr_json_get_str(margin->table->sweep, "code");
+    if (margin->view->columns != NULL)
+        return;
+    if (ran != NULL && now != NULL && strcmp(ran, now) != 0 && status != NULL &&
+        strcmp(status, "succeeded") == 0)
+        jr_buf_str(out, "other code"); /* than the sweep had at last */
+    if (jr_sweep_table_reason(out, margin->table, row)) {
         jr_buf_str(out, "   (jobrun show ");
         jr_buf_safe(out, margin->view->word);
         jr_buf_printf(out, "/%lld)", (long long)jr_json_get_int(row, "cell"));
     }
 }
 
-/* "lr-scan: 23 of 24 delivered, 1 failed      by accuracy, highest first" */
-static void print_summary(struct jr_buf *out, const struct jr_sweep_table *table)
-{
-    const struct jr_row_table *rows = &table->rows;
-    const char *name = jr_json_get_str(table->sweep, "name");
-    jr_buf_safe(out, name == NULL ? "sweep" : name);
-    jr_buf_str(out, ": ");
-    jr_sweep_table_count(out, table);
-    if (rows->sort != NULL) {
-        jr_buf_str(out, "      by ");
-        jr_buf_safe(out, jr_row_table_heading(rows, rows->sort));
-        jr_buf_str(out, rows->falls ? ", highest first" : ", lowest first");
-    }
-    jr_buf_char(out, '\n');
-}
-
-static int show_cells(struct jr_buf *out, struct jr_sweep_table *table,
-                      const struct jr_sweep_view *view, struct jr_error *err)
-{
-    const struct cell_margin data = {table, view};
-    const struct jr_row_margin margin = {star, add_reason, &data};
-    if (view->format == JR_ROWS_JSON) {
-        jr_json_print(out, table->sweep, 2);
-        jr_buf_char(out, '\n');
-    } else if (jr_sweep_table_arrange(table, view, err) != 0) {
-        return -1;
-    } else {
-        if (view->format == JR_ROWS_TEXT)
-            print_summary(out, table);
-        jr_row_table_print(out, &table->rows, &margin);
-    }
-    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
-}
-
 int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
                   const struct jr_sweep_view *view, struct jr_error *err)
 {
     struct jr_sweep_table table;
-    if (view->format == JR_ROWS_JSON &&
-        (view->sort != NULL || view->columns != NULL || view->top > 0))
+    const struct jr_row_table *rows = &table.rows;
+    const struct cell_margin data = {&table, view};
+    const struct jr_row_margin margin = {star, add_reason, &data};
+    bool json = view->format == JR_ROWS_JSON;
+    if (json && (view->sort != NULL || view->columns != NULL || view->top > 0))
         return jr_error_set(err, JR_STATUS_USAGE,
                             "--format json prints all of sweep.json: leave out --sort, --columns "
                             "and --top, or take --format csv");
     int status = jr_sweep_table_open(&table, log_dir, id, view->format, err);
-    if (status == 0)
-        status = show_cells(out, &table, view, err);
+    if (status == 0 && json) {
+        jr_json_print(out, table.sweep, 2);
+        jr_buf_char(out, '\n');
+    } else if (status == 0) {
+        status = jr_sweep_table_arrange(&table, view, err);
+    }
+    if (status == 0 && view->format == JR_ROWS_TEXT) {
+        /* "lr-scan: 23 of 24 delivered, 1 failed      by accuracy, highest first" */
+        const char *name = jr_json_get_str(table.sweep, "name");
+        jr_buf_safe(out, name == NULL ? "sweep" : name);
+        jr_buf_str(out, ": ");
+        jr_sweep_table_count(out, &table);
+        if (rows->sort != NULL) {
+            jr_buf_str(out, "      by ");
+            jr_buf_safe(out, jr_row_table_heading(rows, rows->sort));
+            jr_buf_str(out, rows->falls ? ", highest first" : ", lowest first");
+        }
+        jr_buf_char(out, '\n');
+    }
+    if (status == 0 && !json)
+        jr_row_table_print(out, rows, &margin);
+    if (status == 0 && out->failed)
+        status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_sweep_table_close(&table);
     return status;
 }
