@@ -39,21 +39,6 @@ static void take_time(void *data, enum jr_journal_event event, const json_t *lin
     times->ended = event == JR_JOURNAL_SWEEP_ENDED;
 }
 
-/* What the sweep itself ended with, if it is more than its cells got, as where a signal came
- * between two. */
-static void take_own_code(struct jr_record *record, const json_t *sweep)
-{
-    const json_t *code = json_object_get(sweep, "exit_code");
-    json_int_t own = json_integer_value(code);
-    if (!json_is_integer(code) || own <= 0 || own > 255)
-        return;
-    record->exit_code = (int)own;
-    if (strcmp(record->status, "succeeded") == 0)
-        record->status = own > 128                     ? "stopped"
-                         : own == JR_STATUS_INCOMPLETE ? "incomplete"
-                                                       : "launch_failed";
-}
-
 /* The worst that its cells got, and how many have delivered. */
 static void judge_cells(struct jr_record *record, const json_t *sweep)
 {
@@ -71,7 +56,15 @@ static void judge_cells(struct jr_record *record, const json_t *sweep)
     }
     if (record->exit_code == 0 && delivered < count)
         record->status = "stopped";
-    take_own_code(record, sweep);
+    /* What the sweep itself ended with, if it is more, as where a signal came between two. */
+    json_int_t own = json_integer_value(json_object_get(sweep, "exit_code"));
+    if (own > 0 && own <= 255) {
+        record->exit_code = (int)own;
+        if (strcmp(record->status, "succeeded") == 0)
+            record->status = own > 128                     ? "stopped"
+                             : own == JR_STATUS_INCOMPLETE ? "incomplete"
+                                                           : "launch_failed";
+    }
     record->progress = json_object();
     jr_json_set_int(record->progress, "step", delivered);
     jr_json_set_int(record->progress, "of", count);
@@ -440,27 +433,22 @@ void jr_runs_print(struct jr_buf *out, const struct jr_records *records)
         print_run(out, &records->items[i], breadth);
 }
 
-/* The folder of a run, or of the cell SWEEP/7, below LOG_DIR. */
-static int open_listed_run(const char *log_dir, const char *id)
-{
-    struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
-    const char *slash = strchr(id, '/');
-    jr_buf_str(&dir, log_dir);
-    if (slash != NULL)
-        jr_buf_printf(&dir, "/%.*s/" JR_SWEEP_CELLS, (int)(slash - id), id);
-    char folder[16];
-    uint32_t number;
-    if (slash != NULL && jr_num_u32(slash + 1, &number))
-        jr_cell_folder(folder, number);
-    return dir.failed ? -1 : jr_record_folder_open(dir.data, slash != NULL ? folder : id, NULL);
-}
-
-/* What the ranks of a run delivered; NULL: nothing that counts. */
+/* What the ranks of a run, or of the cell SWEEP/7, delivered; NULL: nothing that counts. */
 static json_t *read_result(const struct run_listing *listing, const struct jr_record *record)
 {
+    struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *slash = strchr(record->id, '/'), *id = record->id;
+    char folder[16];
+    uint32_t number;
     if (!listing->results || !record->finished)
         return NULL;
-    JR_CLOSE int fd = open_listed_run(listing->log_dir, record->id);
+    jr_buf_str(&dir, listing->log_dir);
+    if (slash != NULL && jr_num_u32(slash + 1, &number)) {
+        jr_buf_printf(&dir, "/%.*s/" JR_SWEEP_CELLS, (int)(slash - id), id);
+        jr_cell_folder(folder, number);
+        id = folder;
+    }
+    JR_CLOSE int fd = dir.failed ? -1 : jr_record_folder_open(dir.data, id, NULL);
     json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     json_t *result = results == NULL ? NULL : jr_cell_result(results);
     json_decref(results);
@@ -590,22 +578,6 @@ static int load_listing(struct run_listing *listing, struct jr_error *err)
     return listing->records.arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-static int arrange_runs(struct jr_row_table *table, const struct jr_runs_view *view,
-                        struct jr_error *err)
-{
-    static const char usual[] = "name,status,exit_code,world_size,started,seconds";
-    const char *columns = view->columns;
-    if (columns == NULL)
-        columns = usual;
-    if (jr_row_table_choose(table, columns, err) != 0 ||
-        jr_row_table_filter(table, view->where.items, err) != 0 ||
-        (view->sort != NULL && jr_row_table_sort(table, view->sort, err) != 0))
-        return -1;
-    if (view->top > 0 && view->top < table->count)
-        table->count = view->top;
-    return 0;
-}
-
 /* The usual table, or the usual objects. */
 static void print_usual(struct jr_buf *out, const struct run_listing *listing,
                         const struct jr_row_table *table)
@@ -634,33 +606,30 @@ static void print_usual(struct jr_buf *out, const struct run_listing *listing,
     json_decref(list);
 }
 
-static void print_listing(struct jr_buf *out, const struct run_listing *listing,
-                          const struct jr_row_table *table)
-{
-    bool lines = table->format == JR_ROWS_CSV || table->format == JR_ROWS_MARKDOWN;
-    if (listing->view->columns == NULL && !lines) {
-        print_usual(out, listing, table);
-        return;
-    }
-    if (table->format == JR_ROWS_JSON)
-        jr_buf_str(out, "{\"format_version\": 1, \"runs\": ");
-    jr_row_table_print(out, table, NULL);
-    if (table->format == JR_ROWS_JSON)
-        jr_buf_str(out, "}\n");
-}
-
 int jr_runs_list(struct jr_buf *out, const char *log_dir, const struct jr_runs_view *view,
                  struct jr_error *err)
 {
+    static const char usual[] = "name,status,exit_code,world_size,started,seconds";
     struct run_listing listing = {.log_dir = log_dir, .view = view};
     struct jr_row_table table = {0};
+    bool json = view->format == JR_ROWS_JSON;
     int status = load_listing(&listing, err);
     if (status == 0) {
         jr_row_table_init(&table, json_incref(listing.flat), &run_kind, view->format);
-        status = arrange_runs(&table, view, err);
+        if (jr_row_table_choose(&table, view->columns == NULL ? usual : view->columns, err) != 0 ||
+            jr_row_table_filter(&table, view->where.items, err) != 0 ||
+            (view->sort != NULL && jr_row_table_sort(&table, view->sort, err) != 0))
+            status = -1;
+        if (view->top > 0 && view->top < table.count)
+            table.count = view->top;
     }
-    if (status == 0)
-        print_listing(out, &listing, &table);
+    if (status == 0 && view->columns == NULL && (json || view->format == JR_ROWS_TEXT)) {
+        print_usual(out, &listing, &table);
+    } else if (status == 0) {
+        jr_buf_str(out, json ? "{\"format_version\": 1, \"runs\": " : "");
+        jr_row_table_print(out, &table, NULL);
+        jr_buf_str(out, json ? "}\n" : "");
+    }
     if (status == 0 && (out->failed || table.arena.failed))
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_row_table_release(&table);
