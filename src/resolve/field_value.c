@@ -365,12 +365,12 @@ void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *resol
         jr_buf_safe(&cells, row->value);
         jr_buf_char(&cells, '\t');
         jr_buf_escaped(&cells, from.data, from.len);
+        cells.failed |= from.failed; /* which the next row forgets */
         jr_buf_char(&cells, '\t');
         if (row->rule != NULL)
             jr_buf_safe(&cells, row->rule);
         jr_buf_char(&cells, '\n');
     }
-    cells.failed |= from.failed;
     jr_redact(&cells, 0, resolution->job.hidden, false);
     jr_table_add(out, &cells, 3);
 }
