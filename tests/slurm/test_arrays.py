@@ -127,7 +127,7 @@ class Arrays(Lab):
 
     def test_cells_of_several_nodes_in_an_allocation(self):
         spec = self.sweep("mkdir busy.$RANK && sleep 0.1 && rmdir busy.$RANK && "
-                          f"[ $WORLD_SIZE = 2 ] && {DELIVER}",
+                          f"[ $WORLD_SIZE = 2 ] && echo done && {DELIVER}",
                           self.on_nodes(2), cells=4)
         done = self.expect(self.on(*self.allocation(spec, nodes=4)), 0)
         self.assertIn("each 2 nodes, one after the other", done.stderr)

@@ -228,9 +228,10 @@ class Ranks(Lab):
 
     def test_mpich_by_slurms_pmi2(self):
         """Slurm starts the MPI ranks on both nodes; jobrun, on the first one,
-        waits for srun as for any rank."""
+        waits for srun as for any rank. It says how many they are: a rank's
+        SLURM_NTASKS is that of the job, of one rank."""
         spec = self.spec(text="nodes: 1\nworld_size: 1\nentrypoint: "
-                         "[srun, --overlap, --mpi=pmi2, --ntasks-per-node, 2,"
+                         "[srun, --overlap, --mpi=pmi2, --nodes, 2, --ntasks, 4,"
                          f" '{FOLDER / 'mpich'}']\n")
         done = self.expect(self.on("salloc", "-N2", "--ntasks-per-node=2",
                                    JOBRUN, spec), 0)

@@ -1,5 +1,6 @@
 """Sweeps in an allocation of a real Slurm: cells of one node run on all of its nodes,
 through one step."""
+import contextlib
 import json
 import os
 import pathlib
@@ -131,9 +132,13 @@ class Sweeps(Lab):
         return err, done.stderr
 
     def agents(self, node):
-        return [pid for pid in self.slurm.node_processes(node)
-                if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                .startswith(f"{JOBRUN}\0agent".encode())]
+        found = []
+        for pid in self.slurm.node_processes(node):
+            with contextlib.suppress(OSError):  # it may have ended
+                line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                if line.startswith(f"{JOBRUN}\0agent".encode()):
+                    found.append(pid)
+        return found
 
     def test_a_killed_agent(self):
         def kill(_, started):

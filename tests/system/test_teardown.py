@@ -188,8 +188,12 @@ mkfifo p.$RANK; cat p.$RANK & exec 3> p.$RANK
 exit 0""", 0)
         self.check_ended({}, told)
         self.write("pool.py", """
-import multiprocessing, os
+import multiprocessing, os, threading
 if __name__ == "__main__":
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        raise SystemExit  # clone3 is denied here, and a pool wants threads
     context = multiprocessing.get_context("forkserver")
     lock = context.Lock()  # with a tracker
     with multiprocessing.Pool(2) as pool:
