@@ -38,7 +38,7 @@ class Wrong(Case):
                 ("exit:0=1=2", 9, "given twice"),
                 ("kill:0@1s@2s", 10, "given twice"),
                 ("kill:0#x", 8, "attempts count from 0"),
-                ("noresult:0", 1, "state results: {required: all}"),
+                ("noresult:0", 1, "state -s results.required=all"),
                 ("kill:0,", 8, "no such injection")]:
             with self.subTest(text):
                 done = self.inject(text, 2)
