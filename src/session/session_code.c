@@ -677,10 +677,10 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         failed = write_patch(session, &why);
     if (failed != 0) { /* the run is not ended by it: what is not known is said */
         struct jr_record_code *record = &session->record.code;
-        record->problem = hide_secrets(session, why.text);
+        record->problem = jr_arena_strdup(&session->arena, hide_secrets(session, why.text));
         record->tree = NULL;
-        const char *line =
-            jr_arena_printf(&session->arena, "code not recorded: %s", record->problem);
+        const char *line = jr_arena_printf(&session->arena, "code not recorded: %s",
+                                           record->problem == NULL ? "" : record->problem);
         jr_session_note(session, line == NULL ? "code not recorded" : line);
     }
     return 0;
