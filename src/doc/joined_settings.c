@@ -112,7 +112,15 @@ void jr_joined_settings_add(struct jr_buf *out, const struct jr_joined_settings 
     out->failed |= word.failed;
 }
 
-/* The option as several, and with its value as the text that it is. */
+/* Whether what the option sets takes any text. */
+static bool takes_text(const struct jr_joined_settings *settings)
+{
+    const char *dot = strrchr(settings->path, '.');
+    const struct jr_shape mapping = own_mapping(settings);
+    return settings->shapes->child(&mapping, dot == NULL ? settings->path : dot + 1).text;
+}
+
+/* The option as several, and where it can be one, with its value as the text that it is. */
 static void help_with_settings(const struct jr_joined_settings *settings, struct jr_diag *diag,
                                const char *text, struct jr_diags *diags)
 {
@@ -124,6 +132,11 @@ static void help_with_settings(const struct jr_joined_settings *settings, struct
         next = next_setting(settings, strchr(option, '=') + 1, &end);
         jr_joined_settings_add(&line, settings, option,
                                next == NULL ? strlen(option) : (size_t)(end - option));
+    }
+    if (!takes_text(settings)) {
+        if (!line.failed)
+            jr_diag_help(diags, diag, "write %s", line.data);
+        return;
     }
     jr_buf_printf(&whole, "%s%s=", settings->adds ? "+" : "", settings->path);
     jr_quote_double(&whole, text, strlen(text));

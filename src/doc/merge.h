@@ -19,6 +19,7 @@ struct jr_shape {
     const char *const *forms; /* mapping: NULL-terminated keys of which it has
                                  one; another one makes it another mapping */
     bool open;                /* mapping: its keys are the user's own */
+    bool text;                /* any text is a value of it */
     bool declared;            /* mapping: --set adds an entry only with + */
     bool keeps_null;          /* mapping: null is a value of its entries */
     bool resolvable;          /* null, auto and ??? say that it is MISSING */

@@ -189,6 +189,15 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly, struct j
     return 0;
 }
 
+/* Whether any text of one line is a value of it. */
+static bool holds_text(const struct jr_spec_type *type)
+{
+    bool free_text = type->kind == JR_KIND_TEXT && type->pattern == NULL && !type->is_address &&
+                     !type->is_size && !type->is_python;
+    return free_text || type->kind == JR_KIND_PATH || type->kind == JR_KIND_SCALAR ||
+           type->kind == JR_KIND_VALUE;
+}
+
 static struct jr_shape value_shape(const struct jr_spec_type *type)
 {
     const struct jr_spec_type *value = type->kind == JR_KIND_NAMES ? type->item : type;
@@ -197,6 +206,7 @@ static struct jr_shape value_shape(const struct jr_spec_type *type)
         .shorthand = type->shorthand,
         .forms = type->forms,
         .open = type->kind >= JR_KIND_NAMES,
+        .text = holds_text(type),
         .declared = type->declared,
         .keeps_null = type->env || value->kind == JR_KIND_VALUE,
         .literal = type->literal || type->is_shell,

@@ -14,7 +14,6 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/strv.h"
-#include "diag/fix.h"
 #include "spec/internal.h"
 
 #include "base/banned.h"
@@ -341,39 +340,34 @@ static const char *template_of(const char *name)
                : rows[i][1];
 }
 
-/* Say how the value of a variable is had. */
+/* Say how the value of a variable is had, whose `$NAME` is bytes [from, to) of the text. */
 static void help_with_variable(const struct jr_check *check, const struct jr_node *node,
-                               struct jr_diag *diag, const char *name, const char *shell,
-                               bool templates)
+                               struct jr_diag *diag, const char *name, size_t from, size_t to,
+                               const char *shell, bool templates)
 {
-    struct jr_diags *diags = check->lint->diags;
+    struct jr_lint *lint = check->lint;
+    struct jr_diags *diags = lint->diags;
     const struct jr_node *own = jr_doc_get(jr_doc_get(check->tree, "env"), name);
-    const struct jr_span *span = &jr_lint_origin(node)->span;
-    const char *template = template_of(name), *quote = "";
-    size_t from, to;
+    const char *template = template_of(name);
     bool known = own != NULL && own != node && strcmp(own->text, "???") != 0 &&
                  jr_scalar_type(own) != JR_SCALAR_NULL;
     const char *or_shell =
         shell == NULL ? "" : jr_arena_printf(check->lint->arena, ", or use %s", shell);
-    if (or_shell == NULL)
+    const char *reference =
+        template != NULL ? template
+                         : jr_arena_printf(lint->arena, known ? "${env.%s}" : "${env:%s}", name);
+    const char *written =
+        reference == NULL ? NULL : jr_lint_replaced(lint, node, from, to, reference);
+    if (or_shell == NULL || written == NULL)
         return;
-    /* a value that is $NAME or ${NAME} without quotes: what is written for it wants some, since no
-     * bare value begins with '%', nor holds '${' within brackets */
-    if (span->source != NULL && !span->source->option && jr_fix_find(span, &from, &to)) {
-        const char *text = span->source->text + from;
-        size_t braces = strncmp(text, "${", 2) == 0 ? 2 : 0;
-        quote = *text == '$' && to - from == 1 + braces + strlen(name) ? "\"" : "";
-    }
     if (!templates && (template != NULL || strncmp(name, "JOBRUN_", 7) == 0))
         jr_diag_help(diags, diag, "use %s", shell);
-    else if (template != NULL)
-        jr_diag_help(diags, diag, "write %s%s%s%s", quote, template, quote, or_shell);
-    else if (known)
-        jr_diag_help(diags, diag, "write %s${env.%s}%s for the value of `env`%s", quote, name,
-                     quote, or_shell);
     else
-        jr_diag_help(diags, diag, "write %s${env:%s}%s for jobrun's own variable%s", quote, name,
-                     quote, or_shell);
+        jr_diag_help(diags, diag, "write %s%s%s", written,
+                     template != NULL ? ""
+                     : known          ? " for the value of `env`"
+                                      : " for jobrun's own variable",
+                     or_shell);
 }
 
 /* $NAME, but for what the loader of programs replaces, and $(command). */
@@ -394,7 +388,7 @@ static bool check_dollar(const struct jr_check *check, const struct jr_node *nod
         struct jr_diag *diag =
             warn_of_syntax(check, node, path, from, to, "is not replaced: no shell reads it");
         if (named)
-            help_with_variable(check, node, diag, name, shell, templates);
+            help_with_variable(check, node, diag, name, from, to, shell, templates);
         else if (shell != NULL)
             jr_diag_help(check->lint->diags, diag, "use %s", shell);
         return true;
@@ -426,10 +420,14 @@ static bool check_tilde(const struct jr_check *check, const struct jr_node *node
         bool whole = at[1] == '\0' && from == 0;
         if ((at[1] != '/' && !whole) || !begins_word(text, at) || (from > 0 && at[-1] == '/'))
             continue;
-        struct jr_diag *diag =
-            warn_of_syntax(check, node, path, from, from + 1 + strcspn(at + 1, " :,"),
-                           "is not your home folder: no shell reads it");
-        jr_diag_help(check->lint->diags, diag, "write ${env:HOME}%s", whole ? "" : "/...");
+        size_t rest = strcspn(at + 1, " :,");
+        struct jr_diag *diag = warn_of_syntax(check, node, path, from, from + 1 + rest,
+                                              "is not your home folder: no shell reads it");
+        const char *home =
+            jr_arena_printf(check->lint->arena, "${env:HOME}%.*s", (int)rest, at + 1);
+        if (home != NULL)
+            jr_diag_help(check->lint->diags, diag, "write %s",
+                         jr_lint_replaced(check->lint, node, from, from + 1 + rest, home));
         return true;
     }
     return false;

@@ -433,8 +433,8 @@ static const struct foreign words[] = {
     {"root_cause", "rank", true},
     {"single", "one", true},
     {"subprocess", "spawn", true},
-    {"thread", "fork", false},
-    {"threads", "fork", false},
+    {"thread", "spawn", false},
+    {"threads", "spawn", false},
     {"tree", "group", false},
 };
 

@@ -109,6 +109,12 @@ const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node);
 /* Text made safe and short enough to show, in quotes. */
 const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len);
 
+/* What is to be written for bytes [from, to) of what the source has for a scalar: `text` itself, or
+ * the whole value in quotes where `text` needs some there, since no bare value begins with '%', nor
+ * holds a brace within brackets; in an option, as a shell leaves it alone. */
+const char *jr_lint_replaced(struct jr_lint *lint, const struct jr_node *node, size_t from,
+                             size_t to, const char *text);
+
 /* The scalar that a value repeats, however often it was handed on; or itself. */
 const struct jr_node *jr_lint_origin(const struct jr_node *node);
 

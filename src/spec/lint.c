@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/regex.h"
+#include "base/shell_words.h"
+#include "diag/fix.h"
+#include "doc/emit.h"
 #include "spec/internal.h"
 #include "spec/entry_arguments.h"
 #include "spec/manual.h"
@@ -50,6 +53,32 @@ const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node)
     const char *text = jr_lint_source(node);
     jr_point_text(&buf, text, strlen(text));
     return keep_text(lint, &buf);
+}
+
+const char *jr_lint_replaced(struct jr_lint *lint, const struct jr_node *node, size_t from,
+                             size_t to, const char *text)
+{
+    struct jr_buf typed = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, whole = JR_BUF_INIT;
+    const struct jr_node *origin = jr_lint_origin(node);
+    const struct jr_span *span = &origin->span;
+    const char *written = jr_lint_source(origin);
+    size_t at, end, len = strlen(written);
+    bool bare = span->source != NULL && jr_fix_find(span, &at, &end) && end - at == len &&
+                strncmp(span->source->text + at, written, len) == 0;
+    bool braces = origin->flow && strpbrk(text, "{}") != NULL;
+    bool quoted = bare && (braces || (from == 0 && *text == '%'));
+    if (quoted)
+        jr_buf_printf(&value, "%.*s%s%s", (int)from, written, text, written + to);
+    if (quoted && !value.failed)
+        jr_quote_double(&whole, value.data, value.len);
+    else
+        jr_buf_str(&whole, text);
+    whole.failed |= value.failed;
+    if (span->source == NULL || !span->source->option || whole.failed)
+        return keep_text(lint, &whole);
+    jr_shell_quote(&typed, whole.data);
+    return keep_text(lint, &typed);
 }
 
 const struct jr_node *jr_lint_origin(const struct jr_node *node)
@@ -141,6 +170,7 @@ struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from,
     node->filled = from->filled;
     node->under = from->under;
     node->meant = from->meant;
+    node->flow = from->flow;
     return node;
 }
 

@@ -3,6 +3,7 @@
  * mapping are; and the fix where the name is sure. internal.h has what others use of it.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "base/did_you_mean.h"
 #include "spec/foreign_names.h"
@@ -230,6 +231,25 @@ static bool help_with_member(const struct unknown *u)
     return field != NULL;
 }
 
+/* `sweep: {method: grid}`, which axes are without a word */
+static bool help_with_method(const struct unknown *u)
+{
+    if (strcmp(u->group, "sweep") != 0 || !is_scalar_value(u) ||
+        (strcmp(u->name, "method") != 0 && strcmp(u->name, "strategy") != 0 &&
+         strcmp(u->name, "algorithm") != 0))
+        return false;
+    bool grid = strncasecmp(u->value->text, "grid", strlen("grid")) == 0;
+    bool random = strncasecmp(u->value->text, "random", strlen("random")) == 0;
+    if (grid)
+        jr_diag_help(u->lint->diags, u->diag,
+                     "leave it out: axes stand for every combination of their values");
+    if (random)
+        jr_diag_help(u->lint->diags, u->diag,
+                     "leave it out: axes such as {uniform: [0, 1]} are drawn, as often as samples "
+                     "says");
+    return grid || random;
+}
+
 /* `sweep: {lr: [1, 2]}`, or `sweep: {lr: "1,2"}` */
 static bool help_with_axis(const struct unknown *u)
 {
@@ -426,6 +446,8 @@ static bool help_with_key(const struct unknown *u)
             return false;
         }
     }
+    if (help_with_method(u))
+        return false;
     if (help_with_member(u))
         return true;
     const char *pod =

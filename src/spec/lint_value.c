@@ -130,9 +130,12 @@ struct jr_node *jr_read_path(struct jr_lint *lint, const struct jr_spec_type *ty
     }
     if (none || node->len == 0 || node->text[0] == '~') {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-        if (node->text[0] == '~' && (node->text[1] == '/' || node->text[1] == '\0'))
-            jr_diag_help(lint->diags, diag, "only a shell expands ~: write ${env:HOME}%s",
-                         jr_lint_source(node) + 1);
+        const char *written = jr_lint_source(node);
+        const char *home =
+            jr_arena_printf(lint->arena, "${env:HOME}%s", written[0] == '\0' ? "" : written + 1);
+        if (node->text[0] == '~' && (node->text[1] == '/' || node->text[1] == '\0') && home != NULL)
+            jr_diag_help(lint->diags, diag, "only a shell expands ~: write %s",
+                         jr_lint_replaced(lint, node, 0, strlen(written), home));
         else if (!none && node->len > 0)
             jr_diag_help(lint->diags, diag, "only a shell expands ~: write the path of the folder");
         return NULL;

@@ -51,22 +51,23 @@ static void check_body(const char *body, const char *expected)
 #define ARGUMENT(from, to) "2:" from "-" to " entrypoint.command[1]: "
 #define NOT_REPLACED       " is not replaced: no shell reads it; "
 /* The whole of a value that has no quotes. */
-#define QUOTED_VARIABLE(name) "write \"${env:" name "}\" for jobrun's own variable, or use `shell:`"
+#define QUOTED(value)         "write \"" value "\" for jobrun's own variable, or use `shell:`"
+#define QUOTED_VARIABLE(name) QUOTED("${env:" name "}")
 #define OWN_VARIABLE(name)    "write ${env:" name "} for jobrun's own variable, or use `shell:`"
 
 static void warns_of_variables_in_arguments(void)
 {
     check_words("$LR", ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
-    check_words("--lr=$LR", ARGUMENT("24", "27") "'$LR'" NOT_REPLACED OWN_VARIABLE("LR"));
-    check_words("$A_9/b", ARGUMENT("19", "23") "'$A_9'" NOT_REPLACED OWN_VARIABLE("A_9"));
+    check_words("--lr=$LR", ARGUMENT("24", "27") "'$LR'" NOT_REPLACED QUOTED("--lr=${env:LR}"));
+    check_words("$A_9/b", ARGUMENT("19", "23") "'$A_9'" NOT_REPLACED QUOTED("${env:A_9}/b"));
     check_words("a$b, $c", "2:24-26 entrypoint.command[2]: '$c'" NOT_REPLACED QUOTED_VARIABLE("c"));
-    check_words("x$y:$z", ARGUMENT("23", "25") "'$z'" NOT_REPLACED OWN_VARIABLE("z"));
+    check_words("x$y:$z", ARGUMENT("23", "25") "'$z'" NOT_REPLACED QUOTED("x$y:${env:z}"));
     check_words("'/a/$b'", ARGUMENT("23", "25") "'$b'" NOT_REPLACED OWN_VARIABLE("b"));
 }
 
 static void warns_of_one_thing_in_a_word(void)
 {
-    check_words("$A:$B", ARGUMENT("19", "21") "'$A'" NOT_REPLACED OWN_VARIABLE("A"));
+    check_words("$A:$B", ARGUMENT("19", "21") "'$A'" NOT_REPLACED QUOTED("${env:A}:$B"));
     check_words("\"~/$A\"", ARGUMENT("22", "24") "'$A'" NOT_REPLACED OWN_VARIABLE("A"));
 }
 
@@ -121,17 +122,17 @@ static void leaves_dollars_that_begin_no_variable(void)
     check_words("$LIBS", ARGUMENT("19", "24") "'$LIBS'" NOT_REPLACED QUOTED_VARIABLE("LIBS"));
 }
 
-#define HOME " is not your home folder: no shell reads it; write ${env:HOME}"
+#define HOME " is not your home folder: no shell reads it; write "
 
 static void warns_of_home_folders(void)
 {
-    check_words("~", ARGUMENT("19", "20") "'~'" HOME);
-    check_words("~/data", ARGUMENT("19", "25") "'~/data'" HOME "/...");
-    check_words("--in=~/data", ARGUMENT("24", "30") "'~/data'" HOME "/...");
-    check_words("\"/a:~/b:/c\"", ARGUMENT("23", "26") "'~/b'" HOME "/...");
-    check_words("\"~/a,~/b\"", ARGUMENT("20", "23") "'~/a'" HOME "/...");
+    check_words("~", ARGUMENT("19", "20") "'~'" HOME "\"${env:HOME}\"");
+    check_words("~/data", ARGUMENT("19", "25") "'~/data'" HOME "\"${env:HOME}/data\"");
+    check_words("--in=~/data", ARGUMENT("24", "30") "'~/data'" HOME "\"--in=${env:HOME}/data\"");
+    check_words("\"/a:~/b:/c\"", ARGUMENT("23", "26") "'~/b'" HOME "${env:HOME}/b");
+    check_words("\"~/a,~/b\"", ARGUMENT("20", "23") "'~/a'" HOME "${env:HOME}/a");
     check_words("a~/b, \"=~\", ~user, \"a~\", \"/x/~/y\", \"/~/y\", \"--x=~\"", "");
-    check_body("env: {A: ~/d}", "3:10-13 env.A: '~/d'" HOME "/...");
+    check_body("env: {A: ~/d}", "3:10-13 env.A: '~/d'" HOME "\"${env:HOME}/d\"");
 }
 
 #define OPERATOR " is an argument of the program: no shell reads it; use `shell:`"
@@ -252,7 +253,7 @@ static void looks_at_each_entry_of_per_rank(void)
 {
     check_body("per_rank: {0: {args: [a]}, 1: {args: [$A]}, 2: {args: [~]}}",
                "3:39-41 per_rank.1.args[0]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
-                   "A") "\n3:56-57 per_rank.2.args[0]: '~'" HOME);
+                   "A") "\n3:56-57 per_rank.2.args[0]: '~'" HOME "\"${env:HOME}\"");
 }
 
 /* The caller's shell has read a command line before jobrun did. */
@@ -299,7 +300,7 @@ static void looks_at_paths(void)
                                     "write ${env:USER} for jobrun's own variable");
     check_told("version: 1\nentrypoint: {python: {script: $S/t.py}}\n",
                "2:31-33 entrypoint.python.script: '$S'" NOT_REPLACED
-               "write ${env:S} for jobrun's own variable");
+               "write \"${env:S}/t.py\" for jobrun's own variable");
     check_body("workdir: /w", "");
 }
 
