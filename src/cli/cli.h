@@ -211,8 +211,12 @@ const char *jr_cli_log_dir(const struct jr_cli *cli);
  * and the folder of its cells is then jr_cli_log_dir. Returns the exit status, 0 to go on. */
 int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256]);
 
-/* What to type for the run that was found: its id, or SWEEP/7. */
+/* What the run that was found is called: its id, or SWEEP/7. */
 const char *jr_cli_run_name(const struct jr_cli *cli, const char *id);
+
+/* The same, or another name of a run, as it is typed behind a verb: with --log-dir where it needs
+ * that. `out`, which is empty, keeps it. */
+const char *jr_cli_run_words(struct jr_buf *out, const struct jr_cli *cli, const char *name);
 
 /* Whether the words mean a whole sweep: then its id. */
 bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256]);

@@ -2,6 +2,7 @@
  * other hosts, as a job on them would see them. cli.h declares it. */
 #include <string.h>
 
+#include "base/shell_words.h"
 #include "cli/cli.h"
 #include "session/foreground.h"
 #include "session/survey_hosts.h"
@@ -38,11 +39,13 @@ static int print_hosts(struct jr_cli *cli, int format)
     uint32_t faulty = 0;
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf hosts = JR_BUF_INIT;
+    jr_shell_quote(&hosts, cli->hosts);
     if (format == YAML)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "what hosts answer is no file of facts: type jobrun "
                           "doctor --hosts %s --format json",
-                          cli->hosts);
+                          hosts.failed ? cli->hosts : hosts.data);
     int status = check_hosts_sets(cli);
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
@@ -76,11 +79,16 @@ int jr_cmd_doctor(struct jr_cli *cli)
         return JR_STATUS_USAGE;
     if (cli->hosts != NULL)
         return print_hosts(cli, format);
-    if (cli->sets.count > 0)
+    JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
+    if (cli->sets.count > 0 && check_hosts_sets(cli) != 0)
+        return JR_STATUS_USAGE;
+    if (cli->sets.count > 0) {
+        jr_shell_quote(&set, cli->sets.items[0]);
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "-s of doctor is about other hosts: type jobrun "
                           "doctor --hosts gpu01,gpu02 -s %s",
-                          cli->sets.items[0]);
+                          set.failed ? cli->sets.items[0] : set.data);
+    }
     if (format == JSON)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "the facts about this machine are a file of YAML: "

@@ -166,9 +166,12 @@ static int refuse_kind(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *near = meant_kind(word);
+    JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
+    jr_shell_quote(&file, word);
     if (jr_mistake_is_spec_name(word))
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "new writes to a file with -o; type: jobrun new -o %s", word);
+                          "new writes to a file with -o; type: jobrun new -o %s",
+                          file.failed ? word : file.data);
     for (const struct jr_starter_spec *row = jr_starter_specs; row->word; row++)
         jr_buf_printf(&text, "%s%s", text.len == 0 ? "" : ", ", row->word);
     if (near != NULL)

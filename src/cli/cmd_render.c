@@ -101,6 +101,17 @@ static const char *near_engine(const char *word)
     return jr_value_near("ENGINE", word);
 }
 
+/* What is handed to others than Slurm is what render prints. */
+static int refuse_to_submit(const struct jr_cli *cli, const char *engine)
+{
+    JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT;
+    jr_shell_quote(&spec, cli->words_count > 0 ? cli->words[0] : "SPEC");
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "submit is for slurm; for %s: jobrun render %s --engine %s%s", engine,
+                      spec.failed ? "SPEC" : spec.data, engine,
+                      strcmp(engine, "kubernetes") == 0 ? " | kubectl apply -f -" : " | sh");
+}
+
 /* No engine is stated, or none that there is: name the line to type. The engine may stand behind
  * the spec as a word. */
 static int refuse_engine(const struct jr_cli *cli)
@@ -110,7 +121,10 @@ static int refuse_engine(const struct jr_cli *cli)
     const char *word = bare ? cli->words[1] : engine;
     const char *near = word == NULL ? NULL : jr_session_has_engine(word) ? word : near_engine(word);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_str(&text, "--engine wants slurm, kubernetes or mpi");
+    bool submits = cli->verb->run == jr_cmd_submit;
+    if (submits && near != NULL && strcmp(near, "slurm") != 0)
+        return refuse_to_submit(cli, near);
+    jr_buf_printf(&text, "--engine wants slurm%s", submits ? "" : ", kubernetes or mpi");
     if (engine != NULL)
         jr_buf_printf(&text, ", not '%s'", engine);
     if (engine != NULL && near != NULL)
@@ -390,10 +404,9 @@ static int sweep_status(const struct jr_cli *cli, const struct render *render, i
 int jr_cmd_submit(struct jr_cli *cli)
 {
     struct jr_buf script = JR_BUF_INIT;
-    if (cli->engine != NULL && strcmp(cli->engine, "slurm") != 0)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "submit is for slurm; for kubernetes: jobrun render "
-                          "SPEC --engine kubernetes | kubectl apply -f -");
+    if (cli->engine != NULL && strcmp(cli->engine, "slurm") != 0 &&
+        jr_session_has_engine(cli->engine))
+        return refuse_to_submit(cli, cli->engine);
     if (cli->wait != NULL && cli->wait[0] != '\0')
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "submit waits until the job ends: type --wait without a time");

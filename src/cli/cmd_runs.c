@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/did_you_mean.h"
+#include "base/shell_words.h"
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
@@ -71,6 +72,7 @@ static void add_meant_run(struct jr_buf *out, const struct jr_cli *cli, const ch
 {
     static const char *const latest[] = {"latest", NULL};
     const char *verb = cli->verb->name;
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     if (strcmp(run, latest[0]) == 0 || strchr(run, '/') != NULL)
         return; /* there is none at all, or it is a part that is missing */
     if (strcmp(run, "last") == 0 || strcmp(run, "newest") == 0 ||
@@ -78,7 +80,8 @@ static void add_meant_run(struct jr_buf *out, const struct jr_cli *cli, const ch
         jr_buf_str(out, " (did you mean latest?)");
     else if (run[0] != '\0' && strspn(run, "0123456789") == strlen(run) &&
              strcmp(verb, "logs") == 0)
-        jr_buf_printf(out, " (rank %s: jobrun logs latest --rank %s)", run, run);
+        jr_buf_printf(out, " (rank %s: jobrun logs %s --rank %s)", run,
+                      jr_cli_run_words(&typed, cli, "latest"), run);
     else if (jr_near_file_is_yaml(run) && access(run, F_OK) == 0)
         jr_buf_str(out, " (that is a spec; a run is called by its id)");
 }
@@ -124,6 +127,12 @@ const char *jr_cli_run_name(const struct jr_cli *cli, const char *id)
     return cli->cell_name != NULL ? cli->cell_name : id;
 }
 
+const char *jr_cli_run_words(struct jr_buf *out, const struct jr_cli *cli, const char *name)
+{
+    jr_record_words(out, cli->sweep_dir != NULL ? cli->sweep_dir : jr_cli_log_dir(cli), name);
+    return out->failed ? name : out->data;
+}
+
 bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256])
 {
     const char *run = named_run(cli);
@@ -155,11 +164,16 @@ static int find_cell(struct jr_cli *cli, char ret_id[static 256])
     char sweep[256];
     char *folder = NULL;
     (void)memcpy(sweep, ret_id, sizeof sweep);
-    if (cell == NULL)
+    if (cell == NULL) {
+        JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT, first = JR_BUF_INIT, typed = JR_BUF_INIT;
+        jr_buf_printf(&first, "%s/0", run);
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "%s is a sweep of %zu cells: name one of them, jobrun "
-                          "%s %s/0; `jobrun show %s` lists them",
-                          sweep, jr_sweep_count_cells(log_dir, sweep), cli->verb->name, run, run);
+                          "%s %s; `jobrun show %s` lists them",
+                          sweep, jr_sweep_count_cells(log_dir, sweep), cli->verb->name,
+                          jr_cli_run_words(&typed, cli, first.failed ? run : first.data),
+                          jr_cli_run_words(&whole, cli, run));
+    }
     if (jr_sweep_find_cell(&folder, ret_id, log_dir, sweep, cell + 1, &err) != 0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     cli->sweep_dir = jr_arena_strdup(&cli->arena, log_dir);
@@ -184,16 +198,20 @@ static bool is_rank_set(const char *word)
 int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
 {
     struct jr_error err = {0};
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     if (cli->words_count > 1 && is_rank_set(cli->words[1]) &&
         jr_option_allowed(jr_option_by_name("rank", 4), cli->verb->name))
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "give one run only: what is '%s'? (ranks: jobrun %s %s --rank %s)",
-                          cli->words[1], cli->verb->name, cli->words[0], cli->words[1]);
+                          cli->words[1], cli->verb->name,
+                          jr_cli_run_words(&typed, cli, cli->words[0]), cli->words[1]);
     if (cli->words_count > 1 && jr_line_is_setting(cli->words[1]) &&
-        strcmp(cli->verb->name, "rerun") == 0)
+        strcmp(cli->verb->name, "rerun") == 0) {
+        jr_shell_quote(&typed, cli->words[1]);
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "a run is repeated as it was; to change it, type: jobrun SPEC -s %s",
-                          cli->words[1]);
+                          typed.failed ? cli->words[1] : typed.data);
+    }
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE, "give one run only: what is '%s'?", cli->words[1]);
     const char *run = named_run(cli);

@@ -110,11 +110,16 @@ static int check_run_options(const struct jr_cli *cli, const char *id)
                          : cli->ranks != NULL   ? "--rank"
                          : cli->attempt != NULL ? "--attempt"
                                                 : NULL;
-    return option == NULL ? 0
-                          : jr_cli_say(cli, JR_STATUS_USAGE,
-                                       "%s is for one run, and %s is a sweep: name one of its "
-                                       "cells, jobrun show %s/0; `jobrun show %s` lists them",
-                                       option, id, id, id);
+    JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT, first = JR_BUF_INIT, typed = JR_BUF_INIT;
+    jr_buf_printf(&first, "%s/0", id);
+    return option == NULL
+               ? 0
+               : jr_cli_say(cli, JR_STATUS_USAGE,
+                            "%s is for one run, and %s is a sweep: name one of its "
+                            "cells, jobrun show %s; `jobrun show %s` lists them",
+                            option, id,
+                            jr_cli_run_words(&typed, cli, first.failed ? id : first.data),
+                            jr_cli_run_words(&whole, cli, id));
 }
 
 int jr_cmd_show(struct jr_cli *cli)
@@ -334,10 +339,11 @@ int jr_cmd_top(struct jr_cli *cli)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH, "%s has no results, and is not running here",
                             jr_cli_run_name(cli, id));
     jr_live_close(&live);
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     if (status == 0 && jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {
         if (live.standing == JR_STANDING_FINISHED)
             (void)jr_cli_say(cli, 0, "%s has ended: %s (jobrun show %s)", jr_cli_run_name(cli, id),
-                             live.status, jr_cli_run_name(cli, id));
+                             live.status, jr_cli_run_words(&typed, cli, jr_cli_run_name(cli, id)));
         jr_live_close(&live);
     }
     return status;

@@ -56,8 +56,9 @@ static int await_run_end(const struct jr_cli *cli, const char *id, struct jr_liv
 
 static int report_expired(const struct jr_cli *cli, const char *name)
 {
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     return jr_cli_say(cli, EXPIRED, "%s is still running after %s (jobrun wait %s)", name,
-                      cli->timeout, name);
+                      cli->timeout, jr_cli_run_words(&typed, cli, name));
 }
 
 /* --timeout, as the moment at which it is over. */
@@ -112,8 +113,10 @@ static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     if (ended > 0)
         return report_expired(cli, id);
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     if (stop && over)
-        (void)jr_cli_say(cli, 0, "%s has already ended (jobrun show %s)", id, id);
+        (void)jr_cli_say(cli, 0, "%s has already ended (jobrun show %s)", id,
+                         jr_cli_run_words(&typed, cli, id));
     if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
     jr_cli_err(cli, &out);
@@ -172,10 +175,12 @@ static void end_showing(const struct jr_cli *cli, const char *id, const struct j
 {
     if (!jr_live_stays(live) || signal_run(cli, id, live) != 0)
         return;
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     (void)jr_cli_say(cli, 0,
                      "%s had lines left that its console did not take; they "
                      "are no longer shown (jobrun logs %s prints them)",
-                     jr_cli_run_name(cli, id), jr_cli_run_name(cli, id));
+                     jr_cli_run_name(cli, id),
+                     jr_cli_run_words(&typed, cli, jr_cli_run_name(cli, id)));
 }
 
 /* Nothing runs: whether because it ended, or because its jobrun was killed and left what is swept
@@ -183,11 +188,13 @@ static void end_showing(const struct jr_cli *cli, const char *id, const struct j
 static int report_idle_stop(const struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     if (live->standing == JR_STANDING_FINISHED)
         end_showing(cli, id, live);
     if (live->standing == JR_STANDING_FINISHED)
         return jr_cli_say(cli, 0, "%s has already ended: %s (jobrun show %s)",
-                          jr_cli_run_name(cli, id), live->status, jr_cli_run_name(cli, id));
+                          jr_cli_run_name(cli, id), live->status,
+                          jr_cli_run_words(&typed, cli, jr_cli_run_name(cli, id)));
     int status = refuse_dead_run(cli, id, live);
     if (jr_lost_sweep(&out, jr_cli_log_dir(cli), id) > 0)
         status = jr_cli_say(cli, 0, "%s", out.failed ? "swept" : out.data);

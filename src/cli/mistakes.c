@@ -192,15 +192,43 @@ static int print_late_count(const struct jr_cli *cli)
     return status;
 }
 
+/* Append the line that was typed, but for the option, with its value where that is a word of its
+ * own and `value`; `instead` stands in its place. */
+static void add_line_without(struct jr_buf *out, const struct jr_cli *cli,
+                             const struct jr_option *option, bool value, const char *instead)
+{
+    bool options = true;
+    size_t len = strlen(option->name);
+    jr_buf_str(out, "jobrun");
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        const char *word = *at;
+        options = options && strcmp(word, "--") != 0;
+        bool letter = word[0] == '-' && word[1] != '\0' &&
+                      (word[1] == option->letter || word[1] == option->alias);
+        bool name = strncmp(word, "--", 2) == 0 && strncmp(word + 2, option->name, len) == 0 &&
+                    strchr("=", word[2 + len]) != NULL;
+        if (!options || (!letter && !name)) {
+            jr_buf_char(out, ' ');
+            jr_shell_quote(out, word);
+            continue;
+        }
+        jr_buf_str(out, instead);
+        at += value && word[letter ? 2 : 2 + len] == '\0' && at[1] != NULL;
+    }
+}
+
 int jr_mistake_count(const struct jr_cli *cli)
 {
     const char *word = cli->words[0];
     if (!jr_mistake_is_spec_name(word))
         return print_late_count(cli);
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, instead = JR_BUF_INIT;
+    jr_buf_printf(&instead, " -s world_size=%u", cli->count_value);
+    add_line_without(&line, cli, jr_option_by_letter('n'), true,
+                     instead.failed ? "" : instead.data);
     return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "-n goes with a command after --, not with a spec; "
-                      "type: jobrun -s world_size=%u %s",
-                      cli->count_value, word);
+                      "-n goes with a command after --, not with a spec; type: %s",
+                      line.failed ? "" : line.data);
 }
 
 int jr_mistake_script(const struct jr_cli *cli)
@@ -243,6 +271,62 @@ static bool is_longer(const char *name, const char *word)
     return strncmp(name, word, strlen(word)) == 0;
 }
 
+/* -1, inf: no limit, which an option has that is left out or has no value. */
+static bool is_endless(const char *value)
+{
+    static const char *const words[] = {"-1",        "inf",     "infinite", "infinity",
+                                        "unlimited", "forever", "never",    "none"};
+    size_t i = 0, count = sizeof words / sizeof *words;
+    while (i < count && strcasecmp(words[i], value) != 0)
+        i++;
+    return i < count;
+}
+
+/* The option before a word, where it takes a value only as --NAME=VALUE; or NULL. */
+static const struct jr_option *joined_option_before(const struct jr_cli *cli, const char *word)
+{
+    char *const *at = cli->argv + 1;
+    while (*at != NULL && at[1] != word)
+        at++;
+    if (*at == NULL || strncmp(*at, "--", 2) != 0 || strchr(*at, '=') != NULL)
+        return NULL;
+    const struct jr_option *option = jr_option_by_name(*at + 2, strlen(*at + 2));
+    return option != NULL && option->kind == JR_OPTION_MAYBE ? option : NULL;
+}
+
+/* --wait 5m: the line with the two as one word; without the value where that says no limit. */
+static int print_joined_value(const struct jr_cli *cli, const struct jr_option *option,
+                              const char *word)
+{
+    static const char *const lead[] = {"", ""};
+    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    bool jobs = cli->words_count > 0 && cli->words[0] != word;
+    bool endless = strcmp(option->name, "wait") == 0 && is_endless(word);
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        if (at[1] == word && !endless) {
+            jr_buf_printf(&line, " %s=", *at);
+            jr_shell_quote(&line, *++at);
+        } else if (*at != word) {
+            jr_buf_char(&line, ' ');
+            jr_shell_quote(&line, *at);
+        }
+    }
+    jr_buf_printf(&out, "jobrun: --%s %s; type:\n        jobrun", option->name,
+                  endless ? "alone has no limit" : "takes a value behind '='");
+    out.failed |= line.failed;
+    if (!line.failed)
+        jr_buf_escaped(&out, line.data, line.len);
+    if (jobs)
+        jr_buf_str(&out, "\n        or, if it is the job's: ");
+    if (jobs)
+        add_corrected_line(&out, cli, word, lead);
+    jr_buf_char(&out, '\n');
+    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
+    jr_cli_err(cli, &out);
+    return status;
+}
+
 static int refuse_bare_word(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT;
@@ -264,17 +348,30 @@ static int refuse_bare_word(const struct jr_cli *cli, const char *word)
                       word);
 }
 
+/* "TEXT; type: LINE", where the line is what was typed, with -s SETTING in the place of a word. */
+static int print_setting_line(const struct jr_cli *cli, const char *text, const char *word,
+                              const char *setting)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        jr_buf_str(&line, *at == word ? " -s " : " ");
+        jr_shell_quote(&line, *at == word ? setting : *at);
+    }
+    return jr_cli_say(cli, JR_STATUS_USAGE, "%s; type: jobrun%s", text,
+                      line.failed ? "" : line.data);
+}
+
 /* PATH=VALUE without a spec. */
 static int refuse_first_setting(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf setting = JR_BUF_INIT;
     const char *spec = cli->words_count > 1 ? cli->words[1] : NULL;
     if (spec != NULL && jr_mistake_is_spec_name(spec) &&
-        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strcspn(word, "="))
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "the spec comes first, and -s sets a variable of the "
-                          "ranks; type: jobrun %s -s env.%s",
-                          spec, word);
+        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strcspn(word, "=")) {
+        jr_buf_printf(&setting, "env.%s", word);
+        return print_setting_line(cli, "-s sets a variable of the ranks", word,
+                                  setting.failed ? word : setting.data);
+    }
     jr_line_add_setting(&setting, word);
     return jr_cli_say(cli, JR_STATUS_USAGE, "no spec is given before '%s'; type: jobrun SPEC%s",
                       word, setting.failed ? "" : setting.data);
@@ -315,6 +412,8 @@ int jr_mistake_first_word(const struct jr_cli *cli)
         return print_program_line(cli, "a Python script", jr_line_interpreter(word));
     if (access(word, F_OK) == 0)
         return is_run_folder(word) ? refuse_run_folder(cli, word) : 0;
+    if (joined_option_before(cli, word) != NULL)
+        return print_joined_value(cli, joined_option_before(cli, word), word);
     if (jr_line_is_setting(word))
         return cli->env ? 0 : refuse_first_setting(cli, word);
     if (strpbrk(word, "./:-") != NULL)
@@ -360,12 +459,17 @@ static int print_settings_line(const struct jr_cli *cli)
 int jr_mistake_second_word(const struct jr_cli *cli)
 {
     const char *first = cli->words[0], *second = cli->words[1];
+    const struct jr_option *joined = cli->rest == NULL ? joined_option_before(cli, second) : NULL;
+    if (joined != NULL)
+        return print_joined_value(cli, joined, second);
     if (jr_line_is_setting(second) && cli->rest == NULL)
         return print_settings_line(cli);
-    if (second[0] == '~' && second[1] != '/' && cli->rest == NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "-s sets a field, and null leaves it out; type: jobrun %s -s %s=null",
-                          first, second + 1);
+    if (second[0] == '~' && second[1] != '/' && cli->rest == NULL) {
+        JR_BUF_CLEANUP struct jr_buf setting = JR_BUF_INIT;
+        jr_buf_printf(&setting, "%s=null", second + 1);
+        return print_setting_line(cli, "-s sets a field, and null leaves it out", second,
+                                  setting.failed ? second : setting.data);
+    }
     if (jr_mistake_is_spec_name(second) && access(second, F_OK) == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "give one spec only: what is '%s'? (arguments for the job go after --)",
@@ -524,11 +628,13 @@ int jr_mistake_number(const struct jr_cli *cli, const struct jr_option *option, 
     if (value[0] != '\0' && value[strspn(value, DIGITS)] == '\0')
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a number of at most %" PRIu32 ", not %s",
                           shown, UINT32_MAX, value);
-    if (option->letter == 'n' && jr_mistake_is_spec_name(value))
+    if (option->letter == 'n' && jr_mistake_is_spec_name(value)) {
+        JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+        add_line_without(&line, cli, option, false, "");
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "-n wants the number of ranks, not '%s'; a spec "
-                          "states it itself: jobrun %s",
-                          value, value);
+                          "-n wants the number of ranks, not '%s'; a spec states it itself: %s",
+                          value, line.failed ? "" : line.data);
+    }
     return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a whole number, not '%s'; for example: %s 4",
                       shown, value, shown);
 }
@@ -649,17 +755,6 @@ static bool near_time(struct jr_buf *out, const char *value)
     return !out->failed;
 }
 
-/* -1, inf: no limit, which an option has that is left out or has no value. */
-static bool is_endless(const char *value)
-{
-    static const char *const words[] = {"-1",        "inf",     "infinite", "infinity",
-                                        "unlimited", "forever", "never",    "none"};
-    size_t i = 0, count = sizeof words / sizeof *words;
-    while (i < count && strcasecmp(words[i], value) != 0)
-        i++;
-    return i < count;
-}
-
 int jr_mistake_time(const struct jr_cli *cli, const char *name, const char *value,
                     const char *example)
 {
@@ -732,12 +827,17 @@ int jr_mistake_quotes(const struct jr_cli *cli)
 
 int jr_mistake_version(const struct jr_cli *cli)
 {
-    const char *spec = cli->words[0];
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    const char *behind = NULL, *spec = NULL;
+    for (char *const *at = cli->argv + 1; *at != NULL && behind == NULL; at++)
+        behind = strcmp(*at, "-v") == 0 ? at[1] : NULL;
     for (int i = 0; i < cli->words_count; i++)
-        if (jr_mistake_is_spec_name(cli->words[i]))
-            spec = cli->words[i];
+        spec = jr_mistake_is_spec_name(cli->words[i]) ? cli->words[i] : spec;
+    bool value = spec != NULL && behind != NULL && behind[0] != '-' &&
+                 !jr_mistake_is_spec_name(behind); /* -v a:b, as others have it */
+    add_line_without(&line, cli, jr_option_by_letter('V'), value, "");
     return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "-v prints the version, and nothing else: the run folder "
-                      "has what there is to know; leave it out: jobrun %s%s%s",
-                      cli->verb_stated ? cli->verb->name : "", cli->verb_stated ? " " : "", spec);
+                      "-v prints the version, and nothing else: the run folder has what there is "
+                      "to know; leave it out: %s",
+                      line.failed ? "" : line.data);
 }

@@ -13,8 +13,10 @@
 #include "base/io.h"
 #include "base/names.h"
 #include "base/proc.h"
+#include "base/shell_words.h"
 #include "base/syscalls.h"
 #include "judge/judge.h"
+#include "judge/words.h"
 #include "record/multinode.h"
 #include "run/companion.h"
 
@@ -310,4 +312,17 @@ json_t *jr_record_folder_progress(int fd)
         return progress;
     json_decref(progress);
     return NULL;
+}
+
+void jr_record_words(struct jr_buf *out, const char *log_dir, const char *id)
+{
+    JR_FREE char *here = getcwd(NULL, 0);
+    struct jr_buf run_dir JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t above = here == NULL ? 0 : strlen(here);
+    bool below = above > 1 && strncmp(log_dir, here, above) == 0 && log_dir[above] == '/';
+    jr_buf_printf(&run_dir, "%s/", log_dir + (below ? above + 1 : 0)); /* a cell has a slash */
+    jr_shell_quote(out, id);
+    if (!run_dir.failed)
+        jr_words_log_dir(out, run_dir.data);
+    out->failed |= run_dir.failed;
 }

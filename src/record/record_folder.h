@@ -105,6 +105,10 @@ bool jr_record_folder_is_contained(const json_t *run);
  * run.json. */
 const char *jr_record_folder_standing(const json_t *run);
 
+/* Append a run, or a sweep, as it is typed behind a verb: its id, and --log-dir where it lies in
+ * another folder than `runs`. */
+void jr_record_words(struct jr_buf *out, const char *log_dir, const char *id);
+
 /* How far a run without results is, by the progress.json of its folder `fd`: an object as
  * `progress` of results.json. NULL: it does not say. The caller's. */
 json_t *jr_record_folder_progress(int fd);

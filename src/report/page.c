@@ -892,9 +892,12 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
     json_t *head = fd < 0 ? NULL : jr_record_folder_head(fd, "results.json");
     if (fd < 0)
         return -1;
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
+    jr_record_words(&typed, log_dir, id);
     if (head == NULL && jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s has no results (jobrun show %s shows its state)", name, name);
+                            "%s has no results (jobrun show %s shows its state)", name,
+                            strcmp(name, id) != 0 || typed.failed ? name : typed.data);
     json_decref(head);
     if (jr_loaded_run_load(&loaded, fd, "results.json", log_dir, id, err) != 0)
         return -1;

@@ -235,11 +235,13 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     if (!jr_multinode_exists(fd))
         return jr_record_folder_read(out, fd, name.data, err);
     json_t *joined = jr_record_folder_json(fd, name.data, err);
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
+    jr_record_words(&typed, log_dir, id);
     if (joined == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "%s has no results while one of its nodes is "
                             "running (jobrun show %s shows their state)",
-                            id, id);
+                            id, typed.failed ? id : typed.data);
     add_printed_json(out, joined);
     return 0;
 }

@@ -617,10 +617,13 @@ static void print_hang(const struct jr_page *page)
     }
     if (left > MOST_GROUPS)
         jr_buf_printf(page->out, "              and %zu more kinds\n", left - MOST_GROUPS);
-    if (report->hang != NULL)
-        jr_buf_printf(page->out,
-                      "  evidence:   hang.json in the ranks' folders   (jobrun show %s --stacks)\n",
-                      page->run);
+    if (report->hang == NULL)
+        return;
+    jr_buf_printf(page->out,
+                  "  evidence:   hang.json in the ranks' folders   (jobrun show %s --stacks",
+                  page->run);
+    jr_words_log_dir(page->out, page->plan->run_dir);
+    jr_buf_str(page->out, ")\n");
 }
 
 /* The machines in whose places there are spares, or that were some. */

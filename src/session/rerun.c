@@ -258,15 +258,17 @@ static void keep_folder(struct jr_strv *sets, struct jr_arena *arena, const char
 }
 
 /* What another user wrote is a program of that user's, to be run as us. */
-static int refuse_untrusted_rerun(const char *id, const char *spec,
+static int refuse_untrusted_rerun(const char *log_dir, const char *id, const char *spec,
                                   const struct jr_record_origin *origin, struct jr_error *err)
 {
-    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT, typed = JR_BUF_INIT;
     jr_trust_explain(&why, &origin->trust);
+    jr_record_words(&typed, log_dir, id);
     return jr_error_set(err, JR_STATUS_LAUNCH,
                         "run %s %s: rerun would execute its commands as you; "
                         "read %s, then type: jobrun rerun %s --trust",
-                        id, why.failed ? "is not trusted" : why.data, spec, id);
+                        id, why.failed ? "is not trusted" : why.data, spec,
+                        typed.failed ? id : typed.data);
 }
 
 /* What the record of the run says of its spec. */
@@ -299,7 +301,7 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
         return jr_error_set(err, JR_STATUS_USAGE, "run '%s' has no resolved.yaml: it never started",
                             id);
     if (!jr_trust_is_ours(&origin.trust) && !options->trust)
-        return refuse_untrusted_rerun(id, spec, &origin, err);
+        return refuse_untrusted_rerun(log_dir, id, spec, &origin, err);
     ret->values = read_values(log_dir, id);
     bool known = origin.spec_folder != NULL && origin.spec_folder[0] == '/';
     ret->source = (struct jr_spec_source){.name = spec,

@@ -73,7 +73,7 @@ class ForgottenDashes(Case):
                 (["-s", "world_size", "=4", "train.jobrun.yaml"],
                  "type -s world_size=4"),
                 (["LR=1", "train.jobrun.yaml"],
-                 "type: jobrun train.jobrun.yaml -s env.LR=1"),
+                 "type: jobrun -s env.LR=1 train.jobrun.yaml"),
                 (["run", "-v", "train.jobrun.yaml"],
                  "leave it out: jobrun run train.jobrun.yaml"),
                 (["train.jobrun.yaml", "--inject", "kill 0"],

@@ -5,7 +5,9 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import resource
+import shlex
 import subprocess
 
 import harness
@@ -358,6 +360,47 @@ class WithoutSpec(harness.Case):
 
 
 class WrongUsage(harness.Case):
+    def test_the_line_that_is_told_works_when_typed(self):
+        self.write("t.yaml", "version: 1\nentrypoint: ['true']\n")
+        for words, typed in (
+                ("t.yaml --wait inf", "jobrun t.yaml --wait"),
+                ("--wait=inf t.yaml", "--wait alone"),
+                ("t.yaml --wait 5m", "jobrun t.yaml --wait=5m"),
+                ("--wait 5m t.yaml", "jobrun --wait=5m t.yaml"),
+                ("plan -n 2 t.yaml -s name=x",
+                 "jobrun plan -s world_size=2 t.yaml -s name=x"),
+                ("plan -n t.yaml", "jobrun plan t.yaml"),
+                ("plan t.yaml -v -s name=x", "jobrun plan t.yaml -s name=x"),
+                ("plan t.yaml ~labels", "jobrun plan t.yaml -s labels=null"),
+                ("A=1 t.yaml", "jobrun -s env.A=1 t.yaml")):
+            with self.subTest(words=words):
+                done = self.expect(self.jobrun(*words.split()), 2)
+                self.assertIn(typed, done.stderr)
+                if typed.startswith("jobrun "):
+                    self.expect(self.jobrun(*shlex.split(typed)[1:]), 0)
+
+    def test_a_run_elsewhere_is_offered_with_its_folder(self):
+        self.write("t.yaml", "version: 1\nentrypoint: ['true']\n"
+                   "log_dir: logs x\nworld_size: 1\n")
+        self.expect(self.jobrun("t.yaml", "--run-id", "r"), 0)
+        self.expect(self.jobrun("t.yaml", "--run-id", "s", "--sweep",
+                                "env.A=1,2"), 0)
+        there = "--log-dir", "logs x"
+        for words, told, status in (
+                (["stop", "r"], r"ended: succeeded \((jobrun .*)\)$", 0),
+                (["stop", "s"], r"already ended \((jobrun .*)\)$", 0),
+                (["logs", "s"], r"of them, (jobrun .*);", 2),
+                (["logs", "s"], r"`(jobrun .*)` lists", 2),
+                (["show", "s", "--stacks"], r"cells, (jobrun .*);", 2),
+                (["logs", "s/9"], r"\((jobrun .*) lists them\)", 2),
+                (["logs", "r", "0"], r"ranks: (jobrun .*)\)", 2),
+                (["diff", "r", "s"], r"`(jobrun .*)` lists", 2)):
+            with self.subTest(words=words, told=told):
+                done = self.expect(self.jobrun(*words, *there), status)
+                found = re.search(told, done.stderr, re.M)
+                self.assertTrue(found, done.stderr)
+                self.expect(self.jobrun(*shlex.split(found[1])[1:]), 0)
+
     def test_usage(self):
         for words, said in (
                 ([], "no spec is given"),
@@ -369,6 +412,10 @@ class WrongUsage(harness.Case):
                 (["-n", "2", "t.yaml"], "world_size"),
                 (["shw", "--format", "json"], "did you mean 'jobrun show'?"),
                 (["zzz"], "neither a verb nor a file; see jobrun --help"),
+                (["submit", "t.yaml", "mpi"],
+                 "jobrun render t.yaml --engine mpi | sh\n"),
+                (["submit", "t.yaml", "pbs"], "--engine wants slurm; "
+                 "type: jobrun submit t.yaml --engine slurm\n"),
                 ([""], "'' is neither a verb nor a file"),
                 (["validate", "--format", "xml", "x"], "human, short, json")):
             with self.subTest(words=words):

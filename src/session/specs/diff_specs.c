@@ -184,12 +184,15 @@ static enum jr_status find_side_run(struct jr_side *side, const char *log_dir, c
     struct jr_error why = {0};
     char sweep[256];
     const char *cell = strchr(word, '/');
+    struct jr_buf typed JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_sweep_find(sweep, log_dir, word)) {
+        jr_record_words(&typed, log_dir, sweep);
         if (cell == NULL)
             (void)jr_error_set(&why, JR_STATUS_USAGE,
                                "%s is a sweep of %zu cells: name one of them, for "
                                "example %s/0; `jobrun show %s` lists them",
-                               sweep, jr_sweep_count_cells(log_dir, sweep), word, word);
+                               sweep, jr_sweep_count_cells(log_dir, sweep), word,
+                               typed.failed ? word : typed.data);
         else if (jr_sweep_find_cell(&side->cells, side->run, log_dir, sweep, cell + 1, &why) == 0 &&
                  jr_sweep_check_begun(side->cells, side->run, word, NULL, &why) == 0)
             return JR_STATUS_OK;

@@ -400,7 +400,7 @@ static void add_known_numbers(struct jr_buf *out, const json_t *cells)
 }
 
 /* `id`: of the sweep, for what is said. */
-static int refuse_cell(const json_t *cells, const char *id, const char *word, bool numbered,
+static int refuse_cell(const json_t *cells, const char *typed, const char *word, bool numbered,
                        struct jr_error *err)
 {
     struct jr_buf known JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -410,10 +410,10 @@ static int refuse_cell(const json_t *cells, const char *id, const char *word, bo
         add_known_numbers(&known, cells);
     return jr_error_set(err, JR_STATUS_USAGE,
                         "the sweep has no cell '%s'%s (jobrun show %s lists them)", word,
-                        known.failed || known.len == 0 ? "" : known.data, id);
+                        known.failed || known.len == 0 ? "" : known.data, typed);
 }
 
-static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id, const char *word,
+static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *typed, const char *word,
                             struct jr_error *err)
 {
     const json_t *cells = json_object_get(sweep, "cells");
@@ -434,11 +434,11 @@ static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id, 
     if (found == 1)
         return 0;
     if (found == 0)
-        return refuse_cell(cells, id, word, numbered, err);
+        return refuse_cell(cells, typed, word, numbered, err);
     return jr_error_set(err, JR_STATUS_USAGE,
                         "several cells of the sweep have %s: state more "
                         "values, or a number, as jobrun show %s lists them",
-                        word, id);
+                        word, typed);
 }
 
 int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256], const char *log_dir,
@@ -447,7 +447,11 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256], const char *log_
     uint32_t number = 0;
     char folder[16];
     json_t *sweep = jr_load_sweep(log_dir, sweep_id, err);
-    int status = sweep == NULL ? -1 : find_cell_number(&number, sweep, sweep_id, cell, err);
+    struct jr_buf typed JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_record_words(&typed, log_dir, sweep_id);
+    int status = sweep == NULL ? -1
+                               : find_cell_number(&number, sweep,
+                                                  typed.failed ? sweep_id : typed.data, cell, err);
     json_decref(sweep);
     if (status != 0)
         return -1;
@@ -485,6 +489,20 @@ static void add_far_host(struct jr_buf *out, const char *dir, const char *id)
     json_decref(sweep);
 }
 
+/* Append the sweep whose cells are in `dir`, LOG_DIR/SWEEP_ID/cells, as it is typed. */
+static void add_sweep_words(struct jr_buf *out, const char *dir)
+{
+    JR_FREE char *log_dir = strdup(dir);
+    char *cells = log_dir == NULL ? NULL : strrchr(log_dir, '/');
+    if (cells != NULL)
+        *cells = '\0';
+    char *id = cells == NULL ? NULL : strrchr(log_dir, '/');
+    if (id == NULL)
+        return;
+    *id++ = '\0';
+    jr_record_words(out, log_dir, id);
+}
+
 int jr_sweep_check_begun(const char *dir, const char *id, const char *word, const char *verb,
                          struct jr_error *err)
 {
@@ -494,10 +512,12 @@ int jr_sweep_check_begun(const char *dir, const char *id, const char *word, cons
     if (jr_record_find(found, dir, id, NULL) == 0)
         return 0;
     add_far_host(&host, dir, id);
-    if (host.len == 0 || host.failed)
+    if (host.len == 0 || host.failed) {
+        add_sweep_words(&line, dir);
         return jr_error_set(err, JR_STATUS_USAGE,
-                            "cell %s has not begun, or its folder was removed: jobrun show %.*s",
-                            word, (int)strcspn(word, "/"), word);
+                            "cell %s has not begun, or its folder was removed: jobrun show %s",
+                            word, line.failed ? "" : line.data);
+    }
     if (verb != NULL)
         far_cell_command(&line, &cell, verb);
     return jr_error_set(

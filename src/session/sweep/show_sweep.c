@@ -435,6 +435,7 @@ bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *tabl
 struct cell_margin {
     const struct jr_sweep_table *table;
     const struct jr_sweep_view *view;
+    const char *log_dir;
 };
 
 /* The best cell has a star. */
@@ -456,8 +457,13 @@ static void add_reason(const void *data, struct jr_buf *out, const json_t *row)
         jr_buf_str(out, "other code"); /* than the sweep had at last */
     if (jr_sweep_table_reason(out, margin->table, row)) {
         jr_buf_str(out, "   (jobrun show ");
-        jr_buf_safe(out, margin->view->word);
-        jr_buf_printf(out, "/%lld)", (long long)jr_json_get_int(row, "cell"));
+        JR_BUF_CLEANUP struct jr_buf cell = JR_BUF_INIT;
+        jr_buf_printf(&cell, "%s/%lld", margin->view->word,
+                      (long long)jr_json_get_int(row, "cell"));
+        out->failed |= cell.failed;
+        if (!cell.failed)
+            jr_record_words(out, margin->log_dir, cell.data);
+        jr_buf_char(out, ')');
     }
 }
 
@@ -466,7 +472,7 @@ int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
 {
     struct jr_sweep_table table;
     const struct jr_row_table *rows = &table.rows;
-    const struct cell_margin data = {&table, view};
+    const struct cell_margin data = {&table, view, log_dir};
     const struct jr_row_margin margin = {star, add_reason, &data};
     bool json = view->format == JR_ROWS_JSON;
     if (json && (view->sort != NULL || view->columns != NULL || view->top > 0))

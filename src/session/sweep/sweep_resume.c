@@ -711,6 +711,7 @@ static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
     const struct jr_run_folder *dir = &run->dir;
     struct stat own, named;
     pid_t holder;
+    struct jr_buf typed JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_journal_open(&run->journal, dir->fd, dir->file_mode, &holder, err) == 0) {
         if (fstat(dir->fd, &own) == 0 &&
             fstatat(dir->log_fd, dir->id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -720,15 +721,17 @@ static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
     }
     if (holder == 0)
         return -1;
+    jr_record_words(&typed, run->log_dir, run->dir.id);
+    const char *words = typed.failed ? run->dir.id : typed.data;
     if (holder == JR_JOURNAL_UNSEEN)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "the sweep %s is being run " JR_SWEEP_UNSEEN
                             ": there, jobrun wait %s, or jobrun stop %s",
-                            dir->id, dir->id, dir->id);
+                            dir->id, words, words);
     return jr_error_set(err, JR_STATUS_USAGE,
                         "the sweep %s is being run by process %d: jobrun "
                         "wait %s, or jobrun stop %s",
-                        dir->id, (int)holder, dir->id, dir->id);
+                        dir->id, (int)holder, words, words);
 }
 
 /* The tasks of a job array that goes on would run cells a second time. */
@@ -738,7 +741,9 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     struct jr_slurm_queue queue;
     int status = 0;
     json_t *sweep = read_sweep_file(run->dir.fd);
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, typed JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_record_words(&typed, run->log_dir, run->dir.id);
+    const char *words = typed.failed ? run->dir.id : typed.data;
     jr_slurm_queue_init(&queue, run->session->options.envp);
     enum jr_queue_place place =
         jr_sweep_is_submitted(sweep, &job) ? jr_slurm_queue_find(&queue, job) : JR_QUEUE_ENDED;
@@ -748,7 +753,7 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
         status = jr_error_set(err, JR_STATUS_USAGE,
                               "the sweep %s is job %s of Slurm's, which has not "
                               "ended: jobrun wait %s, or jobrun stop %s",
-                              run->dir.id, job, run->dir.id, run->dir.id);
+                              run->dir.id, job, words, words);
     if (place == JR_QUEUE_SILENT)
         jr_buf_printf(&line,
                       "the sweep was job %s of Slurm's, and whether that has "

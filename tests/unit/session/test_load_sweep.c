@@ -303,7 +303,7 @@ static void a_sweep_is_found_by_its_name(void)
     scratch_end(&scratch);
 }
 
-#define LISTED  " (jobrun show scan-1 lists them)"
+#define LISTED  " (jobrun show scan-1 --log-dir 'SCRATCH' lists them)"
 #define NUMBERS ": the cells are 0 to 3" LISTED
 #define VALUES  ": vars.lr is 0.1, 0.01" LISTED
 
@@ -321,7 +321,7 @@ static void a_cell_is_found_by_number_or_values(void)
         {"-1", NULL, "the sweep has no cell '-1'" NUMBERS},
         {"vars.lr=0.1", NULL,
          "several cells of the sweep have vars.lr=0.1: state more values, or a "
-         "number, as jobrun show scan-1 lists them"},
+         "number, as jobrun show scan-1 --log-dir 'SCRATCH' lists them"},
         {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'" VALUES},
         {"vars.lr=\"0.1\",vars.seed=2", NULL,
          "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'" VALUES},
@@ -333,12 +333,14 @@ static void a_cell_is_found_by_number_or_values(void)
     begin(SWEEP("", FOUR), NULL);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_error err = {0};
-        char *dir = NULL, id[256] = "", expected[64];
+        struct jr_buf expected JR_BUF_CLEANUP = JR_BUF_INIT;
+        char *dir = NULL, id[256] = "";
         bool found = vectors[i].id != NULL;
         CU_ASSERT_EQUAL(jr_sweep_find_cell(&dir, id, scratch.dir, "scan-1", vectors[i].word, &err),
                         found ? 0 : -1);
-        (void)snprintf(expected, sizeof expected, "%s/scan-1/cells", scratch.dir);
-        JR_ASSERT_TEXT(found ? dir : err.text, found ? expected : vectors[i].why);
+        jr_buf_replaced(&expected, found ? "SCRATCH/scan-1/cells" : vectors[i].why, "SCRATCH",
+                        scratch.dir);
+        JR_ASSERT_TEXT(found ? dir : err.text, expected.data);
         JR_ASSERT_TEXT(id, found ? vectors[i].id : "");
         CU_ASSERT_EQUAL(err.status, found ? JR_STATUS_OK : JR_STATUS_USAGE);
         free(dir);
