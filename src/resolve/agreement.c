@@ -97,12 +97,17 @@ static void check_hosts(struct jr_resolver *r)
     jr_diag_help(r->diags, diag, "hosts has one entry per node");
 }
 
-/* The nodes that the scheduler, or the profile, has, if those are fewer than the job wants; else 0.
- */
-static uint32_t too_few_nodes(const struct jr_resolver *r)
+/* The nodes that the scheduler, or the profile, has; 0 when neither says. */
+static uint32_t known_node_count(const struct jr_resolver *r)
 {
     const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
-    uint32_t here = scheduler != NULL ? scheduler->nodes : r->hw->nodes;
+    return scheduler != NULL ? scheduler->nodes : r->hw->nodes;
+}
+
+/* The same, if those are fewer than the job wants; else 0. */
+static uint32_t too_few_nodes(const struct jr_resolver *r)
+{
+    uint32_t here = known_node_count(r);
     uint64_t wanted = (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r);
     return !r->options->local && wanted > here ? here : 0;
 }
@@ -165,7 +170,7 @@ static const char *place_help(const struct jr_resolver *r)
         return "run, plan and resolve ask the nodes themselves; here choose "
                "one with --node-rank, or take all ranks together with --local";
     return "start one jobrun on each node with the scheduler's launcher, "
-           "for example srun --ntasks-per-node=1 jobrun SPEC --run-id ID; "
+           "for example mpirun --map-by ppr:1:node jobrun SPEC --run-id ID; "
            "or start the ranks of all nodes here with --local";
 }
 
@@ -206,13 +211,20 @@ static void check_device_count(struct jr_resolver *r)
         jr_rules_refuse(r, JR_CODE_MORE_RANKS_THAN_DEVICES, BIT(LOCAL) | BIT(DEVICES),
                         "%s on a node with %u usable %s device%s", describe_ranks(r, ranks), count,
                         jr_field_value_value(r, JR_DEVICE), count == 1 ? "" : "s");
-    uint32_t nodes = (JR_FIELD_VALUE(r, WORLD_SIZE).number - 1) / count + 1;
-    bool filled = jr_field_values_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
-    jr_diag_help(
-        r->diags, diag,
-        "spread them (" JR_SETTING("nodes", "%s") "), or let ranks share devices "
-                                                  "(" JR_SETTING("oversubscribe", "true") ")",
-        filled ? "..." : jr_arena_printf(r->arena, "%u", nodes));
+    uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number, nodes = (world - 1) / count + 1;
+    while (nodes < world && world % nodes != 0)
+        nodes++;
+    if (nodes <= known_node_count(r) && !jr_field_values_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE)))
+        jr_diag_help(
+            r->diags, diag,
+            "spread them (" JR_SETTING("nodes", "%u") "), or let ranks share devices "
+                                                      "(" JR_SETTING("oversubscribe", "true") ")",
+            nodes);
+    else
+        jr_diag_help(r->diags, diag,
+                     "start at most %u on a node, or let ranks share devices "
+                     "(" JR_SETTING("oversubscribe", "true") ")",
+                     count);
 }
 
 /* Local rank i gets entry i of a list, so a further entry would have no rank.

@@ -729,9 +729,10 @@ static void warn_of_holders(struct jr_resolver *r, const struct jr_device_list *
                             keep_device_text(r, &who));
         struct jr_diag *diag = jr_rules_warn(r, JR_CODE_DEVICES_SHARED, JR_BIT(JR_DEVICES), "%s",
                                              job->own.held == NULL ? "" : job->own.held);
-        jr_diag_help(r->diags, diag,
-                     "this run shares them; `devices: any` takes free ones, and "
-                     "--wait waits for these");
+        jr_diag_help(
+            r->diags, diag,
+            "this run shares them; `" JR_SETTING("devices", "any") "` takes free ones, and "
+                                                                   "--wait waits for these");
     }
     jr_device_claims_release(&claims);
 }

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/did_you_mean.h"
 #include "base/io.h"
+#include "base/setting_words.h"
 #include "base/shebang.h"
 #include "base/strv.h"
 #include "base/syscalls.h"
@@ -157,8 +158,12 @@ static void add_module_help(struct jr_buf *help, struct jr_arena *arena,
     if (other != NULL)
         jr_buf_printf(help, "did you mean '%.*s%s%s'?", (int)(last - part), part, other, rest);
     else if (folders.count > 0)
-        jr_buf_printf(help, "it is in %s: env: {PYTHONPATH: %s/%s}", folders.items[0],
+        jr_buf_printf(help, "it is in %s: " JR_SETTING("env.PYTHONPATH", "%s/%s"), folders.items[0],
                       look->workdir, folders.items[0]);
+    else if (venvs.count > 0 && look->field)
+        jr_buf_printf(
+            help, "%s has it: " JR_SETTING("entrypoint.python.interpreter", "%s/%s/bin/python3"),
+            venvs.items[0], look->workdir, venvs.items[0]);
     else if (venvs.count > 0)
         jr_buf_printf(help, "%s has it: write %s/bin/python3 for python3", venvs.items[0],
                       venvs.items[0]);
@@ -238,7 +243,7 @@ static void report_needed(struct preflight *preflight, enum jr_diag_code code,
     }
     struct jr_diag *diag = jr_diags_error(diags, code, span, needed->path, "%s", message);
     if (help != NULL && help->len > 0 && !help->failed)
-        jr_diag_help(diags, diag, "%s", help->data);
+        jr_diag_help_text(diags, diag, help->data);
 }
 
 /* The file that ranks would run or read. */
@@ -289,6 +294,7 @@ static void check_modules(struct preflight *preflight, const char *path, char *c
     const struct jr_python_look look = {.env = env,
                                         .workdir = rank->workdir,
                                         .interpreter = path,
+                                        .field = python != NULL,
                                         .options = rank->argv + 1,
                                         .options_count = by_word ? at - 1 : 0 /* up to -m */};
     if (preflight->modules_checked)
@@ -320,9 +326,12 @@ static void report_unreadable(struct preflight *preflight, const struct needed *
     if (error == ENOENT && jr_misplaced_file(&help, preflight->session, workdir, needed->text)) {
         /* said */
     } else if (error == ENOENT && jr_near_file_any(&near, workdir, needed->text)) {
-        /* a field's path was made absolute: the name is what can be typed */
-        const char *slash = workdir[0] == '\0' ? strrchr(near.data, '/') : NULL;
-        jr_buf_printf(&help, "did you mean '%s'?", slash == NULL ? near.data : slash + 1);
+        /* a field's path was made absolute: it is typed from the folder of the spec */
+        const char *folder = jr_spec_folder_of(preflight->session->file);
+        size_t len = strlen(folder);
+        bool below =
+            workdir[0] == '\0' && strncmp(near.data, folder, len) == 0 && near.data[len] == '/';
+        jr_buf_printf(&help, "did you mean '%s'?", near.data + (below ? len + 1 : 0));
     }
     report_needed(preflight, JR_CODE_FILE_NOT_READABLE, needed, message, &help);
 }

@@ -55,6 +55,7 @@ struct jr_python_look {
     const char *interpreter; /* the file of the interpreter; relative: below
                                 workdir. What is no binary program is not asked:
                                 a script might do anything */
+    bool field;              /* a field of the spec names the interpreter, not a command */
     char *const *options;    /* of the interpreter, of which -I, -P and the like
                                 change what it finds */
     size_t options_count;

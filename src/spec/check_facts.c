@@ -226,16 +226,43 @@ static void refuse_overflow(const struct jr_check *check, const struct jr_node *
                          product, JR_RANKS_MAX);
 }
 
+/* Nodes that differ have a list of sizes, of which this is one that fits: as even as can be over
+ * `part` nodes, or of nodes with `part` ranks and what is left. */
+static void help_with_list(struct jr_lint *lint, struct jr_diag *diag, uint64_t world,
+                           uint64_t part, bool nodes)
+{
+    enum { LONGEST = 8 };
+    struct jr_buf list JR_BUF_CLEANUP = JR_BUF_INIT;
+    uint64_t count = nodes ? part : (world - 1) / part + 1;
+    if (nodes && world < part) {
+        jr_diag_help(lint->diags, diag,
+                     "each node has at least 1 rank: nodes: %" PRIu64 " is the most", world);
+        return;
+    }
+    for (uint64_t i = 0; i < count && count <= LONGEST; i++) {
+        uint64_t size = nodes              ? world / part + (i < world % part)
+                        : i < world / part ? part
+                                           : world % part;
+        jr_buf_printf(&list, "%s%" PRIu64, i == 0 ? "" : ", ", size);
+    }
+    if (!list.failed)
+        jr_diag_help(lint->diags, diag, "nodes that differ: local_world_size: [%s]%s",
+                     list.len == 0 ? "..." : list.data, list.len == 0 ? ", one per node" : "");
+}
+
 static void check_multiple(const struct jr_check *check, const struct jr_known *world,
-                           const struct jr_known *part)
+                           const struct jr_known *part, bool nodes)
 {
     if (world->node == NULL || part->node == NULL || world->value % part->value == 0)
         return;
     struct jr_diag *diag =
         jr_check_clash(check, JR_CODE_NODES_CONTRADICT_WORLD, part->node, world->node,
                        "%s is not a multiple of %s", world->said, part->said);
-    jr_diag_help(check->lint->diags, diag,
-                 "nodes that differ: local_world_size: [...], one per node");
+    if (world->told && part->told)
+        help_with_list(check->lint, diag, world->value, part->value, nodes);
+    else
+        jr_diag_help(check->lint->diags, diag,
+                     "nodes that differ: local_world_size: [...], one per node");
 }
 
 /* The world that is stated held against nodes and their ranks, which are the other way to it.
@@ -255,8 +282,8 @@ static struct jr_known check_world(const struct jr_check *check, const struct jr
         known = derived_number(check, nodes, local, nodes->value * local->value, "x");
         known.node = local->node;
     } else {
-        check_multiple(check, &world, nodes);
-        check_multiple(check, &world, local);
+        check_multiple(check, &world, nodes, true);
+        check_multiple(check, &world, local, false);
     }
     if (known.node != NULL && known.value > JR_RANKS_MAX) {
         refuse_overflow(check, known.node, nodes->node, known.said);

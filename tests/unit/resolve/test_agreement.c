@@ -38,12 +38,12 @@ static void holds_sizes_to_each_other(void)
          {.job_nodes = 2},
          INVALID,
          "t.jobrun.yaml:4:19: error: world_size 9 is not a multiple of local_world_size 4 "
-         "[JR0312]\nnodes that differ: local_world_size: [...], one per node\nsee 3:13\n"},
+         "[JR0312]\nnodes that differ: local_world_size: [4, 4, 1]\nsee 3:13\n"},
         {"world_size: 8\nlocal_world_size: 3\n",
          {.job_nodes = 2},
          INVALID,
          "t.jobrun.yaml:4:19: error: world_size 8 is not a multiple of local_world_size 3 "
-         "[JR0312]\nnodes that differ: local_world_size: [...], one per node\nsee 3:13\n"},
+         "[JR0312]\nnodes that differ: local_world_size: [3, 3, 2]\nsee 3:13\n"},
         {"local_world_size: [4, 4, 4]\n",
          {.job_nodes = 2},
          UNRESOLVED,
@@ -66,7 +66,7 @@ static void holds_sizes_to_each_other(void)
          {.on = "1x8:H100"},
          UNRESOLVED,
          "t.jobrun.yaml:3:31: error: 10 ranks on a node with 8 usable cuda "
-         "devices [JR0404]\nspread them (nodes: 2), or let ranks share devices "
+         "devices [JR0404]\nstart at most 8 on a node, or let ranks share devices "
          "(oversubscribe: true)\nsee 3:22\n"},
         {"local_world_size: 8\nparallelism: {model: 3}\n",
          {.job_nodes = 2},
@@ -172,17 +172,23 @@ static void holds_ranks_to_devices(void)
          {.on = "1x8:H100"},
          UNRESOLVED,
          "t.jobrun.yaml:3:13: error: 9 ranks on a node with 8 usable cuda devices "
-         "[JR0404]\nspread them (nodes: 2), or let ranks share devices (oversubscribe: true)\n"},
+         "[JR0404]\nstart at most 8 on a node, or let ranks share devices (oversubscribe: true)\n"},
         {"world_size: 17\n",
          {.on = "1x8:H100"},
          UNRESOLVED,
          "t.jobrun.yaml:3:13: error: 17 ranks on a node with 8 usable cuda devices "
-         "[JR0404]\nspread them (nodes: 3), or let ranks share devices (oversubscribe: true)\n"},
+         "[JR0404]\nstart at most 8 on a node, or let ranks share devices (oversubscribe: true)\n"},
         {"world_size: 2\n",
          {.on = "1x1:H100"},
          UNRESOLVED,
          "t.jobrun.yaml:3:13: error: 2 ranks on a node with 1 usable cuda device "
-         "[JR0404]\nspread them (nodes: 2), or let ranks share devices (oversubscribe: true)\n"},
+         "[JR0404]\nstart at most 1 on a node, or let ranks share devices (oversubscribe: true)\n"},
+        {"world_size: 9\nnodes: 1\n",
+         {.on = "3x8:H100"},
+         UNRESOLVED,
+         "t.jobrun.yaml:4:8: error: 9 ranks on a node with 8 usable cuda devices "
+         "[JR0404]\nspread them (nodes: 3), or let ranks share devices (oversubscribe: true)\n"
+         "see 3:13\n"},
         {"world_size: 9\noversubscribe: true\n", {.on = "1x8:H100"}, JR_STATUS_OK, ""},
         {"world_size: 2\ndevices: [0, 1]\n", {.on = "1x8:H100"}, JR_STATUS_OK, ""},
         {"world_size: 2\ndevices: [0, 1, 2]\n",

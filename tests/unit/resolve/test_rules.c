@@ -80,11 +80,11 @@ static const struct bad bads[] = {
     {"world_size: 16\n",
      {.on = "1x8:H100"},
      UNRESOLVED,
-     "JR0404|16 ranks|8 usable cuda devices|nodes: 2|oversubscribe: true"},
+     "JR0404|16 ranks|8 usable cuda devices|start at most 8 on a node|oversubscribe: true"},
     {"local_world_size: [2, 1]\nmaster_addr: a\nnode_rank: 0\n",
      {.on = "2x1:H100"},
      UNRESOLVED,
-     "JR0404|2 ranks on a node with 1 usable cuda device [|nodes: 3"},
+     "JR0404|2 ranks on a node with 1 usable cuda device [|start at most 1 on a node"},
     {"world_size: 4\ndevices: [0, 1]\n", {.on = "1x8:H100"}, UNRESOLVED, "2 us"},
     /* devices */
     {"",

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/setting_words.h"
 #include "scratch.h"
 #include "spawn/program.h"
 #include "unit.h"
@@ -76,7 +77,7 @@ static const char *look_by(const char *module, const char *path, char *option)
     (void)snprintf(more, sizeof more, "PYTHONPATH=%s", path);
     (void)snprintf(workdir, sizeof workdir, "%s/w", scratch.dir);
     char *env[] = {home, more, NULL};
-    const struct jr_python_look wanted = {env, workdir, python, &option, option != NULL};
+    const struct jr_python_look wanted = {env, workdir, python, false, &option, option != NULL};
     bool missing = jr_python_module_missing(&part, &help, &wanted, module);
     (void)snprintf(text, sizeof text, "%s%s%s", missing ? part.data : "", missing ? "|" : "",
                    missing && help.data != NULL ? help.data : "");
@@ -135,8 +136,8 @@ static void knows_what_lies_beside_it(void)
     char text[512];
     make_job();
     make_file("w/src/evaluate.py", "");
-    (void)snprintf(text, sizeof text, "evaluate|it is in src: env: {PYTHONPATH: %s/w/src}",
-                   scratch.dir);
+    (void)snprintf(text, sizeof text,
+                   "evaluate|it is in src: " JR_SETTING("env.PYTHONPATH", "%s/w/src"), scratch.dir);
     JR_ASSERT_TEXT(look("evaluate", ""), text);
     JR_ASSERT_TEXT(look("evaluate", "src"), "");
     make_file("w/.venv/lib/python3.11/site-packages/own/__init__.py", "");

@@ -50,7 +50,8 @@ def _near_script(path):
         names = set(os.listdir(folder)) - {name}
     except OSError:
         return ""
-    return _near(name, names, "; did you mean '%s'?", 0.7)
+    beside = os.path.join(os.path.dirname(path), "").replace("%", "%%")
+    return _near(name, names, "; did you mean '" + beside + "%s'?", 0.7)
 
 
 def read_script(path):
