@@ -84,8 +84,10 @@ static void check_limits(struct exam *to)
         add_health_finding(to,
                            jr_arena_printf(arena, "a process may open at most %llu files",
                                            (unsigned long long)files),
-                           "raise the hard limit of nofile: ulimit -Hn, or LimitNOFILE of "
-                           "the service that started this");
+                           jr_arena_printf(arena,
+                                           "raise the hard limit of nofile, as root: ulimit -Hn "
+                                           "%u, or LimitNOFILE of the service that started this",
+                                           JR_NOFILE_LEAST));
     if (fabric.count > 0 && locked != UINT64_MAX)
         add_health_finding(to,
                            jr_arena_printf(arena,

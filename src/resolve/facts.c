@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "base/rank_set.h"
+#include "base/shell_words.h"
 #include "base/syscalls.h"
 #include "doc/doc.h"
 #include "host/ask.h"
@@ -696,20 +697,25 @@ static void read_program(struct reading *r, struct jr_host *hw, const struct sta
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     const struct jr_ask ask = {run_facts_program, r, r->custom->limit_ms, JR_DOC_MAX_BYTES};
-    const char *why = NULL, *help = "";
+    const char *why = NULL, *help = "", *mode = NULL;
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
+    jr_shell_quote(&typed, r->path);
     size_t before = r->diags->errors;
     struct jr_doc doc;
     /* others could have it run what they like */
     if (!S_ISREG(st->st_mode))
         why = "is not a regular file", help = "put a program there";
     else if (access(r->path, X_OK) != 0)
-        why = "is not executable", help = "chmod +x, or name it .facts.yaml if it is facts itself";
+        why = "is not executable", mode = "+x",
+        help = ", or name it .facts.yaml if it is facts itself";
     else if ((st->st_mode & S_IWOTH) != 0)
-        why = "is a program that everybody may write to", help = "chmod o-w";
+        why = "is a program that everybody may write to", mode = "o-w";
     else if (st->st_uid != 0 && st->st_uid != geteuid())
         why = "is a program that belongs to another user", help = "copy it, or let root own it";
+    if (why != NULL && mode != NULL && !typed.failed)
+        help = jr_arena_printf(r->arena, "chmod %s %s%s", mode, typed.data, help);
     if (why != NULL) {
-        jr_diag_help(r->diags, refuse_custom_device(r, why), "%s", help);
+        jr_diag_help(r->diags, refuse_custom_device(r, why), "%s", help == NULL ? "" : help);
         return;
     }
     JR_CLOSE int words = jr_memory_file("facts");

@@ -399,7 +399,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     if (args->plan->policy->isolation == JR_ISOLATION_PID &&
         jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0)
         fail_before_run(args->shared, "isolation: pid needs its own /proc, and the container "
-                                      "does not allow mounting it; use isolation: none");
+                                      "does not allow mounting it; use -s isolation=none");
     if (open_runner(&runner, args) != 0)
         fail_before_run(args->shared, access("/dev/null", F_OK) == 0
                                           ? "could not set up the runner"

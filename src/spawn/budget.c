@@ -121,10 +121,11 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
     ret->descriptors = needed + ret->files;
     if (needed + least <= ret->wanted.rlim_cur)
         return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "%u ranks need %" PRIu64 " file descriptors, and the hard limit is %ju:"
-                        " raise it (ulimit -Hn), or redirect more ranks to files only",
-                        plan->count, needed + least, (uintmax_t)ret->nofile.rlim_max);
+    return jr_error_set(
+        err, JR_STATUS_LAUNCH,
+        "%u ranks need %" PRIu64 " file descriptors, and the hard limit is %ju:"
+        " raise it, as root (ulimit -Hn %" PRIu64 "), or redirect more ranks to files only",
+        plan->count, needed + least, (uintmax_t)ret->nofile.rlim_max, needed + least);
 }
 
 /* A limit on processes and how much of it is used (0: not known); `max` 0: no limit. */

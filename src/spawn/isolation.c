@@ -74,7 +74,7 @@ static pid_t refuse_isolation(int error, struct jr_error *err)
     return jr_error_sys(err, JR_STATUS_LAUNCH,
                         "isolation: pid is not possible here (it needs root, or a kernel and a "
                         "container that let users create namespaces: user.max_user_namespaces, "
-                        "kernel.apparmor_restrict_unprivileged_userns); use isolation: none");
+                        "kernel.apparmor_restrict_unprivileged_userns); use -s isolation=none");
 }
 
 pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/shell_words.h"
 #include "base/syscalls.h"
 
 #include "base/banned.h"
@@ -70,11 +71,13 @@ static int open_log_dir(struct jr_run_folder *dir, const char *path, struct jr_e
     if (st.st_uid != geteuid())
         return jr_error_set(err, JR_STATUS_LAUNCH, "log_dir %s belongs to user %ju, not to you",
                             path, (uintmax_t)st.st_uid);
+    struct jr_buf typed JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_shell_quote(&typed, path);
     if ((st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "log_dir %s is writable by everybody and has no "
-                            "sticky bit (chmod o-w, or choose another)",
-                            path);
+                            "sticky bit (chmod o-w %s, or choose another)",
+                            path, typed.failed ? path : typed.data);
     return 0;
 }
 
@@ -331,11 +334,15 @@ static int check_continued(const struct jr_run_folder *dir, const char *log_dir,
                             "the run %s/%s belongs to user %ju, not to you: it is not continued "
                             "(move it away, or give another --run-id)",
                             log_dir, dir->id, (uintmax_t)st.st_uid);
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT, typed JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&path, "%s/%s", log_dir, dir->id);
+    if (!path.failed)
+        jr_shell_quote(&typed, path.data);
     if ((st.st_mode & S_IWOTH) != 0 && (dir->dir_mode & S_IWOTH) == 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "the run %s/%s is writable by everybody: it is not "
-                            "continued (chmod o-w, or move it away)",
-                            log_dir, dir->id);
+                            "continued (chmod o-w %s, or move it away)",
+                            log_dir, dir->id, typed.failed ? "FOLDER" : typed.data);
     return 0;
 }
 

@@ -469,7 +469,7 @@ class Isolation(Case):
         if "Operation not permitted" in done.stderr.partition("jobrun:")[0]:
             self.skipTest("SKIPPED: " + done.stderr)
         self.expect(done, 7)
-        self.assertIn("use isolation: none", done.stderr)
+        self.assertIn("use -s isolation=none", done.stderr)
 
 
 if __name__ == "__main__":

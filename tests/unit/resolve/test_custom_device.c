@@ -58,7 +58,9 @@ static void check_refused(struct desk *desk, const char *message, const char *he
     JR_ASSERT_TEXT(diag->path, "device");
     CU_ASSERT_EQUAL(diag->span.line, 7);
     JR_ASSERT_TEXT(diag->message, message);
-    JR_ASSERT_TEXT(diag->help, help);
+    struct jr_buf whole JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_replaced(&whole, help, "SCRATCH", desk->scratch.dir);
+    JR_ASSERT_TEXT(diag->help, whole.data);
     CU_ASSERT_EQUAL(faccessat(desk->scratch.fd, "ran", F_OK, 0), -1);
     end(desk);
 }
@@ -126,8 +128,9 @@ static void trusts_not_every_program(void)
         const char *message, *help;
     } rows[] = {
         {0644, "acme.facts is not executable",
-         "chmod +x, or name it .facts.yaml if it is facts itself"},
-        {0757, "acme.facts is a program that everybody may write to", "chmod o-w"},
+         "chmod +x SCRATCH/acme.facts, or name it .facts.yaml if it is facts itself"},
+        {0757, "acme.facts is a program that everybody may write to",
+         "chmod o-w SCRATCH/acme.facts"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct desk desk;

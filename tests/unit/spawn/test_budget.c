@@ -232,8 +232,8 @@ static bool refuses_what_does_not_fit(void)
     if (check(&job, 125, 125) != -1 || job.err.status != JR_STATUS_LAUNCH)
         return false;
     return strcmp(job.err.text, "10 ranks need 126 file descriptors, and the hard limit is "
-                                "125: raise it (ulimit -Hn), or redirect more ranks to files "
-                                "only") == 0;
+                                "125: raise it, as root (ulimit -Hn 126), or redirect more "
+                                "ranks to files only") == 0;
 }
 
 /* Files with a limit are two; where there is no room for all, those that are open at once take
