@@ -116,7 +116,7 @@ def in_spec(text):
 
 class Ml(unittest.TestCase):
     """Configs of ml: nothing is lost, whatever the order, the style and what
-    stands there already; and what is alone in a file is fixed whole."""
+    stands there already."""
 
     validate = Fixes.validate
 
