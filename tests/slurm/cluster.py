@@ -510,12 +510,15 @@ class Cluster:
         return found
 
     def lose(self, node):
-        """The node's sudden end: slurmd, its steps, what runs in them."""
-        for pid in [self.daemons.pop(node), *self.node_processes(node)]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        """The node's sudden end: slurmd, its steps, what runs in them. They stop
+        before they are killed, so that none tells of another's end."""
+        pids = [self.daemons.pop(node), *self.node_processes(node)]
+        for sig in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in pids:
+                try:
+                    os.kill(pid, sig)
+                except ProcessLookupError:
+                    pass
 
     def bring_back(self, *nodes):
         for node in nodes:
