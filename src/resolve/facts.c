@@ -50,10 +50,12 @@ enum fact {
 #define ANY_SCALAR     (~TYPE_BIT(NULL))
 
 /* What a value must be, for messages, and as which types of scalars it may be written, as bits. */
-static const struct {
+struct fact_type {
     const char *wants;
     unsigned scalars;
-} fact_types[] = {
+};
+
+static const struct fact_type fact_types[] = {
     [FACT_VERSION] = {"1", TYPE_BIT(INT)},
     [FACT_INDEX] = {"an integer of at least 0", TYPE_BIT(INT)},
     [FACT_COUNT] = {"an integer of at least 0", TYPE_BIT(INT)},
