@@ -228,11 +228,11 @@ static int compare_entries(const void *a, const void *b, void *same)
     return order != 0 ? order : (*left > *right) - (*left < *right);
 }
 
-/* Refuse each entry of a list (NULL: there is none) that is there before. */
-static void check_entry_twice(const struct jr_check *check, const struct jr_node *list,
-                              int (*same)(const char *, const char *), enum jr_diag_code code,
-                              const char *before, const char *after, const char *help)
+/* Refuse each entry of `hosts`, or else of `devices`, that is there before. NULL: there is no list.
+ */
+static void check_entry_twice(const struct jr_check *check, const struct jr_node *list, bool hosts)
 {
+    int (*same)(const char *, const char *) = hosts ? strcasecmp : strcmp;
     size_t count = list == NULL ? 0 : list->count;
     JR_FREE struct jr_node ***entries = calloc(count + 1, sizeof *entries);
     if (entries == NULL) {
@@ -245,10 +245,15 @@ static void check_entry_twice(const struct jr_check *check, const struct jr_node
     for (size_t i = 1; i < count; i++) {
         if (same((*entries[i - 1])->text, (*entries[i])->text) != 0)
             continue;
-        struct jr_diag *diag =
-            jr_check_clash(check, code, *entries[i], *entries[i - 1], "%s%s%s twice", before,
-                           jr_lint_said(check->lint, *entries[i]), after);
-        jr_diag_help_text(check->lint->diags, diag, help);
+        const char *said = jr_lint_said(check->lint, *entries[i]);
+        struct jr_diag *diag = jr_check_clash(
+            check, hosts ? JR_CODE_HOST_TWICE : JR_CODE_DEVICE_TWICE, *entries[i], *entries[i - 1],
+            hosts ? "'hosts' lists '%s' twice" : "devices has %s twice", said);
+        jr_diag_help_text(check->lint->diags, diag,
+                          hosts ? "each node is a machine of its own; --local starts all nodes on "
+                                  "this one"
+                                : "leave one out, or let ranks share devices "
+                                  "(" JR_SETTING("oversubscribe", "true") ")");
     }
 }
 
@@ -257,9 +262,7 @@ void jr_check_places(const struct jr_check *check)
     static const char *const paths[] = {"redirects", "tee"};
     const struct jr_sizes sizes = jr_check_known(check);
     /* two nodes are two machines */
-    check_entry_twice(check, jr_doc_get(check->tree, "hosts"), strcasecmp, JR_CODE_HOST_TWICE,
-                      "'hosts' lists '", "'",
-                      "each node is a machine of its own; --local starts all nodes on this one");
+    check_entry_twice(check, jr_doc_get(check->tree, "hosts"), true);
     bool node = check_index_below(check, "node_rank", &sizes.nodes, "node");
     if (check_index_below(check, "rank_start", &sizes.world, "rank") && node)
         check_rank_start(check, &sizes);
@@ -365,9 +368,7 @@ void jr_check_devices(const struct jr_check *check)
         jr_diag_help(check->lint->diags, diag, "leave one of the two out");
     } else if (list) {
         if (!shared)
-            check_entry_twice(check, devices, strcmp, JR_CODE_DEVICE_TWICE, "devices has ", "",
-                              "leave one out, or let ranks share devices "
-                              "(" JR_SETTING("oversubscribe", "true") ")");
+            check_entry_twice(check, devices, false);
         check_device_count(check, devices, shared);
     }
 }

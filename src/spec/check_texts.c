@@ -342,10 +342,13 @@ static const char *template_of(const char *name)
 
 /* Say how the value of a variable is had, whose `$NAME` is bytes [from, to) of the text. */
 static void help_with_variable(const struct jr_check *check, const struct jr_node *node,
-                               struct jr_diag *diag, const char *name, size_t from, size_t to,
-                               const char *shell, bool templates)
+                               struct jr_diag *diag, size_t from, size_t to, const char *shell,
+                               bool templates)
 {
     struct jr_lint *lint = check->lint;
+    const char *name = jr_arena_strndup(lint->arena, written_text(node) + from + 1, to - from - 1);
+    if (name == NULL)
+        return;
     struct jr_diags *diags = lint->diags;
     const struct jr_node *own = jr_doc_get(jr_doc_get(check->tree, "env"), name);
     const char *template = template_of(name);
@@ -388,7 +391,7 @@ static bool check_dollar(const struct jr_check *check, const struct jr_node *nod
         struct jr_diag *diag =
             warn_of_syntax(check, node, path, from, to, "is not replaced: no shell reads it");
         if (named)
-            help_with_variable(check, node, diag, name, from, to, shell, templates);
+            help_with_variable(check, node, diag, from, to, shell, templates);
         else if (shell != NULL)
             jr_diag_help(check->lint->diags, diag, "use %s", shell);
         return true;

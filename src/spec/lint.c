@@ -64,8 +64,8 @@ const char *jr_lint_replaced(struct jr_lint *lint, const struct jr_node *node, s
     const struct jr_span *span = &origin->span;
     const char *written = jr_lint_source(origin);
     size_t at, end, len = strlen(written);
-    bool bare = span->source != NULL && jr_fix_find(span, &at, &end) && end - at == len &&
-                strncmp(span->source->text + at, written, len) == 0;
+    bool bare = to <= len && span->source != NULL && jr_fix_find(span, &at, &end) &&
+                end - at == len && strncmp(span->source->text + at, written, len) == 0;
     bool braces = origin->flow && strpbrk(text, "{}") != NULL;
     bool quoted = bare && (braces || (from == 0 && *text == '%'));
     if (quoted)
