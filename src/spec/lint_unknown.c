@@ -231,9 +231,15 @@ static bool help_with_member(const struct unknown *u)
     return field != NULL;
 }
 
-/* `sweep: {method: grid}`, which axes are without a word */
+/* `sweep: {method: grid}`, which axes are without a word, or a sampler */
 static bool help_with_method(const struct unknown *u)
 {
+    if (strcmp(u->group, "sweep") == 0 && strcmp(u->name, "sampler") == 0) {
+        jr_diag_help(u->lint->diags, u->diag,
+                     "leave it out: what proposes values is a Python loop over jobrun.run(spec, "
+                     "set), see docs/sweeps.md");
+        return true;
+    }
     if (strcmp(u->group, "sweep") != 0 || !is_scalar_value(u) ||
         (strcmp(u->name, "method") != 0 && strcmp(u->name, "strategy") != 0 &&
          strcmp(u->name, "algorithm") != 0))
