@@ -120,7 +120,7 @@ function(jr_unit_test folder module)
     ${PROJECT_SOURCE_DIR}/tests/unit/support)
   target_compile_definitions(${target} PRIVATE
     TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${target} PRIVATE jr_flags jr_layers PkgConfig::CUNIT)
+  target_link_libraries(${target} PRIVATE jr_flags jr_layers jr_unit PkgConfig::CUNIT)
   add_test(NAME unit.${folder}.${module} COMMAND ${target})
   set_tests_properties(unit.${folder}.${module} PROPERTIES TIMEOUT 600)
   if(JR_MEMCHECK AND folder IN_LIST JR_MEMCHECK_FOLDERS

@@ -8,7 +8,7 @@ PAGE = (ROOT / "docs" / "scenarios.md").read_text()
 ITEM = re.compile(r"^(\d+)\. (.*(?:\n +.*)*)", re.M)
 COUNT = 80
 # What marks a test of that name in a file of that kind.
-MARKS = {".c": r"\bCASE\({0}\)", ".py": r"^ +def {0}\("}
+MARKS = {".c": r"\b(?:CASE|TEST)\({0}\)", ".py": r"^ +def {0}\("}
 
 
 def items():

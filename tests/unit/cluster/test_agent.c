@@ -348,7 +348,7 @@ static void check_outcome(const struct peer *peer)
 
 /* The cases. */
 
-static void says_who_it_is(void)
+TEST(says_who_it_is)
 {
     struct peer peer;
     uint64_t before_ns = jr_clock_ns(), before_wall_ns = jr_clock_wall_ns();
@@ -366,7 +366,7 @@ static void says_who_it_is(void)
 }
 
 /* A prolog may have printed to the same stream, and not ended its line. */
-static void is_heard_after_a_prolog(void)
+TEST(is_heard_after_a_prolog)
 {
     struct peer peer;
     start_peer_after(&peer, "module loaded");
@@ -376,7 +376,7 @@ static void is_heard_after_a_prolog(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void says_why_it_cannot(void)
+TEST(says_why_it_cannot)
 {
     struct peer peer;
     (void)setenv("NO_FACTS", "1", 1);
@@ -390,7 +390,7 @@ static void says_why_it_cannot(void)
 }
 
 /* Without descriptors for what it needs it says nothing, and fails. */
-static void needs_descriptors(void)
+TEST(needs_descriptors)
 {
     static const char *const rooms[] = {"0", "1"};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
@@ -403,7 +403,7 @@ static void needs_descriptors(void)
     }
 }
 
-static void takes_the_spec_or_says_why_not(void)
+TEST(takes_the_spec_or_says_why_not)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -424,7 +424,7 @@ static void takes_the_spec_or_says_why_not(void)
 }
 
 /* Words that come in pieces, with strange ones among them. */
-static void passes_over_what_it_does_not_know(void)
+TEST(passes_over_what_it_does_not_know)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -438,7 +438,7 @@ static void passes_over_what_it_does_not_know(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void carries_all_that_comes_from_a_run(void)
+TEST(carries_all_that_comes_from_a_run)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -460,7 +460,7 @@ static void carries_all_that_comes_from_a_run(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void tells_of_a_run_that_could_not_begin(void)
+TEST(tells_of_a_run_that_could_not_begin)
 {
     struct peer peer;
     struct jr_rank_outcome rank;
@@ -481,7 +481,7 @@ static void tells_of_a_run_that_could_not_begin(void)
 }
 
 /* It begins behind the last of its code, and hears then what it was told meanwhile. */
-static void waits_for_the_code_of_a_run(void)
+TEST(waits_for_the_code_of_a_run)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -500,7 +500,7 @@ static void waits_for_the_code_of_a_run(void)
 
 /* With the spec of a run that has begun before, it is ready only once it is in the run, with the
  * code. */
-static void enters_a_run_before_it_is_ready(void)
+TEST(enters_a_run_before_it_is_ready)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -533,7 +533,7 @@ static void enters_a_run_before_it_is_ready(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void says_that_its_files_are_its_own(void)
+TEST(says_that_its_files_are_its_own)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -544,7 +544,7 @@ static void says_that_its_files_are_its_own(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void says_why_there_is_no_code(void)
+TEST(says_why_there_is_no_code)
 {
     static const struct {
         const char *code, *why;
@@ -571,7 +571,7 @@ static void says_why_there_is_no_code(void)
 }
 
 /* Nobody waits for code that will not come. */
-static void ends_while_it_waits_for_code(void)
+TEST(ends_while_it_waits_for_code)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -583,7 +583,7 @@ static void ends_while_it_waits_for_code(void)
 
 /* A run is over once all of its processes are, whoever of them writes last; the agent is the parent
  * of whoever is left. */
-static void waits_for_all_processes_of_a_run(void)
+TEST(waits_for_all_processes_of_a_run)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -603,7 +603,7 @@ static void waits_for_all_processes_of_a_run(void)
 
 /* What the other nodes have to know is said in messages of its own, each once and before the run is
  * over, and is no event. */
-static void says_what_the_others_have_to_know(void)
+TEST(says_what_the_others_have_to_know)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -622,7 +622,7 @@ static void says_what_the_others_have_to_know(void)
 }
 
 /* More than a socket holds, to MPI's process manager and back; without a run there is none. */
-static void carries_the_exchange(void)
+TEST(carries_the_exchange)
 {
     enum { PIECES = 100, PIECE = 6000 };
     char bytes[PIECE];
@@ -658,7 +658,7 @@ static void carries_the_exchange(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void tells_what_a_run_died_of(void)
+TEST(tells_what_a_run_died_of)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -670,7 +670,7 @@ static void tells_what_a_run_died_of(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void hands_orders_on(void)
+TEST(hands_orders_on)
 {
     static const struct {
         const char *word;
@@ -715,7 +715,7 @@ static void hands_orders_on(void)
 }
 
 /* From the controller as a word, or from the cluster to the agent itself. */
-static void hands_signals_on(void)
+TEST(hands_signals_on)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -742,7 +742,7 @@ static void hands_signals_on(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void ends_by_an_interrupt(void)
+TEST(ends_by_an_interrupt)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -752,7 +752,7 @@ static void ends_by_an_interrupt(void)
 }
 
 /* The controller's console is full: lines wait where they are, and events do not. */
-static void keeps_lines_while_it_is_told_to(void)
+TEST(keeps_lines_while_it_is_told_to)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -774,7 +774,7 @@ static void keeps_lines_while_it_is_told_to(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-static void shows_what_is_left_behind_the_outcome(void)
+TEST(shows_what_is_left_behind_the_outcome)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -799,7 +799,7 @@ static void shows_what_is_left_behind_the_outcome(void)
 }
 
 /* Nobody is there to show the rest to: the outcome is the last that comes. */
-static void shows_no_rest_after_its_input(void)
+TEST(shows_no_rest_after_its_input)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -817,7 +817,7 @@ static void shows_no_rest_after_its_input(void)
 }
 
 /* However little is taken of it, the agent hears; and nothing is lost. */
-static void waits_for_a_controller_that_does_not_read(void)
+TEST(waits_for_a_controller_that_does_not_read)
 {
     struct peer peer;
     CU_ASSERT_EQUAL_FATAL(pipe2(flooded, O_CLOEXEC), 0);
@@ -843,7 +843,7 @@ static void waits_for_a_controller_that_does_not_read(void)
 }
 
 /* Nobody takes what it says: the ranks hear that their orders have ended. */
-static void ends_without_a_controller(void)
+TEST(ends_without_a_controller)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -860,7 +860,7 @@ static void ends_without_a_controller(void)
 }
 
 /* The first line says who it is; what follows stays where it is. */
-static void awaits_its_assignment(void)
+TEST(awaits_its_assignment)
 {
     static const struct {
         const char *input;
@@ -904,7 +904,7 @@ static void awaits_its_assignment(void)
 }
 
 /* It listens where it is told to, greets who comes, and reaches itself. */
-static void answers_a_survey(void)
+TEST(answers_a_survey)
 {
     struct peer peer;
     char words[200];
@@ -938,35 +938,6 @@ static void answers_a_survey(void)
 
 int main(void)
 {
-    static const struct jr_unit_case cases[] = {
-        CASE(says_who_it_is),
-        CASE(is_heard_after_a_prolog),
-        CASE(says_why_it_cannot),
-        CASE(needs_descriptors),
-        CASE(takes_the_spec_or_says_why_not),
-        CASE(passes_over_what_it_does_not_know),
-        CASE(carries_all_that_comes_from_a_run),
-        CASE(tells_of_a_run_that_could_not_begin),
-        CASE(waits_for_the_code_of_a_run),
-        CASE(enters_a_run_before_it_is_ready),
-        CASE(says_that_its_files_are_its_own),
-        CASE(says_why_there_is_no_code),
-        CASE(ends_while_it_waits_for_code),
-        CASE(waits_for_all_processes_of_a_run),
-        CASE(says_what_the_others_have_to_know),
-        CASE(carries_the_exchange),
-        CASE(tells_what_a_run_died_of),
-        CASE(hands_orders_on),
-        CASE(hands_signals_on),
-        CASE(ends_by_an_interrupt),
-        CASE(keeps_lines_while_it_is_told_to),
-        CASE(shows_what_is_left_behind_the_outcome),
-        CASE(shows_no_rest_after_its_input),
-        CASE(waits_for_a_controller_that_does_not_read),
-        CASE(ends_without_a_controller),
-        CASE(awaits_its_assignment),
-        CASE(answers_a_survey),
-    };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
-    return jr_unit_run("agent", cases, sizeof cases / sizeof *cases);
+    return jr_unit_main();
 }

@@ -195,7 +195,7 @@ static void end(struct peer *peer)
     CU_ASSERT_EQUAL(end_peer(peer), 0);
 }
 
-static void runs_cells_of_its_node(void)
+TEST(runs_cells_of_its_node)
 {
     struct peer peer;
     start(&peer);
@@ -208,7 +208,7 @@ static void runs_cells_of_its_node(void)
 }
 
 /* What is said of a cell comes behind what it has said itself. */
-static void says_what_is_known_of_an_end(void)
+TEST(says_what_is_known_of_an_end)
 {
     struct peer peer;
     start(&peer);
@@ -222,7 +222,7 @@ static void says_what_is_known_of_an_end(void)
 }
 
 /* Before cells come, it looks whether their folder is there. */
-static void says_whether_it_sees_the_folder(void)
+TEST(says_whether_it_sees_the_folder)
 {
     struct peer peer;
     struct jr_message word = {.type = JR_TO_NODES_SHARE,
@@ -245,7 +245,7 @@ static void says_whether_it_sees_the_folder(void)
 }
 
 /* It is more than pipe and outbox hold. */
-static void hands_on_what_a_cell_has_left(void)
+TEST(hands_on_what_a_cell_has_left)
 {
     struct peer peer;
     start(&peer);
@@ -259,7 +259,7 @@ static void hands_on_what_a_cell_has_left(void)
     end(&peer);
 }
 
-static void wants_the_code_of_cells(void)
+TEST(wants_the_code_of_cells)
 {
     static const struct jr_message word = {.type = JR_TO_NODES_SHARE,
                                            .cells = "/runs/s/cells",
@@ -284,7 +284,7 @@ static void wants_the_code_of_cells(void)
     end(&peer);
 }
 
-static void says_why_it_refuses(void)
+TEST(says_why_it_refuses)
 {
     struct peer peer;
     start(&peer);
@@ -294,7 +294,7 @@ static void says_why_it_refuses(void)
     end(&peer);
 }
 
-static void hands_on_signals(void)
+TEST(hands_on_signals)
 {
     struct peer peer;
     start(&peer);
@@ -308,7 +308,7 @@ static void hands_on_signals(void)
 }
 
 /* Whenever it is asked for a sign of life. */
-static void tells_how_far_cells_are(void)
+TEST(tells_how_far_cells_are)
 {
     struct peer peer;
     start(&peer);
@@ -322,7 +322,7 @@ static void tells_how_far_cells_are(void)
 }
 
 /* The cluster ends the step: no other cell is to begin. */
-static void tells_that_the_cluster_ends_it(void)
+TEST(tells_that_the_cluster_ends_it)
 {
     struct peer peer;
     start(&peer);
@@ -335,7 +335,7 @@ static void tells_that_the_cluster_ends_it(void)
     end(&peer);
 }
 
-static void ends_cells_with_its_input(void)
+TEST(ends_cells_with_its_input)
 {
     struct peer peer;
     start(&peer);
@@ -350,7 +350,7 @@ static void ends_cells_with_its_input(void)
 
 /* All of it comes before the end of the cell, also where the console is full.
  */
-static void hands_on_what_ranks_print(void)
+TEST(hands_on_what_ranks_print)
 {
     struct peer peer;
     start(&peer);
@@ -364,10 +364,3 @@ static void hands_on_what_ranks_print(void)
     JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_OUT].data, "loss 1\nloss 1\n");
     end(&peer);
 }
-
-JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node), CASE(hands_on_what_ranks_print),
-             CASE(hands_on_what_a_cell_has_left), CASE(wants_the_code_of_cells),
-             CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
-             CASE(says_whether_it_sees_the_folder), CASE(hands_on_signals),
-             CASE(tells_how_far_cells_are), CASE(tells_that_the_cluster_ends_it),
-             CASE(ends_cells_with_its_input))

@@ -59,7 +59,7 @@ static void turn_to_the_end(void)
 }
 
 /* What is sent is counted, byte by byte. */
-static void counts_what_it_sends(void)
+TEST(counts_what_it_sends)
 {
     fake_controller_start(&fake);
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
@@ -76,7 +76,7 @@ static void counts_what_it_sends(void)
 
 /* What srun has no room for waits, in its order, and goes as soon as there is.
  */
-static void waits_for_room(void)
+TEST(waits_for_room)
 {
     static char spec[200000];
     connect("exec cat > /dev/null");
@@ -100,7 +100,7 @@ static void waits_for_room(void)
 }
 
 /* Where nobody reads any more, nothing waits. */
-static void nothing_waits_for_nobody(void)
+TEST(nothing_waits_for_nobody)
 {
     fake_controller_start(&fake);
     (void)close(fake.sent);
@@ -112,7 +112,7 @@ static void nothing_waits_for_nobody(void)
 }
 
 /* The end of the input is seen by the agents; a second time is none. */
-static void closes_its_input(void)
+TEST(closes_its_input)
 {
     char byte;
     fake_controller_start(&fake);
@@ -127,7 +127,7 @@ static void closes_its_input(void)
 
 /* Without memory for a message, none that follows it may be sent, and the run is to end: by the
  * first link that this happened to. */
-static void gives_up_a_link_without_memory(void)
+TEST(gives_up_a_link_without_memory)
 {
     char byte;
     for (int each = 0; each < 2; each++) {
@@ -154,7 +154,7 @@ static void gives_up_a_link_without_memory(void)
 }
 
 /* Frames are messages, other lines notes; both streams, and last lines without an end. */
-static void takes_lines(void)
+TEST(takes_lines)
 {
     static const struct {
         const char *text, *notes, *last;
@@ -183,7 +183,7 @@ static void takes_lines(void)
 }
 
 /* How srun ended, for people. */
-static void says_how_srun_ended(void)
+TEST(says_how_srun_ended)
 {
     static const struct {
         const char *text, *said;
@@ -206,7 +206,7 @@ static void says_how_srun_ended(void)
 }
 
 /* What comes is counted; a line without an end is taken in pieces. */
-static void a_line_without_an_end_is_taken(void)
+TEST(a_line_without_an_end_is_taken)
 {
     connect("head -c 400000 /dev/zero | tr '\\0' x; sleep 0.01; echo end");
     turn_to_the_end();
@@ -217,7 +217,7 @@ static void a_line_without_an_end_is_taken(void)
 
 /* Who does not leave when the input ends is told to; where an agent had answered, it is waited
  * for. */
-static void an_srun_without_agents_is_ended(void)
+TEST(an_srun_without_agents_is_ended)
 {
     connect(command);
     CU_ASSERT_TRUE(fake.controller.links[0].pid > 0);
@@ -229,7 +229,7 @@ static void an_srun_without_agents_is_ended(void)
 }
 
 /* One with agents ends with its input, and is not told to. */
-static void an_srun_with_agents_is_waited_for(void)
+TEST(an_srun_with_agents_is_waited_for)
 {
     connect("trap 'exit 9' TERM; cat > /dev/null; exit 3");
     leave();
@@ -240,7 +240,7 @@ static void an_srun_with_agents_is_waited_for(void)
 
 /* What srun says while a run goes on is shown among its output, whole and escaped; what it says of
  * its own end is nobody's. */
-static void what_srun_says_is_shown(void)
+TEST(what_srun_says_is_shown)
 {
     for (int how = 0; how < 3; how++) {
         connect("echo one; printf 'two\\033\\n' >&2");
@@ -272,7 +272,7 @@ static void expire(void *owner)
 }
 
 /* After its time it is killed, which is said. */
-static void an_srun_that_hangs_is_killed(void)
+TEST(an_srun_that_hangs_is_killed)
 {
     char expected[256];
     connect("trap '' TERM; echo ready; exec sleep 1000");
@@ -313,7 +313,7 @@ static void add_reader_advice(struct jr_buf *out, const char *line, const char *
     jr_buf_printf(out, "%zu, see %s", strlen(line), host);
 }
 
-static void each_node_has_its_own(void)
+TEST(each_node_has_its_own)
 {
     static const struct jr_transport each = {.program = "reader",
                                              .each = true,
@@ -365,7 +365,7 @@ static int start_liar(struct jr_carrier *ret, const struct jr_controller_options
 }
 
 /* What a node says of another one is shown, and not believed. */
-static void a_node_speaks_for_itself(void)
+TEST(a_node_speaks_for_itself)
 {
     static const struct jr_transport each = {
         .program = "liar", .each = true, .start = start_liar, .hang_hint = "look"};
@@ -394,11 +394,3 @@ static void a_node_speaks_for_itself(void)
     free(fake.controller.bytes);
     fake_controller_end(&fake);
 }
-
-JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
-             CASE(nothing_waits_for_nobody), CASE(closes_its_input),
-             CASE(gives_up_a_link_without_memory), CASE(takes_lines), CASE(says_how_srun_ended),
-             CASE(a_line_without_an_end_is_taken), CASE(an_srun_without_agents_is_ended),
-             CASE(an_srun_with_agents_is_waited_for), CASE(what_srun_says_is_shown),
-             CASE(an_srun_that_hangs_is_killed), CASE(each_node_has_its_own),
-             CASE(a_node_speaks_for_itself))

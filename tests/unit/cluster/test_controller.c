@@ -457,7 +457,7 @@ static void wait_for_srun(struct bench *bench)
 
 /* Before a run. */
 
-static void meets_all_nodes(void)
+TEST(meets_all_nodes)
 {
     struct bench bench;
     begin(&bench, HELLO);
@@ -511,7 +511,7 @@ static void check_refusal(const struct refusal *refusal)
     end(&bench);
 }
 
-static void says_why_it_cannot_begin(void)
+TEST(says_why_it_cannot_begin)
 {
     static const struct refusal vectors[] = {
         {"exit 7", 0, JR_STATUS_LAUNCH, {"2 nodes", "exit code 7", "squeue"}},
@@ -551,7 +551,7 @@ static void says_why_it_cannot_begin(void)
         check_refusal(&vectors[i]);
 }
 
-static void needs_srun(void)
+TEST(needs_srun)
 {
     struct bench bench;
     char *path = strdup(getenv("PATH"));
@@ -565,7 +565,7 @@ static void needs_srun(void)
     end(&bench);
 }
 
-static void passes_on_what_is_no_word(void)
+TEST(passes_on_what_is_no_word)
 {
     struct bench bench;
     begin(&bench, "say welcome\nerr srun: warning: slow\nsay \nerr it lacks "
@@ -578,7 +578,7 @@ static void passes_on_what_is_no_word(void)
     end(&bench);
 }
 
-static void hands_out_the_spec(void)
+TEST(hands_out_the_spec)
 {
     struct bench bench;
     begin(&bench, HELLO "await spec\nflow 1 resources two\nflow 1 resources cpus\n"
@@ -593,7 +593,7 @@ static void hands_out_the_spec(void)
     end(&bench);
 }
 
-static void says_which_node_cannot_take_the_spec(void)
+TEST(says_which_node_cannot_take_the_spec)
 {
     struct bench bench;
     begin(&bench, HELLO "await spec\nword 0 ready\nflow 1 why too few CPUs\n"
@@ -648,7 +648,7 @@ static void check_times(const struct bench *bench, uint64_t before)
     }
 }
 
-static void puts_the_outcomes_together(void)
+TEST(puts_the_outcomes_together)
 {
     struct bench bench;
     uint64_t before = jr_clock_ns();
@@ -690,7 +690,7 @@ static void puts_the_outcomes_together(void)
 
 /* The answer of a node may have been on its way for as long as we know of: its times are wrong by
  * half of that at most. */
-static void knows_clocks_as_far_as_it_says(void)
+TEST(knows_clocks_as_far_as_it_says)
 {
     struct bench bench;
     uint64_t before = jr_clock_ns();
@@ -703,7 +703,7 @@ static void knows_clocks_as_far_as_it_says(void)
 }
 
 /* A second attempt by the same agents, which begins anew. */
-static void runs_again(void)
+TEST(runs_again)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench,
@@ -727,7 +727,7 @@ static void runs_again(void)
 }
 
 /* How often `stop` is said where a node's part is so. */
-static void stops_all_for_one(void)
+TEST(stops_all_for_one)
 {
     static const struct {
         const char *end;
@@ -767,7 +767,7 @@ static void stops_all_for_one(void)
     }
 }
 
-static void keeps_what_stopped_it_first(void)
+TEST(keeps_what_stopped_it_first)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 0 00s\nend 1 00r\n"), 0);
@@ -776,7 +776,7 @@ static void keeps_what_stopped_it_first(void)
     end(&bench);
 }
 
-static void says_which_node_could_not_begin(void)
+TEST(says_which_node_could_not_begin)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
@@ -796,7 +796,7 @@ static void says_which_node_could_not_begin(void)
 }
 
 /* Its ranks are lost with it: those that had begun and not ended. */
-static void loses_a_node_whose_runner_died(void)
+TEST(loses_a_node_whose_runner_died)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "event 1 rank_started 2 0\n"
@@ -819,7 +819,7 @@ static void loses_a_node_whose_runner_died(void)
 }
 
 /* The guard tells of them, and of what could not be ended. */
-static void loses_a_node_whose_guard_tells(void)
+TEST(loses_a_node_whose_guard_tells)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 1 5?r\nawait no word at all\n"), 0);
@@ -835,7 +835,7 @@ static void loses_a_node_whose_guard_tells(void)
     end(&bench);
 }
 
-static void loses_a_node(void)
+TEST(loses_a_node)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "event 1 rank_started 2 0\n"
@@ -860,7 +860,7 @@ static void loses_a_node(void)
 }
 
 /* When it was ready, and others were still waited for: nothing more is awaited of it. */
-static void loses_a_node_before_it_begins(void)
+TEST(loses_a_node_before_it_begins)
 {
     struct bench bench;
     begin(&bench, HELLO READY "await go\nawait no word at all\n");
@@ -879,7 +879,7 @@ static void loses_a_node_before_it_begins(void)
 }
 
 /* The same is the end of a start. */
-static void a_start_fails_where_a_ready_node_is_lost(void)
+TEST(a_start_fails_where_a_ready_node_is_lost)
 {
     struct bench bench;
     begin(&bench, HELLO READY);
@@ -895,7 +895,7 @@ static void a_start_fails_where_a_ready_node_is_lost(void)
     end(&bench);
 }
 
-static void loses_all_with_srun(void)
+TEST(loses_all_with_srun)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 0 00\nerr it is over\nexit 4\n"), 0);
@@ -908,7 +908,7 @@ static void loses_all_with_srun(void)
 }
 
 /* Events by our clock, with their node; and what follows from them. */
-static void writes_down_what_happens(void)
+TEST(writes_down_what_happens)
 {
     struct bench bench;
     uint64_t before = jr_clock_ns();
@@ -942,7 +942,7 @@ static void writes_down_what_happens(void)
 }
 
 /* The ranks hang where those of all nodes have been silent for too long. */
-static void asks_all_nodes_about_silence(void)
+TEST(asks_all_nodes_about_silence)
 {
     static const struct {
         const char *answers, *word;
@@ -982,7 +982,7 @@ static void asks_all_nodes_about_silence(void)
 
 /* The exit barrier is open once the ranks of all nodes have returned, and not before: what is said
  * in between shows when. */
-static void waits_for_all_at_the_exit_barrier(void)
+TEST(waits_for_all_at_the_exit_barrier)
 {
     static const char *const ends[] = {"report 1 all_returned 0\n", /* or is over, or is lost */
                                        "end 1 00\n", "err srun: error: n1: task 1: Killed\n"};
@@ -1010,7 +1010,7 @@ static void waits_for_all_at_the_exit_barrier(void)
 
 /* A node that is lost was asked, and has nothing more to say: the others are enough to tell that
  * all hang. */
-static void a_lost_node_is_silent_for_good(void)
+TEST(a_lost_node_is_silent_for_good)
 {
     struct bench bench;
     begin(&bench, HELLO READY BEGUN "report 0 silent 0\nawait query\nreport 0 quiet 6\n"
@@ -1027,7 +1027,7 @@ static void a_lost_node_is_silent_for_good(void)
 }
 
 /* Signals of the caller: one that stops, and one that is handed on. */
-static void hands_signals_on(void)
+TEST(hands_signals_on)
 {
     struct jr_signal_rule rule = {.name = (char[]){"USR2"}, .use = JR_ON_SIGNAL_FORWARD};
     struct bench bench;
@@ -1054,7 +1054,7 @@ static void hands_signals_on(void)
 
 /* A signal that may mean a preemption, when the run is over before Slurm has answered: it came
  * late, and nothing is asked any more. */
-static void asks_no_longer_than_the_run(void)
+TEST(asks_no_longer_than_the_run)
 {
     static char path[64];
     static char *env[] = {path, NULL};
@@ -1081,7 +1081,7 @@ static void asks_no_longer_than_the_run(void)
 
 /* The console. */
 
-static void shows_lines_of_all_nodes(void)
+TEST(shows_lines_of_all_nodes)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY
@@ -1098,7 +1098,7 @@ static void shows_lines_of_all_nodes(void)
     end(&bench);
 }
 
-static void says_that_the_disk_is_full(void)
+TEST(says_that_the_disk_is_full)
 {
     struct bench bench;
     begin(&bench, HELLO READY BEGUN "flow 0 out a\\n\nend 0 00\nend 1 00\n");
@@ -1161,7 +1161,7 @@ static uint64_t end_console(struct console *console)
 
 /* A console that takes nothing holds the agents, and no outcome: `hold` is said, and taken back
  * once it has taken what there is. */
-static void waits_for_the_console(void)
+TEST(waits_for_the_console)
 {
     struct bench bench;
     struct console console;
@@ -1184,7 +1184,7 @@ static void waits_for_the_console(void)
 }
 
 /* A job that was stopped does not wait for whoever does not read. */
-static void leaves_what_nobody_takes(void)
+TEST(leaves_what_nobody_takes)
 {
     struct bench bench;
     struct console console;
@@ -1204,7 +1204,7 @@ static void leaves_what_nobody_takes(void)
 }
 
 /* A signal, too, ends the waiting. */
-static void is_told_to_leave_the_console(void)
+TEST(is_told_to_leave_the_console)
 {
     struct bench bench;
     struct console console;
@@ -1228,7 +1228,7 @@ static void is_told_to_leave_the_console(void)
 }
 
 /* What srun has said, or others may still say by its streams, counts. */
-static void hears_all_of_an_srun_that_has_ended(void)
+TEST(hears_all_of_an_srun_that_has_ended)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "leave\nrest 100\nend 0 00\nend 1 01\n"), 0);
@@ -1239,7 +1239,7 @@ static void hears_all_of_an_srun_that_has_ended(void)
 }
 
 /* A spec of more than the pipe to srun holds, which reads it late. */
-static void hands_out_a_large_spec(void)
+TEST(hands_out_a_large_spec)
 {
     static char large[3 << 20];
     struct bench bench;
@@ -1274,46 +1274,13 @@ static bool find_srun(char link[static 64])
 
 int main(int argc, char **argv)
 {
-    static const struct jr_unit_case cases[] = {
-        CASE(meets_all_nodes),
-        CASE(says_why_it_cannot_begin),
-        CASE(needs_srun),
-        CASE(passes_on_what_is_no_word),
-        CASE(hands_out_the_spec),
-        CASE(says_which_node_cannot_take_the_spec),
-        CASE(puts_the_outcomes_together),
-        CASE(knows_clocks_as_far_as_it_says),
-        CASE(runs_again),
-        CASE(stops_all_for_one),
-        CASE(keeps_what_stopped_it_first),
-        CASE(says_which_node_could_not_begin),
-        CASE(loses_a_node_whose_runner_died),
-        CASE(loses_a_node_whose_guard_tells),
-        CASE(loses_a_node),
-        CASE(loses_a_node_before_it_begins),
-        CASE(a_start_fails_where_a_ready_node_is_lost),
-        CASE(loses_all_with_srun),
-        CASE(writes_down_what_happens),
-        CASE(asks_all_nodes_about_silence),
-        CASE(waits_for_all_at_the_exit_barrier),
-        CASE(a_lost_node_is_silent_for_good),
-        CASE(hands_signals_on),
-        CASE(asks_no_longer_than_the_run),
-        CASE(shows_lines_of_all_nodes),
-        CASE(says_that_the_disk_is_full),
-        CASE(waits_for_the_console),
-        CASE(leaves_what_nobody_takes),
-        CASE(is_told_to_leave_the_console),
-        CASE(hears_all_of_an_srun_that_has_ended),
-        CASE(hands_out_a_large_spec),
-    };
     char link[64];
     if (argc > 1 && strcmp(argv[0], "srun") == 0)
         return play_srun(argv);
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
     if (!find_srun(link))
         return 1;
-    int bad = jr_unit_run("controller", cases, sizeof cases / sizeof *cases);
+    int bad = jr_unit_main();
     (void)unlink(link);
     *strrchr(link, '/') = '\0';
     (void)rmdir(link);

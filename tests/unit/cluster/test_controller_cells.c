@@ -100,7 +100,7 @@ static json_t *read_sent(struct side *side)
     return jr_json_parse(bytes, strlen(bytes), NULL);
 }
 
-static void says_what_to_run_and_where(void)
+TEST(says_what_to_run_and_where)
 {
     struct side side;
     const struct jr_controller_cell cell = {.node = 2,
@@ -133,7 +133,7 @@ static void says_what_to_run_and_where(void)
     end(&side);
 }
 
-static void hands_on_ends_and_lines(void)
+TEST(hands_on_ends_and_lines)
 {
     struct side side;
     start(&side);
@@ -156,7 +156,7 @@ static void hands_on_ends_and_lines(void)
     end(&side);
 }
 
-static void passes_signals_on(void)
+TEST(passes_signals_on)
 {
     struct side side;
     start(&side);
@@ -166,7 +166,7 @@ static void passes_signals_on(void)
     end(&side);
 }
 
-static void stops_one_cell(void)
+TEST(stops_one_cell)
 {
     struct side side;
     struct jr_message message;
@@ -192,7 +192,7 @@ static void see_note(void *data, const char *line)
 }
 
 /* What is to be stopped answers, or is told of, and then is given up. */
-static void gives_up_nodes_that_do_not_answer(void)
+TEST(gives_up_nodes_that_do_not_answer)
 {
     for (int again = 0; again < 2; again++) {
         struct side side;
@@ -234,7 +234,7 @@ static void gives_up_nodes_that_do_not_answer(void)
 }
 
 /* srun would end all others at the next message. */
-static void says_nothing_once_a_node_is_lost(void)
+TEST(says_nothing_once_a_node_is_lost)
 {
     struct side side;
     start(&side);
@@ -253,7 +253,7 @@ static void says_nothing_once_a_node_is_lost(void)
     end(&side);
 }
 
-static void loses_all_nodes_with_their_program(void)
+TEST(loses_all_nodes_with_their_program)
 {
     struct side side;
     pid_t child;
@@ -271,7 +271,7 @@ static void loses_all_nodes_with_their_program(void)
 }
 
 /* Each that is silent, and without a question. */
-static void loses_nodes_that_are_silent(void)
+TEST(loses_nodes_that_are_silent)
 {
     struct side side;
     uint64_t before = jr_clock_ns();
@@ -292,7 +292,7 @@ static void loses_nodes_that_are_silent(void)
 
 /* Where each has a link of its own, the others do not notice that one is lost, and signs of life
  * are asked for. */
-static void goes_on_where_each_node_has_a_link(void)
+TEST(goes_on_where_each_node_has_a_link)
 {
     struct side side;
     struct jr_link links[FAKE_NODES];
@@ -328,8 +328,3 @@ static void goes_on_where_each_node_has_a_link(void)
     controller->links_count = 1;
     end(&side);
 }
-
-JR_UNIT_MAIN("controller_cells", CASE(says_what_to_run_and_where), CASE(hands_on_ends_and_lines),
-             CASE(passes_signals_on), CASE(stops_one_cell), CASE(gives_up_nodes_that_do_not_answer),
-             CASE(says_nothing_once_a_node_is_lost), CASE(loses_all_nodes_with_their_program),
-             CASE(loses_nodes_that_are_silent), CASE(goes_on_where_each_node_has_a_link))

@@ -115,7 +115,7 @@ static void take_lines(struct bench *bench, uint32_t node)
 }
 
 /* Each that wants it gets all of it, and no other one anything; it is opened once. */
-static void goes_to_each_node_that_wants_it(void)
+TEST(goes_to_each_node_that_wants_it)
 {
     struct bench bench;
     begin(&bench);
@@ -143,7 +143,7 @@ static void goes_to_each_node_that_wants_it(void)
 }
 
 /* Where there is none, the run ends, by the reason that is known. */
-static void a_run_without_it_is_refused(void)
+TEST(a_run_without_it_is_refused)
 {
     static const struct {
         int error;
@@ -172,7 +172,7 @@ static void a_run_without_it_is_refused(void)
 }
 
 /* What can be opened and not read. */
-static void a_run_ends_where_it_cannot_be_read(void)
+TEST(a_run_ends_where_it_cannot_be_read)
 {
     struct bench bench;
     begin(&bench);
@@ -191,7 +191,7 @@ static void a_run_ends_where_it_cannot_be_read(void)
 
 /* Before an attempt, of a node that is to be ready for it: the wait goes on as long as something is
  * on its way, and what cannot be had refuses the node. */
-static void a_node_gets_it_before_the_run(void)
+TEST(a_node_gets_it_before_the_run)
 {
     struct bench bench;
     begin(&bench);
@@ -215,7 +215,7 @@ static void a_node_gets_it_before_the_run(void)
 }
 
 /* A node that wants it while all are let go of. */
-static void nobody_gets_it_at_the_end(void)
+TEST(nobody_gets_it_at_the_end)
 {
     struct bench bench;
     begin(&bench);
@@ -228,7 +228,3 @@ static void nobody_gets_it_at_the_end(void)
     CU_ASSERT_FALSE(bench.fake.controller.refused);
     end(&bench);
 }
-
-JR_UNIT_MAIN("controller_code", CASE(a_node_gets_it_before_the_run),
-             CASE(nobody_gets_it_at_the_end), CASE(goes_to_each_node_that_wants_it),
-             CASE(a_run_without_it_is_refused), CASE(a_run_ends_where_it_cannot_be_read))

@@ -45,7 +45,7 @@ static void put(uint32_t node, enum jr_channel channel, const char *text)
 }
 
 /* Lines of a node, whole, by their streams; other channels are no lines. */
-static void shows_whole_lines(void)
+TEST(shows_whole_lines)
 {
     start();
     put(1, JR_CHANNEL_OUT, "one\ntwo");
@@ -66,7 +66,7 @@ static void shows_whole_lines(void)
 }
 
 /* Before there is a console nothing is taken, and a second one is none. */
-static void there_is_one_console(void)
+TEST(there_is_one_console)
 {
     fake_controller_start(&fake);
     put(0, JR_CHANNEL_OUT, "line\n");
@@ -112,7 +112,7 @@ static size_t drain(void)
 
 /* A console that is full tells the agents to keep their lines, and one that has room again not to,
  * once each. Nothing is lost. */
-static void a_full_console_holds_the_agents(void)
+TEST(a_full_console_holds_the_agents)
 {
     start();
     for (int i = 0; i < 2; i++) {
@@ -183,7 +183,7 @@ static void catch_up_late(unsigned turn)
 /* What a node has still to show is waited for as long as it takes, whatever
  * limit the run before came to, and what comes after that is shown to nobody.
  */
-static void waits_for_all_that_is_left(void)
+TEST(waits_for_all_that_is_left)
 {
     start_behind();
     fake.controller.timed_out = true;
@@ -200,7 +200,7 @@ static void nothing(unsigned turn)
 }
 
 /* Where nothing is left, nothing is waited for, and the console stays open. */
-static void waits_for_nothing(void)
+TEST(waits_for_nothing)
 {
     start();
     CU_ASSERT_TRUE(show_rest(nothing, true));
@@ -227,7 +227,7 @@ static void see_patience(unsigned turn)
 
 /* In a run that was stopped a console has a second; one that takes all that there is has another
  * one. */
-static void a_stopped_run_has_patience(void)
+TEST(a_stopped_run_has_patience)
 {
     start_behind();
     before = jr_clock_ns();
@@ -244,7 +244,7 @@ static void end_patience(unsigned turn)
 }
 
 /* One that takes nothing has no other: what it did not take is left. */
-static void leaves_a_console_that_takes_nothing(void)
+TEST(leaves_a_console_that_takes_nothing)
 {
     start_behind();
     (void)fill();
@@ -264,7 +264,7 @@ static void stop_it(unsigned turn)
 }
 
 /* A signal that stops runs ends it: agents keep their lines, and nothing more of them is shown. */
-static void a_signal_ends_it(void)
+TEST(a_signal_ends_it)
 {
     sigset_t set, mask;
     (void)sigemptyset(&set);
@@ -286,16 +286,10 @@ static void lose_srun(unsigned turn)
 }
 
 /* Without srun nobody shows the rest: it is not waited for. */
-static void ends_with_srun(void)
+TEST(ends_with_srun)
 {
     start_behind();
     CU_ASSERT_TRUE(show_rest(lose_srun, false));
     CU_ASSERT_EQUAL(step.turns, 1);
     end_behind();
 }
-
-JR_UNIT_MAIN("controller_console", CASE(shows_whole_lines), CASE(there_is_one_console),
-             CASE(a_full_console_holds_the_agents), CASE(waits_for_all_that_is_left),
-             CASE(waits_for_nothing), CASE(a_stopped_run_has_patience),
-             CASE(leaves_a_console_that_takes_nothing), CASE(a_signal_ends_it),
-             CASE(ends_with_srun))

@@ -22,7 +22,7 @@ static void event(uint32_t node, const struct jr_event *event)
 }
 
 /* What is known of a rank, from the events of its node and of no other. */
-static void keeps_what_is_known_of_ranks(void)
+TEST(keeps_what_is_known_of_ranks)
 {
     fake_controller_start(&fake);
     fake.nodes[1].offset_ns = 100;
@@ -50,7 +50,7 @@ static void keeps_what_is_known_of_ranks(void)
 
 /* What a lost node said before is read after it is known to be lost: its ranks stay lost, and are
  * no ranks that ended well. */
-static void a_lost_node_tells_no_more(void)
+TEST(a_lost_node_tells_no_more)
 {
     fake_controller_start(&fake);
     fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
@@ -64,7 +64,7 @@ static void a_lost_node_tells_no_more(void)
 }
 
 /* The first rank that ends well is told to all nodes, once. */
-static void the_first_good_end_is_told(void)
+TEST(the_first_good_end_is_told)
 {
     fake_controller_start(&fake);
     for (uint32_t rank = 2; rank < 4; rank++) {
@@ -76,7 +76,7 @@ static void the_first_good_end_is_told(void)
 }
 
 /* What begins to stop one node stops all; no other event does. */
-static void a_stop_of_one_is_a_stop_of_all(void)
+TEST(a_stop_of_one_is_a_stop_of_all)
 {
     for (int name = JR_EVENT_UNKNOWN + 1; name <= JR_EVENT_AGENTS; name++) {
         bool stops =
@@ -100,7 +100,7 @@ static void a_stop_of_one_is_a_stop_of_all(void)
 }
 
 /* What is no event is not written down. */
-static void what_is_no_event_is_not_written(void)
+TEST(what_is_no_event_is_not_written)
 {
     static const char *const lines[] = {"\n", "x\n", "{}\n", "{\"event\": \"later\"}\n"};
     fake_controller_start(&fake);
@@ -112,7 +112,7 @@ static void what_is_no_event_is_not_written(void)
 }
 
 /* Pieces end where they will: a line is taken once it is whole. */
-static void takes_whole_lines(void)
+TEST(takes_whole_lines)
 {
     struct jr_buf lines = JR_BUF_INIT;
     fake_controller_start(&fake);
@@ -132,8 +132,3 @@ static void takes_whole_lines(void)
     jr_buf_release(&lines);
     fake_controller_end(&fake);
 }
-
-JR_UNIT_MAIN("controller_events", CASE(keeps_what_is_known_of_ranks),
-             CASE(a_lost_node_tells_no_more), CASE(the_first_good_end_is_told),
-             CASE(a_stop_of_one_is_a_stop_of_all), CASE(what_is_no_event_is_not_written),
-             CASE(takes_whole_lines))

@@ -18,7 +18,7 @@ static void all_in(enum jr_node_state state)
 }
 
 /* A line of no node, or of no kind, is passed over. */
-static void passes_over_what_is_nobodys(void)
+TEST(passes_over_what_is_nobodys)
 {
     static const char *const lines[] = {
         "{\"n\": 3, \"t\": \"silent\"}",
@@ -42,7 +42,7 @@ static void passes_over_what_is_nobodys(void)
 }
 
 /* Any line is a sign of life of its node. */
-static void a_line_is_a_sign_of_life(void)
+TEST(a_line_is_a_sign_of_life)
 {
     fake_controller_start(&fake);
     for (uint32_t i = 0; i < FAKE_NODES; i++)
@@ -57,7 +57,7 @@ static void a_line_is_a_sign_of_life(void)
 }
 
 /* What a node makes of an MPI program, and where it makes no world, why. */
-static void a_node_says_what_its_world_is(void)
+TEST(a_node_says_what_its_world_is)
 {
     fake_controller_start(&fake);
     all_in(JR_NODE_KNOWN);
@@ -76,7 +76,7 @@ static void a_node_says_what_its_world_is(void)
 }
 
 /* Who a node is: its name, its port, and its clock. */
-static void a_node_says_who_it_is(void)
+TEST(a_node_says_who_it_is)
 {
     char line[256];
     fake_controller_start(&fake);
@@ -101,7 +101,7 @@ static void a_node_says_who_it_is(void)
 }
 
 /* Another version is refused, and the first refusal counts. */
-static void another_version_is_refused(void)
+TEST(another_version_is_refused)
 {
     static const struct {
         const char *version, *said;
@@ -129,7 +129,7 @@ static void another_version_is_refused(void)
 }
 
 /* A node that cannot take part says with which status, and why. */
-static void a_refusal_has_a_status_and_a_reason(void)
+TEST(a_refusal_has_a_status_and_a_reason)
 {
     static const struct {
         int code;
@@ -167,7 +167,7 @@ static void keep_note(void *data, const char *line)
 }
 
 /* A spare that cannot take part is left out, by its name and its reason; the run goes on. */
-static void a_spare_that_refuses_is_left_out(void)
+TEST(a_spare_that_refuses_is_left_out)
 {
     static const struct {
         const char *host, *why, *note, *loss;
@@ -206,7 +206,7 @@ static void a_spare_that_refuses_is_left_out(void)
     }
 }
 
-static void a_second_agent_is_refused(void)
+TEST(a_second_agent_is_refused)
 {
     fake_controller_start(&fake);
     all_in(JR_NODE_KNOWN);
@@ -218,7 +218,7 @@ static void a_second_agent_is_refused(void)
 }
 
 /* Before there is a run, the first node that ends is the end of the start. */
-static void a_node_that_ends_ends_the_start(void)
+TEST(a_node_that_ends_ends_the_start)
 {
     fake_controller_start(&fake);
     all_in(JR_NODE_KNOWN);
@@ -234,7 +234,7 @@ static void a_node_that_ends_ends_the_start(void)
 }
 
 /* When the clock of a node is known: between our `go` and its answer. */
-static void a_node_that_begins_has_a_clock(void)
+TEST(a_node_that_begins_has_a_clock)
 {
     char line[128];
     fake_controller_start(&fake);
@@ -261,7 +261,7 @@ static void a_node_that_begins_has_a_clock(void)
 }
 
 /* The exit barrier opens once all nodes have returned, or one says so. */
-static void opens_the_exit_barrier_once(void)
+TEST(opens_the_exit_barrier_once)
 {
     fake_controller_start(&fake);
     fake_controller_receive(&fake, "{\"n\": 0, \"t\": \"all_returned\", \"at\": 5}");
@@ -280,7 +280,7 @@ static void opens_the_exit_barrier_once(void)
 }
 
 /* What a node says for ever does not fill the memory here. */
-static void a_node_that_floods_is_refused(void)
+TEST(a_node_that_floods_is_refused)
 {
     static char bytes[1 << 20];
     const struct jr_sender sender = {.node = 1, .piece = sizeof bytes};
@@ -323,7 +323,7 @@ static void keep_left(void *data, uint32_t node, const char *bytes, size_t len)
 
 /* What ranks have left on a node at work is handed on piece by piece, and gives a node that was
  * told to stop the time for it. */
-static void hands_on_what_ranks_have_left(void)
+TEST(hands_on_what_ranks_have_left)
 {
     static const struct {
         enum jr_node_state state;
@@ -367,7 +367,7 @@ static void hands_on_what_ranks_have_left(void)
 
 /* A node that is lost takes its ranks with it, and the run where failures stop it: then nothing can
  * be sent, and the end of the input tells the others. */
-static void a_lost_node_loses_its_ranks(void)
+TEST(a_lost_node_loses_its_ranks)
 {
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         fake_controller_start(&fake);
@@ -399,7 +399,7 @@ static void a_lost_node_loses_its_ranks(void)
 
 /* Where each node has a link, a lost one may only be cut off: its input ends, and that of no other,
  * which can be told to stop. */
-static void a_lost_node_hears_no_more(void)
+TEST(a_lost_node_hears_no_more)
 {
     struct jr_transport each = jr_srun_transport;
     struct jr_link links[FAKE_NODES];
@@ -427,7 +427,7 @@ static void a_lost_node_hears_no_more(void)
 }
 
 /* What srun prints about a task is about its node. */
-static void hears_of_lost_tasks(void)
+TEST(hears_of_lost_tasks)
 {
     fake_controller_start(&fake);
     (void)snprintf(fake.link.last_line, sizeof fake.link.last_line,
@@ -448,7 +448,7 @@ static void note_deadline(void *owner)
 }
 
 /* Those that did not come, by the first of them. */
-static void says_who_did_not_come(void)
+TEST(says_who_did_not_come)
 {
     static const struct {
         enum jr_node_state states[FAKE_NODES];
@@ -490,13 +490,3 @@ static void says_who_did_not_come(void)
         fake_controller_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("controller_messages", CASE(passes_over_what_is_nobodys),
-             CASE(a_line_is_a_sign_of_life), CASE(a_node_says_what_its_world_is),
-             CASE(a_node_says_who_it_is), CASE(another_version_is_refused),
-             CASE(a_refusal_has_a_status_and_a_reason), CASE(a_spare_that_refuses_is_left_out),
-             CASE(a_second_agent_is_refused), CASE(a_node_that_ends_ends_the_start),
-             CASE(a_node_that_begins_has_a_clock), CASE(opens_the_exit_barrier_once),
-             CASE(a_node_that_floods_is_refused), CASE(hands_on_what_ranks_have_left),
-             CASE(a_lost_node_loses_its_ranks), CASE(a_lost_node_hears_no_more),
-             CASE(hears_of_lost_tasks), CASE(says_who_did_not_come))

@@ -63,7 +63,7 @@ static void read_exchange(struct jr_inlet *ret)
 }
 
 /* Larger than a line of an agent, and than a message of ours. */
-static void exchanges_what_nodes_have(void)
+TEST(exchanges_what_nodes_have)
 {
     enum { LARGE = 12000 };
     static char data[FAKE_NODES][LARGE];
@@ -89,7 +89,7 @@ static void exchanges_what_nodes_have(void)
 }
 
 /* A run that cannot exchange ends, and says on which node that was. */
-static void refuses_what_is_no_exchange(void)
+TEST(refuses_what_is_no_exchange)
 {
     start();
     receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
@@ -104,7 +104,7 @@ static void refuses_what_is_no_exchange(void)
 
 /* Ranks that end because they were told to meet in MPI_Finalize. What cannot be exchanged then is
  * no reason of its own. */
-static void exchanges_while_ranks_end(void)
+TEST(exchanges_while_ranks_end)
 {
     struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
@@ -127,7 +127,7 @@ static void receive_initialized(uint32_t node)
     jr_controller_step_node(&fake.controller, node, JR_NODE_ON_INITIALIZED, "");
 }
 
-static void tells_once_that_a_rank_initialized(void)
+TEST(tells_once_that_a_rank_initialized)
 {
     start();
     receive_initialized(2);
@@ -145,7 +145,7 @@ static void end_absent(uint32_t rank, int code)
 }
 
 /* Ranks of a node that is done, where no rank had initialized before. */
-static void fails_who_left_before(void)
+TEST(fails_who_left_before)
 {
     start();
     fake.nodes[1].state = JR_NODE_DONE;
@@ -159,7 +159,7 @@ static void fails_who_left_before(void)
 }
 
 /* The outcome of a node comes when others have: its message may have crossed ours. */
-static void fails_who_leaves_then(void)
+TEST(fails_who_leaves_then)
 {
     start();
     end_absent(4, 0);
@@ -174,7 +174,7 @@ static void fails_who_leaves_then(void)
 
 /* Of nodes that are done, or lost, what would keep the others waiting ends the run under
  * `on_failure: continue` too. */
-static void ends_without_a_rank_in_any_case(void)
+TEST(ends_without_a_rank_in_any_case)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -200,7 +200,7 @@ static void ends_without_a_rank_in_any_case(void)
 }
 
 /* A node that is lost: its ranks are what the others wait for, if they do. */
-static void ends_with_a_node_of_the_world(void)
+TEST(ends_with_a_node_of_the_world)
 {
     for (int mpi = 0; mpi < 2; mpi++) {
         start();
@@ -213,8 +213,3 @@ static void ends_with_a_node_of_the_world(void)
         end();
     }
 }
-
-JR_UNIT_MAIN("controller_mpi", CASE(exchanges_what_nodes_have), CASE(refuses_what_is_no_exchange),
-             CASE(exchanges_while_ranks_end), CASE(tells_once_that_a_rank_initialized),
-             CASE(fails_who_left_before), CASE(fails_who_leaves_then),
-             CASE(ends_without_a_rank_in_any_case), CASE(ends_with_a_node_of_the_world))

@@ -56,7 +56,7 @@ static bool is_asked(void)
 
 /* Only SIGTERM is a question, only where the answer makes a difference, and only where Slurm can be
  * asked. */
-static void knows_what_may_mean_one(void)
+TEST(knows_what_may_mean_one)
 {
     static const struct {
         int sig;
@@ -80,7 +80,7 @@ static void knows_what_may_mean_one(void)
 }
 
 /* A node that asks where nothing can be found out is told so. */
-static void answers_without_asking(void)
+TEST(answers_without_asking)
 {
     for (int how = 0; how < 2; how++) {
         start(PREEMPTED, how == 0, false);
@@ -96,7 +96,7 @@ static void answers_without_asking(void)
 }
 
 /* An answer that could not be heard is not waited for. */
-static void an_answer_has_to_be_heard(void)
+TEST(an_answer_has_to_be_heard)
 {
     start(PREEMPTED, true, false);
     int epoll_fd = fake.controller.loop.epoll_fd;
@@ -111,7 +111,7 @@ static void an_answer_has_to_be_heard(void)
 
 /* What scontrol says decides. It is none without an answer: then the SIGTERM that jobrun was sent
  * stops the run, and what a node was sent is its own. */
-static void asks_scontrol(void)
+TEST(asks_scontrol)
 {
     static const struct {
         const char *script;
@@ -152,7 +152,7 @@ static void asks_scontrol(void)
 
 /* Slurm may end scontrol with all the rest: it is asked again, five times in all, and as often for
  * the next question. */
-static void asks_again_where_scontrol_was_killed(void)
+TEST(asks_again_where_scontrol_was_killed)
 {
     static const struct {
         const char *script;
@@ -180,7 +180,7 @@ static void asks_again_where_scontrol_was_killed(void)
 
 /* The ranks have what Slurm leaves, less ten seconds and the grace of the stop after it, or half of
  * it where that is more; or the grace. Without `deadline` they are stopped at once. */
-static void limits_the_time(void)
+TEST(limits_the_time)
 {
     static const struct {
         bool deadline, end;
@@ -215,7 +215,7 @@ static void limits_the_time(void)
 }
 
 /* Once their time is over, all are stopped; after the run there is nobody. */
-static void stops_the_ranks_in_time(void)
+TEST(stops_the_ranks_in_time)
 {
     for (int runs = 0; runs < 2; runs++) {
         start(PREEMPTED, true, false);
@@ -239,7 +239,7 @@ static void stops_the_ranks_in_time(void)
 }
 
 /* Several nodes ask, and jobrun is signalled: that is one question. */
-static void asks_once(void)
+TEST(asks_once)
 {
     start(FOR_EVER, true, false);
     jr_controller_preempt_ask(&fake.run);
@@ -256,7 +256,7 @@ static void asks_once(void)
 
 /* In a job that is preempted a node that asks is told at once. One SIGTERM comes with the
  * preemption; another one means that the time is over. */
-static void later_signals_stop(void)
+TEST(later_signals_stop)
 {
     for (int signalled = 0; signalled < 2; signalled++) {
         start(FOR_EVER, true, false);
@@ -280,7 +280,7 @@ static void later_signals_stop(void)
 
 /* A signal whose meaning is not known when the run is over is one that came late, unless another
  * has stopped the run. */
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
     static const struct {
         bool signalled;
@@ -302,9 +302,3 @@ static void ends_with_the_run(void)
         fake_controller_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("controller_preempt", CASE(knows_what_may_mean_one), CASE(answers_without_asking),
-             CASE(an_answer_has_to_be_heard), CASE(asks_scontrol),
-             CASE(asks_again_where_scontrol_was_killed), CASE(limits_the_time),
-             CASE(stops_the_ranks_in_time), CASE(asks_once), CASE(later_signals_stop),
-             CASE(ends_with_the_run))

@@ -9,7 +9,7 @@ static struct fake_controller fake;
 
 /* All nodes are asked, once, for how long they have been silent; the run hangs if it was long
  * enough for each. */
-static void asks_all_about_silence(void)
+TEST(asks_all_about_silence)
 {
     static const struct {
         unsigned answers[FAKE_NODES]; /* milliseconds */
@@ -42,7 +42,7 @@ static void asks_all_about_silence(void)
 }
 
 /* A run that is being stopped neither asks nor hangs. */
-static void a_stopped_run_does_not_hang(void)
+TEST(a_stopped_run_does_not_hang)
 {
     fake_controller_start(&fake);
     fake.policy.timeouts.silence_ms = 5000;
@@ -60,7 +60,7 @@ static void a_stopped_run_does_not_hang(void)
 }
 
 /* A node that has ended is not asked; what its ranks wrote not long ago is no silence. */
-static void an_ended_node_is_not_asked(void)
+TEST(an_ended_node_is_not_asked)
 {
     for (int late = 0; late < 2; late++) {
         fake_controller_start(&fake);
@@ -78,7 +78,7 @@ static void an_ended_node_is_not_asked(void)
 }
 
 /* One that ends meanwhile is waited for no longer. */
-static void an_answer_may_never_come(void)
+TEST(an_answer_may_never_come)
 {
     fake_controller_start(&fake);
     fake.policy.timeouts.silence_ms = 5000;
@@ -91,6 +91,3 @@ static void an_answer_may_never_come(void)
     fake_controller_check_sent(&fake, "hang");
     fake_controller_end(&fake);
 }
-
-JR_UNIT_MAIN("controller_silence", CASE(asks_all_about_silence), CASE(a_stopped_run_does_not_hang),
-             CASE(an_ended_node_is_not_asked), CASE(an_answer_may_never_come))

@@ -40,7 +40,7 @@ static void start_all(uint64_t ns)
 
 /* timeouts.first_step counts from the beginning where any steps count; the other limit from the
  * first step on. */
-static void counts_its_limits(void)
+TEST(counts_its_limits)
 {
     static const struct {
         const char *ranks;
@@ -65,7 +65,7 @@ static void counts_its_limits(void)
 }
 
 /* In a run that is being stopped no limit begins. */
-static void a_stopped_run_has_no_limit(void)
+TEST(a_stopped_run_has_no_limit)
 {
     start("0", 0, 7000);
     fake.run.stopped = true;
@@ -77,7 +77,7 @@ static void a_stopped_run_has_no_limit(void)
 }
 
 /* Each node tells of its own ranks, and nothing else is a step. */
-static void takes_what_is_the_nodes_own(void)
+TEST(takes_what_is_the_nodes_own)
 {
     static const char *const lines[] = {"",
                                         "no JSON",
@@ -101,7 +101,7 @@ static void takes_what_is_the_nodes_own(void)
 }
 
 /* Its time is by our clock, and never in our future. */
-static void knows_the_time_of_a_step(void)
+TEST(knows_the_time_of_a_step)
 {
     static const int64_t offsets[] = {0, 1000000000000, -1000000000};
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
@@ -115,7 +115,7 @@ static void knows_the_time_of_a_step(void)
 }
 
 /* At most once a second. */
-static void writes_once_a_second(void)
+TEST(writes_once_a_second)
 {
     start("0", 0, 0);
     fake.run.steps.flushed_ns = 5000;
@@ -132,7 +132,7 @@ static void writes_once_a_second(void)
 }
 
 /* No run, no step, no limit: a timer that comes late does nothing. */
-static void comes_too_late(void)
+TEST(comes_too_late)
 {
     start("0", 5000, 0);
     start_all(1);
@@ -145,7 +145,7 @@ static void comes_too_late(void)
 }
 
 /* Which limit it is, is said to all nodes. */
-static void says_which_limit_is_met(void)
+TEST(says_which_limit_is_met)
 {
     start("0", 5000, 7000);
     start_all(1);
@@ -164,7 +164,7 @@ static void says_which_limit_is_met(void)
 }
 
 /* Before the last rank has started no first step is late, nor before its time. */
-static void waits_for_the_last_rank(void)
+TEST(waits_for_the_last_rank)
 {
     start("0", 5000, 0);
     start_all(1);
@@ -182,7 +182,7 @@ static void waits_for_the_last_rank(void)
 }
 
 /* A rank that has ended makes no step: none is waited for. */
-static void waits_for_nobody_who_has_ended(void)
+TEST(waits_for_nobody_who_has_ended)
 {
     start("0", 5000, 0);
     start_all(1);
@@ -195,7 +195,7 @@ static void waits_for_nobody_who_has_ended(void)
     fake_controller_end(&fake);
 }
 
-static void no_time_passes_while_suspended(void)
+TEST(no_time_passes_while_suspended)
 {
     start("0", 5000, 0);
     start_all(1000);
@@ -206,7 +206,7 @@ static void no_time_passes_while_suspended(void)
 }
 
 /* What the tracker warns of is an event of the run. */
-static void writes_warnings_down(void)
+TEST(writes_warnings_down)
 {
     static const char line[] = "{\"warning_of\": 3, \"problem\": 2, \"count\": "
                                "1, \"text\": \"rank 3 x\"}";
@@ -226,7 +226,7 @@ static void writes_warnings_down(void)
     fake_controller_end(&fake);
 }
 
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
     start("0", 5000, 0);
     CU_ASSERT_TRUE(tell(0, 0, 30));
@@ -245,7 +245,7 @@ static void ends_with_the_run(void)
 
 /* The bar stands on a live terminal, while the run is not being stopped, and the console not
  * left. */
-static void draws_the_bar(void)
+TEST(draws_the_bar)
 {
     static const struct {
         bool live, stopped, cut, drawn;
@@ -278,10 +278,3 @@ static void draws_the_bar(void)
         (void)close(slave);
     }
 }
-
-JR_UNIT_MAIN("controller_steps", CASE(counts_its_limits), CASE(a_stopped_run_has_no_limit),
-             CASE(takes_what_is_the_nodes_own), CASE(knows_the_time_of_a_step),
-             CASE(writes_once_a_second), CASE(comes_too_late), CASE(says_which_limit_is_met),
-             CASE(waits_for_the_last_rank), CASE(waits_for_nobody_who_has_ended),
-             CASE(no_time_passes_while_suspended), CASE(writes_warnings_down),
-             CASE(ends_with_the_run), CASE(draws_the_bar))

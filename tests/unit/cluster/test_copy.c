@@ -116,7 +116,7 @@ static void check_folder(bool made)
 #define PLACED "{\"n\":3,\"t\":\"placed\"}"
 #define WANT   "{\"n\":3,\"t\":\"want\"}"
 
-static void lists_what_is_copied(void)
+TEST(lists_what_is_copied)
 {
     read_copy(RUNS);
     CU_ASSERT_EQUAL_FATAL(copy.count, 3);
@@ -135,7 +135,7 @@ static void lists_what_is_copied(void)
     release();
 }
 
-static void places_it_and_starts_it(void)
+TEST(places_it_and_starts_it)
 {
     char expected[256];
     read_copy(RUNS);
@@ -149,7 +149,7 @@ static void places_it_and_starts_it(void)
     release();
 }
 
-static void replaces_what_is_not_as_it_was_made(void)
+TEST(replaces_what_is_not_as_it_was_made)
 {
     static const char *const changes[] = {
         "echo more >>home/.cache/jobrun/$d/support/step;",
@@ -166,7 +166,7 @@ static void replaces_what_is_not_as_it_was_made(void)
     release();
 }
 
-static void takes_one_that_is_there(void)
+TEST(takes_one_that_is_there)
 {
     read_copy(RUNS);
     (void)mkdirat(scratch.fd, "path", 0700);
@@ -178,7 +178,7 @@ static void takes_one_that_is_there(void)
     release();
 }
 
-static void refuses_a_folder_that_is_not_its_own(void)
+TEST(refuses_a_folder_that_is_not_its_own)
 {
     static const struct {
         const char *before, *why;
@@ -203,7 +203,7 @@ static void refuses_a_folder_that_is_not_its_own(void)
 }
 
 /* As root, a folder can be given to somebody else. */
-static void refuses_a_folder_of_another_user(void)
+TEST(refuses_a_folder_of_another_user)
 {
     if (geteuid() != 0)
         return;
@@ -213,7 +213,7 @@ static void refuses_a_folder_of_another_user(void)
     release();
 }
 
-static void refuses_another_machine(void)
+TEST(refuses_another_machine)
 {
     read_copy(RUNS);
     (void)mkdirat(scratch.fd, "path", 0700);
@@ -227,7 +227,7 @@ static void refuses_another_machine(void)
 }
 
 /* However much of it arrives, no half of it is left. */
-static void leaves_nothing_half_written(void)
+TEST(leaves_nothing_half_written)
 {
     struct jr_buf out = JR_BUF_INIT;
     read_copy(RUNS);
@@ -253,7 +253,7 @@ static void leaves_nothing_half_written(void)
     release();
 }
 
-static void says_that_it_does_not_run_there(void)
+TEST(says_that_it_does_not_run_there)
 {
     read_copy("#!/bin/sh\necho 'libyaml-0.so.2: no such file' >&2; exit 127\n");
     check_script("", 127, "cannot run the copy of jobrun: libyaml-0.so.2: no such file", PLACED);
@@ -261,7 +261,7 @@ static void says_that_it_does_not_run_there(void)
 }
 
 /* Eight at once, and one copy. */
-static void comes_to_one_copy(void)
+TEST(comes_to_one_copy)
 {
     read_copy(RUNS);
     pid_t pids[8];
@@ -281,9 +281,3 @@ static void comes_to_one_copy(void)
     check_folder(true);
     release();
 }
-
-JR_UNIT_MAIN("copy", CASE(lists_what_is_copied), CASE(places_it_and_starts_it),
-             CASE(replaces_what_is_not_as_it_was_made), CASE(takes_one_that_is_there),
-             CASE(refuses_a_folder_that_is_not_its_own), CASE(refuses_a_folder_of_another_user),
-             CASE(refuses_another_machine), CASE(leaves_nothing_half_written),
-             CASE(says_that_it_does_not_run_there), CASE(comes_to_one_copy))

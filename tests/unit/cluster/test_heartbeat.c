@@ -40,7 +40,7 @@ static unsigned lost(const struct fake_controller *side)
     return bits;
 }
 
-static void asks_while_all_answer(void)
+TEST(asks_while_all_answer)
 {
     struct fake_controller side;
     uint64_t before = jr_clock_ns();
@@ -55,7 +55,7 @@ static void asks_while_all_answer(void)
     fake_controller_end(&side);
 }
 
-static void loses_the_one_that_is_silent(void)
+TEST(loses_the_one_that_is_silent)
 {
     struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
@@ -75,7 +75,7 @@ static void loses_the_one_that_is_silent(void)
     fake_controller_end(&side);
 }
 
-static void begins_to_count_with_any_word(void)
+TEST(begins_to_count_with_any_word)
 {
     struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
@@ -87,7 +87,7 @@ static void begins_to_count_with_any_word(void)
     fake_controller_end(&side);
 }
 
-static void waits_longer_for_one_that_has_not_begun(void)
+TEST(waits_longer_for_one_that_has_not_begun)
 {
     struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
@@ -101,7 +101,7 @@ static void waits_longer_for_one_that_has_not_begun(void)
 
 /* What it says before it has heard of the attempt is of before; then it says that it has, and then
  * it makes ready. */
-static void has_begun_once_it_says_more(void)
+TEST(has_begun_once_it_says_more)
 {
     struct fake_controller side;
     json_t *word = jr_json_parse("{\"n\":2,\"t\":\"begun\"}", 19, NULL);
@@ -121,7 +121,7 @@ static void has_begun_once_it_says_more(void)
     fake_controller_end(&side);
 }
 
-static void loses_one_before_the_run(void)
+TEST(loses_one_before_the_run)
 {
     struct fake_controller side;
     for (int i = 0; i < 2; i++) {
@@ -144,7 +144,7 @@ static void loses_one_before_the_run(void)
     }
 }
 
-static void does_not_wait_for_one_that_is_done(void)
+TEST(does_not_wait_for_one_that_is_done)
 {
     struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
@@ -154,7 +154,7 @@ static void does_not_wait_for_one_that_is_done(void)
     fake_controller_end(&side);
 }
 
-static void says_when_it_is_all_of_them(void)
+TEST(says_when_it_is_all_of_them)
 {
     struct fake_controller side;
     begin(&side, JR_ON_FAILURE_STOP);
@@ -170,7 +170,7 @@ static void says_when_it_is_all_of_them(void)
     fake_controller_end(&side);
 }
 
-static void goes_on_with_the_others_where_it_is_to(void)
+TEST(goes_on_with_the_others_where_it_is_to)
 {
     struct fake_controller side;
     begin(&side, JR_ON_FAILURE_CONTINUE);
@@ -189,7 +189,7 @@ static void goes_on_with_the_others_where_it_is_to(void)
     fake_controller_end(&side);
 }
 
-static void gives_up_the_controller(void)
+TEST(gives_up_the_controller)
 {
     struct jr_agent agent = {.loop = {.epoll_fd = -1},
                              .out = {.fd = -1},
@@ -220,7 +220,7 @@ static void gives_up_the_controller(void)
 }
 
 /* `away` holds until the controller says something else. */
-static void hears_that_the_head_is_away(void)
+TEST(hears_that_the_head_is_away)
 {
     static const char *const words[] = {"{\"t\":\"away\"}\n", "{\"t\":\"hold\"}\n"};
     int ends[2];
@@ -245,7 +245,7 @@ static void hears_that_the_head_is_away(void)
     (void)close(ends[1]);
 }
 
-static void does_not_count_where_nothing_runs(void)
+TEST(does_not_count_where_nothing_runs)
 {
     struct jr_agent agent = {.heartbeats = true};
     jr_heartbeat_listen(&agent);
@@ -257,7 +257,7 @@ static void does_not_count_where_nothing_runs(void)
 
 /* Where the controller gives no signs of life, the agent does by itself, and goes on whatever it
  * hears, or does not. */
-static void lives_without_being_asked(void)
+TEST(lives_without_being_asked)
 {
     int ends[2];
     char said[256] = "";
@@ -290,7 +290,7 @@ static size_t count_one_cell(void *data)
 }
 
 /* The end of its input is how it is told to stop: what it runs may take its time to end. */
-static void lives_until_what_it_runs_has_ended(void)
+TEST(lives_until_what_it_runs_has_ended)
 {
     int ends[2];
     static const struct jr_agent_cell_hooks cells = {.count = count_one_cell};
@@ -317,11 +317,3 @@ static void lives_until_what_it_runs_has_ended(void)
         (void)close(ends[1]);
     }
 }
-
-JR_UNIT_MAIN("heartbeat", CASE(asks_while_all_answer), CASE(loses_the_one_that_is_silent),
-             CASE(begins_to_count_with_any_word), CASE(waits_longer_for_one_that_has_not_begun),
-             CASE(has_begun_once_it_says_more), CASE(loses_one_before_the_run),
-             CASE(does_not_wait_for_one_that_is_done), CASE(says_when_it_is_all_of_them),
-             CASE(goes_on_with_the_others_where_it_is_to), CASE(gives_up_the_controller),
-             CASE(hears_that_the_head_is_away), CASE(does_not_count_where_nothing_runs),
-             CASE(lives_without_being_asked), CASE(lives_until_what_it_runs_has_ended))

@@ -11,7 +11,7 @@
 
 /* node_table.txt is the table as it is meant: a change of one is a change of the other. A row per
  * input, a column per state. */
-static void knows_every_cell(void)
+TEST(knows_every_cell)
 {
     static const char *const states[] = {JR_NODE_STATES(WORD)};
     static const char *const actions[] = {JR_NODE_ACTIONS(WORD)};
@@ -37,5 +37,3 @@ static void knows_every_cell(void)
     jr_buf_release(&out);
     jr_buf_release(&expected);
 }
-
-JR_UNIT_MAIN("node_state", CASE(knows_every_cell))

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "unit.h"
 
-static void refuses_what_is_none(void)
+TEST(refuses_what_is_none)
 {
     static const char *const texts[] = {
         "",
@@ -29,7 +29,7 @@ static void refuses_what_is_none(void)
     }
 }
 
-static void says_why_there_is_none(void)
+TEST(says_why_there_is_none)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_outcome outcome = {0};
@@ -39,7 +39,7 @@ static void says_why_there_is_none(void)
     JR_ASSERT_TEXT(err.text, "no more \"processes\"");
 }
 
-static void carries_all_of_it(void)
+TEST(carries_all_of_it)
 {
     struct jr_rank_outcome ranks[2] = {
         {.pid = 7,
@@ -98,7 +98,7 @@ static void carries_all_of_it(void)
 }
 
 /* What a rank that ended well costs, with numbers as long as they get. */
-static void is_short_for_most(void)
+TEST(is_short_for_most)
 {
     struct jr_rank_outcome rank = {.pid = 4194304,
                                    .end = JR_END_EXITED,
@@ -117,7 +117,7 @@ static void is_short_for_most(void)
 enum { MOST_PIDS = sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t) };
 
 /* There may be more processes that could not be killed than are named. */
-static void names_as_many_processes_as_there_is_room_for(void)
+TEST(names_as_many_processes_as_there_is_room_for)
 {
     static const struct {
         uint32_t left;
@@ -146,7 +146,7 @@ static void names_as_many_processes_as_there_is_room_for(void)
 
 /* A message of another build may name more of them: what is behind them in memory stays as it
  * is. */
-static void takes_no_more_processes_than_it_has_room_for(void)
+TEST(takes_no_more_processes_than_it_has_room_for)
 {
     struct jr_outcome got = {0};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -163,7 +163,7 @@ static void takes_no_more_processes_than_it_has_room_for(void)
 }
 
 /* Each text as it stands between the nodes. */
-static void says_what_is_not_nothing(void)
+TEST(says_what_is_not_nothing)
 {
     static const struct {
         const char *start_text, *expected;
@@ -181,8 +181,3 @@ static void says_what_is_not_nothing(void)
     jr_outcome_message_refuse(&text, &why);
     JR_ASSERT_TEXT(text.data, "{\"error\": \"no\"}");
 }
-
-JR_UNIT_MAIN("outcome_message", CASE(refuses_what_is_none), CASE(says_why_there_is_none),
-             CASE(carries_all_of_it), CASE(names_as_many_processes_as_there_is_room_for),
-             CASE(takes_no_more_processes_than_it_has_room_for), CASE(says_what_is_not_nothing),
-             CASE(is_short_for_most))

@@ -19,7 +19,7 @@ static const char *say(const struct jr_placing *placing, struct jr_buf *out)
 static char n1[] = "n1", n2[] = "n2", n3[] = "n3", n4[] = "n4", n5[] = "n5";
 static char *hosts[] = {n1, n2, n3, n4, n5};
 
-static void begins_with_the_first(void)
+TEST(begins_with_the_first)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf out = JR_BUF_INIT;
@@ -36,7 +36,7 @@ static void begins_with_the_first(void)
     jr_arena_release(&arena);
 }
 
-static void is_refused_without_memory(void)
+TEST(is_refused_without_memory)
 {
     struct jr_arena arena = {.failed = true};
     struct jr_placing placing;
@@ -67,7 +67,7 @@ static void walk(const struct step *steps, size_t count)
 
 #define WALK(steps) walk(steps, sizeof(steps) / sizeof *(steps))
 
-static void puts_spares_in_the_places_of_nodes(void)
+TEST(puts_spares_in_the_places_of_nodes)
 {
     static const struct step ends[] = {
         {0, 0, "n4 n2 n3 | n5 "}, {2, 0, "n4 n2 n5 "}, {1, -1, "n4 n2 n5 "}};
@@ -81,7 +81,7 @@ static void puts_spares_in_the_places_of_nodes(void)
     WALK(last);
 }
 
-static void keeps_who_was_left_out_and_why(void)
+TEST(keeps_who_was_left_out_and_why)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_placing placing;
@@ -99,7 +99,7 @@ static void keeps_who_was_left_out_and_why(void)
 }
 
 /* A scheduler numbers the tasks of nodes in its own order. */
-static void knows_the_tasks_of_nodes(void)
+TEST(knows_the_tasks_of_nodes)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_placing placing;
@@ -112,7 +112,3 @@ static void knows_the_tasks_of_nodes(void)
         CU_ASSERT_EQUAL(jr_placing_task(&placing, i), after[i]);
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("placing", CASE(begins_with_the_first), CASE(is_refused_without_memory),
-             CASE(puts_spares_in_the_places_of_nodes), CASE(keeps_who_was_left_out_and_why),
-             CASE(knows_the_tasks_of_nodes))

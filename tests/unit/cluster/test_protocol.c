@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void refuses_what_is_no_frame(void)
+TEST(refuses_what_is_no_frame)
 {
     static const char *const lines[] = {
         "",
@@ -25,7 +25,7 @@ static void refuses_what_is_no_frame(void)
         CU_ASSERT_PTR_NULL(jr_message_read(lines[i], strlen(lines[i])));
 }
 
-static void reads_the_first_node_and_the_last(void)
+TEST(reads_the_first_node_and_the_last)
 {
     static const struct {
         const char *line;
@@ -43,7 +43,7 @@ static void reads_the_first_node_and_the_last(void)
 }
 
 /* Each message, with all that it may say, through a line and back. */
-static void each_is_read_as_it_was_written(void)
+TEST(each_is_read_as_it_was_written)
 {
     for (unsigned type = 0; type < JR_MESSAGE_COUNT; type++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -85,7 +85,7 @@ static void each_is_read_as_it_was_written(void)
     }
 }
 
-static void says_what_the_rows_say(void)
+TEST(says_what_the_rows_say)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_message_put(&out, &(struct jr_message){.type = JR_FROM_NODE_DONE,
@@ -107,7 +107,7 @@ static void says_what_the_rows_say(void)
 
 /* What is missing, or of another type, is as if it had not been said; so the hello of any build can
  * be read. */
-static void reads_what_other_builds_say(void)
+TEST(reads_what_other_builds_say)
 {
     static const char hello[] =
         "{\"n\":1,\"t\":\"hello\",\"version\":\"9\",\"port\":\"x\",\"new\":1}";
@@ -130,7 +130,7 @@ static void reads_what_other_builds_say(void)
     }
 }
 
-static void refuses_what_is_no_base64(void)
+TEST(refuses_what_is_no_base64)
 {
     static const char *const frames[] = {
         "{\"n\":1,\"t\":\"out\"}",
@@ -175,7 +175,7 @@ static void carry(const char *bytes, size_t len)
     jr_inlet_release(&inlet);
 }
 
-static void carries_any_bytes(void)
+TEST(carries_any_bytes)
 {
     char bytes[3000];
     for (size_t i = 0; i < sizeof bytes; i++)
@@ -189,12 +189,12 @@ static void carries_any_bytes(void)
 }
 
 /* The words that no build may change: by them others are told apart. */
-static void keeps_its_words(void)
+TEST(keeps_its_words)
 {
     JR_ASSERT_TEXT(jr_channel_word(JR_CHANNEL_FACTS), "facts");
 }
 
-static void knows_its_flows(void)
+TEST(knows_its_flows)
 {
     CU_ASSERT_EQUAL(jr_channel_find("nothing"), JR_CHANNEL_COUNT);
     for (int i = 0; i < JR_CHANNEL_COUNT; i++)
@@ -202,7 +202,7 @@ static void knows_its_flows(void)
 }
 
 /* Where a transport can carry more in a line, it is more. */
-static void a_transport_may_carry_more(void)
+TEST(a_transport_may_carry_more)
 {
     static char bytes[100000];
     struct jr_buf few JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -215,9 +215,3 @@ static void a_transport_may_carry_more(void)
     CU_ASSERT_EQUAL(lines, 2);
     CU_ASSERT_TRUE(few.len < many.len);
 }
-
-JR_UNIT_MAIN("protocol", CASE(refuses_what_is_no_frame), CASE(reads_the_first_node_and_the_last),
-             CASE(each_is_read_as_it_was_written), CASE(says_what_the_rows_say),
-             CASE(reads_what_other_builds_say), CASE(refuses_what_is_no_base64),
-             CASE(carries_any_bytes), CASE(keeps_its_words), CASE(knows_its_flows),
-             CASE(a_transport_may_carry_more))

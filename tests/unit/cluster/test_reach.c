@@ -21,7 +21,7 @@ static void check(const char *address, uint32_t port, int listener, enum jr_reac
     jr_buf_release(&why);
 }
 
-static void reaches_the_one_that_listens_here(void)
+TEST(reaches_the_one_that_listens_here)
 {
     static const char *const addresses[] = {"127.0.0.1", "localhost", "[127.0.0.1]"};
     struct jr_error err = {0};
@@ -35,7 +35,7 @@ static void reaches_the_one_that_listens_here(void)
 }
 
 /* Who greets with something else, or with more, or with nothing. */
-static void knows_another_by_its_token(void)
+TEST(knows_another_by_its_token)
 {
     static const char *const tokens[] = {"", "0123456789abcdeX", TOKEN "more", "0123"};
     struct jr_error err = {0};
@@ -58,7 +58,7 @@ static void knows_another_by_its_token(void)
     }
 }
 
-static void says_why_nobody_is_reached(void)
+TEST(says_why_nobody_is_reached)
 {
     struct jr_error err = {0};
     uint32_t port = 29600;
@@ -71,7 +71,7 @@ static void says_why_nobody_is_reached(void)
 }
 
 /* A name of any length is no more than that. */
-static void a_name_may_be_long(void)
+TEST(a_name_may_be_long)
 {
     char name[4000];
     memset(name, 'a', sizeof name - 1);
@@ -84,7 +84,7 @@ static void a_name_may_be_long(void)
     CU_ASSERT_EQUAL(jr_reach_resolve("localhost", NULL, &err), 0);
 }
 
-static void knows_its_own_addresses(void)
+TEST(knows_its_own_addresses)
 {
     static const struct {
         const char *address;
@@ -100,7 +100,7 @@ static void knows_its_own_addresses(void)
 }
 
 /* One that listens and never greets is not waited for for ever. */
-static void waits_five_seconds(void)
+TEST(waits_five_seconds)
 {
     struct jr_error err = {0};
     uint32_t port = 29600;
@@ -110,7 +110,7 @@ static void waits_five_seconds(void)
     (void)close(fd);
 }
 
-static void a_stated_port_is_that_one(void)
+TEST(a_stated_port_is_that_one)
 {
     struct jr_error err = {0};
     uint32_t port = 29600, same, next;
@@ -125,8 +125,3 @@ static void a_stated_port_is_that_one(void)
     (void)close(other);
     (void)close(fd);
 }
-
-JR_UNIT_MAIN("reach", CASE(reaches_the_one_that_listens_here), CASE(knows_another_by_its_token),
-             CASE(says_why_nobody_is_reached), CASE(a_name_may_be_long),
-             CASE(knows_its_own_addresses), CASE(waits_five_seconds),
-             CASE(a_stated_port_is_that_one))

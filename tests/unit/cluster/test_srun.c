@@ -18,7 +18,7 @@ struct vector {
     bool lost;
 };
 
-static void hears_of_lost_nodes_and_of_nothing_else(void)
+TEST(hears_of_lost_nodes_and_of_nothing_else)
 {
     static const struct vector vectors[] = {
         {"", 1, "n2", false},
@@ -56,7 +56,7 @@ static void hears_of_lost_nodes_and_of_nothing_else(void)
     }
 }
 
-static void starts_one_agent_a_node(void)
+TEST(starts_one_agent_a_node)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_controller_options options = {.program = "/opt/a b/jobrun", .nodes = 3};
@@ -73,7 +73,7 @@ static void starts_one_agent_a_node(void)
     jr_arena_release(&arena);
 }
 
-static void starts_agents_on_some_nodes_alone(void)
+TEST(starts_agents_on_some_nodes_alone)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     char *const hosts[] = {(char[]){"n1"}, (char[]){"n3"}};
@@ -87,7 +87,7 @@ static void starts_agents_on_some_nodes_alone(void)
 }
 
 /* What a job's own options, or a shell, leave behind for srun to read. */
-static void keeps_from_srun_what_would_change_it(void)
+TEST(keeps_from_srun_what_would_change_it)
 {
     char *const envp[] = {
         (char[]){"PATH=/bin"},
@@ -160,7 +160,7 @@ static const char script[] = "#!/bin/sh\n"
                              "echo \"$SLURM_JOB_ID $SLURM_LABELIO\"\n"
                              "echo \"$1 $2\" >&2\n";
 
-static void starts_srun_apart_from_jobrun(void)
+TEST(starts_srun_apart_from_jobrun)
 {
     char *const envp[] = {(char[]){"SLURM_JOB_ID=7"}, (char[]){"SLURM_LABELIO=1"}, NULL};
     struct path path;
@@ -211,7 +211,7 @@ static rlim_t number_of_free(unsigned room)
     return (rlim_t)fd;
 }
 
-static void says_why_srun_cannot_be_started(void)
+TEST(says_why_srun_cannot_be_started)
 {
     static const struct {
         const char *script, *expected;
@@ -249,7 +249,3 @@ static void says_why_srun_cannot_be_started(void)
         path_end(&path);
     }
 }
-
-JR_UNIT_MAIN("said", CASE(hears_of_lost_nodes_and_of_nothing_else), CASE(starts_one_agent_a_node),
-             CASE(starts_agents_on_some_nodes_alone), CASE(keeps_from_srun_what_would_change_it),
-             CASE(starts_srun_apart_from_jobrun), CASE(says_why_srun_cannot_be_started))

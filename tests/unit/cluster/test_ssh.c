@@ -30,7 +30,7 @@ static void check_words(const struct jr_ssh *ssh, const char *host, const char *
     jr_arena_release(&arena);
 }
 
-static void the_users_words_stand_between_ours(void)
+TEST(the_users_words_stand_between_ours)
 {
     char *options[] = {jump, gate, limit};
     const struct jr_ssh plain = {0}, stated = {.options = options, .options_count = 3};
@@ -62,7 +62,7 @@ static void run_command(const struct scratch *scratch, const char *command, char
 
 /* What is set where nobody states it: `ssh -G` tells what is stated, by the user's words or the
  * configuration. */
-static void leaves_alone_what_is_stated(void)
+TEST(leaves_alone_what_is_stated)
 {
     static const struct {
         const char *told, *set;
@@ -118,7 +118,7 @@ static void put_program(const struct scratch *scratch, const char *folder, const
 }
 
 /* Where a program is looked for; %s is the folder. */
-static void finds_the_program(void)
+TEST(finds_the_program)
 {
     static const struct {
         const char *stated, *here, *expected;
@@ -155,7 +155,7 @@ static void finds_the_program(void)
 }
 
 /* Neither there nor in PATH. */
-static void says_that_there_is_none(void)
+TEST(says_that_there_is_none)
 {
     struct scratch scratch;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -169,7 +169,7 @@ static void says_that_there_is_none(void)
     scratch_end(&scratch);
 }
 
-static void advises_by_what_ssh_says(void)
+TEST(advises_by_what_ssh_says)
 {
     static const struct {
         const char *line, *advice;
@@ -205,7 +205,7 @@ static void advises_by_what_ssh_says(void)
     }
 }
 
-static void advises_with_the_options_that_are_stated(void)
+TEST(advises_with_the_options_that_are_stated)
 {
     static char port[] = "-p", number[] = "2222", file[] = "-oIdentityFile=a b";
     static char *words[] = {port, number, jump, gate, file};
@@ -219,7 +219,7 @@ static void advises_with_the_options_that_are_stated(void)
     jr_buf_release(&text);
 }
 
-static void says_that_ssh_is_missing(void)
+TEST(says_that_ssh_is_missing)
 {
     static char localhost[] = "localhost", other[] = "n1";
     struct scratch scratch;
@@ -243,7 +243,7 @@ static void says_that_ssh_is_missing(void)
 }
 
 /* Instead of the agent; there is no jobrun to be found for it. */
-static void runs_another_command(void)
+TEST(runs_another_command)
 {
     static const char *const hosts[] = {"gpu01", "localhost"};
     for (size_t i = 0; i < 2; i++) {
@@ -261,8 +261,3 @@ static void runs_another_command(void)
         jr_arena_release(&arena);
     }
 }
-
-JR_UNIT_MAIN("ssh", CASE(the_users_words_stand_between_ours), CASE(runs_another_command),
-             CASE(leaves_alone_what_is_stated), CASE(finds_the_program),
-             CASE(says_that_there_is_none), CASE(advises_by_what_ssh_says),
-             CASE(advises_with_the_options_that_are_stated), CASE(says_that_ssh_is_missing))

@@ -78,7 +78,7 @@ static char *agent_line(int which, const char *version, int ahead, int answer)
     return lines[which];
 }
 
-static void asks_all_that_answer(void)
+TEST(asks_all_that_answer)
 {
     static char dead[] = "echo 'ssh: connect to host x port 22: No route to host' >&2; exit 255";
     const char *why;
@@ -117,7 +117,7 @@ static void asks_all_that_answer(void)
 }
 
 /* The first is the one at whose address ranks would meet. */
-static void nobody_meets_without_the_first(void)
+TEST(nobody_meets_without_the_first)
 {
     static char dead[] = "exit 1", address[] = "10.0.0.1";
     const char *why = "";
@@ -137,7 +137,7 @@ static void nobody_meets_without_the_first(void)
     scratch_end(&scratch);
 }
 
-static void says_why_nobody_listens(void)
+TEST(says_why_nobody_listens)
 {
     const char *why = NULL;
     uint32_t port;
@@ -157,7 +157,7 @@ static void says_why_nobody_listens(void)
 }
 
 /* Where ranks meet is what the host says that was asked to listen. */
-static void only_who_was_asked_says_where(void)
+TEST(only_who_was_asked_says_where)
 {
     const char *why;
     uint32_t port = 0;
@@ -171,7 +171,7 @@ static void only_who_was_asked_says_where(void)
 }
 
 /* One that says nothing, and one that is lost after it has said hello. */
-static void waits_no_longer_than_it_is_to(void)
+TEST(waits_no_longer_than_it_is_to)
 {
     static char mute[] = "read -r line; read -r line; exit 0", gone[512];
     write_agent();
@@ -194,11 +194,6 @@ static void waits_no_longer_than_it_is_to(void)
 
 int main(void)
 {
-    static const struct jr_unit_case cases[] = {
-        CASE(asks_all_that_answer),          CASE(nobody_meets_without_the_first),
-        CASE(says_why_nobody_listens),       CASE(only_who_was_asked_says_where),
-        CASE(waits_no_longer_than_it_is_to),
-    };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
-    return jr_unit_run("survey", cases, sizeof cases / sizeof *cases);
+    return jr_unit_main();
 }

@@ -1,11 +1,6 @@
-#include "unit.h"
-
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/buf.h"
 #include "host/internal.h"
+#include "scratch.h"
 
 #define V1(root, point, options) "32 31 0:29 " root " " point " rw - cgroup cgroup " options "\n"
 #define V2(root, point)          "41 31 0:38 " root " " point " rw shared:4 - cgroup2 cgroup2 rw\n"
@@ -15,24 +10,12 @@ struct vector {
     const char *expected; /* the version and the folders */
 };
 
-static char root[] = "/tmp/jr_cgroup_XXXXXX";
-
-static void write_file(const char *name, const char *text)
-{
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/proc/self/%s", root, name);
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_TRUE(fputs(text, file) >= 0);
-    CU_ASSERT_EQUAL(fclose(file), 0);
-}
+static char *root;
 
 static void check(const struct vector *vector)
 {
     struct jr_host_reader probe = {.root = root};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    write_file("cgroup", vector->groups);
-    write_file("mountinfo", vector->mounts);
     struct jr_cgroup found = jr_cgroup_find(&probe, vector->controller);
     for (size_t i = 0; i < found.folders.count; i++)
         jr_buf_printf(&text, "%s%s", i == 0 ? found.v2 ? "2 " : "1 " : " ", found.folders.items[i]);
@@ -43,11 +26,20 @@ static void check(const struct vector *vector)
 
 static void check_all(const struct vector *vectors, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    struct scratch scratch;
+    scratch_start(&scratch);
+    root = scratch.dir;
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "proc", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "proc/self", 0700), 0);
+    for (size_t i = 0; i < count; i++) {
+        scratch_write(&scratch, "proc/self/cgroup", vectors[i].groups);
+        scratch_write(&scratch, "proc/self/mountinfo", vectors[i].mounts);
         check(&vectors[i]);
+    }
+    scratch_end(&scratch);
 }
 
-static void junk_is_no_group(void)
+TEST(junk_is_no_group)
 {
     static const struct vector vectors[] = {
         {"", V2("/", "/c"), "cpu", ""},
@@ -64,7 +56,7 @@ static void junk_is_no_group(void)
     check_all(vectors, sizeof vectors / sizeof vectors[0]);
 }
 
-static void every_group_up_to_the_mount_is_listed(void)
+TEST(every_group_up_to_the_mount_is_listed)
 {
     static const struct vector vectors[] = {
         {"0::/\n", V2("/", "/c"), "cpu", "2 /c"},
@@ -79,7 +71,7 @@ static void every_group_up_to_the_mount_is_listed(void)
     check_all(vectors, sizeof vectors / sizeof vectors[0]);
 }
 
-static void mounts_may_show_a_part(void)
+TEST(mounts_may_show_a_part)
 {
     static const struct vector vectors[] = {
         {"0::/docker/1\n", V2("/docker/1", "/c"), "cpu", "2 /c"},
@@ -98,28 +90,3 @@ static void mounts_may_show_a_part(void)
     };
     check_all(vectors, sizeof vectors / sizeof vectors[0]);
 }
-
-static void makes_its_folder(void)
-{
-    char path[64];
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
-    (void)snprintf(path, sizeof path, "%s/proc", root);
-    CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
-    (void)snprintf(path, sizeof path, "%s/proc/self", root);
-    CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
-}
-
-static void removes_its_folder(void)
-{
-    static const char *const names[] = {"/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self",
-                                        "/proc", ""};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[64];
-        (void)snprintf(path, sizeof path, "%s%s", root, names[i]);
-        CU_ASSERT_EQUAL(remove(path), 0);
-    }
-}
-
-JR_UNIT_MAIN("cgroup", CASE(makes_its_folder), CASE(junk_is_no_group),
-             CASE(every_group_up_to_the_mount_is_listed), CASE(mounts_may_show_a_part),
-             CASE(removes_its_folder))

@@ -143,7 +143,7 @@ static void check(const struct vector *vector)
     jr_arena_release(&arena);
 }
 
-static void what_is_wrong_is_told_and_nothing_else(void)
+TEST(what_is_wrong_is_told_and_nothing_else)
 {
     char path[128];
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
@@ -163,7 +163,7 @@ static void what_is_wrong_is_told_and_nothing_else(void)
     CU_ASSERT_EQUAL(rmdir(root), 0);
 }
 
-static void facts_alone_are_examined_without_files(void)
+TEST(facts_alone_are_examined_without_files)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host_finding *findings;
@@ -173,6 +173,3 @@ static void facts_alone_are_examined_without_files(void)
     CU_ASSERT_EQUAL(jr_host_examine(&findings, &arena, &hw, NULL, envp), 0);
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("health", CASE(what_is_wrong_is_told_and_nothing_else),
-             CASE(facts_alone_are_examined_without_files))

@@ -30,7 +30,7 @@ static void check_all(const struct vector *vectors, size_t count)
         check(vectors[i].list, vectors[i].expected);
 }
 
-static void what_is_no_list_is_refused_at_its_place(void)
+TEST(what_is_no_list_is_refused_at_its_place)
 {
     static const struct vector vectors[] = {
         {"", "!0"},
@@ -70,7 +70,7 @@ static void what_is_no_list_is_refused_at_its_place(void)
     check_all(vectors, sizeof vectors / sizeof *vectors);
 }
 
-static void lists_expand_as_scontrol_does_it(void)
+TEST(lists_expand_as_scontrol_does_it)
 {
     static const struct vector vectors[] = {
         {"localhost", "localhost"},
@@ -92,7 +92,7 @@ static void lists_expand_as_scontrol_does_it(void)
     check_all(vectors, sizeof vectors / sizeof *vectors);
 }
 
-static void the_largest_list_is_whole(void)
+TEST(the_largest_list_is_whole)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv hosts = {0};
@@ -114,7 +114,7 @@ static void check_counts(const char *text, const char *expected)
     jr_arena_release(&arena);
 }
 
-static void counts_are_whole_or_nothing(void)
+TEST(counts_are_whole_or_nothing)
 {
     static const struct vector vectors[] = {
         {"", "!"},
@@ -142,7 +142,3 @@ static void counts_are_whole_or_nothing(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check_counts(vectors[i].list, vectors[i].expected);
 }
-
-JR_UNIT_MAIN("hostlist", CASE(what_is_no_list_is_refused_at_its_place),
-             CASE(lists_expand_as_scontrol_does_it), CASE(the_largest_list_is_whole),
-             CASE(counts_are_whole_or_nothing))

@@ -75,7 +75,7 @@ static void check_machine(const struct machine *machine)
         "proc/self/mountinfo", V2                                                                  \
     }
 
-static void memory_is_the_least_of_all_groups(void)
+TEST(memory_is_the_least_of_all_groups)
 {
     static const struct machine rows[] = {
         {.files = {{"proc/meminfo", "MemFree: 1 kB\n"}}, .memory = 0},
@@ -129,7 +129,7 @@ static void memory_is_the_least_of_all_groups(void)
     CHECK_MACHINES(rows);
 }
 
-static void the_tightest_quota_counts(void)
+TEST(the_tightest_quota_counts)
 {
     static const struct machine rows[] = {
         {.files = {GROUP2, {TREE "a/b/cpu.max", "max 100000\n"}}},
@@ -185,7 +185,7 @@ static void the_tightest_quota_counts(void)
         "sys/devices/system/cpu/cpu" cpu "/topology/core_cpus_list", list "\n"                     \
     }
 
-static void usable_cpus_are_those_of_all_masks(void)
+TEST(usable_cpus_are_those_of_all_masks)
 {
     static const struct machine rows[] = {
         {.files = {ONLINE("")}},
@@ -237,7 +237,7 @@ static void usable_cpus_are_those_of_all_masks(void)
     CHECK_MACHINES(rows);
 }
 
-static void threads_of_a_core_count_once(void)
+TEST(threads_of_a_core_count_once)
 {
     static const struct machine rows[] = {
         {.files = {ONLINE("0-3"), CORE("0", "0,2"), CORE("1", "1,3")},
@@ -271,7 +271,3 @@ static void threads_of_a_core_count_once(void)
     };
     CHECK_MACHINES(rows);
 }
-
-JR_UNIT_MAIN("host.limits", CASE(memory_is_the_least_of_all_groups),
-             CASE(the_tightest_quota_counts), CASE(usable_cpus_are_those_of_all_masks),
-             CASE(threads_of_a_core_count_once))

@@ -92,7 +92,7 @@ static int is_recorded(const struct dirent *entry)
     return strchr(entry->d_name, '.') == NULL;
 }
 
-static void recorded_machines(void)
+TEST(recorded_machines)
 {
     struct dirent **entries;
     int count = scandir(MACHINES, &entries, is_recorded, alphasort);
@@ -103,5 +103,3 @@ static void recorded_machines(void)
     }
     free(entries);
 }
-
-JR_UNIT_MAIN("machines", CASE(recorded_machines))

@@ -27,7 +27,7 @@ static struct jr_host machine(void)
     };
 }
 
-static void is_the_machine_if_nothing_is_said(void)
+TEST(is_the_machine_if_nothing_is_said)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_host host = machine();
@@ -38,7 +38,7 @@ static void is_the_machine_if_nothing_is_said(void)
     jr_arena_release(&arena);
 }
 
-static void has_its_cores_alone(void)
+TEST(has_its_cores_alone)
 {
     static const uint32_t own[] = {1, 3};
     struct jr_arena arena = JR_ARENA_INIT;
@@ -57,7 +57,7 @@ static void has_its_cores_alone(void)
     jr_arena_release(&arena);
 }
 
-static void leaves_out_nodes_without_cpus(void)
+TEST(leaves_out_nodes_without_cpus)
 {
     static const uint32_t own[] = {2};
     struct jr_arena arena = JR_ARENA_INIT;
@@ -70,7 +70,7 @@ static void leaves_out_nodes_without_cpus(void)
     jr_arena_release(&arena);
 }
 
-static void counts_cpus_where_each_is_a_core(void)
+TEST(counts_cpus_where_each_is_a_core)
 {
     static const uint32_t own[] = {0, 2};
     struct jr_arena arena = JR_ARENA_INIT;
@@ -84,7 +84,7 @@ static void counts_cpus_where_each_is_a_core(void)
     jr_arena_release(&arena);
 }
 
-static void sees_its_devices_alone(void)
+TEST(sees_its_devices_alone)
 {
     static const uint32_t own[] = {1};
     struct jr_arena arena = JR_ARENA_INIT;
@@ -101,7 +101,3 @@ static void sees_its_devices_alone(void)
     JR_ASSERT_TEXT(part.cpus.set, "0-7");
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("host.narrow", CASE(is_the_machine_if_nothing_is_said), CASE(has_its_cores_alone),
-             CASE(leaves_out_nodes_without_cpus), CASE(counts_cpus_where_each_is_a_core),
-             CASE(sees_its_devices_alone))

@@ -79,7 +79,7 @@ static struct jr_host probe(struct jr_arena *arena, const char *library, const c
 }
 
 /* A sandbox that has the nodes and the library, and hides /proc/driver. */
-static void gpus_without_proc(void)
+TEST(gpus_without_proc)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     make_root();
@@ -122,7 +122,7 @@ static void gpus_without_proc(void)
 }
 
 /* It takes nobody along, and no process of it is left. */
-static void one_that_hangs_is_left_alone(void)
+TEST(one_that_hangs_is_left_alone)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host hw = {0};
@@ -141,7 +141,7 @@ static void one_that_hangs_is_left_alone(void)
 }
 
 /* What /proc does not tell, where people ask. */
-static void completes_gpus_for_people(void)
+TEST(completes_gpus_for_people)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     make_root();
@@ -165,7 +165,7 @@ static void completes_gpus_for_people(void)
     jr_arena_release(&arena);
 }
 
-static void instances_are_devices(void)
+TEST(instances_are_devices)
 {
     static const struct vector vectors[] = {
         /* without the library, the whole GPUs are listed, and none visible */
@@ -195,6 +195,3 @@ static void instances_are_devices(void)
     link_to("libnvidia-ml.so.1", NULL);
     CU_ASSERT_EQUAL(rmdir(root), 0);
 }
-
-JR_UNIT_MAIN("nvml", CASE(instances_are_devices), CASE(gpus_without_proc),
-             CASE(one_that_hangs_is_left_alone), CASE(completes_gpus_for_people))

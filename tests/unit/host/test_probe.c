@@ -13,7 +13,7 @@
 
 static char *no_env[] = {NULL};
 
-static void fields_of_a_text(void)
+TEST(fields_of_a_text)
 {
     static const struct {
         const char *text, *key, *expected;
@@ -40,7 +40,7 @@ static void fields_of_a_text(void)
 }
 
 /* Every allocation of a probe fails once, and it says so without a crash. */
-static void survives_without_memory(void)
+TEST(survives_without_memory)
 {
     int got = -1;
     for (size_t limit = 16; got != 0 && limit < 1 << 16; limit += 16) {
@@ -57,7 +57,7 @@ static void survives_without_memory(void)
     CU_ASSERT_EQUAL(got, 0);
 }
 
-static void a_folder_that_is_not_there_has_no_facts(void)
+TEST(a_folder_that_is_not_there_has_no_facts)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host hw;
@@ -73,7 +73,7 @@ static void a_folder_that_is_not_there_has_no_facts(void)
 }
 
 /* What other interfaces of the system say of this machine. */
-static void this_machine(void)
+TEST(this_machine)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_error err = {0};
@@ -96,7 +96,7 @@ static void this_machine(void)
     jr_arena_release(&arena);
 }
 
-static void the_threads_own_affinity_counts(void)
+TEST(the_threads_own_affinity_counts)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host hw;
@@ -133,7 +133,7 @@ static void check_range(const char *root, const char *path, const char *range, u
 }
 
 /* No kernel has one that is empty, or begins at 0. */
-static void a_range_of_ports_that_is_none(void)
+TEST(a_range_of_ports_that_is_none)
 {
     static const char *const folders[] = {"proc", "proc/sys", "proc/sys/net", "proc/sys/net/ipv4"};
     static const char *const wrong[] = {"",       "x",          "1024",  "0 2000",
@@ -156,7 +156,3 @@ static void a_range_of_ports_that_is_none(void)
     }
     CU_ASSERT_EQUAL(rmdir(root), 0);
 }
-
-JR_UNIT_MAIN("probe", CASE(a_range_of_ports_that_is_none), CASE(fields_of_a_text),
-             CASE(survives_without_memory), CASE(a_folder_that_is_not_there_has_no_facts),
-             CASE(this_machine), CASE(the_threads_own_affinity_counts))

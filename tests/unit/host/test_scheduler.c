@@ -66,7 +66,7 @@ static void check_in(const char *root, const struct row *row)
     for (size_t row_ = 0; row_ < LENGTH(rows); row_++)                                             \
     check_in("/nowhere", &(rows)[row_])
 
-static void takes_no_leftovers_for_a_job(void)
+TEST(takes_no_leftovers_for_a_job)
 {
     static const struct row rows[] = {
         {{NULL}, "none", NULL},
@@ -85,7 +85,7 @@ static void takes_no_leftovers_for_a_job(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_a_slurm_allocation(void)
+TEST(reads_a_slurm_allocation)
 {
     static const struct row rows[] = {
         {{"SLURM_JOB_ID=5"}, "Slurm; job 5", NULL},
@@ -139,7 +139,7 @@ static void reads_a_slurm_allocation(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_a_step_of_srun(void)
+TEST(reads_a_step_of_srun)
 {
 #define STEP(id, node) "SLURM_JOB_ID=5", "SLURM_STEP_ID=" id, "SLURM_NODEID=" node
     static const struct row rows[] = {
@@ -176,7 +176,7 @@ static void reads_a_step_of_srun(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_the_launchers_of_mpi(void)
+TEST(reads_the_launchers_of_mpi)
 {
     static const struct row rows[] = {
         {{"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_LOCAL_SIZE=1",
@@ -220,7 +220,7 @@ static void reads_the_launchers_of_mpi(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_torchrun(void)
+TEST(reads_torchrun)
 {
     static const struct row rows[] = {
         {{"TORCHELASTIC_RUN_ID=r", "GROUP_WORLD_SIZE=2", "GROUP_RANK=1", "LOCAL_WORLD_SIZE=1",
@@ -236,7 +236,7 @@ static void reads_torchrun(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_systems_that_start_every_node(void)
+TEST(reads_systems_that_start_every_node)
 {
     static const struct row rows[] = {
         {{"PET_NNODES=2", "PET_NODE_RANK=1", "PET_NPROC_PER_NODE=8", "PET_MASTER_ADDR=m",
@@ -267,7 +267,7 @@ static void reads_systems_that_start_every_node(void)
 }
 
 /* Ranks of AWS Batch are counted from the main node on, around the end. */
-static void reads_aws_batch(void)
+TEST(reads_aws_batch)
 {
 #define BATCH(nodes, index)                                                                        \
     "AWS_BATCH_JOB_ID=b", "AWS_BATCH_JOB_NUM_NODES=" nodes, "AWS_BATCH_JOB_NODE_INDEX=" index
@@ -299,7 +299,7 @@ static void reads_aws_batch(void)
 }
 
 /* The master's hosts come first, wherever they stand. */
-static void reads_volcano(void)
+TEST(reads_volcano)
 {
     static const struct row rows[] = {
         {{"VC_TASK_INDEX=0", "VC_WORKER_HOSTS=w0,w1", "VC_MASTER_HOSTS=m0"},
@@ -320,7 +320,7 @@ static void reads_volcano(void)
     CHECK_ROWS(rows);
 }
 
-static void tells_what_cannot_be_believed(void)
+TEST(tells_what_cannot_be_believed)
 {
     static const struct row rows[] = {
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=x"},
@@ -360,7 +360,7 @@ static void tells_what_cannot_be_believed(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_hosts_and_slots(void)
+TEST(reads_hosts_and_slots)
 {
     static const struct row rows[] = {
         {{"LSB_JOBID=l", "LSB_HOSTS=a a b"}, "LSF; job l; nodes 2; hosts a b; slots 2,1", NULL},
@@ -387,7 +387,7 @@ static void reads_hosts_and_slots(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_files_of_hosts(void)
+TEST(reads_files_of_hosts)
 {
     static const struct {
         const char *name, *text;
@@ -433,7 +433,7 @@ static void reads_files_of_hosts(void)
 }
 
 /* KillWait of slurm.conf, 30 seconds where it says nothing. */
-static void reads_how_long_slurm_waits(void)
+TEST(reads_how_long_slurm_waits)
 {
     static const char *const rows[][2] = {
         {"", "; kill 30"},
@@ -457,7 +457,7 @@ static void reads_how_long_slurm_waits(void)
     scratch_end(&scratch);
 }
 
-static void finds_a_host_by_its_name(void)
+TEST(finds_a_host_by_its_name)
 {
     static const struct {
         const char *hosts[2], *name;
@@ -484,7 +484,7 @@ static void finds_a_host_by_its_name(void)
 }
 
 /* Each variable that is set is told, with the fact that it fills. */
-static void remembers_what_it_read(void)
+TEST(remembers_what_it_read)
 {
     static const char *const rows[][4] = {
         {"srun", "SLURM_NODEID", "0", "node_rank"}, {"srun", "SLURM_STEP_ID", "0", NULL},
@@ -513,11 +513,3 @@ static void remembers_what_it_read(void)
     jr_arena_release(&probe.scratch);
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("host.scheduler", CASE(takes_no_leftovers_for_a_job),
-             CASE(tells_what_cannot_be_believed), CASE(reads_a_slurm_allocation),
-             CASE(reads_a_step_of_srun), CASE(reads_the_launchers_of_mpi), CASE(reads_torchrun),
-             CASE(reads_systems_that_start_every_node), CASE(reads_aws_batch), CASE(reads_volcano),
-             CASE(reads_hosts_and_slots), CASE(reads_files_of_hosts),
-             CASE(reads_how_long_slurm_waits), CASE(finds_a_host_by_its_name),
-             CASE(remembers_what_it_read))

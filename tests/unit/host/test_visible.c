@@ -28,7 +28,7 @@ static void check(const char *value, const char *expected)
     JR_ASSERT_TEXT(text, expected);
 }
 
-static void bad_values_leave_none(void)
+TEST(bad_values_leave_none)
 {
     static const char *const values[] = {
         "",
@@ -59,7 +59,7 @@ static void bad_values_leave_none(void)
         check(values[i], "");
 }
 
-static void a_bad_element_ends_the_list(void)
+TEST(a_bad_element_ends_the_list)
 {
     check("0,2,-1,1", "0,2");
     check("1,x,2", "1");
@@ -74,7 +74,7 @@ static void a_bad_element_ends_the_list(void)
     check("0,", "0");
 }
 
-static void a_repeated_element_empties_the_list(void)
+TEST(a_repeated_element_empties_the_list)
 {
     check("0,0", "");
     check("0,1,2,0", "");
@@ -88,19 +88,19 @@ static void a_repeated_element_empties_the_list(void)
     check("0,-1,0", "0");
 }
 
-static void unset_leaves_all(void)
+TEST(unset_leaves_all)
 {
     check(NULL, "0,1,2,3");
 }
 
-static void the_order_of_the_list_counts(void)
+TEST(the_order_of_the_list_counts)
 {
     check("0,1,2,3", "0,1,2,3");
     check("3,1", "3,1");
     check("GPU-22cc-03,GPU-11b", "3,1");
 }
 
-static void ordinals_are_read_as_numbers_with_a_tail(void)
+TEST(ordinals_are_read_as_numbers_with_a_tail)
 {
     check("1gpu2,2x", "1,2");
     check("+3,-0", "3,0");
@@ -109,7 +109,7 @@ static void ordinals_are_read_as_numbers_with_a_tail(void)
     check("003", "3");
 }
 
-static void a_long_list_is_cut(void)
+TEST(a_long_list_is_cut)
 {
     static char value[1 << 16];
     size_t len = 0;
@@ -120,7 +120,7 @@ static void a_long_list_is_cut(void)
     check(value, "0,1,2,3");
 }
 
-static void mig_is_told_apart(void)
+TEST(mig_is_told_apart)
 {
     CU_ASSERT_TRUE(jr_visible_is_mig("MIG-1a2b"));
     CU_ASSERT_TRUE(jr_visible_is_mig("MIG-GPU-1a2b/1/0"));
@@ -150,7 +150,7 @@ static void check_kind(enum jr_device kind, char *first, char *second, const cha
     JR_ASSERT_TEXT(text, expected);
 }
 
-static void each_variable_has_its_grammar(void)
+TEST(each_variable_has_its_grammar)
 {
     static const struct {
         enum jr_device kind;
@@ -205,8 +205,3 @@ static void each_variable_has_its_grammar(void)
         jr_arena_release(&arena);
     }
 }
-
-JR_UNIT_MAIN("visible", CASE(bad_values_leave_none), CASE(a_bad_element_ends_the_list),
-             CASE(a_repeated_element_empties_the_list), CASE(unset_leaves_all),
-             CASE(the_order_of_the_list_counts), CASE(ordinals_are_read_as_numbers_with_a_tail),
-             CASE(a_long_list_is_cut), CASE(mig_is_told_apart), CASE(each_variable_has_its_grammar))

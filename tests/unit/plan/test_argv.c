@@ -36,7 +36,7 @@ static void check_words(char *const *argv, const char *expected)
     "python3|" WORKER "|function|pkg.train:main|{\"args\": [" args "], \"kwargs\": {" kwargs       \
     "}, \"setup\": null, \"init\": null, \"smoke_test\": false}|"
 
-static void calls_a_function(void)
+TEST(calls_a_function)
 {
     struct jr_python python = function();
     struct sample s;
@@ -60,7 +60,7 @@ static void calls_a_function(void)
 }
 
 /* A value that a template puts in cannot end the string that it stands in. */
-static void expands_by_value(void)
+TEST(expands_by_value)
 {
     struct jr_python python = function();
     struct jr_kwarg kwargs[] = {
@@ -82,7 +82,7 @@ static void expands_by_value(void)
 }
 
 /* Arguments behind those of all ranks, named ones over theirs. */
-static void merges_entries(void)
+TEST(merges_entries)
 {
     struct jr_python python = function();
     struct jr_kwarg all[] = {{TEXT("lr"), TEXT("0.1")}, {TEXT("n"), TEXT("1")}};
@@ -108,7 +108,7 @@ static void merges_entries(void)
 }
 
 /* What stands in a path is no template. */
-static void runs_scripts_and_libraries(void)
+TEST(runs_scripts_and_libraries)
 {
     struct jr_python script = {.what = JR_PYTHON_SCRIPT,
                                .target = TEXT("/j/%{rank}/a b.py"),
@@ -139,7 +139,7 @@ static void runs_scripts_and_libraries(void)
     sample_release(&s);
 }
 
-static void makes_a_helper(void)
+TEST(makes_a_helper)
 {
     struct jr_python python = function();
     struct jr_library library = {TEXT("/j/l.so"), TEXT("step")};
@@ -177,7 +177,7 @@ static bool has(char *const *env, const char *item)
 
 /* The helper's environment is what its ranks have in common, whichever rank has something of its
  * own. */
-static void shares_an_environment(void)
+TEST(shares_an_environment)
 {
     struct jr_python python = function();
     struct jr_env_entry own[] = {{.name = TEXT("HOME")}, {.name = TEXT("A"), .value = TEXT("1")}};
@@ -207,7 +207,7 @@ static void shares_an_environment(void)
 }
 
 /* Equal texts that are not one text, at other places. */
-static void shares_equal_variables(void)
+TEST(shares_equal_variables)
 {
     struct jr_python python = function();
     struct jr_env_entry own[] = {{.name = TEXT("B"), .value = TEXT("2")},
@@ -228,7 +228,7 @@ static void shares_equal_variables(void)
 }
 
 /* What setup exports is joined when it has run: less what is taken away. */
-static void plans_a_setup(void)
+TEST(plans_a_setup)
 {
     struct jr_env_entry gone[] = {{.name = TEXT("LANG")}};
     struct jr_env_entry own[] = {{.name = TEXT("HOME")}, {.name = TEXT("A"), .value = TEXT("1")}};
@@ -253,7 +253,7 @@ static void plans_a_setup(void)
     check_words(s.plan.ranks[1].drop, "HOME|");
 }
 
-static void refuses(void)
+TEST(refuses)
 {
     struct jr_python python = function();
     struct sample s;
@@ -271,7 +271,7 @@ static void refuses(void)
 }
 
 /* At most JR_CALL_MAX bytes, of any rank. */
-static void measures_calls(void)
+TEST(measures_calls)
 {
     static char text[JR_CALL_MAX + 1];
     static const char rest[] = "{\"args\": [\"\"], \"kwargs\": {}, \"setup\": "
@@ -292,7 +292,7 @@ static void measures_calls(void)
     }
 }
 
-static void warns_of_forks(void)
+TEST(warns_of_forks)
 {
     struct jr_python python = function();
     struct sample s;
@@ -310,8 +310,3 @@ static void warns_of_forks(void)
     CU_ASSERT_EQUAL(s.diags.count, 0);
     sample_release(&s);
 }
-
-JR_UNIT_MAIN("plan.argv", CASE(calls_a_function), CASE(expands_by_value), CASE(merges_entries),
-             CASE(runs_scripts_and_libraries), CASE(makes_a_helper), CASE(shares_an_environment),
-             CASE(shares_equal_variables), CASE(plans_a_setup), CASE(refuses), CASE(measures_calls),
-             CASE(warns_of_forks))

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void is_one_that_jobrun_would_forward(void)
+TEST(is_one_that_jobrun_would_forward)
 {
     static char usr1[] = "USR1", usr2[] = "USR2", term[] = "TERM";
     static struct jr_signal_rule stop1[] = {{usr1, JR_ON_SIGNAL_STOP}};
@@ -31,5 +31,3 @@ static void is_one_that_jobrun_would_forward(void)
             JR_ASSERT_TEXT(notice, rows[i].notice);
     }
 }
-
-JR_UNIT_MAIN("deadline_notice", CASE(is_one_that_jobrun_would_forward))

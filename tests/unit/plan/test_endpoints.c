@@ -22,7 +22,7 @@ static void check_endpoints(char *first, char *second, bool local, const char *a
     JR_ASSERT_TEXT(sample_env(&s, 2, "PADDLE_CURRENT_ENDPOINT"), third);
 }
 
-static void names_the_host_of_each_rank(void)
+TEST(names_the_host_of_each_rank)
 {
     check_endpoints(TEXT("a"), TEXT("b"), false, "a:7000,a:7001,b:7100,b:7101", "b:7100");
     check_endpoints(TEXT("10.0.0.1"), TEXT("10.0.0.2"), false,
@@ -30,14 +30,14 @@ static void names_the_host_of_each_rank(void)
 }
 
 /* Where a host is not known, and where all ranks are here, they are where rank 0 listens. */
-static void takes_the_master_for_unknown_hosts(void)
+TEST(takes_the_master_for_unknown_hosts)
 {
     check_endpoints(TEXT("a"), NULL, false, "a:7000,a:7001,m:7100,m:7101", "m:7100");
     check_endpoints(TEXT("a"), TEXT("b"), true, "m:7000,m:7001,m:7100,m:7101", "m:7100");
 }
 
 /* Addresses of version 6 have brackets around them, once. */
-static void brackets_addresses_with_colons(void)
+TEST(brackets_addresses_with_colons)
 {
     check_endpoints(TEXT("fe80::1"), TEXT("[fe80::2]"), false,
                     "[fe80::1]:7000,[fe80::1]:7001,[fe80::2]:7100,[fe80::2]:7101",
@@ -45,6 +45,3 @@ static void brackets_addresses_with_colons(void)
     check_endpoints(TEXT("a"), TEXT("::1"), false, "a:7000,a:7001,[::1]:7100,[::1]:7101",
                     "[::1]:7100");
 }
-
-JR_UNIT_MAIN("plan.endpoints", CASE(names_the_host_of_each_rank),
-             CASE(takes_the_master_for_unknown_hosts), CASE(brackets_addresses_with_colons))

@@ -4,7 +4,7 @@
 
 #define FOLDER "/opt/jobrun/python"
 
-static void is_the_last_entry_once(void)
+TEST(is_the_last_entry_once)
 {
     static const struct {
         const char *value, *expected;
@@ -27,7 +27,7 @@ static void is_the_last_entry_once(void)
 }
 
 /* No entry can have a colon in its name. */
-static void leaves_out_what_cannot_be_an_entry(void)
+TEST(leaves_out_what_cannot_be_an_entry)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     CU_ASSERT_PTR_NULL(jr_python_path_with(&arena, NULL, "/a:b/python"));
@@ -35,7 +35,7 @@ static void leaves_out_what_cannot_be_an_entry(void)
     jr_arena_release(&arena);
 }
 
-static void extends_an_environment(void)
+TEST(extends_an_environment)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv env = {0};
@@ -91,7 +91,7 @@ static void check_given(const struct given *given)
         JR_ASSERT_TEXT(found, given->expected);
 }
 
-static void stands_behind_what_the_user_has(void)
+TEST(stands_behind_what_the_user_has)
 {
     static const struct given cases[] = {
         {"", "", NULL, false, false, FOLDER},
@@ -108,7 +108,7 @@ static void stands_behind_what_the_user_has(void)
 }
 
 /* Braces in the folder's name are no template. */
-static void takes_any_folder_by_its_name(void)
+TEST(takes_any_folder_by_its_name)
 {
     static char name[] = "PYTHONPATH", value[] = "src";
     struct jr_env_entry entry = {.name = name, .value = value};
@@ -122,7 +122,7 @@ static void takes_any_folder_by_its_name(void)
 }
 
 /* Where nothing is installed there is nothing to name. */
-static void is_left_alone_without_the_package(void)
+TEST(is_left_alone_without_the_package)
 {
     struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1);
@@ -131,7 +131,7 @@ static void is_left_alone_without_the_package(void)
 }
 
 /* What `setup` exports is told to the runner, which adds the entry then. */
-static void is_told_for_what_setup_exports(void)
+TEST(is_told_for_what_setup_exports)
 {
     static char name[] = "PYTHONPATH", setup[] = "true";
     struct jr_env_entry unset = {.name = name};
@@ -149,8 +149,3 @@ static void is_told_for_what_setup_exports(void)
             JR_ASSERT_TEXT(s.plan.setup.package, FOLDER);
     }
 }
-
-JR_UNIT_MAIN("plan.env_row", CASE(is_the_last_entry_once), CASE(leaves_out_what_cannot_be_an_entry),
-             CASE(extends_an_environment), CASE(stands_behind_what_the_user_has),
-             CASE(takes_any_folder_by_its_name), CASE(is_left_alone_without_the_package),
-             CASE(is_told_for_what_setup_exports))

@@ -32,7 +32,7 @@ static void finish(struct fixture *f)
     jr_arena_release(&f->arena);
 }
 
-static void refuses(void)
+TEST(refuses)
 {
     static const struct {
         const char *text;
@@ -96,7 +96,7 @@ static void refuses(void)
     }
 }
 
-static void orders(void)
+TEST(orders)
 {
     static const struct {
         const char *text;
@@ -136,7 +136,7 @@ static void orders(void)
     }
 }
 
-static void orders_ranges(void)
+TEST(orders_ranges)
 {
     static const struct {
         const char *text;
@@ -155,5 +155,3 @@ static void orders_ranges(void)
         finish(&f);
     }
 }
-
-JR_UNIT_MAIN("inject", CASE(refuses), CASE(orders), CASE(orders_ranges))

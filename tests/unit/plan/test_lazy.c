@@ -47,7 +47,7 @@ static void compare(struct sample *whole, struct sample *lazy, unsigned forms)
     sample_release(lazy);
 }
 
-static void is_told_as_the_plan(void)
+TEST(is_told_as_the_plan)
 {
     static const uint32_t meshes[][3] = {{1, 1, 1}, {2, 3, 4}, {8, 1, 150}};
     char *outer[] = {TEXT("HOME=/home/u"), TEXT("RANK=7"), NULL};
@@ -65,7 +65,7 @@ static void is_told_as_the_plan(void)
 }
 
 /* Ranks that differ in arguments and variables, on ragged nodes. */
-static void has_what_is_for_some_ranks(void)
+TEST(has_what_is_for_some_ranks)
 {
     char *args[] = {TEXT("--verbose"), TEXT("%{rank}")};
     struct jr_env_entry env[] = {{.name = TEXT("DEBUG"), .value = TEXT("%{rank}")},
@@ -94,7 +94,7 @@ static void has_what_is_for_some_ranks(void)
 }
 
 /* More values than are kept for several ranks. */
-static void is_told_beyond_what_ranks_share(void)
+TEST(is_told_beyond_what_ranks_share)
 {
     struct sample s[2];
     for (int j = 0; j < 2; j++)
@@ -102,7 +102,7 @@ static void is_told_beyond_what_ranks_share(void)
     compare(&s[0], &s[1], 1);
 }
 
-static void is_told_in_pieces(void)
+TEST(is_told_in_pieces)
 {
     for (unsigned form = 0; form < 2; form++) {
         struct sample SAMPLE_CLEANUP s;
@@ -124,7 +124,7 @@ static void is_told_in_pieces(void)
 }
 
 /* What is refused needs no ranks in memory either. */
-static void refuses_what_the_plan_refuses(void)
+TEST(refuses_what_the_plan_refuses)
 {
     const struct {
         char *file;
@@ -148,7 +148,3 @@ static void refuses_what_the_plan_refuses(void)
                 CU_ASSERT_TRUE(sample_found(&s, "JR0507", "ranks 0 and 1"));
         }
 }
-
-JR_UNIT_MAIN("lazy", CASE(is_told_as_the_plan), CASE(has_what_is_for_some_ranks),
-             CASE(is_told_beyond_what_ranks_share), CASE(is_told_in_pieces),
-             CASE(refuses_what_the_plan_refuses))

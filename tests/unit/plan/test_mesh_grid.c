@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-static void refuses_a_world_of_no_size(void)
+TEST(refuses_a_world_of_no_size)
 {
     static const struct jr_grid bad[] = {
         {{0, 1, 1}},
@@ -22,7 +22,7 @@ static void refuses_a_world_of_no_size(void)
 }
 
 /* model 2, pipeline 2, data 2: every number by hand. */
-static void gives_the_groups_of_eight(void)
+TEST(gives_the_groups_of_eight)
 {
     static const struct jr_grid grid = {{2, 2, 2}};
     static const uint32_t members[JR_AXIS_COUNT][4][2] = {
@@ -51,7 +51,7 @@ static void gives_the_groups_of_eight(void)
 
 /* The indices that a widely copied library uses to pick a rank's groups are wrong for six of these
  * eight ranks, on both axes. */
-static void is_not_fooled_by_the_common_mistake(void)
+TEST(is_not_fooled_by_the_common_mistake)
 {
     static const struct jr_grid grid = {{2, 2, 2}};
     unsigned wrong_model = 0, wrong_pipeline = 0;
@@ -84,7 +84,7 @@ static void follows_the_formulas(const struct jr_grid *grid)
     }
 }
 
-static void proves_every_kind_of_grid(void)
+TEST(proves_every_kind_of_grid)
 {
     static const struct jr_grid grids[] = {
         {{1, 1, 1}}, {{7, 1, 1}},  {{1, 13, 1}},    {{1, 1, 4096}},
@@ -96,7 +96,7 @@ static void proves_every_kind_of_grid(void)
     }
 }
 
-static void proves_random_grids(void)
+TEST(proves_random_grids)
 {
     unsigned seed = 7;
     for (int i = 0; i < 300; i++) {
@@ -107,7 +107,3 @@ static void proves_random_grids(void)
         follows_the_formulas(&grid);
     }
 }
-
-JR_UNIT_MAIN("grid", CASE(refuses_a_world_of_no_size), CASE(gives_the_groups_of_eight),
-             CASE(is_not_fooled_by_the_common_mistake), CASE(proves_every_kind_of_grid),
-             CASE(proves_random_grids))

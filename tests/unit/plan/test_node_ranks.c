@@ -21,16 +21,14 @@ static void check_first(uint32_t nodes, const uint32_t *node_ranks, uint32_t wor
     free(first);
 }
 
-static void begins_where_the_node_before_ends(void)
+TEST(begins_where_the_node_before_ends)
 {
     check_first(1, (const uint32_t[]){0, 0, 0}, 3, (const uint32_t[]){0, 3});
     check_first(3, (const uint32_t[]){0, 0, 1, 2, 2, 2}, 6, (const uint32_t[]){0, 2, 3, 6});
 }
 
-static void knows_nodes_without_ranks(void)
+TEST(knows_nodes_without_ranks)
 {
     check_first(4, (const uint32_t[]){1, 1, 3}, 3, (const uint32_t[]){0, 0, 2, 2, 3});
     check_first(2, NULL, 0, (const uint32_t[]){0, 0, 0});
 }
-
-JR_UNIT_MAIN("node_ranks", CASE(begins_where_the_node_before_ends), CASE(knows_nodes_without_ranks))

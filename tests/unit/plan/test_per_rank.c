@@ -34,7 +34,7 @@ static void sample_of(struct sample *s, struct jr_rank_entry *entries, uint32_t 
     s->options.environ = outer;
 }
 
-static void adds_arguments(void)
+TEST(adds_arguments)
 {
     char *first[] = {TEXT("--main"), TEXT("%{rank}")}, *rest[] = {TEXT("-q")};
     struct jr_rank_entry entries[] = {
@@ -57,7 +57,7 @@ static void adds_arguments(void)
 }
 
 /* Over those of all ranks; null takes away what was inherited, too. */
-static void adds_variables(void)
+TEST(adds_variables)
 {
     struct jr_rank_entry entries[] = {
         {.ranks = TEXT("1,3"), .env = debug, .env_count = LENGTH(debug)}};
@@ -86,7 +86,7 @@ static void adds_variables(void)
     sample_release(&s);
 }
 
-static void tells_what_ranks_have_apart(void)
+TEST(tells_what_ranks_have_apart)
 {
     struct jr_rank_entry entries[] = {
         {.ranks = TEXT("1"), .env = debug, .env_count = LENGTH(debug)}};
@@ -113,7 +113,7 @@ static void tells_what_ranks_have_apart(void)
     sample_release(&s);
 }
 
-static void refuses(void)
+TEST(refuses)
 {
     char *bad[] = {TEXT("%{nope}")};
     struct jr_rank_entry unset[] = {{.ranks = TEXT("0"), .env = asked, .env_count = 1}};
@@ -196,7 +196,7 @@ static void check(const struct rules *rules, bool good)
     jr_arena_release(&arena);
 }
 
-static void refuses_what_is_no_set_of_ranks(void)
+TEST(refuses_what_is_no_set_of_ranks)
 {
     static const struct rules bad[] = {
         {.redirects = {{"0", JR_STREAM_ALL}, {"x", JR_STREAM_OUT}},
@@ -209,7 +209,7 @@ static void refuses_what_is_no_set_of_ranks(void)
         check(&bad[i], false);
 }
 
-static void applies_rules(void)
+TEST(applies_rules)
 {
     static const struct rules good[] = {
         /* Nothing said: everything is captured and shown. */
@@ -235,7 +235,3 @@ static void applies_rules(void)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         check(&good[i], true);
 }
-
-JR_UNIT_MAIN("plan.per_rank", CASE(adds_arguments), CASE(adds_variables),
-             CASE(tells_what_ranks_have_apart), CASE(refuses),
-             CASE(refuses_what_is_no_set_of_ranks), CASE(applies_rules))

@@ -35,7 +35,7 @@ static void check(const json_t *json, const char *key, const char *expected)
     JR_ASSERT_TEXT(out.data, expected);
 }
 
-static void says_the_words_of_the_contract(void)
+TEST(says_the_words_of_the_contract)
 {
     struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 2, 2, 2);
@@ -55,7 +55,7 @@ static void says_the_words_of_the_contract(void)
     json_decref(plan);
 }
 
-static void says_all_of_a_rank(void)
+TEST(says_all_of_a_rank)
 {
     static const struct {
         const char *key, *value;
@@ -91,7 +91,7 @@ static void says_all_of_a_rank(void)
     json_decref(plan);
 }
 
-static void keeps_secrets_and_what_it_inherits_to_itself(void)
+TEST(keeps_secrets_and_what_it_inherits_to_itself)
 {
     char *outer[] = {TEXT("HOME=/home/u"), TEXT("HF_TOKEN=abc"), TEXT("NEED=x"), NULL};
     struct jr_env_entry env[] = {
@@ -121,7 +121,7 @@ static void keeps_secrets_and_what_it_inherits_to_itself(void)
 }
 
 /* What runs before the ranks, and what they are forked from. */
-static void says_how_ranks_start(void)
+TEST(says_how_ranks_start)
 {
     struct jr_python python = {
         .what = JR_PYTHON_FUNCTION, .target = TEXT("train:main"), .interpreter = TEXT("python3")};
@@ -165,7 +165,7 @@ static void says_how_ranks_start(void)
 }
 
 /* Variables of which one's name begins as the other's are not taken for each other. */
-static void tells_names_apart(void)
+TEST(tells_names_apart)
 {
     struct jr_env_entry env[] = {{.name = TEXT("TOKEN"), .value = TEXT("s3cret")},
                                  {.name = TEXT("TOKE"), .value = TEXT("open")},
@@ -184,7 +184,7 @@ static void tells_names_apart(void)
     json_decref(plan);
 }
 
-static void escapes_text(void)
+TEST(escapes_text)
 {
     struct jr_env_entry env[] = {{.name = TEXT("Q\"\\"), .value = TEXT("\x1b[31m\t\x7f")}};
     struct sample SAMPLE_CLEANUP s;
@@ -204,7 +204,7 @@ static void escapes_text(void)
 }
 
 /* 1,000 ranks: 3,889 bytes of a list, which the mesh has once. */
-static void says_a_long_list_once(void)
+TEST(says_a_long_list_once)
 {
     struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 1000);
@@ -228,7 +228,7 @@ static int validate(const char *text, size_t len)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void obeys_its_schema(void)
+TEST(obeys_its_schema)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct sample SAMPLE_CLEANUP s;
@@ -243,8 +243,3 @@ static void obeys_its_schema(void)
     int empty = validate("{\"format_version\": 1}", 21);
     CU_ASSERT_TRUE(empty == (whole == 0 ? 1 : whole));
 }
-
-JR_UNIT_MAIN("json", CASE(says_the_words_of_the_contract), CASE(says_all_of_a_rank),
-             CASE(keeps_secrets_and_what_it_inherits_to_itself), CASE(says_how_ranks_start),
-             CASE(tells_names_apart), CASE(escapes_text), CASE(says_a_long_list_once),
-             CASE(obeys_its_schema))

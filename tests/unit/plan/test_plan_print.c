@@ -24,7 +24,7 @@ static const char *part(const struct jr_buf *out, const char *from)
     return strstr(out->data, from);
 }
 
-static void prints_the_whole_of_a_small_plan(void)
+TEST(prints_the_whole_of_a_small_plan)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct sample SAMPLE_CLEANUP s;
@@ -57,7 +57,7 @@ static void prints_the_whole_of_a_small_plan(void)
                              "0     0      cpu     3        any");
 }
 
-static void keeps_meshes_short(void)
+TEST(keeps_meshes_short)
 {
     static const struct {
         uint32_t model, pipeline, data;
@@ -112,7 +112,7 @@ static void check_mesh(uint32_t model, uint32_t pipeline, uint32_t data, const c
 }
 
 /* An axis alone needs no table. */
-static void shows_one_axis_by_its_groups(void)
+TEST(shows_one_axis_by_its_groups)
 {
     check_mesh(1, 1, 1,
                "1 rank = data 1 x pipeline 1 x model 1" LAYOUT
@@ -129,7 +129,7 @@ static void shows_one_axis_by_its_groups(void)
                "groups  pipeline 0-4      proved: each axis partitions 0-4\n");
 }
 
-static void shows_a_line_along_the_fastest_axis(void)
+TEST(shows_a_line_along_the_fastest_axis)
 {
     check_mesh(2, 1, 3,
                "6 ranks = data 3 x pipeline 1 x model 2" LAYOUT "        model 0   model 1\n"
@@ -168,7 +168,7 @@ static void shows_a_line_along_the_fastest_axis(void)
                "groups)      proved: each axis partitions 0-17\n");
 }
 
-static void cuts_long_meshes(void)
+TEST(cuts_long_meshes)
 {
     check_mesh(2, 1, 10,
                "20 ranks = data 10 x pipeline 1 x model 2" LAYOUT "        model 0   model 1\n"
@@ -253,7 +253,7 @@ static void cuts_long_meshes(void)
                "31,63,95,127 (32 groups)      proved: each axis partitions 0-127\n");
 }
 
-static void tells_where_streams_go(void)
+TEST(tells_where_streams_go)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct jr_stream_rule redirect = {TEXT("0"), JR_STREAM_OUT};
@@ -272,7 +272,7 @@ static void tells_where_streams_go(void)
     check(&out, "\n2     2      cpu     3        file, not shown  file, not shown  any\n");
 }
 
-static void tells_nodes_and_devices(void)
+TEST(tells_nodes_and_devices)
 {
     char *devices[] = {TEXT("0"), TEXT("GPU-5a3b")};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
@@ -301,7 +301,7 @@ static void tells_nodes_and_devices(void)
     check(&out, "  custom:tpu 0 (H100)  3        any\n");
 }
 
-static void tells_spares(void)
+TEST(tells_spares)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct sample SAMPLE_CLEANUP s;
@@ -320,7 +320,7 @@ static void tells_spares(void)
 }
 
 /* Two nodes that have told their own, of which the second has fewer. */
-static void tells_what_each_node_has(void)
+TEST(tells_what_each_node_has)
 {
     char *near[] = {TEXT("0"), TEXT("1")}, *far[] = {TEXT("GPU-7f")};
     char *near_cpus[] = {TEXT("0-3"), TEXT("4-7")}, *far_cpus[] = {TEXT("9")};
@@ -354,7 +354,7 @@ static void tells_what_each_node_has(void)
 }
 
 /* Runs of like ranks, at most 64 of them. */
-static void folds_a_large_world(void)
+TEST(folds_a_large_world)
 {
     char *devices[] = {TEXT("0"), TEXT("1"), TEXT("2"), TEXT("3")};
     struct jr_stream_rule even = {TEXT("0-998/2"), JR_STREAM_ALL};
@@ -377,7 +377,7 @@ static void folds_a_large_world(void)
     check(&out, "\n...   ranks 64-999: --format json has them\n");
 }
 
-static void shows_the_environment(void)
+TEST(shows_the_environment)
 {
     char *outer[] = {TEXT("HOME=/home/u"), NULL};
     struct jr_env_entry env[] = {
@@ -403,7 +403,7 @@ static void shows_the_environment(void)
     CU_ASSERT_PTR_NULL(part(&out, "(--env"));
 }
 
-static void quotes_the_command(void)
+TEST(quotes_the_command)
 {
     static const struct {
         char text[32];
@@ -435,7 +435,7 @@ static void quotes_the_command(void)
 }
 
 /* Text of a spec neither begins a line nor reaches the terminal raw. */
-static void lets_no_text_forge_a_line(void)
+TEST(lets_no_text_forge_a_line)
 {
     static const char evil[] = "x\njobrun: ok\x1b[2J";
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
@@ -451,9 +451,3 @@ static void lets_no_text_forge_a_line(void)
     CU_ASSERT_PTR_NULL(part(&out, "\njobrun: ok"));
     CU_ASSERT_PTR_NULL(strchr(out.data, '\x1b'));
 }
-
-JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan), CASE(keeps_meshes_short),
-             CASE(shows_one_axis_by_its_groups), CASE(shows_a_line_along_the_fastest_axis),
-             CASE(cuts_long_meshes), CASE(tells_where_streams_go), CASE(tells_nodes_and_devices),
-             CASE(tells_spares), CASE(tells_what_each_node_has), CASE(folds_a_large_world),
-             CASE(shows_the_environment), CASE(quotes_the_command), CASE(lets_no_text_forge_a_line))

@@ -9,7 +9,7 @@ static const struct jr_diag *only_finding(const struct sample *s)
 }
 
 /* Groups of ranks that follow each other, on nodes of any size. */
-static void counts_groups_that_cross_nodes(void)
+TEST(counts_groups_that_cross_nodes)
 {
     static const struct {
         uint32_t model, nodes[6];
@@ -56,7 +56,7 @@ static void counts_groups_that_cross_nodes(void)
 }
 
 /* Only imports can touch a device before the fork, and only where there is one. */
-static void warns_of_forks_with_devices(void)
+TEST(warns_of_forks_with_devices)
 {
     static const struct {
         enum jr_start_method method;
@@ -100,7 +100,7 @@ static void warns_of_forks_with_devices(void)
     }
 }
 
-static void warns_where_each_rank_sees_one_device(void)
+TEST(warns_where_each_rank_sees_one_device)
 {
     char *devices[] = {TEXT("0"), TEXT("1")};
     for (uint32_t count = 0; count < 3; count++) {
@@ -117,7 +117,7 @@ static void warns_where_each_rank_sees_one_device(void)
 }
 
 /* Failures that are ordered are of the plan's ranks. */
-static void orders_failures(void)
+TEST(orders_failures)
 {
     struct sample s;
     sample_init(&s, 1, 1, 4);
@@ -144,7 +144,7 @@ static void orders_failures(void)
 }
 
 /* The name that was meant, or what there is. */
-static void helps_with_failures(void)
+TEST(helps_with_failures)
 {
     static const struct {
         const char *inject, *help;
@@ -171,7 +171,7 @@ static void helps_with_failures(void)
 }
 
 /* Ranks of one node, whichever it is; the help names the first of the two. */
-static void refuses_a_result_file_on_any_node(void)
+TEST(refuses_a_result_file_on_any_node)
 {
     static const struct {
         const char *workdir, *file, *required;
@@ -217,8 +217,3 @@ static void refuses_a_result_file_on_any_node(void)
         sample_release(&s);
     }
 }
-
-JR_UNIT_MAIN("plan.warnings", CASE(counts_groups_that_cross_nodes),
-             CASE(warns_of_forks_with_devices), CASE(warns_where_each_rank_sees_one_device),
-             CASE(orders_failures), CASE(helps_with_failures),
-             CASE(refuses_a_result_file_on_any_node))

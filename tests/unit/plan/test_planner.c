@@ -2,7 +2,7 @@
 
 #include "sample.h"
 
-static void refuses_a_world_that_does_not_add_up(void)
+TEST(refuses_a_world_that_does_not_add_up)
 {
     static const struct {
         uint32_t world, held, data;
@@ -25,7 +25,7 @@ static void refuses_a_world_that_does_not_add_up(void)
 
 /* CPUs of the node's ranks, or of all ranks, where they share this machine; of nodes that are
  * unlike it nobody knows. */
-static void binds_ranks_to_cpus(void)
+TEST(binds_ranks_to_cpus)
 {
     char *slots[] = {TEXT("0-1"), TEXT("2-3"), TEXT("4-5"),
                      TEXT("6-7"), TEXT("8-9"), TEXT("10-11")};
@@ -59,7 +59,7 @@ static void binds_ranks_to_cpus(void)
 }
 
 /* All of them in one pass. */
-static void refuses_every_bad_template(void)
+TEST(refuses_every_bad_template)
 {
     static char bad[] = "%{no}";
     static const char *const paths[] = {"entrypoint", "workdir", "console.prefix", "results.file",
@@ -81,7 +81,7 @@ static void refuses_every_bad_template(void)
     }
 }
 
-static void refuses_ranks_that_are_none(void)
+TEST(refuses_ranks_that_are_none)
 {
     static char junk[] = "x";
     struct jr_stream_rule rule = {.ranks = junk, .streams = JR_STREAM_ALL};
@@ -100,7 +100,7 @@ static void refuses_ranks_that_are_none(void)
 }
 
 /* Ragged nodes: 1 + 3 + 2. */
-static void places_ranks_on_their_nodes(void)
+TEST(places_ranks_on_their_nodes)
 {
     static const uint32_t node[] = {0, 1, 1, 1, 2, 2};
     static const uint32_t local[] = {0, 0, 1, 2, 0, 1};
@@ -128,7 +128,7 @@ static void places_ranks_on_their_nodes(void)
     CU_ASSERT_EQUAL(s.plan.count, 6);
 }
 
-static void names_files_below_the_run_folder(void)
+TEST(names_files_below_the_run_folder)
 {
     static char one[] = "1";
     struct jr_stream_rule redirect = {.ranks = one, .streams = JR_STREAM_OUT};
@@ -151,7 +151,7 @@ static void names_files_below_the_run_folder(void)
     CU_ASSERT_EQUAL(rank->artifacts_count, 0);
 }
 
-static void refuses_a_result_file_of_two_ranks(void)
+TEST(refuses_a_result_file_of_two_ranks)
 {
     static const struct {
         const char *file, *required, *workdir;
@@ -188,7 +188,7 @@ static void refuses_a_result_file_of_two_ranks(void)
 }
 
 /* What stands before a line must not move a cursor, or make two of it. */
-static void escapes_prefixes(void)
+TEST(escapes_prefixes)
 {
     static char prefix[] = "%{rank}\n\033[31m\t\xff| ";
     struct sample SAMPLE_CLEANUP s;
@@ -199,7 +199,7 @@ static void escapes_prefixes(void)
 }
 
 /* A folded line has the ranks in the place of %{rank}; the rest is each rank's own. */
-static void cuts_prefixes_for_several_ranks(void)
+TEST(cuts_prefixes_for_several_ranks)
 {
     static const struct {
         const char *prefix, *head, *tail;
@@ -223,7 +223,7 @@ static void cuts_prefixes_for_several_ranks(void)
 }
 
 /* --debug: a terminal for one rank, files for the others. */
-static void gives_terminals_and_input(void)
+TEST(gives_terminals_and_input)
 {
     struct sample SAMPLE_CLEANUP s;
     const uint32_t debug = 1, reads = 0;
@@ -243,7 +243,7 @@ static void gives_terminals_and_input(void)
     CU_ASSERT_EQUAL(s.plan.ranks[2].input, JR_INPUT_NONE);
 }
 
-static void expands_stated_paths(void)
+TEST(expands_stated_paths)
 {
     static const struct {
         const char *file, *path;
@@ -274,7 +274,7 @@ static void expands_stated_paths(void)
     }
 }
 
-static void makes_the_command_line(void)
+TEST(makes_the_command_line)
 {
     struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
@@ -288,7 +288,7 @@ static void makes_the_command_line(void)
 }
 
 /* The text is one argument; $0 is sh; what follows is $1 and so on. */
-static void hands_text_to_the_shell(void)
+TEST(hands_text_to_the_shell)
 {
     static const char *const expected[] = {
         "/bin/sh", "-c", "echo %{rank} is ${RANK} 1 \"$1\"", "sh", "--epochs", "5"};
@@ -303,7 +303,7 @@ static void hands_text_to_the_shell(void)
     CU_ASSERT_PTR_NULL(argv[LENGTH(expected)]);
 }
 
-static void shows_whom_the_console_shows(void)
+TEST(shows_whom_the_console_shows)
 {
     struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 4);
@@ -316,7 +316,7 @@ static void shows_whom_the_console_shows(void)
 }
 
 /* Six ranks on two nodes, model 2: the groups 2,3 cross. */
-static void warns_of_a_group_that_crosses_nodes(void)
+TEST(warns_of_a_group_that_crosses_nodes)
 {
     struct sample s;
     sample_init(&s, 2, 1, 3);
@@ -334,7 +334,7 @@ static void warns_of_a_group_that_crosses_nodes(void)
 }
 
 /* At every size of memory: the status that says so, or the whole plan. */
-static void survives_without_memory(void)
+TEST(survives_without_memory)
 {
     bool done = false;
     for (size_t limit = 1; !done; limit += 61) {
@@ -357,7 +357,7 @@ static void survives_without_memory(void)
 
 /* Memory grows with the world, not with its square: every rank of 4096 is in a group of 4096, whose
  * list alone is 19 KiB. */
-static void stays_linear(void)
+TEST(stays_linear)
 {
     static const struct {
         uint32_t world;
@@ -377,13 +377,3 @@ static void stays_linear(void)
         CU_ASSERT_TRUE(s.arena.used < rows[i].most);
     }
 }
-
-JR_UNIT_MAIN("plan", CASE(refuses_a_world_that_does_not_add_up), CASE(refuses_every_bad_template),
-             CASE(binds_ranks_to_cpus), CASE(refuses_ranks_that_are_none),
-             CASE(places_ranks_on_their_nodes), CASE(names_files_below_the_run_folder),
-             CASE(refuses_a_result_file_of_two_ranks), CASE(escapes_prefixes),
-             CASE(gives_terminals_and_input), CASE(cuts_prefixes_for_several_ranks),
-             CASE(expands_stated_paths), CASE(makes_the_command_line),
-             CASE(hands_text_to_the_shell), CASE(shows_whom_the_console_shows),
-             CASE(warns_of_a_group_that_crosses_nodes), CASE(survives_without_memory),
-             CASE(stays_linear))

@@ -35,7 +35,7 @@ static void check_whole(const struct sample *s, uint32_t rank)
     }
 }
 
-static void refuses_a_missing_variable(void)
+TEST(refuses_a_missing_variable)
 {
     static char root[] = "DATA_ROOT", key[] = "KEY";
     char *outer[] = {TEXT("KEYS=1"), TEXT("DATA_ROOT2=1"), NULL};
@@ -55,7 +55,7 @@ static void refuses_a_missing_variable(void)
     CU_ASSERT_PTR_NULL(s.plan.ranks);
 }
 
-static void refuses_a_bad_template(void)
+TEST(refuses_a_bad_template)
 {
     static char shard[] = "SHARD", value[] = "%{model_members}";
     struct jr_env_entry env[] = {{.name = shard, .value = value}};
@@ -69,7 +69,7 @@ static void refuses_a_bad_template(void)
 }
 
 /* Rank 6 of 8 on two nodes, as a whole. */
-static void sets_the_contract(void)
+TEST(sets_the_contract)
 {
     static const struct expected rank6[] = {
         {"RANK", "6"},
@@ -130,7 +130,7 @@ static void sets_the_contract(void)
 
 /* RCCL is "nccl" to frameworks; of a custom backend they know the name. Our own variables keep the
  * words of the spec. */
-static void calls_backends_as_frameworks_do(void)
+TEST(calls_backends_as_frameworks_do)
 {
     static const char *const calls[][2] = {
         {"rccl", "nccl"}, {"custom:ours", "ours"}, {"hccl", "hccl"}};
@@ -158,7 +158,7 @@ struct profile {
 };
 
 /* Every row of contract.h reaches the ranks of its profile, and no others. */
-static void sets_every_row_of_the_tables(void)
+TEST(sets_every_row_of_the_tables)
 {
 #define NAME(name, text, field) name,
 #define PROFILE(name, names)                                                                       \
@@ -193,7 +193,7 @@ static void sets_every_row_of_the_tables(void)
 }
 
 /* What is too long for a variable is nobody's. */
-static void leaves_out_endpoints_that_do_not_fit(void)
+TEST(leaves_out_endpoints_that_do_not_fit)
 {
     char *names[] = {TEXT("paddle")};
     char host[220];
@@ -211,7 +211,7 @@ static void leaves_out_endpoints_that_do_not_fit(void)
     CU_ASSERT_TRUE(sample_found(&s, "JR0504", "a list of 500 ranks"));
 }
 
-static void cleans_what_it_inherits(void)
+TEST(cleans_what_it_inherits)
 {
     char *outer[] = {
         TEXT("HOME=/home/u"),
@@ -283,7 +283,7 @@ static const struct task_variable tasks[] = {
 
 /* Whatever a scheduler said of its one task, a rank hears of its own world, or nothing; what
  * describes the allocation stays. */
-static void tells_ranks_of_their_own_world(void)
+TEST(tells_ranks_of_their_own_world)
 {
     static const struct expected rank6[] = {
         {"SLURM_PROCID", "6"},
@@ -334,7 +334,7 @@ static void tells_ranks_of_their_own_world(void)
 }
 
 /* Nothing is added where nothing was said, but that a size asks for a rank. */
-static void adds_no_words_of_a_scheduler(void)
+TEST(adds_no_words_of_a_scheduler)
 {
     char *none[] = {TEXT("SLURM_JOB_ID=12"), NULL};
     char *size[] = {TEXT("SLURM_NTASKS=1"), TEXT("SLURM_STEP_NODELIST=n1"), NULL};
@@ -358,7 +358,7 @@ static void adds_no_words_of_a_scheduler(void)
     sample_release(&s);
 }
 
-static void lets_the_spec_have_the_last_word(void)
+TEST(lets_the_spec_have_the_last_word)
 {
     char *outer[] = {TEXT("KEEP=1"), TEXT("DROP=1"), TEXT("NEED=a%{rank}=b"), TEXT("GONE=1"), NULL};
     static char gone[] = "GONE";
@@ -392,7 +392,7 @@ static void lets_the_spec_have_the_last_word(void)
 }
 
 /* Three devices for four ranks. */
-static void sets_what_devices_are_seen(void)
+TEST(sets_what_devices_are_seen)
 {
     char *devices[] = {TEXT("4"), TEXT("5"), TEXT("7")};
     char *outer[] = {TEXT("CUDA_VISIBLE_DEVICES=4,5,7"), NULL};
@@ -463,7 +463,7 @@ static void sets_what_devices_are_seen(void)
 
 /* A variable of the spec that gives ranks other devices than the plan does is told of, whether it
  * is stated for all ranks or for some. */
-static void warns_of_replaced_devices(void)
+TEST(warns_of_replaced_devices)
 {
     static char cuda[] = "CUDA_VISIBLE_DEVICES", zero[] = "0", order[] = "CUDA_DEVICE_ORDER",
                 bus[] = "PCI_BUS_ID", fast[] = "FASTEST_FIRST", hip[] = "HIP_VISIBLE_DEVICES",
@@ -524,7 +524,7 @@ static void warns_of_replaced_devices(void)
 }
 
 /* Paddle asks for the index of the device among those that the rank sees. */
-static void counts_the_devices_that_are_seen(void)
+TEST(counts_the_devices_that_are_seen)
 {
     char *devices[] = {TEXT("4"), TEXT("5"), TEXT("7")};
     static char paddle[] = "paddle";
@@ -553,7 +553,7 @@ static void counts_the_devices_that_are_seen(void)
     }
 }
 
-static void leaves_devices_alone_where_there_are_none(void)
+TEST(leaves_devices_alone_where_there_are_none)
 {
     struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 1, 1, 2);
@@ -566,7 +566,7 @@ static void leaves_devices_alone_where_there_are_none(void)
 }
 
 /* One string a group, not one a rank. */
-static void shares_the_lists_of_members(void)
+TEST(shares_the_lists_of_members)
 {
     struct sample SAMPLE_CLEANUP s;
     sample_init(&s, 4, 1, 2);
@@ -606,7 +606,7 @@ static bool is_consistent(const struct sample *s, uint32_t rank, const char *axi
     return found && i == number(s, rank, axis, "SIZE");
 }
 
-static void tells_every_rank_of_its_groups(void)
+TEST(tells_every_rank_of_its_groups)
 {
     static const uint32_t sizes[][JR_AXIS_COUNT] = {
         {1, 1, 1}, {2, 2, 2}, {1, 5, 3}, {7, 1, 2}, {4, 3, 5}};
@@ -623,7 +623,7 @@ static void tells_every_rank_of_its_groups(void)
 
 /* Every rank has the same names, in the same order: what reads one rank's environment knows where
  * to look in another's. */
-static void sets_the_same_names_for_all(void)
+TEST(sets_the_same_names_for_all)
 {
     char *devices[] = {TEXT("0"), TEXT("1")};
     struct sample SAMPLE_CLEANUP s;
@@ -647,7 +647,7 @@ static void sets_the_same_names_for_all(void)
 
 /* 20,000 ranks make a list of more than 100 KiB; 18,000 do not. A stale list in the environment is
  * not passed on either. */
-static void leaves_out_a_list_that_is_too_long(void)
+TEST(leaves_out_a_list_that_is_too_long)
 {
     char *outer[] = {TEXT("DATA_PARALLEL_MEMBERS=0,1"), NULL};
     static const uint32_t worlds[] = {20000, 18000};
@@ -664,14 +664,3 @@ static void leaves_out_a_list_that_is_too_long(void)
         JR_ASSERT_TEXT(sample_env(&s, 5, "MODEL_PARALLEL_MEMBERS"), "5");
     }
 }
-
-JR_UNIT_MAIN("env", CASE(refuses_a_missing_variable), CASE(refuses_a_bad_template),
-             CASE(sets_the_contract), CASE(sets_every_row_of_the_tables),
-             CASE(calls_backends_as_frameworks_do), CASE(leaves_out_endpoints_that_do_not_fit),
-             CASE(cleans_what_it_inherits), CASE(tells_ranks_of_their_own_world),
-             CASE(adds_no_words_of_a_scheduler), CASE(lets_the_spec_have_the_last_word),
-             CASE(sets_what_devices_are_seen), CASE(warns_of_replaced_devices),
-             CASE(counts_the_devices_that_are_seen),
-             CASE(leaves_devices_alone_where_there_are_none), CASE(tells_every_rank_of_its_groups),
-             CASE(sets_the_same_names_for_all), CASE(shares_the_lists_of_members),
-             CASE(leaves_out_a_list_that_is_too_long))

@@ -22,7 +22,7 @@ static void check(const struct sample *s, bool json, const char *const *lacks,
         CU_ASSERT_PTR_NOT_NULL(strstr(out.data + 8, *has));
 }
 
-static void hides(void)
+TEST(hides)
 {
     static const char *const lacks[] = {"hunter2", "a\"b", "a\\\"b", NULL};
     static const char *const json[] = {"\"--token=<redacted>!\"", "\"<redacted><redacted>\"",
@@ -42,7 +42,7 @@ static void hides(void)
     check(&s, false, lacks, text);
 }
 
-static void leaves_the_rest(void)
+TEST(leaves_the_rest)
 {
     struct jr_buf with JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf without JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -56,7 +56,7 @@ static void leaves_the_rest(void)
 }
 
 /* In the arguments of a function they are JSON within a word. */
-static void hides_in_calls(void)
+TEST(hides_in_calls)
 {
     static const char *const lacks[] = {"hunter2", "c\xc3\xa9", NULL};
     static const char *const has[] = {"<redacted>", NULL};
@@ -75,5 +75,3 @@ static void hides_in_calls(void)
     check(&s, true, lacks, has);
     check(&s, false, lacks, has);
 }
-
-JR_UNIT_MAIN("plan.hide", CASE(hides), CASE(hides_in_calls), CASE(leaves_the_rest))

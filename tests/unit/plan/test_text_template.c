@@ -25,7 +25,7 @@ static void set_up(struct fixture *f)
     f->scope.text[JR_TEMPLATE_MODEL_MEMBERS] = "2,3";
 }
 
-static void refuses_what_is_no_template(void)
+TEST(refuses_what_is_no_template)
 {
     static const struct {
         const char *text, *error;
@@ -56,7 +56,7 @@ static void refuses_what_is_no_template(void)
     jr_arena_release(&f.arena);
 }
 
-static void expands(void)
+TEST(expands)
 {
     static const struct {
         const char *prefix, *text, *expected;
@@ -93,7 +93,7 @@ static void expands(void)
     jr_arena_release(&f.arena);
 }
 
-static void knows_the_words_of_tables_where_told(void)
+TEST(knows_the_words_of_tables_where_told)
 {
     struct fixture f;
     set_up(&f);
@@ -106,7 +106,7 @@ static void knows_the_words_of_tables_where_told(void)
     jr_arena_release(&f.arena);
 }
 
-static void takes_a_literal_as_it_is(void)
+TEST(takes_a_literal_as_it_is)
 {
     struct fixture f;
     set_up(&f);
@@ -118,7 +118,7 @@ static void takes_a_literal_as_it_is(void)
 
 /* Ranks with the same value of the domain get the same pointer; others do not; and what depends on
  * the rank is never shared. */
-static void shares_within_a_domain(void)
+TEST(shares_within_a_domain)
 {
     struct fixture f;
     set_up(&f);
@@ -142,7 +142,7 @@ static void shares_within_a_domain(void)
     jr_arena_release(&f.arena);
 }
 
-static void shares_a_vector_that_no_rank_changes(void)
+TEST(shares_a_vector_that_no_rank_changes)
 {
     static char train[] = "./train", rank[] = "%{rank}";
     static char *same[] = {train}, *varying[] = {train, rank};
@@ -166,7 +166,7 @@ static void shares_a_vector_that_no_rank_changes(void)
 }
 
 /* At every size of memory: NULL and a failed arena, or the right text. */
-static void survives_without_memory(void)
+TEST(survives_without_memory)
 {
     struct fixture f;
     bool done = false;
@@ -184,8 +184,3 @@ static void survives_without_memory(void)
     }
     CU_ASSERT_TRUE(done);
 }
-
-JR_UNIT_MAIN("template", CASE(refuses_what_is_no_template), CASE(expands),
-             CASE(knows_the_words_of_tables_where_told), CASE(takes_a_literal_as_it_is),
-             CASE(shares_within_a_domain), CASE(shares_a_vector_that_no_rank_changes),
-             CASE(survives_without_memory))

@@ -83,7 +83,7 @@ static void check_values(const struct scene *s, const char *head, const struct v
 
 #define CHECK_VALUES(s, head, values) check_values(s, head, values, LENGTH(values))
 
-static void refuses_what_the_cluster_could_not_run(void)
+TEST(refuses_what_the_cluster_could_not_run)
 {
     struct scene s;
     struct jr_error err = {0};
@@ -103,7 +103,7 @@ static void refuses_what_the_cluster_could_not_run(void)
 }
 
 /* Names are labels of DNS, with room for the index of a pod. */
-static void makes_names_for_hosts(void)
+TEST(makes_names_for_hosts)
 {
     static const char *const rows[][2] = {
         {"digits", "digits"},
@@ -137,7 +137,7 @@ static void makes_names_for_hosts(void)
     }
 }
 
-static void makes_a_job_of_one_pod(void)
+TEST(makes_a_job_of_one_pod)
 {
     static const struct value service[] = {
         {"spec.clusterIP", "None"},
@@ -181,7 +181,7 @@ static void makes_a_job_of_one_pod(void)
     scene_end(&s);
 }
 
-static void makes_a_job_of_several_pods(void)
+TEST(makes_a_job_of_several_pods)
 {
     static const struct value job[] = {
         {"spec.completions", "3"},
@@ -208,7 +208,7 @@ static void makes_a_job_of_several_pods(void)
 
 /* A pod that says that it is to be continued is started again, and what fails otherwise ends the
  * job. */
-static void queues_again(void)
+TEST(queues_again)
 {
     static char deadline[] = "deadline", preempted[] = "preempted";
     static char *on_deadline[] = {deadline}, *both[] = {deadline, preempted};
@@ -246,7 +246,7 @@ static void queues_again(void)
 
 /* The spec goes in whole; of several pods the first is where ranks meet, unless somebody said
  * where. */
-static void carries_the_spec(void)
+TEST(carries_the_spec)
 {
     static const struct {
         uint32_t nodes;
@@ -278,7 +278,7 @@ static void carries_the_spec(void)
 }
 
 /* Seconds, rounded up, and 30 for jobrun itself. */
-static void gives_jobrun_the_time_to_stop(void)
+TEST(gives_jobrun_the_time_to_stop)
 {
     static const struct {
         uint64_t ms;
@@ -303,7 +303,7 @@ static void gives_jobrun_the_time_to_stop(void)
     }
 }
 
-static void wants_devices_by_the_name_of_their_plugin(void)
+TEST(wants_devices_by_the_name_of_their_plugin)
 {
     static const struct {
         enum jr_device device;
@@ -333,7 +333,7 @@ static void wants_devices_by_the_name_of_their_plugin(void)
     }
 }
 
-static void takes_what_the_user_states(void)
+TEST(takes_what_the_user_states)
 {
     static const struct value job[] = {
         {"metadata.namespace", "team"},
@@ -367,7 +367,7 @@ static void takes_what_the_user_states(void)
 }
 
 /* Each volume has a mount of its name, at the same place in its list. */
-static void mounts_volumes(void)
+TEST(mounts_volumes)
 {
     static const struct {
         bool shm, claim;
@@ -403,7 +403,7 @@ static void mounts_volumes(void)
 }
 
 /* A pod begins above the folders that are made for each rank. */
-static void begins_in_a_folder_that_is_there(void)
+TEST(begins_in_a_folder_that_is_there)
 {
     static const char *const rows[][2] = {
         {"/", "/"},
@@ -425,10 +425,3 @@ static void begins_in_a_folder_that_is_there(void)
         scene_end(&s);
     }
 }
-
-JR_UNIT_MAIN("render.kubernetes", CASE(refuses_what_the_cluster_could_not_run),
-             CASE(makes_names_for_hosts), CASE(makes_a_job_of_one_pod),
-             CASE(makes_a_job_of_several_pods), CASE(queues_again), CASE(carries_the_spec),
-             CASE(gives_jobrun_the_time_to_stop), CASE(wants_devices_by_the_name_of_their_plugin),
-             CASE(takes_what_the_user_states), CASE(mounts_volumes),
-             CASE(begins_in_a_folder_that_is_there))

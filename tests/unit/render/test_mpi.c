@@ -50,7 +50,7 @@ static void check_script(const struct sketch *s, const char *expected)
 
 #define RANK "-n 1 --wdir /srv env A=1 ./a"
 
-static void refuses_what_it_cannot_start(void)
+TEST(refuses_what_it_cannot_start)
 {
     static const struct {
         bool returns, helper, setup, homeless;
@@ -92,7 +92,7 @@ static void refuses_what_it_cannot_start(void)
     }
 }
 
-static void writes_one_rank_after_the_other(void)
+TEST(writes_one_rank_after_the_other)
 {
     struct sketch s;
     sketch_init(&s, (const uint32_t[]){0}, 1);
@@ -106,7 +106,7 @@ static void writes_one_rank_after_the_other(void)
                                                          " \\\n  : " RANK " \\\n  : " RANK "\n");
 }
 
-static void names_hosts_with_their_ranks(void)
+TEST(names_hosts_with_their_ranks)
 {
     static char gpu1[] = "gpu1", gpu2[] = "gpu 2", gpu3[] = "gpu3";
     char *hosts[] = {gpu1, gpu2, gpu3};
@@ -129,7 +129,7 @@ static void names_hosts_with_their_ranks(void)
     CU_ASSERT_EQUAL(jr_engine_render(&out, JR_ENGINE_MPI, &s.job, NULL), 0);
 }
 
-static void speaks_as_the_launcher_does(void)
+TEST(speaks_as_the_launcher_does)
 {
     static const struct {
         enum jr_mpi_dialect dialect;
@@ -163,7 +163,7 @@ static void speaks_as_the_launcher_does(void)
 
 /* What the launcher tells its processes itself is left to it, a secret to the environment of the
  * script, and what is inherited to the launcher. */
-static void writes_the_variables_of_each_rank(void)
+TEST(writes_the_variables_of_each_rank)
 {
     struct sketch s;
     sketch_init(&s, (const uint32_t[]){0}, 1);
@@ -195,7 +195,7 @@ static void writes_the_variables_of_each_rank(void)
                                                              "'$HOME'\n");
 }
 
-static void tells_no_secrets_and_no_checks(void)
+TEST(tells_no_secrets_and_no_checks)
 {
     struct sketch s;
     sketch_init(&s, (const uint32_t[]){0}, 1);
@@ -210,8 +210,3 @@ static void tells_no_secrets_and_no_checks(void)
                                                         "-n 1 --wdir /srv env A=1 ./a "
                                                         "--key=<redacted>\n");
 }
-
-JR_UNIT_MAIN("render.mpi", CASE(refuses_what_it_cannot_start),
-             CASE(writes_one_rank_after_the_other), CASE(names_hosts_with_their_ranks),
-             CASE(speaks_as_the_launcher_does), CASE(writes_the_variables_of_each_rank),
-             CASE(tells_no_secrets_and_no_checks))

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void writes_words_as_shells_and_sbatch_read_them(void)
+TEST(writes_words_as_shells_and_sbatch_read_them)
 {
     static const char *const vectors[][2] = {
         {"", "''"},
@@ -30,7 +30,7 @@ static void writes_words_as_shells_and_sbatch_read_them(void)
     }
 }
 
-static void finds_engines(void)
+TEST(finds_engines)
 {
     CU_ASSERT_EQUAL(jr_engine_find(""), JR_ENGINE_COUNT);
     CU_ASSERT_EQUAL(jr_engine_find("Slurm"), JR_ENGINE_COUNT);
@@ -38,5 +38,3 @@ static void finds_engines(void)
     CU_ASSERT_EQUAL(jr_engine_find("kubernetes"), JR_ENGINE_KUBERNETES);
     CU_ASSERT_EQUAL(jr_engine_find("mpi"), JR_ENGINE_MPI);
 }
-
-JR_UNIT_MAIN("render", CASE(writes_words_as_shells_and_sbatch_read_them), CASE(finds_engines))

@@ -66,7 +66,7 @@ static void check_script(const struct row *row)
 #define SIGNAL_30 "#SBATCH --signal=B:TERM@30\n"
 #define ONCE      "#SBATCH --no-requeue\n"
 
-static void asks_for_cpus_and_devices(void)
+TEST(asks_for_cpus_and_devices)
 {
     static const struct row rows[] = {
         {.nodes = 1, .expected = SIGNAL_30 ONCE},
@@ -91,7 +91,7 @@ static void asks_for_cpus_and_devices(void)
 
 /* The cells of a sweep are the tasks of an array, and each task runs its own.
  */
-static void makes_an_array_of_cells(void)
+TEST(makes_an_array_of_cells)
 {
     static const struct row rows[] = {
         {.nodes = 2, .array = "0-7,9%4", .expected = "#SBATCH --array=0-7,9%4\n" SIGNAL_30 ONCE},
@@ -105,7 +105,7 @@ static void makes_an_array_of_cells(void)
 
 /* The time is the run's own, its start, the grace, and 90 seconds around it; the signal comes 30
  * seconds before the grace begins. */
-static void asks_for_the_time_of_the_run(void)
+TEST(asks_for_the_time_of_the_run)
 {
     static const struct row rows[] = {
         {.nodes = 1,
@@ -142,7 +142,7 @@ static void asks_for_the_time_of_the_run(void)
     CHECK_ROWS(rows);
 }
 
-static void starts_again_where_the_spec_does(void)
+TEST(starts_again_where_the_spec_does)
 {
     static const struct row rows[] = {
         {.nodes = 1, .restarts = 1, .expected = SIGNAL_30 "#SBATCH --requeue\n"},
@@ -156,7 +156,7 @@ static void starts_again_where_the_spec_does(void)
     CHECK_ROWS(rows);
 }
 
-static void keeps_the_job_when_a_node_with_spares_fails(void)
+TEST(keeps_the_job_when_a_node_with_spares_fails)
 {
     static const struct row rows[] = {
         {.nodes = 3,
@@ -174,7 +174,7 @@ static void keeps_the_job_when_a_node_with_spares_fails(void)
 
 /* The warning comes so long before the end as the deadline says, besides what jobrun needs; what a
  * job that is queued again has printed is kept. */
-static void warns_of_the_deadline_and_queues_again(void)
+TEST(warns_of_the_deadline_and_queues_again)
 {
 #define AGAIN "#SBATCH --requeue\n#SBATCH --open-mode=append\n"
     static const struct row rows[] = {
@@ -213,7 +213,7 @@ static void warns_of_the_deadline_and_queues_again(void)
 }
 
 /* What the user says stands in place of what jobrun would have said. */
-static void leaves_what_the_user_says(void)
+TEST(leaves_what_the_user_says)
 {
 #define GPUS .nodes = 1, .ranks = 2, .cpus = 4, .device = JR_DEVICE_CUDA
 #define CPUS "#SBATCH --cpus-per-task=4\n"
@@ -255,8 +255,3 @@ static void leaves_what_the_user_says(void)
     };
     CHECK_ROWS(rows);
 }
-
-JR_UNIT_MAIN("render.slurm", CASE(asks_for_cpus_and_devices), CASE(makes_an_array_of_cells),
-             CASE(asks_for_the_time_of_the_run), CASE(starts_again_where_the_spec_does),
-             CASE(keeps_the_job_when_a_node_with_spares_fails),
-             CASE(warns_of_the_deadline_and_queues_again), CASE(leaves_what_the_user_says))

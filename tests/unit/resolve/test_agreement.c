@@ -30,7 +30,7 @@ static void check_all(const struct vector *vectors, size_t count)
 
 /* Of what the machine or its scheduler says: what the spec alone says is held to itself when it is
  * loaded. */
-static void holds_sizes_to_each_other(void)
+TEST(holds_sizes_to_each_other)
 {
     static const struct vector vectors[] = {
         {"world_size: 8\nlocal_world_size: 4\n", {.job_nodes = 2}, JR_STATUS_OK, ""},
@@ -82,7 +82,7 @@ static void holds_sizes_to_each_other(void)
     CHECK_ALL(vectors);
 }
 
-static void holds_nodes_to_the_allocation(void)
+TEST(holds_nodes_to_the_allocation)
 {
     static const struct vector vectors[] = {
         {"world_size: 4\nnodes: 4\n",
@@ -128,7 +128,7 @@ static void holds_nodes_to_the_allocation(void)
 
 #define SPARES "nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\n"
 
-static void holds_spares_to_the_machines(void)
+TEST(holds_spares_to_the_machines)
 {
     static const struct vector vectors[] = {
         {SPARES, {.on = "3x2:H100"}, JR_STATUS_OK, ""},
@@ -164,7 +164,7 @@ static void holds_spares_to_the_machines(void)
     CHECK_ALL(vectors);
 }
 
-static void holds_ranks_to_devices(void)
+TEST(holds_ranks_to_devices)
 {
     static const struct vector vectors[] = {
         {"world_size: 8\n", {.on = "1x8:H100"}, JR_STATUS_OK, ""},
@@ -218,7 +218,7 @@ static void holds_ranks_to_devices(void)
     CHECK_ALL(vectors);
 }
 
-static void holds_rules_to_ranks(void)
+TEST(holds_rules_to_ranks)
 {
     static const struct vector vectors[] = {
         {"world_size: 2\nredirects: {\"0-1\": all}\n", {0}, JR_STATUS_OK, ""},
@@ -284,7 +284,3 @@ static void holds_rules_to_ranks(void)
     };
     CHECK_ALL(vectors);
 }
-
-JR_UNIT_MAIN("agreement", CASE(holds_sizes_to_each_other), CASE(holds_nodes_to_the_allocation),
-             CASE(holds_spares_to_the_machines), CASE(holds_ranks_to_devices),
-             CASE(holds_rules_to_ranks))

@@ -71,7 +71,7 @@ static void check(const struct vector *vector, bool real)
         JR_ASSERT_TEXT(good ? got : scene_told(&scene), vector->expected);
 }
 
-static void ranks_get_their_cpus(void)
+TEST(ranks_get_their_cpus)
 {
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         unsigned failures = CU_get_number_of_failures();
@@ -81,7 +81,7 @@ static void ranks_get_their_cpus(void)
     }
 }
 
-static void a_profile_may_leave_cpus_out(void)
+TEST(a_profile_may_leave_cpus_out)
 {
     static const struct vector imagined[] = {
         {"local_world_size: 2\nbind: core\n", MACHINE("no-proc"), ""},
@@ -93,7 +93,7 @@ static void a_profile_may_leave_cpus_out(void)
 }
 
 /* No rank has more threads than cores of its own. */
-static void threads_fit_the_share(void)
+TEST(threads_fit_the_share)
 {
     struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "", &(struct facts){.recorded = MACHINE("numa-gpus-crossed")});
@@ -102,13 +102,10 @@ static void threads_fit_the_share(void)
 }
 
 /* Nor fewer because another node has more ranks. */
-static void threads_are_of_the_own_node(void)
+TEST(threads_are_of_the_own_node)
 {
     struct scene SCENE_CLEANUP scene;
     scene_open(&scene, OF_TWO "local_world_size: [8, 2]\n",
                &(struct facts){.recorded = MACHINE("numa-gpus")});
     JR_ASSERT_TEXT(scene_value(&scene, "threads", 7), "4");
 }
-
-JR_UNIT_MAIN("bind", CASE(ranks_get_their_cpus), CASE(a_profile_may_leave_cpus_out),
-             CASE(threads_fit_the_share), CASE(threads_are_of_the_own_node))

@@ -77,7 +77,7 @@ static void check_devices(struct desk *desk)
 }
 
 /* Other kinds have no such facts, whatever lies there. */
-static void looks_only_for_a_custom_device(void)
+TEST(looks_only_for_a_custom_device)
 {
     static const char *const devices[] = {NULL,           "cuda",          "custom",
                                           "custom:other", "custom:./acme", "Custom:acme"};
@@ -93,7 +93,7 @@ static void looks_only_for_a_custom_device(void)
     }
 }
 
-static void reads_a_file(void)
+TEST(reads_a_file)
 {
     struct desk desk;
     begin(&desk);
@@ -102,7 +102,7 @@ static void reads_a_file(void)
 }
 
 /* It runs beside the spec, reads nothing, and may say other things. */
-static void asks_a_program(void)
+TEST(asks_a_program)
 {
     struct desk desk;
     begin(&desk);
@@ -111,7 +111,7 @@ static void asks_a_program(void)
     check_devices(&desk);
 }
 
-static void refuses_two_sources(void)
+TEST(refuses_two_sources)
 {
     struct desk desk;
     begin(&desk);
@@ -121,7 +121,7 @@ static void refuses_two_sources(void)
 }
 
 /* What others could have written is not run. */
-static void trusts_not_every_program(void)
+TEST(trusts_not_every_program)
 {
     static const struct {
         unsigned mode;
@@ -154,7 +154,7 @@ static void trusts_not_every_program(void)
 }
 
 /* Why a program told nothing, and its last words. */
-static void tells_what_a_program_said(void)
+TEST(tells_what_a_program_said)
 {
     static const struct {
         const char *program, *message, *help;
@@ -183,7 +183,7 @@ static void tells_what_a_program_said(void)
 }
 
 /* Mistakes in what it printed are told where they are. */
-static void points_into_the_output(void)
+TEST(points_into_the_output)
 {
     static const struct {
         const char *program, *code, *source;
@@ -212,7 +212,7 @@ static void points_into_the_output(void)
 }
 
 /* What is wrong with the facts themselves, in a file. */
-static void explains_wrong_facts(void)
+TEST(explains_wrong_facts)
 {
     static const struct {
         const char *text, *message, *help;
@@ -255,8 +255,3 @@ static void explains_wrong_facts(void)
         end(&desk);
     }
 }
-
-JR_UNIT_MAIN("custom_device", CASE(explains_wrong_facts), CASE(looks_only_for_a_custom_device),
-             CASE(refuses_two_sources), CASE(trusts_not_every_program),
-             CASE(tells_what_a_program_said), CASE(points_into_the_output), CASE(reads_a_file),
-             CASE(asks_a_program))

@@ -36,7 +36,7 @@ static const char *devices_of(const struct scene *scene)
     return scene_value(scene, "devices", strlen("devices"));
 }
 
-static void takes_as_many_as_the_ranks_need(void)
+TEST(takes_as_many_as_the_ranks_need)
 {
     struct devices devices;
     struct scene first, second, third;
@@ -65,7 +65,7 @@ static void takes_as_many_as_the_ranks_need(void)
 }
 
 /* Whatever is free at the moment must not decide how large a job is. */
-static void wants_the_whole_machine_unless_sizes_are_stated(void)
+TEST(wants_the_whole_machine_unless_sizes_are_stated)
 {
     struct devices devices;
     struct scene all, one;
@@ -83,7 +83,7 @@ static void wants_the_whole_machine_unless_sizes_are_stated(void)
     scene_close(&all);
 }
 
-static void takes_none_on_the_cpu(void)
+TEST(takes_none_on_the_cpu)
 {
     struct devices devices;
     struct scene scene;
@@ -95,7 +95,7 @@ static void takes_none_on_the_cpu(void)
     scene_close(&scene);
 }
 
-static void shows_what_it_would_take(void)
+TEST(shows_what_it_would_take)
 {
     static const struct jr_resolve_options to_look = {.keep_port = false};
     struct devices devices;
@@ -118,7 +118,7 @@ static void shows_what_it_would_take(void)
 }
 
 /* Who only counts devices is not told that they are held. */
-static void counts_without_leases(void)
+TEST(counts_without_leases)
 {
     static const struct jr_resolve_options to_count = {.skip_leases = true};
     static const char *const specs[] = {"devices: any\nworld_size: 2\n", "world_size: 2\n"};
@@ -138,7 +138,7 @@ static void counts_without_leases(void)
 }
 
 /* A profile is another machine. */
-static void leases_nothing_of_a_profile(void)
+TEST(leases_nothing_of_a_profile)
 {
     struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "devices: any\nworld_size: 2\n", &(struct facts){.on = "1x4:H100"});
@@ -148,7 +148,7 @@ static void leases_nothing_of_a_profile(void)
 }
 
 /* Other mistakes are told as ever. */
-static void refuses_more_ranks_than_devices(void)
+TEST(refuses_more_ranks_than_devices)
 {
     struct devices devices;
     struct scene scene;
@@ -163,7 +163,7 @@ static void refuses_more_ranks_than_devices(void)
     scene_close(&scene);
 }
 
-static void cannot_choose_what_it_does_not_know(void)
+TEST(cannot_choose_what_it_does_not_know)
 {
     struct scene scene;
     scene_open(&scene,
@@ -182,7 +182,7 @@ static void cannot_choose_what_it_does_not_know(void)
 }
 
 /* Both runs go on, and the second says with whom it shares. */
-static void warns_of_who_shares_stated_devices(void)
+TEST(warns_of_who_shares_stated_devices)
 {
     struct devices devices;
     struct scene first, second, third;
@@ -209,7 +209,7 @@ static void warns_of_who_shares_stated_devices(void)
 }
 
 /* Of more devices than ranks, those that no rank gets are not used. */
-static void leases_what_ranks_get(void)
+TEST(leases_what_ranks_get)
 {
     struct devices devices;
     struct scene first, second;
@@ -223,7 +223,7 @@ static void leases_what_ranks_get(void)
 }
 
 /* A jobrun that a rank starts uses the devices of its run. */
-static void does_not_warn_of_the_run_around_it(void)
+TEST(does_not_warn_of_the_run_around_it)
 {
     char *const within[] = {(char[]){"JOBRUN_RUN_ID=around"}, NULL};
     const struct jr_resolve_options nested = {.keep_port = true, .environ = within};
@@ -241,7 +241,7 @@ static void does_not_warn_of_the_run_around_it(void)
 }
 
 /* With a place in the queue, stated devices are not shared. */
-static void says_what_it_waits_for(void)
+TEST(says_what_it_waits_for)
 {
     struct devices devices;
     struct scene first, waiting;
@@ -276,7 +276,7 @@ static void says_what_it_waits_for(void)
 
 /* Who leased the devices that the job sees: a sweep, for its cell. Others are not asked about,
  * whatever the spec says of devices. */
-static void takes_leases_over(void)
+TEST(takes_leases_over)
 {
     static const char *const specs[] = {"world_size: 2\n", "devices: any\nworld_size: 2\n",
                                         "devices: [0, 1]\nworld_size: 2\n"};
@@ -304,11 +304,3 @@ static void takes_leases_over(void)
         jr_device_lease_release(&other);
     }
 }
-
-JR_UNIT_MAIN("resolve.device_choice", CASE(takes_as_many_as_the_ranks_need),
-             CASE(wants_the_whole_machine_unless_sizes_are_stated), CASE(takes_none_on_the_cpu),
-             CASE(shows_what_it_would_take), CASE(counts_without_leases),
-             CASE(leases_nothing_of_a_profile), CASE(refuses_more_ranks_than_devices),
-             CASE(cannot_choose_what_it_does_not_know), CASE(warns_of_who_shares_stated_devices),
-             CASE(leases_what_ranks_get), CASE(does_not_warn_of_the_run_around_it),
-             CASE(says_what_it_waits_for), CASE(takes_leases_over))

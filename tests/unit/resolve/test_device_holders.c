@@ -21,7 +21,7 @@ static void expect_holders(struct devices *devices, const struct jr_device_viewe
     jr_device_claims_release(&claims);
 }
 
-static void groups_devices_by_their_holders(void)
+TEST(groups_devices_by_their_holders)
 {
     struct devices devices;
     struct jr_device_lease own;
@@ -48,7 +48,7 @@ static void groups_devices_by_their_holders(void)
     devices_kill(one);
 }
 
-static void tells_who_came_earlier(void)
+TEST(tells_who_came_earlier)
 {
     struct devices devices;
     struct jr_device_claims claims;
@@ -68,6 +68,3 @@ static void tells_who_came_earlier(void)
     jr_device_claims_release(&claims);
     jr_device_queue_leave(&queue);
 }
-
-JR_UNIT_MAIN("resolve.device_holders", CASE(groups_devices_by_their_holders),
-             CASE(tells_who_came_earlier))

@@ -11,7 +11,7 @@ static const char *key_of(char out[static JR_DEVICE_KEY_SIZE], const struct jr_h
     return out;
 }
 
-static void names_a_device_for_all_users_alike(void)
+TEST(names_a_device_for_all_users_alike)
 {
     char key[JR_DEVICE_KEY_SIZE];
     const struct jr_host_device gpu = {
@@ -31,7 +31,7 @@ static void names_a_device_for_all_users_alike(void)
 }
 
 /* Facts of a user's own may say anything. */
-static void hashes_what_is_no_name(void)
+TEST(hashes_what_is_no_name)
 {
     char key[JR_DEVICE_KEY_SIZE], other[JR_DEVICE_KEY_SIZE], uuid[201];
     const struct jr_host_device odd = {.kind = JR_DEVICE_CUSTOM, .uuid = "a+1\n@jobrun-device-b"};
@@ -44,7 +44,7 @@ static void hashes_what_is_no_name(void)
     CU_ASSERT_EQUAL(strspn(key, "0123456789abcdef"), 32);
 }
 
-static void takes_the_first_that_are_free(void)
+TEST(takes_the_first_that_are_free)
 {
     struct devices devices;
     struct jr_device_lease held[4], more[4];
@@ -72,7 +72,7 @@ static void takes_the_first_that_are_free(void)
         jr_device_lease_release(&held[i]);
 }
 
-static void only_looks_without_leases(void)
+TEST(only_looks_without_leases)
 {
     struct devices devices;
     struct jr_device_lease lease;
@@ -86,7 +86,7 @@ static void only_looks_without_leases(void)
 }
 
 /* The first one goes, and the others are still there. */
-static void is_held_as_long_as_anybody_shares_it(void)
+TEST(is_held_as_long_as_anybody_shares_it)
 {
     struct devices devices;
     struct jr_device_lease leases[3], taken;
@@ -111,7 +111,7 @@ static void is_held_as_long_as_anybody_shares_it(void)
 }
 
 /* A run's rank may use what its run has, and no other's. */
-static void takes_what_the_run_around_holds(void)
+TEST(takes_what_the_run_around_holds)
 {
     struct devices devices;
     struct jr_device_lease taken[2];
@@ -131,7 +131,7 @@ static void takes_what_the_run_around_holds(void)
     devices_kill(around);
 }
 
-static void has_an_end_of_sharers(void)
+TEST(has_an_end_of_sharers)
 {
     struct devices devices;
     struct jr_device_lease leases[JR_DEVICE_SHARERS_MOST], more;
@@ -157,7 +157,7 @@ static void user_of(struct jr_device_user *ret, const char *key)
     jr_device_claims_release(&claims);
 }
 
-static void tells_which_run_the_holder_is(void)
+TEST(tells_which_run_the_holder_is)
 {
     struct devices devices;
     struct jr_device_user user;
@@ -187,7 +187,7 @@ static void tells_which_run_the_holder_is(void)
 }
 
 /* Somebody else says that the holder is another run. */
-static void does_not_believe_a_forged_note(void)
+TEST(does_not_believe_a_forged_note)
 {
     struct devices devices;
     struct jr_device_user user;
@@ -211,7 +211,7 @@ static void does_not_believe_a_forged_note(void)
     jr_device_lease_release(&forged);
 }
 
-static void is_free_once_its_holder_is_killed(void)
+TEST(is_free_once_its_holder_is_killed)
 {
     struct devices devices;
     struct jr_device_lease lease;
@@ -272,7 +272,7 @@ static int count_winners(const struct jr_device_request *request)
 }
 
 /* As many have devices as if they had come one after the other. */
-static void shares_devices_out_at_one_moment(void)
+TEST(shares_devices_out_at_one_moment)
 {
     struct devices devices;
     devices_make(&devices, 0);
@@ -284,7 +284,7 @@ static void shares_devices_out_at_one_moment(void)
 
 /* Who has the lock and does nothing is waited for no longer than is bearable, and one that goes is
  * followed at once. */
-static void waits_for_the_lock(void)
+TEST(waits_for_the_lock)
 {
     int ready[2], gate[2];
     char byte;
@@ -308,11 +308,3 @@ static void waits_for_the_lock(void)
     (void)close(ready[0]);
     (void)close(ready[1]);
 }
-
-JR_UNIT_MAIN("resolve.device_lease", CASE(names_a_device_for_all_users_alike),
-             CASE(hashes_what_is_no_name), CASE(takes_the_first_that_are_free),
-             CASE(only_looks_without_leases), CASE(is_held_as_long_as_anybody_shares_it),
-             CASE(takes_what_the_run_around_holds), CASE(has_an_end_of_sharers),
-             CASE(tells_which_run_the_holder_is), CASE(does_not_believe_a_forged_note),
-             CASE(is_free_once_its_holder_is_killed), CASE(shares_devices_out_at_one_moment),
-             CASE(waits_for_the_lock))

@@ -27,23 +27,20 @@ static void expect_pool(const char *spec, const char *expected)
     JR_ASSERT_TEXT(text, expected);
 }
 
-static void has_all_that_are_visible(void)
+TEST(has_all_that_are_visible)
 {
     expect_pool("world_size: 1\n", "x-xx");
     expect_pool("world_size: 1\ndevices: all\n", "x-xx");
     expect_pool("world_size: 1\ndevices: any\n", "x-xx");
 }
 
-static void has_those_that_the_spec_names(void)
+TEST(has_those_that_the_spec_names)
 {
     expect_pool("world_size: 2\ndevices: [2, 0]\n", "x-x-");
     expect_pool("world_size: 1\ndevices: [3]\n", "---x");
 }
 
-static void has_none_on_the_cpu(void)
+TEST(has_none_on_the_cpu)
 {
     expect_pool("world_size: 1\ndevice: cpu\nbackends: gloo\n", "----");
 }
-
-JR_UNIT_MAIN("resolve.device_pool", CASE(has_all_that_are_visible),
-             CASE(has_those_that_the_spec_names), CASE(has_none_on_the_cpu))

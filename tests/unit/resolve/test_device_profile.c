@@ -20,7 +20,7 @@ static void check_bad(const char *profile, const char *expected)
     jr_arena_release(&arena);
 }
 
-static void bad_shorthands_are_positioned(void)
+TEST(bad_shorthands_are_positioned)
 {
 #define MISSING(what) "error: " what " is missing at the end of the profile"
 #define BELONGS(what) "error: " what " belongs here in the profile"
@@ -57,7 +57,7 @@ static void bad_shorthands_are_positioned(void)
     check_bad("2x8:\xc3\xbc,4k", "--on:5: error: unknown device model '\xc3\xbc' [JR0481]\n");
 }
 
-static void a_machine_in_other_words_is_helped(void)
+TEST(a_machine_in_other_words_is_helped)
 {
     static const char *const vectors[][2] = {
         {"H100", "did you mean 1x8:H100 ("},
@@ -85,7 +85,7 @@ static void a_machine_in_other_words_is_helped(void)
     }
 }
 
-static void an_unknown_model_is_helped(void)
+TEST(an_unknown_model_is_helped)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -102,7 +102,7 @@ static void an_unknown_model_is_helped(void)
     jr_arena_release(&arena);
 }
 
-static void models_decide_the_vendor(void)
+TEST(models_decide_the_vendor)
 {
     static const struct {
         const char *profile;
@@ -136,7 +136,7 @@ static void models_decide_the_vendor(void)
     }
 }
 
-static void shorthands_are_machines(void)
+TEST(shorthands_are_machines)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -173,6 +173,16 @@ static void shorthands_are_machines(void)
 
 static char path[] = "/tmp/jr_facts_XXXXXX";
 
+__attribute__((constructor)) static void make_file(void)
+{
+    (void)close(mkstemp(path));
+}
+
+__attribute__((destructor)) static void remove_file(void)
+{
+    (void)unlink(path);
+}
+
 static void write_facts(const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -181,21 +191,9 @@ static void write_facts(const char *text)
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-static void makes_its_file(void)
-{
-    int fd = mkstemp(path);
-    CU_ASSERT_TRUE_FATAL(fd >= 0);
-    CU_ASSERT_EQUAL(close(fd), 0);
-}
-
-static void removes_its_file(void)
-{
-    CU_ASSERT_EQUAL(unlink(path), 0);
-}
-
 #define V1 "format_version: 1\n"
 
-static void bad_facts_are_positioned(void)
+TEST(bad_facts_are_positioned)
 {
 #define INTEGER "wants an integer of at least 0, not "
 #define KIND                                                                                       \
@@ -289,7 +287,7 @@ static void bad_facts_are_positioned(void)
     }
 }
 
-static void a_file_that_is_not_there_is_helped(void)
+TEST(a_file_that_is_not_there_is_helped)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -306,7 +304,7 @@ static void a_file_that_is_not_there_is_helped(void)
 }
 
 /* A profile that a spec states, here at 3:11, is told of in the spec. */
-static void targets_are_positioned(void)
+TEST(targets_are_positioned)
 {
     static const struct jr_source spec = {.name = "t.yaml"};
     static const struct {
@@ -348,7 +346,7 @@ static void targets_are_positioned(void)
     jr_arena_release(&arena);
 }
 
-static void facts_have_defaults(void)
+TEST(facts_have_defaults)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -382,7 +380,7 @@ static void facts_have_defaults(void)
 }
 
 /* However little memory there is, a profile is read whole or refused. */
-static void survives_without_memory(void)
+TEST(survives_without_memory)
 {
     write_facts(V1 "hostname: a\ndevices: [{kind: cuda, index: 1}]\n");
     const char *const profiles[] = {"1x4:RTX1,8c", path};
@@ -403,7 +401,7 @@ static void survives_without_memory(void)
 }
 
 /* Every member that a file can hold, none of them at its default. */
-static void facts_survive_a_file(void)
+TEST(facts_survive_a_file)
 {
     struct jr_host_device devices[] = {
         {JR_DEVICE_CUDA, 3, "NVIDIA \"H\": 100", "GPU-1", "0000:3b:00.0", 80, 1, true},
@@ -470,10 +468,3 @@ static void facts_survive_a_file(void)
     jr_diags_release(&diags);
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("profile", CASE(bad_shorthands_are_positioned),
-             CASE(a_machine_in_other_words_is_helped), CASE(an_unknown_model_is_helped),
-             CASE(models_decide_the_vendor), CASE(shorthands_are_machines), CASE(makes_its_file),
-             CASE(a_file_that_is_not_there_is_helped), CASE(bad_facts_are_positioned),
-             CASE(targets_are_positioned), CASE(facts_have_defaults), CASE(survives_without_memory),
-             CASE(facts_survive_a_file), CASE(removes_its_file))

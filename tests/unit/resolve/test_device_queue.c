@@ -14,7 +14,7 @@ static bool is_woken(const struct jr_device_queue *queue, int limit_ms)
 
 enum { LIMIT_MS = 60000 };
 
-static void is_ready_where_devices_are_free(void)
+TEST(is_ready_where_devices_are_free)
 {
     struct devices devices;
     struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
@@ -31,7 +31,7 @@ static void is_ready_where_devices_are_free(void)
     jr_device_lease_release(&leases[1]);
 }
 
-static void hears_of_a_device_that_is_given_back(void)
+TEST(hears_of_a_device_that_is_given_back)
 {
     struct devices devices;
     struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
@@ -51,7 +51,7 @@ static void hears_of_a_device_that_is_given_back(void)
 }
 
 /* Where two share it, it is free when both are gone. */
-static void waits_for_all_that_share_a_device(void)
+TEST(waits_for_all_that_share_a_device)
 {
     struct devices devices;
     struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
@@ -70,7 +70,7 @@ static void waits_for_all_that_share_a_device(void)
     jr_device_queue_leave(&queue);
 }
 
-static void hears_of_a_holder_that_is_killed(void)
+TEST(hears_of_a_holder_that_is_killed)
 {
     struct devices devices;
     struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
@@ -86,7 +86,7 @@ static void hears_of_a_holder_that_is_killed(void)
 }
 
 /* The first wants all, the second would be content with what is free. */
-static void keeps_the_order_of_arrival(void)
+TEST(keeps_the_order_of_arrival)
 {
     struct devices devices;
     struct jr_device_queue first = JR_DEVICE_QUEUE_INIT, second = JR_DEVICE_QUEUE_INIT;
@@ -117,7 +117,7 @@ static void keeps_the_order_of_arrival(void)
     jr_device_queue_leave(&second);
 }
 
-static void does_not_wait_for_who_wants_others(void)
+TEST(does_not_wait_for_who_wants_others)
 {
     struct devices devices, apart;
     struct jr_device_queue first = JR_DEVICE_QUEUE_INIT, second = JR_DEVICE_QUEUE_INIT;
@@ -174,7 +174,7 @@ static int count_listed(const char *name)
 
 /* Others ask who is before them. They leave nothing behind, and do not make a waiting process look
  * at the holders of devices again. */
-static void those_who_ask_leave_nothing_behind(void)
+TEST(those_who_ask_leave_nothing_behind)
 {
     enum { ASKS = 300 };
     struct devices devices;
@@ -205,7 +205,7 @@ static void those_who_ask_leave_nothing_behind(void)
 }
 
 /* The head of the queue is killed, and one from its middle. */
-static void moves_up_for_those_that_are_killed(void)
+TEST(moves_up_for_those_that_are_killed)
 {
     struct devices devices;
     struct jr_device_queue last = JR_DEVICE_QUEUE_INIT;
@@ -227,7 +227,7 @@ static void moves_up_for_those_that_are_killed(void)
     jr_device_queue_leave(&last);
 }
 
-static void follows_the_one_before_a_killed_one(void)
+TEST(follows_the_one_before_a_killed_one)
 {
     struct devices devices;
     struct jr_device_queue last = JR_DEVICE_QUEUE_INIT;
@@ -249,7 +249,7 @@ static void follows_the_one_before_a_killed_one(void)
 }
 
 /* Strangers have made so many connections that the kernel refuses more. */
-static void looks_again_where_it_cannot_connect(void)
+TEST(looks_again_where_it_cannot_connect)
 {
     enum { MOST = 70000 };
     struct devices devices;
@@ -275,10 +275,3 @@ static void looks_again_where_it_cannot_connect(void)
     CU_ASSERT_TRUE(jr_device_queue_is_ready(&queue, &one));
     jr_device_queue_leave(&queue);
 }
-
-JR_UNIT_MAIN("resolve.device_queue", CASE(is_ready_where_devices_are_free),
-             CASE(hears_of_a_device_that_is_given_back), CASE(waits_for_all_that_share_a_device),
-             CASE(hears_of_a_holder_that_is_killed), CASE(keeps_the_order_of_arrival),
-             CASE(does_not_wait_for_who_wants_others), CASE(those_who_ask_leave_nothing_behind),
-             CASE(moves_up_for_those_that_are_killed), CASE(follows_the_one_before_a_killed_one),
-             CASE(looks_again_where_it_cannot_connect))

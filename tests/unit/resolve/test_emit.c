@@ -91,7 +91,7 @@ static void same_values(const struct scene *a, const struct scene *b)
     }
 }
 
-static void resolves_to_itself(void)
+TEST(resolves_to_itself)
 {
     struct jr_buf first = JR_BUF_INIT, second = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof trips / sizeof trips[0]; i++) {
@@ -117,7 +117,7 @@ static void resolves_to_itself(void)
 }
 
 /* The whole text of one, as a person reads it. */
-static void is_complete_and_in_order(void)
+TEST(is_complete_and_in_order)
 {
     static const char *const lines[] = {
         "version: 1\n",
@@ -156,7 +156,7 @@ static void is_complete_and_in_order(void)
 }
 
 /* Neither a literal secret nor one that came from the environment. */
-static void writes_no_secret(void)
+TEST(writes_no_secret)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof trips / sizeof trips[0]; i++) {
@@ -168,7 +168,7 @@ static void writes_no_secret(void)
     }
 }
 
-static void hides_secrets(void)
+TEST(hides_secrets)
 {
     const struct facts facts = {0};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
@@ -189,7 +189,7 @@ static void hides_secrets(void)
     scene_close(&again);
 }
 
-static void is_for_one_machine(void)
+TEST(is_for_one_machine)
 {
     const struct facts facts = {0};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
@@ -225,7 +225,7 @@ static const struct {
     {"env: {HF_TOKEN: a}\n", "env: {HF_TOKEN: b}\n", true},
 };
 
-static void fingerprints(void)
+TEST(fingerprints)
 {
     const struct facts facts = {0};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
@@ -245,7 +245,7 @@ static void fingerprints(void)
 }
 
 /* Where the ranks run is not what they compute. */
-static void ignores_placement(void)
+TEST(ignores_placement)
 {
     const struct facts two = {.on = "2x4:H100"}, eight = {.on = "1x8:H100,9c"};
     struct scene a, b;
@@ -256,7 +256,3 @@ static void ignores_placement(void)
     scene_close(&a);
     scene_close(&b);
 }
-
-JR_UNIT_MAIN("resolve emit", CASE(resolves_to_itself), CASE(is_complete_and_in_order),
-             CASE(hides_secrets), CASE(writes_no_secret), CASE(is_for_one_machine),
-             CASE(fingerprints), CASE(ignores_placement))

@@ -75,7 +75,7 @@ static bool has_parts(const char *line, size_t len, const char *parts)
     return true;
 }
 
-static void says_where_from(void)
+TEST(says_where_from)
 {
     char start[64];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -93,7 +93,7 @@ static void says_where_from(void)
 }
 
 /* Columns start under their titles, and no line ends in blanks. */
-static void is_aligned(void)
+TEST(is_aligned)
 {
     const struct facts facts = {.on = "2x8:H100,96c"};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
@@ -112,7 +112,7 @@ static void is_aligned(void)
     CU_ASSERT_EQUAL(lines, 21);
 }
 
-static void is_json_too(void)
+TEST(is_json_too)
 {
     const struct facts facts = {.on = "1x8:H100"};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
@@ -133,5 +133,3 @@ static void is_json_too(void)
     CU_ASSERT_TRUE(json_is_null(json_object_get(local, "line")));
     json_decref(root);
 }
-
-JR_UNIT_MAIN("resolve.findings", CASE(says_where_from), CASE(is_aligned), CASE(is_json_too))

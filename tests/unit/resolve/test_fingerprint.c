@@ -235,7 +235,7 @@ static const char *head_of(const char *body)
     return strstr(body, "device:") != NULL ? HEAD "oversubscribe: true\n" : HEAD DEVICE;
 }
 
-static void counts_what_is_the_experiment(void)
+TEST(counts_what_is_the_experiment)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         struct jr_buf a = JR_BUF_INIT, b = JR_BUF_INIT;
@@ -263,7 +263,7 @@ static bool is_covered(const char *path)
 }
 
 /* How a spec is put together is nothing of the experiment. */
-static void ignores_composition(void)
+TEST(ignores_composition)
 {
     CU_ASSERT_TRUE(same(HEAD "entrypoint: [./a, \"0.1\"]\n",
                         HEAD "vars: {lr: 0.1}\n"
@@ -274,7 +274,7 @@ static void ignores_composition(void)
 }
 
 /* Every field that works has a row above; a mapping's own fields stand for it. */
-static void covers_every_field(void)
+TEST(covers_every_field)
 {
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
@@ -293,7 +293,7 @@ static void covers_every_field(void)
 }
 
 /* The contract's own words on what an experiment is, apart from the table. */
-static void is_of_the_parts_that_the_contract_names(void)
+TEST(is_of_the_parts_that_the_contract_names)
 {
     static const struct {
         enum jr_part part;
@@ -322,7 +322,7 @@ static void is_of_the_parts_that_the_contract_names(void)
 }
 
 /* A field that a later version brings, at its default, changes nothing. */
-static void leaves_defaults_out(void)
+TEST(leaves_defaults_out)
 {
     static const char *const rows[][2] = {
         {ENTRY, ENTRY "start_method: spawn\nenv_profiles: [torch]\n"
@@ -350,7 +350,7 @@ static void leaves_defaults_out(void)
 }
 
 /* What the resolver found, and so finds anew: no more, and no less. */
-static void knows_what_moves(void)
+TEST(knows_what_moves)
 {
     static const char *const moving[] = {"nodes", "node_rank",   "rank_start",  "local_world_size",
                                          "hosts", "master_addr", "master_port", "devices",
@@ -363,7 +363,7 @@ static void knows_what_moves(void)
         CU_ASSERT_TRUE(jr_part_moves(moving[i]));
 }
 
-static void parts_are_fields(void)
+TEST(parts_are_fields)
 {
     CU_ASSERT_EQUAL(jr_part_of("$schema"), JR_PART_SOURCE);
     CU_ASSERT_EQUAL(jr_part_of("x-note.deep"), JR_PART_LABEL);
@@ -422,7 +422,7 @@ static const char *const spellings[] = {
     "\"max\": 0.5}}}}\n",
 };
 
-static void ignores_how_it_is_written(void)
+TEST(ignores_how_it_is_written)
 {
     for (size_t i = 1; i < sizeof spellings / sizeof *spellings; i++) {
         bool equal = same(spellings[0], spellings[i]);
@@ -466,7 +466,7 @@ static void end_desk(struct desk *desk)
 }
 
 /* A work tree that was cloned to another place is the same one. */
-static void relates_paths_to_their_work_tree(void)
+TEST(relates_paths_to_their_work_tree)
 {
     static const char *const vectors[][2] = {
         {"workdir: @/tree\n", "workdir: ./\n"},
@@ -498,9 +498,3 @@ static void relates_paths_to_their_work_tree(void)
     }
     end_desk(&desk);
 }
-
-JR_UNIT_MAIN("fingerprint", CASE(counts_what_is_the_experiment),
-             CASE(is_of_the_parts_that_the_contract_names), CASE(leaves_defaults_out),
-             CASE(knows_what_moves), CASE(covers_every_field), CASE(parts_are_fields),
-             CASE(ignores_how_it_is_written), CASE(ignores_composition),
-             CASE(relates_paths_to_their_work_tree))

@@ -14,7 +14,7 @@ static const char *own_name(char out[static JR_LEASE_NAME_SIZE], const char *end
     return out;
 }
 
-static void refuses_what_is_taken(void)
+TEST(refuses_what_is_taken)
 {
     char name[JR_LEASE_NAME_SIZE];
     int fd = jr_lease_socket_hold(own_name(name, "a"));
@@ -27,7 +27,7 @@ static void refuses_what_is_taken(void)
     (void)close(fd);
 }
 
-static void refuses_a_name_that_is_too_long(void)
+TEST(refuses_a_name_that_is_too_long)
 {
     char name[JR_LEASE_NAME_SIZE + 1];
     memset(name, 'x', sizeof name);
@@ -44,7 +44,7 @@ static void refuses_a_name_that_is_too_long(void)
     (void)close(fd);
 }
 
-static void finds_nobody(void)
+TEST(finds_nobody)
 {
     char name[JR_LEASE_NAME_SIZE];
     CU_ASSERT_EQUAL(jr_lease_socket_connect(own_name(name, "none")), -1);
@@ -54,7 +54,7 @@ static void finds_nobody(void)
     CU_ASSERT_EQUAL(holder.uid, (uid_t)-1);
 }
 
-static void tells_whose_it_is(void)
+TEST(tells_whose_it_is)
 {
     char name[JR_LEASE_NAME_SIZE], byte;
     int ready[2], gate[2], status;
@@ -87,7 +87,7 @@ static short seen_of(int fd)
     return end.revents;
 }
 
-static void hangs_up_when_it_is_given_back(void)
+TEST(hangs_up_when_it_is_given_back)
 {
     char name[JR_LEASE_NAME_SIZE];
     int fd = jr_lease_socket_hold(own_name(name, "hang"));
@@ -102,7 +102,7 @@ static void hangs_up_when_it_is_given_back(void)
     (void)close(end);
 }
 
-static void says_so_where_too_many_are_connected(void)
+TEST(says_so_where_too_many_are_connected)
 {
     enum { MOST = 70000 }; /* more than any kernel's default */
     char name[JR_LEASE_NAME_SIZE];
@@ -137,7 +137,7 @@ static bool note_first(void *data, const char *name)
 }
 
 /* The ends of connections bear the name, too, and are none. */
-static void lists_those_that_listen(void)
+TEST(lists_those_that_listen)
 {
     char name[JR_LEASE_NAME_SIZE], other[JR_LEASE_NAME_SIZE], prefix[JR_LEASE_NAME_SIZE];
     int fds[] = {jr_lease_socket_hold(own_name(name, "list")),
@@ -158,7 +158,7 @@ static void lists_those_that_listen(void)
     (void)close(fds[1]);
 }
 
-static void prints_a_holder(void)
+TEST(prints_a_holder)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_holder_print(&text, &(struct jr_holder){7, geteuid()});
@@ -170,8 +170,3 @@ static void prints_a_holder(void)
     jr_holder_print(&text, &(struct jr_holder){0, geteuid() + 12345});
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "another process of user "));
 }
-
-JR_UNIT_MAIN("resolve.lease_socket", CASE(refuses_what_is_taken),
-             CASE(refuses_a_name_that_is_too_long), CASE(finds_nobody), CASE(tells_whose_it_is),
-             CASE(hangs_up_when_it_is_given_back), CASE(says_so_where_too_many_are_connected),
-             CASE(lists_those_that_listen), CASE(prints_a_holder))

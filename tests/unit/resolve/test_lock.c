@@ -100,7 +100,7 @@ static const char *hold(struct desk *desk, const char *lock, enum jr_status expe
     return desk->told.data == NULL ? "" : desk->told.data;
 }
 
-static void is_the_experiment_alone(void)
+TEST(is_the_experiment_alone)
 {
     struct desk desk;
     start(&desk);
@@ -113,7 +113,7 @@ static void is_the_experiment_alone(void)
     end(&desk);
 }
 
-static void holds_what_it_was_made_from(void)
+TEST(holds_what_it_was_made_from)
 {
     struct desk desk;
     start(&desk);
@@ -133,7 +133,7 @@ static void holds_what_it_was_made_from(void)
     end(&desk);
 }
 
-static void tells_each_value_that_differs(void)
+TEST(tells_each_value_that_differs)
 {
     struct desk desk;
     start(&desk);
@@ -149,7 +149,7 @@ static void tells_each_value_that_differs(void)
 }
 
 /* Of what only one of them has, the other has nothing. */
-static void tells_what_one_of_them_lacks(void)
+TEST(tells_what_one_of_them_lacks)
 {
     struct desk desk;
     start(&desk);
@@ -163,7 +163,7 @@ static void tells_what_one_of_them_lacks(void)
     end(&desk);
 }
 
-static void cuts_long_values_and_shows_no_control(void)
+TEST(cuts_long_values_and_shows_no_control)
 {
     static const char sixty[] = "012345678901234567890123456789012345678901234567890123456789";
     struct jr_buf text = JR_BUF_INIT, want = JR_BUF_INIT;
@@ -199,7 +199,7 @@ static void cuts_long_values_and_shows_no_control(void)
 }
 
 /* An earlier finding is none of the lock's. */
-static void counts_its_own_findings_only(void)
+TEST(counts_its_own_findings_only)
 {
     struct desk desk;
     start(&desk);
@@ -209,7 +209,7 @@ static void counts_its_own_findings_only(void)
     end(&desk);
 }
 
-static void refuses_what_is_no_lock(void)
+TEST(refuses_what_is_no_lock)
 {
     struct desk desk;
     start(&desk);
@@ -226,7 +226,7 @@ static void refuses_what_is_no_lock(void)
     end(&desk);
 }
 
-static void says_how_a_missing_lock_is_made(void)
+TEST(says_how_a_missing_lock_is_made)
 {
     struct jr_buf want = JR_BUF_INIT;
     struct desk desk;
@@ -248,7 +248,7 @@ static void says_how_a_missing_lock_is_made(void)
 }
 
 /* The name of the spec is looked at, not its text. */
-static void lies_beside_the_spec(void)
+TEST(lies_beside_the_spec)
 {
     struct desk desk;
     start(&desk);
@@ -264,9 +264,3 @@ static void lies_beside_the_spec(void)
                     JR_STATUS_OK);
     end(&desk);
 }
-
-JR_UNIT_MAIN("lock", CASE(is_the_experiment_alone), CASE(holds_what_it_was_made_from),
-             CASE(tells_each_value_that_differs), CASE(tells_what_one_of_them_lacks),
-             CASE(cuts_long_values_and_shows_no_control), CASE(counts_its_own_findings_only),
-             CASE(refuses_what_is_no_lock), CASE(says_how_a_missing_lock_is_made),
-             CASE(lies_beside_the_spec))

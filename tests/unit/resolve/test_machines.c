@@ -116,7 +116,7 @@ static void write_golden(const struct jr_buf *text)
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-static void holds_the_table(void)
+TEST(holds_the_table)
 {
     struct jr_buf got = JR_BUF_INIT, expected = JR_BUF_INIT;
     resolve_all(&got);
@@ -127,5 +127,3 @@ static void holds_the_table(void)
     jr_buf_release(&got);
     jr_buf_release(&expected);
 }
-
-JR_UNIT_MAIN("machines", CASE(holds_the_table))

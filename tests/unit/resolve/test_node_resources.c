@@ -4,7 +4,7 @@
 #include "case.h"
 #include "resolve/node_resources.h"
 
-static void takes_nothing_else(void)
+TEST(takes_nothing_else)
 {
     static const char *const texts[] = {
         "",
@@ -31,7 +31,7 @@ static void takes_nothing_else(void)
     }
 }
 
-static void tells_what_it_reads(void)
+TEST(tells_what_it_reads)
 {
     char *devices[] = {(char *)"4", (char *)"GPU-\"5\""};
     char *slots[] = {(char *)"0-3", (char *)"0-3", (char *)"8"};
@@ -88,7 +88,7 @@ static void check_spec(const char *spec, char **theirs, uint32_t count, const ch
     JR_ASSERT_TEXT(scene_value(&scene, "devices", 7), explained);
 }
 
-static void the_resolved_spec_is_for_all_nodes(void)
+TEST(the_resolved_spec_is_for_all_nodes)
 {
     char *alike[] = {(char *)"0", (char *)"1"};
     char *others[] = {(char *)"4", (char *)"5"};
@@ -97,6 +97,3 @@ static void the_resolved_spec_is_for_all_nodes(void)
     check_spec("nodes: 2\n", alike, 1, "\ndevices: all\n", "all");
     check_spec("nodes: 2\ndevices: any\n", others, 2, "\ndevices: any\n", "any");
 }
-
-JR_UNIT_MAIN("resources", CASE(takes_nothing_else), CASE(tells_what_it_reads),
-             CASE(the_resolved_spec_is_for_all_nodes))

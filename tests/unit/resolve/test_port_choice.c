@@ -36,7 +36,7 @@ static void check_choice(const char *spec, const struct facts *facts, enum jr_po
     }
 }
 
-static void holds_what_it_chose(void)
+TEST(holds_what_it_chose)
 {
     static const struct facts here = {.real = true}, imagined = {0};
     static const struct facts second = {.real = true, .job_nodes = 2, .job_rank = 1};
@@ -51,7 +51,7 @@ static void holds_what_it_chose(void)
 
 /* Another port where jobrun chose it, and the old one is let go; a stated one stays, and stays
  * held. */
-static void renews_what_it_chose(void)
+TEST(renews_what_it_chose)
 {
     char text[32];
     const char *const specs[] = {"master_port: 0\n", "", stated_port(text)};
@@ -78,7 +78,7 @@ static void renews_what_it_chose(void)
     }
 }
 
-static void puts_another_port_in_its_place(void)
+TEST(puts_another_port_in_its_place)
 {
     struct scene SCENE_CLEANUP scene;
     uint32_t ports[] = {29600, 29601};
@@ -96,7 +96,7 @@ static void puts_another_port_in_its_place(void)
 }
 
 /* Of two sockets that listen, the one that does is named by its process. */
-static void names_the_owner_of_a_port(void)
+TEST(names_the_owner_of_a_port)
 {
     int fds[2];
     uint32_t ports[2];
@@ -117,6 +117,3 @@ static void names_the_owner_of_a_port(void)
     CU_ASSERT_EQUAL(jr_lease_owner(ports[1]).pid, getpid());
     (void)close(fds[1]);
 }
-
-JR_UNIT_MAIN("resolve.port_choice", CASE(holds_what_it_chose), CASE(renews_what_it_chose),
-             CASE(puts_another_port_in_its_place), CASE(names_the_owner_of_a_port))

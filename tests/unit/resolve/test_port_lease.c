@@ -43,7 +43,7 @@ static int listen_on(int family, uint32_t *ret_port)
     return fd;
 }
 
-static void names_the_listener(void)
+TEST(names_the_listener)
 {
     static const int families[] = {AF_INET, AF_INET6};
     char expected[64];
@@ -65,7 +65,7 @@ static void names_the_listener(void)
     }
 }
 
-static void names_the_other_jobrun(void)
+TEST(names_the_other_jobrun)
 {
     struct jr_error err = {0};
     uint32_t port = 0;
@@ -85,7 +85,7 @@ static void names_the_other_jobrun(void)
 }
 
 /* The lease is a name, not the port: rank 0 can bind it. */
-static void leaves_the_port_free(void)
+TEST(leaves_the_port_free)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     struct jr_error err = {0};
@@ -102,7 +102,7 @@ static void leaves_the_port_free(void)
 /* A server that closed first leaves its port in TIME_WAIT, which does not keep the next one out
  * where both set SO_REUSEADDR: a stated port is had. One that jobrun chooses is for programs that
  * set nothing. */
-static void leaves_a_port_in_time_wait_unless_it_is_stated(void)
+TEST(leaves_a_port_in_time_wait_unless_it_is_stated)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     struct jr_error err = {0};
@@ -131,7 +131,7 @@ static void leaves_a_port_in_time_wait_unless_it_is_stated(void)
 }
 
 /* A server of one address, or of IPv6 alone, keeps programs out that bind all of them. */
-static void chooses_what_both_families_can_bind(void)
+TEST(chooses_what_both_families_can_bind)
 {
     static const int families[] = {AF_INET, AF_INET6};
     for (size_t i = 0; i < 2; i++) {
@@ -149,12 +149,12 @@ static void chooses_what_both_families_can_bind(void)
     }
 }
 
-static void finds_no_owner_of_a_free_port(void)
+TEST(finds_no_owner_of_a_free_port)
 {
     CU_ASSERT_EQUAL(jr_lease_owner(1).pid, 0);
 }
 
-static void refuses_a_given_port(void)
+TEST(refuses_a_given_port)
 {
     const struct facts facts = {.real = true};
     struct scene scene;
@@ -176,7 +176,7 @@ static void refuses_a_given_port(void)
 }
 
 /* On several nodes only the first one's port is here, and it is not moved. */
-static void never_moves_on_several_nodes(void)
+TEST(never_moves_on_several_nodes)
 {
     const struct facts first = {.real = true, .job_nodes = 2, .job_rank = 0};
     const struct facts second = {.real = true, .job_nodes = 2, .job_rank = 1};
@@ -196,7 +196,7 @@ static void never_moves_on_several_nodes(void)
     (void)close(fd);
 }
 
-static void lets_go_unless_kept(void)
+TEST(lets_go_unless_kept)
 {
     const struct facts facts = {.real = true};
     const struct jr_resolve_options options = {.keep_port = false};
@@ -224,7 +224,7 @@ static void be_a_job(int report, int gate)
     _exit(0);
 }
 
-static void gives_each_job_its_own(void)
+TEST(gives_each_job_its_own)
 {
     uint32_t ports[JOBS];
     pid_t jobs[JOBS];
@@ -326,17 +326,10 @@ static void check_squatter(unsigned count)
     (void)close(ends[0]);
 }
 
-static void a_user_cannot_squat_on_all_ports(void)
+TEST(a_user_cannot_squat_on_all_ports)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
         return; /* it takes root to be two users */
     check_squatter(10);
     check_squatter(JR_LEASES_MOST + 50);
 }
-
-JR_UNIT_MAIN("resolve lease", CASE(names_the_listener), CASE(names_the_other_jobrun),
-             CASE(leaves_the_port_free), CASE(leaves_a_port_in_time_wait_unless_it_is_stated),
-             CASE(chooses_what_both_families_can_bind), CASE(finds_no_owner_of_a_free_port),
-             CASE(refuses_a_given_port), CASE(never_moves_on_several_nodes),
-             CASE(lets_go_unless_kept), CASE(gives_each_job_its_own),
-             CASE(a_user_cannot_squat_on_all_ports))

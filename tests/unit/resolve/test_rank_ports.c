@@ -4,7 +4,7 @@
 
 #include "case.h"
 
-static void counts_from_the_port_of_the_job(void)
+TEST(counts_from_the_port_of_the_job)
 {
     static const struct {
         const char *spec;
@@ -38,7 +38,7 @@ static void counts_from_the_port_of_the_job(void)
     }
 }
 
-static void needs_no_ports_without_the_profile(void)
+TEST(needs_no_ports_without_the_profile)
 {
     struct scene SCENE_CLEANUP scene;
     scene_open(&scene, "world_size: 2\n", &(struct facts){0});
@@ -48,7 +48,7 @@ static void needs_no_ports_without_the_profile(void)
     CU_ASSERT_EQUAL(scene.resolution.job.master_port, 40000);
 }
 
-static void refuses_what_there_is_no_port_for(void)
+TEST(refuses_what_there_is_no_port_for)
 {
     static const struct {
         const char *spec;
@@ -84,6 +84,3 @@ static void refuses_what_there_is_no_port_for(void)
         JR_ASSERT_TEXT(scene_told(&scene), vectors[i].told);
     }
 }
-
-JR_UNIT_MAIN("rank_ports", CASE(counts_from_the_port_of_the_job),
-             CASE(needs_no_ports_without_the_profile), CASE(refuses_what_there_is_no_port_for))

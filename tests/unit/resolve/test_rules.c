@@ -210,7 +210,7 @@ static bool told(const char *text, const char *parts)
     return true;
 }
 
-static void refuses(void)
+TEST(refuses)
 {
     for (size_t i = 0; i < sizeof bads / sizeof bads[0]; i++) {
         struct scene SCENE_CLEANUP scene;
@@ -398,7 +398,7 @@ static void check_values(const struct scene *scene, const char *values)
     }
 }
 
-static void resolves(void)
+TEST(resolves)
 {
     for (size_t i = 0; i < sizeof goods / sizeof goods[0]; i++) {
         struct scene SCENE_CLEANUP scene;
@@ -416,7 +416,7 @@ static void resolves(void)
 }
 
 /* The plain values that the plan reads. */
-static void fills_the_job(void)
+TEST(fills_the_job)
 {
     struct scene SCENE_CLEANUP scene;
     const struct facts facts = {.on = "3x4:H100,16c"};
@@ -444,7 +444,7 @@ static void fills_the_job(void)
 }
 
 /* UUIDs stay UUIDs unless an index stands beside them. */
-static void keeps_uuids(void)
+TEST(keeps_uuids)
 {
     static const struct {
         const char *spec, *devices;
@@ -471,7 +471,7 @@ static void keeps_uuids(void)
 
 /* The resolver holds its sizes against each other once more, whatever the checks of the spec let
  * pass. */
-static void trusts_no_sizes(void)
+TEST(trusts_no_sizes)
 {
     struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
     const struct facts facts = {.on = "2x2:H100"};
@@ -489,7 +489,7 @@ static void trusts_no_sizes(void)
 }
 
 /* A device that is listed by its index and by its UUID is one device. */
-static void knows_a_device_by_both_names(void)
+TEST(knows_a_device_by_both_names)
 {
     static const struct {
         const char *spec;
@@ -512,6 +512,3 @@ static void knows_a_device_by_both_names(void)
             CU_ASSERT_TRUE(told(scene_told(&scene), "JR0419|devices[0] and devices[1] are"));
     }
 }
-
-JR_UNIT_MAIN("resolve rules", CASE(refuses), CASE(resolves), CASE(fills_the_job), CASE(keeps_uuids),
-             CASE(trusts_no_sizes), CASE(knows_a_device_by_both_names))

@@ -129,7 +129,7 @@ static int is_case(const struct dirent *entry)
     return strchr(entry->d_name, '.') == NULL;
 }
 
-static void holds_every_case(void)
+TEST(holds_every_case)
 {
     struct dirent **entries;
     int count = scandir(SCHEDULERS, &entries, is_case, alphasort);
@@ -140,5 +140,3 @@ static void holds_every_case(void)
     }
     free(entries);
 }
-
-JR_UNIT_MAIN("schedulers", CASE(holds_every_case))

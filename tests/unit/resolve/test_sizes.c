@@ -88,7 +88,7 @@ static bool is_right(struct scene *scene, const uint32_t *sizes)
     return scene->status != JR_STATUS_INVALID || !solvable(sizes);
 }
 
-static void agrees_with_arithmetic(void)
+TEST(agrees_with_arithmetic)
 {
     const struct facts facts = {.real = true, .on = "1x0,2c"};
     struct jr_buf JR_BUF_CLEANUP spec = JR_BUF_INIT;
@@ -113,7 +113,7 @@ static void agrees_with_arithmetic(void)
 }
 
 /* A resolved one that is as it must be whatever the order of the statements. */
-static void does_not_depend_on_order(void)
+TEST(does_not_depend_on_order)
 {
     static const char *const lines[] = {"world_size: 8\n", "nodes: 2\n",
                                         "parallelism: {model: 2}\n",
@@ -133,7 +133,7 @@ static void does_not_depend_on_order(void)
 }
 
 /* Nodes that the machine has, and a world that they cannot share evenly. */
-static void offers_worlds_that_divide(void)
+TEST(offers_worlds_that_divide)
 {
     static const struct {
         const char *on, *world, *told;
@@ -155,6 +155,3 @@ static void offers_worlds_that_divide(void)
         JR_ASSERT_TEXT(scene_told(&scene), rows[i].told);
     }
 }
-
-JR_UNIT_MAIN("resolve sizes", CASE(agrees_with_arithmetic), CASE(does_not_depend_on_order),
-             CASE(offers_worlds_that_divide))

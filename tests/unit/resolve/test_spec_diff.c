@@ -92,7 +92,7 @@ static void check(const struct vector *vector, struct jr_buf *said)
     scene_close(&b);
 }
 
-static void tells_what_differs(void)
+TEST(tells_what_differs)
 {
     struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -100,7 +100,7 @@ static void tells_what_differs(void)
 }
 
 /* Beside nothing, what a spec states is new, and no default is. */
-static void tells_what_is_new(void)
+TEST(tells_what_is_new)
 {
     struct scene SCENE_CLEANUP scene;
     struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
@@ -121,7 +121,7 @@ static void tells_what_is_new(void)
 }
 
 /* What a function is called with has types. */
-static void knows_types_of_arguments(void)
+TEST(knows_types_of_arguments)
 {
     static char function[] = "entrypoint={python: {function: \"m:f\"}}";
     static char *const sets[] = {function, NULL};
@@ -143,6 +143,3 @@ static void knows_types_of_arguments(void)
     scene_close(&a);
     scene_close(&b);
 }
-
-JR_UNIT_MAIN("diff", CASE(tells_what_differs), CASE(tells_what_is_new),
-             CASE(knows_types_of_arguments))

@@ -66,7 +66,7 @@ static void say(struct jr_buf *out, const struct jr_changes *changes)
     }
 }
 
-static void finds_changes(void)
+TEST(finds_changes)
 {
     struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -85,7 +85,7 @@ static void finds_changes(void)
 }
 
 /* The other way round it is the same changes. */
-static void is_symmetric(void)
+TEST(is_symmetric)
 {
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_doc a, b;
@@ -104,5 +104,3 @@ static void is_symmetric(void)
         jr_doc_release(&b);
     }
 }
-
-JR_UNIT_MAIN("changes", CASE(finds_changes), CASE(is_symmetric))

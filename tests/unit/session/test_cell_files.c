@@ -161,7 +161,7 @@ static void has_file(const struct sides *sides, const char *path, const char *ex
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
 }
 
-static void gathers_what_a_run_writes(void)
+TEST(gathers_what_a_run_writes)
 {
     static const size_t pieces[] = {1, 700, 1 << 20};
     static const char *const none[] = {"0007/metrics.jsonl",
@@ -196,7 +196,7 @@ static void gathers_what_a_run_writes(void)
 
 /* The disk has a cell's records before they have their place, or at least those of all cells but
  * the last second's. */
-static void is_on_the_disk_first(void)
+TEST(is_on_the_disk_first)
 {
     static const int errors[] = {0, EINVAL, ENOSPC};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
@@ -221,7 +221,7 @@ static void is_on_the_disk_first(void)
     disk.error = 0;
 }
 
-static void brings_what_is_collected(void)
+TEST(brings_what_is_collected)
 {
     struct sides sides;
     struct stat st;
@@ -238,7 +238,7 @@ static void brings_what_is_collected(void)
 }
 
 /* A cell that could not begin has left nothing, and that is all of it. */
-static void a_cell_without_a_folder(void)
+TEST(a_cell_without_a_folder)
 {
     struct sides sides;
     start_sides(&sides);
@@ -250,7 +250,7 @@ static void a_cell_without_a_folder(void)
 }
 
 /* Wherever its bytes end, it is no cell; the next one is none the worse. */
-static void half_a_cell_is_none(void)
+TEST(half_a_cell_is_none)
 {
     struct sides sides;
     start_sides(&sides);
@@ -276,7 +276,7 @@ static void half_a_cell_is_none(void)
     "\"cut\":0,\"path\":\"/x\"}\nx"
 #define WHOLE "{\"cell\":7,\"whole\":true,\"size\":0}\n"
 
-static void what_is_no_record(void)
+TEST(what_is_no_record)
 {
     static const char *const streams[] = {
         "nothing\n",
@@ -310,7 +310,7 @@ static void what_is_no_record(void)
 }
 
 /* What a host was to send, and a byte more. */
-static void more_than_is_collected(void)
+TEST(more_than_is_collected)
 {
     static const struct {
         const char *path;
@@ -338,7 +338,7 @@ static void more_than_is_collected(void)
 }
 
 /* A cell whose records are torn is none, and the next one is none the worse. */
-static void the_next_cell_after_torn_records(void)
+TEST(the_next_cell_after_torn_records)
 {
     struct sides sides;
     start_sides(&sides);
@@ -356,7 +356,7 @@ static void the_next_cell_after_torn_records(void)
 }
 
 /* What stands there is not replaced. */
-static void a_place_that_is_taken(void)
+TEST(a_place_that_is_taken)
 {
     struct sides sides;
     start_sides(&sides);
@@ -370,8 +370,3 @@ static void a_place_that_is_taken(void)
     CU_ASSERT_PTR_NOT_NULL(sides.said.data);
     end_sides(&sides);
 }
-
-JR_UNIT_MAIN("cell_files", CASE(gathers_what_a_run_writes), CASE(is_on_the_disk_first),
-             CASE(brings_what_is_collected), CASE(a_cell_without_a_folder),
-             CASE(half_a_cell_is_none), CASE(what_is_no_record), CASE(a_place_that_is_taken),
-             CASE(more_than_is_collected), CASE(the_next_cell_after_torn_records))

@@ -24,7 +24,7 @@ static void check_held(const struct jr_room *held, const uint32_t devices[static
 
 #define EACH(...) ((const uint32_t[NODES]){__VA_ARGS__})
 
-static void adds_what_nodes_have(void)
+TEST(adds_what_nodes_have)
 {
     struct jr_room room = jr_cell_needs_room(&all);
     CU_ASSERT_EQUAL(room.devices, 6);
@@ -33,7 +33,7 @@ static void adds_what_nodes_have(void)
 }
 
 /* Each goes to the first node that has room for it beside the others. */
-static void fills_the_nodes(void)
+TEST(fills_the_nodes)
 {
     struct jr_room held[NODES] = {{0}};
     const struct jr_cell_need two = {.nodes = 1, .devices = 2, .cores = 1};
@@ -53,7 +53,7 @@ static void fills_the_nodes(void)
 }
 
 /* Alone it begins where it fits; where it fits nowhere, on the last. */
-static void the_first_begins_wherever_it_fits(void)
+TEST(the_first_begins_wherever_it_fits)
 {
     static const struct {
         uint32_t devices, cores;
@@ -73,7 +73,7 @@ static void the_first_begins_wherever_it_fits(void)
 }
 
 /* One of several nodes has all of them, and begins alone. */
-static void one_of_several_nodes_is_alone(void)
+TEST(one_of_several_nodes_is_alone)
 {
     struct jr_room held[NODES] = {{0}};
     const struct jr_cell_need two = {.nodes = 2, .cores = 1};
@@ -86,7 +86,7 @@ static void one_of_several_nodes_is_alone(void)
 }
 
 /* A limit counts whatever fits, and within it some may share. */
-static void keeps_to_the_limit(void)
+TEST(keeps_to_the_limit)
 {
     struct jr_cell_needs limited = all;
     const struct jr_cell_need one = {.nodes = 1, .cores = 1};
@@ -101,7 +101,7 @@ static void keeps_to_the_limit(void)
     CU_ASSERT_FALSE(jr_cell_needs_place(&all, &shares, held, 1));
 }
 
-static void tells_the_schedule(void)
+TEST(tells_the_schedule)
 {
     static const bool yes[] = {true};
     static const bool *const may[] = {yes};
@@ -116,7 +116,7 @@ static void tells_the_schedule(void)
 }
 
 /* Of an allocation a cell of one node sees its name and its end, and none of its nodes. */
-static void a_cell_sees_its_machine_alone(void)
+TEST(a_cell_sees_its_machine_alone)
 {
     struct jr_host host = {.hostname = "n0",
                            .nodes = 4,
@@ -152,7 +152,7 @@ static void a_cell_sees_its_machine_alone(void)
 }
 
 /* This machine is one, a profile has as many as it says, and agents are on theirs. */
-static void knows_the_machines(void)
+TEST(knows_the_machines)
 {
     static struct jr_session session;
     struct jr_host hosts[] = {{.hostname = "n0"}, {.hostname = "n1"}};
@@ -173,8 +173,3 @@ static void knows_the_machines(void)
     CU_ASSERT_EQUAL(jr_cell_hosts_count(&session), 2);
     JR_ASSERT_TEXT(jr_cell_host(&session, 1).hostname, "n1");
 }
-
-JR_UNIT_MAIN("cell_needs", CASE(adds_what_nodes_have), CASE(fills_the_nodes),
-             CASE(the_first_begins_wherever_it_fits), CASE(one_of_several_nodes_is_alone),
-             CASE(keeps_to_the_limit), CASE(tells_the_schedule),
-             CASE(a_cell_sees_its_machine_alone), CASE(knows_the_machines))

@@ -24,7 +24,7 @@ static void check(struct jr_spec_checks *checks, const struct scratch *scratch,
     jr_spec_checks_run(checks);
 }
 
-static void refuses_a_machine_that_is_none(void)
+TEST(refuses_a_machine_that_is_none)
 {
     const struct jr_check_options options = {.on = "2x"};
     struct jr_spec_checks checks;
@@ -33,7 +33,7 @@ static void refuses_a_machine_that_is_none(void)
     jr_spec_checks_release(&checks);
 }
 
-static void tells_what_cannot_be_read(void)
+TEST(tells_what_cannot_be_read)
 {
     static const char *const names[] = {"none.jobrun.yaml", "empty", NULL};
     struct scratch scratch;
@@ -52,7 +52,7 @@ static void tells_what_cannot_be_read(void)
     scratch_end(&scratch);
 }
 
-static void each_file_has_its_own_findings(void)
+TEST(each_file_has_its_own_findings)
 {
     static const char *const names[] = {"good", "typo", "good", NULL};
     struct scratch scratch;
@@ -72,7 +72,7 @@ static void each_file_has_its_own_findings(void)
     scratch_end(&scratch);
 }
 
-static void a_base_is_told_of_once(void)
+TEST(a_base_is_told_of_once)
 {
     static const char *const names[] = {"a", "b", NULL};
     struct scratch scratch;
@@ -92,7 +92,7 @@ static void a_base_is_told_of_once(void)
 }
 
 /* A spec that no machine can run is wrong; one that this machine cannot is not resolved there. */
-static void resolves_for_a_machine(void)
+TEST(resolves_for_a_machine)
 {
     static const char *const names[] = {"gpus", NULL};
     const struct jr_check_options small = {.on = "1x2:H100"}, large = {.on = "1x8:H100"};
@@ -116,7 +116,7 @@ static void resolves_for_a_machine(void)
 
 /* Each target is a machine of its own; what is none is a mistake, which counts for more than that
  * another one cannot be had. */
-static void resolves_for_each_target(void)
+TEST(resolves_for_each_target)
 {
     static const struct {
         const char *targets;
@@ -170,7 +170,7 @@ static int fix(const struct scratch *scratch, const char *name,
     return jr_fix_file(told, path, options, &err);
 }
 
-static void leaves_what_has_no_fix(void)
+TEST(leaves_what_has_no_fix)
 {
     struct scratch scratch;
     struct jr_buf told = JR_BUF_INIT;
@@ -186,7 +186,7 @@ static void leaves_what_has_no_fix(void)
     scratch_end(&scratch);
 }
 
-static void writes_a_fix_through_a_link(void)
+TEST(writes_a_fix_through_a_link)
 {
     struct scratch scratch;
     struct jr_buf told = JR_BUF_INIT;
@@ -205,7 +205,7 @@ static void writes_a_fix_through_a_link(void)
     scratch_end(&scratch);
 }
 
-static void fixes_what_it_is_handed(void)
+TEST(fixes_what_it_is_handed)
 {
     struct scratch scratch;
     struct jr_buf text = JR_BUF_INIT, told = JR_BUF_INIT;
@@ -226,9 +226,3 @@ static void fixes_what_it_is_handed(void)
     jr_buf_release(&told);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("check_specs", CASE(refuses_a_machine_that_is_none), CASE(tells_what_cannot_be_read),
-             CASE(each_file_has_its_own_findings), CASE(a_base_is_told_of_once),
-             CASE(resolves_for_a_machine), CASE(resolves_for_each_target),
-             CASE(leaves_what_has_no_fix), CASE(writes_a_fix_through_a_link),
-             CASE(fixes_what_it_is_handed), )

@@ -112,7 +112,7 @@ static const struct {
      true},
 };
 
-static void says_what_it_comes_to(void)
+TEST(says_what_it_comes_to)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_comparison comparison;
@@ -140,7 +140,7 @@ static void check_markdown(const struct made *made, const char *expected)
     "| outcome | A | B |\n|---|---|---|\n| `status` | `failed` | "                                 \
     "`succeeded` |\n"
 
-static void comments_have_tables(void)
+TEST(comments_have_tables)
 {
     check_markdown(&(struct made){"x", "y", .fields = 1},
                    MARKED_FIELD "\n1 field differs: another experiment\n");
@@ -171,7 +171,7 @@ static void check_json(const struct made *made, const char *expected)
     "{\"name\": \"" name "\", \"kind\": \"" kind                                                   \
     "\", \"fingerprint\": \"" DIGITS DIGITS DIGITS DIGITS "\"}"
 
-static void programs_get_an_object(void)
+TEST(programs_get_an_object)
 {
     check_json(&(struct made){"x", "y", .same = true},
                "{\"a\": " SIDE("x", "spec") ", \"b\": " SIDE(
@@ -200,6 +200,3 @@ static void programs_get_an_object(void)
                                            "\"fingerprint\": null}, \"same_experiment\": false, "
                                            "\"differ\": true, \"outcome\": 0}");
 }
-
-JR_UNIT_MAIN("comparison", CASE(says_what_it_comes_to), CASE(comments_have_tables),
-             CASE(programs_get_an_object))

@@ -4,7 +4,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static void passes_over_what_is_no_spec(void)
+TEST(passes_over_what_is_no_spec)
 {
     static const char *const texts[] = {
         "",
@@ -44,7 +44,7 @@ static void passes_over_what_is_no_spec(void)
     }
 }
 
-static void knows_specs_by_their_keys(void)
+TEST(knows_specs_by_their_keys)
 {
     static const char *const texts[] = {
         "version: 1\nentrypoint: [a]\n",
@@ -78,7 +78,7 @@ static void knows_specs_by_their_keys(void)
 }
 
 /* A key longer than any field's is none, at the length where that begins. */
-static void reads_keys_up_to_a_length(void)
+TEST(reads_keys_up_to_a_length)
 {
     char text[256], key[128];
     for (size_t len = 60; len <= 70; len++) {
@@ -91,7 +91,7 @@ static void reads_keys_up_to_a_length(void)
     }
 }
 
-static void knows_specs_by_their_names(void)
+TEST(knows_specs_by_their_names)
 {
     static const struct {
         const char *name;
@@ -111,6 +111,3 @@ static void knows_specs_by_their_names(void)
     for (size_t i = 0; i < LENGTH(rows); i++)
         CU_ASSERT_EQUAL(jr_find_is_named(rows[i].name), rows[i].named);
 }
-
-JR_UNIT_MAIN("cli.guess_spec", CASE(passes_over_what_is_no_spec), CASE(knows_specs_by_their_keys),
-             CASE(reads_keys_up_to_a_length), CASE(knows_specs_by_their_names))

@@ -85,7 +85,7 @@ static bool has_none(const struct sides *sides, const char *path)
     return faccessat(sides->scratch.fd, path, F_OK, 0) != 0 && errno == ENOENT;
 }
 
-static void puts_files_where_they_are_looked_for(void)
+TEST(puts_files_where_they_are_looked_for)
 {
     static const size_t pieces[] = {1, 7, 100, 1 << 20};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
@@ -116,7 +116,7 @@ static void puts_files_where_they_are_looked_for(void)
     }
 }
 
-static void the_end_of_a_log_comes_from_a_line_on(void)
+TEST(the_end_of_a_log_comes_from_a_line_on)
 {
     static char jump[] = "-J", gate[] = "gate";
     char *options[] = {jump, gate};
@@ -150,7 +150,7 @@ static void the_end_of_a_log_comes_from_a_line_on(void)
 }
 
 /* A line that is longer than all that comes back. */
-static void a_line_without_an_end(void)
+TEST(a_line_without_an_end)
 {
     struct sides sides;
     start_sides(&sides);
@@ -168,7 +168,7 @@ static void a_line_without_an_end(void)
     end_sides(&sides);
 }
 
-static void all_of_a_log_where_it_is_asked_for(void)
+TEST(all_of_a_log_where_it_is_asked_for)
 {
     static char logs[] = "logs", trigger[] = "stderr:/early/";
     char *collect[] = {logs}, *on[] = {trigger};
@@ -205,7 +205,7 @@ static void all_of_a_log_where_it_is_asked_for(void)
 }
 
 /* A file that is there already is another's, and is not written to. */
-static void a_file_that_cannot_be_written(void)
+TEST(a_file_that_cannot_be_written)
 {
     struct sides sides;
     start_sides(&sides);
@@ -227,7 +227,7 @@ static void a_file_that_cannot_be_written(void)
 
 /* Nothing but records of the node's own ranks; the logs of the others are as they were, and those
  * of the node are told to be not whole. */
-static void what_is_no_record(void)
+TEST(what_is_no_record)
 {
     static const char *const lines[] = {
         "nothing\n",
@@ -251,7 +251,7 @@ static void what_is_no_record(void)
 }
 
 /* No host sends more than it was to, and the log is told to be not whole. */
-static void more_than_was_to_come(void)
+TEST(more_than_was_to_come)
 {
     for (int more = 0; more < 2; more++) {
         struct sides sides;
@@ -268,7 +268,7 @@ static void more_than_was_to_come(void)
 }
 
 /* A node speaks of its own ranks alone. */
-static void ranks_of_another_node(void)
+TEST(ranks_of_another_node)
 {
     struct sides sides;
     start_sides(&sides);
@@ -281,8 +281,3 @@ static void ranks_of_another_node(void)
     jr_left_files_take(&sides.controller, 2, "x", 1); /* there is no such */
     end_sides(&sides);
 }
-
-JR_UNIT_MAIN("left_files", CASE(puts_files_where_they_are_looked_for),
-             CASE(the_end_of_a_log_comes_from_a_line_on), CASE(a_line_without_an_end),
-             CASE(all_of_a_log_where_it_is_asked_for), CASE(a_file_that_cannot_be_written),
-             CASE(what_is_no_record), CASE(more_than_was_to_come), CASE(ranks_of_another_node))

@@ -102,7 +102,7 @@ static json_int_t best_of(const json_t *sweep)
     "{\"event\": \"cell_ended\", \"cell\": " #n ", \"status\": \"lost\", \"interrupted\": true}\n"
 #define OVER "{\"event\": \"sweep_ended\"}\n"
 
-static void a_sweep_that_ended_is_as_its_file_says(void)
+TEST(a_sweep_that_ended_is_as_its_file_says)
 {
     begin(SWEEP(BEST("min", "mean"), FOUR), STARTED(0) ENDED(0) OVER);
     put_cell("0000", "failed", 3, "1", "1");
@@ -115,7 +115,7 @@ static void a_sweep_that_ended_is_as_its_file_says(void)
 }
 
 /* A node of theirs was lost: what a record says comes first. */
-static void cells_are_lost_with_their_node(void)
+TEST(cells_are_lost_with_their_node)
 {
     begin(SWEEP(BEST("min", "mean"), FOUR),
           STARTED(0) STARTED(1) LOST(0) LOST(1) STARTED(2) LOST(2) STARTED(2) ENDED(2));
@@ -128,7 +128,7 @@ static void cells_are_lost_with_their_node(void)
 
 /* Nobody leads it: what began and left no results is lost, what ended without results was not
  * launched, and the rest is in the records of the cells. */
-static void a_sweep_that_was_killed_is_what_its_cells_say(void)
+TEST(a_sweep_that_was_killed_is_what_its_cells_say)
 {
     begin(SWEEP(BEST("min", "mean"), FOUR ", " CELL(4, 1, 1, "not_started")),
           OVER STARTED(0) STARTED(1) ENDED(1) STARTED(3) STARTED(4) ENDED(4));
@@ -153,7 +153,7 @@ static void a_sweep_that_was_killed_is_what_its_cells_say(void)
 }
 
 /* A cell runs where somebody holds the journal. */
-static void a_sweep_that_is_led_runs(void)
+TEST(a_sweep_that_is_led_runs)
 {
     int ready[2];
     char byte;
@@ -185,7 +185,7 @@ static void a_sweep_that_is_led_runs(void)
 }
 
 /* Of equal ones the first; none that failed. */
-static void the_best_is_found_again(void)
+TEST(the_best_is_found_again)
 {
     static const struct {
         const char *sweep;
@@ -219,7 +219,7 @@ static void the_best_is_found_again(void)
 }
 
 /* Each task of a job array has written its own folder, and nothing else. */
-static void tasks_are_as_their_folders_say(void)
+TEST(tasks_are_as_their_folders_say)
 {
     const char *job = "";
     begin(SWEEP("\"submitted\": {\"job\": \"4711\"}, " BEST("min", "mean"), FOUR), NULL);
@@ -242,7 +242,7 @@ static void tasks_are_as_their_folders_say(void)
     scratch_end(&scratch);
 }
 
-static void refuses_what_is_no_sweep(void)
+TEST(refuses_what_is_no_sweep)
 {
     static const struct {
         const char *sweep, *told;
@@ -263,7 +263,7 @@ static void refuses_what_is_no_sweep(void)
 }
 
 /* By its id, its beginning where no other has it, and as the newest. */
-static void a_sweep_is_found_by_its_name(void)
+TEST(a_sweep_is_found_by_its_name)
 {
     static const struct {
         const char *word, *id; /* NULL: none */
@@ -307,7 +307,7 @@ static void a_sweep_is_found_by_its_name(void)
 #define NUMBERS ": the cells are 0 to 3" LISTED
 #define VALUES  ": vars.lr is 0.1, 0.01" LISTED
 
-static void a_cell_is_found_by_number_or_values(void)
+TEST(a_cell_is_found_by_number_or_values)
 {
     static const struct {
         const char *word, *id, *why;
@@ -366,7 +366,7 @@ static void check_table(const struct jr_sweep_view *view, const char *expected)
     CELL(0, 0.1, 1, "not_started")                                                                 \
     ", " CELL(1, 0.2, 1, "not_started") ", " CELL(2, 0.3, 1, "not_started")
 
-static void the_table_has_what_differs(void)
+TEST(the_table_has_what_differs)
 {
     begin(SWEEP(BEST("max", "mean"), DONE), STARTED(0) STARTED(1));
     put_cell("0000", "succeeded", 1, "1", "1");
@@ -388,7 +388,7 @@ static void the_table_has_what_differs(void)
     scratch_end(&scratch);
 }
 
-static void the_table_says_what_became_of_cells(void)
+TEST(the_table_says_what_became_of_cells)
 {
     struct jr_sweep_table table;
     struct jr_buf text = JR_BUF_INIT;
@@ -414,11 +414,3 @@ static void the_table_says_what_became_of_cells(void)
     jr_sweep_table_close(&table);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("load_sweep", CASE(a_sweep_that_ended_is_as_its_file_says),
-             CASE(cells_are_lost_with_their_node),
-             CASE(a_sweep_that_was_killed_is_what_its_cells_say), CASE(a_sweep_that_is_led_runs),
-             CASE(the_best_is_found_again), CASE(tasks_are_as_their_folders_say),
-             CASE(refuses_what_is_no_sweep), CASE(a_sweep_is_found_by_its_name),
-             CASE(a_cell_is_found_by_number_or_values), CASE(the_table_has_what_differs),
-             CASE(the_table_says_what_became_of_cells))

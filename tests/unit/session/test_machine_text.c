@@ -27,7 +27,7 @@ static void check_told(const struct jr_host *host, const char *expected)
     JR_ASSERT_TEXT(told.data, expected);
 }
 
-static void tells_nothing_that_is_not_known(void)
+TEST(tells_nothing_that_is_not_known)
 {
     const struct jr_host host = {.port_low = 32768, .port_high = 60999};
     check_told(&host, "host     unknown\n"
@@ -38,7 +38,7 @@ static void tells_nothing_that_is_not_known(void)
                       "problems none\n");
 }
 
-static void tells_of_processors(void)
+TEST(tells_of_processors)
 {
     static char *pairs[] = {(char *)"0,4", (char *)"1,5", NULL};
     static char *eight[] = {(char *)"0", (char *)"1", (char *)"2", (char *)"3", (char *)"4",
@@ -98,7 +98,7 @@ static void tells_of_processors(void)
     "cpus     0 usable of 0 online (?), 0 cores; affinity and cpuset\n"                            \
     "ports    29500 and on; 32768 to 60999 are the kernel's\n"
 
-static void tells_of_devices_and_variables(void)
+TEST(tells_of_devices_and_variables)
 {
     struct jr_host_device devices[] = {{.kind = JR_DEVICE_CUDA,
                                         .index = 3,
@@ -145,7 +145,7 @@ static void check_launcher(const struct jr_host_scheduler *scheduler, const char
     check_told(&host, expected);
 }
 
-static void tells_of_the_launcher(void)
+TEST(tells_of_the_launcher)
 {
     static const struct {
         struct jr_host_scheduler scheduler;
@@ -164,6 +164,3 @@ static void tells_of_the_launcher(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_launcher(&rows[i].scheduler, rows[i].line);
 }
-
-JR_UNIT_MAIN("machine_text", CASE(tells_nothing_that_is_not_known), CASE(tells_of_processors),
-             CASE(tells_of_devices_and_variables), CASE(tells_of_the_launcher))

@@ -87,7 +87,7 @@ static void check(const char *spec, const char *expected)
     jr_buf_release(&told);
 }
 
-static void finds_nothing_where_all_is_there(void)
+TEST(finds_nothing_where_all_is_there)
 {
     static const char *const bodies[] = {
         "entrypoint: [./works]\n",
@@ -119,7 +119,7 @@ static void finds_nothing_where_all_is_there(void)
 
 #define PROGRAM "error JR0512 5:14 entrypoint.command[0]: "
 
-static void tells_why_a_program_cannot_be_executed(void)
+TEST(tells_why_a_program_cannot_be_executed)
 {
     start();
     check(ONE "entrypoint: [./trian]\n",
@@ -133,7 +133,7 @@ static void tells_why_a_program_cannot_be_executed(void)
     end();
 }
 
-static void says_what_to_type_instead(void)
+TEST(says_what_to_type_instead)
 {
     start();
     check(ONE "entrypoint: [works]\n",
@@ -157,7 +157,7 @@ static void says_what_to_type_instead(void)
 }
 
 /* Linux reads 256 bytes of a first line, and two are enough to make one. */
-static void reads_as_much_of_a_first_line_as_linux(void)
+TEST(reads_as_much_of_a_first_line_as_linux)
 {
     struct jr_buf line = JR_BUF_INIT, want = JR_BUF_INIT;
     start();
@@ -183,7 +183,7 @@ static void reads_as_much_of_a_first_line_as_linux(void)
     end();
 }
 
-static void follows_the_first_line_of_a_script(void)
+TEST(follows_the_first_line_of_a_script)
 {
     start();
     make_program("strange", "#! /no/such/shell -x\n");
@@ -220,7 +220,7 @@ static void follows_the_first_line_of_a_script(void)
 
 /* The file in the working directory is no program that PATH was meant to find once `setup` is to
  * make one. */
-static void warns_where_setup_may_provide_it(void)
+TEST(warns_where_setup_may_provide_it)
 {
     static const char by_setup[] = "`setup` has to provide it";
     struct jr_buf expected = JR_BUF_INIT;
@@ -250,7 +250,7 @@ static void warns_where_setup_may_provide_it(void)
     "error JR0513 5:" column " entrypoint.command[" index "]: the script '" name                   \
     "' cannot be read: No such file or directory"
 
-static void finds_the_script_of_python_in_a_command(void)
+TEST(finds_the_script_of_python_in_a_command)
 {
     start();
     make_program("python", "");
@@ -272,7 +272,7 @@ static void finds_the_script_of_python_in_a_command(void)
     end();
 }
 
-static void leaves_words_alone_that_are_no_script(void)
+TEST(leaves_words_alone_that_are_no_script)
 {
     static const char *const commands[] = {
         "[./python, done.py]",   "[./python, folder]",    "[./python, -u, done.py]",
@@ -300,7 +300,7 @@ static void leaves_words_alone_that_are_no_script(void)
     end();
 }
 
-static void looks_for_scripts_and_libraries(void)
+TEST(looks_for_scripts_and_libraries)
 {
     start();
     check(ONE "entrypoint: {python: {script: t.py, interpreter: ./works}}\n",
@@ -332,7 +332,7 @@ static void looks_for_scripts_and_libraries(void)
     end();
 }
 
-static void tells_of_working_directories(void)
+TEST(tells_of_working_directories)
 {
     start();
     check(ONE "entrypoint: [./works]\nworkdir: gone\n",
@@ -346,7 +346,7 @@ static void tells_of_working_directories(void)
 }
 
 /* One finding for a field, of the first rank that it does not do for. */
-static void looks_at_every_rank_that_differs(void)
+TEST(looks_at_every_rank_that_differs)
 {
     start();
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "w0", 0755), 0);
@@ -369,7 +369,7 @@ static void looks_at_every_rank_that_differs(void)
 }
 
 /* A script that is missing for all ranks is missing once. */
-static void tells_of_a_script_once(void)
+TEST(tells_of_a_script_once)
 {
     start();
     make_program("python", "");
@@ -380,7 +380,7 @@ static void tells_of_a_script_once(void)
 
 /* As somebody else, where root tests it, for root may do everything; unless others do not even get
  * to the folder. */
-static void asks_for_the_rights_that_are_needed(void)
+TEST(asks_for_the_rights_that_are_needed)
 {
     bool root = geteuid() == 0;
     start();
@@ -409,7 +409,7 @@ static void asks_for_the_rights_that_are_needed(void)
     end();
 }
 
-static void tells_of_each_folder_that_takes_no_files(void)
+TEST(tells_of_each_folder_that_takes_no_files)
 {
     start();
     check(ONE "entrypoint: [./works]\nresults: {artifacts: [ok, file/x, new/y, file/z/deep]}\n",
@@ -432,7 +432,7 @@ static void tells_of_each_folder_that_takes_no_files(void)
 }
 
 /* What lies in the run folder is made by jobrun; beside it, by nobody. */
-static void leaves_the_run_folder_to_the_run(void)
+TEST(leaves_the_run_folder_to_the_run)
 {
     start();
     check(ONE "entrypoint: [./works]\nlog_dir: file\nresults: {artifacts: "
@@ -443,7 +443,7 @@ static void leaves_the_run_folder_to_the_run(void)
     end();
 }
 
-static void tells_all_that_is_missing_at_once(void)
+TEST(tells_all_that_is_missing_at_once)
 {
     start();
     check(ONE "entrypoint: [./trian]\nlog_dir: file\nresults: {file: file/r, "
@@ -458,7 +458,7 @@ static void tells_all_that_is_missing_at_once(void)
     end();
 }
 
-static void shows_the_reference_and_not_the_secret(void)
+TEST(shows_the_reference_and_not_the_secret)
 {
     start();
     check(ONE "entrypoint: ['./${env:MY_TOKEN}']\n",
@@ -472,13 +472,3 @@ static void shows_the_reference_and_not_the_secret(void)
           "'@/${env:MY_TOKEN}': No such file or directory");
     end();
 }
-
-JR_UNIT_MAIN("preflight", CASE(finds_nothing_where_all_is_there),
-             CASE(tells_why_a_program_cannot_be_executed), CASE(says_what_to_type_instead),
-             CASE(reads_as_much_of_a_first_line_as_linux), CASE(follows_the_first_line_of_a_script),
-             CASE(warns_where_setup_may_provide_it), CASE(finds_the_script_of_python_in_a_command),
-             CASE(leaves_words_alone_that_are_no_script), CASE(looks_for_scripts_and_libraries),
-             CASE(tells_of_working_directories), CASE(looks_at_every_rank_that_differs),
-             CASE(tells_of_a_script_once), CASE(asks_for_the_rights_that_are_needed),
-             CASE(tells_of_each_folder_that_takes_no_files), CASE(leaves_the_run_folder_to_the_run),
-             CASE(tells_all_that_is_missing_at_once), CASE(shows_the_reference_and_not_the_secret))

@@ -89,7 +89,7 @@ static const char *look(const char *module, const char *path)
     return look_by(module, path, NULL);
 }
 
-static void finds_what_is_there(void)
+TEST(finds_what_is_there)
 {
     static const char *const names[] = {"train",
                                         "os",
@@ -113,7 +113,7 @@ static void finds_what_is_there(void)
     end_job();
 }
 
-static void says_what_is_missing(void)
+TEST(says_what_is_missing)
 {
     char text[4096 + 512];
     make_job();
@@ -131,7 +131,7 @@ static void says_what_is_missing(void)
     end_job();
 }
 
-static void knows_what_lies_beside_it(void)
+TEST(knows_what_lies_beside_it)
 {
     char text[512];
     make_job();
@@ -149,7 +149,7 @@ static void knows_what_lies_beside_it(void)
 
 /* Nothing beside the job takes the place of what the program itself imports, and an option decides
  * whether the working directory counts. */
-static void asks_as_the_rank_would(void)
+TEST(asks_as_the_rank_would)
 {
     char own[] = "-S", isolated[] = "-I";
     make_job();
@@ -160,7 +160,7 @@ static void asks_as_the_rank_would(void)
     end_job();
 }
 
-static void asks_no_script_and_nothing_that_is_not_there(void)
+TEST(asks_no_script_and_nothing_that_is_not_there)
 {
     char name[sizeof python];
     make_job();
@@ -176,7 +176,3 @@ static void asks_no_script_and_nothing_that_is_not_there(void)
     JR_ASSERT_TEXT(look("gone", ""), "");
     end_job();
 }
-
-JR_UNIT_MAIN("python_modules", CASE(finds_what_is_there), CASE(says_what_is_missing),
-             CASE(knows_what_lies_beside_it), CASE(asks_as_the_rank_would),
-             CASE(asks_no_script_and_nothing_that_is_not_there))

@@ -37,7 +37,7 @@ static void check_shown(const struct jr_row_table *table, const char *expected)
     jr_buf_release(&ids);
 }
 
-static void conditions_choose_rows(void)
+TEST(conditions_choose_rows)
 {
     static const struct {
         const char *condition, *shown;
@@ -63,7 +63,7 @@ static void conditions_choose_rows(void)
     }
 }
 
-static void conditions_are_joined(void)
+TEST(conditions_are_joined)
 {
     struct jr_row_table table;
     char *conditions[] = {(char *)"vars.lr>1", (char *)"labels.team!=vision", NULL};
@@ -75,7 +75,7 @@ static void conditions_are_joined(void)
     jr_row_table_release(&table);
 }
 
-static void mistakes_are_told(void)
+TEST(mistakes_are_told)
 {
     static const struct {
         const char *condition, *told;
@@ -108,7 +108,7 @@ static void mistakes_are_told(void)
     }
 }
 
-static void without_rows_any_name_is_good(void)
+TEST(without_rows_any_name_is_good)
 {
     struct jr_row_table table;
     char *conditions[] = {(char *)"vars.any=1", NULL};
@@ -118,7 +118,7 @@ static void without_rows_any_name_is_good(void)
     jr_row_table_release(&table);
 }
 
-static void rows_are_ordered(void)
+TEST(rows_are_ordered)
 {
     static const struct {
         const char *sort, *of, *shown;
@@ -149,7 +149,7 @@ static void check_table(enum jr_row_format format, const char *expected)
     jr_row_table_release(&table);
 }
 
-static void formats_have_their_marks(void)
+TEST(formats_have_their_marks)
 {
     check_table(JR_ROWS_TEXT, "id   labels.team   results.loss   seconds\n"
                               "a    x|y           3              2.0\n"
@@ -179,7 +179,7 @@ static void check_word(enum jr_row_format format, const char *expected)
 
 /* Programs get texts with their line breaks. Nothing changes a terminal, or makes a field of its
  * own. */
-static void words_are_no_marks(void)
+TEST(words_are_no_marks)
 {
     check_word(JR_ROWS_CSV, "id,vars.w\\x07\na,\"1\n\t\\x1b\\xe2\\x80\\xae\\|<b>\"\n");
     check_word(JR_ROWS_MARKDOWN, "| id | vars.w\\\\x07 |\n"
@@ -188,7 +188,7 @@ static void words_are_no_marks(void)
                                  "\\\\\\|\\<b> |\n");
 }
 
-static void json_has_the_columns_alone(void)
+TEST(json_has_the_columns_alone)
 {
     struct jr_row_table table;
     struct jr_buf out = JR_BUF_INIT;
@@ -206,7 +206,7 @@ static void json_has_the_columns_alone(void)
     jr_row_table_release(&table);
 }
 
-static void bare_names_are_results(void)
+TEST(bare_names_are_results)
 {
     struct jr_row_table table;
     open_rows(&table, ROWS, &bare, JR_ROWS_TEXT);
@@ -222,7 +222,7 @@ static void bare_names_are_results(void)
 
 /* A status that is none is refused, and what others call so is told; of other names any text is
  * good. */
-static void statuses_are_those_of_runs(void)
+TEST(statuses_are_those_of_runs)
 {
     static const struct {
         const char *text, *meant; /* NULL: it is none of ours, and no mistake */
@@ -261,7 +261,7 @@ static void statuses_are_those_of_runs(void)
 }
 
 /* A field of the results goes before a name of every row that yields. */
-static void some_names_yield_to_results(void)
+TEST(some_names_yield_to_results)
 {
     static const char *const yielding[] = {"id", "seconds", NULL};
     static const struct jr_row_kind yields = {
@@ -290,7 +290,7 @@ static void check_values(enum jr_row_format format, const char *expected)
     jr_row_table_release(&table);
 }
 
-static void values_are_written_as_what_they_are(void)
+TEST(values_are_written_as_what_they_are)
 {
     check_values(JR_ROWS_TEXT,
                  "id   cell   seconds   started                x      y              z\n"
@@ -303,7 +303,7 @@ static void values_are_written_as_what_they_are(void)
 }
 
 /* Numbers first, then texts, then those without; equal ones as they came. */
-static void values_of_every_kind_are_ordered(void)
+TEST(values_of_every_kind_are_ordered)
 {
     static const char rows[] = "[{\"id\": \"a\", \"x\": \"t\"}, {\"id\": \"b\"}, "
                                "{\"id\": \"c\", \"x\": true}, {\"id\": \"d\", \"x\": 0.5}, "
@@ -328,7 +328,7 @@ static void add_id(const void *data, struct jr_buf *out, const json_t *row)
     jr_buf_printf(out, "<%s of %s>", jr_json_get_str(row, "id"), (const char *)data);
 }
 
-static void people_see_what_stands_beside(void)
+TEST(people_see_what_stands_beside)
 {
     const struct jr_row_margin margin = {mark_row, add_id, "b"};
     struct jr_row_table table;
@@ -345,7 +345,7 @@ static void people_see_what_stands_beside(void)
 }
 
 /* So many names are told, and that there are more. */
-static void the_first_names_are_told(void)
+TEST(the_first_names_are_told)
 {
     for (int names = 22; names <= 23; names++) {
         struct jr_row_table table;
@@ -368,7 +368,7 @@ static void the_first_names_are_told(void)
 }
 
 /* What a row has stays; what it lacks gets its prefix. */
-static void members_are_added(void)
+TEST(members_are_added)
 {
     static const char own[] = "{\"v.a\": 1}", others[] = "{\"a\": 2, \"b\": [3]}";
     json_t *row = jr_json_parse(own, sizeof own - 1, NULL);
@@ -382,11 +382,3 @@ static void members_are_added(void)
     json_decref(more);
     json_decref(row);
 }
-
-JR_UNIT_MAIN("row_table", CASE(statuses_are_those_of_runs), CASE(some_names_yield_to_results),
-             CASE(values_are_written_as_what_they_are), CASE(values_of_every_kind_are_ordered),
-             CASE(people_see_what_stands_beside), CASE(the_first_names_are_told),
-             CASE(members_are_added), CASE(conditions_choose_rows), CASE(conditions_are_joined),
-             CASE(mistakes_are_told), CASE(without_rows_any_name_is_good), CASE(rows_are_ordered),
-             CASE(formats_have_their_marks), CASE(words_are_no_marks),
-             CASE(json_has_the_columns_alone), CASE(bare_names_are_results))

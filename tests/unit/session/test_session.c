@@ -49,7 +49,7 @@ static void close_session(struct fixture *fixture)
 
 static const struct jr_session_options dry = {.dry_run = true};
 
-static void tells_mistakes_at_their_positions(void)
+TEST(tells_mistakes_at_their_positions)
 {
     struct fixture f;
     size_t count;
@@ -79,7 +79,7 @@ static void tells_mistakes_at_their_positions(void)
     close_session(&f);
 }
 
-static void refuses_stages_in_the_wrong_order(void)
+TEST(refuses_stages_in_the_wrong_order)
 {
     struct fixture f;
     const struct jr_spec_source nothing = {0};
@@ -103,7 +103,7 @@ static void refuses_stages_in_the_wrong_order(void)
     jr_session_close(NULL);
 }
 
-static void has_nothing_before_its_stage(void)
+TEST(has_nothing_before_its_stage)
 {
     struct fixture f;
     size_t count = 1;
@@ -121,7 +121,7 @@ static void has_nothing_before_its_stage(void)
     close_session(&f);
 }
 
-static void refuses_a_profile_that_is_none(void)
+TEST(refuses_a_profile_that_is_none)
 {
     struct fixture f;
     size_t count;
@@ -134,7 +134,7 @@ static void refuses_a_profile_that_is_none(void)
     close_session(&f);
 }
 
-static void resolves_and_plans_elsewhere(void)
+TEST(resolves_and_plans_elsewhere)
 {
     char set[] = "parallelism.model=2";
     char *const sets[] = {set, NULL};
@@ -163,7 +163,7 @@ static void resolves_and_plans_elsewhere(void)
     close_session(&f);
 }
 
-static void checks_a_template(void)
+TEST(checks_a_template)
 {
     struct jr_session_options options = {.check = true};
     struct fixture f;
@@ -174,7 +174,7 @@ static void checks_a_template(void)
     close_session(&f);
 }
 
-static void runs_and_judges_in_rank_order(void)
+TEST(runs_and_judges_in_rank_order)
 {
     struct fixture f;
     size_t count;
@@ -207,7 +207,7 @@ static void runs_and_judges_in_rank_order(void)
     close_session(&f);
 }
 
-static void names_the_rank_that_failed(void)
+TEST(names_the_rank_that_failed)
 {
     struct fixture f;
     size_t count;
@@ -229,7 +229,7 @@ static void names_the_rank_that_failed(void)
 }
 
 /* A record that cannot be written at the end is told, and counts. */
-static void tells_of_a_folder_that_went_away(void)
+TEST(tells_of_a_folder_that_went_away)
 {
     struct fixture f;
     open_session(&f, (struct jr_session_options){0});
@@ -243,7 +243,7 @@ static void tells_of_a_folder_that_went_away(void)
 }
 
 /* Handlers, mask and descriptors are as they were. */
-static void leaves_the_process_as_it_was(void)
+TEST(leaves_the_process_as_it_was)
 {
     struct fixture f;
     struct sigaction before, after;
@@ -264,7 +264,7 @@ static void leaves_the_process_as_it_was(void)
 }
 
 /* Two that are both about to run have a port each. */
-static void sessions_share_nothing(void)
+TEST(sessions_share_nothing)
 {
     struct fixture a, b;
     open_session(&a, (struct jr_session_options){0});
@@ -284,7 +284,7 @@ static void sessions_share_nothing(void)
 }
 
 /* A child that a run would have ended lives on, and the session with it. */
-static void spares_children_of_the_caller(void)
+TEST(spares_children_of_the_caller)
 {
     struct fixture f;
     open_session(&f, (struct jr_session_options){0});
@@ -302,7 +302,7 @@ static void spares_children_of_the_caller(void)
     close_session(&f);
 }
 
-static void needs_no_options(void)
+TEST(needs_no_options)
 {
     char program[] = "true";
     char *const command[] = {program, NULL};
@@ -334,7 +334,7 @@ static bool speak_with_commas(const struct scratch *scratch)
     return found;
 }
 
-static void reads_and_writes_points(void)
+TEST(reads_and_writes_points)
 {
     struct fixture f;
     size_t count;
@@ -360,12 +360,3 @@ static void reads_and_writes_points(void)
     (void)setlocale(LC_NUMERIC, "C");
     close_session(&f);
 }
-
-JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
-             CASE(refuses_stages_in_the_wrong_order), CASE(has_nothing_before_its_stage),
-             CASE(refuses_a_profile_that_is_none), CASE(resolves_and_plans_elsewhere),
-             CASE(checks_a_template), CASE(runs_and_judges_in_rank_order),
-             CASE(names_the_rank_that_failed), CASE(tells_of_a_folder_that_went_away),
-             CASE(leaves_the_process_as_it_was), CASE(sessions_share_nothing),
-             CASE(spares_children_of_the_caller), CASE(needs_no_options),
-             CASE(reads_and_writes_points))

@@ -39,7 +39,7 @@ static void check(struct jr_slurm_queue *queue, const char *job, enum jr_queue_p
     CU_ASSERT_EQUAL(jr_slurm_queue_find(queue, job), place);
 }
 
-static void finds_jobs_and_arrays(void)
+TEST(finds_jobs_and_arrays)
 {
     struct jr_slurm_queue queue;
     start();
@@ -64,7 +64,7 @@ static void finds_jobs_and_arrays(void)
     scratch_end(&scratch);
 }
 
-static void tells_what_is_no_job(void)
+TEST(tells_what_is_no_job)
 {
     static const char *const words[] = {NULL, "", "x", "12x", ";c", "-1"};
     struct jr_slurm_queue queue;
@@ -78,7 +78,7 @@ static void tells_what_is_no_job(void)
     scratch_end(&scratch);
 }
 
-static void tells_why_there_is_no_answer(void)
+TEST(tells_why_there_is_no_answer)
 {
     struct jr_slurm_queue queue;
     start();
@@ -90,7 +90,7 @@ static void tells_why_there_is_no_answer(void)
     scratch_end(&scratch);
 }
 
-static void cancels_a_job_of_its_cluster(void)
+TEST(cancels_a_job_of_its_cluster)
 {
     struct jr_slurm_queue queue;
     start();
@@ -106,6 +106,3 @@ static void cancels_a_job_of_its_cluster(void)
     jr_slurm_queue_release(&queue);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("slurm_queue", CASE(finds_jobs_and_arrays), CASE(tells_what_is_no_job),
-             CASE(tells_why_there_is_no_answer), CASE(cancels_a_job_of_its_cluster))

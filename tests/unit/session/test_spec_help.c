@@ -6,7 +6,7 @@
 #include "spec/jsonschema.h"
 #include "unit.h"
 
-static void says_what_was_meant_by_a_word(void)
+TEST(says_what_was_meant_by_a_word)
 {
     static const struct {
         const char *word, *told;
@@ -28,7 +28,7 @@ static void says_what_was_meant_by_a_word(void)
 }
 
 /* Not all of a word that is nothing is repeated. */
-static void a_word_may_be_long(void)
+TEST(a_word_may_be_long)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -41,7 +41,7 @@ static void a_word_may_be_long(void)
     JR_ASSERT_TEXT(err.text, told);
 }
 
-static void explains_fields_and_their_items(void)
+TEST(explains_fields_and_their_items)
 {
     struct jr_buf field JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf item JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -67,7 +67,7 @@ static bool is_offered(const char *word, const char *line)
     return strstr(offers.data, whole) != NULL;
 }
 
-static void offers_settings(void)
+TEST(offers_settings)
 {
     static const struct {
         const char *word, *line;
@@ -94,7 +94,7 @@ static void offers_settings(void)
         CU_ASSERT_EQUAL(is_offered(vectors[i].word, vectors[i].line), vectors[i].offered);
 }
 
-static void offers_every_path(void)
+TEST(offers_every_path)
 {
     struct jr_buf offers JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_char(&offers, '\n');
@@ -104,7 +104,7 @@ static void offers_every_path(void)
     CU_ASSERT_PTR_NULL(strchr(offers.data, '!')); /* each has its help */
 }
 
-static void knows_the_starters(void)
+TEST(knows_the_starters)
 {
     JR_ASSERT_TEXT(jr_starter_spec_find(NULL)->word, "minimal");
     JR_ASSERT_TEXT(jr_starter_spec_find("mesh")->word, "mesh");
@@ -128,7 +128,7 @@ static const char *help_of(const char *path)
 
 /* A mark becomes the help of its field, behind the line where there is room, else above it; what a
  * field that is left out becomes stands there too. */
-static void starters_are_commented(void)
+TEST(starters_are_commented)
 {
     struct jr_buf expected JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&expected, "name: hello             # %s\n", help_of("name"));
@@ -150,7 +150,7 @@ static void starters_are_commented(void)
 }
 
 /* None has a mark left, and none is wider than a screen. */
-static void all_starters_are_complete(void)
+TEST(all_starters_are_complete)
 {
     for (const struct jr_starter_spec *row = jr_starter_specs; row->word != NULL; row++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -160,7 +160,7 @@ static void all_starters_are_complete(void)
     }
 }
 
-static void knows_its_schema(void)
+TEST(knows_its_schema)
 {
     struct jr_buf schema JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_spec_help_schema(&schema);
@@ -168,8 +168,3 @@ static void knows_its_schema(void)
     CU_ASSERT_FALSE(jr_spec_help_is_schema("{}", 2));
     JR_ASSERT_TEXT(jr_spec_help_schema_file(), JR_SCHEMA_FILE);
 }
-
-JR_UNIT_MAIN("spec_help", CASE(says_what_was_meant_by_a_word), CASE(a_word_may_be_long),
-             CASE(explains_fields_and_their_items), CASE(offers_settings), CASE(offers_every_path),
-             CASE(knows_the_starters), CASE(starters_are_commented),
-             CASE(all_starters_are_complete), CASE(knows_its_schema))

@@ -22,7 +22,7 @@ static void check_cell(const struct jr_cell_line *line, unsigned columns, const 
     jr_buf_release(&out);
 }
 
-static void a_cell_without_steps_has_its_time(void)
+TEST(a_cell_without_steps_has_its_time)
 {
     struct jr_cell_line line = {
         .number = 7, .values = "lr 0.1  seed 2", .devices = "", .elapsed_ns = 65 * SECOND};
@@ -38,7 +38,7 @@ static void a_cell_without_steps_has_its_time(void)
     check_cell(&line, 80, "0007  0s  GPU 0,1");
 }
 
-static void steps_are_told(void)
+TEST(steps_are_told)
 {
     struct jr_progress *progress = steps(410, 800, 0);
     struct jr_cell_line line = {
@@ -49,7 +49,7 @@ static void steps_are_told(void)
     free(progress);
 }
 
-static void no_line_is_wider_than_the_terminal(void)
+TEST(no_line_is_wider_than_the_terminal)
 {
     struct jr_progress *progress = steps(123456, 999999, 12.5);
     struct jr_cell_line line = {.number = 123456,
@@ -79,7 +79,7 @@ static void check_sum(const struct jr_sum_line *line, unsigned columns, const ch
     jr_buf_release(&out);
 }
 
-static void the_sum_leaves_out_what_does_not_fit(void)
+TEST(the_sum_leaves_out_what_does_not_fit)
 {
     struct jr_sum_line line = {.cells = 24,
                                .done = 5,
@@ -106,7 +106,7 @@ static void the_sum_leaves_out_what_does_not_fit(void)
     check_sum(&line, 80, "1 cell: 0 done, 1 running; about 2h2m to go");
 }
 
-static void erasing_knows_what_was_wrapped(void)
+TEST(erasing_knows_what_was_wrapped)
 {
     static const struct {
         size_t widths[3], count;
@@ -123,7 +123,3 @@ static void erasing_knows_what_was_wrapped(void)
         jr_buf_release(&out);
     }
 }
-
-JR_UNIT_MAIN("sweep_lines", CASE(a_cell_without_steps_has_its_time), CASE(steps_are_told),
-             CASE(no_line_is_wider_than_the_terminal), CASE(the_sum_leaves_out_what_does_not_fit),
-             CASE(erasing_knows_what_was_wrapped))

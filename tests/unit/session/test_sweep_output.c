@@ -60,7 +60,7 @@ static void read_all(struct stage *stage, struct jr_buf *ret)
     } while (!all);
 }
 
-static void what_is_not_read_waits_for_nobody(void)
+TEST(what_is_not_read_waits_for_nobody)
 {
     struct stage stage;
     struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -81,7 +81,7 @@ static void what_is_not_read_waits_for_nobody(void)
 }
 
 /* The memory for it is bounded, and what is missing is said in its place. */
-static void what_has_no_room_is_counted(void)
+TEST(what_has_no_room_is_counted)
 {
     struct stage stage;
     struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -100,7 +100,7 @@ static void what_has_no_room_is_counted(void)
     stage_end(&stage);
 }
 
-static void a_reader_that_goes_away_ends_it(void)
+TEST(a_reader_that_goes_away_ends_it)
 {
     struct stage stage;
     stage_start(&stage);
@@ -115,7 +115,7 @@ static void a_reader_that_goes_away_ends_it(void)
 }
 
 /* A file takes everything at once. */
-static void a_file_is_written_to_as_it_is(void)
+TEST(a_file_is_written_to_as_it_is)
 {
     struct stage stage;
     char name[] = "/tmp/jr_output_XXXXXX";
@@ -129,7 +129,3 @@ static void a_file_is_written_to_as_it_is(void)
     (void)close(file);
     (void)unlink(name);
 }
-
-JR_UNIT_MAIN("sweep_output", CASE(what_is_not_read_waits_for_nobody),
-             CASE(what_has_no_room_is_counted), CASE(a_reader_that_goes_away_ends_it),
-             CASE(a_file_is_written_to_as_it_is))

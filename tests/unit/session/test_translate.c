@@ -54,7 +54,7 @@ static void check_row(const struct row *row)
 
 #define TORCH_ONE "local_world_size=1 nodes=1 "
 
-static void translates_torchrun(void)
+TEST(translates_torchrun)
 {
     static const struct row rows[] = {
         /* sizes */
@@ -145,7 +145,7 @@ static void translates_torchrun(void)
     CHECK_ROWS(rows);
 }
 
-static void finds_the_program(void)
+TEST(finds_the_program)
 {
     static const struct row rows[] = {
         {"torchrun -- -a.py", TORCH_ONE "entrypoint=[python3, -a.py]", ""},
@@ -190,7 +190,7 @@ static void finds_the_program(void)
     CHECK_ROWS(rows);
 }
 
-static void leaves_values_of_the_shell_to_it(void)
+TEST(leaves_values_of_the_shell_to_it)
 {
     static const struct row rows[] = {
         {"torchrun --nnodes $N --master-addr $H a.py",
@@ -207,7 +207,7 @@ static void leaves_values_of_the_shell_to_it(void)
     CHECK_ROWS(rows);
 }
 
-static void takes_variables_before_the_launcher(void)
+TEST(takes_variables_before_the_launcher)
 {
     static const struct row rows[] = {
         {"A=1 B='x y' torchrun a.py",
@@ -237,7 +237,7 @@ static void takes_variables_before_the_launcher(void)
     CHECK_ROWS(rows);
 }
 
-static void translates_accelerate(void)
+TEST(translates_accelerate)
 {
     static const struct row rows[] = {
         {"accelerate launch a.py", "name=a entrypoint=[python3, a.py]", ""},
@@ -286,7 +286,7 @@ static void translates_accelerate(void)
     CHECK_ROWS(rows);
 }
 
-static void translates_srun(void)
+TEST(translates_srun)
 {
     static const struct row rows[] = {
         {"srun ./a", "name=a entrypoint=[./a]", ""},
@@ -348,7 +348,7 @@ static void translates_srun(void)
     CHECK_ROWS(rows);
 }
 
-static void reads_the_times_of_slurm(void)
+TEST(reads_the_times_of_slurm)
 {
     static const char *const rows[][2] = {
         {"0", "0"},        {"UNLIMITED", "0"},   {"unlimited", "0"},
@@ -370,7 +370,7 @@ static void reads_the_times_of_slurm(void)
 #define SSH   "engine={ssh: {}} "
 #define WORLD "env_profiles=[torch, mpi]"
 
-static void translates_mpirun(void)
+TEST(translates_mpirun)
 {
     static const struct row rows[] = {
         {"mpirun -np 4 ./a", "world_size=4 name=a entrypoint=[./a]", "needless(MPI_Init)"},
@@ -466,7 +466,7 @@ static void translates_mpirun(void)
 
 #define PADDLE "env_profiles=[paddle] "
 
-static void translates_paddle(void)
+TEST(translates_paddle)
 {
     static const struct row rows[] = {
         {"fleetrun a.py", PADDLE "nodes=1 name=a entrypoint=[python3, a.py]", ""},
@@ -496,7 +496,7 @@ static void translates_paddle(void)
 
 #define LOCAL "a.py, \"--local_rank=%{local_rank}\"]"
 
-static void translates_deepspeed(void)
+TEST(translates_deepspeed)
 {
     static const struct row rows[] = {
         {"deepspeed a.py", "nodes=1 name=a entrypoint=[python3, " LOCAL, ""},
@@ -540,7 +540,7 @@ static void translates_deepspeed(void)
 
 #define HVD "lost(hvd.init())"
 
-static void translates_horovodrun(void)
+TEST(translates_horovodrun)
 {
     static const struct row rows[] = {
         {"horovodrun -np 2 python t.py", "world_size=2 name=t entrypoint=[python, t.py]", HVD},
@@ -574,7 +574,7 @@ static void translates_horovodrun(void)
 }
 
 /* Each is refused with a usage error, and these are the words for it. */
-static void refuses_what_no_launcher_takes(void)
+TEST(refuses_what_no_launcher_takes)
 {
     static const char *const rows[][2] = {
         {"torchrun --nnodes 1:2:3 a.py", "'--nnodes 1:2:3': this wants N or MIN:MAX"},
@@ -609,7 +609,7 @@ static void refuses_what_no_launcher_takes(void)
 }
 
 /* What of the line each field came from, which the comments say. */
-static void knows_where_fields_came_from(void)
+TEST(knows_where_fields_came_from)
 {
     static const char *const rows[][2] = {
         {"env.A", "A=1"},
@@ -630,7 +630,7 @@ static void knows_where_fields_came_from(void)
     jr_translation_release(&to);
 }
 
-static void asks_for_help_of_the_launcher_it_stands_behind(void)
+TEST(asks_for_help_of_the_launcher_it_stands_behind)
 {
     static const char *const rows[][2] = {
         {"torchrun --help", "torchrun"},
@@ -650,11 +650,3 @@ static void asks_for_help_of_the_launcher_it_stands_behind(void)
     CU_ASSERT_PTR_NULL(to.help);
     jr_translation_release(&to);
 }
-
-JR_UNIT_MAIN("cli.translate", CASE(refuses_what_no_launcher_takes), CASE(translates_torchrun),
-             CASE(finds_the_program), CASE(leaves_values_of_the_shell_to_it),
-             CASE(takes_variables_before_the_launcher), CASE(translates_accelerate),
-             CASE(translates_srun), CASE(reads_the_times_of_slurm), CASE(translates_mpirun),
-             CASE(translates_paddle), CASE(translates_deepspeed), CASE(translates_horovodrun),
-             CASE(knows_where_fields_came_from),
-             CASE(asks_for_help_of_the_launcher_it_stands_behind))

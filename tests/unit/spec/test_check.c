@@ -1,7 +1,7 @@
 /* Fields against each other, where the spec alone decides. */
 #include "case.h"
 
-static void divides_the_world(void)
+TEST(divides_the_world)
 {
     static const struct vector vectors[] = {
         {"world_size: 6\nparallelism: {model: 4}", "JR0310@4:22 parallelism.model"},
@@ -29,7 +29,7 @@ static void check_help(const char *body, const char *message, const char *help)
     case_close(&c);
 }
 
-static void names_the_nearest_sizes(void)
+TEST(names_the_nearest_sizes)
 {
     check_help("world_size: 6\nparallelism: {model: 2, pipeline: 2}",
                "world_size 6 does not divide by model 2 x pipeline 2",
@@ -41,7 +41,7 @@ static void names_the_nearest_sizes(void)
                "nearest world sizes that do: 8, 12");
 }
 
-static void adds_up_the_nodes(void)
+TEST(adds_up_the_nodes)
 {
     static const struct vector vectors[] = {
         {"world_size: 6\nnodes: 2\nlocal_world_size: 4", "JR0312@5:19 local_world_size"},
@@ -72,7 +72,7 @@ static void adds_up_the_nodes(void)
     CHECK_VECTORS(vectors);
 }
 
-static void knows_what_backends_drive(void)
+TEST(knows_what_backends_drive)
 {
     static const struct vector vectors[] = {
         {"device: cpu\nbackends: nccl", "JR0308@4:11 backends.default"},
@@ -87,7 +87,7 @@ static void knows_what_backends_drive(void)
     CHECK_VECTORS(vectors);
 }
 
-static void guards_the_contract_variables(void)
+TEST(guards_the_contract_variables)
 {
     static const struct vector vectors[] = {
         {"env: {RANK: 0}", "JR0207@3:7 env.RANK"},
@@ -101,7 +101,7 @@ static void guards_the_contract_variables(void)
     CHECK_VECTORS(vectors);
 }
 
-static void wants_one_form(void)
+TEST(wants_one_form)
 {
     static const struct {
         const char *entry, *found;
@@ -133,7 +133,7 @@ static void wants_one_form(void)
     }
 }
 
-static void knows_sources_of_results(void)
+TEST(knows_sources_of_results)
 {
 #define PATTERN "pattern: '(?<a>.)'"
     static const struct vector vectors[] = {
@@ -160,7 +160,7 @@ static void knows_sources_of_results(void)
     CHECK_VECTORS(vectors);
 }
 
-static void holds_fields_together(void)
+TEST(holds_fields_together)
 {
 #define FIELDS(fields) "results: {fields: {" fields "}}"
     static const struct vector vectors[] = {
@@ -177,7 +177,7 @@ static void holds_fields_together(void)
     CHECK_VECTORS(vectors);
 }
 
-static void knows_names_of_fields(void)
+TEST(knows_names_of_fields)
 {
 #define TYPED "fields: {a: {type: number}, b: {type: number}}"
     static const struct vector vectors[] = {
@@ -194,7 +194,7 @@ static void knows_names_of_fields(void)
     CHECK_VECTORS(vectors);
 }
 
-static void keeps_ranks_within_the_world(void)
+TEST(keeps_ranks_within_the_world)
 {
     static const struct vector vectors[] = {
         {"world_size: 4\nresults: {required: 0-4}", "JR0307@4:21 results.required"},
@@ -204,9 +204,3 @@ static void keeps_ranks_within_the_world(void)
     };
     CHECK_VECTORS(vectors);
 }
-
-JR_UNIT_MAIN("spec.check", CASE(divides_the_world), CASE(names_the_nearest_sizes),
-             CASE(adds_up_the_nodes), CASE(knows_what_backends_drive),
-             CASE(guards_the_contract_variables), CASE(wants_one_form),
-             CASE(knows_sources_of_results), CASE(holds_fields_together),
-             CASE(knows_names_of_fields), CASE(keeps_ranks_within_the_world))

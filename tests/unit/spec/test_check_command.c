@@ -15,7 +15,7 @@ static void check_command(const char *words, const char *more, const char *expec
     case_close(&c);
 }
 
-static void warns_of_launchers(void)
+TEST(warns_of_launchers)
 {
     static const char *const launchers[] = {
         "torchrun, a.py",        "/opt/bin/mpirun, ./a", "srun, ./a",
@@ -38,7 +38,7 @@ static void warns_of_launchers(void)
         check_command(others[i], "", "");
 }
 
-static void warns_of_what_a_shell_would_do(void)
+TEST(warns_of_what_a_shell_would_do)
 {
     static const char *const wrong[] = {
         "cd, src",  "source, a",          "., a",   "export, A=1", "ulimit, -n",
@@ -53,7 +53,7 @@ static void warns_of_what_a_shell_would_do(void)
         check_command(right[i], "", "");
 }
 
-static void warns_of_words_in_one_piece(void)
+TEST(warns_of_words_in_one_piece)
 {
     check_command("./a --lr 3 --x", "", "JR0338@2:14 entrypoint.command[0]");
     check_command("./a, --lr 3, -j  -4", "",
@@ -68,6 +68,3 @@ static void warns_of_words_in_one_piece(void)
     check_command("./a, --pass 31415", "", "");
     check_command("./a --my-key 3 -x", "", "");
 }
-
-JR_UNIT_MAIN("check_command", CASE(warns_of_launchers), CASE(warns_of_what_a_shell_would_do),
-             CASE(warns_of_words_in_one_piece))

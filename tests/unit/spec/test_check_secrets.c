@@ -22,7 +22,7 @@ static void check(const char *text, const char *expected)
     case_close(&c);
 }
 
-static void warns_of_variables(void)
+TEST(warns_of_variables)
 {
     static const struct vector vectors[] = {
         {"env: {HF_TOKEN: " HIDDEN "}", "JR0320@3:7 env.HF_TOKEN"},
@@ -51,7 +51,7 @@ static void warns_of_variables(void)
     }
 }
 
-static void warns_of_arguments(void)
+TEST(warns_of_arguments)
 {
     static const struct vector vectors[] = {
         {"[t, --hf-token, " HIDDEN "]", "JR0320@2:17 entrypoint.command"},
@@ -80,7 +80,7 @@ static void warns_of_arguments(void)
 }
 
 /* Where a value comes from counts, not what it came to. */
-static void follows_references(void)
+TEST(follows_references)
 {
     static const struct vector vectors[] = {
         {"env: {A_TOKEN: \"${vars.v}\"}\nvars: {v: " HIDDEN "}", "JR0320@3:7 env.A_TOKEN"},
@@ -104,7 +104,7 @@ static void follows_references(void)
 }
 
 /* Globs match whole words of an argument's name. */
-static void matches_words(void)
+TEST(matches_words)
 {
     static const struct vector vectors[] = {
         {"HF_*", "--hf-key"}, {"*_KEY", "--hf-key"}, {"HF_KEY", "--hf-key"},
@@ -123,7 +123,7 @@ static void matches_words(void)
 }
 
 /* Names without end are cut, not copied beyond. */
-static void survives_long_names(void)
+TEST(survives_long_names)
 {
     static const size_t lengths[] = {95, 96, 97, 200, 5000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -137,6 +137,3 @@ static void survives_long_names(void)
         jr_buf_release(&text);
     }
 }
-
-JR_UNIT_MAIN("secrets", CASE(warns_of_variables), CASE(warns_of_arguments),
-             CASE(follows_references), CASE(matches_words), CASE(survives_long_names))

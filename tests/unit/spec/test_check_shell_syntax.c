@@ -55,7 +55,7 @@ static void check_body(const char *body, const char *expected)
 #define QUOTED_VARIABLE(name) QUOTED("${env:" name "}")
 #define OWN_VARIABLE(name)    "write ${env:" name "} for jobrun's own variable, or use `shell:`"
 
-static void warns_of_variables_in_arguments(void)
+TEST(warns_of_variables_in_arguments)
 {
     check_words("$LR", ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
     check_words("--lr=$LR", ARGUMENT("24", "27") "'$LR'" NOT_REPLACED QUOTED("--lr=${env:LR}"));
@@ -65,13 +65,13 @@ static void warns_of_variables_in_arguments(void)
     check_words("'/a/$b'", ARGUMENT("23", "25") "'$b'" NOT_REPLACED OWN_VARIABLE("b"));
 }
 
-static void warns_of_one_thing_in_a_word(void)
+TEST(warns_of_one_thing_in_a_word)
 {
     check_words("$A:$B", ARGUMENT("19", "21") "'$A'" NOT_REPLACED QUOTED("${env:A}:$B"));
     check_words("\"~/$A\"", ARGUMENT("22", "24") "'$A'" NOT_REPLACED OWN_VARIABLE("A"));
 }
 
-static void warns_of_commands_in_arguments(void)
+TEST(warns_of_commands_in_arguments)
 {
     check_words("$(date)", ARGUMENT("19", "26") "'$(date)'" NOT_REPLACED "use `shell:`");
     check_words("\"n=$(nproc)x\"", ARGUMENT("22", "30") "'$(nproc)'" NOT_REPLACED "use `shell:`");
@@ -80,7 +80,7 @@ static void warns_of_commands_in_arguments(void)
 
 /* The variables that jobrun sets have templates; those that are files or several values have no one
  * place that they could stand in. */
-static void offers_the_template_of_a_rank_variable(void)
+TEST(offers_the_template_of_a_rank_variable)
 {
     check_words("$RANK",
                 ARGUMENT("19", "24") "'$RANK'" NOT_REPLACED "write \"%{rank}\", or use `shell:`");
@@ -99,7 +99,7 @@ static void offers_the_template_of_a_rank_variable(void)
 }
 
 /* A variable that the spec sets is had from there. */
-static void offers_what_env_sets(void)
+TEST(offers_what_env_sets)
 {
     check_told("version: 1\nentrypoint: [./t, $LR]\nenv: {LR: 1}\n",
                ARGUMENT("19", "22") "'$LR'" NOT_REPLACED "write \"${env.LR}\" for the value of "
@@ -115,7 +115,7 @@ static void offers_what_env_sets(void)
                                             "write ${env:PATH} for jobrun's own variable");
 }
 
-static void leaves_dollars_that_begin_no_variable(void)
+TEST(leaves_dollars_that_begin_no_variable)
 {
     check_words("$, $$, $1, a$B, \"$ A\", \"5$\", $-, \"a-$B\"", "");
     check_words("$ORIGIN/lib, \"$LIB\", $PLATFORM", "");
@@ -124,7 +124,7 @@ static void leaves_dollars_that_begin_no_variable(void)
 
 #define HOME " is not your home folder: no shell reads it; write "
 
-static void warns_of_home_folders(void)
+TEST(warns_of_home_folders)
 {
     check_words("~", ARGUMENT("19", "20") "'~'" HOME "\"${env:HOME}\"");
     check_words("~/data", ARGUMENT("19", "25") "'~/data'" HOME "\"${env:HOME}/data\"");
@@ -138,7 +138,7 @@ static void warns_of_home_folders(void)
 #define OPERATOR " is an argument of the program: no shell reads it; use `shell:`"
 #define KEEPS    "; `redirects` keeps output in files"
 
-static void warns_of_operators(void)
+TEST(warns_of_operators)
 {
     static const char *const joins[] = {"&&", "||", "|", ";", "&", "<"};
     static const char *const redirects[] = {">",     ">>",    "2>",    "2>>",       "&>", ">&",
@@ -167,7 +167,7 @@ static void warns_of_operators(void)
 }
 
 /* Comparisons, tags and arrows are arguments like others. */
-static void leaves_what_only_looks_like_operators(void)
+TEST(leaves_what_only_looks_like_operators)
 {
     check_words("\">=1.2\", \"<pad>\", \"3>log\", \"12>log\", \"a>b\"", "");
     check_words("\"->\", \"a|b\", \"a;b\", \"&&&\", \">a<b\", \">f(x)\"", "");
@@ -178,7 +178,7 @@ static void leaves_what_only_looks_like_operators(void)
     " does not stand for files: no shell reads it; use `shell:`, or let the "                      \
     "program look for them"
 
-static void warns_of_globs(void)
+TEST(warns_of_globs)
 {
     check_words("\"*.csv\"", ARGUMENT("20", "25") "'*.csv'" FILES);
     check_words("data/part-*.csv", ARGUMENT("19", "34") "'data/part-*.csv'" FILES);
@@ -190,7 +190,7 @@ static void warns_of_globs(void)
 }
 
 /* A program with a language of its own, and text that is announced as such. */
-static void leaves_text_for_the_program_alone(void)
+TEST(leaves_text_for_the_program_alone)
 {
     static const char *const commands[] = {
         "[awk, $A]",
@@ -221,7 +221,7 @@ static void leaves_text_for_the_program_alone(void)
 }
 
 /* Only the word right behind it, and only where it is an option. */
-static void looks_again_behind_announced_text(void)
+TEST(looks_again_behind_announced_text)
 {
     check_words("-c, $A, $B",
                 "2:27-29 entrypoint.command[3]: '$B'" NOT_REPLACED QUOTED_VARIABLE("B"));
@@ -234,7 +234,7 @@ static void looks_again_behind_announced_text(void)
                "2:21-23 entrypoint.command[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE("A"));
 }
 
-static void looks_at_arguments_wherever_they_stand(void)
+TEST(looks_at_arguments_wherever_they_stand)
 {
     check_told("version: 1\nentrypoint: {python: {script: /t.py}, args: [$A]}\n",
                "2:46-48 entrypoint.args[0]: '$A'" NOT_REPLACED QUOTED_VARIABLE("A"));
@@ -249,7 +249,7 @@ static void looks_at_arguments_wherever_they_stand(void)
 }
 
 /* A list of entries is looked at to its end. */
-static void looks_at_each_entry_of_per_rank(void)
+TEST(looks_at_each_entry_of_per_rank)
 {
     check_body("per_rank: {0: {args: [a]}, 1: {args: [$A]}, 2: {args: [~]}}",
                "3:39-41 per_rank.1.args[0]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
@@ -257,7 +257,7 @@ static void looks_at_each_entry_of_per_rank(void)
 }
 
 /* The caller's shell has read a command line before jobrun did. */
-static void leaves_command_lines_alone(void)
+TEST(leaves_command_lines_alone)
 {
     static char program[] = "./t", dollar[] = "$A", both[] = "&&";
     static char *const argv[] = {program, dollar, both, NULL};
@@ -278,7 +278,7 @@ static void leaves_command_lines_alone(void)
     jr_spec_free(file);
 }
 
-static void looks_at_variables(void)
+TEST(looks_at_variables)
 {
     check_body("env: {A: \"x:$B\"}",
                "3:13-15 env.A: '$B'" NOT_REPLACED "write ${env:B} for jobrun's own variable");
@@ -292,7 +292,7 @@ static void looks_at_variables(void)
                "3:10-12 env.C: '$A'" NOT_REPLACED "write \"${env:A}\" for jobrun's own variable");
 }
 
-static void looks_at_paths(void)
+TEST(looks_at_paths)
 {
     check_body("workdir: $HOME/w", "3:10-15 workdir: '$HOME'" NOT_REPLACED
                                    "write ${env:HOME} for jobrun's own variable");
@@ -303,13 +303,3 @@ static void looks_at_paths(void)
                "write \"${env:S}/t.py\" for jobrun's own variable");
     check_body("workdir: /w", "");
 }
-
-JR_UNIT_MAIN("check_shell_syntax", CASE(warns_of_variables_in_arguments),
-             CASE(warns_of_one_thing_in_a_word), CASE(warns_of_commands_in_arguments),
-             CASE(offers_the_template_of_a_rank_variable), CASE(offers_what_env_sets),
-             CASE(leaves_dollars_that_begin_no_variable), CASE(warns_of_home_folders),
-             CASE(warns_of_operators), CASE(leaves_what_only_looks_like_operators),
-             CASE(warns_of_globs), CASE(leaves_text_for_the_program_alone),
-             CASE(looks_again_behind_announced_text), CASE(looks_at_arguments_wherever_they_stand),
-             CASE(looks_at_each_entry_of_per_rank), CASE(leaves_command_lines_alone),
-             CASE(looks_at_variables), CASE(looks_at_paths))

@@ -44,7 +44,7 @@ static const char full[] = "version: 1\n"
                            "on_failure: continue\n"
                            "exit_status: rank\n";
 
-static void binds_every_field(void)
+TEST(binds_every_field)
 {
     struct spec_case c;
     case_open(&c, full);
@@ -83,7 +83,7 @@ static void binds_every_field(void)
     case_close(&c);
 }
 
-static void binds_policies(void)
+TEST(binds_policies)
 {
     struct spec_case c;
     case_open(&c, full);
@@ -121,7 +121,7 @@ static void check_argv(const struct jr_entrypoint *entry, enum jr_form form,
     CU_ASSERT_PTR_NULL(expected[count]);
 }
 
-static void binds_entrypoints(void)
+TEST(binds_entrypoints)
 {
     static const char *const command[] = {"./train", "5", "yes", "", "010", "null", NULL};
     static const char *const list[] = {"a", "b c", NULL};
@@ -145,7 +145,7 @@ static void binds_entrypoints(void)
     case_close(&c);
 }
 
-static void binds_functions(void)
+TEST(binds_functions)
 {
     static const char *const args[] = {
         "1", "\"1\"", "null", "true", "[2.5, {\"a\": null, \"%%{b\": \"%{rank}\"}]", NULL};
@@ -184,7 +184,7 @@ static void binds_functions(void)
 }
 
 /* Everything but a function takes strings. */
-static void binds_scripts_and_libraries(void)
+TEST(binds_scripts_and_libraries)
 {
     static const char *const args[] = {"1", "null", NULL};
     struct spec_case c;
@@ -214,7 +214,7 @@ static void binds_scripts_and_libraries(void)
     case_close(&c);
 }
 
-static void binds_the_environment(void)
+TEST(binds_the_environment)
 {
     static const struct {
         const char *name, *value;
@@ -239,7 +239,7 @@ static void binds_the_environment(void)
     case_close(&c);
 }
 
-static void fills_defaults(void)
+TEST(fills_defaults)
 {
     struct spec_case c;
     case_open(&c, HEAD);
@@ -278,7 +278,7 @@ static void fills_defaults(void)
     case_close(&c);
 }
 
-static void binds_results(void)
+TEST(binds_results)
 {
     struct spec_case c;
     case_open_body(&c, "results:\n"
@@ -326,7 +326,7 @@ static void binds_results(void)
 }
 
 /* `results` without more says that every rank has to deliver. */
-static void knows_stated_results(void)
+TEST(knows_stated_results)
 {
     struct spec_case c;
     case_open_body(&c, "results: {}\n");
@@ -339,7 +339,7 @@ static void knows_stated_results(void)
     case_close(&c);
 }
 
-static void binds_shorthands(void)
+TEST(binds_shorthands)
 {
     struct spec_case c;
     case_open_body(&c, "backends: gloo\ndevices: none\nlocal_world_size: 4\n");
@@ -351,8 +351,3 @@ static void binds_shorthands(void)
     CU_ASSERT_EQUAL(spec->local_world_size[0], 4);
     case_close(&c);
 }
-
-JR_UNIT_MAIN("spec.bind", CASE(binds_every_field), CASE(binds_policies), CASE(binds_entrypoints),
-             CASE(binds_functions), CASE(binds_scripts_and_libraries), CASE(binds_the_environment),
-             CASE(fills_defaults), CASE(binds_results), CASE(knows_stated_results),
-             CASE(binds_shorthands))

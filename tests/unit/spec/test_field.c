@@ -7,7 +7,7 @@
 #include "unit.h"
 
 /* Every row says what people need to know. */
-static void rows_are_whole(void)
+TEST(rows_are_whole)
 {
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
@@ -25,7 +25,7 @@ static void rows_are_whole(void)
 }
 
 /* The fields of the contract, in its order. */
-static void has_every_field_of_the_contract(void)
+TEST(has_every_field_of_the_contract)
 {
     static const char *const paths[] = {
         "version",
@@ -138,7 +138,7 @@ static void has_every_field_of_the_contract(void)
     }
 }
 
-static void finds_no_other_paths(void)
+TEST(finds_no_other_paths)
 {
     static const char *const paths[] = {
         "",
@@ -158,7 +158,7 @@ static void finds_no_other_paths(void)
 }
 
 /* What others call things leads to fields that there are. */
-static void knows_foreign_names(void)
+TEST(knows_foreign_names)
 {
     static const char *const names[][2] = {
         {"nprocs", "world_size"},
@@ -192,7 +192,7 @@ static void knows_foreign_names(void)
 }
 
 /* One word may be another in each field. */
-static void knows_words_of_elsewhere(void)
+TEST(knows_words_of_elsewhere)
 {
     static const char *const devices[] = {"cpu", "cuda", "custom", NULL};
     static const char *const binds[] = {"none", "numa", "device", NULL};
@@ -211,7 +211,7 @@ static void knows_words_of_elsewhere(void)
 }
 
 /* Every name leads to a key that its mapping has. */
-static void knows_members_by_other_names(void)
+TEST(knows_members_by_other_names)
 {
     static const struct {
         const char *group, *name, *here;
@@ -239,7 +239,7 @@ static void knows_members_by_other_names(void)
     }
 }
 
-static void says_what_types_want(void)
+TEST(says_what_types_want)
 {
     static const char *const wants[][2] = {
         {"version", "1"},
@@ -262,7 +262,7 @@ static json_t *property(json_t *schema, const char *name)
     return json_object_get(json_object_get(schema, "properties"), name);
 }
 
-static void prints_a_schema(void)
+TEST(prints_a_schema)
 {
     struct jr_buf out = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -282,7 +282,7 @@ static void prints_a_schema(void)
 }
 
 /* By its title, whatever the build that printed it had of fields. */
-static void knows_a_schema(void)
+TEST(knows_a_schema)
 {
     struct jr_buf out = JR_BUF_INIT;
     static const char earlier[] =
@@ -298,8 +298,3 @@ static void knows_a_schema(void)
         CU_ASSERT_FALSE(jr_spec_is_schema(others[i], strlen(others[i])));
     jr_buf_release(&out);
 }
-
-JR_UNIT_MAIN("spec.field", CASE(rows_are_whole), CASE(has_every_field_of_the_contract),
-             CASE(finds_no_other_paths), CASE(knows_foreign_names), CASE(knows_words_of_elsewhere),
-             CASE(knows_members_by_other_names), CASE(says_what_types_want), CASE(prints_a_schema),
-             CASE(knows_a_schema))

@@ -9,7 +9,7 @@ static void check_text(const char *text, const char *expected)
     case_close(&c);
 }
 
-static void wants_what_is_required(void)
+TEST(wants_what_is_required)
 {
     check_text("name: a\n", "JR0201@1:1 version\nJR0201@1:1 entrypoint");
     check_text("{}\n", "JR0201@1:1 version\nJR0201@1:1 entrypoint");
@@ -21,7 +21,7 @@ static void wants_what_is_required(void)
     check_text("hello\n", "JR0211@1:1");
 }
 
-static void refuses_unknown_keys(void)
+TEST(refuses_unknown_keys)
 {
     static const struct vector vectors[] = {
         {"worldsize: 4", "JR0203@3:1 worldsize"},
@@ -36,7 +36,7 @@ static void refuses_unknown_keys(void)
     CHECK_VECTORS(vectors);
 }
 
-static void takes_what_asks_for_nothing(void)
+TEST(takes_what_asks_for_nothing)
 {
     static const struct vector vectors[] = {
         {"bind: none\ntemplate: false", ""},
@@ -46,7 +46,7 @@ static void takes_what_asks_for_nothing(void)
     CHECK_VECTORS(vectors);
 }
 
-static void knows_limits_of_logs(void)
+TEST(knows_limits_of_logs)
 {
     static const struct vector vectors[] = {
         {"log_limit: 10", "JR0211@3:12 log_limit"},
@@ -66,7 +66,7 @@ static void knows_limits_of_logs(void)
     CHECK_VECTORS(vectors);
 }
 
-static void knows_missing(void)
+TEST(knows_missing)
 {
     static const struct vector vectors[] = {
         {"log_dir: ???", "JR0206@3:10 log_dir"},
@@ -90,7 +90,7 @@ static void knows_missing(void)
     case_close(&c);
 }
 
-static void knows_lists_from_scalars(void)
+TEST(knows_lists_from_scalars)
 {
     static const struct vector vectors[] = {
         {"hosts: a", "JR0211@3:8 hosts"},
@@ -118,7 +118,7 @@ static void knows_lists_from_scalars(void)
     check_text("version: 1\nentrypoint: {shell: }\n", "JR0211@2:21 entrypoint.shell");
 }
 
-static void finds_all_in_one_pass(void)
+TEST(finds_all_in_one_pass)
 {
     struct jr_buf text = JR_BUF_INIT;
     struct spec_case c;
@@ -132,13 +132,8 @@ static void finds_all_in_one_pass(void)
 }
 
 /* What the document's reader has complained about is not told again. */
-static void stays_silent_about_holes(void)
+TEST(stays_silent_about_holes)
 {
     check_found("env: *none", "JR0111@3:6");
     check_found("hosts: [a, *none]", "JR0111@3:12");
 }
-
-JR_UNIT_MAIN("spec.lint", CASE(wants_what_is_required), CASE(refuses_unknown_keys),
-             CASE(takes_what_asks_for_nothing), CASE(knows_limits_of_logs), CASE(knows_missing),
-             CASE(knows_lists_from_scalars), CASE(finds_all_in_one_pass),
-             CASE(stays_silent_about_holes))

@@ -32,7 +32,7 @@ static void check_row(const struct row *row)
 
 #define RUN(text) "timeouts: {run: " text "}"
 
-static void says_how_durations_are_written(void)
+TEST(says_how_durations_are_written)
 {
     static const struct row rows[] = {
         {RUN("30"), "it needs a unit: 30s, or 30m for minutes, 30h for hours", NULL},
@@ -71,7 +71,7 @@ static void says_how_durations_are_written(void)
     CHECK_ROWS(rows);
 }
 
-static void says_how_sizes_are_written(void)
+TEST(says_how_sizes_are_written)
 {
     static const struct row rows[] = {
         {"log_limit: 64k", "did you mean 64KiB?", NULL},
@@ -92,7 +92,7 @@ static void says_how_sizes_are_written(void)
     CHECK_ROWS(rows);
 }
 
-static void says_how_numbers_are_written(void)
+TEST(says_how_numbers_are_written)
 {
     static const struct row rows[] = {
         {"nodes: 010", "", NULL},
@@ -115,7 +115,7 @@ static void says_how_numbers_are_written(void)
     CHECK_ROWS(rows);
 }
 
-static void says_how_lists_are_written(void)
+TEST(says_how_lists_are_written)
 {
     static const struct row rows[] = {
         {"hosts: gpu01", "a list is written in brackets: [gpu01]", "[gpu01]"},
@@ -148,7 +148,7 @@ static void check_entry(const char *value, const char *help, const char *fix)
     case_close(&c);
 }
 
-static void says_how_an_entrypoint_is_written(void)
+TEST(says_how_an_entrypoint_is_written)
 {
     check_entry("./train --lr 1", "a list is written in brackets: [./train, --lr, 1]",
                 "[./train, --lr, 1]");
@@ -162,7 +162,3 @@ static void says_how_an_entrypoint_is_written(void)
     check_entry("{shell: [a, b]}", "`shell` takes one text; use `command` for a list of arguments",
                 NULL);
 }
-
-JR_UNIT_MAIN("spec.lint_help", CASE(says_how_durations_are_written),
-             CASE(says_how_sizes_are_written), CASE(says_how_numbers_are_written),
-             CASE(says_how_lists_are_written), CASE(says_how_an_entrypoint_is_written))

@@ -1,7 +1,7 @@
 /* redirects and tee: the grammar, in all its forms. */
 #include "case.h"
 
-static void refuses_bad_rules(void)
+TEST(refuses_bad_rules)
 {
     static const struct vector vectors[] = {
         {"redirects: 4", "JR0211@3:12 redirects"},
@@ -40,7 +40,7 @@ static void refuses_bad_rules(void)
     CHECK_VECTORS(vectors);
 }
 
-static void refuses_overlaps(void)
+TEST(refuses_overlaps)
 {
     static const struct vector vectors[] = {
         {"redirects: '0:3,0:3'", "JR0216@3:17 redirects"},
@@ -76,7 +76,7 @@ static void check_rules(const char *body, const char *expected)
     case_close(&c);
 }
 
-static void binds_canonical_sets(void)
+TEST(binds_canonical_sets)
 {
     static const struct vector vectors[] = {
         {"", ""},
@@ -103,7 +103,7 @@ static void binds_canonical_sets(void)
             check_rules(vectors[i].body, vectors[i].found);
 }
 
-static void knows_a_stated_tee(void)
+TEST(knows_a_stated_tee)
 {
     struct spec_case c;
     case_open_body(&c, "redirects: err\n");
@@ -118,7 +118,7 @@ static void knows_a_stated_tee(void)
 }
 
 /* Many rules are read in no time, and so is one of mistakes. */
-static void stays_linear(void)
+TEST(stays_linear)
 {
     struct jr_buf text = JR_BUF_INIT;
     struct spec_case c;
@@ -139,6 +139,3 @@ static void stays_linear(void)
     case_close(&c);
     jr_buf_release(&text);
 }
-
-JR_UNIT_MAIN("spec.redirect", CASE(refuses_bad_rules), CASE(refuses_overlaps),
-             CASE(binds_canonical_sets), CASE(knows_a_stated_tee), CASE(stays_linear))

@@ -1,7 +1,7 @@
 /* Scalars of each kind: what is taken and what is not. */
 #include "case.h"
 
-static void takes_plain_integers_only(void)
+TEST(takes_plain_integers_only)
 {
     static const struct vector vectors[] = {
         {"nodes: \"4\"", "JR0211@3:8 nodes"},
@@ -44,7 +44,7 @@ static void check_fix(const char *body, const char *expected)
     case_close(&c);
 }
 
-static void fixes_what_is_sure(void)
+TEST(fixes_what_is_sure)
 {
     static const struct vector vectors[] = {
         {"nodes: '4'", "4"},
@@ -99,7 +99,7 @@ static void fixes_what_is_sure(void)
 }
 
 /* What looks sure but would change more, or something else, or may be meant otherwise. */
-static void fixes_nothing_that_may_be_otherwise(void)
+TEST(fixes_nothing_that_may_be_otherwise)
 {
     static const char *const bodies[] = {
         "nodes: 70000_00_00_000",              /* out of range */
@@ -123,7 +123,7 @@ static void fixes_nothing_that_may_be_otherwise(void)
 }
 
 /* Two keys that may both be the same field: none is it for sure. */
-static void fixes_no_key_with_a_rival(void)
+TEST(fixes_no_key_with_a_rival)
 {
     static const char *const bodies[] = {
         "wrold_size: 4\nwold_size: 4",
@@ -140,7 +140,7 @@ static void fixes_no_key_with_a_rival(void)
     }
 }
 
-static void takes_core_booleans_only(void)
+TEST(takes_core_booleans_only)
 {
     static const struct vector vectors[] = {
         {"oversubscribe: yes", "JR0211@3:16 oversubscribe"},
@@ -155,7 +155,7 @@ static void takes_core_booleans_only(void)
     CHECK_VECTORS(vectors);
 }
 
-static void takes_numbers(void)
+TEST(takes_numbers)
 {
 #define BOUND(value) "results: {fields: {a: {type: number, min: " value "}}}"
 #define REFUSED      "JR0211@3:43 results.fields.a.min"
@@ -168,7 +168,7 @@ static void takes_numbers(void)
     CHECK_VECTORS(vectors);
 }
 
-static void takes_durations_and_ranks(void)
+TEST(takes_durations_and_ranks)
 {
     static const struct vector vectors[] = {
         {"timeouts: {run: 30}", "JR0211@3:17 timeouts.run"},
@@ -189,7 +189,7 @@ static void takes_durations_and_ranks(void)
     CHECK_VECTORS(vectors);
 }
 
-static void holds_texts_to_their_pattern(void)
+TEST(holds_texts_to_their_pattern)
 {
     static const struct vector vectors[] = {
         {"name: -a", "JR0211@3:7 name"},
@@ -220,7 +220,7 @@ static void holds_texts_to_their_pattern(void)
     CHECK_VECTORS(vectors);
 }
 
-static void compiles_patterns(void)
+TEST(compiles_patterns)
 {
     static const struct vector vectors[] = {
         {"results: {from: stdout, pattern: '(?<a>[)'}", "JR0217@3:42 results.pattern"},
@@ -232,7 +232,7 @@ static void compiles_patterns(void)
     CHECK_VECTORS(vectors);
 }
 
-static void reads_templates(void)
+TEST(reads_templates)
 {
     static const struct vector vectors[] = {
         {"env: {A: '%{rnk}'}", "JR0214@3:11 env.A"},
@@ -255,7 +255,7 @@ static void reads_templates(void)
 }
 
 /* Whose dollars are whose. */
-static void leaves_dollars_alone(void)
+TEST(leaves_dollars_alone)
 {
     static const struct vector vectors[] = {
         {"description: $HOME $(id) {} $", ""},
@@ -269,9 +269,3 @@ static void leaves_dollars_alone(void)
     JR_ASSERT_TEXT(case_spec(&c)->entrypoint.argv[0], "echo ${A:-1} $${B}");
     case_close(&c);
 }
-
-JR_UNIT_MAIN("spec.value", CASE(takes_plain_integers_only), CASE(fixes_what_is_sure),
-             CASE(fixes_nothing_that_may_be_otherwise), CASE(fixes_no_key_with_a_rival),
-             CASE(takes_core_booleans_only), CASE(takes_numbers), CASE(takes_durations_and_ranks),
-             CASE(holds_texts_to_their_pattern), CASE(compiles_patterns), CASE(reads_templates),
-             CASE(leaves_dollars_alone))

@@ -26,7 +26,7 @@ static int load_command(struct jr_spec_file **ret, uint32_t n, char *const *argv
     return jr_spec_load(ret, &source, &options, diags);
 }
 
-static void implies_a_spec_for_a_command(void)
+TEST(implies_a_spec_for_a_command)
 {
     char *const argv[] = {TEXT("/usr/bin/my prog"),
                           TEXT("${HOME}"),
@@ -52,7 +52,7 @@ static void implies_a_spec_for_a_command(void)
     jr_spec_free(file);
 }
 
-static void leaves_the_world_of_a_command_open(void)
+TEST(leaves_the_world_of_a_command_open)
 {
     char *const argv[] = {TEXT("---"), NULL};
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -66,7 +66,7 @@ static void leaves_the_world_of_a_command_open(void)
 
 /* A command's words are judged like a spec's, and quoted as they were typed:
  * nobody has seen the spec that they imply. */
-static void judges_a_command(void)
+TEST(judges_a_command)
 {
     char *const argv[] = {TEXT("prog"), TEXT("a\nb c"), TEXT("x %{rnk}"), NULL};
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -84,7 +84,7 @@ static void judges_a_command(void)
 }
 
 /* The number and the words, from which positions are told later, too. */
-static void places_a_command(void)
+TEST(places_a_command)
 {
     char *const argv[] = {TEXT("prog"), TEXT("--lr"), TEXT("${x}"), NULL};
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -102,7 +102,7 @@ static void places_a_command(void)
     jr_spec_free(file);
 }
 
-static void names_a_spec_after_its_file(void)
+TEST(names_a_spec_after_its_file)
 {
     static const struct {
         const char *path, *name;
@@ -128,7 +128,7 @@ static void names_a_spec_after_its_file(void)
     }
 }
 
-static void reads_a_file_beside_its_folder(void)
+TEST(reads_a_file_beside_its_folder)
 {
     char folder[] = "/tmp/jobrun-spec-XXXXXX";
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
@@ -151,7 +151,7 @@ static void reads_a_file_beside_its_folder(void)
     CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-static void tells_of_a_missing_file(void)
+TEST(tells_of_a_missing_file)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
@@ -165,7 +165,7 @@ static void tells_of_a_missing_file(void)
     jr_spec_free(file);
 }
 
-static void remembers_where_values_stood(void)
+TEST(remembers_where_values_stood)
 {
     static const struct {
         const char *path;
@@ -190,7 +190,7 @@ static void remembers_where_values_stood(void)
 }
 
 /* The normal form is a spec of the same normal form. */
-static void normal_form_is_stable(void)
+TEST(normal_form_is_stable)
 {
     struct spec_case first, second;
     struct jr_buf once = JR_BUF_INIT, twice = JR_BUF_INIT;
@@ -213,7 +213,7 @@ static void normal_form_is_stable(void)
 }
 
 /* A path that begins with a folder of the run is relative to nothing. */
-static void leaves_folders_of_the_run_alone(void)
+TEST(leaves_folders_of_the_run_alone)
 {
     static const char *const vectors[][2] = {
         {"'%{rank_dir}'", "%{rank_dir}"},
@@ -233,7 +233,7 @@ static void leaves_folders_of_the_run_alone(void)
     }
 }
 
-static void binds_when_it_is_asked_to(void)
+TEST(binds_when_it_is_asked_to)
 {
     static const char template[] = HEAD "template: true\n";
     const struct jr_spec_options options = {.validate = true, .unbound = true};
@@ -261,13 +261,13 @@ static void binds_when_it_is_asked_to(void)
     jr_diags_release(&diags);
 }
 
-static void frees_nothing(void)
+TEST(frees_nothing)
 {
     jr_spec_free(NULL);
     CU_PASS("freed");
 }
 
-static void names_a_job_after_its_file(void)
+TEST(names_a_job_after_its_file)
 {
     static const char *const rows[][2] = {
         {"", "job"},
@@ -310,7 +310,7 @@ static void names_a_job_after_its_file(void)
     }
 }
 
-static void writes_the_spec_of_a_command(void)
+TEST(writes_the_spec_of_a_command)
 {
     static const struct {
         uint32_t ranks;
@@ -342,12 +342,3 @@ static void writes_the_spec_of_a_command(void)
         jr_arena_release(&arena);
     }
 }
-
-JR_UNIT_MAIN("spec.load", CASE(implies_a_spec_for_a_command),
-             CASE(leaves_the_world_of_a_command_open), CASE(judges_a_command),
-             CASE(places_a_command), CASE(names_a_spec_after_its_file),
-             CASE(reads_a_file_beside_its_folder), CASE(tells_of_a_missing_file),
-             CASE(remembers_where_values_stood), CASE(normal_form_is_stable),
-             CASE(leaves_folders_of_the_run_alone), CASE(binds_when_it_is_asked_to),
-             CASE(frees_nothing), CASE(names_a_job_after_its_file),
-             CASE(writes_the_spec_of_a_command))

@@ -23,7 +23,7 @@ static void each_field(void (*check)(const struct jr_spec_field *row))
             check(row);
 }
 
-static void paths_lead_back(void)
+TEST(paths_lead_back)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const char **paths = jr_field_paths(&arena);
@@ -52,7 +52,7 @@ static void check_note(const struct jr_spec_field *row)
     CU_ASSERT_PTR_NOT_NULL(strstr(note->example, row->key));
 }
 
-static void every_field_has_an_example(void)
+TEST(every_field_has_an_example)
 {
     each_field(check_note);
 }
@@ -98,12 +98,12 @@ static void check_example(const struct jr_spec_field *row)
     jr_buf_release(&text);
 }
 
-static void examples_are_good_specs(void)
+TEST(examples_are_good_specs)
 {
     each_field(check_example);
 }
 
-static void sections_are_in_order(void)
+TEST(sections_are_in_order)
 {
     size_t count, seen = 0;
     const struct jr_field_section *sections = jr_field_sections(&count);
@@ -125,7 +125,7 @@ static const char *explained(struct jr_buf *out, const char *path)
     return out->failed ? NULL : out->data;
 }
 
-static void explains_a_field(void)
+TEST(explains_a_field)
 {
     struct jr_buf out = JR_BUF_INIT;
     JR_ASSERT_TEXT(explained(&out, "threads"),
@@ -167,7 +167,7 @@ static const char *const parts[][2] = {
     {"results", "\nexample:\n  results:\n    fields:\n"},
 };
 
-static void explains_what_matters(void)
+TEST(explains_what_matters)
 {
     struct jr_buf out = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -204,7 +204,7 @@ static void check_width(const struct jr_spec_field *row)
     jr_buf_release(&out);
 }
 
-static void fits_a_terminal(void)
+TEST(fits_a_terminal)
 {
     struct jr_buf out = JR_BUF_INIT;
     each_field(check_width);
@@ -215,7 +215,7 @@ static void fits_a_terminal(void)
     jr_buf_release(&out);
 }
 
-static void tells_what_others_call_it(void)
+TEST(tells_what_others_call_it)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_field_others(&out, "version");
@@ -226,7 +226,3 @@ static void tells_what_others_call_it(void)
     JR_ASSERT_TEXT(out.data, "backendlaunch_method, mp_start_method");
     jr_buf_release(&out);
 }
-
-JR_UNIT_MAIN("spec.manual", CASE(paths_lead_back), CASE(every_field_has_an_example),
-             CASE(examples_are_good_specs), CASE(sections_are_in_order), CASE(explains_a_field),
-             CASE(explains_what_matters), CASE(fits_a_terminal), CASE(tells_what_others_call_it))

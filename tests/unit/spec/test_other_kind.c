@@ -19,7 +19,7 @@ static void check_kind(const char *text, const char *what)
     jr_doc_release(&doc);
 }
 
-static void knows_them_by_their_keys(void)
+TEST(knows_them_by_their_keys)
 {
     check_kind("services: {a: {}}", "Compose");
     check_kind("{kind: Job, apiVersion: v1}", "Kubernetes");
@@ -29,7 +29,7 @@ static void knows_them_by_their_keys(void)
     check_kind("{run_id: x, boot_id: y}", "the record of a run");
 }
 
-static void takes_nothing_else_for_one(void)
+TEST(takes_nothing_else_for_one)
 {
     static const char *const texts[] = {
         "[services]",
@@ -48,5 +48,3 @@ static void takes_nothing_else_for_one(void)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         check_kind(texts[i], NULL);
 }
-
-JR_UNIT_MAIN("other_kind", CASE(knows_them_by_their_keys), CASE(takes_nothing_else_for_one))

@@ -16,7 +16,7 @@ static void check_meant(const char *key, const char *expected)
     JR_ASSERT_TEXT(meant, expected);
 }
 
-static void knows_options_by_other_names(void)
+TEST(knows_options_by_other_names)
 {
     static const char *const rows[][2] = {
         {"--partition", "partition"},
@@ -42,7 +42,7 @@ static void knows_options_by_other_names(void)
         check_meant(*name, *name);
 }
 
-static void knows_what_the_job_decides(void)
+TEST(knows_what_the_job_decides)
 {
     static const char *const rows[] = {"nodes",           "Nodes", "ntasks",
                                        "ntasks_per_node", "wrap",  "array"};
@@ -76,7 +76,7 @@ static void check_fits(const char *option, bool fits)
     case_close(&c);
 }
 
-static void refuses_values_of_another_form(void)
+TEST(refuses_values_of_another_form)
 {
     static const char *const wrong[] = {
         "hold: 1",
@@ -124,7 +124,7 @@ static void refuses_values_of_another_form(void)
         check_fits(wrong[i], false);
 }
 
-static void takes_what_sbatch_takes(void)
+TEST(takes_what_sbatch_takes)
 {
     static const char *const right[] = {
         "hold: true",
@@ -178,7 +178,7 @@ static void takes_what_sbatch_takes(void)
 }
 
 /* What follows a newline would be a line of the script of its own. */
-static void refuses_values_of_several_lines(void)
+TEST(refuses_values_of_several_lines)
 {
     static const char *const lines[] = {
         "time: \"90\\n\"",        "partition: \"gpu\\n\"", "partition: \"gpu\\nrm\"",
@@ -197,7 +197,7 @@ static void refuses_values_of_several_lines(void)
     }
 }
 
-static void says_what_each_form_wants(void)
+TEST(says_what_each_form_wants)
 {
     static const struct {
         const char *option, *message;
@@ -247,7 +247,7 @@ static void check_offer(const char *key, const char *value, const char *offer)
     case_close(&c);
 }
 
-static void offers_what_sbatch_calls_the_same_time(void)
+TEST(offers_what_sbatch_calls_the_same_time)
 {
     check_offer("time", "1h", "\"1:00:00\"");
     check_offer("time", "1h30m", "\"1:30:00\"");
@@ -267,7 +267,7 @@ static void offers_what_sbatch_calls_the_same_time(void)
     check_offer("time", "2 houses", NULL);
 }
 
-static void offers_what_sbatch_calls_the_same_size(void)
+TEST(offers_what_sbatch_calls_the_same_size)
 {
     check_offer("mem", "64GiB", "\"64G\"");
     check_offer("mem", "64Gi", "\"64G\"");
@@ -286,7 +286,7 @@ static void offers_what_sbatch_calls_the_same_size(void)
 }
 
 /* A misspelt option is an error; another one may be that of a plugin. */
-static void tells_slips_from_options_of_plugins(void)
+TEST(tells_slips_from_options_of_plugins)
 {
     static const struct {
         const char *option, *message, *help, *fix;
@@ -320,7 +320,7 @@ static void tells_slips_from_options_of_plugins(void)
     }
 }
 
-static void names_the_field_of_an_unknown_option(void)
+TEST(names_the_field_of_an_unknown_option)
 {
     check_fits("account: a, qos: b", true);
     struct spec_case c;
@@ -333,7 +333,7 @@ static void names_the_field_of_an_unknown_option(void)
 }
 
 /* A value that was put together elsewhere cannot be mended at its place. */
-static void mends_no_value_that_was_put_in(void)
+TEST(mends_no_value_that_was_put_in)
 {
     struct spec_case c;
     case_open_body(&c, "vars: {t: 1h}\nengine: {slurm: {time: \"${vars.t}\"}}");
@@ -345,7 +345,7 @@ static void mends_no_value_that_was_put_in(void)
 }
 
 /* What has to come from outside is not known when a spec is validated. */
-static void leaves_unknown_values_alone(void)
+TEST(leaves_unknown_values_alone)
 {
     static const char text[] = HEAD "engine: {slurm: {time: \"${env:LIMIT}\"}}";
     const struct jr_spec_source source = {
@@ -359,7 +359,7 @@ static void leaves_unknown_values_alone(void)
     jr_spec_free(file);
 }
 
-static void knows_the_options_by_their_whole_names(void)
+TEST(knows_the_options_by_their_whole_names)
 {
     CU_ASSERT_TRUE(jr_sbatch_has_option("account"));
     CU_ASSERT_TRUE(jr_sbatch_has_option("x11"));
@@ -370,12 +370,3 @@ static void knows_the_options_by_their_whole_names(void)
     CU_ASSERT_FALSE(jr_sbatch_has_option("nodes")); /* the job decides it */
     CU_ASSERT_FALSE(jr_sbatch_has_option(""));
 }
-
-JR_UNIT_MAIN("sbatch_options", CASE(knows_options_by_other_names), CASE(knows_what_the_job_decides),
-             CASE(refuses_values_of_another_form), CASE(takes_what_sbatch_takes),
-             CASE(refuses_values_of_several_lines), CASE(says_what_each_form_wants),
-             CASE(offers_what_sbatch_calls_the_same_time),
-             CASE(offers_what_sbatch_calls_the_same_size),
-             CASE(tells_slips_from_options_of_plugins), CASE(names_the_field_of_an_unknown_option),
-             CASE(mends_no_value_that_was_put_in), CASE(leaves_unknown_values_alone),
-             CASE(knows_the_options_by_their_whole_names))

@@ -22,7 +22,7 @@ static char variable[] = "SECRET=hunter2", number[] = "N=4", home[] = "H=/h";
 static char *environment[] = {variable, number, home, NULL};
 static char *none[] = {NULL};
 
-static void binds_what_comes_of_it(void)
+TEST(binds_what_comes_of_it)
 {
     static const struct page pages[] = {
         {"base", "version: 1\nextends: root\nentrypoint: [./train, -v]\n"
@@ -68,7 +68,7 @@ static void binds_what_comes_of_it(void)
     case_close(&c);
 }
 
-static void binds_per_rank(void)
+TEST(binds_per_rank)
 {
     struct spec_case c;
     case_open_body(&c, "per_rank:\n  0: {args: [a, 5]}\n"
@@ -92,7 +92,7 @@ static void binds_per_rank(void)
     case_close(&c);
 }
 
-static void refuses_per_rank(void)
+TEST(refuses_per_rank)
 {
     static const struct vector vectors[] = {
         {"per_rank: [a]", "JR0211@3:11 per_rank"},
@@ -116,7 +116,7 @@ static void refuses_per_rank(void)
 }
 
 /* An entry for each of many ranks is no matter. */
-static void takes_many_entries(void)
+TEST(takes_many_entries)
 {
     struct jr_buf body JR_BUF_CLEANUP = JR_BUF_INIT;
     struct spec_case c;
@@ -130,7 +130,7 @@ static void takes_many_entries(void)
 }
 
 /* What a lack means: the spec is good, but not here. */
-static void tells_lack_from_mistake(void)
+TEST(tells_lack_from_mistake)
 {
     static const struct {
         const char *body;
@@ -156,7 +156,7 @@ static void tells_lack_from_mistake(void)
     }
 }
 
-static void waives_for_templates(void)
+TEST(waives_for_templates)
 {
     const struct jr_spec_options validate = {.validate = true};
     const struct jr_spec_options run = {0};
@@ -178,7 +178,7 @@ static void waives_for_templates(void)
     "  equal: [a]\n  fields: {a: {type: \"${env:X}\", enum: [1]}}\n"
 
 /* What nobody knows is judged by nothing. */
-static void guesses(void)
+TEST(guesses)
 {
     static const char *const bodies[] = {
         "name: ${env:X}\n",
@@ -218,7 +218,7 @@ static void guesses(void)
 }
 
 /* Whatever is wrong with a value, it is told without the value. */
-static void keeps_values_out_of_messages(void)
+TEST(keeps_values_out_of_messages)
 {
     static const char *const bodies[] = {
         "name: ${env:SECRET}/x\n",
@@ -325,7 +325,7 @@ static void choose(struct jr_buf *out, uint32_t *seed, const char *head)
 }
 
 /* What was put together, written down, and read, is the same tree; and it is whole in itself. */
-static void emits_what_it_read(void)
+TEST(emits_what_it_read)
 {
     uint32_t seed = 1;
     unsigned good = 0;
@@ -362,7 +362,7 @@ static void emits_what_it_read(void)
 }
 
 /* Arguments of a command are what they are. */
-static void keeps_dollars_of_commands(void)
+TEST(keeps_dollars_of_commands)
 {
     char *const argv[] = {TEXT_OF("echo"), TEXT_OF("${vars.x}"), TEXT_OF("$${y}"),
                           TEXT_OF("$"),    TEXT_OF("${env:H}"),  NULL};
@@ -380,8 +380,3 @@ static void keeps_dollars_of_commands(void)
     jr_diags_release(&diags);
     jr_spec_free(file);
 }
-
-JR_UNIT_MAIN("spec.spec_file", CASE(binds_what_comes_of_it), CASE(binds_per_rank),
-             CASE(refuses_per_rank), CASE(takes_many_entries), CASE(tells_lack_from_mistake),
-             CASE(waives_for_templates), CASE(guesses), CASE(keeps_values_out_of_messages),
-             CASE(emits_what_it_read), CASE(keeps_dollars_of_commands))

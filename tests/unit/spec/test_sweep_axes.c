@@ -50,7 +50,7 @@ static void check_axes(const char *sweep, const char *expected)
     close_axes(&c);
 }
 
-static void refuses_what_cannot_vary(void)
+TEST(refuses_what_cannot_vary)
 {
     check_axes("{axes: {devices: [0]}}", "JR0350@4:16");
     check_axes("{axes: {version: [1]}}", "JR0350@4:16");
@@ -66,7 +66,7 @@ static void refuses_what_cannot_vary(void)
     check_axes("{axes: {vars.lr: [1], \"vars.seed,vars.lr\": [[1, 2]]}}", "JR0350@4:41");
 }
 
-static void refuses_what_is_not_declared(void)
+TEST(refuses_what_is_not_declared)
 {
     check_axes("{axes: {vars.lrr: [1]}}", "JR0228@4:21");
     check_axes("{axes: {\"vars.lr,vars.sed\": [[1, 2]]}}", "JR0228@4:30");
@@ -75,7 +75,7 @@ static void refuses_what_is_not_declared(void)
     check_axes("{include: [{vars.x: 1}]}", "JR0228@4:25");
 }
 
-static void refuses_values_that_are_none(void)
+TEST(refuses_values_that_are_none)
 {
     check_axes("{axes: {vars.lr: []}}", "JR0351@4:25");
     check_axes("{axes: {vars.lr: 3}}", "JR0351@4:25");
@@ -90,7 +90,7 @@ static void refuses_values_that_are_none(void)
     check_axes("{axes: {vars.lr: {log_uniform: [0, 2]}}, samples: 1}", "JR0351@4:25");
 }
 
-static void refuses_the_same_value_twice(void)
+TEST(refuses_the_same_value_twice)
 {
     check_axes("{axes: {vars.lr: [1, 2, 1]}}", "JR0352@4:32");
     check_axes("{axes: {vars.lr: [0.1, 2, 1e-1]}}", "JR0352@4:34");
@@ -100,7 +100,7 @@ static void refuses_the_same_value_twice(void)
     check_axes("{axes: {\"vars.lr,vars.seed\": [[1, 2], [1, 3], [1, 2]]}}", "JR0352@4:55");
 }
 
-static void refuses_too_many_cells_at_once(void)
+TEST(refuses_too_many_cells_at_once)
 {
     check_axes("{axes: {vars.lr: {from: 1, to: 1000000000}}}", "JR0353@4:25");
     check_axes("{axes: {vars.lr: {from: 1, to: 317}, vars.seed: {from: 1, to: 317}}}",
@@ -108,7 +108,7 @@ static void refuses_too_many_cells_at_once(void)
     check_axes("{axes: {vars.lr: {from: 1, to: 100000}}}", "");
 }
 
-static void refuses_what_lacks_something(void)
+TEST(refuses_what_lacks_something)
 {
     check_axes("{parallel: 2}", "JR0357@4:1");
     check_axes("{axes: {vars.lr: {uniform: [0, 1]}}}", "JR0357@4:16");
@@ -116,7 +116,7 @@ static void refuses_what_lacks_something(void)
     check_axes("{axes: {vars.lr: [1]}, exclude: [{vars.rl: 1}]}", "JR0355@4:42");
 }
 
-static void refuses_an_axis_that_is_set(void)
+TEST(refuses_an_axis_that_is_set)
 {
     char *const sets[] = {TEXT_OF("vars.lr=2"), NULL};
     struct axes_case c;
@@ -125,7 +125,7 @@ static void refuses_an_axis_that_is_set(void)
     close_axes(&c);
 }
 
-static void reads_all_that_a_sweep_says(void)
+TEST(reads_all_that_a_sweep_says)
 {
     struct axes_case c;
     size_t field;
@@ -148,7 +148,7 @@ static void reads_all_that_a_sweep_says(void)
     close_axes(&c);
 }
 
-static void takes_options_in_the_place_of_axes(void)
+TEST(takes_options_in_the_place_of_axes)
 {
     char *const sweeps[] = {TEXT_OF("vars.lr=5,6"), TEXT_OF("threads=1..3"), NULL};
     struct axes_case c;
@@ -162,9 +162,3 @@ static void takes_options_in_the_place_of_axes(void)
     JR_ASSERT_TEXT(axis->values[1]->span.source->name, "--sweep");
     close_axes(&c);
 }
-
-JR_UNIT_MAIN("sweep_axes", CASE(refuses_what_cannot_vary), CASE(refuses_what_is_not_declared),
-             CASE(refuses_values_that_are_none), CASE(refuses_the_same_value_twice),
-             CASE(refuses_too_many_cells_at_once), CASE(refuses_what_lacks_something),
-             CASE(refuses_an_axis_that_is_set), CASE(reads_all_that_a_sweep_says),
-             CASE(takes_options_in_the_place_of_axes))

@@ -1,30 +1,49 @@
 /*
- * A unit test is a program: cases are functions, JR_UNIT_MAIN lists them.
+ * A unit test is a program of cases, which run in the order of the file:
  *
- *     static void refuses_junk(void) { CU_ASSERT_FALSE(...); }
- *     JR_UNIT_MAIN("num", CASE(refuses_junk), CASE(reads_sizes))
+ *     TEST(refuses_junk)
+ *     {
+ *         CU_ASSERT_FALSE(...);
+ *     }
  *
- * The exit status is 0 when every case passed and at least one ran.
+ * The exit status is 0 when every case passed and at least one ran. A program that has to do
+ * something else before has a main of its own, which ends with jr_unit_main(). Older ones list
+ * functions as cases with JR_UNIT_MAIN.
  */
 #ifndef JR_UNIT_H
 #define JR_UNIT_H
 
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 struct jr_unit_case {
     const char *name;
     void (*run)(void);
+    int line;
+    struct jr_unit_case *next;
 };
+
+void jr_unit_add(struct jr_unit_case *added);
+int jr_unit_main(void);
+
+#define TEST(function)                                                                             \
+    static void function(void);                                                                    \
+    __attribute__((constructor)) static void add_##function(void)                                  \
+    {                                                                                              \
+        static struct jr_unit_case item = {#function, function, __LINE__, NULL};                   \
+        jr_unit_add(&item);                                                                        \
+    }                                                                                              \
+    static void function(void)
 
 #define CASE(function)                                                                             \
     {                                                                                              \
-#function, function                                                                        \
+        .name = #function, .run = function                                                         \
     }
 
-static int jr_unit_run(const char *suite, const struct jr_unit_case *cases, size_t count)
+static inline int jr_unit_run(const char *suite, const struct jr_unit_case *cases, size_t count)
 {
     if (CU_initialize_registry() != CUE_SUCCESS)
         return 1;

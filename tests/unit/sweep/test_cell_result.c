@@ -20,7 +20,7 @@ static void check_result(const char *ranks, const char *expected)
     jr_buf_release(&out);
 }
 
-static void is_none_without_a_result_that_counts(void)
+TEST(is_none_without_a_result_that_counts)
 {
     check_result("", "none");
     check_result("{\"state\": \"succeeded\", \"result\": null}", "none");
@@ -28,7 +28,7 @@ static void is_none_without_a_result_that_counts(void)
     check_result(RANK("[1, 2]"), "none");
 }
 
-static void is_what_ranks_have_in_common(void)
+TEST(is_what_ranks_have_in_common)
 {
     check_result(RANK("{\"a\": 1, \"b\": \"x\", \"c\": [1]}") "," RANK(
                      "{\"a\": 1, \"b\": \"x\", \"c\": [1]}"),
@@ -36,7 +36,7 @@ static void is_what_ranks_have_in_common(void)
     check_result(RANK("{\"a\": 1}") "," RANK("{\"b\": 2}"), "{\"a\": 1, \"b\": 2}");
 }
 
-static void says_how_numbers_differ(void)
+TEST(says_how_numbers_differ)
 {
     check_result(RANK("{\"a\": 4}") "," RANK("{\"a\": 1}") "," RANK("{\"a\": 4}"),
                  "{\"a\": {\"mean\": 3.0, \"min\": 1.0, \"max\": 4.0, \"first\": 4}}");
@@ -44,7 +44,7 @@ static void says_how_numbers_differ(void)
     check_result(RANK("{\"a\": 1}") "," RANK("{\"a\": \"x\"}"), "{\"a\": null}");
 }
 
-static void is_compared_by_what_is_asked_for(void)
+TEST(is_compared_by_what_is_asked_for)
 {
     json_t *result = json_pack("{s:{s:f,s:f,s:f,s:i},s:i,s:s}", "a", "mean", 2.0, "min", 1.0, "max",
                                4.0, "first", 3, "b", 7, "c", "x");
@@ -80,7 +80,7 @@ static void check_text(json_t *value, const char *expected)
     json_decref(value);
 }
 
-static void is_told_in_few_digits(void)
+TEST(is_told_in_few_digits)
 {
     check_text(json_real(0.96200000001), "0.962");
     check_text(json_integer(1234567), "1234567");
@@ -93,7 +93,3 @@ static void is_told_in_few_digits(void)
     check_text(json_pack("{s:f}", "max", 0.5), "{\"max\": 0.5}");
     check_text(json_pack("[i,i]", 1, 2), "[1, 2]");
 }
-
-JR_UNIT_MAIN("cell_result", CASE(is_none_without_a_result_that_counts),
-             CASE(is_what_ranks_have_in_common), CASE(says_how_numbers_differ),
-             CASE(is_compared_by_what_is_asked_for), CASE(is_told_in_few_digits))

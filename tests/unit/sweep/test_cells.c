@@ -33,14 +33,14 @@ static void check_cells(const char *body, const char *expected)
     swept_close(&s);
 }
 
-static void are_the_product_the_last_axis_fastest(void)
+TEST(are_the_product_the_last_axis_fastest)
 {
     check_cells("sweep: {axes: {vars.lr: [0.1, 0.01], vars.seed: [1, 2]}}\n",
                 "0.1 1|0.1 2|0.01 1|0.01 2");
     check_cells("sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n", "1 2|3 4");
 }
 
-static void are_numbered_without_gaps(void)
+TEST(are_numbered_without_gaps)
 {
     check_cells("sweep:\n  axes: {vars.lr: [1, 2, 3], vars.seed: [1, 2]}\n"
                 "  exclude: [{vars.lr: 2}, {vars.lr: 3, vars.seed: 1}]\n"
@@ -49,7 +49,7 @@ static void are_numbered_without_gaps(void)
 }
 
 /* What is excluded may be named by any field of an axis. */
-static void are_excluded_by_each_field(void)
+TEST(are_excluded_by_each_field)
 {
     check_cells("sweep:\n  axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4], [5, "
                 "6]]}\n  exclude: [{vars.lr: 1}, {vars.seed: 6}]\n",
@@ -61,7 +61,7 @@ static void are_excluded_by_each_field(void)
 }
 
 /* Which value of each axis a cell has; what is included has none of them. */
-static void know_their_places_in_the_product(void)
+TEST(know_their_places_in_the_product)
 {
     static const long expected[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {-1, -1}};
     struct swept s;
@@ -76,7 +76,7 @@ static void know_their_places_in_the_product(void)
 }
 
 /* An entry that names no cell is a warning, and one that says what another has said is refused. */
-static void are_named_by_entries_that_say_something(void)
+TEST(are_named_by_entries_that_say_something)
 {
     static const struct {
         const char *body;
@@ -110,7 +110,7 @@ static void are_named_by_entries_that_say_something(void)
 }
 
 /* With `include` there can be one too many. */
-static void are_100000_at_most(void)
+TEST(are_100000_at_most)
 {
     static const struct {
         const char *body;
@@ -133,13 +133,13 @@ static void are_100000_at_most(void)
     }
 }
 
-static void may_be_included_alone(void)
+TEST(may_be_included_alone)
 {
     check_cells("sweep: {include: [{vars.lr: 1}, {threads: 2, vars.lr: 1}]}\n", "1|2 1");
 }
 
 /* What states other fields than the axes, or not all of theirs, is no cell of the product. */
-static void may_be_included_beside_the_axes(void)
+TEST(may_be_included_beside_the_axes)
 {
     static const char *const others[][2] = {{"{vars.lr: 1}", "1"},
                                             {"{vars.seed: 2}", "2"},
@@ -157,7 +157,7 @@ static void may_be_included_beside_the_axes(void)
 }
 
 /* For room for all of them. */
-static void know_how_many_values_one_has(void)
+TEST(know_how_many_values_one_has)
 {
     static const struct {
         const char *body;
@@ -179,7 +179,7 @@ static void know_how_many_values_one_has(void)
     }
 }
 
-static void count_what_ranges_hit(void)
+TEST(count_what_ranges_hit)
 {
     check_cells("sweep: {axes: {vars.lr: {from: 0.1, to: 0.3, step: 0.1}}}\n", "0.1|0.2|0.3");
     check_cells("sweep: {axes: {vars.lr: {from: 3, to: 0, step: -2}}}\n", "3|1");
@@ -187,7 +187,7 @@ static void count_what_ranges_hit(void)
     check_cells("sweep: {axes: {vars.lr: {from: 0, to: 1, step: 0.4}}}\n", "0|0.4|0.8");
 }
 
-static void are_drawn_alike_for_all_others(void)
+TEST(are_drawn_alike_for_all_others)
 {
     struct swept few, many;
     struct jr_stated_value a[2], b[2];
@@ -213,7 +213,7 @@ static void are_drawn_alike_for_all_others(void)
     swept_close(&many);
 }
 
-static void leave_out_equal_draws(void)
+TEST(leave_out_equal_draws)
 {
     struct swept s;
     swept_open(&s, "sweep: {axes: {vars.lr: {integers: [1, 2]}}, samples: 40}\n", NULL);
@@ -222,7 +222,7 @@ static void leave_out_equal_draws(void)
     swept_close(&s);
 }
 
-static void are_refused_if_none_is_left(void)
+TEST(are_refused_if_none_is_left)
 {
     struct swept s;
     swept_open(&s, "sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1}, {vars.lr: 2}]}\n",
@@ -232,7 +232,7 @@ static void are_refused_if_none_is_left(void)
     swept_close(&s);
 }
 
-static void take_the_axes_of_options(void)
+TEST(take_the_axes_of_options)
 {
     char *const sweeps[] = {TEXT_OF("vars.lr=0.5,'a,b',[1, 2]"), TEXT_OF("threads=1..2"), NULL};
     struct jr_buf text = JR_BUF_INIT;
@@ -245,7 +245,7 @@ static void take_the_axes_of_options(void)
     swept_close(&s);
 }
 
-static void have_values_by_type(void)
+TEST(have_values_by_type)
 {
     struct jr_buf text = JR_BUF_INIT;
     struct swept s;
@@ -268,7 +268,7 @@ static void have_values_by_type(void)
 }
 
 /* What JSON has no number for is a string. */
-static void have_numbers_as_json_has_them(void)
+TEST(have_numbers_as_json_has_them)
 {
     static const char *const vectors[][2] = {{"+5", "5"},
                                              {"-5", "-5"},
@@ -299,7 +299,7 @@ static void have_numbers_as_json_has_them(void)
 
 #define GRID "sweep: {axes: {vars.lr: [0.1, 0.01], vars.seed: [1, 2, 3]}}\n"
 
-static void are_chosen_by_number_or_values(void)
+TEST(are_chosen_by_number_or_values)
 {
     static const struct {
         const char *text;
@@ -343,7 +343,7 @@ static void check_choice(const char *text, const char *expected)
     swept_close(&s);
 }
 
-static void say_which_ones_a_choice_leaves(void)
+TEST(say_which_ones_a_choice_leaves)
 {
     check_choice("6", "there is no cell 6: the sweep has cells 0 to 5");
     check_choice("vars.lr=0.01", "vars.lr=0.01 is true of 3 cells (3, 4, 5): "
@@ -376,7 +376,7 @@ static void check_choice_of(const char *body, const char *text, const char *expe
 }
 
 /* Of many, the first are told. */
-static void say_the_first_of_many(void)
+TEST(say_the_first_of_many)
 {
     static const char two[] = "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 9}}}\n";
     static const char four[] = "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 4}}}\n";
@@ -399,7 +399,7 @@ static void say_the_first_of_many(void)
                     "no cell has vars.lr=2: vars.lr is 1");
 }
 
-static void say_the_first_of_many_axes(void)
+TEST(say_the_first_of_many_axes)
 {
 #define EIGHT "env.A, env.B, env.C, env.D, env.E, env.F, env.G, env.H"
     static const char *const vectors[][2] = {
@@ -423,7 +423,7 @@ static void check_made_already(const char *body)
 }
 
 /* Each place of the product, the first of an axis and the last. */
-static void are_not_included_once_more(void)
+TEST(are_not_included_once_more)
 {
     for (int i = 0; i < 4; i++) {
         char body[160];
@@ -455,7 +455,7 @@ static void check_columns(const char *body, const char *expected)
     swept_close(&s);
 }
 
-static void make_columns_as_wide_as_their_values(void)
+TEST(make_columns_as_wide_as_their_values)
 {
     check_columns("sweep: {axes: {vars.lr: [0.1, 0.0001]}, include: [{vars.lr: 2, threads: 4}]}\n",
                   "lr      threads  \n"
@@ -473,22 +473,9 @@ static void make_columns_as_wide_as_their_values(void)
                                                                             "-      1     ");
 }
 
-static void name_columns_by_their_last_word(void)
+TEST(name_columns_by_their_last_word)
 {
     JR_ASSERT_TEXT(jr_cell_column_name("vars.lr"), "lr");
     JR_ASSERT_TEXT(jr_cell_column_name("extends.model"), "model");
     JR_ASSERT_TEXT(jr_cell_column_name("env.A"), "env.A");
 }
-
-JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
-             CASE(are_the_product_the_last_axis_fastest), CASE(are_numbered_without_gaps),
-             CASE(are_excluded_by_each_field), CASE(are_100000_at_most),
-             CASE(know_their_places_in_the_product), CASE(are_named_by_entries_that_say_something),
-             CASE(may_be_included_alone), CASE(may_be_included_beside_the_axes),
-             CASE(know_how_many_values_one_has), CASE(are_not_included_once_more),
-             CASE(count_what_ranges_hit), CASE(are_drawn_alike_for_all_others),
-             CASE(leave_out_equal_draws), CASE(take_the_axes_of_options), CASE(have_values_by_type),
-             CASE(have_numbers_as_json_has_them), CASE(are_chosen_by_number_or_values),
-             CASE(say_which_ones_a_choice_leaves), CASE(say_the_first_of_many),
-             CASE(say_the_first_of_many_axes), CASE(make_columns_as_wide_as_their_values),
-             CASE(name_columns_by_their_last_word))

@@ -51,7 +51,7 @@ static void check_lines(int dir, const char *expected)
 }
 
 /* A line that a full disk has torn is followed by lines of their own. */
-static void a_torn_line_takes_no_other(void)
+TEST(a_torn_line_takes_no_other)
 {
     struct scratch scratch;
     struct jr_journal journal;
@@ -77,7 +77,7 @@ static void a_torn_line_takes_no_other(void)
     scratch_end(&scratch);
 }
 
-static void is_not_there_at_first(void)
+TEST(is_not_there_at_first)
 {
     struct scratch scratch;
     struct read_lines lines = {JR_BUF_INIT};
@@ -88,7 +88,7 @@ static void is_not_there_at_first(void)
     scratch_end(&scratch);
 }
 
-static void reads_back_what_was_written(void)
+TEST(reads_back_what_was_written)
 {
     struct scratch scratch;
     struct jr_journal journal;
@@ -121,7 +121,7 @@ static void reads_back_what_was_written(void)
 }
 
 /* A second after the first line that is not, and at its end. */
-static void is_synced_in_its_time(void)
+TEST(is_synced_in_its_time)
 {
     struct scratch scratch;
     struct jr_journal journal;
@@ -144,7 +144,7 @@ static void is_synced_in_its_time(void)
 }
 
 /* On a file system that has no locks, it is nobody's, and not ours. */
-static void is_not_begun_without_a_lock(void)
+TEST(is_not_begun_without_a_lock)
 {
     static const struct deny_call none[] = {{SYS_fcntl, ENOLCK}};
     struct scratch scratch;
@@ -180,7 +180,7 @@ static void take_place(void *data, enum jr_journal_event event, const json_t *li
 }
 
 /* Where a line was written, or its cell runs, and with which values. */
-static void says_where_it_was(void)
+TEST(says_where_it_was)
 {
     json_t *values = json_pack("{s:i}", "vars.n", 3);
     const struct jr_journal_line rows[] = {
@@ -204,7 +204,7 @@ static void says_where_it_was(void)
 }
 
 /* Of a first line that was torn, a byte may be there. */
-static void a_torn_byte_takes_no_line(void)
+TEST(a_torn_byte_takes_no_line)
 {
     struct scratch scratch;
     struct jr_journal journal;
@@ -219,7 +219,7 @@ static void a_torn_byte_takes_no_line(void)
     scratch_end(&scratch);
 }
 
-static void passes_over_what_is_torn_or_foreign(void)
+TEST(passes_over_what_is_torn_or_foreign)
 {
     static const char text[] = "{\"event\": \"cell_ended\", \"cell\": 1, \"status\": \"failed\"}\n"
                                "not JSON\n{\"event\": \"of another build\"}\n[1]\n"
@@ -240,7 +240,7 @@ static void passes_over_what_is_torn_or_foreign(void)
     scratch_end(&scratch);
 }
 
-static void is_one_process_s_own(void)
+TEST(is_one_process_s_own)
 {
     struct scratch scratch;
     struct jr_journal journal;
@@ -266,7 +266,7 @@ static void is_one_process_s_own(void)
 }
 
 /* Who goes on with a sweep reads what there is, and has it locked still. */
-static void is_read_under_its_lock(void)
+TEST(is_read_under_its_lock)
 {
     struct scratch scratch;
     struct jr_journal journal;
@@ -290,7 +290,7 @@ static void is_read_under_its_lock(void)
     scratch_end(&scratch);
 }
 
-static void says_when_a_line_was_lost(void)
+TEST(says_when_a_line_was_lost)
 {
     struct jr_journal journal = {.fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
@@ -299,7 +299,7 @@ static void says_when_a_line_was_lost(void)
 }
 
 /* Nothing is written to what is no file, or is led to by a link. */
-static void is_a_regular_file(void)
+TEST(is_a_regular_file)
 {
     struct scratch scratch;
     struct jr_journal journal;
@@ -330,7 +330,7 @@ static void is_a_regular_file(void)
 }
 
 /* A line of 8 MiB is one, and a byte more is none. */
-static void reads_no_line_that_is_too_long(void)
+TEST(reads_no_line_that_is_too_long)
 {
     static const char head[] = "{\"event\": \"cell_ended\", \"cell\": 7, "
                                "\"status\": \"failed\", \"pad\": \"",
@@ -354,7 +354,7 @@ static void reads_no_line_that_is_too_long(void)
 
 /* Lines lie across the pieces in which it is read, and far behind each other:
  * the hole is a line that is too long, and takes nothing from the disk. */
-static void reads_all_of_a_long_one(void)
+TEST(reads_all_of_a_long_one)
 {
     static const char line[] = "{\"event\": \"cell_ended\", \"cell\": 7, \"status\": \"failed\"}\n";
     struct scratch scratch;
@@ -378,11 +378,3 @@ static void reads_all_of_a_long_one(void)
     (void)close(dir);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("journal", CASE(is_not_there_at_first), CASE(reads_back_what_was_written),
-             CASE(is_synced_in_its_time), CASE(is_not_begun_without_a_lock),
-             CASE(says_where_it_was), CASE(passes_over_what_is_torn_or_foreign),
-             CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
-             CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),
-             CASE(a_torn_byte_takes_no_line), CASE(is_a_regular_file),
-             CASE(reads_all_of_a_long_one), CASE(reads_no_line_that_is_too_long))

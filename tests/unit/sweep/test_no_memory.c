@@ -39,7 +39,7 @@ static bool open_cells(struct jr_buf *out)
     return status == 0;
 }
 
-static void leaves_no_cell_out(void)
+TEST(leaves_no_cell_out)
 {
     starve(open_cells);
 }
@@ -66,7 +66,7 @@ static bool tell_cells(struct jr_buf *out)
     return good;
 }
 
-static void tells_no_other_values(void)
+TEST(tells_no_other_values)
 {
     starve(tell_cells);
 }
@@ -99,7 +99,7 @@ static bool choose_cells(struct jr_buf *out)
     return good;
 }
 
-static void chooses_no_other_cell(void)
+TEST(chooses_no_other_cell)
 {
     starve(choose_cells);
 }
@@ -149,7 +149,7 @@ static bool load_cells(struct jr_buf *out)
     return good;
 }
 
-static void loads_each_cell_as_it_is(void)
+TEST(loads_each_cell_as_it_is)
 {
     starve(load_cells);
 }
@@ -192,7 +192,7 @@ static bool write_record(struct jr_buf *out)
     return true;
 }
 
-static void writes_no_record_that_lacks_something(void)
+TEST(writes_no_record_that_lacks_something)
 {
     starve(write_record);
 }
@@ -214,7 +214,7 @@ static bool gather_result(struct jr_buf *out)
     return result != NULL;
 }
 
-static void makes_no_other_result(void)
+TEST(makes_no_other_result)
 {
     starve(gather_result);
 }
@@ -242,7 +242,7 @@ static bool write_journal(struct jr_buf *out)
     return !journal.failed;
 }
 
-static void loses_no_line_of_a_journal(void)
+TEST(loses_no_line_of_a_journal)
 {
     starve(write_journal);
 }
@@ -265,7 +265,7 @@ static bool read_journal(struct jr_buf *out)
     return good;
 }
 
-static void reads_all_of_a_journal_or_says_so(void)
+TEST(reads_all_of_a_journal_or_says_so)
 {
     starve(read_journal);
 }
@@ -304,13 +304,7 @@ static bool play_schedule(struct jr_buf *out)
     return good;
 }
 
-static void grants_all_or_says_so(void)
+TEST(grants_all_or_says_so)
 {
     starve(play_schedule);
 }
-
-JR_UNIT_MAIN("no_memory", CASE(leaves_no_cell_out), CASE(tells_no_other_values),
-             CASE(chooses_no_other_cell), CASE(loads_each_cell_as_it_is),
-             CASE(writes_no_record_that_lacks_something), CASE(makes_no_other_result),
-             CASE(loses_no_line_of_a_journal), CASE(reads_all_of_a_journal_or_says_so),
-             CASE(grants_all_or_says_so))

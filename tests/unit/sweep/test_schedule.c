@@ -74,7 +74,7 @@ static void finish(struct play *play, const char *expected)
 static const struct jr_slots one_core[] = {{.cores = 1}};
 static const uint32_t all_zero[MOST];
 
-static void begins_in_order_as_room_becomes_free(void)
+TEST(begins_in_order_as_room_becomes_free)
 {
     struct play play = {0};
     start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 2}, 0);
@@ -88,7 +88,7 @@ static void begins_in_order_as_room_becomes_free(void)
     finish(&play, "b0 b1 e1 b2 e0 b3 e2 e3 ");
 }
 
-static void gives_each_cell_its_own(void)
+TEST(gives_each_cell_its_own)
 {
     static const struct jr_slots two[] = {{.cores = 2}, {.devices = 1}};
     static const uint32_t kinds[] = {0, 1, 1, 0};
@@ -104,7 +104,7 @@ static void gives_each_cell_its_own(void)
     finish(&play, "b0 b1 b2 b3 ");
 }
 
-static void gives_back_what_was_had(void)
+TEST(gives_back_what_was_had)
 {
     struct play play = {0};
     start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 2}, 0);
@@ -114,7 +114,7 @@ static void gives_back_what_was_had(void)
     finish(&play, "b0 b1 e0 b2 ");
 }
 
-static void obeys_the_limit(void)
+TEST(obeys_the_limit)
 {
     struct play play = {0};
     start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 8}, 1);
@@ -123,7 +123,7 @@ static void obeys_the_limit(void)
     finish(&play, "b0 e0 b1 ");
 }
 
-static void lets_cells_share_if_told_to(void)
+TEST(lets_cells_share_if_told_to)
 {
     static const struct jr_slots shares[] = {{.cores = 2, .shares = true}};
     struct play play = {0};
@@ -136,7 +136,7 @@ static void lets_cells_share_if_told_to(void)
     finish(&play, "b0 b1 b2 e0 b3 ");
 }
 
-static void runs_alone_what_is_too_large(void)
+TEST(runs_alone_what_is_too_large)
 {
     static const struct jr_slots vectors[] = {{.cores = 9}, {.devices = 3}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -149,7 +149,7 @@ static void runs_alone_what_is_too_large(void)
     }
 }
 
-static void skips_what_is_done(void)
+TEST(skips_what_is_done)
 {
     struct play play = {.skips = {true, false, true, false}};
     start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 4}, 0);
@@ -158,7 +158,7 @@ static void skips_what_is_done(void)
 }
 
 /* What somebody else holds is given to nobody, and whoever lacks it is told. */
-static void leaves_what_is_away(void)
+TEST(leaves_what_is_away)
 {
     static const struct jr_slots kinds[] = {{.devices = 2}, {.devices = 1}};
     static const uint32_t kind_of[] = {0, 1, 1};
@@ -185,7 +185,7 @@ static void leaves_what_is_away(void)
     finish(&play, "b1 b2 e1 b0 ");
 }
 
-static void gives_only_devices_that_will_do(void)
+TEST(gives_only_devices_that_will_do)
 {
     static const bool odd[] = {false, true, false, true};
     static const bool *const of_nodes[] = {odd};
@@ -202,7 +202,7 @@ static void gives_only_devices_that_will_do(void)
     finish(&play, "b0 b1 e1 b2 ");
 }
 
-static void takes_back_what_was_not_to_be_had(void)
+TEST(takes_back_what_was_not_to_be_had)
 {
     static const struct jr_slots kinds[] = {{.cores = 1, .devices = 1}};
     struct play play = {0};
@@ -221,7 +221,7 @@ static void takes_back_what_was_not_to_be_had(void)
     finish(&play, "b0 e0 b1 ");
 }
 
-static void begins_no_cell_of_a_kind_that_was_dropped(void)
+TEST(begins_no_cell_of_a_kind_that_was_dropped)
 {
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
     static const uint32_t kind_of[] = {0, 1, 0};
@@ -236,7 +236,7 @@ static void begins_no_cell_of_a_kind_that_was_dropped(void)
 
 /* Cell 1 needs all there is; the small ones behind it go first only so often.
  */
-static void brings_a_large_cell_to_its_turn(void)
+TEST(brings_a_large_cell_to_its_turn)
 {
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
     static const uint32_t kind_of[MOST] = {0, 1};
@@ -256,7 +256,7 @@ static void brings_a_large_cell_to_its_turn(void)
 }
 
 /* What did not begin after all has passed nobody over. */
-static void counts_only_cells_that_began(void)
+TEST(counts_only_cells_that_began)
 {
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
     static const uint32_t kind_of[MOST] = {0, 1};
@@ -281,7 +281,7 @@ static void counts_only_cells_that_began(void)
 }
 
 /* A cell that would not begin anyway lacks nothing that somebody else has. */
-static void lacks_nothing_before_its_turn(void)
+TEST(lacks_nothing_before_its_turn)
 {
     static const struct jr_slots kinds[] = {{.cores = 2}, {.cores = 1}, {.devices = 1}};
     uint32_t kind_of[MOST] = {1, 0};
@@ -309,7 +309,7 @@ static void lacks_nothing_before_its_turn(void)
 }
 
 /* A cell that needs just what there is does not begin without a part of it. */
-static void waits_for_the_last_part_of_a_node(void)
+TEST(waits_for_the_last_part_of_a_node)
 {
     static const struct jr_slots kinds[] = {{.cores = 2, .devices = 1}};
     struct play play = {0};
@@ -326,7 +326,7 @@ static void waits_for_the_last_part_of_a_node(void)
 }
 
 /* Beside others it begins only where a limit says how many there may be. */
-static void lets_cells_share_within_a_limit_alone(void)
+TEST(lets_cells_share_within_a_limit_alone)
 {
     static const struct jr_slots shares[] = {{.cores = 2, .shares = true}};
     struct play play = {0};
@@ -337,7 +337,7 @@ static void lets_cells_share_within_a_limit_alone(void)
 }
 
 /* Nor has it what is away. */
-static void shares_no_device_that_is_away(void)
+TEST(shares_no_device_that_is_away)
 {
     static const struct jr_slots shares[] = {{.devices = 1, .shares = true}};
     static const struct jr_node_room rooms[] = {{.devices = 1}, {.devices = 1}};
@@ -353,7 +353,7 @@ static void shares_no_device_that_is_away(void)
 }
 
 /* Also if less runs on it than on any other. */
-static void shares_no_node_that_is_lost(void)
+TEST(shares_no_node_that_is_lost)
 {
     static const struct jr_slots shares[] = {{.cores = 2, .shares = true}};
     static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
@@ -377,7 +377,7 @@ static void begins_on(const struct play *play, size_t cell, uint32_t node)
     CU_ASSERT_EQUAL(play->grants[cell].node, node);
 }
 
-static void fills_one_node_after_the_other(void)
+TEST(fills_one_node_after_the_other)
 {
     static const struct jr_node_room rooms[] = {{.cores = 2}, {.cores = 1}};
     struct play play = {0};
@@ -396,7 +396,7 @@ static void fills_one_node_after_the_other(void)
 }
 
 /* A cell is not spread over nodes, however much they have together. */
-static void puts_a_cell_on_one_node(void)
+TEST(puts_a_cell_on_one_node)
 {
     static const struct jr_slots kinds[] = {{.cores = 1}, {.devices = 2}};
     static const uint32_t kind_of[] = {0, 1, 1};
@@ -414,7 +414,7 @@ static void puts_a_cell_on_one_node(void)
     finish(&play, "b0 b1 e1 b2 ");
 }
 
-static void knows_which_devices_of_each_node_will_do(void)
+TEST(knows_which_devices_of_each_node_will_do)
 {
     static const bool none[] = {false, false}, second[] = {false, true};
     static const bool *const of_nodes[] = {none, second};
@@ -431,7 +431,7 @@ static void knows_which_devices_of_each_node_will_do(void)
 }
 
 /* Nothing runs beside it, and it waits for no more than its turn. */
-static void gives_all_nodes_to_a_cell_of_several(void)
+TEST(gives_all_nodes_to_a_cell_of_several)
 {
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 1, .alone = true}};
     static const uint32_t kind_of[] = {0, 1, 0, 1};
@@ -451,7 +451,7 @@ static void gives_all_nodes_to_a_cell_of_several(void)
     finish(&play, "b0 b2 e0 e2 b1 e1 b3 e3 ");
 }
 
-static void begins_nothing_on_a_node_that_is_lost(void)
+TEST(begins_nothing_on_a_node_that_is_lost)
 {
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 1, .alone = true}};
     static const uint32_t kind_of[] = {0, 0, 0, 1};
@@ -476,7 +476,7 @@ static void begins_nothing_on_a_node_that_is_lost(void)
 }
 
 /* A cell of several nodes waits for each of them. */
-static void waits_for_the_last_node_too(void)
+TEST(waits_for_the_last_node_too)
 {
     static const struct jr_slots kinds[] = {{.cores = 1, .alone = true}};
     static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
@@ -490,7 +490,7 @@ static void waits_for_the_last_node_too(void)
     finish(&play, "b0 ");
 }
 
-static void counts_the_limit_over_all_nodes(void)
+TEST(counts_the_limit_over_all_nodes)
 {
     static const struct jr_node_room rooms[] = {{.cores = 2}, {.cores = 2}};
     struct play play = {0};
@@ -503,7 +503,7 @@ static void counts_the_limit_over_all_nodes(void)
 }
 
 /* What shares, and what is larger than any node, goes where least runs. */
-static void puts_what_has_no_room_where_least_runs(void)
+TEST(puts_what_has_no_room_where_least_runs)
 {
     static const struct jr_slots kinds[] = {{.cores = 1, .shares = true}, {.cores = 9}};
     static const uint32_t kind_of[] = {0, 0, 0, 0, 1};
@@ -521,7 +521,7 @@ static void puts_what_has_no_room_where_least_runs(void)
 }
 
 /* Also once the cell that had it gives it back. */
-static void gives_what_is_lost_to_nobody(void)
+TEST(gives_what_is_lost_to_nobody)
 {
     static const struct jr_slots kinds[] = {{.devices = 1}, {.devices = 2}};
     static const uint32_t kind_of[] = {0, 0, 0, 1, 0};
@@ -551,7 +551,7 @@ static void gives_what_is_lost_to_nobody(void)
 }
 
 /* Whatever needs no device of its own of one node can do without those that are lost. */
-static void goes_on_without_what_is_lost(void)
+TEST(goes_on_without_what_is_lost)
 {
     static const struct jr_slots kinds[] = {
         {.devices = 2}, {.devices = 2, .alone = true}, {.devices = 2, .shares = true},
@@ -570,19 +570,3 @@ static void goes_on_without_what_is_lost(void)
     CU_ASSERT_TRUE(jr_schedule_could_begin(&play.schedule, 0, &left));
     finish(&play, "");
 }
-
-JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free), CASE(gives_each_cell_its_own),
-             CASE(gives_back_what_was_had), CASE(obeys_the_limit),
-             CASE(lets_cells_share_if_told_to), CASE(runs_alone_what_is_too_large),
-             CASE(skips_what_is_done), CASE(leaves_what_is_away),
-             CASE(gives_only_devices_that_will_do), CASE(takes_back_what_was_not_to_be_had),
-             CASE(begins_no_cell_of_a_kind_that_was_dropped), CASE(brings_a_large_cell_to_its_turn),
-             CASE(counts_only_cells_that_began), CASE(lacks_nothing_before_its_turn),
-             CASE(waits_for_the_last_part_of_a_node), CASE(lets_cells_share_within_a_limit_alone),
-             CASE(shares_no_device_that_is_away), CASE(shares_no_node_that_is_lost),
-             CASE(fills_one_node_after_the_other), CASE(puts_a_cell_on_one_node),
-             CASE(knows_which_devices_of_each_node_will_do),
-             CASE(gives_all_nodes_to_a_cell_of_several),
-             CASE(begins_nothing_on_a_node_that_is_lost), CASE(waits_for_the_last_node_too),
-             CASE(counts_the_limit_over_all_nodes), CASE(puts_what_has_no_room_where_least_runs),
-             CASE(gives_what_is_lost_to_nobody), CASE(goes_on_without_what_is_lost))

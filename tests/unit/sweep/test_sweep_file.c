@@ -42,7 +42,7 @@ static void open_goal(struct swept *s, const char *goal)
 }
 
 /* A line for each axis and each cell, so that two of them can be compared. */
-static void has_a_line_for_each_cell(void)
+TEST(has_a_line_for_each_cell)
 {
     struct swept s;
     struct jr_buf text = JR_BUF_INIT;
@@ -92,7 +92,7 @@ static void has_a_line_for_each_cell(void)
     swept_close(&s);
 }
 
-static void says_what_has_not_begun(void)
+TEST(says_what_has_not_begun)
 {
     struct swept s;
     open_goal(&s, "min");
@@ -126,7 +126,7 @@ static void says_what_has_not_begun(void)
 }
 
 /* Who runs the cells of a sweep that was submitted, known or not yet. */
-static void says_which_job_runs_the_cells(void)
+TEST(says_which_job_runs_the_cells)
 {
     struct swept s;
     struct jr_buf text = JR_BUF_INIT;
@@ -156,7 +156,7 @@ static void says_which_job_runs_the_cells(void)
     swept_close(&s);
 }
 
-static void names_the_best_that_delivered(void)
+TEST(names_the_best_that_delivered)
 {
     static const struct {
         const char *goal;
@@ -193,7 +193,7 @@ static void names_the_best_that_delivered(void)
 }
 
 /* What has no such field is no better than another. */
-static void knows_no_best_without_its_field(void)
+TEST(knows_no_best_without_its_field)
 {
     struct swept s;
     open_goal(&s, "max");
@@ -225,7 +225,7 @@ static int take_piece(void *data, struct jr_buf *text)
 }
 
 /* And not on, once it cannot be written. */
-static void is_written_in_pieces(void)
+TEST(is_written_in_pieces)
 {
     struct swept s;
     struct jr_buf text = JR_BUF_INIT, whole = JR_BUF_INIT;
@@ -274,7 +274,7 @@ static void check_keys(const json_t *object, const json_t *schema, size_t option
             json_object_get(object, json_string_value(json_array_get(required, i))));
 }
 
-static void has_a_schema_of_its_keys(void)
+TEST(has_a_schema_of_its_keys)
 {
     struct swept s;
     struct jr_buf text = JR_BUF_INIT;
@@ -306,7 +306,7 @@ static void has_a_schema_of_its_keys(void)
 }
 
 /* What is published says what is written. */
-static void has_the_schema_that_is_published(void)
+TEST(has_the_schema_that_is_published)
 {
     struct jr_buf file = JR_BUF_INIT, text = JR_BUF_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&file, AT_FDCWD,
@@ -320,7 +320,7 @@ static void has_the_schema_that_is_published(void)
 }
 
 /* A cell is a run, so each status of a run is one of a cell. */
-static void has_each_status_of_a_run(void)
+TEST(has_each_status_of_a_run)
 {
 #define WORD(name, word) word,
     static const char *const words[] = {JR_RUN_STATUSES(WORD)};
@@ -342,7 +342,7 @@ static void has_each_status_of_a_run(void)
     json_decref(other);
 }
 
-static void numbers_folders_in_four_digits(void)
+TEST(numbers_folders_in_four_digits)
 {
     char folder[16];
     jr_cell_folder(folder, 7);
@@ -350,9 +350,3 @@ static void numbers_folders_in_four_digits(void)
     jr_cell_folder(folder, 99999);
     JR_ASSERT_TEXT(folder, "99999");
 }
-
-JR_UNIT_MAIN("sweep_file", CASE(has_a_line_for_each_cell), CASE(says_what_has_not_begun),
-             CASE(says_which_job_runs_the_cells), CASE(names_the_best_that_delivered),
-             CASE(knows_no_best_without_its_field), CASE(is_written_in_pieces),
-             CASE(has_a_schema_of_its_keys), CASE(has_the_schema_that_is_published),
-             CASE(has_each_status_of_a_run), CASE(numbers_folders_in_four_digits))

@@ -10,7 +10,7 @@ static void load_cell(struct swept *s, size_t i, struct jr_spec_file **ret)
     CU_ASSERT_EQUAL_FATAL(jr_swept_spec_load(ret, &s->spec, i, &s->diags), 0);
 }
 
-static void put_values_in_their_places(void)
+TEST(put_values_in_their_places)
 {
     struct jr_spec_file *cell = NULL;
     struct swept s;
@@ -30,7 +30,7 @@ static void put_values_in_their_places(void)
 }
 
 /* The hosts of a cell are those that its sweep has, and not where it runs. */
-static void have_the_hosts_of_the_sweep(void)
+TEST(have_the_hosts_of_the_sweep)
 {
     struct jr_spec_file *cell = NULL;
     struct swept s;
@@ -44,7 +44,7 @@ static void have_the_hosts_of_the_sweep(void)
     swept_close(&s);
 }
 
-static void know_the_number_of_the_cell(void)
+TEST(know_the_number_of_the_cell)
 {
     struct jr_spec_file *cell = NULL;
     struct swept s;
@@ -57,7 +57,7 @@ static void know_the_number_of_the_cell(void)
     swept_close(&s);
 }
 
-static void point_at_the_value_that_is_wrong(void)
+TEST(point_at_the_value_that_is_wrong)
 {
     struct jr_spec_file *cell = NULL;
     struct swept s;
@@ -91,7 +91,7 @@ static int read_page(const struct jr_reader *reader, struct jr_reading *reading,
     return 0;
 }
 
-static void take_other_parents_and_read_each_once(void)
+TEST(take_other_parents_and_read_each_once)
 {
     static const char text[] = "version: 1\nentrypoint: [./t]\nextends: {base: a.yaml}\n"
                                "sweep: {axes: {extends.base: [b.yaml, gone.yaml, b2.yaml]}}\n";
@@ -138,7 +138,7 @@ static int read_place(const struct jr_reader *reader, struct jr_reading *reading
     return 0;
 }
 
-static void know_files_by_who_names_them(void)
+TEST(know_files_by_who_names_them)
 {
     static const struct {
         struct jr_file from;
@@ -170,7 +170,7 @@ static void know_files_by_who_names_them(void)
 }
 
 /* A spec that is a file is read once, and what --set says of paths is relative to where we are. */
-static void are_of_the_file_as_it_was_read(void)
+TEST(are_of_the_file_as_it_was_read)
 {
     char *const sets[] = {(char[]){"log_dir=runs"}, NULL};
     struct scratch scratch;
@@ -204,7 +204,7 @@ static void are_of_the_file_as_it_was_read(void)
 }
 
 /* A command line may be swept, too. */
-static void are_of_a_command_line(void)
+TEST(are_of_a_command_line)
 {
     char *const argv[] = {(char[]){"./t"}, (char[]){"--fast"}, NULL};
     char *const sweeps[] = {(char[]){"threads=1,2"}, NULL};
@@ -247,7 +247,7 @@ static void check_parent(struct swept *s, size_t i, const char *expected)
 }
 
 /* A cell that begins later is of the texts that the first one was of. */
-static void keep_the_parents_as_they_were_read(void)
+TEST(keep_the_parents_as_they_were_read)
 {
     struct scratch scratch;
     struct swept s;
@@ -262,7 +262,7 @@ static void keep_the_parents_as_they_were_read(void)
 }
 
 /* Whoever has texts that are no files has them for each cell, too. */
-static void read_their_parents_as_they_are_told(void)
+TEST(read_their_parents_as_they_are_told)
 {
     struct pages pages = {0};
     const struct jr_reader reader = {read_page, &pages};
@@ -296,7 +296,7 @@ static void check_shared(const char *body, int status)
 
 #define AXIS "world_size: 1\nsweep: {axes: {vars.lr: [1, 2]}}\n"
 
-static void may_not_share_files(void)
+TEST(may_not_share_files)
 {
     check_shared(AXIS "results: {file: out.json}\n", -1);
     check_shared(AXIS "results: {file: /tmp/out.json}\n", -1);
@@ -316,7 +316,7 @@ static void may_not_share_files(void)
                  0);
 }
 
-static void say_which_file_they_share(void)
+TEST(say_which_file_they_share)
 {
     struct jr_shared_files files;
     struct swept s;
@@ -341,7 +341,7 @@ static void say_which_file_they_share(void)
 }
 
 /* What is not known yet may be another one in each. */
-static void may_name_files_that_are_not_known_yet(void)
+TEST(may_name_files_that_are_not_known_yet)
 {
     struct jr_shared_files files;
     struct swept s;
@@ -358,11 +358,3 @@ static void may_name_files_that_are_not_known_yet(void)
     jr_shared_files_release(&files);
     swept_close(&s);
 }
-
-JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong), CASE(put_values_in_their_places),
-             CASE(know_the_number_of_the_cell), CASE(have_the_hosts_of_the_sweep),
-             CASE(take_other_parents_and_read_each_once), CASE(know_files_by_who_names_them),
-             CASE(are_of_the_file_as_it_was_read), CASE(are_of_a_command_line),
-             CASE(keep_the_parents_as_they_were_read), CASE(read_their_parents_as_they_are_told),
-             CASE(may_not_share_files), CASE(say_which_file_they_share),
-             CASE(may_name_files_that_are_not_known_yet))
