@@ -145,7 +145,7 @@ int jr_cmd_wait(struct jr_cli *cli)
 static int signal_run(const struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     struct jr_error err = {0};
-    if (jr_live_stop(live, jr_cli_run_name(cli, id), &err) == 0)
+    if (jr_live_stop(live, jr_cli_log_dir(cli), id, jr_cli_run_name(cli, id), &err) == 0)
         return 0;
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }

@@ -72,6 +72,19 @@ static void add_words(struct jr_buf *out, const struct jr_cli *cli, const char *
 static int foreign_verb_line(const struct jr_cli *cli, const char *word, const char *here)
 {
     struct jr_buf out = JR_BUF_INIT;
+    if (strcmp(here, "prune") == 0 && cli->words_count == 2) { /* one run, and prune keeps 50 */
+        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+        jr_buf_printf(&path, "%s/%s", jr_cli_log_dir(cli), cli->words[1]);
+        JR_FREE char *folder = path.failed ? NULL : realpath(path.data, NULL); /* not `latest` */
+        if (folder != NULL) {
+            JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
+            jr_shell_quote(&typed, folder);
+            return jr_cli_say(cli, JR_STATUS_USAGE,
+                              "'%s' is not a verb of jobrun; a run that has ended is removed with "
+                              "its folder: rm -r %s",
+                              word, typed.failed ? "" : typed.data);
+        }
+    }
     jr_buf_printf(&out,
                   "jobrun: '%s' is not a verb of jobrun; type:\n"
                   "        jobrun ",

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/did_you_mean.h"
 #include "base/io.h"
+#include "base/shell_words.h"
 #include "base/utf8.h"
 #include "doc/compose.h"
 #include "doc/doc.h"
@@ -420,8 +421,12 @@ bool jr_other_file_report(struct jr_diags *diags, const struct jr_source *source
         return true;
     }
     if (is_script(text)) {
-        report_file(diags, source, "this is a script, not YAML",
-                    "start 2 ranks of it: jobrun -n 2 -- ./SCRIPT");
+        struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_str(&help, "start 2 ranks of it: jobrun -n 2 -- ");
+        if (strchr(source->name, '/') == NULL) /* a word without one is looked up in PATH */
+            jr_buf_str(&help, "./");
+        jr_shell_quote(&help, source->name);
+        report_file(diags, source, "this is a script, not YAML", help.failed ? NULL : help.data);
         return true;
     }
     if (is_toml(text)) {

@@ -415,7 +415,7 @@ static void warn_crossing(struct jr_build *build)
         job->world_size / size, example, example + size - 1, find_rank_node(job, example),
         find_rank_node(job, example + size - 1));
     jr_diag_help(build->diags, diag,
-                 "make local_world_size a multiple of %u: the model axis communicates the most",
+                 "give each node a multiple of %u ranks: the model axis communicates the most",
                  size);
 }
 

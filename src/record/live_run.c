@@ -263,24 +263,27 @@ int jr_live_await(struct jr_live *live, const char *log_dir, const char *id, uin
     return 0;
 }
 
-int jr_live_stop(const struct jr_live *live, const char *id, struct jr_error *err)
+int jr_live_stop(const struct jr_live *live, const char *log_dir, const char *id, const char *name,
+                 struct jr_error *err)
 {
     if (!jr_trust_is_ours(&live->trust)) { /* it may be a forgery, or is another user's */
         JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
         jr_trust_explain(&why, &live->trust);
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s %s, so its record is not trusted and nothing was signalled (%s)",
-                            id, why.failed ? "is not trusted" : why.data,
-                            live->trust.verdict == JR_TRUST_OPEN
-                                ? "chmod o-w, if you know that it is yours"
-                                : "its owner can stop it");
+        jr_buf_str(&why, ", so its record is not trusted and nothing was signalled (");
+        if (live->trust.verdict == JR_TRUST_OPEN)
+            jr_trust_correct(&why, &live->trust, log_dir, id);
+        jr_buf_printf(&why, "%s)",
+                      live->trust.verdict == JR_TRUST_OPEN ? ", if you know that it is yours"
+                                                           : "its owner can stop it");
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s %s", name,
+                            why.failed ? "is not trusted" : why.data);
     }
     if (!live->ours)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "%s belongs to %s; it was left alone", id,
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s belongs to %s; it was left alone", name,
                             live->user == NULL ? "somebody else" : live->user);
     if (jr_hold_signal(&live->held, SIGTERM) != 0 && errno != ESRCH)
         return jr_error_set(err, JR_STATUS_LAUNCH, "pid %d of %s could not be signalled: %s",
-                            live->pid, id, strerror(errno));
+                            live->pid, name, strerror(errno));
     (void)jr_hold_signal(&live->held, SIGCONT);
     return 0;
 }

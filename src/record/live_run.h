@@ -74,9 +74,11 @@ int jr_live_await(struct jr_live *live, const char *log_dir, const char *id, uin
 /* Whether its jobrun is here after JR_LIVE_LEAVE_MS. */
 bool jr_live_stays(const struct jr_live *live);
 
-/* Tell the jobrun of the run `id` to stop; a stopped one cannot obey and is woken, too. -1 with why
- * it was left alone: the record is not trusted, the run is another user's, or kill(2) failed. */
-int jr_live_stop(const struct jr_live *live, const char *id, struct jr_error *err);
+/* Tell the jobrun of the run LOG_DIR/ID, which people know by `name`, to stop; a stopped one cannot
+ * obey and is woken, too. -1 with why it was left alone: the record is not trusted, the run is
+ * another user's, or kill(2) failed. */
+int jr_live_stop(const struct jr_live *live, const char *log_dir, const char *id, const char *name,
+                 struct jr_error *err);
 
 /* Append why a run that has no results can be neither waited for nor stopped from here, as a
  * sentence without a full stop. */

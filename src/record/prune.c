@@ -214,15 +214,18 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_buf *b
         /* Its next attempt runs in the same copy of the code. */
         bool continues = strcmp(status, jr_run_status_word(JR_RUN_YIELDED)) == 0;
         if (!jr_trust_is_ours(&record->trust)) {
-            /* It is not counted, or those of other users would push ours out of the newest that are
-             * kept. One of ours that everybody may write to is told, because that can be
+            /* It is not among the newest that are kept, or those of other users would push ours out
+             * of them. One of ours that everybody may write to is told, because that can be
              * corrected. */
-            pruned.foreign++;
-            if (record->trust.verdict != JR_TRUST_OPEN)
+            if (record->trust.verdict != JR_TRUST_OPEN) {
+                pruned.foreign++;
                 continue;
+            }
             jr_buf_printf(bad, "jobrun: %s ", record->id);
             jr_trust_explain(bad, &record->trust);
-            jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
+            jr_buf_str(bad, "; it was left alone (");
+            jr_trust_correct(bad, &record->trust, log_dir, record->id);
+            jr_buf_str(bad, ")\n");
         } else if (record->damaged) { /* what it was is not known, and so not whether it may go */
             jr_buf_printf(bad, "jobrun: the record of %s is damaged; it was left alone (rm -r ",
                           record->id);

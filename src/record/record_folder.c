@@ -305,6 +305,24 @@ void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust)
     jr_buf_str(out, ", not to you");
 }
 
+void jr_trust_correct(struct jr_buf *out, const struct jr_trust *trust, const char *log_dir,
+                      const char *id)
+{
+    static const char *const files[] = {[JR_TRUST_FOLDER] = "",
+                                        [JR_TRUST_LOG_DIR] = "",
+                                        [JR_TRUST_RECORD] = "/run.json",
+                                        [JR_TRUST_SPEC] = "/resolved.yaml"};
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&path, "%s/%s%s", log_dir, id, files[trust->what]);
+    out->failed |= path.failed;
+    if (path.failed)
+        return;
+    if (trust->what == JR_TRUST_LOG_DIR) /* of a node's part, the run's folder */
+        *strrchr(path.data, '/') = '\0';
+    jr_buf_str(out, "chmod o-w ");
+    jr_shell_quote(out, path.data);
+}
+
 json_t *jr_record_folder_progress(int fd)
 {
     json_t *progress = jr_record_folder_json(fd, "progress.json", NULL);

@@ -45,6 +45,10 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd);
  * 1001), not to you". */
 void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust);
 
+/* Append what corrects a run that everybody may write to: "chmod o-w runs/ID". */
+void jr_trust_correct(struct jr_buf *out, const struct jr_trust *trust, const char *log_dir,
+                      const char *id);
+
 /* Where a run is: LOG_DIR/ID. */
 struct jr_run_place {
     const char *log_dir, *id;

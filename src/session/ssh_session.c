@@ -116,8 +116,11 @@ void jr_ssh_session_place(struct jr_session *session)
         (struct jr_source){.name = "--hosts", .text = hosts, .len = strlen(hosts), .option = true};
     for (size_t i = 0; i < session->diags.count; i++) {
         struct jr_diag *diag = &session->diags.items[i];
-        if (is_set_of_hosts(&diag->span, set))
+        if (is_set_of_hosts(&diag->span, set)) {
             diag->span = place_of_host(typed, &diag->span);
+            if (*hosts == '\0') /* beside which a --set would stand in vain */
+                diag->help = "for example: --hosts gpu01,gpu02";
+        }
         for (struct jr_related *also = diag->related; also != NULL; also = also->next)
             if (is_set_of_hosts(&also->span, set))
                 also->span = place_of_host(typed, &also->span);

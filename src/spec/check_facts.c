@@ -15,6 +15,7 @@
 #include <jobrun/types.h>
 
 #include "base/num.h"
+#include "base/setting_words.h"
 #include "spec/internal.h"
 
 #include "base/banned.h"
@@ -236,7 +237,8 @@ static void help_with_list(struct jr_lint *lint, struct jr_diag *diag, uint64_t 
     uint64_t count = nodes ? part : (world - 1) / part + 1;
     if (nodes && world < part) {
         jr_diag_help(lint->diags, diag,
-                     "each node has at least 1 rank: nodes: %" PRIu64 " is the most", world);
+                     "each node has at least 1 rank: at most " JR_SETTING("nodes", "%" PRIu64),
+                     world);
         return;
     }
     for (uint64_t i = 0; i < count && count <= LONGEST; i++) {
@@ -246,7 +248,8 @@ static void help_with_list(struct jr_lint *lint, struct jr_diag *diag, uint64_t 
         jr_buf_printf(&list, "%s%" PRIu64, i == 0 ? "" : ", ", size);
     }
     if (!list.failed)
-        jr_diag_help(lint->diags, diag, "nodes that differ: local_world_size: [%s]%s",
+        jr_diag_help(lint->diags, diag,
+                     "nodes that differ: " JR_SETTING("local_world_size", "[%s]") "%s",
                      list.len == 0 ? "..." : list.data, list.len == 0 ? ", one per node" : "");
 }
 
@@ -261,8 +264,9 @@ static void check_multiple(const struct jr_check *check, const struct jr_known *
     if (world->told && part->told)
         help_with_list(check->lint, diag, world->value, part->value, nodes);
     else
-        jr_diag_help(check->lint->diags, diag,
-                     "nodes that differ: local_world_size: [...], one per node");
+        jr_diag_help(
+            check->lint->diags, diag,
+            "nodes that differ: " JR_SETTING("local_world_size", "[...]") ", one per node");
 }
 
 /* The world that is stated held against nodes and their ranks, which are the other way to it.

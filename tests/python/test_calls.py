@@ -122,7 +122,9 @@ class Arguments(Case):
                 ({"timeout": 0.0004}, {"timeouts": {"run": "0ms"}}),
                 ({"timeout": "2h"}, {"timeouts": {"run": "2h"}}),
                 ({"workdir": "a${b}"}, {"workdir": here + "/a$${b}"}),
-                ({"log_dir": "/x/%{y}"}, {"log_dir": "/x/%%{y}"}),
+                ({"workdir": "/x/%{y}"}, {"workdir": "/x/%%{y}"}),
+                ({"log_dir": "/x/%{y}"}, {"log_dir": "/x/%{y}"}),
+                ({"log_dir": "~/x"}, {"log_dir": os.path.expanduser("~/x")}),
                 ({"env": {"A": 1, "B": None, "C": "${x}"}},
                  {"env": {"A": "1", "B": None, "C": "$${x}"}}),
                 ({"devices": "0,1"}, {"devices": [0, 1]}),
@@ -234,7 +236,7 @@ class Arguments(Case):
             self.assertEqual(_launch._base(name), {
                 "version": 1, "name": expected,
                 "workdir": _launch._literal(os.getcwd()),
-                "log_dir": _launch._literal(os.path.abspath("runs"))})
+                "log_dir": os.path.abspath("runs")})
 
     def test_programs(self):
         for words, args, expected in (
@@ -867,7 +869,7 @@ class Jobs(Case):
         os.mkdir(self.folder)
         held = []
         job = _job.Job([program, "run", "-", "--run-id", "run-1"], self.folder,
-                       dict({"log_dir": self.dir + "/l$${o}g%%{"}, **spec),
+                       dict({"log_dir": self.dir + "/l$${o}g%{"}, **spec),
                        {"world_size": "nprocs"}, held)
         self.assertEqual(held, [job])
         self.addCleanup(job.end, signal.SIGKILL)
@@ -889,7 +891,7 @@ class Jobs(Case):
         self.assertFalse(os.path.exists(self.folder))
         with open(self.dir + "/spec") as file:
             self.assertEqual(json.load(file),
-                             {"log_dir": self.dir + "/l$${o}g%%{"})
+                             {"log_dir": self.dir + "/l$${o}g%{"})
 
     def test_a_job_that_does_not(self):
         job = self.job(self.records("failed") + "exit 6\n")

@@ -243,6 +243,8 @@ class Usage(Hosts):
             "     | a,bc,a\n"
             "     |      ^ help: "), said)
         self.assertIn("     | a,bc,a\n     | - stated here\n", said)
+        self.assertIn("help: for example: --hosts gpu01,gpu02",
+                      self.refuse(3, "--hosts", ""))
         self.assertIn("--hosts:1: error[JR0331]: 'hosts' lists 'n1' twice\n"
                       "     | n[1-2],n1\n     | ^^^^^^^^^ ",
                       self.refuse(3, "--hosts", "n[1-2],n1"))

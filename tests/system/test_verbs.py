@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -284,6 +285,19 @@ class Looking(harness.Case):
         # What is stated counts, and a folder without a run is none.
         self.expect(self.jobrun("show", first, "--log-dir", "runs"), 2)
         self.expect(self.jobrun("show", "runs/latest/attempt_0"), 2)
+
+    def test_one_run_is_removed_with_its_folder(self):
+        """prune keeps the newest 50, and so would not remove it."""
+        self.write("t.jobrun.yaml", shell("true"))
+        self.expect(self.jobrun("t.jobrun.yaml", "--run-id", "a"), 0)
+        for name in "a", "latest":
+            done = self.expect(self.jobrun("rm", name), 2)
+            self.assertTrue(done.stderr.endswith(
+                ": rm -r %s\n" % shlex.quote(
+                    os.path.realpath(self.folder / "runs/a"))),
+                done.stderr)
+        self.assertIn("jobrun prune\n",
+                      self.expect(self.jobrun("rm", "b"), 2).stderr)
 
     def test_another_log_dir(self):
         self.write("d.jobrun.yaml", shell("true", 1, "log_dir: elsewhere\n"))

@@ -46,10 +46,10 @@ TEST(counts_groups_that_cross_nodes)
         JR_ASSERT_TEXT(diag->code, "JR0503");
         JR_ASSERT_TEXT(diag->path, "parallelism.model");
         JR_ASSERT_TEXT(diag->message, rows[i].message);
-        (void)snprintf(help, sizeof help,
-                       "make local_world_size a multiple of %u: the model "
-                       "axis communicates the most",
-                       rows[i].model);
+        (void)snprintf(
+            help, sizeof help,
+            "give each node a multiple of %u ranks: the model axis communicates the most",
+            rows[i].model);
         JR_ASSERT_TEXT(diag->help, help);
         sample_release(&s);
     }

@@ -86,15 +86,15 @@ static void signals_nothing_by_the_word_of_others(void)
     CU_ASSERT_EQUAL(fchmodat(bench.fake.fd, "r", 0777, 0), 0);
     jr_live_close(&bench.live);
     open_live(&bench);
-    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, "r", &bench.err), -1);
+    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, bench.fake.dir, "r", "r", &bench.err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "nothing was signalled"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "chmod o-w"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, bench.fake.dir));
     CU_ASSERT_EQUAL(fchmodat(bench.fake.fd, "r", 0700, 0), 0);
     jr_live_close(&bench.live);
     bench.facts.machine.user = "somebody";
     add_record(&bench);
     open_live(&bench);
-    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, "r", &bench.err), -1);
+    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, bench.fake.dir, "r", "r", &bench.err), -1);
     CU_ASSERT_EQUAL(bench.err.status, JR_STATUS_LAUNCH);
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "r belongs to somebody"));
     CU_ASSERT_EQUAL(waitpid(bench.jobrun, NULL, WNOHANG), 0);
@@ -108,10 +108,10 @@ static void a_stopped_one_is_woken_to_stop(void)
     begin(&bench);
     CU_ASSERT_EQUAL(kill(bench.jobrun, SIGSTOP), 0);
     CU_ASSERT_EQUAL(waitpid(bench.jobrun, &status, WUNTRACED), bench.jobrun);
-    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, "r", &bench.err), 0);
+    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, bench.fake.dir, "r", "r", &bench.err), 0);
     CU_ASSERT_EQUAL(waitpid(bench.jobrun, &status, 0), bench.jobrun);
     CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, "r", &bench.err), 0);
+    CU_ASSERT_EQUAL(jr_live_stop(&bench.live, bench.fake.dir, "r", "r", &bench.err), 0);
     CU_ASSERT_FALSE(jr_live_stays(&bench.live));
     end(&bench);
 }

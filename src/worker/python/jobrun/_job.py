@@ -270,7 +270,7 @@ class Job:
         self._tail, self._abandoned = b"", False
         self._lock = threading.Lock()
         self._started, self._ended = threading.Event(), threading.Event()
-        log_dir = spec["log_dir"].replace("$${", "${").replace("%%{", "%{")
+        log_dir = spec["log_dir"].replace("$${", "${")
         self.run_dir = os.path.join(os.path.abspath(log_dir), command[-1])
         self._run_folder = self.run_dir
         _write(os.path.join(folder, "spec.yaml"), spec)

@@ -166,7 +166,9 @@ def _take_options(spec, options):
         if field == "timeouts.run" and not isinstance(value, str):
             value = "%dms" % round(value * 1000)
         elif field in ("workdir", "log_dir"):
-            value = _literal(os.path.abspath(value))
+            value = os.path.abspath(os.path.expanduser(value)).replace("${", "$${")
+            if field == "workdir":  # which each rank can have its own of
+                value = value.replace("%{", "%%{")
         elif field == "env":
             value = _environment(word, value)
         _put(spec, field, value)
@@ -265,7 +267,7 @@ def _base(name):
         "name": (re.sub("[^A-Za-z0-9._-]", "_", name).lstrip("._-") or
                  "job")[:40],
         "workdir": _literal(os.getcwd()),
-        "log_dir": _literal(os.path.abspath("runs")),
+        "log_dir": os.path.abspath("runs").replace("${", "$${"),
     }
 
 
