@@ -40,7 +40,7 @@ SEES = {
     "session": "sweep report cluster render record judge run wireup output spawn store "
                "plan resolve spec doc host vcs eventloop diag base",
     "worker": "base",
-    "cli": "session report record diag base",
+    "cli": "session report record spec diag base",
 }
 
 # The installed headers, and the folders that may include each.

@@ -16,166 +16,17 @@
 #include "cli/mistakes.h"
 #include "cli/options.h"
 #include "session/specs/spec_help.h"
+#include "spec/foreign.h"
 
 #include "base/banned.h"
 
-#define JOB    "run plan resolve render submit"
-#define STARTS "run plan resolve"
-#define RUNS   "show top logs report wait stop rerun"
+#define JOB "run plan resolve render submit"
 
-#define NO_RENDEZVOUS "jobrun needs no rendezvous"
-#define NUMBER        "#"
-#define DURATION      "@"
-#define HOSTS         ","
-#define FILE_NAME     "/"
-#define ANY           ""
-
-/* The hosts of a file, as a launcher's, each once: their numbers of ranks, "a:4" and "a slots=4",
- * are left out. */
-#define HOSTS_OF_FILE "$(awk -F'[: \\t]' '/^[^# ]/ && !s[$1]++ {print $1}' %s | paste -sd,)"
-
-/* Options of torchrun, accelerate, DeepSpeed, Paddle, Open MPI, MPICH, Slurm, Hydra and Docker; the
- * first row that fits. */
-static const struct jr_foreign_option rows[] = {
-    {"-np --np --n --nprocs --num-proc --num-processes --ntasks --world-size", JOB,
-     JR_FOREIGN_RANKS, NUMBER, "world_size"},
-    {"--nproc-per-node --ntasks-per-node --npernode -npernode --ppn -ppn "
-     "--num-gpus --local-world-size --nproc --gpus-per-node",
-     JOB, JR_FOREIGN_LOCAL, NUMBER, "local_world_size"},
-    {"--nnodes --nodes --num-nodes --num-machines", JOB, JR_FOREIGN_NODES, NUMBER, "nodes"},
-    {"-N", JOB, JR_FOREIGN_ASK, ANY,
-     "type -s nodes=N for what srun means by it, or -s local_world_size=N for mpirun's"},
-    {"--gpus --gpu --gpu-ids --devices --include", JOB, JR_FOREIGN_ASK, ANY,
-     "type -s devices=[0,1] for devices by their indices, or "
-     "-s local_world_size=2 for two ranks on a node"},
-    {"-H --host -host -w --nodelist", STARTS, JR_FOREIGN_FILLED, HOSTS, "--hosts %s"},
-    {"-H --host --hosts -host --ips", JOB, JR_FOREIGN_LIST, HOSTS, "hosts"},
-    {"--hostfile -hostfile --machinefile -machinefile", STARTS, JR_FOREIGN_FILLED, FILE_NAME,
-     "--hosts \"" HOSTS_OF_FILE "\""},
-    {"--hostfile -hostfile --machinefile -machinefile", JOB, JR_FOREIGN_FILLED, FILE_NAME,
-     "-s \"hosts=[" HOSTS_OF_FILE "]\""},
-    {"--machine-rank --noderank", STARTS, JR_FOREIGN_WORDS, NUMBER, "--node-rank"},
-    {"--master-addr --main-process-ip --master-address", JOB, JR_FOREIGN_FIELD, ANY, "master_addr"},
-    {"--master-port --main-process-port --port", JOB, JR_FOREIGN_FIELD, NUMBER, "master_port"},
-    {"--max-restarts --retries --max-retries", JOB, JR_FOREIGN_FIELD, NUMBER, "restart.max"},
-    {"--start-method --mp-start-method", JOB, JR_FOREIGN_FIELD, "spawn fork forkserver",
-     "start_method"},
-    {"--redirects", JOB, JR_FOREIGN_FIELD, ANY, "redirects"},
-    {"--tee", JOB, JR_FOREIGN_FIELD, ANY, "tee"},
-    {"--log-dir --logdir --output-dir", JOB, JR_FOREIGN_FIELD, ANY, "log_dir"},
-    {"--chdir --cwd --wdir -wdir --workdir --working-dir -D", JOB, JR_FOREIGN_FIELD, ANY,
-     "workdir"},
-    {"--name --job-name -J", JOB, JR_FOREIGN_FIELD, ANY, "name"},
-    {"--bind-to --cpu-bind", JOB, JR_FOREIGN_FIELD, "none core numa", "bind"},
-    {"--num-cpu-threads-per-process --threads --cpus-per-task", JOB, JR_FOREIGN_FIELD, NUMBER,
-     "threads"},
-    {"--mixed-precision", JOB, JR_FOREIGN_FIELD, "no fp16 bf16 fp8",
-     "env.ACCELERATE_MIXED_PRECISION"},
-    {"--backend", JOB, JR_FOREIGN_FIELD, "nccl gloo mpi ucc", "backends"},
-    {"--device", JOB, JR_FOREIGN_FIELD, "cpu cuda rocm xpu hpu npu mlu", "device"},
-    {"--oversubscribe --overcommit -O", JOB, JR_FOREIGN_WORDS, NULL, "-s oversubscribe=true"},
-    {"--timeout", JOB, JR_FOREIGN_FIELD, DURATION, "timeouts.run"},
-    {"--time -t", JOB, JR_FOREIGN_ASK, ANY,
-     "type -s timeouts.run=1h30m; `engine.slurm.time` of the spec is for batch jobs"},
-    {"--env -e -x --export", "run resolve render submit", JR_FOREIGN_ENTRY, ANY, "env"},
-    {"-e -x --export", "plan", JR_FOREIGN_ENTRY, ANY, "env"},
-    {"--standalone", JOB, JR_FOREIGN_NONE, NULL, NO_RENDEZVOUS},
-    {"--rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf --role --monitor-interval --local-addr",
-     JOB, JR_FOREIGN_NONE, ANY, NO_RENDEZVOUS},
-    {"--allow-run-as-root -allow-run-as-root", JOB, JR_FOREIGN_NONE, NULL, "every user may run it"},
-    {"--multi-gpu", JOB, JR_FOREIGN_NONE, NULL, "world_size says how many ranks there are"},
-    {"--use-env", JOB, JR_FOREIGN_NONE, NULL, "each rank has LOCAL_RANK in its environment"},
-    {"--no-python --run-path", JOB, JR_FOREIGN_NONE, NULL, "a command is started as it is typed"},
-    {"--module", JOB, JR_FOREIGN_ASK, ANY,
-     "type what starts it: jobrun -n 2 -- python3 -m pkg.train"},
-    {"--use-deepspeed", JOB, JR_FOREIGN_WORDS, NULL, "-s env.ACCELERATE_USE_DEEPSPEED=true"},
-    {"--use-fsdp", JOB, JR_FOREIGN_WORDS, NULL, "-s env.ACCELERATE_USE_FSDP=true"},
-    {"--gpus-per-task --gpu-bind", JOB, JR_FOREIGN_ASK, ANY,
-     "leave it out: each rank has the device of its local rank; -s "
-     "device_visibility=one hides the others from it"},
-    {"-r", JOB, JR_FOREIGN_FIELD, ANY, "redirects"},
-    {"-o --output --error --log-file --output-filename", JOB, JR_FOREIGN_ASK, ANY,
-     "what ranks write is kept in the run folder: jobrun logs prints it, and "
-     "-s log_dir=DIR takes another folder"},
-    {"--array", JOB, JR_FOREIGN_ASK, ANY,
-     "type --sweep vars.seed=0..9, which runs the job for each value"},
-    {"--map-by --rank-by -map-by -rank-by --distribution", JOB, JR_FOREIGN_NONE, ANY,
-     "ranks are numbered node by node"},
-    {"--report-bindings", JOB, JR_FOREIGN_NONE, NULL, "jobrun plan shows the CPUs of each rank"},
-    {"--mca -mca", JOB, JR_FOREIGN_ASK, ANY, "type -s env.OMPI_MCA_NAME=VALUE"},
-    {"-genv -env", JOB, JR_FOREIGN_ASK, ANY, "type -s env.NAME=VALUE"},
-    {"--wrap", JOB, JR_FOREIGN_ASK, ANY,
-     "type the command behind `--`: jobrun -n 2 -- python3 train.py"},
-    {"--scale --replicas", JOB, JR_FOREIGN_ASK, ANY, "type -s world_size=N"},
-    {"--env-file", JOB, JR_FOREIGN_ASK, ANY, "write setup: set -a; . ./.env into the spec"},
-    {"--rm -it -ti", JOB, JR_FOREIGN_NONE, NULL, "jobrun starts no container"},
-    {"--volume --mount --network --ipc --shm-size --image", JOB, JR_FOREIGN_NONE, ANY,
-     "jobrun starts no container"},
-    {"--config-dir --config-path -cd -cp", JOB, JR_FOREIGN_NONE, ANY,
-     "a spec is a file, which names its parents in `extends`"},
-    {"--slurm", JOB, JR_FOREIGN_ASK, NULL, "type jobrun submit SPEC --engine slurm"},
-    {"--unbuffered -u", JOB, JR_FOREIGN_NONE, NULL, "no output is held back"},
-    {"--label -l --tag-output", JOB, JR_FOREIGN_NONE, NULL, "each line begins with its rank"},
-    {"--kill-on-bad-exit", JOB, JR_FOREIGN_NONE, NULL, "a rank that fails stops the others"},
-    {"--verbose", JOB " " RUNS, JR_FOREIGN_NONE, NULL, "the run folder has what there is to know"},
-    {"-q --quiet --silent", JOB, JR_FOREIGN_WORDS, NULL, "-s console.ranks=none"},
-    {"-d --background --daemon --detached", "run rerun", JR_FOREIGN_WORDS, NULL, "--detach"},
-    {"--override --overrides --define", JOB " validate", JR_FOREIGN_WORDS, ANY, "-s"},
-    {"--config --config-file --config-name --spec --file -c -f -cn", JOB, JR_FOREIGN_BARE, ANY,
-     "a spec is typed by its name alone: jobrun SPEC; what accelerate's file says is translated "
-     "by jobrun new --from 'accelerate launch train.py', and srun's -c 4 is -s threads=4"},
-    {"--config --config-file --spec --file -c -f", "validate", JR_FOREIGN_BARE, ANY, NULL},
-    {"--dry-run --dryrun --check --simulate", "run", JR_FOREIGN_VERB, NULL, "plan"},
-    {"--on", "run", JR_FOREIGN_ASK, ANY,
-     "nothing can be run on a machine that is only described: type jobrun plan SPEC --on PROFILE"},
-    {"--print-config --info", "run", JR_FOREIGN_VERB, NULL, "resolve"},
-    {"--cfg", "run", JR_FOREIGN_VERB, ANY, "resolve"},
-    {"--multirun -m", JOB, JR_FOREIGN_ASK, NULL,
-     "type a list for each field: jobrun SPEC --sweep vars.lr=0.1,0.01; a "
-     "module is started by jobrun -n 2 -- python3 -m pkg.train"},
-    {"--validate --lint", "run", JR_FOREIGN_VERB, NULL, "validate"},
-    {"--partition -p --account -A --qos --constraint -C --gres --mem --exclusive --reservation",
-     JOB, JR_FOREIGN_ASK, ANY,
-     "write `engine: {slurm: {partition: gpu}}` into the spec, and type jobrun "
-     "submit SPEC --engine slurm"},
-    {"--run --run-id --id", RUNS, JR_FOREIGN_BARE, ANY, NULL},
-    {"--last --latest", RUNS, JR_FOREIGN_NONE, NULL, "the latest run is taken where none is named"},
-    {"--all -a", "logs", JR_FOREIGN_NONE, NULL, "without --rank the logs of all ranks are printed"},
-    {"--failed --only-failed", "rerun", JR_FOREIGN_ASK, NULL,
-     "type jobrun SPEC --resume for the cells of a sweep that have not "
-     "delivered; a job is repeated as a whole"},
-    {"--timeout --grace", "stop", JR_FOREIGN_ASK, ANY,
-     "the spec says how long ranks have: timeouts.stop_grace; a second jobrun stop kills at once"},
-    {"--status --state", "runs", JR_FOREIGN_FILLED, ANY, "--where status=%s"},
-    {"--failed", "runs", JR_FOREIGN_WORDS, NULL, "--where status=failed"},
-    {"--running --live", "runs", JR_FOREIGN_WORDS, NULL, "--where status=running"},
-    {"--interval --delay --refresh -d", "top", JR_FOREIGN_NONE, ANY, "it looks once a second"},
-    {"--older-than --max-age", "prune", JR_FOREIGN_WORDS, ANY, "--older"},
-    {"--keep-last --last", "prune", JR_FOREIGN_WORDS, NUMBER, "--keep"},
-    {"--gpu --gpus --all", "doctor", JR_FOREIGN_NONE, NULL, "it lists all devices"},
-    {"--format --to", "render", JR_FOREIGN_WORDS, "slurm kubernetes mpi", "--engine"},
-    {"-n --lines -t", "logs", JR_FOREIGN_WORDS, NUMBER, "--tail"},
-    {"--ranks", "logs show", JR_FOREIGN_WORDS, ANY, "--rank"},
-    {"--since --until", "logs", JR_FOREIGN_ASK, ANY,
-     "type --tail N for the last N lines of each log"},
-    {"--stderr --stdout", "logs", JR_FOREIGN_ASK, NULL,
-     "each stream has a file in the run folder: attempt_0/RANK/stderr.log"},
-    {"--limit -n --last", "runs", JR_FOREIGN_ASK, ANY,
-     "the newest runs come first: jobrun runs | head"},
-    {"--all", "stop", JR_FOREIGN_ASK, NULL,
-     "type jobrun stop RUN for each; jobrun runs lists them"},
-    {"--force --signal -s -9 -f --kill", "stop", JR_FOREIGN_ASK, NULL,
-     "a second jobrun stop kills at once"},
-    {"--all -a", "prune", JR_FOREIGN_WORDS, NULL, "--keep 0 --dry-run"},
-    {"--force -f --yes -y", "prune", JR_FOREIGN_NONE, NULL,
-     "it removes finished runs without a question"},
-    {"--html", "report", JR_FOREIGN_WORDS, NULL, "--format html"},
-    {"--set -s", "rerun", JR_FOREIGN_ASK, ANY,
-     "a run is repeated as it was; to change it, type jobrun SPEC -s PATH=VALUE"},
-    {"--list --all", "explain", JR_FOREIGN_NONE, NULL, "without an argument it lists the fields"},
-};
-
-enum { ROWS = sizeof rows / sizeof *rows };
+#define NUMBER    "#"
+#define DURATION  "@"
+#define HOSTS     ","
+#define FILE_NAME "/"
+#define ANY       ""
 
 /* A field of the spec by its dotted path, as an option. */
 static const struct jr_foreign_option path_row = {"", JOB, JR_FOREIGN_PATH, ANY, ""};
@@ -209,42 +60,17 @@ static bool is_path_option(const char *word)
     return key.found;
 }
 
-/* Whether the list of words, separated by blanks, has the first `len` bytes of
- * `word`; a '_' in them is as good as a '-'. */
-static bool has_word(const char *list, const char *word, size_t len)
-{
-    while (*list != '\0') {
-        size_t size = strcspn(list, " "), same = 0;
-        while (same < size && same < len && list[same] == (word[same] == '_' ? '-' : word[same]))
-            same++;
-        if (same == size && same == len)
-            return true;
-        list += size + strspn(list + size, " ");
-    }
-    return false;
-}
-
-/* The first row of the verb that has `len` bytes of the word; NULL: none. */
-static const struct jr_foreign_option *find_row(const char *word, size_t len, const char *verb)
-{
-    size_t i = 0;
-    while (i < ROWS &&
-           (!has_word(rows[i].names, word, len) || !has_word(rows[i].verbs, verb, strlen(verb))))
-        i++;
-    return i < ROWS ? &rows[i] : NULL;
-}
-
 const struct jr_foreign_option *jr_foreign_option_find(const char *word, const char *verb)
 {
     size_t len = strcspn(word, "=");
-    const struct jr_foreign_option *row = find_row(word, len, verb);
+    const struct jr_foreign_option *row = jr_foreign_option_row(word, len, verb);
     bool glued = row == NULL && word[0] == '-' && isalpha((unsigned char)word[1]) && len > 2 &&
                  strspn(word + 2, "0123456789") == len - 2;
     if (glued) /* -N2 */
-        row = find_row(word, 2, verb);
+        row = jr_foreign_option_row(word, 2, verb);
     if (row != NULL)
         return row;
-    return has_word(JOB, verb, strlen(verb)) && is_path_option(word) ? &path_row : NULL;
+    return jr_foreign_lists(JOB, verb, strlen(verb)) && is_path_option(word) ? &path_row : NULL;
 }
 
 /* Whether YAML reads the text as it stands, as a value and in a list. */
@@ -290,7 +116,7 @@ static bool foreign_option_takes(const struct jr_foreign_option *row, const char
     if (row->kind == JR_FOREIGN_FILLED)
         return true;
     if (row->value[0] != '\0')
-        return has_word(row->value, value, strlen(value));
+        return jr_foreign_lists(row->value, value, strlen(value));
     return row->kind != JR_FOREIGN_FIELD || is_plain(value);
 }
 

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "session/support.h"
 #include "session/sweep/row_table.h"
+#include "spec/foreign.h"
 
 #include "base/banned.h"
 

@@ -14,7 +14,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "doc/emit.h"
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 #include "spec/internal.h"
 #include "spec/manual.h"
 
@@ -94,7 +94,7 @@ const char *const *jr_did_you_mean_list(struct jr_lint *lint, const struct jr_sp
 
 const char *jr_lint_near_word(const char *text, const char *const *words, bool *ret_sure)
 {
-    const char *near = jr_field_foreign_word(text, words, ret_sure);
+    const char *near = jr_foreign_word(text, words, ret_sure);
     if (near != NULL)
         return near;
     for (size_t i = 0; words[i] != NULL; i++)

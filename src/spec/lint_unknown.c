@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/did_you_mean.h"
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 #include "spec/internal.h"
 
 #include "base/banned.h"
@@ -100,17 +100,17 @@ static const char *nested(struct jr_lint *lint, const char *path, const char *va
 static bool is_member(const struct unknown *u, const char *key)
 {
     bool sure;
-    return u->at->up != NULL && jr_member_meant(u->group, key, &sure) != NULL;
+    return u->at->up != NULL && jr_foreign_meant(u->group, key, &sure) != NULL;
 }
 
 /* The only field of the mapping that a key can be, or NULL. */
 static const char *find_meant_field(const struct unknown *u, const char *key)
 {
-    const char *path = jr_field_foreign(key);
-    bool sure;
+    bool sure, same;
+    const char *path = jr_foreign_meant("/", key, &same);
     if (path != NULL && !is_member(u, key)) {
         size_t len = strlen(u->group);
-        if (!jr_field_foreign_is_same(key))
+        if (!same)
             return NULL;
         if (len > 0 && (strncmp(path, u->group, len) != 0 || path[len] != '.'))
             return NULL;
@@ -120,7 +120,7 @@ static const char *find_meant_field(const struct unknown *u, const char *key)
     const char *name = find_same_name(key, u->keys);
     if (name != NULL)
         return name;
-    name = jr_member_meant(u->group, key, &sure);
+    name = jr_foreign_meant(u->group, key, &sure);
     if (name != NULL)
         return sure ? name : NULL;
     return jr_did_you_mean_near(key, u->keys) ? jr_did_you_mean(key, u->keys) : NULL;
@@ -168,7 +168,8 @@ static bool takes_kind(const char *field, const struct jr_node *value)
  * a number of GPUs is how many ranks a node has. */
 static const char *foreign_name(const struct unknown *u)
 {
-    const char *foreign = jr_field_foreign(u->name);
+    bool sure;
+    const char *foreign = jr_foreign_meant("/", u->name, &sure);
     if (foreign == NULL || is_member(u, u->name))
         return NULL;
     if (u->at->up != NULL && strcmp(foreign, jr_lint_path(u->lint, u->at->up)) == 0) {
@@ -190,9 +191,8 @@ static void help_with_foreign(const struct unknown *u, const char *path)
     bool written =
         is_scalar_value(u) && u->value->plain && jr_lint_is_bare(jr_lint_source(u->value));
     const char *text = written ? jr_lint_said(lint, u->value) : "...";
-    const char *meant = written && u->value->filled == NULL
-                            ? jr_field_foreign_value(lint->arena, u->name, text)
-                            : NULL;
+    const char *meant =
+        written && u->value->filled == NULL ? jr_foreign_value(lint->arena, u->name, text) : NULL;
     if (meant != NULL)
         text = meant;
     if (top && written && is_option(u))
@@ -224,7 +224,7 @@ static void offer_name(const struct unknown *u, const char *name, const char *wh
 static bool help_with_member(const struct unknown *u)
 {
     bool sure;
-    const char *name = jr_member_meant(u->group, u->name, &sure);
+    const char *name = jr_foreign_meant(u->group, u->name, &sure);
     const struct jr_spec_field *field = name == NULL ? NULL : jr_field_get(u->fields, name);
     if (field != NULL)
         offer_name(u, name, sure ? NULL : field->help);
@@ -456,8 +456,7 @@ static bool help_with_key(const struct unknown *u)
         return false;
     if (help_with_member(u))
         return true;
-    const char *pod =
-        strcmp(u->group, "engine.kubernetes") == 0 ? jr_field_pod_otherwise(u->name) : NULL;
+    const char *pod = jr_foreign_instead(u->group, u->name);
     if (pod != NULL)
         jr_diag_help_text(diags, u->diag, pod);
     if (pod != NULL || help_with_axis(u) || help_with_command(u) || help_with_place(u))
@@ -486,9 +485,9 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_spec_field *fields,
     const char *path = jr_lint_path(lint, at);
     const char *foreign = foreign_name(&u);
     bool top = at->up == NULL;
-    const char *needless = jr_field_needless(u.name, top);
+    const char *needless = jr_foreign_instead(top ? "-" : "*", u.name);
     const char *otherwise =
-        top && u.value->kind != JR_NODE_SCALAR ? jr_field_otherwise(u.name) : NULL;
+        top && u.value->kind != JR_NODE_SCALAR ? jr_foreign_instead("{", u.name) : NULL;
     if (foreign != NULL || needless != NULL || otherwise != NULL)
         u.diag = jr_lint_error(lint, JR_CODE_FOREIGN_FIELD, u.key->span, at,
                                "'%s' is a field of another launcher", path);

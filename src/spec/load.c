@@ -13,7 +13,7 @@
 #include "doc/extends.h"
 #include "doc/interpolate.h"
 #include "doc/node_path.h"
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 #include "spec/internal.h"
 
 #include "base/banned.h"

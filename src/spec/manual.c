@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 
 #include "base/banned.h"
 
@@ -928,7 +928,7 @@ void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell, void
         tell(context, "unit", field->unit);
     describe_missing(field, tell, context);
     if (!path.failed)
-        jr_field_others(&others, path.data);
+        jr_foreign_names(&others, path.data);
     if (others.len > 0)
         tell(context, "elsewhere", others.data);
     describe_since(field, tell, context);

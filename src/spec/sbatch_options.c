@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 
 #include "base/banned.h"
 

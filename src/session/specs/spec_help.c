@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/did_you_mean.h"
 #include "spec/field.h"
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 #include "spec/jsonschema.h"
 #include "spec/manual.h"
 
@@ -269,7 +269,7 @@ static void add_member(struct jr_buf *out, struct jr_arena *arena, const char *w
     bool sure;
     const char *dot = strrchr(word, '.');
     const char *group = dot == NULL ? NULL : jr_arena_strndup(arena, word, (size_t)(dot - word));
-    const char *name = group == NULL ? NULL : jr_member_meant(group, dot + 1, &sure);
+    const char *name = group == NULL ? NULL : jr_foreign_meant(group, dot + 1, &sure);
     if (out->len == 0 && name != NULL)
         jr_buf_printf(out, "'%s.%s'", group, name);
 }
@@ -292,11 +292,12 @@ static void add_near_fields(struct jr_buf *out, const char *word)
 
 static int refuse_unknown_field(const char *word, struct jr_error *err)
 {
-    const char *foreign = jr_field_foreign(word);
+    bool sure;
+    const char *foreign = jr_foreign_meant("/", word, &sure);
     if (foreign != NULL)
         return jr_error_set(err, JR_STATUS_USAGE, "'%s' is called '%s' here: jobrun explain %s",
                             word, foreign, foreign);
-    const char *needless = jr_field_needless(word, true);
+    const char *needless = jr_foreign_instead("-", word);
     JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT, why = JR_BUF_INIT;
     if (needless != NULL) {
         jr_setting_words(&why, needless, NULL);

@@ -106,10 +106,11 @@ static int apply_flag(struct jr_translator *t, const struct jr_given *given)
         return 0;
     }
     /* Variables are told apart one by one. */
+    bool turns = flag->turn != JR_TURN_NONE;
     bool env = flag->field != NULL && strcmp(flag->field, "env") == 0;
-    if (flag->set != NULL && given->expands && !env)
+    if (turns && given->expands && !env)
         return apply_unknown(t, given);
-    if (flag->set != NULL && flag->set(t, given) != 0)
+    if (turns && jr_turn(t, given) != 0)
         return -1;
     if (flag->why != NULL)
         jr_note_add(t, flag->verdict, given->what, flag->why);
@@ -385,20 +386,6 @@ static int put_program(struct jr_translator *t)
     return put_world(t, &program, shell);
 }
 
-static const struct jr_launcher *const launchers[] = {
-    &jr_launcher_torchrun,
-    &jr_launcher_torch_launch,
-    &jr_launcher_accelerate,
-    &jr_launcher_srun,
-    &jr_launcher_mpirun,
-    &jr_launcher_openmpi,
-    &jr_launcher_hydra,
-    &jr_launcher_paddle,
-    &jr_launcher_deepspeed,
-    &jr_launcher_horovod,
-    NULL,
-};
-
 /* A word and the one behind it may be one name: "accelerate launch". Returns how many words are. */
 static size_t match_name(const char *names, const char *word, const char *next)
 {
@@ -416,12 +403,12 @@ static size_t match_name(const char *names, const char *word, const char *next)
 
 static size_t match_launcher(struct jr_translator *t, const char *word, const char *next)
 {
-    for (size_t i = 0; launchers[i] != NULL; i++) {
-        size_t count = match_name(launchers[i]->names, word, next);
+    for (size_t i = 0; jr_launchers[i].names != NULL; i++) {
+        size_t count = match_name(jr_launchers[i].names, word, next);
         if (count == 0)
             continue;
         const char *before = t->to->from;
-        t->launcher = launchers[i];
+        t->launcher = &jr_launchers[i];
         t->to->from = jr_arena_printf(t->arena, "%s%s%s%s%s", before == NULL ? "" : before,
                                       before == NULL ? "" : " and ", word, count == 2 ? " " : "",
                                       count == 2 ? next : "");
@@ -453,14 +440,16 @@ static bool take_launcher(struct jr_translator *t)
 /* NAME=VALUE before the launcher, behind `env` or not. */
 static int take_variables(struct jr_translator *t)
 {
+    static const struct jr_flag pair = {.turn = JR_TURN_PAIR};
     if (strcmp(text_at(t, t->at), "env") == 0)
         t->at++;
     for (; t->at < t->words.count; t->at++) {
         const struct jr_shell_word *word = word_at(t, t->at);
-        struct jr_given given = {.what = word->text, .value = word->text, .expands = word->expands};
+        struct jr_given given = {
+            .flag = &pair, .what = word->text, .value = word->text, .expands = word->expands};
         if (!jr_put_is_name(word->text, '='))
             break;
-        if (jr_set_pair(t, &given) != 0)
+        if (jr_turn(t, &given) != 0)
             return -1;
     }
     return 0;
@@ -495,7 +484,7 @@ static int take_launchers(struct jr_translator *t)
                             "the inner launcher sets it for the ranks");
         }
     }
-    return t->launcher->finish == NULL ? 0 : t->launcher->finish(t);
+    return jr_turn_finish(t);
 }
 
 static int translate_line(struct jr_translator *t, const char *line)
@@ -537,8 +526,8 @@ void jr_translation_release(struct jr_translation *translation)
 
 void jr_launcher_names(struct jr_buf *out)
 {
-    for (size_t i = 0; launchers[i] != NULL; i++) {
-        const char *names = launchers[i]->names;
+    for (size_t i = 0; jr_launchers[i].names != NULL; i++) {
+        const char *names = jr_launchers[i].names;
         jr_buf_str(out, i == 0 ? "" : ", ");
         jr_buf_add(out, names, strcspn(names, "|"));
     }
@@ -673,7 +662,7 @@ static void print_flag(struct jr_buf *out, const struct jr_flag *flag)
     if (flag->field != NULL)
         jr_buf_str(&text, flag->field);
     else
-        jr_buf_str(&text, headings[flag->set == NULL ? flag->verdict : JR_VERDICT_LOST]);
+        jr_buf_str(&text, headings[flag->turn == JR_TURN_NONE ? flag->verdict : JR_VERDICT_LOST]);
     if (flag->why != NULL)
         jr_buf_printf(&text, "%s%s", text.len == 0 ? "" : ": ", flag->why);
     jr_buf_str(out, "  ");

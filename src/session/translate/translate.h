@@ -4,7 +4,7 @@
  *   line --jr_shell_split--> words --jr_translate--> jr_translation --> YAML
  *
  * Nothing of the line is expanded or executed, and of this machine only a hostfile that it names is
- * read. What each launcher's options become is in the tables of LAUNCHER.c (internal.h).
+ * read. What each launcher's options become is in the tables of spec/foreign_launchers.c.
  */
 #ifndef JR_TRANSLATE_H
 #define JR_TRANSLATE_H
@@ -17,15 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "diag/diag.h"
-
-/* How far something of the line is in the spec; heading of such notes. */
-#define JR_VERDICTS(X)                                                                             \
-    X(LOST, "without a counterpart")                                                               \
-    X(CHANGED, "not quite the same")                                                               \
-    X(NEEDLESS, "not needed")
-
-#define JR_ENUM_VERDICT(name, heading) JR_VERDICT_##name,
-enum jr_verdict { JR_VERDICTS(JR_ENUM_VERDICT) JR_VERDICT_COUNT };
+#include "spec/foreign.h"
 
 struct jr_note {
     enum jr_verdict verdict;
@@ -38,7 +30,6 @@ struct jr_origin {
     const char *path, *text;
 };
 
-struct jr_launcher;
 struct jr_node;
 struct jr_spec_file;
 

@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "spec/field.h"
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 #include "spec/jsonschema.h"
 #include "unit.h"
 
@@ -179,16 +179,17 @@ TEST(knows_foreign_names)
         {"max_restarts", "restart.max"},
         {"shutdown_timeout", "timeouts.stop_grace"},
     };
+    bool sure;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        JR_ASSERT_TEXT(jr_field_foreign(names[i][0]), names[i][1]);
+        JR_ASSERT_TEXT(jr_foreign_meant("/", names[i][0], &sure), names[i][1]);
         CU_ASSERT_PTR_NOT_NULL(jr_field_find(names[i][1]));
     }
-    CU_ASSERT_PTR_NULL(jr_field_foreign("world_size"));
-    CU_ASSERT_PTR_NULL(jr_field_foreign(""));
-    CU_ASSERT_PTR_NULL(jr_field_foreign("a_name_that_is_longer_than_all_of_it"));
-    CU_ASSERT_TRUE(jr_field_foreign_is_same("nproc-per-node"));
-    CU_ASSERT_FALSE(jr_field_foreign_is_same("gpus"));
-    CU_ASSERT_FALSE(jr_field_foreign_is_same("world_size"));
+    CU_ASSERT_PTR_NULL(jr_foreign_meant("/", "", &sure));
+    CU_ASSERT_PTR_NULL(jr_foreign_meant("/", "a_name_that_is_longer_than_all_of_it", &sure));
+    CU_ASSERT_TRUE(jr_foreign_meant("/", "nproc-per-node", &sure) != NULL && sure);
+    CU_ASSERT_TRUE(jr_foreign_meant("/", "gpus", &sure) != NULL && !sure);
+    CU_ASSERT_PTR_NULL(jr_foreign_meant("/", "world_size", &sure));
+    CU_ASSERT_FALSE(sure);
 }
 
 /* One word may be another in each field. */
@@ -197,16 +198,16 @@ TEST(knows_words_of_elsewhere)
     static const char *const devices[] = {"cpu", "cuda", "custom", NULL};
     static const char *const binds[] = {"none", "numa", "device", NULL};
     bool sure;
-    JR_ASSERT_TEXT(jr_field_foreign_word("Nvidia", devices, &sure), "cuda");
+    JR_ASSERT_TEXT(jr_foreign_word("Nvidia", devices, &sure), "cuda");
     CU_ASSERT_TRUE(sure);
-    JR_ASSERT_TEXT(jr_field_foreign_word("GPU", devices, &sure), "cuda");
+    JR_ASSERT_TEXT(jr_foreign_word("GPU", devices, &sure), "cuda");
     CU_ASSERT_FALSE(sure);
-    JR_ASSERT_TEXT(jr_field_foreign_word("gpu", binds, &sure), "device");
-    JR_ASSERT_TEXT(jr_field_foreign_word("tpu", devices, &sure), "custom:tpu");
+    JR_ASSERT_TEXT(jr_foreign_word("gpu", binds, &sure), "device");
+    JR_ASSERT_TEXT(jr_foreign_word("tpu", devices, &sure), "custom:tpu");
     CU_ASSERT_FALSE(sure);
-    CU_ASSERT_PTR_NULL(jr_field_foreign_word("tpu", binds, &sure));
-    CU_ASSERT_PTR_NULL(jr_field_foreign_word("amd", devices, &sure));
-    CU_ASSERT_PTR_NULL(jr_field_foreign_word("cuda", devices, &sure));
+    CU_ASSERT_PTR_NULL(jr_foreign_word("tpu", binds, &sure));
+    CU_ASSERT_PTR_NULL(jr_foreign_word("amd", devices, &sure));
+    CU_ASSERT_PTR_NULL(jr_foreign_word("cuda", devices, &sure));
     CU_ASSERT_FALSE(sure);
 }
 
@@ -230,7 +231,7 @@ TEST(knows_members_by_other_names)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool sure = !rows[i].sure;
-        const char *here = jr_member_meant(rows[i].group, rows[i].name, &sure);
+        const char *here = jr_foreign_meant(rows[i].group, rows[i].name, &sure);
         if (rows[i].here == NULL)
             CU_ASSERT_PTR_NULL(here)
         else

@@ -3,7 +3,7 @@
 #include "diag/diag.h"
 #include "doc/source_reader.h"
 #include "spec/field.h"
-#include "spec/foreign_names.h"
+#include "spec/foreign.h"
 #include "spec/load.h"
 #include "spec/manual.h"
 #include "unit.h"
@@ -218,11 +218,11 @@ TEST(fits_a_terminal)
 TEST(tells_what_others_call_it)
 {
     struct jr_buf out = JR_BUF_INIT;
-    jr_field_others(&out, "version");
+    jr_foreign_names(&out, "version");
     CU_ASSERT_EQUAL(out.len, 0);
-    jr_field_others(&out, "backends");
+    jr_foreign_names(&out, "backends");
     JR_ASSERT_TEXT(out.data, "backend");
-    jr_field_others(&out, "start_method");
+    jr_foreign_names(&out, "start_method");
     JR_ASSERT_TEXT(out.data, "backendlaunch_method, mp_start_method");
     jr_buf_release(&out);
 }

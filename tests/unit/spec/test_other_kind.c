@@ -1,5 +1,7 @@
 /* Which documents are files of other programs. */
-#include "spec/foreign_names.h"
+#include "diag/diag.h"
+#include "doc/doc.h"
+#include "spec/foreign.h"
 
 #include "unit.h"
 
