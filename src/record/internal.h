@@ -33,22 +33,11 @@ void jr_results_read(struct jr_loaded_run *to, const json_t *object);
 /* Read the object of a rank into all three values at `i`, whose strings are the object's. */
 void jr_results_read_rank(struct jr_loaded_run *to, size_t i, const json_t *object);
 
-/* How a key is joined for a run whose nodes each had their own jobrun, from its value on each
- * node. */
-enum jr_results_join {
-    JR_JOIN_OWN,     /* multinode.c makes it; null until then */
-    JR_JOIN_ANY,     /* what the node says that decided, else the first */
-    JR_JOIN_DECIDER, /* what the node says that decided; null: none did */
-    JR_JOIN_FIRST,   /* the first that is not null */
-    JR_JOIN_SUM,
-    JR_JOIN_MOST, /* the largest number */
-    JR_JOIN_LEAST
-};
+/* Join the results of `count` parts, of which some may be NULL, by what their keys say of it. The
+ * ranks are left out, and what multinode.c makes is null. The caller's. */
+json_t *jr_results_join(const json_t *const *parts, size_t count, const json_t *decider);
 
-/* The keys of the run, in order; NULL after the last. */
-const char *jr_results_key(size_t i, enum jr_results_join *ret_join);
-
-/* The keys of a rank whose values are paths in the run folder, likewise. */
+/* The keys of a rank whose values are paths in the run folder, in order; NULL after the last. */
 const char *jr_results_path(size_t i);
 
 enum {

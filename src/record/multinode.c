@@ -592,47 +592,6 @@ static json_t *join_ranks(const struct node_parts *parts, const struct node_part
     return ranks;
 }
 
-/* The value of a key over all parts: their sum, the first, the largest or the smallest. */
-static json_t *join_value(enum jr_results_join join, const char *key,
-                          const struct node_parts *parts)
-{
-    json_t *best = NULL;
-    json_int_t sum = 0;
-    for (size_t i = 0; i < parts->count; i++) {
-        json_t *value = json_object_get(parts->items[i].results, key);
-        double number = json_number_value(value), before = json_number_value(best);
-        sum += jr_json_get_u32(parts->items[i].results, key);
-        bool fits = join == JR_JOIN_FIRST ? !json_is_null(value) : json_is_number(value);
-        bool better = best == NULL || (join == JR_JOIN_MOST && number > before) ||
-                      (join == JR_JOIN_LEAST && number < before);
-        best = fits && better ? value : best;
-    }
-    if (join == JR_JOIN_SUM)
-        return json_integer(sum);
-    return best == NULL ? json_null() : json_incref(best);
-}
-
-/* Join each key as its row says; the verdict, and values that are compared or counted over all
- * nodes, come after. */
-static json_t *join_keys(const struct node_parts *parts, const struct node_part *decider)
-{
-    const json_t *decides = decider != NULL ? decider->results : NULL, *any = decides;
-    json_t *head = json_object();
-    const char *key = NULL;
-    enum jr_results_join join;
-    for (size_t i = 0; any == NULL && i < parts->count; i++)
-        any = parts->items[i].results;
-    for (size_t i = 0; (key = jr_results_key(i, &join)) != NULL; i++) {
-        if (join == JR_JOIN_OWN)
-            jr_json_set_null(head, key);
-        else if (join == JR_JOIN_ANY || join == JR_JOIN_DECIDER)
-            jr_json_share(head, join == JR_JOIN_ANY ? any : decides, key);
-        else
-            jr_json_set(head, key, join_value(join, key, parts));
-    }
-    return head;
-}
-
 /* How far the job is whose nodes each know their own ranks: as its slowest rank, with what all of
  * them warn of. */
 static void join_progress(json_t *head, const struct node_parts *parts)
@@ -712,7 +671,11 @@ static void compare_again(json_t *joined)
 static json_t *join_results(int fd, const struct node_parts *parts)
 {
     const struct node_part *decider = find_decider(fd, parts);
-    json_t *head = join_keys(parts, decider);
+    JR_FREE const json_t **results = calloc(parts->count + 1, sizeof *results);
+    for (size_t i = 0; results != NULL && i < parts->count; i++)
+        results[i] = parts->items[i].results;
+    json_t *head = jr_results_join(results, results == NULL ? 0 : parts->count,
+                                   decider == NULL ? NULL : decider->results);
     json_t *nodes = nodes_json(parts);
     const char *common = jr_json_get_str(parts->items[0].run, "fingerprint");
     for (size_t i = 1; common != NULL && i < parts->count; i++)

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json_shape.h"
+#include "base/json_row.h"
 #include "base/names.h"
 #include "base/strv.h"
 #include "judge/hang_report.h"
@@ -34,25 +34,14 @@ enum { FORMAT_VERSION = 1, EXIT_CODES = 256, MOST_RANKS = 1 << 20, PIECE = 1 << 
 #define MS           UINT64_C(1000000) /* in nanoseconds */
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-#define WORD(name, word) word,
+#define WORD(name, word)              word,
+#define HELPED_WORD(name, word, help) word,
 static const char *const run_statuses[] = {JR_RUN_STATUSES(WORD)};
 static const char *const run_timeouts[] = {JR_RUN_TIMEOUTS(WORD)};
 static const char *const rank_states[] = {JR_RANK_STATES(WORD)};
 static const char *const result_errors[] = {JR_RESULT_ERRORS(WORD)};
 static const char *const cause_kinds[] = {JR_CAUSE_KINDS(WORD)};
-
-/* The shapes of most values; of an enum whose 0 is nothing, the words after that. */
-#define SHAPE(...)                                                                                 \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-#define AS(schema)          SHAPE(.text = (schema))
-#define OR_NULL(schema)     SHAPE(.text = (schema), .null = true)
-#define OR_NONE(schema)     SHAPE(.text = (schema), .optional = true)
-#define AS_WORDS(list)      SHAPE(.words = (list), .words_count = COUNT(list))
-#define WORDS_OR_NULL(list) SHAPE(.words = (list), .words_count = COUNT(list), .null = true)
-#define WORDS_AFTER_0(list) .words = (list) + 1, .words_count = COUNT(list) - 1
-#define AS_PATH             SHAPE(.text = JR_SHAPE_TEXT, .null = true, .path = true)
+static const char *const requeue_causes[] = {JR_REQUEUE_CAUSES(HELPED_WORD)};
 
 /* A judged run, from which the keys are written. */
 struct judged {
@@ -61,14 +50,6 @@ struct judged {
     const struct jr_outcome *outcome;
     struct utsname here;
 };
-
-/* A number below `end`; 0 if it is not one. What is counted up to, or used as an index, comes from
- * here: a file may say anything. */
-static uint32_t number_below(const json_t *value, uint32_t end)
-{
-    json_int_t number = json_integer_value(value);
-    return number >= 0 && number < (json_int_t)end ? (uint32_t)number : 0;
-}
 
 struct jr_strv jr_results_texts(struct jr_arena *arena, const json_t *list)
 {
@@ -79,11 +60,6 @@ struct jr_strv jr_results_texts(struct jr_arena *arena, const json_t *list)
             jr_strv_push(&texts, arena, jr_arena_strdup(arena, text));
     }
     return texts;
-}
-
-static json_t *step_json(bool stepped, int64_t step)
-{
-    return stepped ? json_integer(step) : json_null();
 }
 
 /* The root cause. */
@@ -221,48 +197,53 @@ static void find_cause(struct jr_results_cause *cause, struct jr_buf *message,
     message->failed |= last.failed;
 }
 
+static void put_together(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
+{
+    const struct jr_results_cause *cause = from[0];
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '[');
+    for (size_t i = 0; i < cause->together_count; i++)
+        jr_buf_printf(out, "%s%u", i == 0 ? "" : ", ", cause->together[i]);
+    jr_buf_char(out, ']');
+}
+
+static void get_together(void *const *to, const struct jr_json_row *row, const json_t *value)
+{
+    struct jr_results_cause *cause = to[0];
+    size_t count = json_array_size(value);
+    uint32_t *ranks = jr_arena_array(to[1], count, sizeof *ranks);
+    (void)row;
+    cause->together = ranks;
+    cause->together_count = ranks == NULL ? 0 : count;
+    for (size_t i = 0; i < cause->together_count; i++)
+        ranks[i] = (uint32_t)json_integer_value(json_array_get(value, i));
+}
+
+#define OF_CAUSE(kind, member) JR_AT(struct jr_results_cause, kind, member)
+
+static const struct jr_json_row cause_rows[] = {
+    {"rank", "null: no rank, but jobrun itself or time.", OF_CAUSE(I64, rank), .none = JR_NONE_LESS,
+     .shape.text = JR_SHAPE_COUNT},
+    {"host", NULL, OF_CAUSE(TEXT, host), .shape.null = true},
+    {"kind", NULL, OF_CAUSE(WORD, kind), JR_WORDS_AFTER_0(cause_kinds)},
+    {"exit_code", NULL, OF_CAUSE(I32, exit_code), .none = JR_NONE_LESS},
+    {"signal", "The signal's name.", OF_CAUSE(SIGNAL, signal), .none = JR_NONE_ZERO},
+    {"message", NULL, OF_CAUSE(TEXT, message)},
+    {"together", "Ranks whose failure cannot be distinguished from it.", .put = put_together,
+     .get = get_together, .shape.text = "{\"type\": \"array\", \"items\": " JR_SHAPE_COUNT "}"},
+};
+
 json_t *jr_results_cause_json(const struct jr_results_cause *cause)
 {
-    char name[JR_SIGNAL_NAME];
     if (cause->kind == JR_CAUSE_NONE)
         return json_null();
-    json_t *object = json_object(), *together = json_array();
-    if (cause->signal != 0)
-        jr_signal_name(name, cause->signal);
-    for (size_t i = 0; i < cause->together_count; i++)
-        jr_json_append(together, json_integer(cause->together[i]));
-    jr_json_set(object, "rank", step_json(cause->rank >= 0, cause->rank));
-    jr_json_set_str(object, "host", cause->host);
-    jr_json_set_str(object, "kind", jr_cause_kind_word(cause->kind));
-    jr_json_set(object, "exit_code", step_json(cause->exit_code >= 0, cause->exit_code));
-    jr_json_set_str(object, "signal", cause->signal == 0 ? NULL : name);
-    jr_json_set_str(object, "message", cause->message);
-    jr_json_set(object, "together", together);
-    return object;
+    return jr_json_rows_object(cause_rows, COUNT(cause_rows), (const void *[]){cause});
 }
 
 void jr_results_cause_read(struct jr_results_cause *ret, struct jr_arena *arena,
                            const json_t *object)
 {
-    const json_t *rank = json_object_get(object, "rank"), *together = NULL;
-    const json_t *code = json_object_get(object, "exit_code");
-    const char *kind = jr_json_get_str(object, "kind"), *sig = jr_json_get_str(object, "signal");
-    together = json_object_get(object, "together");
-    size_t count = json_array_size(together);
-    uint32_t *ranks = jr_arena_array(arena, count, sizeof *ranks);
-    *ret = (struct jr_results_cause){
-        .rank = json_is_integer(rank) ? json_integer_value(rank) : -1,
-        .host = jr_json_get_str(object, "host"),
-        .exit_code = json_is_integer(code) ? (int32_t)json_integer_value(code) : -1,
-        .signal = sig == NULL ? 0 : jr_signal_of(sig),
-        .message = jr_json_get_str(object, "message"),
-        .together = ranks,
-        .together_count = ranks == NULL ? 0 : count,
-    };
-    if (kind != NULL)
-        (void)jr_cause_kind_of(kind, &ret->kind);
-    for (size_t i = 0; i < ret->together_count; i++)
-        ranks[i] = (uint32_t)json_integer_value(json_array_get(together, i));
+    jr_json_rows_get(cause_rows, COUNT(cause_rows), (void *[]){ret, arena}, arena, object);
 }
 
 static json_t *cause_value(const struct judged *run)
@@ -279,86 +260,85 @@ static json_t *cause_value(const struct judged *run)
 
 /* The run. */
 
-static json_t *version_value(const struct judged *run)
+/* The structs that a key of the run is in: one that is written, or one that is read. */
+enum { IN_PLAN, IN_OUTCOME, IN_REPORT, IN_ALL, STRUCTS };
+
+#define OF_PLAN(kind, member)    .in = IN_PLAN, JR_AT(struct jr_plan, kind, member)
+#define OF_OUTCOME(kind, member) .in = IN_OUTCOME, JR_AT(struct jr_outcome, kind, member)
+#define OF_REPORT(kind, member)  .in = IN_REPORT, JR_AT(struct jr_judgement, kind, member)
+
+#define PUT(name)                                                                                  \
+    static void put_##name(struct jr_buf *out, const struct jr_json_row *row,                      \
+                           const void *const *from)
+#define GET(name)                                                                                  \
+    static void get_##name(void *const *to, const struct jr_json_row *row, const json_t *value)
+
+static void put_json(struct jr_buf *out, const struct jr_json_row *row, json_t *value)
 {
-    (void)run;
-    return json_integer(FORMAT_VERSION);
+    jr_json_key(out, row->key);
+    jr_json_print(out, value, 0);
+    json_decref(value);
 }
 
-static json_t *status_value(const struct judged *run)
+/* What is not written, but read. */
+PUT(nothing)
 {
-    return jr_json_str(jr_run_status_word(run->report->status));
+    (void)out, (void)row, (void)from;
+}
+
+PUT(version)
+{
+    (void)from;
+    jr_json_put_int(out, row->key, FORMAT_VERSION);
 }
 
 /* A later build may know more words: what is not known is no success. */
-static void get_status(struct jr_loaded_run *to, const json_t *value)
+GET(status)
 {
+    struct jr_loaded_run *loaded = to[IN_ALL];
     const char *word = json_string_value(value);
-    struct jr_judgement *report = &to->report;
+    struct jr_judgement *report = &loaded->report;
+    (void)row;
     if (word != NULL && jr_run_status_of(word, &report->status))
         return;
     report->status = JR_RUN_FAILED;
     report->error = word == NULL ? "its results.json states no status"
-                                 : jr_arena_printf(&to->arena,
+                                 : jr_arena_printf(&loaded->arena,
                                                    "its results.json has the status '%s', which "
                                                    "this version of jobrun does not know",
                                                    word);
 }
 
-static json_t *exit_code_value(const struct judged *run)
+GET(exit_code)
 {
-    return json_integer(run->report->exit_code);
+    struct jr_loaded_run *loaded = to[IN_ALL];
+    (void)row;
+    loaded->report.exit_code = (int)jr_json_below(value, EXIT_CODES);
+    if (loaded->report.status == JR_RUN_STOPPED)
+        loaded->outcome.stop_signal = loaded->report.exit_code - 128;
 }
 
-static void get_exit_code(struct jr_loaded_run *to, const json_t *value)
+PUT(started)
 {
-    to->report.exit_code = (int)number_below(value, EXIT_CODES);
-    if (to->report.status == JR_RUN_STOPPED)
-        to->outcome.stop_signal = to->report.exit_code - 128;
+    uint64_t began_ns = jr_judgement_began_wall_ns(from[IN_REPORT], from[IN_OUTCOME]);
+    jr_json_put_decimal(out, row->key, began_ns / MS, 3);
 }
 
-static json_t *started_value(const struct judged *run)
+PUT(seconds)
 {
-    return json_real(jr_words_wall(jr_judgement_began_wall_ns(run->report, run->outcome)));
-}
-
-static void get_started(struct jr_loaded_run *to, const json_t *value)
-{
-    to->outcome.started_wall_ns = jr_clock_ns_of(json_number_value(value));
-}
-
-static json_t *seconds_value(const struct judged *run)
-{
-    uint64_t took_ns = run->outcome->ended_ns - jr_judgement_began_ns(run->report, run->outcome);
-    return json_real((double)(took_ns / 1000) / 1e6);
-}
-
-static void get_seconds(struct jr_loaded_run *to, const json_t *value)
-{
-    to->outcome.ended_ns = jr_clock_ns_of(json_number_value(value));
+    const struct jr_outcome *outcome = from[IN_OUTCOME];
+    uint64_t took_ns = outcome->ended_ns - jr_judgement_began_ns(from[IN_REPORT], outcome);
+    put_json(out, row, json_real((double)(took_ns / 1000) / 1e6));
 }
 
 /* The ranks have it, too, and are read. */
-static json_t *ended_value(const struct judged *run)
+PUT(ended)
 {
+    const struct jr_outcome *outcome = from[IN_OUTCOME];
     json_int_t ended = 0;
-    for (uint32_t i = 0; i < run->outcome->count; i++)
-        ended += run->outcome->ranks[i].left_running;
-    return json_integer(ended);
-}
-
-static json_t *timeout_value(const struct judged *run)
-{
-    enum jr_timeout by = run->outcome->timed_out_by;
-    return jr_json_str(by == JR_TIMEOUT_NONE ? NULL : run_timeouts[by - 1]);
-}
-
-static void get_timeout(struct jr_loaded_run *to, const json_t *value)
-{
-    const char *word = json_string_value(value);
-    for (size_t by = 1; word != NULL && by <= COUNT(run_timeouts); by++)
-        if (strcmp(run_timeouts[by - 1], word) == 0)
-            to->outcome.timed_out_by = (enum jr_timeout)by;
+    for (uint32_t i = 0; i < outcome->count; i++)
+        ended += outcome->ranks[i].left_running;
+    jr_json_put_int(out, row->key, ended);
 }
 
 /* The limit, in milliseconds; NULL: there is none. */
@@ -384,176 +364,168 @@ static uint64_t *limit_for_timeout(struct jr_timeouts *limits, enum jr_timeout b
     return NULL;
 }
 
-static json_t *limit_value(const struct judged *run)
+PUT(limit)
 {
-    struct jr_timeouts limits = run->plan->policy->timeouts;
-    const uint64_t *ms = limit_for_timeout(&limits, run->outcome->timed_out_by);
-    return ms == NULL ? json_null() : json_real((double)*ms / 1e3);
+    const struct jr_plan *plan = from[IN_PLAN];
+    const struct jr_outcome *outcome = from[IN_OUTCOME];
+    struct jr_timeouts limits = plan->policy->timeouts;
+    const uint64_t *ms = limit_for_timeout(&limits, outcome->timed_out_by);
+    if (ms == NULL)
+        jr_json_put_str(out, row->key, NULL);
+    else
+        jr_json_put_decimal(out, row->key, *ms, 3);
 }
 
-static void get_limit(struct jr_loaded_run *to, const json_t *value)
+GET(limit)
 {
-    uint64_t *ms = limit_for_timeout(&to->policy.timeouts, to->outcome.timed_out_by);
+    struct jr_loaded_run *loaded = to[IN_ALL];
+    uint64_t *ms = limit_for_timeout(&loaded->policy.timeouts, loaded->outcome.timed_out_by);
+    (void)row;
     if (ms != NULL)
         *ms = jr_clock_ns_of(json_number_value(value)) / MS;
 }
 
-static json_t *progress_value(const struct judged *run)
+PUT(cause)
 {
-    return jr_progress_json(run->outcome->progress);
+    put_json(out, row, cause_value(from[IN_ALL]));
 }
 
-static void get_progress(struct jr_loaded_run *to, const json_t *value)
+PUT(progress)
 {
+    const struct jr_outcome *outcome = from[IN_OUTCOME];
+    put_json(out, row, jr_progress_json(outcome->progress));
+}
+
+GET(progress)
+{
+    struct jr_loaded_run *loaded = to[IN_ALL];
+    (void)row;
     if (!json_is_object(value))
         return;
-    to->outcome.progress = jr_progress_new(to->plan.count);
-    if (to->outcome.progress != NULL)
-        jr_progress_get(to->outcome.progress, value);
+    loaded->outcome.progress = jr_progress_new(loaded->plan.count);
+    if (loaded->outcome.progress != NULL)
+        jr_progress_get(loaded->outcome.progress, value);
 }
 
 /* Which of jobrun's own two processes was killed. */
-static json_t *killed_value(const struct judged *run)
+PUT(killed)
 {
-    const struct jr_outcome *outcome = run->outcome;
-    int sig = jr_outcome_lost_by(outcome);
+    const struct jr_outcome *outcome = from[IN_OUTCOME];
     bool guard = outcome->guard_pid != 0;
+    int sig = jr_outcome_lost_by(outcome);
     char name[JR_SIGNAL_NAME];
-    if (!jr_outcome_lost(outcome))
-        return json_null();
     jr_signal_name(name, sig);
-    return json_pack("{s:s, s:o, s:o}", "process", guard ? "guard" : "runner", "pid",
-                     step_json(guard, outcome->guard_pid), "signal",
-                     jr_json_str(sig == 0 ? NULL : name));
+    put_json(out, row,
+             !jr_outcome_lost(outcome)
+                 ? json_null()
+                 : json_pack("{s:s, s:o, s:o}", "process", guard ? "guard" : "runner", "pid",
+                             guard ? json_integer(outcome->guard_pid) : json_null(), "signal",
+                             jr_json_str(sig == 0 ? NULL : name)));
 }
 
-static void get_killed(struct jr_loaded_run *to, const json_t *value)
+GET(killed)
 {
+    struct jr_outcome *outcome = to[IN_OUTCOME];
     const char *process = jr_json_get_str(value, "process");
     const char *name = jr_json_get_str(value, "signal");
     int sig = name == NULL ? 0 : jr_signal_of(name);
+    (void)row;
     if (process != NULL && strcmp(process, "runner") == 0) {
-        to->outcome.runner_signal = sig;
+        outcome->runner_signal = sig;
     } else if (process != NULL) {
-        to->outcome.guard_pid = (int32_t)jr_json_get_u32(value, "pid");
-        to->outcome.guard_signal = sig;
+        outcome->guard_pid = (int32_t)jr_json_get_u32(value, "pid");
+        outcome->guard_signal = sig;
     }
 }
 
-static json_t *attempts_value(const struct judged *run)
+static const struct jr_json_row killed_rows[] = {
+    {"process", .shape.words = (const char *const[]){"guard", "runner"}, .shape.words_count = 2},
+    {"pid", .shape.text = "{\"type\": \"integer\"}", .shape.null = true},
+    {"signal", "Its name; null: the kernel did not say.", .shape.text = JR_SHAPE_TEXT,
+     .shape.null = true},
+};
+
+PUT(took)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < run->report->earlier_count; i++) {
-        const struct jr_attempt *attempt = &run->report->earlier[i];
-        const char *requeued =
-            attempt->continues == JR_REQUEUE_NONE ? "other" : jr_requeue_word(attempt->continues);
-        json_t *object = json_object();
-        jr_json_set_int(object, "attempt", attempt->number);
-        jr_json_set_str(object, "status", jr_run_status_word(attempt->status));
-        jr_json_set_int(object, "exit_code", attempt->exit_code);
-        jr_json_set_real(object, "started", jr_words_wall(attempt->started_wall_ns));
-        jr_json_set_real(object, "seconds", jr_words_wall(attempt->ended_ns - attempt->started_ns));
-        jr_json_set_str(object, "cause", attempt->cause);
-        jr_json_set_real(object, "wait", (double)attempt->wait_ms / 1e3);
-        jr_json_set(object, "step", step_json(attempt->stepped, attempt->best));
-        jr_json_set_str(object, "requeued", attempt->requeued ? requeued : NULL);
-        jr_json_append(list, object);
-    }
-    return list;
+    const struct jr_attempt *attempt = from[0];
+    jr_json_put_decimal(out, row->key, (attempt->ended_ns - attempt->started_ns) / MS, 3);
 }
+
+PUT(requeued)
+{
+    const struct jr_attempt *attempt = from[0];
+    const char *word =
+        attempt->continues == JR_REQUEUE_NONE ? "other" : jr_requeue_word(attempt->continues);
+    jr_json_put_str(out, row->key, attempt->requeued ? word : NULL);
+}
+
+GET(requeued)
+{
+    struct jr_attempt *attempt = to[0];
+    (void)row;
+    attempt->continues = jr_requeue_of(json_string_value(value));
+    attempt->requeued = json_is_string(value);
+}
+
+#define OF_ATTEMPT(kind, member) JR_AT(struct jr_attempt, kind, member)
 
 /* The times are those of a run that began at 0. */
-static void get_attempts(struct jr_loaded_run *to, const json_t *value)
+static const struct jr_json_row attempt_rows[] = {
+    {"attempt", NULL, OF_ATTEMPT(U32, number)},
+    {"status", NULL, OF_ATTEMPT(WORD, status), JR_WORDS(run_statuses),
+     .shape.text = "{\"$ref\": \"#/properties/status\"}"},
+    {"exit_code", NULL, OF_ATTEMPT(U32, exit_code), .limit = EXIT_CODES,
+     .shape.text = "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": 255}"},
+    {"started", "Since the epoch.", OF_ATTEMPT(TIME, started_wall_ns)},
+    {"seconds", NULL, OF_ATTEMPT(SPAN, ended_ns), .put = put_took},
+    {"cause", NULL, OF_ATTEMPT(TEXT, cause), .none = JR_NONE_EMPTY},
+    {"wait", "Before the next attempt.", OF_ATTEMPT(SECONDS, wait_ms)},
+    {"step", "The furthest; null: none was made.", OF_ATTEMPT(I64, best),
+     JR_TOLD_BY(struct jr_attempt, stepped), .shape.optional = true},
+    {"requeued", "Why it was to be continued, and was; null: the next attempt is by `restart`.",
+     .put = put_requeued, .get = get_requeued, JR_WORDS(requeue_causes), .shape.null = true,
+     .shape.optional = true},
+};
+
+static const struct jr_json_row left_out_rows[] = {
+    {"host", NULL, JR_AT(struct jr_lost_machine, TEXT, host), .none = JR_NONE_EMPTY},
+    {"reason", NULL, JR_AT(struct jr_lost_machine, TEXT, reason), .none = JR_NONE_EMPTY},
+};
+
+static const struct jr_json_row stall_rows[] = {
+    {"attempts", NULL, JR_AT(struct jr_stall, U32, attempts)},
+    {"step", "The furthest step; null: none was made.", JR_AT(struct jr_stall, I64, step),
+     JR_TOLD_BY(struct jr_stall, stepped)},
+};
+
+static const struct jr_json_row requeue_rows[] = {
+    {"cause", "Why it is to be continued; null: it is not.",
+     JR_AT(struct jr_requeue_state, WORD, cause), .none = JR_NONE_ZERO, .first = 1,
+     JR_WORDS(requeue_causes)},
+    {"requeues", NULL, JR_AT(struct jr_requeue_state, U32, done)},
+    {"max", NULL, JR_AT(struct jr_requeue_state, U32, max)},
+    {"queued", NULL, JR_AT(struct jr_requeue_state, FLAG, queued)},
+};
+
+/* An object that is null as long as there is nothing to say. */
+PUT(stall)
 {
-    size_t count = json_array_size(value);
-    struct jr_attempt *attempts = jr_arena_array(&to->arena, count, sizeof *attempts);
-    to->report.earlier = attempts;
-    to->report.earlier_count = attempts == NULL ? 0 : count;
-    for (size_t i = 0; i < to->report.earlier_count; i++) {
-        const json_t *object = json_array_get(value, i), *step = json_object_get(object, "step");
-        const char *status = jr_json_get_str(object, "status");
-        const char *cause = jr_json_get_str(object, "cause");
-        const char *requeued = jr_json_get_str(object, "requeued");
-        attempts[i] = (struct jr_attempt){
-            .number = jr_json_get_u32(object, "attempt"),
-            .exit_code = (int)number_below(json_object_get(object, "exit_code"), EXIT_CODES),
-            .started_wall_ns = jr_clock_ns_of(jr_json_get_real(object, "started")),
-            .ended_ns = jr_clock_ns_of(jr_json_get_real(object, "seconds")),
-            .cause = cause == NULL ? "" : cause,
-            .wait_ms = jr_clock_ns_of(jr_json_get_real(object, "wait")) / MS,
-            .stepped = json_is_integer(step),
-            .best = json_integer_value(step),
-            .continues = jr_requeue_of(requeued),
-            .requeued = requeued != NULL,
-        };
-        if (status != NULL)
-            (void)jr_run_status_of(status, &attempts[i].status);
-    }
+    const struct jr_judgement *report = from[IN_REPORT];
+    bool told = report->stall.attempts > 0;
+    put_json(
+        out, row,
+        told ? jr_json_rows_object(stall_rows, COUNT(stall_rows), (const void *[]){&report->stall})
+             : json_null());
 }
 
-static json_t *left_out_value(const struct judged *run)
+PUT(requeue)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < run->report->left_out_count; i++) {
-        json_t *object = json_object();
-        jr_json_set_str(object, "host", run->report->left_out[i].host);
-        jr_json_set_str(object, "reason", run->report->left_out[i].reason);
-        jr_json_append(list, object);
-    }
-    return list;
-}
-
-static void get_left_out(struct jr_loaded_run *to, const json_t *value)
-{
-    size_t count = json_array_size(value);
-    struct jr_lost_machine *machines = jr_arena_array(&to->arena, count, sizeof *machines);
-    to->report.left_out = machines;
-    to->report.left_out_count = machines == NULL ? 0 : count;
-    for (size_t i = 0; i < to->report.left_out_count; i++) {
-        const char *host = jr_json_get_str(json_array_get(value, i), "host");
-        const char *reason = jr_json_get_str(json_array_get(value, i), "reason");
-        machines[i] =
-            (struct jr_lost_machine){host == NULL ? "" : host, reason == NULL ? "" : reason};
-    }
-}
-
-static json_t *stall_value(const struct judged *run)
-{
-    const struct jr_stall *stall = &run->report->stall;
-    if (stall->attempts == 0)
-        return json_null();
-    return json_pack("{s:I, s:o}", "attempts", (json_int_t)stall->attempts, "step",
-                     step_json(stall->stepped, stall->step));
-}
-
-static void get_stall(struct jr_loaded_run *to, const json_t *value)
-{
-    const json_t *step = json_object_get(value, "step");
-    to->report.stall = (struct jr_stall){
-        .attempts = jr_json_get_u32(value, "attempts"),
-        .stepped = json_is_integer(step),
-        .step = json_integer_value(step),
-    };
-}
-
-static json_t *requeue_value(const struct judged *run)
-{
-    const struct jr_requeue_state *state = &run->report->requeue;
-    if (state->cause == JR_REQUEUE_NONE && state->done == 0)
-        return json_null();
-    return json_pack("{s:o, s:I, s:I, s:b}", "cause", jr_json_str(jr_requeue_word(state->cause)),
-                     "requeues", (json_int_t)state->done, "max", (json_int_t)state->max, "queued",
-                     (int)state->queued);
-}
-
-static void get_requeue(struct jr_loaded_run *to, const json_t *value)
-{
-    to->report.requeue = (struct jr_requeue_state){
-        .cause = jr_requeue_of(jr_json_get_str(value, "cause")),
-        .done = jr_json_get_u32(value, "requeues"),
-        .max = jr_json_get_u32(value, "max"),
-        .queued = jr_json_get_bool(value, "queued"),
-    };
+    const struct jr_judgement *report = from[IN_REPORT];
+    bool told = report->requeue.cause != JR_REQUEUE_NONE || report->requeue.done > 0;
+    put_json(out, row,
+             told ? jr_json_rows_object(requeue_rows, COUNT(requeue_rows),
+                                        (const void *[]){&report->requeue})
+                  : json_null());
 }
 
 static json_t *names_json(char *const *names, uint32_t count)
@@ -567,378 +539,278 @@ static json_t *names_json(char *const *names, uint32_t count)
 /* The fields that were compared over the ranks, and what reasons call the place that every rank
  * delivers to: those of several nodes that had a jobrun each are compared again by what joins them
  * (multinode.c). */
-static json_t *compared_value(const struct judged *run)
+PUT(compared)
 {
-    const struct jr_results *wants = &run->plan->policy->results;
-    const struct jr_judge judge = {.plan = run->plan, .outcome = run->outcome, .wants = wants};
+    const struct jr_plan *plan = from[IN_PLAN];
+    const struct jr_outcome *outcome = from[IN_OUTCOME];
+    const struct jr_results *wants = &plan->policy->results;
+    const struct jr_judge judge = {.plan = plan, .outcome = outcome, .wants = wants};
     const char *common = NULL;
-    if (wants->equal_count + wants->distinct_count == 0)
-        return json_null();
-    for (uint32_t i = 0; i < run->outcome->count; i++) {
+    if (wants->equal_count + wants->distinct_count == 0) {
+        jr_json_put_str(out, row->key, NULL);
+        return;
+    }
+    for (uint32_t i = 0; i < outcome->count; i++) {
         const char *source = jr_result_source(&judge, i);
         bool same = i == 0 || strcmp(source, common) == 0;
         common = same ? source : NULL;
         if (!same)
             break;
     }
-    return json_pack("{s:o, s:o, s:o}", "source", jr_json_str(common), "equal",
-                     names_json(wants->equal, wants->equal_count), "distinct",
-                     names_json(wants->distinct, wants->distinct_count));
+    put_json(out, row,
+             json_pack("{s:o, s:o, s:o}", "source", jr_json_str(common), "equal",
+                       names_json(wants->equal, wants->equal_count), "distinct",
+                       names_json(wants->distinct, wants->distinct_count)));
 }
 
 /* What was compared, and what reasons call the place where it was found: a path whose last
  * component that is. */
-static void get_compared(struct jr_loaded_run *to, const json_t *value)
+GET(compared)
 {
-    struct jr_results *wants = &to->policy.results;
-    struct jr_strv equal = jr_results_texts(&to->arena, json_object_get(value, "equal"));
-    struct jr_strv distinct = jr_results_texts(&to->arena, json_object_get(value, "distinct"));
+    struct jr_loaded_run *loaded = to[IN_ALL];
+    struct jr_results *wants = &loaded->policy.results;
+    struct jr_strv equal = jr_results_texts(&loaded->arena, json_object_get(value, "equal"));
+    struct jr_strv distinct = jr_results_texts(&loaded->arena, json_object_get(value, "distinct"));
+    (void)row;
     wants->stated = value != NULL && !json_is_null(value);
     wants->equal = equal.items;
     wants->equal_count = (uint32_t)equal.count;
     wants->distinct = distinct.items;
     wants->distinct_count = (uint32_t)distinct.count;
-    for (uint32_t i = 0; i < to->plan.count; i++)
-        to->plan.ranks[i].result_path = jr_json_get_str(value, "source");
+    for (uint32_t i = 0; i < loaded->plan.count; i++)
+        loaded->plan.ranks[i].result_path = jr_json_get_str(value, "source");
 }
 
-/* The shapes of keys that are no values of one member. */
-#define REQUEUE_CAUSES "[\"deadline\", \"preempted\", \"lost_node\", null]"
-#define REQUEUE                                                                                    \
-    "{\"type\": [\"object\", \"null\"], \"required\": [\"cause\", \"requeues\", \"max\", "         \
-    "\"queued\"], \"properties\": {\"cause\": {\"enum\": " REQUEUE_CAUSES ", \"description\": "    \
-    "\"Why it is to be continued; null: it is not.\"}, \"requeues\": " JR_SHAPE_COUNT              \
-    ", \"max\": " JR_SHAPE_COUNT ", \"queued\": " JR_SHAPE_FLAG "}}"
-#define ATTEMPTS                                                                                   \
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"attempt\", "         \
-    "\"status\", \"exit_code\", \"started\", \"seconds\", \"cause\", \"wait\"], "                  \
-    "\"properties\": {\"attempt\": " JR_SHAPE_COUNT ", \"status\": {\"$ref\": "                    \
-    "\"#/properties/status\"}, \"exit_code\": {\"type\": \"integer\", \"minimum\": 1, "            \
-    "\"maximum\": 255}, \"started\": {\"type\": \"number\", \"description\": \"Since the "         \
-    "epoch.\"}, \"seconds\": " JR_SHAPE_SECONDS ", \"cause\": {\"type\": \"string\"}, "            \
-    "\"wait\": {\"type\": \"number\", \"minimum\": 0, \"description\": \"Before the next "         \
-    "attempt.\"}, \"step\": {\"type\": [\"integer\", \"null\"], \"description\": \"The "           \
-    "furthest; null: none was made.\"}, \"requeued\": {\"enum\": " REQUEUE_CAUSES ", "             \
-    "\"description\": \"Why it was to be continued, and was; null: the next attempt is by "        \
-    "`restart`.\"}}}}"
-#define LEFT_OUT                                                                                   \
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"host\", "            \
-    "\"reason\"], \"properties\": {\"host\": {\"type\": \"string\"}, \"reason\": {\"type\": "      \
-    "\"string\"}}}}"
-#define COMPARED                                                                                   \
-    "{\"type\": [\"object\", \"null\"], \"required\": [\"source\", \"equal\", \"distinct\"], "     \
-    "\"properties\": {\"source\": {\"type\": [\"string\", \"null\"], \"description\": \"What "     \
-    "reasons call the place that ranks deliver to; null: it has not the same name for "            \
-    "all.\"}, \"equal\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}, "               \
-    "\"distinct\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}}}"
-#define KILLED                                                                                     \
-    "{\"type\": [\"object\", \"null\"], \"required\": [\"process\", \"pid\", \"signal\"], "        \
-    "\"properties\": {\"process\": {\"enum\": [\"guard\", \"runner\"]}, \"pid\": {\"type\": "      \
-    "[\"integer\", \"null\"]}, \"signal\": {\"type\": [\"string\", \"null\"], "                    \
-    "\"description\": \"Its name; null: the kernel did not say.\"}}}"
-#define NODES                                                                                      \
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"node_rank\", "       \
-    "\"host\", \"pid\", \"status\", \"exit_code\", \"cause\", \"part\"], \"properties\": "         \
-    "{\"node_rank\": " JR_SHAPE_COUNT ", \"host\": {\"type\": [\"string\", \"null\"]}, "           \
-    "\"pid\": {\"type\": [\"integer\", \"null\"], \"description\": \"Of its jobrun.\"}, "          \
-    "\"status\": {\"anyOf\": [{\"$ref\": \"#/properties/status\"}, {\"enum\": [\"lost\", "         \
-    "\"absent\"]}], \"description\": \"lost: its jobrun is gone and left no results. absent: it "  \
-    "is not here.\"}, \"exit_code\": {\"type\": [\"integer\", \"null\"], \"minimum\": 0, "         \
-    "\"maximum\": 255}, \"cause\": {\"type\": [\"string\", \"null\"]}, \"part\": {\"type\": "      \
-    "[\"string\", \"null\"], \"description\": \"Its folder in the run's.\"}, \"fingerprint\": "    \
-    "{\"type\": [\"string\", \"null\"]}, \"world_size\": {\"type\": [\"integer\", \"null\"], "     \
-    "\"description\": \"As this node has it.\"}, \"nodes\": {\"type\": [\"integer\", "             \
-    "\"null\"]}, \"ranks\": {\"type\": [\"object\", \"null\"], \"description\": \"Those that "     \
-    "its jobrun started.\", \"required\": [\"first\", \"count\"], \"properties\": "                \
-    "{\"first\": " JR_SHAPE_COUNT ", \"count\": {\"type\": \"integer\", \"minimum\": 1}}}}}}"
-#define STALL                                                                                      \
-    "{\"type\": [\"object\", \"null\"], \"required\": [\"attempts\", \"step\"], "                  \
-    "\"properties\": {\"attempts\": " JR_SHAPE_COUNT ", \"step\": {\"type\": [\"integer\", "       \
-    "\"null\"], \"description\": \"The furthest step; null: none was made.\"}}}"
-#define STEPS                                                                                      \
-    "\"step\": {\"type\": [\"integer\", \"null\"]}, \"best\": {\"type\": [\"integer\", "           \
-    "\"null\"], \"description\": \"The furthest step of the attempt.\"}, \"of\": {\"type\": "      \
-    "[\"integer\", \"null\"]}, \"rate\": {\"type\": [\"number\", \"null\"], \"description\": "     \
-    "\"Steps a second, of late.\"}, \"metrics\": {\"type\": \"object\", "                          \
-    "\"additionalProperties\": {\"type\": [\"number\", \"null\"]}, \"description\": \"null: "      \
-    "infinite, or not a number.\"}, \"time\": {\"type\": [\"string\", \"null\"], "                 \
-    "\"description\": \"Of the step.\"}"
-#define PROGRESS                                                                                   \
-    "{\"type\": \"object\", \"required\": [\"step\", \"best\", \"of\", \"rate\", \"metrics\", "    \
-    "\"time\", \"slowest\", \"warnings\"], \"properties\": {" STEPS ", \"slowest\": {\"type\": "   \
-    "[\"object\", \"null\"], \"description\": \"With several ranks, the one that is the furthest " \
-    "behind.\", \"required\": [\"rank\", \"behind\"], \"properties\": {\"rank\": " JR_SHAPE_COUNT  \
-    ", \"behind\": " JR_SHAPE_COUNT "}}, \"warnings\": {\"type\": \"array\", \"items\": "          \
-    "{\"type\": \"string\"}}}}"
-#define RANK_PROGRESS                                                                              \
-    "{\"type\": \"object\", \"required\": [\"step\", \"best\", \"of\", \"rate\", \"metrics\", "    \
-    "\"time\"], \"properties\": {" STEPS "}}"
-
-/* A key of the run. One that is a plain member is written and read by its kind. */
-struct run_key {
-    const char *key;
-    enum { RUN_VALUE, RUN_TEXT, RUN_NUMBER, RUN_SIZE, RUN_WALL } kind;
-    enum { IN_PLAN, IN_OUTCOME, IN_REPORT } in; /* the struct with the member */
-    size_t at;
-    json_t *(*value)(const struct judged *run); /* RUN_VALUE; NULL: it is not written here */
-    void (*get)(struct jr_loaded_run *to, const json_t *value); /* NULL: it is not read */
-    enum jr_results_join join;
-    struct jr_json_shape shape;
-    const char *help;
+static const struct jr_json_row compared_rows[] = {
+    {"source",
+     "What reasons call the place that ranks deliver to; null: it has not the same name "
+     "for all.",
+     .shape.text = JR_SHAPE_TEXT, .shape.null = true},
+    {"equal", .shape.text = JR_SHAPE_TEXTS},
+    {"distinct", .shape.text = JR_SHAPE_TEXTS},
 };
 
-#define IN(holder, type, kind, member)                                                             \
-    RUN_##kind, IN_##holder, offsetof(struct type, member), NULL, NULL
-#define PLANNED(kind, member)  IN(PLAN, jr_plan, kind, member)
-#define OUTCOME(kind, member)  IN(OUTCOME, jr_outcome, kind, member)
-#define REPORTED(kind, member) IN(REPORT, jr_judgement, kind, member)
-#define VALUE(value, get)      RUN_VALUE, IN_PLAN, 0, value, get
+#define A_NUMBER .shape.text = "{\"type\": \"integer\"}", .shape.null = true
+#define A_TEXT   .shape.text = JR_SHAPE_TEXT, .shape.null = true
+
+/* How each node ended, as multinode.c has it. */
+static const struct jr_json_row node_rows[] = {
+    {"node_rank", .shape.text = JR_SHAPE_COUNT},
+    {"host", A_TEXT},
+    {"pid", "Of its jobrun.", A_NUMBER},
+    {"status", "lost: its jobrun is gone and left no results. absent: it is not here.",
+     .shape.text = "{\"anyOf\": [{\"$ref\": \"#/properties/status\"}, {\"enum\": "
+                   "[\"lost\", \"absent\"]}]}"},
+    {"exit_code", .shape.text = JR_SHAPE_CODE, .shape.null = true},
+    {"cause", A_TEXT},
+    {"part", "Its folder in the run's.", A_TEXT},
+    {"fingerprint", A_TEXT, .shape.optional = true},
+    {"world_size", "As this node has it.", A_NUMBER, .shape.optional = true},
+    {"nodes", A_NUMBER, .shape.optional = true},
+    {"ranks", .shape.optional = true,
+     .shape.text =
+         "{\"type\": [\"object\", \"null\"], \"description\": \"Those that its jobrun "
+         "started.\", \"required\": [\"first\", \"count\"], \"properties\": "
+         "{\"first\": " JR_SHAPE_COUNT ", \"count\": {\"type\": \"integer\", \"minimum\": 1}}}"},
+};
 
 /* A key is read after those that it depends on. */
-static const struct run_key run_keys[] = {
-    {"format_version", VALUE(version_value, NULL), JR_JOIN_ANY, AS("{\"const\": 1}"), NULL},
-    {"run_id", PLANNED(TEXT, run_id), JR_JOIN_ANY, AS(JR_SHAPE_TEXT), NULL},
-    {"name", PLANNED(TEXT, name), JR_JOIN_ANY, AS(JR_SHAPE_TEXT), NULL},
-    {"fingerprint", PLANNED(TEXT, fingerprint), JR_JOIN_OWN, OR_NULL(JR_SHAPE_TEXT),
+static const struct jr_json_row run_rows[] = {
+    {"format_version", .put = put_version, .join = JR_JOIN_ANY, .shape.text = "{\"const\": 1}"},
+    {"run_id", NULL, OF_PLAN(TEXT, run_id), .join = JR_JOIN_ANY},
+    {"name", NULL, OF_PLAN(TEXT, name), .join = JR_JOIN_ANY},
+    {"fingerprint",
      "SHA-256 of all that belongs to the experiment; null: each node had its own jobrun, and they "
-     "did not run the same."},
-    {"status", VALUE(status_value, get_status), JR_JOIN_OWN, AS_WORDS(run_statuses), NULL},
-    {"exit_code", VALUE(exit_code_value, get_exit_code), JR_JOIN_OWN, AS(JR_SHAPE_CODE), NULL},
-    {"attempt", PLANNED(NUMBER, attempt), JR_JOIN_MOST, AS(JR_SHAPE_COUNT),
+     "did not run the same.",
+     OF_PLAN(TEXT, fingerprint), .shape.null = true},
+    {"status", NULL, OF_REPORT(WORD, status), .get = get_status, JR_WORDS(run_statuses)},
+    {"exit_code", NULL, OF_REPORT(I32, exit_code), .get = get_exit_code,
+     .shape.text = JR_SHAPE_CODE},
+    {"attempt",
      "The number of the last attempt. Everything here is about that attempt, except the times of "
-     "the run."},
-    {"started", VALUE(started_value, get_started), JR_JOIN_LEAST, AS("{\"type\": \"number\"}"),
-     "Since the epoch."},
-    {"finished", OUTCOME(WALL, ended_wall_ns), JR_JOIN_MOST, AS("{\"type\": \"number\"}"), NULL},
-    {"seconds", VALUE(seconds_value, get_seconds), JR_JOIN_OWN, AS(JR_SHAPE_SECONDS), NULL},
-    {"world_size", PLANNED(NUMBER, world_size), JR_JOIN_OWN,
-     AS("{\"type\": \"integer\", \"minimum\": 1}"), NULL},
-    {"processes_left", OUTCOME(NUMBER, left), JR_JOIN_SUM, AS(JR_SHAPE_COUNT),
-     "How many processes could not be killed."},
-    {"processes_ended", VALUE(ended_value, NULL), JR_JOIN_SUM, AS(JR_SHAPE_COUNT),
-     "How many processes ranks that ended by themselves had left running: jobrun ended them."},
-    {"timed_out_by", VALUE(timeout_value, get_timeout), JR_JOIN_DECIDER,
-     WORDS_OR_NULL(run_timeouts), "The field of `timeouts` that ended it; null: none did."},
-    {"timeout_seconds", VALUE(limit_value, get_limit), JR_JOIN_DECIDER, OR_NULL(JR_SHAPE_SECONDS),
-     "The value of that field."},
-    {"root_cause", VALUE(cause_value, NULL), JR_JOIN_OWN, OR_NULL("{\"type\": \"object\"}"),
-     "What came first; null where nothing went wrong."},
-    {"progress", VALUE(progress_value, get_progress), JR_JOIN_FIRST,
-     SHAPE(.text = PROGRESS, .null = true, .optional = true),
-     "How far the job came; null: no rank told of a step."},
-    {"jobrun_killed", VALUE(killed_value, get_killed), JR_JOIN_DECIDER, AS(KILLED),
+     "the run.",
+     OF_PLAN(U32, attempt), .join = JR_JOIN_MOST},
+    {"started", "Since the epoch.", OF_OUTCOME(TIME, started_wall_ns), .put = put_started,
+     .join = JR_JOIN_LEAST},
+    {"finished", NULL, OF_OUTCOME(TIME, ended_wall_ns), .join = JR_JOIN_MOST},
+    {"seconds", NULL, OF_OUTCOME(SPAN, ended_ns), .put = put_seconds},
+    {"world_size", NULL, OF_PLAN(U32, world_size),
+     .shape.text = "{\"type\": \"integer\", \"minimum\": 1}"},
+    {"processes_left", "How many processes could not be killed.", OF_OUTCOME(U32, left),
+     .join = JR_JOIN_SUM},
+    {"processes_ended",
+     "How many processes ranks that ended by themselves had left running: jobrun ended them.",
+     .put = put_ended, .join = JR_JOIN_SUM, .shape.text = JR_SHAPE_COUNT},
+    {"timed_out_by", "The field of `timeouts` that ended it; null: none did.",
+     OF_OUTCOME(WORD, timed_out_by), .none = JR_NONE_ZERO, .join = JR_JOIN_DECIDER, .first = 1,
+     JR_WORDS(run_timeouts)},
+    {"timeout_seconds", "The value of that field.", .put = put_limit, .get = get_limit,
+     .join = JR_JOIN_DECIDER, .shape.text = JR_SHAPE_SECONDS, .shape.null = true},
+    {"root_cause", "What came first; null where nothing went wrong.", .put = put_cause,
+     .shape.text = "{\"type\": \"object\"}", .shape.null = true},
+    {"progress", "How far the job came; null: no rank told of a step.", .put = put_progress,
+     .get = get_progress, .join = JR_JOIN_FIRST, .rows = jr_progress_rows,
+     .rows_count = JR_PROGRESS_ROWS, .shape.null = true, .shape.optional = true},
+    {"jobrun_killed",
      "Which of jobrun's two processes was killed, so that the other one ended the run; null: "
-     "neither."},
-    {"inject", PLANNED(TEXT, inject), JR_JOIN_ANY, OR_NULL(JR_SHAPE_TEXT),
-     "The failures that --inject requested; null: none."},
-    {"attempts", VALUE(attempts_value, get_attempts), JR_JOIN_OWN, AS(ATTEMPTS),
-     "The earlier attempts, which failed or were to be continued."},
-    {"left_out", VALUE(left_out_value, get_left_out), JR_JOIN_ANY, OR_NONE(LEFT_OUT),
+     "neither.",
+     .put = put_killed, .get = get_killed, .join = JR_JOIN_DECIDER, JR_ROWS(killed_rows),
+     .shape.null = true},
+    {"inject", "The failures that --inject requested; null: none.", OF_PLAN(TEXT, inject),
+     .join = JR_JOIN_ANY, .shape.null = true},
+    {"attempts", "The earlier attempts, which failed or were to be continued.", .in = IN_REPORT,
+     JR_LIST(struct jr_judgement, earlier, earlier_count, struct jr_attempt, attempt_rows)},
+    {"left_out",
      "The machines that `spare_nodes` has left without ranks, because they could not take part, "
-     "in the order in which that was found out."},
-    {"failed_alike", REPORTED(SIZE, idle), JR_JOIN_MOST, AS(JR_SHAPE_COUNT),
+     "in the order in which that was found out.",
+     .in = IN_REPORT,
+     JR_LIST(struct jr_judgement, left_out, left_out_count, struct jr_lost_machine, left_out_rows),
+     .join = JR_JOIN_ANY, .shape.optional = true},
+    {"failed_alike",
      "How many of the last attempts failed in the same way at once; more than 1 means no "
-     "progress."},
-    {"stall", VALUE(stall_value, get_stall), JR_JOIN_DECIDER, OR_NONE(STALL),
+     "progress.",
+     OF_REPORT(U64, idle), .join = JR_JOIN_MOST},
+    {"stall",
      "The last attempts got no further than those before them, and that many are too many "
-     "(`progress.stall`); null: the job did not stall."},
-    {"requeue", VALUE(requeue_value, get_requeue), JR_JOIN_ANY, OR_NONE(REQUEUE),
-     "Whether the job is to be continued, and how often it was; null: neither."},
-    {"not_restarted", REPORTED(TEXT, not_again), JR_JOIN_OWN, OR_NULL(JR_SHAPE_TEXT),
+     "(`progress.stall`); null: the job did not stall.",
+     OF_REPORT(OBJECT, stall), JR_ROWS(stall_rows), .put = put_stall, .join = JR_JOIN_DECIDER,
+     .shape.null = true, .shape.optional = true},
+    {"requeue", "Whether the job is to be continued, and how often it was; null: neither.",
+     OF_REPORT(OBJECT, requeue), JR_ROWS(requeue_rows), .put = put_requeue, .join = JR_JOIN_ANY,
+     .shape.null = true, .shape.optional = true},
+    {"not_restarted",
      "Why there was no further attempt; null: the job succeeded, was stopped, or `restart` allows "
-     "none."},
-    {"compared", VALUE(compared_value, get_compared), JR_JOIN_FIRST, AS(COMPARED),
-     "The fields that `equal` and `distinct` name; null: none."},
-    {"nodes", VALUE(NULL, NULL), JR_JOIN_OWN, OR_NONE(NODES),
+     "none.",
+     OF_REPORT(TEXT, not_again), .shape.null = true},
+    {"compared", "The fields that `equal` and `distinct` name; null: none.", .put = put_compared,
+     .get = get_compared, .join = JR_JOIN_FIRST, JR_ROWS(compared_rows), .shape.null = true},
+    {"nodes",
      "Only in a run that was joined from parts, because each node had its own jobrun: how each "
-     "node ended."},
+     "node ended.",
+     .kind = JR_ROW_VALUES, JR_ROWS(node_rows), .shape.optional = true},
 };
 
-const char *jr_results_key(size_t i, enum jr_results_join *ret_join)
+json_t *jr_results_join(const json_t *const *parts, size_t count, const json_t *decider)
 {
-    if (i >= COUNT(run_keys))
-        return NULL;
-    *ret_join = run_keys[i].join;
-    return run_keys[i].key;
-}
-
-static json_t *run_key_value(const struct run_key *row, const struct judged *run)
-{
-    const void *const holders[] = {run->plan, run->outcome, run->report};
-    const void *at = (const char *)holders[row->in] + row->at;
-    switch (row->kind) {
-    case RUN_TEXT:
-        return jr_json_str(*(const char *const *)at);
-    case RUN_NUMBER:
-        return json_integer(*(const uint32_t *)at);
-    case RUN_SIZE:
-        return json_integer((json_int_t) * (const size_t *)at);
-    case RUN_WALL:
-        return json_real(jr_words_wall(*(const uint64_t *)at));
-    case RUN_VALUE:
-        break;
-    }
-    return row->value(run);
+    return jr_json_rows_join(run_rows, COUNT(run_rows), parts, count, decider);
 }
 
 void jr_results_read(struct jr_loaded_run *to, const json_t *object)
 {
-    void *const holders[] = {&to->plan, &to->outcome, &to->report};
-    for (size_t i = 0; i < COUNT(run_keys); i++) {
-        const json_t *value = json_object_get(object, run_keys[i].key);
-        void *at = (char *)holders[run_keys[i].in] + run_keys[i].at;
-        switch (run_keys[i].kind) {
-        case RUN_TEXT:
-            *(const char **)at = json_string_value(value);
-            break;
-        case RUN_NUMBER:
-            *(uint32_t *)at = number_below(value, UINT32_MAX);
-            break;
-        case RUN_SIZE:
-            *(size_t *)at = number_below(value, UINT32_MAX);
-            break;
-        case RUN_WALL:
-            *(uint64_t *)at = jr_clock_ns_of(json_number_value(value));
-            break;
-        case RUN_VALUE:
-            if (run_keys[i].get != NULL)
-                run_keys[i].get(to, value);
-            break;
-        }
-    }
+    void *const structs[STRUCTS] = {&to->plan, &to->outcome, &to->report, to};
+    jr_json_rows_get(run_rows, COUNT(run_rows), structs, &to->arena, object);
 }
 
-/* A rank: who it was, and what it delivered. There may be many, which are written one by one. */
+/* A rank: who it was, and what it delivered. There may be many, which are written one by one. The
+ * structs are those of the rank; IN_ALL is its host when it is written. */
 
-struct judged_rank {
-    const struct jr_plan_rank *plan;
-    const struct jr_rank_outcome *outcome;
-    const struct jr_rank_judgement *report;
-    const char *host;
-};
+#define OF_RANK(kind, member)   .in = IN_PLAN, JR_AT(struct jr_plan_rank, kind, member)
+#define OF_JUDGED(kind, member) .in = IN_REPORT, JR_AT(struct jr_rank_judgement, kind, member)
 
-struct rank_key {
-    const char *key;
-    enum { RANK_VALUE, RANK_TEXT, RANK_NUMBER, JUDGED_TEXT, JUDGED_FLAG } kind;
-    size_t at; /* the member of the plan's rank, or of its judgement */
-    /* RANK_VALUE; NULL: it is not written, or not read. One that is put but read by its kind says
-     * how it is put. */
-    void (*put)(struct jr_buf *out, const char *key, const struct judged_rank *rank);
-    void (*get)(struct jr_loaded_run *to, size_t i, const json_t *value);
-    struct jr_json_shape shape;
-    const char *help;
-};
-
-static void get_node(struct jr_loaded_run *to, size_t i, const json_t *value)
+GET(node)
 {
-    uint32_t node = number_below(value, MOST_RANKS);
-    to->plan.ranks[i].node_rank = node;
-    if (node >= to->plan.nodes)
-        to->plan.nodes = node + 1;
+    struct jr_loaded_run *loaded = to[IN_ALL];
+    struct jr_plan_rank *rank = to[IN_PLAN];
+    (void)row;
+    rank->node_rank = jr_json_below(value, MOST_RANKS);
+    if (rank->node_rank >= loaded->plan.nodes)
+        loaded->plan.nodes = rank->node_rank + 1;
 }
 
 /* A log that is not there is none. */
-static void put_stdout(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+PUT(log)
 {
-    jr_json_put_str(out, key, rank->outcome->silent[0] ? NULL : rank->plan->out_path);
+    const struct jr_rank_outcome *outcome = from[IN_OUTCOME];
+    const char *path = *(const char *const *)((const char *)from[IN_PLAN] + row->at);
+    bool err = row->at == offsetof(struct jr_plan_rank, err_path);
+    jr_json_put_str(out, row->key, outcome->silent[err] ? NULL : path);
 }
 
-static void put_stderr(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+PUT(host)
 {
-    jr_json_put_str(out, key, rank->outcome->silent[1] ? NULL : rank->plan->err_path);
+    jr_json_put_str(out, row->key, from[IN_ALL]);
 }
 
-static void put_host(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+GET(host)
 {
-    jr_json_put_str(out, key, rank->host);
-}
-
-static void get_host(struct jr_loaded_run *to, size_t i, const json_t *value)
-{
-    uint32_t node = to->plan.ranks[i].node_rank;
-    while (to->hosts_count <= node)
-        if (jr_arena_push(&to->arena, &to->hosts, &to->hosts_count, sizeof *to->hosts) == NULL)
+    struct jr_loaded_run *loaded = to[IN_ALL];
+    uint32_t node = ((const struct jr_plan_rank *)to[IN_PLAN])->node_rank;
+    (void)row;
+    while (loaded->hosts_count <= node)
+        if (jr_arena_push(&loaded->arena, &loaded->hosts, &loaded->hosts_count,
+                          sizeof *loaded->hosts) == NULL)
             return;
-    to->hosts[node] = jr_arena_strdup(&to->arena, json_string_value(value));
+    loaded->hosts[node] = jr_arena_strdup(&loaded->arena, json_string_value(value));
 }
 
-static void put_coordinates(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+GET(coordinates)
 {
-    jr_json_key(out, key);
-    jr_buf_char(out, '{');
-    for (int axis = 0; axis < JR_AXIS_COUNT; axis++)
-        jr_json_put_int(out, jr_words_axis(axis), rank->plan->at[axis]);
-    jr_buf_char(out, '}');
-}
-
-static void get_coordinates(struct jr_loaded_run *to, size_t i, const json_t *value)
-{
+    struct jr_loaded_run *loaded = to[IN_ALL];
+    struct jr_plan_rank *rank = to[IN_PLAN];
+    (void)row;
     for (int axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        uint32_t at = number_below(json_object_get(value, jr_words_axis(axis)), MOST_RANKS);
-        to->plan.ranks[i].at[axis] = at;
-        if (at >= to->plan.axis_size[axis])
-            to->plan.axis_size[axis] = at + 1;
+        rank->at[axis] = jr_json_below(json_object_get(value, jr_words_axis(axis)), MOST_RANKS);
+        if (rank->at[axis] >= loaded->plan.axis_size[axis])
+            loaded->plan.axis_size[axis] = rank->at[axis] + 1;
     }
 }
 
-static void put_state(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+GET(state)
 {
-    jr_json_put_str(out, key, jr_rank_state_word(rank->report->state));
-}
-
-static void get_state(struct jr_loaded_run *to, size_t i, const json_t *value)
-{
+    struct jr_rank_judgement *rank = to[IN_REPORT];
     const char *word = json_string_value(value);
-    enum jr_rank_state *state = &to->report.ranks[i].state;
-    if (word == NULL || !jr_rank_state_of(word, state))
-        *state = JR_RANK_FAILED; /* what is not known is no success */
+    (void)row;
+    if (word == NULL || !jr_rank_state_of(word, &rank->state))
+        rank->state = JR_RANK_FAILED; /* what is not known is no success */
 }
 
-static void put_error_file(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+PUT(error_file)
 {
-    jr_json_put_str(out, key, rank->report->error_file ? rank->plan->error_path : NULL);
+    const struct jr_plan_rank *rank = from[IN_PLAN];
+    const struct jr_rank_judgement *judged = from[IN_REPORT];
+    jr_json_put_str(out, row->key, judged->error_file ? rank->error_path : NULL);
 }
 
-static void get_error_file(struct jr_loaded_run *to, size_t i, const json_t *value)
+GET(error_file)
 {
-    to->plan.ranks[i].error_path = json_string_value(value);
-    to->report.ranks[i].error_file = json_is_string(value);
+    struct jr_plan_rank *rank = to[IN_PLAN];
+    struct jr_rank_judgement *judged = to[IN_REPORT];
+    (void)row;
+    rank->error_path = json_string_value(value);
+    judged->error_file = json_is_string(value);
 }
 
-static void put_error(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+PUT(error)
 {
-    const char *reason = rank->report->reason;
-    jr_json_put_str(out, key, reason != NULL ? reason : rank->report->error);
+    const struct jr_rank_judgement *rank = from[IN_REPORT];
+    jr_json_put_str(out, row->key, rank->reason != NULL ? rank->reason : rank->error);
 }
 
-static void put_result(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+PUT(result)
 {
-    const json_t *text = rank->report->text;
-    jr_json_key(out, key);
-    if (text != NULL)
-        jr_buf_add(out, json_string_value(text), json_string_length(text));
-    else if (rank->report->result != NULL)
-        jr_json_print(out, rank->report->result, 0);
+    const struct jr_rank_judgement *rank = from[IN_REPORT];
+    jr_json_key(out, row->key);
+    if (rank->text != NULL)
+        jr_buf_add(out, json_string_value(rank->text), json_string_length(rank->text));
+    else if (rank->result != NULL)
+        jr_json_print(out, rank->result, 0);
     else
         jr_buf_str(out, "null");
 }
 
-static void get_result(struct jr_loaded_run *to, size_t i, const json_t *value)
+GET(result)
 {
+    struct jr_rank_judgement *rank = to[IN_REPORT];
+    (void)row;
     if (value != NULL && !json_is_null(value))
-        to->report.ranks[i].result = json_incref((json_t *)value);
-}
-
-static void put_result_error(struct jr_buf *out, const char *key, const struct judged_rank *rank)
-{
-    enum jr_result_error error = rank->report->result_error;
-    jr_json_put_str(out, key, error == JR_RESULT_NONE ? NULL : jr_result_error_word(error));
+        rank->result = json_incref((json_t *)value);
 }
 
 /* What is wrong with a result is a reason, not the rank's own error. */
-static void get_result_error(struct jr_loaded_run *to, size_t i, const json_t *value)
+GET(result_error)
 {
-    struct jr_rank_judgement *rank = &to->report.ranks[i];
+    struct jr_rank_judgement *rank = to[IN_REPORT];
+    (void)row;
     if (!json_is_string(value) ||
         !jr_result_error_of(json_string_value(value), &rank->result_error))
         return;
@@ -946,153 +818,120 @@ static void get_result_error(struct jr_loaded_run *to, size_t i, const json_t *v
     rank->error = NULL;
 }
 
-/* Whoever goes on with a sweep reads them where they are. */
-static void put_artifacts(struct jr_buf *out, const char *key, const struct judged_rank *rank)
+PUT(digest)
 {
-    const struct jr_rank_judgement *report = rank->report;
-    if (report->artifacts_count == 0)
-        return;
-    jr_json_key(out, key);
-    jr_buf_char(out, '[');
-    for (size_t i = 0; i < report->artifacts_count; i++) {
-        const struct jr_delivered *one = &report->artifacts[i];
-        char digest[17];
-        (void)snprintf(digest, sizeof digest, "%016" PRIx64, one->digest);
-        jr_buf_str(out, i == 0 ? "{" : ", {");
-        jr_json_put_str(out, "path", one->path);
-        jr_json_put_int(out, "bytes", (json_int_t)one->size);
-        jr_json_put_int(out, "mtime_ns", one->mtime_ns);
-        jr_json_put_str(out, "digest", one->digest == 0 ? NULL : digest);
-        jr_buf_char(out, '}');
-    }
-    jr_buf_char(out, ']');
+    const struct jr_delivered *one = from[0];
+    char digest[17];
+    (void)snprintf(digest, sizeof digest, "%016" PRIx64, one->digest);
+    jr_json_put_str(out, row->key, one->digest == 0 ? NULL : digest);
 }
 
-#define COORDINATES                                                                                \
-    "{\"type\": \"object\", \"required\": [\"model\", \"pipeline\", \"data\"], \"properties\": "   \
-    "{\"model\": " JR_SHAPE_COUNT ", \"pipeline\": " JR_SHAPE_COUNT ", \"data\": " JR_SHAPE_COUNT  \
-    "}}"
-#define ARTIFACTS                                                                                  \
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"path\", "            \
-    "\"bytes\", \"mtime_ns\", \"digest\"], \"properties\": {\"path\": {\"type\": \"string\", "     \
-    "\"description\": \"Absolute, or relative to the run folder.\"}, \"bytes\": " JR_SHAPE_COUNT   \
-    ", \"mtime_ns\": {\"type\": \"integer\"}, \"digest\": {\"type\": [\"string\", \"null\"], "     \
-    "\"description\": \"Of its bytes, or of samples where they are many; null: they could not be " \
-    "read.\"}}}}"
+/* Whoever goes on with a sweep reads them where they are. */
+PUT(artifacts)
+{
+    const struct jr_rank_judgement *rank = from[IN_REPORT];
+    struct jr_json_row list = *row;
+    list.put = NULL;
+    if (rank->artifacts_count > 0)
+        jr_json_row_put(out, &list, from);
+}
 
-#define PLANNED_TEXT(member)   RANK_TEXT, offsetof(struct jr_plan_rank, member), NULL, NULL
-#define PLANNED_NUMBER(member) RANK_NUMBER, offsetof(struct jr_plan_rank, member), NULL, NULL
-#define FLAGGED(member)        JUDGED_FLAG, offsetof(struct jr_rank_judgement, member), NULL, NULL
-#define RANK_OTHER(put, get)   RANK_VALUE, 0, put, get
-#define RANK_LOG(put, member)  RANK_TEXT, offsetof(struct jr_plan_rank, member), put, NULL
+GET(nothing)
+{
+    (void)to, (void)row, (void)value;
+}
+
+static const struct jr_json_row coordinate_rows[] = {
+    {"model", NULL, JR_AT(struct jr_plan_rank, U32, at[JR_AXIS_MODEL])},
+    {"pipeline", NULL, JR_AT(struct jr_plan_rank, U32, at[JR_AXIS_PIPELINE])},
+    {"data", NULL, JR_AT(struct jr_plan_rank, U32, at[JR_AXIS_DATA])},
+};
+
+static const struct jr_json_row artifact_rows[] = {
+    {"path", "Absolute, or relative to the run folder.", JR_AT(struct jr_delivered, TEXT, path)},
+    {"bytes", NULL, JR_AT(struct jr_delivered, U64, size)},
+    {"mtime_ns", NULL, JR_AT(struct jr_delivered, I64, mtime_ns)},
+    {"digest", "Of its bytes, or of samples where they are many; null: they could not be read.",
+     .put = put_digest, .shape.text = JR_SHAPE_TEXT, .shape.null = true},
+};
 
 /* The rank's identity. The host of a node is read if the node is known. */
-static const struct rank_key identity_keys[] = {
-    {"rank", PLANNED_NUMBER(rank), AS(JR_SHAPE_COUNT), "Its number in the world."},
-    {"local_rank", PLANNED_NUMBER(local_rank), AS(JR_SHAPE_COUNT), "Its number on its node."},
-    {"node_rank", RANK_NUMBER, offsetof(struct jr_plan_rank, node_rank), NULL, get_node,
-     AS(JR_SHAPE_COUNT), NULL},
-    {"host", RANK_OTHER(put_host, get_host), OR_NULL(JR_SHAPE_TEXT), NULL},
-    {"device", PLANNED_TEXT(device), OR_NULL(JR_SHAPE_TEXT), "Index or UUID of its device."},
-    {"coordinates", RANK_OTHER(put_coordinates, get_coordinates), AS(COORDINATES),
-     "Its place in the mesh."},
-    {"state", RANK_OTHER(put_state, get_state), AS_WORDS(rank_states),
-     "failed: the root cause, or together with it. stopped: by jobrun."},
+static const struct jr_json_row identity_rows[] = {
+    {"rank", "Its number in the world.", OF_RANK(U32, rank)},
+    {"local_rank", "Its number on its node.", OF_RANK(U32, local_rank)},
+    {"node_rank", NULL, OF_RANK(U32, node_rank), .get = get_node},
+    {"host", NULL, A_TEXT, .put = put_host, .get = get_host},
+    {"device", "Index or UUID of its device.", OF_RANK(TEXT, device), .shape.null = true},
+    {"coordinates", "Its place in the mesh.", .kind = JR_ROW_OBJECT, JR_ROWS(coordinate_rows),
+     .get = get_coordinates},
+    {"state", "failed: the root cause, or together with it. stopped: by jobrun.",
+     OF_JUDGED(WORD, state), .get = get_state, JR_WORDS(rank_states)},
 };
+
+#define A_PATH .shape.null = true, .shape.path = true
 
 /* What it left. An error is read before the word for what it is. */
-static const struct rank_key delivery_keys[] = {
-    {"stdout", RANK_LOG(put_stdout, out_path), AS_PATH,
+static const struct jr_json_row delivery_rows[] = {
+    {"stdout",
      "Its log, relative to the run folder; null: there is none. It was not captured, or nothing "
-     "was "
-     "written to it (`stdout_silent`)."},
-    {"stderr", RANK_LOG(put_stderr, err_path), AS_PATH, NULL},
-    {"error_file", RANK_OTHER(put_error_file, get_error_file), AS_PATH, "Its uncaught exception."},
-    {"error", JUDGED_TEXT, offsetof(struct jr_rank_judgement, error), put_error, NULL,
-     OR_NULL(JR_SHAPE_TEXT), "Why it failed or did not deliver, in one line."},
-    {"lost_peer", FLAGGED(lost_peer), AS(JR_SHAPE_FLAG),
+     "was written to it (`stdout_silent`).",
+     OF_RANK(TEXT, out_path), .put = put_log, A_PATH},
+    {"stderr", NULL, OF_RANK(TEXT, err_path), .put = put_log, A_PATH},
+    {"error_file", "Its uncaught exception.", OF_RANK(TEXT, error_path), .put = put_error_file,
+     .get = get_error_file, A_PATH},
+    {"error", "Why it failed or did not deliver, in one line.", OF_JUDGED(TEXT, error),
+     .put = put_error, .shape.null = true},
+    {"lost_peer",
      "Whether it failed in a way that only the loss of a peer causes, such as a connection that "
-     "was reset."},
-    {"early", FLAGGED(early), OR_NONE(JR_SHAPE_FLAG),
-     "Whether it had ended with 0 when the first rank failed."},
-    {"result", RANK_OTHER(put_result, get_result), AS("{}"),
-     "The result that it delivered, which may be any JSON; null: none."},
-    {"result_error", RANK_OTHER(put_result_error, get_result_error),
-     SHAPE(WORDS_AFTER_0(result_errors), .null = true),
-     "Why the result does not count; null: it counts."},
-    {"unwritten", FLAGGED(unwritten), OR_NONE(JR_SHAPE_FLAG),
-     "Whether it wrote nothing to the file that JOBRUN_RESULT_FILE names."},
-    {"differs", FLAGGED(differs), AS(JR_SHAPE_FLAG),
+     "was reset.",
+     OF_JUDGED(FLAG, lost_peer)},
+    {"early", "Whether it had ended with 0 when the first rank failed.", OF_JUDGED(FLAG, early),
+     .shape.optional = true},
+    {"result", "The result that it delivered, which may be any JSON; null: none.",
+     .put = put_result, .get = get_result, .shape.text = "{}"},
+    {"result_error", "Why the result does not count; null: it counts.",
+     OF_JUDGED(WORD, result_error), .none = JR_NONE_ZERO, .get = get_result_error,
+     JR_WORDS_AFTER_0(result_errors)},
+    {"unwritten", "Whether it wrote nothing to the file that JOBRUN_RESULT_FILE names.",
+     OF_JUDGED(FLAG, unwritten), .shape.optional = true},
+    {"differs",
      "Whether result_error comes from a comparison of the ranks' results, not from this result "
-     "alone."},
-    {"artifacts", RANK_OTHER(put_artifacts, NULL), OR_NONE(ARTIFACTS),
+     "alone.",
+     OF_JUDGED(FLAG, differs)},
+    {"artifacts",
      "The files of `artifacts` that it delivered, and with one of the ranks those of the job, as "
      "they were then: by these --resume knows whether a cell's are still there. There is none for "
-     "what is on another node."},
-    {"log_secret", FLAGGED(log_secret), OR_NONE(JR_SHAPE_FLAG),
+     "what is on another node.",
+     .in = IN_REPORT,
+     JR_LIST(struct jr_rank_judgement, artifacts, artifacts_count, struct jr_delivered,
+             artifact_rows),
+     .put = put_artifacts, .get = get_nothing, .shape.optional = true},
+    {"log_secret",
      "Whether the last lines of its logs contain the value of a secret; if so, no report quotes "
-     "them."},
+     "them.",
+     OF_JUDGED(FLAG, log_secret), .shape.optional = true},
+    {"folder", "Only in a run that was joined from parts: the rank's folder within the run folder.",
+     OF_RANK(TEXT, dir), .put = put_nothing, .shape.optional = true},
 };
-
-/* Of a run that is joined from parts, where it is read only. */
-static const struct rank_key folder_key = {
-    "folder", PLANNED_TEXT(dir), OR_NONE(JR_SHAPE_TEXT),
-    "Only in a run that was joined from parts: the rank's folder within the run folder."};
-
-static void put_rank_keys(struct jr_buf *out, const struct judged_rank *rank,
-                          const struct rank_key *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const void *planned = (const char *)rank->plan + rows[i].at;
-        const void *judged = (const char *)rank->report + rows[i].at;
-        if (rows[i].put != NULL)
-            rows[i].put(out, rows[i].key, rank);
-        else if (rows[i].kind == RANK_TEXT)
-            jr_json_put_str(out, rows[i].key, *(const char *const *)planned);
-        else if (rows[i].kind == RANK_NUMBER)
-            jr_json_put_int(out, rows[i].key, *(const uint32_t *)planned);
-        else
-            jr_json_put_bool(out, rows[i].key, *(const bool *)judged);
-    }
-}
-
-static void read_rank_keys(struct jr_loaded_run *to, size_t i, const json_t *object,
-                           const struct rank_key *rows, size_t count)
-{
-    for (size_t n = 0; n < count; n++) {
-        const json_t *value = json_object_get(object, rows[n].key);
-        void *planned = (char *)&to->plan.ranks[i] + rows[n].at;
-        void *judged = (char *)&to->report.ranks[i] + rows[n].at;
-        if (rows[n].get != NULL)
-            rows[n].get(to, i, value);
-        else if (rows[n].kind == RANK_TEXT)
-            *(const char **)planned = json_string_value(value);
-        else if (rows[n].kind == RANK_NUMBER)
-            *(uint32_t *)planned = number_below(value, UINT32_MAX);
-        else if (rows[n].kind == JUDGED_TEXT)
-            *(const char **)judged = json_string_value(value);
-        else if (rows[n].kind == JUDGED_FLAG)
-            *(bool *)judged = json_is_true(value);
-    }
-}
 
 void jr_results_read_rank(struct jr_loaded_run *to, size_t i, const json_t *object)
 {
     struct jr_progress *progress = to->outcome.progress;
     const json_t *steps = json_object_get(object, "progress");
-    read_rank_keys(to, i, object, identity_keys, COUNT(identity_keys));
+    void *const structs[STRUCTS] = {&to->plan.ranks[i], &to->outcome.ranks[i], &to->report.ranks[i],
+                                    to};
+    jr_json_rows_get(identity_rows, COUNT(identity_rows), structs, &to->arena, object);
     jr_outcome_get(&to->outcome.ranks[i], object);
     if (progress != NULL && i < progress->count && json_is_object(steps))
         jr_progress_get_rank(&progress->ranks[i], progress, steps);
-    read_rank_keys(to, i, object, delivery_keys, COUNT(delivery_keys));
-    read_rank_keys(to, i, object, &folder_key, 1);
+    jr_json_rows_get(delivery_rows, COUNT(delivery_rows), structs, &to->arena, object);
 }
 
 const char *jr_results_path(size_t i)
 {
-    for (size_t n = 0; n < COUNT(delivery_keys); n++)
-        if (delivery_keys[n].shape.path && i-- == 0)
-            return delivery_keys[n].key;
+    for (size_t n = 0; n < COUNT(delivery_rows); n++)
+        if (delivery_rows[n].shape.path && i-- == 0)
+            return delivery_rows[n].key;
     return NULL;
 }
 
@@ -1102,18 +941,18 @@ static void put_rank(struct jr_buf *out, const struct judged *run, size_t i)
 {
     const struct jr_plan_rank *plan = jr_plan_of(run->plan, i);
     const struct jr_progress *progress = run->outcome->progress;
-    const struct judged_rank rank = {plan, &run->outcome->ranks[i], &run->report->ranks[i],
-                                     jr_words_host(run->plan, plan->node_rank, &run->here)};
+    const void *const structs[STRUCTS] = {plan, &run->outcome->ranks[i], &run->report->ranks[i],
+                                          jr_words_host(run->plan, plan->node_rank, &run->here)};
     jr_buf_char(out, '{');
-    put_rank_keys(out, &rank, identity_keys, COUNT(identity_keys));
-    jr_outcome_put(out, rank.outcome);
+    jr_json_rows_put(out, identity_rows, COUNT(identity_rows), structs);
+    jr_outcome_put(out, &run->outcome->ranks[i]);
     if (progress != NULL && progress->all && i < progress->count && progress->ranks[i].any) {
         json_t *steps = jr_progress_rank_json(progress, &progress->ranks[i]);
         jr_json_key(out, "progress");
         jr_json_print(out, steps, 0);
         json_decref(steps);
     }
-    put_rank_keys(out, &rank, delivery_keys, COUNT(delivery_keys));
+    jr_json_rows_put(out, delivery_rows, COUNT(delivery_rows), structs);
     jr_buf_char(out, '}');
 }
 
@@ -1128,16 +967,13 @@ void jr_judgement_json(struct jr_buf *out, const struct jr_judgement *report,
                        const struct jr_drain *drain)
 {
     struct judged run = {.report = report, .plan = plan, .outcome = outcome};
+    const void *const structs[STRUCTS] = {plan, outcome, report, &run};
     (void)uname(&run.here);
     jr_buf_str(out, "{\n  ");
-    for (size_t i = 0; i < COUNT(run_keys); i++) {
-        if (run_keys[i].kind == RUN_VALUE && run_keys[i].value == NULL)
-            continue;
-        json_t *value = run_key_value(&run_keys[i], &run);
-        jr_json_key(out, run_keys[i].key);
-        jr_json_print(out, value, 0);
-        jr_buf_str(out, ",\n  ");
-        json_decref(value);
+    for (size_t i = 0; i < COUNT(run_rows); i++) {
+        size_t before = out->len;
+        jr_json_row_put(out, &run_rows[i], structs);
+        jr_buf_str(out, out->len > before ? ",\n  " : "");
     }
     jr_json_key(out, "ranks");
     jr_buf_char(out, '[');
@@ -1161,67 +997,32 @@ json_t *jr_judgement_cause(const struct jr_judgement *report, const struct jr_pl
 
 /* The schema. */
 
-static void add_shape(json_t *properties, json_t *required, const char *key,
-                      const struct jr_json_shape *shape, const char *help)
-{
-    jr_json_shape_add(properties, shape->optional ? NULL : required, key,
-                      jr_json_shape_schema(shape, help));
-}
-
-static void add_rank_shapes(json_t *properties, json_t *required, const struct rank_key *rows,
-                            size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        add_shape(properties, required, rows[i].key, &rows[i].shape, rows[i].help);
-}
-
 static json_t *rank_schema(void)
 {
-    static const struct jr_json_shape progress = OR_NONE(RANK_PROGRESS);
+    static const struct jr_json_row progress = {
+        "progress", "How far it came, where the steps of several ranks count.",
+        .rows = jr_progress_rows, .rows_count = JR_STEPS_ROWS, .shape.optional = true};
     json_t *properties = json_object(), *required = json_array();
-    add_rank_shapes(properties, required, identity_keys, COUNT(identity_keys));
+    jr_json_rows_schema(identity_rows, COUNT(identity_rows), properties, required);
     jr_outcome_schema(properties, required);
-    add_shape(properties, required, "progress", &progress,
-              "How far it came, where the steps of several ranks count.");
-    add_rank_shapes(properties, required, delivery_keys, COUNT(delivery_keys));
-    add_rank_shapes(properties, required, &folder_key, 1);
+    jr_json_rows_schema(&progress, 1, properties, required);
+    jr_json_rows_schema(delivery_rows, COUNT(delivery_rows), properties, required);
     return json_pack("{s:s, s:s, s:o, s:o}", "description", "One rank.", "type", "object",
                      "required", required, "properties", properties);
 }
 
-/* The members of the root cause, as jr_results_cause_json writes them. */
-static void add_cause_shapes(json_t *schema)
-{
-    static const struct {
-        const char *key;
-        struct jr_json_shape shape;
-        const char *help;
-    } rows[] = {
-        {"rank", OR_NULL(JR_SHAPE_COUNT), "null: no rank, but jobrun itself or time."},
-        {"host", OR_NULL(JR_SHAPE_TEXT), NULL},
-        {"kind", SHAPE(WORDS_AFTER_0(cause_kinds)), NULL},
-        {"exit_code", OR_NULL(JR_SHAPE_COUNT), NULL},
-        {"signal", OR_NULL(JR_SHAPE_SIGNAL), "The signal's name."},
-        {"message", AS(JR_SHAPE_TEXT), NULL},
-        {"together", AS("{\"type\": \"array\", \"items\": " JR_SHAPE_COUNT "}"),
-         "Ranks whose failure cannot be distinguished from it."},
-    };
-    json_t *properties = json_object(), *required = json_array();
-    for (size_t i = 0; i < COUNT(rows); i++)
-        add_shape(properties, required, rows[i].key, &rows[i].shape, rows[i].help);
-    jr_json_set(schema, "required", required);
-    jr_json_set(schema, "properties", properties);
-}
-
 void jr_schema_results(struct jr_buf *out)
 {
-    static const struct jr_json_shape list =
-        AS("{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/rank\"}}");
+    static const struct jr_json_row list = {
+        "ranks", .shape.text = "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/rank\"}}"};
     json_t *properties = json_object(), *required = json_array();
-    for (size_t i = 0; i < COUNT(run_keys); i++)
-        add_shape(properties, required, run_keys[i].key, &run_keys[i].shape, run_keys[i].help);
-    add_cause_shapes(json_object_get(properties, "root_cause"));
-    add_shape(properties, required, "ranks", &list, NULL);
+    json_t *members = json_object(), *wanted = json_array();
+    jr_json_rows_schema(run_rows, COUNT(run_rows), properties, required);
+    /* of the root cause, which is described before its members are */
+    jr_json_rows_schema(cause_rows, COUNT(cause_rows), members, wanted);
+    jr_json_set(json_object_get(properties, "root_cause"), "required", wanted);
+    jr_json_set(json_object_get(properties, "root_cause"), "properties", members);
+    jr_json_rows_schema(&list, 1, properties, required);
     json_t *schema = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:{s:o}}", "$schema",
         "https://json-schema.org/draft/2020-12/schema", "$id", "results-v1.schema.json", "title",

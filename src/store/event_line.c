@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/json_shape.h"
+#include "base/json_row.h"
 #include "base/names.h"
 
 #include "base/banned.h"

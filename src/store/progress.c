@@ -81,8 +81,10 @@ uint32_t jr_progress_metric(struct jr_progress *progress, const char *name, size
     return at;
 }
 
-static json_t *metrics_json(const struct jr_progress *progress, const struct jr_steps *steps)
+static void put_metrics(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
+    const struct jr_steps *steps = from[0];
+    const struct jr_progress *progress = from[1];
     json_t *metrics = json_object();
     for (uint32_t i = 0; i < progress->names_count; i++) {
         double value = steps->values[i];
@@ -90,60 +92,130 @@ static json_t *metrics_json(const struct jr_progress *progress, const struct jr_
             jr_json_set(metrics, progress->names[i],
                         isfinite(value) ? json_real(value) : json_null());
     }
-    return metrics;
+    jr_json_key(out, row->key);
+    jr_json_print(out, metrics, 0);
+    json_decref(metrics);
 }
 
-static void set_steps(json_t *object, const struct jr_progress *progress,
-                      const struct jr_steps *steps)
+static void get_metrics(void *const *to, const struct jr_json_row *row, const json_t *metrics)
 {
+    struct jr_steps *steps = to[0];
+    const char *name;
+    json_t *value;
+    (void)row;
+    json_object_foreach((json_t *)metrics, name, value) {
+        uint32_t at = jr_progress_metric(to[1], name, strlen(name));
+        if (at == JR_METRICS_MOST || (!json_is_number(value) && !json_is_null(value)))
+            continue;
+        steps->metrics |= UINT32_C(1) << at;
+        steps->values[at] = json_is_null(value) ? (double)NAN : json_number_value(value);
+    }
+}
+
+static void put_time(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
+{
+    const struct jr_steps *steps = from[0];
     char time[32];
     jr_clock_rfc3339(time, steps->wall_ns);
-    jr_json_set(object, "step", steps->any ? json_integer(steps->step) : json_null());
-    jr_json_set(object, "best", steps->any ? json_integer(steps->best) : json_null());
-    jr_json_set(object, "of", steps->of > 0 ? json_integer(steps->of) : json_null());
-    jr_json_set(object, "rate",
-                steps->rate > 0 && isfinite(steps->rate) ? json_real(steps->rate) : json_null());
-    jr_json_set(object, "metrics", metrics_json(progress, steps));
-    jr_json_set_str(object, "time", steps->any ? time : NULL);
+    jr_json_put_str(out, row->key, steps->any ? time : NULL);
 }
 
-/* A sentence, and how often it was so. */
-static json_t *warning_json(const struct jr_step_warning *warning)
+static void get_time(void *const *to, const struct jr_json_row *row, const json_t *value)
 {
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_str(&text, warning->text);
-    if (warning->count > 1)
-        jr_buf_printf(&text, " (%u times)", warning->count);
-    return jr_json_buf(&text);
+    struct jr_steps *steps = to[0];
+    (void)row;
+    if (json_is_string(value))
+        steps->wall_ns = jr_clock_ns_of(jr_clock_of_rfc3339(json_string_value(value)));
 }
+
+static void put_slowest(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
+{
+    const struct jr_progress *progress = from[1];
+    jr_json_key(out, row->key);
+    if (progress->all && progress->job.any)
+        jr_buf_printf(out, "{\"rank\": %u, \"behind\": %" PRId64 "}", progress->slowest,
+                      progress->behind);
+    else
+        jr_buf_str(out, "null");
+}
+
+static void get_slowest(void *const *to, const struct jr_json_row *row, const json_t *value)
+{
+    struct jr_progress *progress = to[1];
+    (void)row;
+    progress->all = json_is_object(value);
+    progress->slowest = jr_json_get_u32(value, "rank");
+    progress->behind = jr_json_get_int(value, "behind");
+}
+
+/* Sentences, and how often each was so. */
+static void put_warnings(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
+{
+    const struct jr_progress *progress = from[1];
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '[');
+    for (uint32_t i = 0; i < progress->warnings_count; i++) {
+        const struct jr_step_warning *warning = &progress->warnings[i];
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+        jr_buf_str(&text, warning->text);
+        if (warning->count > 1)
+            jr_buf_printf(&text, " (%u times)", warning->count);
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        jr_json_quote(out, text.data == NULL ? "" : text.data);
+        out->failed |= text.failed;
+    }
+    jr_buf_char(out, ']');
+}
+
+static void get_warnings(void *const *to, const struct jr_json_row *row, const json_t *value)
+{
+    struct jr_progress *ret = to[1];
+    (void)row;
+    for (size_t i = 0; i < json_array_size(value) && ret->warnings_count < JR_STEP_WARNINGS; i++) {
+        const char *text = json_string_value(json_array_get(value, i));
+        struct jr_step_warning *warning = &ret->warnings[ret->warnings_count];
+        if (text == NULL)
+            continue;
+        (void)snprintf(warning->text, sizeof warning->text, "%s", text);
+        warning->count = 1;
+        ret->warnings_count++;
+    }
+}
+
+#define STEPS(kind, member) JR_AT(struct jr_steps, kind, member)
+
+const struct jr_json_row jr_progress_rows[JR_PROGRESS_ROWS] = {
+    {"step", NULL, STEPS(I64, step), JR_TOLD_BY(struct jr_steps, any)},
+    {"best", "The furthest step of the attempt.", STEPS(I64, best),
+     JR_TOLD_BY(struct jr_steps, any)},
+    {"of", NULL, STEPS(I64, of), .none = JR_NONE_ZERO},
+    {"rate", "Steps a second, of late.", STEPS(REAL, rate), .none = JR_NONE_ZERO},
+    {"metrics", "null: infinite, or not a number.", .put = put_metrics, .get = get_metrics,
+     .shape.text = "{\"type\": \"object\", \"additionalProperties\": {\"type\": [\"number\", "
+                   "\"null\"]}}"},
+    {"time", "Of the step.", .put = put_time, .get = get_time, .shape.text = JR_SHAPE_TEXT,
+     .shape.null = true},
+    {"slowest", .put = put_slowest, .get = get_slowest,
+     .shape.text =
+         "{\"type\": [\"object\", \"null\"], \"description\": \"With several ranks, the "
+         "one that is the furthest behind.\", \"required\": [\"rank\", \"behind\"], "
+         "\"properties\": {\"rank\": " JR_SHAPE_COUNT ", \"behind\": " JR_SHAPE_COUNT "}}"},
+    {"warnings", .put = put_warnings, .get = get_warnings, .shape.text = JR_SHAPE_TEXTS},
+};
 
 json_t *jr_progress_json(const struct jr_progress *progress)
 {
     if (!jr_progress_is_told(progress))
         return json_null();
-    json_t *object = json_object(), *warnings = json_array();
-    set_steps(object, progress, &progress->job);
-    if (progress->all && progress->job.any) {
-        json_t *slowest = json_object();
-        jr_json_set_int(slowest, "rank", progress->slowest);
-        jr_json_set_int(slowest, "behind", progress->behind);
-        jr_json_set(object, "slowest", slowest);
-    } else {
-        jr_json_set_null(object, "slowest");
-    }
-    for (uint32_t i = 0; i < progress->warnings_count; i++)
-        jr_json_append(warnings, warning_json(&progress->warnings[i]));
-    jr_json_set(object, "warnings", warnings);
-    return object;
+    return jr_json_rows_object(jr_progress_rows, JR_PROGRESS_ROWS,
+                               (const void *[]){&progress->job, progress});
 }
 
 json_t *jr_progress_rank_json(const struct jr_progress *progress, const struct jr_steps *steps)
 {
     if (!steps->any)
         return json_null();
-    json_t *object = json_object();
-    set_steps(object, progress, steps);
-    return object;
+    return jr_json_rows_object(jr_progress_rows, JR_STEPS_ROWS, (const void *[]){steps, progress});
 }
 
 void jr_steps_short(struct jr_buf *out, const struct jr_steps *steps)
@@ -191,48 +263,12 @@ void jr_progress_words(struct jr_buf *out, const struct jr_progress *progress, b
         jr_buf_printf(out, "; rank %u is %" PRId64 " behind", progress->slowest, progress->behind);
 }
 
-static void get_metrics(struct jr_steps *ret, struct jr_progress *names, json_t *metrics)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach(metrics, name, value) {
-        uint32_t at = jr_progress_metric(names, name, strlen(name));
-        if (at == JR_METRICS_MOST || (!json_is_number(value) && !json_is_null(value)))
-            continue;
-        ret->metrics |= UINT32_C(1) << at;
-        ret->values[at] = json_is_null(value) ? (double)NAN : json_number_value(value);
-    }
-}
-
 void jr_progress_get_rank(struct jr_steps *ret, struct jr_progress *names, const json_t *object)
 {
-    const char *time = jr_json_get_str(object, "time");
-    ret->any = json_is_integer(json_object_get(object, "step"));
-    ret->step = jr_json_get_int(object, "step");
-    ret->best = jr_json_get_int(object, "best");
-    ret->of = jr_json_get_int(object, "of");
-    ret->rate = jr_json_get_real(object, "rate");
-    if (time != NULL)
-        ret->wall_ns = jr_clock_ns_of(jr_clock_of_rfc3339(time));
-    get_metrics(ret, names, json_object_get(object, "metrics"));
+    jr_json_rows_get(jr_progress_rows, JR_STEPS_ROWS, (void *[]){ret, names}, NULL, object);
 }
 
 void jr_progress_get(struct jr_progress *ret, const json_t *object)
 {
-    const json_t *slowest = json_object_get(object, "slowest");
-    const json_t *warnings = json_object_get(object, "warnings");
-    jr_progress_get_rank(&ret->job, ret, object);
-    ret->all = json_is_object(slowest);
-    ret->slowest = jr_json_get_u32(slowest, "rank");
-    ret->behind = jr_json_get_int(slowest, "behind");
-    for (size_t i = 0; i < json_array_size(warnings) && ret->warnings_count < JR_STEP_WARNINGS;
-         i++) {
-        const char *text = json_string_value(json_array_get(warnings, i));
-        struct jr_step_warning *warning = &ret->warnings[ret->warnings_count];
-        if (text == NULL)
-            continue;
-        (void)snprintf(warning->text, sizeof warning->text, "%s", text);
-        warning->count = 1;
-        ret->warnings_count++;
-    }
+    jr_json_rows_get(jr_progress_rows, JR_PROGRESS_ROWS, (void *[]){&ret->job, ret}, NULL, object);
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json_row.h"
 
 enum {
     JR_METRICS_MOST = 32, /* names of metrics of a job; others are passed over
@@ -96,6 +96,11 @@ bool jr_progress_is_told(const struct jr_progress *progress);
 
 /* The time that is left until the last step, in nanoseconds; false: it cannot be told. */
 bool jr_steps_left(const struct jr_steps *steps, uint64_t *ret_ns);
+
+/* The keys of that object: those of a rank, and those of a job. Their structs are the steps and the
+ * progress. */
+enum { JR_STEPS_ROWS = 6, JR_PROGRESS_ROWS = 8 };
+extern const struct jr_json_row jr_progress_rows[JR_PROGRESS_ROWS];
 
 /* The object that results.json, `show --json` and progress.json have of a job:
  * {step, best, of, rate, metrics, time, slowest, warnings}; null where there is

@@ -6,7 +6,7 @@
 
 #include <jobrun/error.h>
 
-#include "base/json_shape.h"
+#include "base/json_row.h"
 
 #include "base/banned.h"
 

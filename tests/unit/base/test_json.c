@@ -1,9 +1,9 @@
 #include <math.h>
 
 #include "base/json.h"
-#include "base/json_shape.h"
+#include "base/json_row.h"
 
-#include "unit.h"
+#include "quoted.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -230,9 +230,167 @@ static void keys_are_required_unless_they_are_optional(void)
     json_decref(required);
 }
 
+struct inner {
+    uint64_t span_ns;
+    const char *name;
+};
+
+/* A member of each kind. */
+struct outer {
+    bool told, flag;
+    int32_t small, signal, color;
+    uint32_t count;
+    uint64_t large, wall_ns, wait_ms;
+    int64_t any;
+    double rate;
+    const char *text, *never;
+    struct inner inner;
+    struct inner *list;
+    size_t list_count;
+};
+
+static const struct jr_json_row inner_rows[] = {
+    {"span", "Long.", JR_AT(struct inner, SPAN, span_ns)},
+    {"name", NULL, JR_AT(struct inner, TEXT, name), .shape.optional = true},
+};
+
+static const struct jr_json_row outer_rows[] = {
+    {"flag", NULL, JR_AT(struct outer, FLAG, flag), .join = JR_JOIN_ANY},
+    {"small", NULL, JR_AT(struct outer, I32, small), .none = JR_NONE_LESS, .join = JR_JOIN_LEAST},
+    {"signal", NULL, JR_AT(struct outer, SIGNAL, signal), .none = JR_NONE_ZERO,
+     .join = JR_JOIN_DECIDER},
+    {"color", NULL, JR_AT(struct outer, WORD, color), .none = JR_NONE_ZERO, .first = 1,
+     JR_WORDS(colors)},
+    {"count", NULL, JR_AT(struct outer, U32, count), .limit = 1000, .join = JR_JOIN_SUM},
+    {"large", NULL, JR_AT(struct outer, U64, large), .none = JR_NONE_ZERO, .join = JR_JOIN_MOST},
+    {"wall", NULL, JR_AT(struct outer, TIME, wall_ns)},
+    {"wait", NULL, JR_AT(struct outer, SECONDS, wait_ms)},
+    {"any", NULL, JR_AT(struct outer, I64, any), JR_TOLD_BY(struct outer, told)},
+    {"rate", NULL, JR_AT(struct outer, REAL, rate), .none = JR_NONE_ZERO},
+    {"text", NULL, JR_AT(struct outer, TEXT, text), .shape.null = true, .join = JR_JOIN_FIRST},
+    {"never", NULL, JR_AT(struct outer, TEXT, never), .none = JR_NONE_EMPTY},
+    {"inner", NULL, JR_AT(struct outer, OBJECT, inner), JR_ROWS(inner_rows)},
+    {"list", NULL, JR_LIST(struct outer, list, list_count, struct inner, inner_rows)},
+};
+
+enum { OUTER_ROWS = sizeof outer_rows / sizeof *outer_rows };
+
+/* Members as keys; what is read of them is written as the same again. */
+static void rows_are_written_and_read(void)
+{
+    static struct inner listed[] = {{0, "d"}, {1000, NULL}};
+    static const struct {
+        struct outer outer;
+        const char *expected;
+    } vectors[] = {
+        {{.flag = true,
+          .small = -7,
+          .signal = 15,
+          .color = 2,
+          .count = 999,
+          .large = INT64_MAX,
+          .wall_ns = UINT64_C(1800000000123000000),
+          .wait_ms = 1500,
+          .told = true,
+          .any = INT64_MIN,
+          .rate = 0.25,
+          .text = "a",
+          .never = "b",
+          .inner = {2500000, "c"},
+          .list = listed,
+          .list_count = 2},
+         "{'flag': true, 'small': null, 'signal': 'SIGTERM', 'color': 'green', 'count': 999, "
+         "'large': 9223372036854775807, 'wall': 1800000000.123, 'wait': 1.5, "
+         "'any': -9223372036854775808, 'rate': 0.25, 'text': 'a', 'never': 'b', "
+         "'inner': {'span': 0.0025, 'name': 'c'}, "
+         "'list': [{'span': 0.0, 'name': 'd'}, {'span': 0.000001, 'name': null}]}"},
+        {{.small = 7, .any = 5, .rate = -1, .never = ""},
+         "{'flag': false, 'small': 7, 'signal': null, 'color': null, 'count': 0, 'large': null, "
+         "'wall': 0.0, 'wait': 0.0, 'any': null, 'rate': null, 'text': null, 'never': '', "
+         "'inner': {'span': 0.0, 'name': null}, 'list': []}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct outer got = {0};
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        for (int again = 0; again < 2; again++) {
+            const struct outer *from = again ? &got : &vectors[i].outer;
+            jr_buf_clear(&text);
+            jr_buf_char(&text, '{');
+            jr_json_rows_put(&text, outer_rows, OUTER_ROWS, (const void *[]){from});
+            jr_buf_char(&text, '}');
+            JR_ASSERT_TEXT(text.data, jq(vectors[i].expected));
+            json_t *json = jr_json_parse(text.data, text.len, NULL);
+            jr_json_rows_get(outer_rows, OUTER_ROWS, (void *[]){&got}, &arena, json);
+            json_decref(again ? json : NULL);
+        }
+        CU_ASSERT_EQUAL(got.small, i == 0 ? -1 : 7);
+        jr_arena_release(&arena);
+    }
+}
+
+/* What another program wrote: nothing that a member cannot be. */
+static void rows_take_what_fits(void)
+{
+    struct outer got = {.count = 7, .color = 1, .text = "x"};
+    const char *text = jq("{'flag': 1, 'small': 'x', 'signal': 'SIGODD', 'color': 'blue', "
+                          "'count': 1000, 'any': 1.5, 'text': 7, 'inner': 7, 'list': {}}");
+    json_t *json = jr_json_parse(text, strlen(text), NULL);
+    jr_json_rows_get(outer_rows, OUTER_ROWS - 1, (void *[]){&got}, NULL, json);
+    CU_ASSERT_FALSE(got.flag || got.told);
+    CU_ASSERT_TRUE(got.small == -1 && got.signal == 0 && got.color == 0 && got.count == 0);
+    CU_ASSERT_PTR_NULL(got.text);
+    JR_ASSERT_TEXT(got.never, "");
+    json_decref(json);
+    CU_ASSERT_EQUAL(jr_json_below(NULL, 5), 0);
+}
+
+static void rows_are_joined(void)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *one = jq("{'flag': true, 'small': 5, 'count': 2, 'large': 7, 'text': null, "
+                         "'signal': 'SIGINT'}");
+    const char *other = jq("{'flag': false, 'small': 3, 'count': 4, 'large': 9, 'text': 'b'}");
+    json_t *a = jr_json_parse(one, strlen(one), NULL);
+    json_t *b = jr_json_parse(other, strlen(other), NULL);
+    json_t *all =
+        jr_json_rows_join(outer_rows, OUTER_ROWS, (const json_t *[]){NULL, a, b}, 3, NULL);
+    jr_json_print(&out, all, 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, jq("{'flag': true, 'small': 3, 'signal': null, 'color': null, 'count': 6, "
+                            "'large': 9, 'wall': null")));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, jq("'text': 'b'")));
+    json_decref(all);
+    all = jr_json_rows_join(outer_rows, 3, (const json_t *[]){a, b}, 2, a);
+    jr_buf_clear(&out);
+    jr_json_print(&out, all, 0);
+    JR_ASSERT_TEXT(out.data, jq("{'flag': true, 'small': 3, 'signal': 'SIGINT'}"));
+    json_decref(all);
+    json_decref(a);
+    json_decref(b);
+}
+
+static void rows_are_schemas(void)
+{
+    json_t *properties = json_object(), *required = json_array();
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_json_rows_schema(outer_rows, OUTER_ROWS, properties, required);
+    CU_ASSERT_EQUAL(json_array_size(required), OUTER_ROWS);
+    jr_json_print(&out, json_object_get(properties, "list"), 0);
+    JR_ASSERT_TEXT(out.data, jq("{'type': 'array', 'items': {'type': 'object', 'required': "
+                                "['span'], 'properties': {'span': {'type': 'number', 'minimum': "
+                                "0, 'description': 'Long.'}, 'name': {'type': 'string'}}}}"));
+    jr_buf_clear(&out);
+    jr_json_print(&out, json_object_get(properties, "color"), 0);
+    JR_ASSERT_TEXT(out.data, jq("{'enum': ['red', 'green', null]}"));
+    json_decref(properties);
+    json_decref(required);
+}
+
 JR_UNIT_MAIN("json", CASE(refuses_what_is_not_json), CASE(refuses_depth_without_end),
              CASE(reads_any_value_and_keeps_order), CASE(sets_members), CASE(indents),
              CASE(prints_members_without_an_object), CASE(prints_decimals),
              CASE(quotes_what_plain_ascii_is_not), CASE(fails_the_buffer_without_a_value),
              CASE(a_text_that_is_no_json_is_no_schema), CASE(shapes_are_schemas),
-             CASE(keys_are_required_unless_they_are_optional))
+             CASE(keys_are_required_unless_they_are_optional), CASE(rows_are_written_and_read),
+             CASE(rows_take_what_fits), CASE(rows_are_joined), CASE(rows_are_schemas))
