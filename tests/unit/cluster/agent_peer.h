@@ -1,6 +1,17 @@
 /*
- * A real agent in a process of its own at two pipes, and the controller's side of them. Who
- * includes it has serve(), which is that process.
+ * A real agent in a process of its own at two pipes, and the controller's side of them, which is a
+ * script, a step a line:
+ *
+ *   > TEXT         say it to the agent, with " for each '; >+ TEXT: without an end of the line
+ *   go NAME        begin the run of that name, and hear that it has begun
+ *   < WORD         the next word that the agent says; heartbeats are passed over
+ *   # KEY TEXT     what that word has there
+ *   ~ FLOW TEXT    wait until the stream has the text, and no word comes before; | is a newline
+ *   = FLOW TEXT    all that the stream has had since it was looked at so
+ *   ! SIGNAL       send it to the agent
+ *   .              end its input
+ *
+ * Who includes it has serve(), which is the agent's process.
  */
 #ifndef AGENT_PEER_H
 #define AGENT_PEER_H
@@ -8,6 +19,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,15 +109,6 @@ static inline const char *next_word(struct peer *peer)
     }
 }
 
-/* The next one that is no heartbeat, which may come at any time. */
-static inline const char *next_word_but_heartbeats(struct peer *peer)
-{
-    const char *word = next_word(peer);
-    while (strcmp(word, "heartbeat") == 0)
-        word = next_word(peer);
-    return word;
-}
-
 /* Take frames until a stream holds a text. */
 static inline bool await_text(struct peer *peer, enum jr_channel flow, const char *text)
 {
@@ -124,6 +127,11 @@ static inline bool await_text(struct peer *peer, enum jr_channel flow, const cha
 static inline const char *text_of(const struct peer *peer, enum jr_channel flow)
 {
     return peer->streams[flow].len == 0 ? "" : peer->streams[flow].data;
+}
+
+static inline void tell_peer(const struct peer *peer, const char *words)
+{
+    CU_ASSERT_EQUAL(write(peer->to, words, strlen(words)), (ssize_t)strlen(words));
 }
 
 /* The exit status of the agent. What it says meanwhile is taken. */
@@ -148,6 +156,92 @@ static inline int end_peer(struct peer *peer)
         jr_buf_release(&peer->streams[i]);
     json_decref(peer->word);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* What the word has of a key: "-" is nothing. */
+static inline void check_key(const struct peer *peer, const char *key, const char *expected)
+{
+    const json_t *value = json_object_get(peer->word, key);
+    char text[128] = "-";
+    if (json_is_integer(value))
+        (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+    else if (json_is_boolean(value))
+        (void)snprintf(text, sizeof text, "%s", json_is_true(value) ? "true" : "false");
+    else if (json_is_string(value))
+        (void)snprintf(text, sizeof text, "%s", json_string_value(value));
+    JR_ASSERT_TEXT(text, expected);
+}
+
+static inline void await_word(struct peer *peer, const char *word)
+{
+    const char *got = next_word(peer);
+    while (strcmp(got, "heartbeat") == 0 && strcmp(word, "heartbeat") != 0)
+        got = next_word(peer);
+    JR_ASSERT_TEXT(got, word);
+}
+
+/* A step upon a stream: "event TEXT". */
+static inline void check_stream(struct peer *peer, char *rest, bool wait)
+{
+    enum jr_channel flow = jr_channel_find(strsep(&rest, " "));
+    CU_ASSERT_NOT_EQUAL_FATAL(flow, JR_CHANNEL_COUNT);
+    for (char *at = rest; (at = strchr(at, '|')) != NULL;)
+        *at = '\n';
+    if (wait) {
+        CU_ASSERT_TRUE(await_text(peer, flow, rest));
+        return;
+    }
+    JR_ASSERT_TEXT(text_of(peer, flow), rest);
+    jr_buf_clear(&peer->streams[flow]);
+}
+
+static inline void play_step(struct peer *peer, char *step)
+{
+    char what = step[0], *rest = step + (step[1] == '\0' ? 1 : 2), word[512];
+    bool whole = step[1] != '+';
+    for (char *at = rest; what == '>' && (at = strchr(at, '\'')) != NULL;)
+        *at = '"';
+    if (what == '>') {
+        (void)snprintf(word, sizeof word, "%s%s", rest + !whole, whole ? "\n" : "");
+        tell_peer(peer, word);
+    } else if (what == 'g') {
+        (void)snprintf(word, sizeof word, "{\"t\":\"go\",\"run_id\":\"%s\"}\n", step + 3);
+        tell_peer(peer, word);
+        await_word(peer, "begun");
+    } else if (what == '<') {
+        await_word(peer, rest);
+    } else if (what == '#') {
+        char *key = strsep(&rest, " ");
+        check_key(peer, key, rest);
+    } else if (what == '~' || what == '=') {
+        check_stream(peer, rest, what == '~');
+    } else if (what == '!') {
+        (void)kill(peer->pid, atoi(rest));
+    } else if (what == '.') {
+        (void)close(peer->to);
+        peer->to = -1;
+    } else {
+        CU_FAIL("no such step");
+    }
+}
+
+static inline void play_on(struct peer *peer, const char *script)
+{
+    char *text = strdup(script), *rest = text, *step;
+    while ((step = strsep(&rest, "\n")) != NULL)
+        if (step[0] != '\0')
+            play_step(peer, step);
+    free(text);
+}
+
+/* From hello to the end of an agent. */
+static inline void play(const char *script)
+{
+    struct peer peer;
+    start_peer_after(&peer, "");
+    await_word(&peer, "hello");
+    play_on(&peer, script);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
 #endif

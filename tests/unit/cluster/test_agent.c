@@ -315,310 +315,165 @@ static _Noreturn void serve(int in, int out)
     _exit(result == 0 ? 0 : 9);
 }
 
-/* The controller's side: agent_peer.h. */
-
-static void start_peer(struct peer *peer)
-{
-    start_peer_after(peer, "");
-}
-
-static void tell_peer(struct peer *peer, const char *words)
-{
-    put(peer->to, words);
-}
-
-/* An agent that has said hello. */
-static void meet_peer(struct peer *peer)
-{
-    start_peer(peer);
-    JR_ASSERT_TEXT(next_word(peer), "hello");
-}
-
 /* The outcome that the agent told of its only rank. */
-static void check_outcome(const struct peer *peer)
+static void check_outcome(struct peer *peer)
 {
     struct jr_rank_outcome rank = {0};
     struct jr_outcome outcome = {.ranks = &rank};
-    const struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
+    struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
     CU_ASSERT_TRUE_FATAL(text->len > 0);
     CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, NULL), 0);
     CU_ASSERT_EQUAL(rank.pid, 7);
     CU_ASSERT_EQUAL(rank.end, JR_END_EXITED);
+    jr_buf_clear(text);
 }
 
-/* The cases. */
+/* The same, with the outcome told at the end. */
+static void play_run(const char *script)
+{
+    struct peer peer;
+    start_peer_after(&peer, "");
+    await_word(&peer, "hello");
+    play_on(&peer, script);
+    check_outcome(&peer);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
 
+/* The cases. A prolog may have printed to the same stream, and not ended its line. */
 TEST(says_who_it_is)
 {
-    struct peer peer;
-    uint64_t before_ns = jr_clock_ns(), before_wall_ns = jr_clock_wall_ns();
-    meet_peer(&peer);
-    JR_ASSERT_TEXT(peer.noise, "");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_FACTS), "cpus: 4\n");
-    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "version"), JR_VERSION);
-    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "host"), "gpu\"03");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "port"), 101);
-    uint64_t at = (uint64_t)jr_json_get_int(peer.word, "at");
-    uint64_t wall = (uint64_t)jr_json_get_int(peer.word, "wall");
-    CU_ASSERT_TRUE(at >= before_ns && at <= jr_clock_ns());
-    CU_ASSERT_TRUE(wall >= before_wall_ns && wall <= jr_clock_wall_ns());
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    static const char *const before[] = {"", "module loaded"};
+    for (size_t i = 0; i < 2; i++) {
+        struct peer peer;
+        uint64_t before_ns = jr_clock_ns(), before_wall_ns = jr_clock_wall_ns();
+        start_peer_after(&peer, before[i]);
+        play_on(&peer, "< hello\n= facts cpus: 4|\n# version " JR_VERSION
+                       "\n# host gpu\"03\n# port 101\n");
+        JR_ASSERT_TEXT(peer.noise, before[i]);
+        uint64_t at = (uint64_t)jr_json_get_int(peer.word, "at");
+        uint64_t wall = (uint64_t)jr_json_get_int(peer.word, "wall");
+        CU_ASSERT_TRUE(at >= before_ns && at <= jr_clock_ns());
+        CU_ASSERT_TRUE(wall >= before_wall_ns && wall <= jr_clock_wall_ns());
+        CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    }
 }
 
-/* A prolog may have printed to the same stream, and not ended its line. */
-TEST(is_heard_after_a_prolog)
-{
-    struct peer peer;
-    start_peer_after(&peer, "module loaded");
-    JR_ASSERT_TEXT(next_word(&peer), "hello");
-    JR_ASSERT_TEXT(peer.noise, "module loaded");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_FACTS), "cpus: 4\n");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-}
-
+/* Without facts it says why; without descriptors for what it needs it says nothing, and fails. */
 TEST(says_why_it_cannot)
 {
-    struct peer peer;
-    (void)setenv("NO_FACTS", "1", 1);
-    start_peer(&peer);
-    (void)unsetenv("NO_FACTS");
-    JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "no facts here");
-    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "host"), "gpu\"03");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_UNRESOLVED);
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-}
-
-/* Without descriptors for what it needs it says nothing, and fails. */
-TEST(needs_descriptors)
-{
-    static const char *const rooms[] = {"0", "1"};
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+    static const struct {
+        const char *variable, *value, *script;
+        int code;
+    } vectors[] = {
+        {"NO_FACTS", "1", "< refuse\n= why no facts here\n# host gpu\"03\n# status 4\n", 0},
+        {"ROOM", "0", "< \n", 9},
+        {"ROOM", "1", "< \n", 9},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct peer peer;
-        (void)setenv("ROOM", rooms[i], 1);
-        start_peer(&peer);
-        (void)unsetenv("ROOM");
-        JR_ASSERT_TEXT(next_word(&peer), "");
-        CU_ASSERT_EQUAL(end_peer(&peer), 9);
+        (void)setenv(vectors[i].variable, vectors[i].value, 1);
+        start_peer_after(&peer, "");
+        (void)unsetenv(vectors[i].variable);
+        play_on(&peer, vectors[i].script);
+        CU_ASSERT_EQUAL(end_peer(&peer), vectors[i].code);
     }
 }
 
 TEST(takes_the_spec_or_says_why_not)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "ready");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
-    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "mpi"), "pmi1");
-    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "library"), "libmpich.so.12");
-    CU_ASSERT_PTR_NULL(jr_json_get_str(peer.word, "obstacle"));
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"inject\":\"too small\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "too small");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_USAGE);
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("> {'t':'spec','spec':'demo'}\n< ready\n= resources resources of demo|\n"
+         "# mpi pmi1\n# library libmpich.so.12\n# obstacle -\n");
+    play("> {'t':'spec','inject':'too small'}\n< refuse\n= why too small\n= resources \n"
+         "# status 2\n");
 }
 
-/* Words that come in pieces, with strange ones among them. */
+/* Words that come in pieces, with strange ones among them; nothing runs. */
 TEST(passes_over_what_it_does_not_know)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "\n{\n[1]\n{\"t\":7}\n{\"t\":\"nothing\"}\n{\"u\":1}\n");
-    tell_peer(&peer, "{\"t\":\"stop\"}\n"); /* nothing runs */
-    tell_peer(&peer, "{\"t\":\"signal\",\"signal\":9}\n");
-    tell_peer(&peer, "{\"t\":\"heart");
-    tell_peer(&peer, "beat\"}\n{\"t\":\"heartbeat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
-    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("> \n> {\n> [1]\n> {'t':7}\n> {'t':'nothing'}\n> {'u':1}\n> {'t':'stop'}\n"
+         "> {'t':'signal','signal':9}\n>+ {'t':'heart\n> beat'}\n> {'t':'heartbeat'}\n"
+         "< heartbeat\n< heartbeat\n");
 }
 
+/* One attempt, and another. */
 TEST(carries_all_that_comes_from_a_run)
 {
     struct peer peer;
-    meet_peer(&peer);
-    for (int i = 0; i < 2; i++) { /* one attempt, and another */
-        tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
-        JR_ASSERT_TEXT(next_word(&peer), "begun");
-        JR_ASSERT_TEXT(next_word(&peer), "done");
-        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "to out\n");
-        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_ERR), "to err\n");
-        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "an event\n");
-        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_LEFT), "left there\n");
+    start_peer_after(&peer, "");
+    await_word(&peer, "hello");
+    for (int i = 0; i < 2; i++) {
+        play_on(&peer, "go say\n< done\n= out to out|\n= err to err|\n= event an event|\n"
+                       "= left left there|\n# signal 0\n# behind false\n");
+        check_key(&peer, "port", i == 0 ? "102" : "103");
         check_outcome(&peer);
-        CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
-        CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "port"), 102 + i);
-        CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
-        for (int flow = 0; flow < JR_CHANNEL_COUNT; flow++)
-            jr_buf_clear(&peer.streams[flow]);
     }
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
 TEST(tells_of_a_run_that_could_not_begin)
 {
-    struct peer peer;
-    struct jr_rank_outcome rank;
-    struct jr_outcome outcome = {.ranks = &rank};
-    struct jr_error err = {0};
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"fail\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    const struct jr_buf *text = &peer.streams[JR_CHANNEL_OUTCOME];
-    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, &err), -1);
-    JR_ASSERT_TEXT(err.text, "no more processes");
-    tell_peer(&peer, "{\"t\":\"go\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "nothing to do");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("go fail\n< done\n= outcome {\"error\": \"no more processes\"}\n"
+         "> {'t':'go'}\n< begun\n< refuse\n= why nothing to do\n");
 }
+
+#define CODE(more) "> {'t':'code'," more "}\n"
 
 /* It begins behind the last of its code, and hears then what it was told meanwhile. */
 TEST(waits_for_the_code_of_a_run)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"code\",\"b\":\"none is wanted\"}\n");
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code orders\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "want");
-    tell_peer(&peer, "{\"t\":\"stop\"}\n");
-    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"b\":\"first \"}\n");
-    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"b\":\"last\\n\"}\n");
-    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\ns\n"));
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "first last\nready\ns\n");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play(CODE("'b':'none is wanted'") "go code orders\n< want\n> {'t':'stop'}\n" CODE(
+        "'folder':'/a','b':'first '") CODE("'folder':'/a','b':'last\\n'")
+             CODE("'folder':'/a','on':true") "~ event |s|\n= event first last|ready|s|\n");
 }
 
 /* With the spec of a run that has begun before, it is ready only once it is in the run, with the
  * code. */
 TEST(enters_a_run_before_it_is_ready)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"r\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "ready");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"full\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "no room here");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "want");
-    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"b\":\"all\"}\n");
-    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "ready");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code say\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "want");
-    tell_peer(&peer, "{\"t\":\"code\",\"b\":\"bad\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "no such code");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+#define SPEC(id) "> {'t':'spec','spec':'demo','run_id':'" id "'}\n"
+    play(SPEC("r") "< ready\n= resources resources of demo|\n");
+    play(SPEC("full") "< refuse\n= why no room here\n");
+    play(SPEC("code") "< want\n" CODE("'folder':'/a','b':'all'")
+             CODE("'folder':'/a','on':true") "< ready\n= resources resources of demo|\ngo code "
+                                             "say\n< done\n");
+    play(SPEC("code") "< want\n" CODE("'b':'bad'") "< refuse\n= why no such code\n");
 }
 
 TEST(says_that_its_files_are_its_own)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"apart\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "apart");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("go apart\n< apart\n< done\n");
 }
 
+/* What was on its way begins nothing any more. */
 TEST(says_why_there_is_no_code)
 {
-    static const struct {
-        const char *code, *why;
-    } vectors[] = {
-        {"{\"t\":\"code\",\"b\":\"bad\"}\n", "no such code"},
-        {"{\"t\":\"code\",\"on\":true}\n", "the code of the run did not come whole"},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct peer peer;
-        meet_peer(&peer);
-        tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code\"}\n");
-        JR_ASSERT_TEXT(next_word(&peer), "begun");
-        JR_ASSERT_TEXT(next_word(&peer), "want");
-        tell_peer(&peer, vectors[i].code);
-        JR_ASSERT_TEXT(next_word(&peer), "refuse");
-        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), vectors[i].why);
-        /* What was on its way begins nothing any more. */
-        tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
-        tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
-        JR_ASSERT_TEXT(next_word(&peer), "begun");
-        JR_ASSERT_TEXT(next_word(&peer), "done");
-        CU_ASSERT_EQUAL(end_peer(&peer), 0);
-    }
+#define LATER CODE("'folder':'/a','on':true") "go say\n< done\n"
+    play("go code\n< want\n" CODE("'b':'bad'") "< refuse\n= why no such code\n" LATER);
+    play("go code\n< want\n" CODE(
+        "'on':true") "< refuse\n"
+                     "= why the code of the run did not come whole\n" LATER);
 }
 
 /* Nobody waits for code that will not come. */
 TEST(ends_while_it_waits_for_code)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "want");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("go code\n< want\n");
 }
 
 /* A run is over once all of its processes are, whoever of them writes last; the agent is the parent
  * of whoever is left. */
 TEST(waits_for_all_processes_of_a_run)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"late event\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "late event\n"));
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    check_outcome(&peer);
-    jr_buf_clear(&peer.streams[JR_CHANNEL_OUTCOME]);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"late report\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "silent");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    check_outcome(&peer);
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play_run("go late event\n~ event late event|\n< done\n");
+    play_run("go late report\n< silent\n< done\n");
 }
 
 /* What the other nodes have to know is said in messages of its own, each once and before the run is
  * over, and is no event. */
 TEST(says_what_the_others_have_to_know)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"report\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "all_returned");
-    JR_ASSERT_TEXT(next_word(&peer), "silent");
-    JR_ASSERT_TEXT(next_word(&peer), "quiet");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "for_ns"), INT64_C(6000000000));
-    JR_ASSERT_TEXT(next_word(&peer), "released");
-    JR_ASSERT_TEXT(next_word(&peer), "terminated");
-    JR_ASSERT_TEXT(next_word(&peer), "initialized");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_EVENT].len, 0);
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("go report\n< all_returned\n< silent\n< quiet\n# for_ns 6000000000\n< released\n"
+         "< terminated\n< initialized\n< done\n= event \n");
 }
 
 /* More than a socket holds, to MPI's process manager and back; without a run there is none. */
@@ -628,10 +483,8 @@ TEST(carries_the_exchange)
     char bytes[PIECE];
     struct peer peer;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"exchange\",\"b\":\"bG9zdA==\"}\n");
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"exchange\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    start_peer_after(&peer, "");
+    play_on(&peer, "< hello\n> {'t':'exchange','b':'bG9zdA=='}\ngo exchange\n");
     for (int i = 0; i < PIECES; i++) {
         memset(bytes, 'a' + i % 26, sizeof bytes);
         bytes[PIECE - 1] = i + 1 < PIECES ? '\n' : '.';
@@ -649,7 +502,7 @@ TEST(carries_the_exchange)
         if (items[0].revents != 0)
             at += (size_t)write(peer.to, text.data + at, part);
     }
-    JR_ASSERT_TEXT(next_word(&peer), "done");
+    await_word(&peer, "done");
     const struct jr_buf *got = &peer.streams[JR_CHANNEL_EXCHANGE];
     CU_ASSERT_EQUAL_FATAL(got->len, PIECES * PIECE);
     for (int i = 0; i < PIECES; i++)
@@ -660,16 +513,11 @@ TEST(carries_the_exchange)
 
 TEST(tells_what_a_run_died_of)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"die\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), SIGKILL);
-    CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_OUTCOME].len, 0);
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("go die\n< done\n# signal 9\n= outcome \n");
 }
 
+/* A second `go` begins nothing. The input's end is the orders' end, and the outcome is still
+ * told. */
 TEST(hands_orders_on)
 {
     static const struct {
@@ -687,133 +535,50 @@ TEST(hands_orders_on)
         {"no_first_step", JR_COMMAND_NO_FIRST_STEP},
         {"world", JR_COMMAND_INITIALIZED},
     };
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"orders\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        char word[64], echo[8];
-        jr_buf_clear(&peer.streams[JR_CHANNEL_EVENT]);
-        (void)snprintf(word, sizeof word, "{\"t\":\"%s\"}\n", vectors[i].word);
-        (void)snprintf(echo, sizeof echo, "%c\n", vectors[i].order);
-        tell_peer(&peer, word);
-        CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\n"));
-        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), echo);
-    }
-    /* A second `go` begins nothing. */
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    /* The input's end is the orders' end, and the outcome is still told. */
-    (void)close(peer.to);
-    peer.to = -1;
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "no more orders\n"));
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    check_outcome(&peer);
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&script, "go orders\n~ event ready|\n= event ready|\n");
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        jr_buf_printf(&script, "> {'t':'%s'}\n~ event |\n= event %c|\n", vectors[i].word,
+                      vectors[i].order);
+    jr_buf_str(&script, "go say\n.\n~ event no more orders|\n< done\n= out \n");
+    play_run(script.data);
 }
 
-/* From the controller as a word, or from the cluster to the agent itself. */
+/* From the controller as a word, or from the cluster to the agent itself. Where nothing runs,
+ * others are nothing to it, and these are its end. */
 TEST(hands_signals_on)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"signals\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
-    tell_peer(&peer, "{\"t\":\"signal\",\"signal\":0}\n"
-                     "{\"t\":\"signal\",\"signal\":65}\n"
-                     "{\"t\":\"signal\",\"signal\":-9}\n");
-    char word[64];
-    (void)snprintf(word, sizeof word, "{\"t\":\"signal\",\"signal\":%d}\n", SIGUSR1);
-    tell_peer(&peer, word);
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\nUSR1\n"));
-    (void)kill(peer.pid, SIGTERM);
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "ready\nUSR1\nTERM\n");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
-    /* Nothing runs: others are nothing to it, and these are its end. */
-    (void)kill(peer.pid, SIGHUP);
-    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
-    (void)kill(peer.pid, SIGTERM);
-    JR_ASSERT_TEXT(next_word(&peer), "");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play("go signals\n~ event ready|\n> {'t':'signal','signal':0}\n> {'t':'signal','signal':65}\n"
+         "> {'t':'signal','signal':-9}\n> {'t':'signal','signal':10}\n~ event |USR1|\n! 15\n"
+         "< done\n= event ready|USR1|TERM|\n# signal 0\n! 1\n> {'t':'heartbeat'}\n< heartbeat\n"
+         "! 15\n< \n");
+    play("! 2\n< \n");
 }
 
-TEST(ends_by_an_interrupt)
-{
-    struct peer peer;
-    meet_peer(&peer);
-    (void)kill(peer.pid, SIGINT);
-    JR_ASSERT_TEXT(next_word(&peer), "");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-}
-
-/* The controller's console is full: lines wait where they are, and events do not. */
+/* The controller's console is full: lines wait where they are, and events do not. At the end of the
+ * input all that there is comes. */
 TEST(keeps_lines_while_it_is_told_to)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"lines\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    tell_peer(&peer, "{\"t\":\"hold\",\"on\":true}\n{\"t\":\"stop\"}\n");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "wrote\n"));
-    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "");
-    tell_peer(&peer, "{\"t\":\"hold\",\"on\":false}\n");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_OUT, "a line\n"));
-    tell_peer(&peer, "{\"t\":\"hold\",\"on\":true}\n{\"t\":\"stop\"}\n");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "wrote\nwrote\n"));
-    (void)close(peer.to);
-    peer.to = -1;
-    JR_ASSERT_TEXT(next_word(&peer), "done"); /* then all that there is comes */
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "a line\na line\n");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+#define HOLD(on) "> {'t':'hold','on':" on "}\n"
+    play("go lines\n" HOLD("true") "> {'t':'stop'}\n~ event wrote|\n> {'t':'heartbeat'}\n"
+                                   "< heartbeat\n= out \n" HOLD("false") "~ out a line|\n" HOLD(
+                                       "true") "> {'t':'stop'}\n~ event wrote|wrote|\n.\n< done\n"
+                                               "= out a line|a line|\n");
 }
 
+/* The next attempt does not wait for what an earlier one shows. */
 TEST(shows_what_is_left_behind_the_outcome)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"behind\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    check_outcome(&peer);
-    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "behind"));
-    JR_ASSERT_TEXT(next_word(&peer), "shown");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "late line\n");
-    /* The next attempt does not wait for what an earlier one shows. */
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"behind for ever\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "behind"));
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "late line\nto out\n");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play_run("go behind\n< done\n# behind true\n< shown\n= out late line|\n");
+    play("go behind for ever\n< done\n# behind true\ngo say\n< done\n# behind false\n"
+         "= out to out|\n");
 }
 
 /* Nobody is there to show the rest to: the outcome is the last that comes. */
 TEST(shows_no_rest_after_its_input)
 {
-    struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"behind orders\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
-    (void)close(peer.to);
-    peer.to = -1;
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "no more orders\n"));
-    JR_ASSERT_TEXT(next_word(&peer), "done");
-    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
-    check_outcome(&peer);
-    JR_ASSERT_TEXT(next_word(&peer), "");
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    play_run("go behind orders\n~ event ready|\n.\n~ event no more orders|\n< done\n"
+             "# behind false\n< \n");
 }
 
 /* However little is taken of it, the agent hears; and nothing is lost. */
@@ -822,14 +587,12 @@ TEST(waits_for_a_controller_that_does_not_read)
     struct peer peer;
     CU_ASSERT_EQUAL_FATAL(pipe2(flooded, O_CLOEXEC), 0);
     struct pollfd wait = {.fd = flooded[0], .events = POLLIN};
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"flood\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    start_peer_after(&peer, "");
+    play_on(&peer, "< hello\ngo flood\n");
     CU_ASSERT_EQUAL(poll(&wait, 1, 200), 0); /* neither does it read all */
-    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
+    play_on(&peer, "> {'t':'heartbeat'}\n< heartbeat\n");
     CU_ASSERT_TRUE(peer.streams[JR_CHANNEL_OUT].len < (size_t)FLOOD * WIDE);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "done");
+    await_word(&peer, "done");
     const struct jr_buf *out = &peer.streams[JR_CHANNEL_OUT];
     CU_ASSERT_EQUAL_FATAL(out->len, (size_t)FLOOD * WIDE);
     int wrong = 0;
@@ -846,13 +609,11 @@ TEST(waits_for_a_controller_that_does_not_read)
 TEST(ends_without_a_controller)
 {
     struct peer peer;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"orders\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
+    start_peer_after(&peer, "");
+    play_on(&peer, "< hello\ngo orders\n~ event ready|\n");
     (void)close(peer.from);
     peer.from = -1;
-    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
+    play_on(&peer, "> {'t':'heartbeat'}\n");
     int to = peer.to; /* which stays open: it is the output that is gone */
     peer.to = -1;
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
@@ -878,7 +639,7 @@ TEST(awaits_its_assignment)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_message word = {0};
         struct jr_error err = {0};
-        json_t *object = NULL;
+        json_auto_t *object = NULL;
         char rest[8] = {0};
         int pair[2];
         CU_ASSERT_EQUAL_FATAL(pipe(pair), 0);
@@ -897,7 +658,6 @@ TEST(awaits_its_assignment)
             CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
             CU_ASSERT_PTR_NULL(object);
         }
-        json_decref(object);
     }
     (void)dup2(kept, STDIN_FILENO);
     (void)close(kept);
@@ -907,33 +667,24 @@ TEST(awaits_its_assignment)
 TEST(answers_a_survey)
 {
     struct peer peer;
-    char words[200];
-    struct jr_buf why = JR_BUF_INIT;
-    meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"listen\",\"port\":29700,\"token\":\"abc\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "listening");
+    char words[512];
+    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+    start_peer_after(&peer, "");
+    play_on(&peer, "< hello\n> {'t':'listen','port':29700,'token':'abc'}\n< listening\n");
     uint32_t port = jr_json_get_u32(peer.word, "port");
     CU_ASSERT_TRUE(port >= 29700);
     CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, "abc", -1, &why), JR_REACH_OK);
     CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, "abd", -1, &why), JR_REACH_ANOTHER);
-    (void)snprintf(words, sizeof words,
-                   "{\"t\":\"reach\",\"host\":\"127.0.0.1\",\"port\":%u,\"token\":\"abc\"}\n",
-                   port);
-    tell_peer(&peer, words);
-    JR_ASSERT_TEXT(next_word(&peer), "reached");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_REACH_OK);
-    (void)snprintf(words, sizeof words,
-                   "{\"t\":\"listen\",\"port\":%u,\"on\":true,\"token\":\"abc\"}\n", port);
-    tell_peer(&peer, words); /* the one before is closed */
-    JR_ASSERT_TEXT(next_word(&peer), "listening");
-    CU_ASSERT_EQUAL(jr_json_get_u32(peer.word, "port"), port);
-    tell_peer(&peer,
-              "{\"t\":\"reach\",\"host\":\"no.such.name.invalid\",\"port\":1,\"token\":\"abc\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "reached");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_REACH_UNKNOWN);
+    (void)snprintf(
+        words, sizeof words,
+        "> {'t':'reach','host':'127.0.0.1','port':%u,'token':'abc'}\n< reached\n"
+        "# status %d\n> {'t':'listen','port':%u,'on':true,'token':'abc'}\n< listening\n"
+        "# port %u\n> {'t':'reach','host':'no.such.name.invalid','port':1,'token':'abc'}\n"
+        "< reached\n# status %d\n",
+        port, JR_REACH_OK, port, port, JR_REACH_UNKNOWN);
+    play_on(&peer, words); /* the listener before is closed */
     CU_ASSERT_TRUE(peer.streams[JR_CHANNEL_WHY].len > 0);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
-    jr_buf_release(&why);
 }
 
 int main(void)

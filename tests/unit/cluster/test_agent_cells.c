@@ -159,208 +159,91 @@ static _Noreturn void serve(int in, int out)
     _exit(result == 0 ? 0 : 9);
 }
 
-/* The controller's side: agent_peer.h. */
+/* The cases: NODE is 3. */
 
-static void tell(const struct peer *peer, const struct jr_message *message)
-{
-    struct jr_buf text = JR_BUF_INIT;
-    jr_message_put(&text, message);
-    CU_ASSERT_EQUAL(write(peer->to, text.data, text.len), (ssize_t)text.len);
-    jr_buf_release(&text);
-}
-
-static void tell_cell(const struct peer *peer, int64_t node, const char *cell, const char *what)
-{
-    tell(peer,
-         &(struct jr_message){.type = JR_TO_NODES_CELL, .as = node, .cell = cell, .spec = what});
-}
-
-static void start(struct peer *peer)
-{
-    start_peer_after(peer, "");
-    JR_ASSERT_TEXT(next_word_but_heartbeats(peer), "hello");
-    tell(peer, &(struct jr_message){.type = JR_TO_NODES_SERVE});
-}
-
-/* The next word is that a cell has ended so. */
-static void check_end(struct peer *peer, const char *cell, int code)
-{
-    JR_ASSERT_TEXT(next_word_but_heartbeats(peer), "cell_ended");
-    JR_ASSERT_TEXT(jr_json_get_str(peer->word, "cell"), cell);
-    CU_ASSERT_EQUAL(jr_json_get_int(peer->word, "status"), code);
-}
-
-static void end(struct peer *peer)
-{
-    CU_ASSERT_EQUAL(end_peer(peer), 0);
-}
+#define SERVE             "> {'t':'serve'}\n"
+#define CELL(cell, what)  "> {'t':'cell','as':3,'cell':'" cell "','spec':'" what "'}\n"
+#define ENDED(cell, code) "< cell_ended\n# cell " cell "\n# status " code "\n"
 
 TEST(runs_cells_of_its_node)
 {
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE + 1, "6", "note");
-    tell_cell(&peer, NODE, "7", "note");
-    check_end(&peer, "7", 3);
-    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "devices"), "0,2");
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "a line\n");
-    end(&peer);
+    play(SERVE "> {'t':'cell','as':4,'cell':'6','spec':'note'}\n" CELL("7", "note")
+             ENDED("7", "3") "# devices 0,2\n= note a line|\n");
 }
 
-/* What is said of a cell comes behind what it has said itself. */
-TEST(says_what_is_known_of_an_end)
+/* All of it comes before the end of the cell, also where the console is full. */
+TEST(hands_on_what_ranks_print)
 {
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "8", "die");
-    check_end(&peer, "8", 9);
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "a line\nit was killed\n");
-    tell_cell(&peer, NODE, "9", "note");
-    check_end(&peer, "9", 3);
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "a line\nit was killed\na line\n");
-    end(&peer);
-}
-
-/* Before cells come, it looks whether their folder is there. */
-TEST(says_whether_it_sees_the_folder)
-{
-    struct peer peer;
-    struct jr_message word = {.type = JR_TO_NODES_SHARE,
-                              .cells = "/runs/s/cells",
-                              .token = "0f",
-                              .collect = "results,logs"};
-    start(&peer);
-    tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "ready");
-    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "on"));
-    word.token = "10";
-    tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "ready");
-    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
-    word.token = "11";
-    tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "refuse");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_LAUNCH);
-    end(&peer);
+    play(SERVE CELL("7", "print") ENDED("7", "3") "= out loss 1|\n= err a warning|\n"
+                                                  "> {'t':'hold','on':true}\n" CELL("8", "print")
+                                                      ENDED("8", "3") "= out loss 1|\n");
 }
 
 /* It is more than pipe and outbox hold. */
 TEST(hands_on_what_a_cell_has_left)
 {
     struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "7", "leave");
-    check_end(&peer, "7", LEFT);
-    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
+    start_peer_after(&peer, "");
+    play_on(&peer, "< hello\n" SERVE CELL("7", "leave") ENDED("7", "4") "# on true\n");
     CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_LEFT].len, LEFT_BYTES);
-    tell_cell(&peer, NODE, "8", "note");
-    check_end(&peer, "8", 3);
-    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "on"));
-    end(&peer);
+    play_on(&peer, CELL("8", "note") ENDED("8", "3") "# on false\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
+
+#define SHARE(token, more)                                                                         \
+    "> {'t':'share','cells':'/runs/s/cells','token':'" token "','collect':'results,logs'" more "}" \
+    "\n"
 
 TEST(wants_the_code_of_cells)
 {
-    static const struct jr_message word = {.type = JR_TO_NODES_SHARE,
-                                           .cells = "/runs/s/cells",
-                                           .token = "10",
-                                           .collect = "results,logs",
-                                           .on = true};
-    struct jr_message code = {.type = JR_TO_NODES_CODE, .bytes = "YWI="};
-    struct peer peer;
-    start(&peer);
-    tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "want");
-    tell(&peer, &code);
-    code = (struct jr_message){.type = JR_TO_NODES_CODE, .on = true};
-    tell(&peer, &code);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "ready");
-    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
-    tell(&peer, &word);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "want");
-    code = (struct jr_message){.type = JR_TO_NODES_CODE, .bytes = "no"};
-    tell(&peer, &code);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "refuse");
-    end(&peer);
+    play(SERVE SHARE(
+        "10", ",'on':true") "< want\n> {'t':'code','b':'YWI='}\n"
+                            "> {'t':'code','on':true}\n< ready\n# on true\n" SHARE(
+                                "10", ",'on':true") "< want\n> {'t':'code','b':'no'}\n< refuse\n");
+}
+
+/* What is said of a cell comes behind what it has said itself. */
+TEST(says_what_is_known_of_an_end)
+{
+    play(SERVE CELL("8", "die") ENDED("8", "9") "= note a line|it was killed|\n" CELL("9", "note")
+             ENDED("9", "3") "= note a line|\n");
 }
 
 TEST(says_why_it_refuses)
 {
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "7", "refuse");
-    check_end(&peer, "7", JR_STATUS_UNRESOLVED);
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_NOTE].data, "cell 7: not here\n");
-    end(&peer);
+    play(SERVE CELL("7", "refuse") ENDED("7", "4") "= note cell 7: not here|\n");
+}
+
+/* Before cells come, it looks whether their folder is there. */
+TEST(says_whether_it_sees_the_folder)
+{
+    play(SERVE SHARE("0f", "") "< ready\n# on false\n" SHARE("10", "") "< ready\n# on true\n" SHARE(
+        "11", "") "< refuse\n# status 7\n");
 }
 
 TEST(hands_on_signals)
 {
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "7", "wait");
-    tell_cell(&peer, NODE, "8", "wait");
-    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM, .cell = "8"});
-    check_end(&peer, "8", 128 + SIGTERM);
-    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGUSR1});
-    check_end(&peer, "7", 128 + SIGUSR1);
-    end(&peer);
+    play(SERVE CELL("7", "wait")
+             CELL("8", "wait") "> {'t':'signal','signal':15,'cell':'8'}\n" ENDED(
+                 "8", "143") "> {'t':'signal','signal':10}\n" ENDED("7", "138"));
 }
 
 /* Whenever it is asked for a sign of life. */
 TEST(tells_how_far_cells_are)
 {
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "7", "wait");
-    tell_cell(&peer, NODE, "8", "wait");
-    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_HEARTBEAT});
-    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM});
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "cell_ended");
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_PROGRESS].data, "7: 3/7\n8: 3/7\n");
-    end(&peer);
+    play(SERVE CELL("7", "wait") CELL(
+        "8", "wait") "> {'t':'heartbeat'}\n"
+                     "> {'t':'signal','signal':15}\n< cell_ended\n= progress 7: 3/7|8: 3/7|\n");
 }
 
-/* The cluster ends the step: no other cell is to begin. */
+/* The cluster ends the step: no other cell is to begin. Once cell 8 is over, 7 runs. */
 TEST(tells_that_the_cluster_ends_it)
 {
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "7", "wait");
-    tell_cell(&peer, NODE, "8", "note"); /* once this is over, 7 runs */
-    check_end(&peer, "8", 3);
-    (void)kill(peer.pid, SIGTERM);
-    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "terminated");
-    check_end(&peer, "7", 128 + SIGTERM);
-    end(&peer);
+    play(SERVE CELL("7", "wait") CELL("8", "note")
+             ENDED("8", "3") "! 15\n< terminated\n" ENDED("7", "143"));
 }
 
 TEST(ends_cells_with_its_input)
 {
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "7", "wait");
-    tell_cell(&peer, NODE, "8", "note");
-    check_end(&peer, "8", 3);
-    (void)close(peer.to);
-    peer.to = -1;
-    check_end(&peer, "7", 128 + SIGTERM);
-    end(&peer);
-}
-
-/* All of it comes before the end of the cell, also where the console is full.
- */
-TEST(hands_on_what_ranks_print)
-{
-    struct peer peer;
-    start(&peer);
-    tell_cell(&peer, NODE, "7", "print");
-    check_end(&peer, "7", 3);
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_OUT].data, "loss 1\n");
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_ERR].data, "a warning\n");
-    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = true});
-    tell_cell(&peer, NODE, "8", "print");
-    check_end(&peer, "8", 3);
-    JR_ASSERT_TEXT(peer.streams[JR_CHANNEL_OUT].data, "loss 1\nloss 1\n");
-    end(&peer);
+    play(SERVE CELL("7", "wait") CELL("8", "note") ENDED("8", "3") ".\n" ENDED("7", "143"));
 }

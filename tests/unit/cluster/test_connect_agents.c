@@ -7,7 +7,6 @@
 #include "fake_controller.h"
 #include "generated/version.h"
 
-static struct fake_controller fake;
 static struct jr_link linked; /* as it was when it was left */
 static char notes[1024];
 static char command[] = "exec sleep 1000";
@@ -25,7 +24,7 @@ static void connect(const char *text)
 {
     static char path[64], *envp[2];
     char file[128];
-    fake_controller_start(&fake);
+    fake_start();
     notes[0] = '\0';
     jr_link_close(&fake.link);
     (void)snprintf(path, sizeof path, "PATH=%s", fake.scratch.dir);
@@ -48,7 +47,7 @@ static void leave(void)
     linked = fake.controller.links[0];
     free(fake.controller.links);
     free(fake.controller.bytes);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* Turn until srun is gone, and all it had is read. */
@@ -61,7 +60,7 @@ static void turn_to_the_end(void)
 /* What is sent is counted, byte by byte. */
 TEST(counts_what_it_sends)
 {
-    fake_controller_start(&fake);
+    fake_start();
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
     uint64_t one = fake.controller.sent_bytes;
     CU_ASSERT_TRUE(one > 0);
@@ -70,8 +69,8 @@ TEST(counts_what_it_sends)
     CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
     CU_ASSERT_EQUAL(fake.link.sent, 0);
     CU_ASSERT_FALSE(fake.link.in_watched);
-    fake_controller_check_sent(&fake, "stop stop");
-    fake_controller_end(&fake);
+    check_sent("stop stop");
+    fake_end();
 }
 
 /* What srun has no room for waits, in its order, and goes as soon as there is.
@@ -102,27 +101,27 @@ TEST(waits_for_room)
 /* Where nobody reads any more, nothing waits. */
 TEST(nothing_waits_for_nobody)
 {
-    fake_controller_start(&fake);
+    fake_start();
     (void)close(fake.sent);
     fake.sent = -1;
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
     CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
     CU_ASSERT_EQUAL(fake.link.sent, 0);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* The end of the input is seen by the agents; a second time is none. */
 TEST(closes_its_input)
 {
     char byte;
-    fake_controller_start(&fake);
+    fake_start();
     jr_controller_close_input(&fake.controller);
     CU_ASSERT_EQUAL(fake.link.in.fd, -1);
     CU_ASSERT_EQUAL(read(fake.sent, &byte, 1), 0);
     jr_controller_close_input(&fake.controller);
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
     CU_ASSERT_EQUAL(fake.link.in.fd, -1);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* Without memory for a message, none that follows it may be sent, and the run is to end: by the
@@ -133,7 +132,7 @@ TEST(gives_up_a_link_without_memory)
     for (int each = 0; each < 2; each++) {
         struct jr_transport transport = jr_srun_transport;
         transport.each = each != 0;
-        fake_controller_start(&fake);
+        fake_start();
         fake.controller.transport = &transport;
         fake.link.node = 1;
         fake.link.outbox.failed = true;
@@ -149,7 +148,7 @@ TEST(gives_up_a_link_without_memory)
         jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
         CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
         JR_ASSERT_TEXT(fake.controller.refusal.text, "");
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
@@ -195,12 +194,11 @@ TEST(says_how_srun_ended)
         {"echo late >&2; exit 1", "srun ended with exit code 1; its last output: late"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         connect(vectors[i].text);
         turn_to_the_end();
         jr_link_describe_end(&text, &fake.controller.links[0], true);
         JR_ASSERT_TEXT(text.data, vectors[i].said);
-        jr_buf_release(&text);
         leave();
     }
 }
@@ -256,8 +254,8 @@ TEST(what_srun_says_is_shown)
             fake.controller.options.note = NULL;
         turn_to_the_end();
         JR_ASSERT_TEXT(notes, "");
-        JR_ASSERT_TEXT(fake_controller_read(&fake, "out"), how == 0 ? "one\n" : "");
-        JR_ASSERT_TEXT(fake_controller_read(&fake, "err"), how == 0 ? "two\\x1b\n" : "");
+        JR_ASSERT_TEXT(fake_read("out"), how == 0 ? "one\n" : "");
+        JR_ASSERT_TEXT(fake_read("err"), how == 0 ? "two\\x1b\n" : "");
         fake.controller.run = NULL;
         leave();
         (void)close(out);
@@ -323,7 +321,7 @@ TEST(each_node_has_its_own)
                                              .hang_hint = "look"};
     static char n0[] = "n0", n1[] = "n1", n2[] = "n2";
     static char *hosts[] = {n0, n1, n2};
-    fake_controller_start(&fake);
+    fake_start();
     jr_link_close(&fake.link);
     fake.controller.transport = &each;
     fake.controller.options.hosts = hosts;
@@ -347,7 +345,7 @@ TEST(each_node_has_its_own)
     CU_ASSERT_EQUAL(WEXITSTATUS(fake.controller.links[1].status), 5);
     free(fake.controller.links);
     free(fake.controller.bytes);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* Node 1 speaks for the others, node 2 for itself. */
@@ -371,7 +369,7 @@ TEST(a_node_speaks_for_itself)
         .program = "liar", .each = true, .start = start_liar, .hang_hint = "look"};
     static char n0[] = "n0", n1[] = "n1", n2[] = "n2";
     static char *hosts[] = {n0, n1, n2};
-    fake_controller_start(&fake);
+    fake_start();
     jr_link_close(&fake.link);
     notes[0] = '\0';
     fake.controller.transport = &each;
@@ -392,5 +390,5 @@ TEST(a_node_speaks_for_itself)
     jr_controller_disconnect(&fake.controller);
     free(fake.controller.links);
     free(fake.controller.bytes);
-    fake_controller_end(&fake);
+    fake_end();
 }

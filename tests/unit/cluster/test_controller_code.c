@@ -13,7 +13,6 @@ static const struct jr_transport each = {.program = "reader", .each = true};
 
 /* A controller whose nodes have a link each. */
 struct bench {
-    struct fake_controller fake;
     struct jr_link links[FAKE_NODES];
     int sent[FAKE_NODES];      /* where what is sent to each can be read */
     struct jr_buf code;        /* what is in the archive */
@@ -31,10 +30,9 @@ static int open_code(void *data, struct jr_code_archive *ret, struct jr_error *e
         errno = bench->error;
         return jr_error_sys(err, JR_STATUS_LAUNCH, "code.tar");
     }
-    *ret = (struct jr_code_archive){
-        .fd = openat(bench->fake.scratch.fd, "code.tar", O_RDONLY | O_CLOEXEC),
-        .top = "/home/ann/digits",
-        .name = "/scratch/digits"};
+    *ret = (struct jr_code_archive){.fd = openat(fake.scratch.fd, "code.tar", O_RDONLY | O_CLOEXEC),
+                                    .top = "/home/ann/digits",
+                                    .name = "/scratch/digits"};
     CU_ASSERT_TRUE_FATAL(ret->fd >= 0);
     return 0;
 }
@@ -42,11 +40,11 @@ static int open_code(void *data, struct jr_code_archive *ret, struct jr_error *e
 static void begin(struct bench *bench)
 {
     *bench = (struct bench){.error = 0};
-    fake_controller_start(&bench->fake);
-    struct jr_controller *controller = &bench->fake.controller;
+    fake_start();
+    struct jr_controller *controller = &fake.controller;
     for (int i = 0; i < CODE; i++)
         jr_buf_char(&bench->code, (char)(i * 7 % 251 + 1));
-    scratch_write(&bench->fake.scratch, "code.tar", bench->code.data);
+    scratch_write(&fake.scratch, "code.tar", bench->code.data);
     controller->transport = &each;
     controller->links = bench->links;
     controller->links_count = FAKE_NODES;
@@ -63,8 +61,8 @@ static void begin(struct bench *bench)
 
 static void end(struct bench *bench)
 {
-    jr_controller_code_close(&bench->fake.controller);
-    CU_ASSERT_EQUAL(bench->fake.controller.code.fd, -1);
+    jr_controller_code_close(&fake.controller);
+    CU_ASSERT_EQUAL(fake.controller.code.fd, -1);
     for (uint32_t i = 0; i < FAKE_NODES; i++) {
         CU_ASSERT_PTR_NULL(bench->links[i].feed);
         jr_link_close(&bench->links[i]);
@@ -73,13 +71,13 @@ static void end(struct bench *bench)
     jr_buf_release(&bench->code);
     jr_buf_release(&bench->rest);
     jr_buf_release(&bench->bytes);
-    fake_controller_end(&bench->fake);
+    fake_end();
 }
 
 /* A message for a node, if it is of the code. */
 static void take_line(struct bench *bench, const char *line, size_t len)
 {
-    json_t *object = jr_json_parse(line, len, NULL);
+    json_auto_t *object = jr_json_parse(line, len, NULL);
     struct jr_message message;
     CU_ASSERT_TRUE_FATAL(jr_message_of_controller(&message, object));
     if (message.type == JR_TO_NODES_CODE) {
@@ -91,7 +89,6 @@ static void take_line(struct bench *bench, const char *line, size_t len)
             CU_ASSERT_TRUE(jr_base64_take(&bench->bytes, message.bytes, strlen(message.bytes)));
         bench->whole = message.on;
     }
-    json_decref(object);
 }
 
 /* What was sent to a node since the last time. */
@@ -122,22 +119,22 @@ TEST(goes_to_each_node_that_wants_it)
     for (uint32_t node = FAKE_NODES - 1; node > 0; node--) {
         jr_buf_clear(&bench.bytes);
         bench.whole = false;
-        jr_controller_send_code(&bench.fake.controller, node);
+        jr_controller_send_code(&fake.controller, node);
         for (int turns = 0; turns < 1000 && !bench.whole; turns++) {
-            (void)jr_loop_turn(&bench.fake.controller.loop, true);
+            (void)jr_loop_turn(&fake.controller.loop, true);
             take_lines(&bench, node);
         }
         CU_ASSERT_TRUE(bench.whole);
         CU_ASSERT_EQUAL_FATAL(bench.bytes.len, CODE);
         CU_ASSERT_EQUAL(memcmp(bench.bytes.data, bench.code.data, CODE), 0);
-        (void)jr_loop_turn(&bench.fake.controller.loop, true);
+        (void)jr_loop_turn(&fake.controller.loop, true);
         take_lines(&bench, node); /* and nothing comes behind it */
         take_lines(&bench, 0);
         CU_ASSERT_EQUAL(bench.bytes.len, CODE);
     }
     CU_ASSERT_EQUAL(bench.opened, 1);
-    CU_ASSERT_EQUAL(bench.fake.run.result, 0);
-    int fd = bench.fake.controller.code.fd;
+    CU_ASSERT_EQUAL(fake.run.result, 0);
+    int fd = fake.controller.code.fd;
     end(&bench);
     CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
 }
@@ -159,13 +156,13 @@ TEST(a_run_without_it_is_refused)
         begin(&bench);
         bench.error = vectors[i].error;
         if (vectors[i].none)
-            bench.fake.controller.options.open_code = NULL;
+            fake.controller.options.open_code = NULL;
         if (vectors[i].shared)
-            bench.fake.controller.transport = &jr_srun_transport;
-        jr_controller_send_code(&bench.fake.controller, 1);
-        CU_ASSERT_EQUAL(bench.fake.run.result, -1);
-        JR_ASSERT_TEXT(bench.fake.err.text, vectors[i].text);
-        CU_ASSERT_EQUAL(bench.fake.err.status, JR_STATUS_LAUNCH);
+            fake.controller.transport = &jr_srun_transport;
+        jr_controller_send_code(&fake.controller, 1);
+        CU_ASSERT_EQUAL(fake.run.result, -1);
+        JR_ASSERT_TEXT(fake.err.text, vectors[i].text);
+        CU_ASSERT_EQUAL(fake.err.status, JR_STATUS_LAUNCH);
         CU_ASSERT_PTR_NULL(bench.links[1].feed);
         end(&bench);
     }
@@ -176,13 +173,13 @@ TEST(a_run_ends_where_it_cannot_be_read)
 {
     struct bench bench;
     begin(&bench);
-    CU_ASSERT_EQUAL(unlinkat(bench.fake.scratch.fd, "code.tar", 0), 0);
-    CU_ASSERT_EQUAL(mkdirat(bench.fake.scratch.fd, "code.tar", 0700), 0);
-    jr_controller_send_code(&bench.fake.controller, 2);
-    CU_ASSERT_EQUAL(bench.fake.run.result, 0);
-    (void)jr_loop_turn(&bench.fake.controller.loop, true);
-    CU_ASSERT_EQUAL(bench.fake.run.result, -1);
-    JR_ASSERT_TEXT(bench.fake.err.text, "node 2 (n2): the code of the run could not be read here");
+    CU_ASSERT_EQUAL(unlinkat(fake.scratch.fd, "code.tar", 0), 0);
+    CU_ASSERT_EQUAL(mkdirat(fake.scratch.fd, "code.tar", 0700), 0);
+    jr_controller_send_code(&fake.controller, 2);
+    CU_ASSERT_EQUAL(fake.run.result, 0);
+    (void)jr_loop_turn(&fake.controller.loop, true);
+    CU_ASSERT_EQUAL(fake.run.result, -1);
+    JR_ASSERT_TEXT(fake.err.text, "node 2 (n2): the code of the run could not be read here");
     take_lines(&bench, 2);
     CU_ASSERT_EQUAL(bench.bytes.len, 0);
     CU_ASSERT_FALSE(bench.whole);
@@ -195,22 +192,21 @@ TEST(a_node_gets_it_before_the_run)
 {
     struct bench bench;
     begin(&bench);
-    bench.fake.controller.run = NULL;
-    jr_controller_send_code(&bench.fake.controller, 1);
+    fake.controller.run = NULL;
+    jr_controller_send_code(&fake.controller, 1);
     for (int turns = 0; turns < 1000 && !bench.whole; turns++) {
-        (void)jr_loop_turn(&bench.fake.controller.loop, true);
+        (void)jr_loop_turn(&fake.controller.loop, true);
         take_lines(&bench, 1);
     }
     CU_ASSERT_EQUAL(bench.bytes.len, CODE);
-    CU_ASSERT_TRUE(bench.fake.controller.deadline.at > 0);
-    CU_ASSERT_FALSE(bench.fake.controller.refused);
-    jr_controller_code_close(&bench.fake.controller);
+    CU_ASSERT_TRUE(fake.controller.deadline.at > 0);
+    CU_ASSERT_FALSE(fake.controller.refused);
+    jr_controller_code_close(&fake.controller);
     bench.error = ENOSPC;
-    jr_controller_send_code(&bench.fake.controller, 2);
-    CU_ASSERT_TRUE(bench.fake.controller.refused);
-    CU_ASSERT_EQUAL(bench.fake.controller.refused_node, 2);
-    JR_ASSERT_TEXT(bench.fake.controller.refusal.text,
-                   "node 2 (n2): code.tar: No space left on device");
+    jr_controller_send_code(&fake.controller, 2);
+    CU_ASSERT_TRUE(fake.controller.refused);
+    CU_ASSERT_EQUAL(fake.controller.refused_node, 2);
+    JR_ASSERT_TEXT(fake.controller.refusal.text, "node 2 (n2): code.tar: No space left on device");
     end(&bench);
 }
 
@@ -219,12 +215,12 @@ TEST(nobody_gets_it_at_the_end)
 {
     struct bench bench;
     begin(&bench);
-    bench.fake.controller.run = NULL;
-    bench.fake.controller.leaves = true;
-    jr_controller_send_code(&bench.fake.controller, 1);
+    fake.controller.run = NULL;
+    fake.controller.leaves = true;
+    jr_controller_send_code(&fake.controller, 1);
     CU_ASSERT_PTR_NULL(bench.links[1].feed);
-    CU_ASSERT_PTR_NULL(bench.fake.controller.code_sent);
-    CU_ASSERT_TRUE(bench.fake.controller.code.fd < 0);
-    CU_ASSERT_FALSE(bench.fake.controller.refused);
+    CU_ASSERT_PTR_NULL(fake.controller.code_sent);
+    CU_ASSERT_TRUE(fake.controller.code.fd < 0);
+    CU_ASSERT_FALSE(fake.controller.refused);
     end(&bench);
 }

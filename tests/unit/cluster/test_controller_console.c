@@ -6,12 +6,11 @@
 
 enum { PIECE = 4096 };
 
-static struct fake_controller fake;
 static int out[2], errors; /* standard output is a pipe, standard error a file */
 
 static void start(void)
 {
-    fake_controller_start(&fake);
+    fake_start();
     jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
     CU_ASSERT_EQUAL_FATAL(pipe2(out, O_CLOEXEC), 0);
     errors = openat(fake.scratch.fd, "err", O_RDWR | O_CREAT, 0600);
@@ -21,7 +20,7 @@ static void start(void)
 
 static void end(void)
 {
-    fake_controller_end(&fake);
+    fake_end();
     for (int i = 0; i < 2; i++)
         if (out[i] >= 0)
             (void)close(out[i]);
@@ -38,9 +37,9 @@ static const char *shown(void)
     return text;
 }
 
-static void put(uint32_t node, enum jr_channel channel, const char *text)
+static void print(uint32_t node, enum jr_channel channel, const char *text)
 {
-    jr_buf_str(&fake.nodes[node].streams[channel], text);
+    put(node, channel, text);
     jr_controller_read_lines(&fake.controller, node, channel);
 }
 
@@ -48,19 +47,19 @@ static void put(uint32_t node, enum jr_channel channel, const char *text)
 TEST(shows_whole_lines)
 {
     start();
-    put(1, JR_CHANNEL_OUT, "one\ntwo");
+    print(1, JR_CHANNEL_OUT, "one\ntwo");
     JR_ASSERT_TEXT(shown(), "one\n");
-    put(1, JR_CHANNEL_EVENT, "event\n");
-    put(0, JR_CHANNEL_OUT, "other\n");
+    print(1, JR_CHANNEL_EVENT, "event\n");
+    print(0, JR_CHANNEL_OUT, "other\n");
     JR_ASSERT_TEXT(shown(), "other\n");
-    put(1, JR_CHANNEL_OUT, "\nthree\n\nfo");
+    print(1, JR_CHANNEL_OUT, "\nthree\n\nfo");
     JR_ASSERT_TEXT(shown(), "two\nthree\n\n");
-    put(1, JR_CHANNEL_ERR, "error\nrest");
+    print(1, JR_CHANNEL_ERR, "error\nrest");
     JR_ASSERT_TEXT(shown(), "");
-    JR_ASSERT_TEXT(fake_controller_read(&fake, "err"), "error\n");
+    JR_ASSERT_TEXT(fake_read("err"), "error\n");
     JR_ASSERT_TEXT(fake.nodes[1].streams[JR_CHANNEL_EVENT].data, "event\n");
     CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_OUT].len, 2);
-    put(1, JR_CHANNEL_OUT, "");
+    print(1, JR_CHANNEL_OUT, "");
     JR_ASSERT_TEXT(shown(), "");
     end();
 }
@@ -68,11 +67,11 @@ TEST(shows_whole_lines)
 /* Before there is a console nothing is taken, and a second one is none. */
 TEST(there_is_one_console)
 {
-    fake_controller_start(&fake);
-    put(0, JR_CHANNEL_OUT, "line\n");
+    fake_start();
+    print(0, JR_CHANNEL_OUT, "line\n");
     CU_ASSERT_EQUAL(fake.nodes[0].streams[JR_CHANNEL_OUT].len, 5);
     jr_controller_show(&fake.controller, 0, "x\n", 2);
-    fake_controller_end(&fake);
+    fake_end();
     start();
     jr_controller_open_console(&fake.controller, -1, -1);
     jr_controller_show(&fake.controller, 0, "x\n", 2);
@@ -118,11 +117,11 @@ TEST(a_full_console_holds_the_agents)
     for (int i = 0; i < 2; i++) {
         unsigned count = fill();
         CU_ASSERT_TRUE_FATAL(fake.controller.held);
-        fake_controller_check_sent(&fake, "hold");
+        check_sent("hold");
         jr_controller_show(&fake.controller, 1, "error\n", 6);
-        fake_controller_check_sent(&fake, "");
+        check_sent("");
         CU_ASSERT_EQUAL(drain(), (size_t)count * PIECE);
-        fake_controller_check_sent(&fake, "hold");
+        check_sent("hold");
         CU_ASSERT_FALSE(fake.controller.held);
     }
     end();
@@ -216,11 +215,11 @@ static void see_patience(unsigned turn)
 {
     struct jr_timer *deadline = &fake.controller.deadline;
     if (turn == 1)
-        CU_ASSERT_TRUE(fake_controller_is_after(deadline->at, before, 1000));
+        CU_ASSERT_TRUE(is_after(deadline->at, before, 1000));
     if (turn == 1)
         deadline->at = 1; /* it would be over */
     if (turn == 2)
-        CU_ASSERT_TRUE(fake_controller_is_after(deadline->at, before, 1000));
+        CU_ASSERT_TRUE(is_after(deadline->at, before, 1000));
     if (turn == 3)
         fake.nodes[2].behind = false;
 }
@@ -248,7 +247,7 @@ TEST(leaves_a_console_that_takes_nothing)
 {
     start_behind();
     (void)fill();
-    fake_controller_check_sent(&fake, "hold");
+    check_sent("hold");
     CU_ASSERT_FALSE(show_rest(end_patience, true));
     CU_ASSERT_EQUAL(step.turns, 2);
     CU_ASSERT_FALSE(jr_console_writer_is_waiting(&fake.controller.console));
@@ -273,7 +272,7 @@ TEST(a_signal_ends_it)
     start_behind();
     CU_ASSERT_FALSE(show_rest(stop_it, false));
     CU_ASSERT_EQUAL(step.turns, 2);
-    fake_controller_check_sent(&fake, "hold");
+    check_sent("hold");
     JR_ASSERT_TEXT(shown(), "first\n");
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     end_behind();

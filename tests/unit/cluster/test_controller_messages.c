@@ -9,14 +9,6 @@
 
 #define HOUR_NS (3600000 * FAKE_MS)
 
-static struct fake_controller fake;
-
-static void all_in(enum jr_node_state state)
-{
-    for (uint32_t i = 0; i < FAKE_NODES; i++)
-        fake.nodes[i].state = state;
-}
-
 /* A line of no node, or of no kind, is passed over. */
 TEST(passes_over_what_is_nobodys)
 {
@@ -31,40 +23,38 @@ TEST(passes_over_what_is_nobodys)
         "{\"n\": 0, \"t\": \"hold\"}",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        fake_controller_start(&fake);
-        fake_controller_receive(&fake, lines[i]);
-        fake_controller_check_sent(&fake, "");
+        fake_start();
+        receive(lines[i]);
+        check_sent("");
         for (uint32_t k = 0; k < FAKE_NODES; k++)
             CU_ASSERT_EQUAL(fake.nodes[k].state, JR_NODE_RUNNING);
         CU_ASSERT_FALSE(fake.controller.refused);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
 /* Any line is a sign of life of its node. */
 TEST(a_line_is_a_sign_of_life)
 {
-    fake_controller_start(&fake);
+    fake_start();
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         fake.nodes[i].silent = 3;
     uint64_t before = jr_clock_ns();
-    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"heartbeat\", \"at\": 5}");
+    hear(1, "heartbeat", "");
     CU_ASSERT_EQUAL(fake.nodes[0].silent, 3);
     CU_ASSERT_EQUAL(fake.nodes[1].silent, 0);
-    CU_ASSERT_TRUE(fake_controller_is_after(fake.nodes[1].heard_ns, before, 0));
+    CU_ASSERT_TRUE(is_after(fake.nodes[1].heard_ns, before, 0));
     CU_ASSERT_EQUAL(fake.nodes[2].silent, 3);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* What a node makes of an MPI program, and where it makes no world, why. */
 TEST(a_node_says_what_its_world_is)
 {
-    fake_controller_start(&fake);
+    fake_start();
     all_in(JR_NODE_KNOWN);
-    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"ready\", \"mpi\": \"pmix\", "
-                                   "\"library\": \"libmpi.so.40\", \"at\": 5}");
-    fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"ready\", \"library\": \"libmpi.so.40\", "
-                                   "\"obstacle\": \"no server\", \"at\": 5}");
+    hear(1, "ready", "'mpi': 'pmix', 'library': 'libmpi.so.40'");
+    hear(2, "ready", "'library': 'libmpi.so.40', 'obstacle': 'no server'");
     JR_ASSERT_TEXT(fake.nodes[1].mpi, "pmix");
     JR_ASSERT_TEXT(fake.nodes[1].library, "libmpi.so.40");
     CU_ASSERT_PTR_NULL(fake.nodes[1].obstacle);
@@ -72,20 +62,20 @@ TEST(a_node_says_what_its_world_is)
     CU_ASSERT_PTR_NULL(fake.nodes[2].mpi);
     JR_ASSERT_TEXT(fake.nodes[2].obstacle, "no server");
     CU_ASSERT_PTR_NULL(fake.nodes[0].library);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* Who a node is: its name, its port, and its clock. */
 TEST(a_node_says_who_it_is)
 {
     char line[256];
-    fake_controller_start(&fake);
+    fake_start();
     fake.nodes[1].state = JR_NODE_UNKNOWN;
     (void)snprintf(line, sizeof line,
                    "{\"n\": 1, \"t\": \"hello\", \"version\": \"%s\", \"host\": \"gpu07\", "
                    "\"port\": 4001, \"wall\": %llu, \"at\": 5}",
                    JR_VERSION, (unsigned long long)(jr_clock_wall_ns() + HOUR_NS));
-    fake_controller_receive(&fake, line);
+    receive(line);
     CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_KNOWN);
     JR_ASSERT_TEXT(fake.nodes[1].host, "gpu07");
     CU_ASSERT_EQUAL(fake.nodes[1].port, 4001);
@@ -97,7 +87,7 @@ TEST(a_node_says_who_it_is)
     CU_ASSERT_EQUAL(node.port, 4001);
     JR_ASSERT_TEXT(node.facts, "");
     CU_ASSERT_EQUAL(node.facts_len, 0);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* Another version is refused, and the first refusal counts. */
@@ -108,12 +98,12 @@ TEST(another_version_is_refused)
     } vectors[] = {{"\"0.0.1\"", "0.0.1"}, {"null", "unknown"}, {"7", "unknown"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char line[256], text[256];
-        fake_controller_start(&fake);
+        fake_start();
         all_in(JR_NODE_UNKNOWN);
         (void)snprintf(line, sizeof line,
                        "{\"n\": 2, \"t\": \"hello\", \"version\": %s, \"at\": 5}",
                        vectors[i].version);
-        fake_controller_receive(&fake, line);
+        receive(line);
         CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_REFUSED);
         CU_ASSERT_TRUE(fake.controller.refused);
         CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
@@ -122,9 +112,9 @@ TEST(another_version_is_refused)
                        "here; all nodes need the same",
                        vectors[i].said, JR_VERSION);
         JR_ASSERT_TEXT(fake.controller.refusal.text, text);
-        fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"hello\", \"at\": 5}");
+        hear(1, "hello", "");
         JR_ASSERT_TEXT(fake.controller.refusal.text, text);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
@@ -146,18 +136,18 @@ TEST(a_refusal_has_a_status_and_a_reason)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char line[256];
-        fake_controller_start(&fake);
+        fake_start();
         all_in(JR_NODE_KNOWN);
         jr_buf_str(&fake.nodes[1].streams[JR_CHANNEL_WHY], vectors[i].why);
         (void)snprintf(line, sizeof line,
                        "{\"n\": 1, \"t\": \"refuse\", \"status\": %d, "
                        "\"host\": \"gpu07\", \"at\": 5}",
                        vectors[i].code);
-        fake_controller_receive(&fake, line);
+        receive(line);
         CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_REFUSED);
         CU_ASSERT_EQUAL(fake.controller.refusal.status, vectors[i].status);
         JR_ASSERT_TEXT(fake.controller.refusal.text, vectors[i].text);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
@@ -177,8 +167,8 @@ TEST(a_spare_that_refuses_is_left_out)
         {NULL, "no GPU", "the spare host is left out: no GPU", "no GPU"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf note = JR_BUF_INIT;
-        fake_controller_start(&fake);
+        struct jr_buf note JR_BUF_CLEANUP = JR_BUF_INIT;
+        fake_start();
         all_in(JR_NODE_KNOWN);
         fake.controller.options.nodes = 2;
         fake.controller.options.spares = 1;
@@ -193,7 +183,7 @@ TEST(a_spare_that_refuses_is_left_out)
             jr_link_init(&links[k], &fake.controller, k);
         fake.controller.links = links;
         jr_buf_str(&fake.nodes[2].streams[JR_CHANNEL_WHY], vectors[i].why);
-        fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"refuse\", \"status\": 4, \"at\": 5}");
+        hear(2, "refuse", "'status': 4");
         JR_ASSERT_TEXT(note.data == NULL ? "" : note.data, vectors[i].note);
         JR_ASSERT_TEXT(fake.nodes[2].loss, vectors[i].loss);
         CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_LOST);
@@ -201,26 +191,25 @@ TEST(a_spare_that_refuses_is_left_out)
         CU_ASSERT_FALSE(fake.run.stopped);
         CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_KNOWN);
         fake.controller.links = &fake.link;
-        jr_buf_release(&note);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
 TEST(a_second_agent_is_refused)
 {
-    fake_controller_start(&fake);
+    fake_start();
     all_in(JR_NODE_KNOWN);
-    fake_controller_receive(&fake, "{\"n\": 0, \"t\": \"hello\", \"at\": 5}");
+    hear(0, "hello", "");
     CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_UNRESOLVED);
     JR_ASSERT_TEXT(fake.controller.refusal.text,
                    "node 0 (n0): srun started more than one agent there");
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* Before there is a run, the first node that ends is the end of the start. */
 TEST(a_node_that_ends_ends_the_start)
 {
-    fake_controller_start(&fake);
+    fake_start();
     all_in(JR_NODE_KNOWN);
     fake.controller.run = NULL;
     jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "gone");
@@ -230,20 +219,20 @@ TEST(a_node_that_ends_ends_the_start)
     jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "later");
     CU_ASSERT_EQUAL(fake.controller.exited_node, 2);
     JR_ASSERT_TEXT(fake.controller.exited_why, "gone");
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* When the clock of a node is known: between our `go` and its answer. */
 TEST(a_node_that_begins_has_a_clock)
 {
     char line[128];
-    fake_controller_start(&fake);
+    fake_start();
     uint64_t now = jr_clock_ns();
     fake.run.go_ns = now - 2 * HOUR_NS;
     (void)snprintf(line, sizeof line, "{\"n\": 1, \"t\": \"begun\", \"at\": %llu}",
                    (unsigned long long)(now + 5 * HOUR_NS));
     jr_buf_str(&fake.nodes[1].streams[JR_CHANNEL_OUT], "of before");
-    fake_controller_receive(&fake, line);
+    receive(line);
     CU_ASSERT_TRUE(fake.nodes[1].has_begun);
     CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_OUT].len, 0);
     int64_t off = fake.nodes[1].offset_ns - 6 * (int64_t)HOUR_NS;
@@ -252,31 +241,31 @@ TEST(a_node_that_begins_has_a_clock)
     CU_ASSERT_TRUE(fake.nodes[1].clock_error_ns < HOUR_NS + HOUR_NS / 2);
     CU_ASSERT_EQUAL(fake.outcome.clock_error_ns, fake.nodes[1].clock_error_ns);
     fake.outcome.clock_error_ns = 4 * HOUR_NS;
-    fake_controller_receive(&fake, line);
+    receive(line);
     CU_ASSERT_EQUAL(fake.outcome.clock_error_ns, 4 * HOUR_NS);
     CU_ASSERT_EQUAL(jr_controller_run_ns(&fake.nodes[1], 0), 0);
     fake.nodes[1].offset_ns = 70;
     CU_ASSERT_EQUAL(jr_controller_run_ns(&fake.nodes[1], 100), 30);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* The exit barrier opens once all nodes have returned, or one says so. */
 TEST(opens_the_exit_barrier_once)
 {
-    fake_controller_start(&fake);
-    fake_controller_receive(&fake, "{\"n\": 0, \"t\": \"all_returned\", \"at\": 5}");
-    fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
-    fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
-    fake_controller_check_sent(&fake, "");
-    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"all_returned\", \"at\": 5}");
-    fake_controller_check_sent(&fake, "release");
-    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
-    fake_controller_check_sent(&fake, "");
-    fake_controller_end(&fake);
-    fake_controller_start(&fake);
-    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
-    fake_controller_check_sent(&fake, "release");
-    fake_controller_end(&fake);
+    fake_start();
+    hear(0, "all_returned", "");
+    hear(2, "all_returned", "");
+    hear(2, "all_returned", "");
+    check_sent("");
+    hear(1, "all_returned", "");
+    check_sent("release");
+    hear(1, "released", "");
+    check_sent("");
+    fake_end();
+    fake_start();
+    hear(1, "released", "");
+    check_sent("release");
+    fake_end();
 }
 
 /* What a node says for ever does not fill the memory here. */
@@ -285,17 +274,17 @@ TEST(a_node_that_floods_is_refused)
     static char bytes[1 << 20];
     const struct jr_sender sender = {.node = 1, .piece = sizeof bytes};
     for (enum jr_channel i = 0; i < JR_CHANNEL_COUNT; i++) {
-        struct jr_buf frame = JR_BUF_INIT;
+        struct jr_buf frame JR_BUF_CLEANUP = JR_BUF_INIT;
         if (i == JR_CHANNEL_EXCHANGE) /* see test_controller_mpi.c */
             continue;
-        fake_controller_start(&fake);
+        fake_start();
         jr_channel_put(&frame, &sender, i, bytes, sizeof bytes);
         frame.data[frame.len - 1] = '\0';
         for (int k = 0; k < 15; k++)
             jr_buf_add(&fake.nodes[1].streams[i], bytes, sizeof bytes);
-        fake_controller_receive(&fake, frame.data);
+        receive(frame.data);
         CU_ASSERT_FALSE(fake.controller.refused);
-        fake_controller_receive(&fake, frame.data);
+        receive(frame.data);
         /* What ranks have left is taken as it comes. */
         CU_ASSERT_EQUAL(fake.controller.refused, i != JR_CHANNEL_LEFT);
         if (i != JR_CHANNEL_LEFT)
@@ -304,8 +293,7 @@ TEST(a_node_that_floods_is_refused)
         if (i != JR_CHANNEL_LEFT)
             CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
         CU_ASSERT_EQUAL(fake.nodes[1].streams[i].len, 0);
-        jr_buf_release(&frame);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
@@ -337,7 +325,7 @@ TEST(hands_on_what_ranks_have_left)
     const struct jr_sender sender = {.node = 2};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct left left = {.text = JR_BUF_INIT};
-        fake_controller_start(&fake);
+        fake_start();
         fake.controller.options.take_left = keep_left;
         fake.controller.options.data = &left;
         fake.nodes[2].state = vectors[i].state;
@@ -348,20 +336,20 @@ TEST(hands_on_what_ranks_have_left)
             struct jr_buf frame JR_BUF_CLEANUP = JR_BUF_INIT;
             jr_channel_put(&frame, &sender, JR_CHANNEL_LEFT, k ? "cd" : "ab", 2);
             frame.data[frame.len - 1] = '\0';
-            fake_controller_receive(&fake, frame.data);
+            receive(frame.data);
             CU_ASSERT_EQUAL(fake.nodes[2].streams[JR_CHANNEL_LEFT].len, 0);
         }
         JR_ASSERT_TEXT(left.text.data == NULL ? "" : left.text.data, vectors[i].taken);
         CU_ASSERT_EQUAL(left.node, left.text.len > 0 ? 2 : 0);
         if (vectors[i].stopped)
-            CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.deadline.at, before, 25000))
+            CU_ASSERT_TRUE(is_after(fake.controller.deadline.at, before, 25000))
         else
             CU_ASSERT_EQUAL(fake.controller.deadline.at, before + 1);
         fake.controller.deadline.at = before + 100000 * FAKE_MS;
         jr_controller_run_stream(&fake.run, 2, JR_CHANNEL_LEFT);
         CU_ASSERT_EQUAL(fake.controller.deadline.at, before + 100000 * FAKE_MS);
         jr_buf_release(&left.text);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
@@ -370,7 +358,7 @@ TEST(hands_on_what_ranks_have_left)
 TEST(a_lost_node_loses_its_ranks)
 {
     for (int goes_on = 0; goes_on < 2; goes_on++) {
-        fake_controller_start(&fake);
+        fake_start();
         fake.policy.on_failure = goes_on ? JR_ON_FAILURE_CONTINUE : JR_ON_FAILURE_STOP;
         fake.outcomes[2].end = JR_END_EXITED;
         fake.outcomes[3].pid = 7;
@@ -390,10 +378,10 @@ TEST(a_lost_node_loses_its_ranks)
         CU_ASSERT_TRUE(fake.nodes[1].returned);
         CU_ASSERT_EQUAL(fake.run.stopped, !goes_on);
         CU_ASSERT_EQUAL(fake.link.in.fd >= 0, goes_on);
-        fake_controller_check_sent(&fake, "");
+        check_sent("");
         jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "too");
         JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
-        fake_controller_end(&fake);
+        fake_end();
     }
 }
 
@@ -403,7 +391,7 @@ TEST(a_lost_node_hears_no_more)
 {
     struct jr_transport each = jr_srun_transport;
     struct jr_link links[FAKE_NODES];
-    fake_controller_start(&fake);
+    fake_start();
     each.each = true;
     fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
     fake.controller.transport = &each;
@@ -416,20 +404,20 @@ TEST(a_lost_node_hears_no_more)
     jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         CU_ASSERT_EQUAL(links[i].in.fd < 0, i == 1);
-    fake_controller_check_sent(&fake, "");
+    check_sent("");
     jr_controller_run_stop(&fake.run);
-    fake_controller_check_sent(&fake, "stop stop");
+    check_sent("stop stop");
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         jr_link_close(&links[i]);
     fake.controller.links = &fake.link;
     fake.controller.links_count = 1;
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* What srun prints about a task is about its node. */
 TEST(hears_of_lost_tasks)
 {
-    fake_controller_start(&fake);
+    fake_start();
     (void)snprintf(fake.link.last_line, sizeof fake.link.last_line,
                    "srun: error: n1: task 1: Killed");
     jr_controller_handle_errors(&fake.controller, &fake.link);
@@ -437,7 +425,7 @@ TEST(hears_of_lost_tasks)
     CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_LOST);
     CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_RUNNING);
     JR_ASSERT_TEXT(fake.outcome.lost_text, "srun: error: n1: task 1: Killed");
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* As the controller's own. */
@@ -472,7 +460,7 @@ TEST(says_who_did_not_come)
         {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN}, 2, "node 2 (n2) did not answer: gone"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        fake_controller_start(&fake);
+        fake_start();
         fake.controller.options.start_ms = 1;
         fake.controller.deadline =
             (struct jr_timer){.due = note_deadline, .owner = &fake.controller};
@@ -487,6 +475,6 @@ TEST(says_who_did_not_come)
         JR_ASSERT_TEXT(fake.err.text, vectors[i].text);
         CU_ASSERT_EQUAL(fake.err.status, JR_STATUS_LAUNCH);
         CU_ASSERT_EQUAL(fake.controller.deadline.at, 0);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }

@@ -5,25 +5,23 @@
 #include "base/hash.h"
 #include "fake_controller.h"
 
-static struct fake_controller fake;
-
 static void start(void)
 {
-    fake_controller_start(&fake);
+    fake_start();
     CU_ASSERT_EQUAL_FATAL(jr_controller_mpi_open(&fake.run), 0);
 }
 
 static void end(void)
 {
     jr_exchange_hub_release(&fake.run.hub);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* A node's frame, as lines of its channel. */
 static void receive_frame(uint32_t node, const struct jr_exchange_frame *frame)
 {
     struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_inlet lines = {0};
+    struct jr_inlet lines RELEASE(jr_inlet_release) = {0};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *line;
     size_t len;
@@ -32,11 +30,9 @@ static void receive_frame(uint32_t node, const struct jr_exchange_frame *frame)
                    bytes.len);
     jr_inlet_add(&lines, text.data, text.len);
     while ((line = jr_inlet_line(&lines, &len)) != NULL) {
-        json_t *object = jr_message_read(line, len);
+        json_auto_t *object = jr_message_read(line, len);
         jr_controller_receive(&fake.controller, object);
-        json_decref(object);
     }
-    jr_inlet_release(&lines);
 }
 
 /* What all agents were sent, as one stream. */
@@ -44,12 +40,12 @@ static void read_exchange(struct jr_inlet *ret)
 {
     static char bytes[1 << 18];
     ssize_t got = read(fake.sent, bytes, sizeof bytes);
-    struct jr_inlet lines = {0};
+    struct jr_inlet lines RELEASE(jr_inlet_release) = {0};
     const char *line;
     size_t len;
     jr_inlet_add(&lines, bytes, got < 0 ? 0 : (size_t)got);
     while ((line = jr_inlet_line(&lines, &len)) != NULL) {
-        json_t *object = jr_json_parse(line, len, NULL);
+        json_auto_t *object = jr_json_parse(line, len, NULL);
         struct jr_message message;
         struct jr_buf part JR_BUF_CLEANUP = JR_BUF_INIT;
         CU_ASSERT_TRUE(jr_message_of_controller(&message, object));
@@ -57,9 +53,7 @@ static void read_exchange(struct jr_inlet *ret)
         CU_ASSERT_TRUE(len < 40000);
         CU_ASSERT_TRUE(jr_base64_take(&part, message.bytes, strlen(message.bytes)));
         jr_inlet_add(ret, part.data, part.len);
-        json_decref(object);
     }
-    jr_inlet_release(&lines);
 }
 
 /* Larger than a line of an agent, and than a message of ours. */
@@ -72,7 +66,7 @@ TEST(exchanges_what_nodes_have)
     start();
     for (uint32_t node = 0; node < FAKE_NODES; node++) {
         memset(data[node], 'a' + (int)node, LARGE);
-        fake_controller_check_sent(&fake, "");
+        check_sent("");
         receive_frame(
             node, &(struct jr_exchange_frame){
                       .kind = JR_EXCHANGE_FENCE, .group = "all", .data = data[node], .len = LARGE});
@@ -96,9 +90,9 @@ TEST(refuses_what_is_no_exchange)
     CU_ASSERT_EQUAL(fake.run.result, -1);
     CU_ASSERT_TRUE(fake.run.stopped);
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.err.text, "node 1 (n1): what MPI's "));
-    fake_controller_check_sent(&fake, "stop");
+    check_sent("stop");
     receive_frame(2, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
-    fake_controller_check_sent(&fake, "");
+    check_sent("");
     end();
 }
 
@@ -110,7 +104,7 @@ TEST(exchanges_while_ranks_end)
     struct jr_exchange_frame frame;
     start();
     jr_controller_run_stop(&fake.run);
-    fake_controller_check_sent(&fake, "stop");
+    check_sent("stop");
     receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
     CU_ASSERT_EQUAL(fake.run.result, 0);
     for (uint32_t node = 0; node < FAKE_NODES; node++)
@@ -131,9 +125,9 @@ TEST(tells_once_that_a_rank_initialized)
 {
     start();
     receive_initialized(2);
-    fake_controller_check_sent(&fake, "world");
+    check_sent("world");
     receive_initialized(0);
-    fake_controller_check_sent(&fake, "");
+    check_sent("");
     CU_ASSERT_FALSE(fake.run.stopped);
     end();
 }
@@ -152,7 +146,7 @@ TEST(fails_who_left_before)
     end_absent(2, 0);
     end_absent(3, 4);
     receive_initialized(0);
-    fake_controller_check_sent(&fake, "world stop");
+    check_sent("world stop");
     CU_ASSERT_EQUAL(fake.outcomes[2].mpi, JR_MPI_PART_LEFT);
     CU_ASSERT_EQUAL(fake.outcomes[3].mpi, JR_MPI_PART_ABSENT);
     end();
@@ -193,7 +187,7 @@ TEST(ends_without_a_rank_in_any_case)
         fake.nodes[1].state = vectors[i].state;
         fake.outcomes[2] = vectors[i].rank;
         receive_initialized(0);
-        fake_controller_check_sent(&fake, vectors[i].stops ? "world stop" : "world");
+        check_sent(vectors[i].stops ? "world stop" : "world");
         CU_ASSERT_EQUAL(fake.run.stopped, vectors[i].stops);
         end();
     }

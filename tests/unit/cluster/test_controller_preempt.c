@@ -6,7 +6,6 @@
 
 enum { GRACE_MS = 30000 };
 
-static struct fake_controller fake;
 static char search[64];
 static char *env[] = {search, NULL};
 static const struct jr_slurm_self self = {.job = "12", .name = "12_3", .restarts = 1, .envp = env};
@@ -22,7 +21,7 @@ static const struct jr_slurm_self self = {.job = "12", .name = "12_3", .restarts
 static void start(const char *script, bool deadline, bool requeue)
 {
     char text[1024];
-    fake_controller_start(&fake);
+    fake_start();
     jr_loop_timer(&fake.controller.loop, &fake.controller.preempted);
     fake.policy.timeouts.stop_grace_ms = GRACE_MS;
     fake.policy.deadline.before_ms = deadline ? 60000 : 0;
@@ -40,7 +39,7 @@ static void start(const char *script, bool deadline, bool requeue)
 static void end(void)
 {
     jr_controller_preempt_close(&fake.run);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 static void turn_until_settled(void)
@@ -74,7 +73,7 @@ TEST(knows_what_may_mean_one)
         CU_ASSERT_EQUAL(jr_controller_preempt_takes(&fake.run, vectors[i].sig), vectors[i].takes);
         CU_ASSERT_EQUAL(is_asked(), vectors[i].takes);
         CU_ASSERT_EQUAL(fake.run.terminated, vectors[i].takes);
-        fake_controller_check_sent(&fake, "");
+        check_sent("");
         end();
     }
 }
@@ -88,7 +87,7 @@ TEST(answers_without_asking)
             fake.options.slurm = NULL;
         jr_controller_preempt_ask(&fake.run);
         CU_ASSERT_FALSE(is_asked());
-        fake_controller_check_sent(&fake, "not_preempted");
+        check_sent("not_preempted");
         CU_ASSERT_FALSE(fake.outcome.preempted);
         CU_ASSERT_FALSE(fake.run.stopped);
         end();
@@ -105,7 +104,7 @@ TEST(an_answer_has_to_be_heard)
     fake.controller.loop.epoll_fd = epoll_fd;
     CU_ASSERT_EQUAL(fake.run.answer.fd, -1);
     CU_ASSERT_EQUAL(fake.run.call.keeper.pid, 0);
-    fake_controller_check_sent(&fake, "not_preempted stop");
+    check_sent("not_preempted stop");
     end();
 }
 
@@ -136,9 +135,9 @@ TEST(asks_scontrol)
                 end();
                 continue;
             }
-            fake_controller_check_sent(&fake, preempted   ? "preempted"
-                                              : signalled ? "not_preempted stop"
-                                                          : "not_preempted");
+            check_sent(preempted   ? "preempted"
+                       : signalled ? "not_preempted stop"
+                                   : "not_preempted");
             CU_ASSERT_EQUAL(fake.run.stopped, signalled && !preempted);
             CU_ASSERT_EQUAL(fake.outcome.stop_signal, signalled && !preempted ? SIGTERM : 0);
             CU_ASSERT_EQUAL(fake.controller.preempted.at != 0, preempted);
@@ -173,7 +172,7 @@ TEST(asks_again_where_scontrol_was_killed)
         if (fake.run.tries != vectors[i].tries)
             CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
         else
-            fake_controller_check_sent(&fake, vectors[i].preempted ? "preempted" : "not_preempted");
+            check_sent(vectors[i].preempted ? "preempted" : "not_preempted");
         end();
     }
 }
@@ -227,13 +226,13 @@ TEST(stops_the_ranks_in_time)
             end();
             continue;
         }
-        fake_controller_check_sent(&fake, "preempted");
+        check_sent("preempted");
         CU_ASSERT_FALSE(fake.run.stopped);
         fake.controller.run = runs ? &fake.run : NULL;
         fake.controller.preempted.at = 1;
         (void)jr_loop_turn(&fake.controller.loop, true);
         CU_ASSERT_EQUAL(fake.run.stopped, runs);
-        fake_controller_check_sent(&fake, runs ? "stop" : "");
+        check_sent(runs ? "stop" : "");
         end();
     }
 }
@@ -250,7 +249,7 @@ TEST(asks_once)
     CU_ASSERT_EQUAL(fake.run.call.keeper.pid, pid);
     CU_ASSERT_EQUAL(fake.run.tries, 1);
     CU_ASSERT_TRUE(fake.run.terminated);
-    fake_controller_check_sent(&fake, "");
+    check_sent("");
     end();
 }
 
@@ -264,7 +263,7 @@ TEST(later_signals_stop)
         fake.run.was_terminated = signalled;
         jr_controller_preempt_ask(&fake.run);
         CU_ASSERT_FALSE(is_asked());
-        fake_controller_check_sent(&fake, "preempted");
+        check_sent("preempted");
         CU_ASSERT_TRUE(jr_controller_preempt_takes(&fake.run, SIGTERM));
         CU_ASSERT_EQUAL(fake.run.stopped, signalled);
         if (!signalled)
@@ -272,7 +271,7 @@ TEST(later_signals_stop)
         CU_ASSERT_TRUE(fake.run.stopped);
         CU_ASSERT_FALSE(fake.run.terminated);
         CU_ASSERT_EQUAL(fake.outcome.stop_signal, 0);
-        fake_controller_check_sent(&fake, "stop");
+        check_sent("stop");
         CU_ASSERT_FALSE(jr_controller_preempt_takes(&fake.run, SIGTERM));
         end();
     }
@@ -299,6 +298,6 @@ TEST(ends_with_the_run)
         CU_ASSERT_EQUAL(fake.controller.preempted.at, 0);
         CU_ASSERT_EQUAL(fake.run.answer.fd, -1);
         CU_ASSERT_EQUAL(fake.run.call.keeper.pid, 0);
-        fake_controller_end(&fake);
+        fake_end();
     }
 }

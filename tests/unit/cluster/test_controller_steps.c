@@ -9,11 +9,9 @@
 
 #define HOUR_NS (3600000 * FAKE_MS)
 
-static struct fake_controller fake;
-
 static void start(const char *ranks, uint64_t first_ms, uint64_t next_ms)
 {
-    fake_controller_start(&fake);
+    fake_start();
     fake.policy.progress.ranks = (char *)ranks;
     fake.policy.timeouts.first_step_ms = first_ms;
     fake.policy.timeouts.progress_ms = next_ms;
@@ -55,12 +53,12 @@ TEST(counts_its_limits)
         const struct jr_timer *limit = &fake.controller.steps_limit;
         CU_ASSERT_EQUAL(limit->at == 0, vectors[i].before_ms == 0);
         if (limit->at != 0)
-            CU_ASSERT_TRUE(fake_controller_is_after(limit->at, before, vectors[i].before_ms));
+            CU_ASSERT_TRUE(is_after(limit->at, before, vectors[i].before_ms));
         CU_ASSERT_TRUE(tell(0, 0, 3));
         CU_ASSERT_EQUAL(limit->at == 0, vectors[i].after_ms == 0);
         if (limit->at != 0)
-            CU_ASSERT_TRUE(fake_controller_is_after(limit->at, before, vectors[i].after_ms));
-        fake_controller_end(&fake);
+            CU_ASSERT_TRUE(is_after(limit->at, before, vectors[i].after_ms));
+        fake_end();
     }
 }
 
@@ -72,8 +70,8 @@ TEST(a_stopped_run_has_no_limit)
     CU_ASSERT_TRUE(tell(0, 0, 3));
     CU_ASSERT_EQUAL(fake.controller.steps_limit.at, 0);
     fake.controller.steps_limit.due(&fake.controller);
-    fake_controller_check_sent(&fake, "");
-    fake_controller_end(&fake);
+    check_sent("");
+    fake_end();
 }
 
 /* Each node tells of its own ranks, and nothing else is a step. */
@@ -97,7 +95,7 @@ TEST(takes_what_is_the_nodes_own)
     CU_ASSERT_FALSE(fake.outcome.progress->ranks[4].any);
     CU_ASSERT_EQUAL(fake.outcome.progress->ranks[3].step, 4);
     CU_ASSERT_EQUAL(fake.outcome.progress->ranks[2].of, 60);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* Its time is by our clock, and never in our future. */
@@ -109,8 +107,8 @@ TEST(knows_the_time_of_a_step)
         fake.nodes[2].offset_ns = offsets[i];
         uint64_t before = jr_clock_ns();
         CU_ASSERT_TRUE(tell(2, 5, 3));
-        CU_ASSERT_TRUE(fake_controller_is_after(fake.outcome.progress->ranks[5].ns, before, 0));
-        fake_controller_end(&fake);
+        CU_ASSERT_TRUE(is_after(fake.outcome.progress->ranks[5].ns, before, 0));
+        fake_end();
     }
 }
 
@@ -125,10 +123,10 @@ TEST(writes_once_a_second)
     fake.controller.steps_flush.at = 77;
     CU_ASSERT_TRUE(tell(0, 0, 31));
     CU_ASSERT_EQUAL(fake.controller.steps_flush.at, 77);
-    JR_ASSERT_TEXT(fake_controller_read(&fake, "progress.json"), "");
+    JR_ASSERT_TEXT(fake_read("progress.json"), "");
     fake.controller.steps_flush.due(&fake.controller);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake_controller_read(&fake, "progress.json"), "\"step\": 31"));
-    fake_controller_end(&fake);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake_read("progress.json"), "\"step\": 31"));
+    fake_end();
 }
 
 /* No run, no step, no limit: a timer that comes late does nothing. */
@@ -139,9 +137,9 @@ TEST(comes_too_late)
     fake.controller.run = NULL;
     fake.controller.steps_flush.due(&fake.controller);
     fake.controller.steps_limit.due(&fake.controller);
-    fake_controller_check_sent(&fake, "");
-    JR_ASSERT_TEXT(fake_controller_read(&fake, "progress.json"), "");
-    fake_controller_end(&fake);
+    check_sent("");
+    JR_ASSERT_TEXT(fake_read("progress.json"), "");
+    fake_end();
 }
 
 /* Which limit it is, is said to all nodes. */
@@ -150,8 +148,8 @@ TEST(says_which_limit_is_met)
     start("0", 5000, 7000);
     start_all(1);
     fake.controller.steps_limit.due(&fake.controller);
-    fake_controller_check_sent(&fake, "no_first_step");
-    fake_controller_end(&fake);
+    check_sent("no_first_step");
+    fake_end();
     start("0", 5000, 7000);
     start_all(1);
     CU_ASSERT_TRUE(tell(0, 0, 3));
@@ -159,8 +157,8 @@ TEST(says_which_limit_is_met)
     fake.outcome.progress->ranks[0].best_ns = 1;
     fake.outcome.progress->job.best_ns = 1;
     fake.controller.steps_limit.due(&fake.controller);
-    fake_controller_check_sent(&fake, "no_step");
-    fake_controller_end(&fake);
+    check_sent("no_step");
+    fake_end();
 }
 
 /* Before the last rank has started no first step is late, nor before its time. */
@@ -171,14 +169,14 @@ TEST(waits_for_the_last_rank)
     fake.outcomes[4].started_ns = 0;
     uint64_t before = jr_clock_ns();
     fake.controller.steps_limit.due(&fake.controller);
-    fake_controller_check_sent(&fake, "");
-    CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.steps_limit.at, before, 5000));
+    check_sent("");
+    CU_ASSERT_TRUE(is_after(fake.controller.steps_limit.at, before, 5000));
     uint64_t last = jr_clock_ns() + HOUR_NS;
     fake.outcomes[4].started_ns = last;
     fake.controller.steps_limit.due(&fake.controller);
-    fake_controller_check_sent(&fake, "");
+    check_sent("");
     CU_ASSERT_EQUAL(fake.controller.steps_limit.at, last + 5000 * FAKE_MS);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* A rank that has ended makes no step: none is waited for. */
@@ -190,9 +188,9 @@ TEST(waits_for_nobody_who_has_ended)
     CU_ASSERT_TRUE(fake.outcome.progress->ranks[0].ended);
     CU_ASSERT_FALSE(fake.outcome.progress->ranks[1].ended);
     fake.controller.steps_limit.due(&fake.controller);
-    fake_controller_check_sent(&fake, "");
+    check_sent("");
     CU_ASSERT_EQUAL(fake.controller.steps_limit.at, 0);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 TEST(no_time_passes_while_suspended)
@@ -202,7 +200,7 @@ TEST(no_time_passes_while_suspended)
     fake.outcomes[2].started_ns = 5000;
     jr_controller_steps_pause(&fake.run, 70);
     CU_ASSERT_EQUAL(fake.run.limits.since_ns, 5070);
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* What the tracker warns of is an event of the run. */
@@ -215,15 +213,15 @@ TEST(writes_warnings_down)
     CU_ASSERT_EQUAL(fake.outcome.progress->warnings_count, 1);
     JR_ASSERT_TEXT(fake.outcome.progress->warnings[0].text, "rank 3 x");
     jr_events_flush(&fake.run.events);
-    JR_ASSERT_TEXT(fake_controller_read(&fake, "events"), ""); /* its node has */
+    JR_ASSERT_TEXT(fake_read("events"), ""); /* its node has */
     CU_ASSERT_PTR_NOT_NULL(
         jr_step_tracker_add_warning(&fake.run.steps, JR_STEP_PROBLEM_STRAGGLER, 4));
     jr_events_flush(&fake.run.events);
-    const char *events = fake_controller_read(&fake, "events");
+    const char *events = fake_read("events");
     CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"progress_warning\""));
     CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"rank\":4"));
     CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"straggler\""));
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 TEST(ends_with_the_run)
@@ -238,9 +236,9 @@ TEST(ends_with_the_run)
     jr_controller_steps_close(&fake.run);
     CU_ASSERT_EQUAL(fake.controller.steps_limit.at, 0);
     CU_ASSERT_EQUAL(fake.controller.steps_flush.at, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake_controller_read(&fake, "progress.json"), "\"step\": 30"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake_read("progress.json"), "\"step\": 30"));
     fake.run.steps.progress = NULL;
-    fake_controller_end(&fake);
+    fake_end();
 }
 
 /* The bar stands on a live terminal, while the run is not being stopped, and the console not
@@ -273,7 +271,7 @@ TEST(draws_the_bar)
         CU_ASSERT_EQUAL(drawn, vectors[i].drawn);
         jr_controller_steps_hide(&fake.run);
         CU_ASSERT_PTR_NULL(strstr(terminal_text(master, slave, text, sizeof text), "step 30"));
-        fake_controller_end(&fake);
+        fake_end();
         (void)close(master);
         (void)close(slave);
     }

@@ -86,14 +86,13 @@ static int run_script(struct jr_buf *ret, const char *before, size_t len)
 /* The same, which ends with `code` and prints `part`, and not `other`. */
 static void check_script(const char *before, int code, const char *part, const char *other)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL(run_script(&out, before, copy.bytes.len), code);
     const char *text = out.len > 0 ? out.data : "";
     if (strstr(text, part) == NULL || (other && strstr(text, other) != NULL))
         printf("\n    got '%s'\n", text);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, part));
     CU_ASSERT_TRUE(other == NULL || strstr(text, other) == NULL);
-    jr_buf_release(&out);
 }
 
 static bool exists(const char *format)
@@ -229,7 +228,7 @@ TEST(refuses_another_machine)
 /* However much of it arrives, no half of it is left. */
 TEST(leaves_nothing_half_written)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     read_copy(RUNS);
     for (size_t len = 0; len < copy.bytes.len; len += 41) {
         jr_buf_clear(&out);
@@ -249,7 +248,6 @@ TEST(leaves_nothing_half_written)
     check_script("rm -r home/.cache/jobrun/*; ulimit -f 0; ", 127,
                  "cannot copy jobrun: no room: ", PLACED);
     check_folder(false);
-    jr_buf_release(&out);
     release();
 }
 

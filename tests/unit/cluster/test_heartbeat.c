@@ -8,185 +8,175 @@
 enum { NODES = FAKE_NODES };
 
 /* Nothing takes what is sent: it stays in the outbox. */
-static void begin(struct fake_controller *side, enum jr_on_failure on_failure)
+static void begin(enum jr_on_failure on_failure)
 {
-    fake_controller_start(side);
-    side->policy.on_failure = on_failure;
-    (void)close(side->link.in.fd);
-    side->link.in.fd = -1;
-    jr_controller_open_console(&side->controller, -1, -1);
-    jr_heartbeat_begin(&side->controller);
+    fake_start();
+    fake.policy.on_failure = on_failure;
+    (void)close(fake.link.in.fd);
+    fake.link.in.fd = -1;
+    jr_controller_open_console(&fake.controller, -1, -1);
+    jr_heartbeat_begin(&fake.controller);
     for (uint32_t i = 0; i < NODES; i++)
-        side->nodes[i].has_begun = side->nodes[i].is_prepared = true;
+        fake.nodes[i].has_begun = fake.nodes[i].is_prepared = true;
 }
 
 /* Turns in which only those nodes are heard whose bits are set. */
-static void turn(struct fake_controller *side, unsigned turns, unsigned heard)
+static void turn(unsigned turns, unsigned heard)
 {
     while (turns-- > 0) {
-        side->controller.heartbeat.at = 0;
-        jr_heartbeat_due(&side->controller);
+        fake.controller.heartbeat.at = 0;
+        jr_heartbeat_due(&fake.controller);
         for (uint32_t i = 0; i < NODES; i++)
             if ((heard >> i & 1) != 0)
-                jr_heartbeat_received(&side->controller, i);
+                jr_heartbeat_received(&fake.controller, i);
     }
 }
 
-static unsigned lost(const struct fake_controller *side)
+static unsigned lost(void)
 {
     unsigned bits = 0;
     for (uint32_t i = 0; i < NODES; i++)
-        bits |= (unsigned)(side->nodes[i].state == JR_NODE_LOST) << i;
+        bits |= (unsigned)(fake.nodes[i].state == JR_NODE_LOST) << i;
     return bits;
 }
 
 TEST(asks_while_all_answer)
 {
-    struct fake_controller side;
     uint64_t before = jr_clock_ns();
-    begin(&side, JR_ON_FAILURE_STOP);
-    CU_ASSERT_TRUE(side.controller.heartbeat.at >= before + JR_HEARTBEAT_NS);
-    CU_ASSERT_TRUE(side.controller.heartbeat.at <= jr_clock_ns() + JR_HEARTBEAT_NS);
-    turn(&side, 100, 7);
-    CU_ASSERT_EQUAL(lost(&side), 0);
-    CU_ASSERT_NOT_EQUAL(side.controller.heartbeat.at, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.link.outbox.data, "heartbeat"));
-    CU_ASSERT_PTR_NULL(strstr(side.link.outbox.data, "stop"));
-    fake_controller_end(&side);
+    begin(JR_ON_FAILURE_STOP);
+    CU_ASSERT_TRUE(fake.controller.heartbeat.at >= before + JR_HEARTBEAT_NS);
+    CU_ASSERT_TRUE(fake.controller.heartbeat.at <= jr_clock_ns() + JR_HEARTBEAT_NS);
+    turn(100, 7);
+    CU_ASSERT_EQUAL(lost(), 0);
+    CU_ASSERT_NOT_EQUAL(fake.controller.heartbeat.at, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.link.outbox.data, "heartbeat"));
+    CU_ASSERT_PTR_NULL(strstr(fake.link.outbox.data, "stop"));
+    fake_end();
 }
 
 TEST(loses_the_one_that_is_silent)
 {
-    struct fake_controller side;
-    begin(&side, JR_ON_FAILURE_STOP);
-    turn(&side, 3, 7);
-    turn(&side, JR_HEARTBEAT_MISSES - 1, 5);
-    CU_ASSERT_EQUAL(lost(&side), 0);
-    turn(&side, 1, 5);
-    CU_ASSERT_EQUAL(lost(&side), 2);
-    CU_ASSERT_EQUAL(side.outcomes[FAKE_EACH].end, JR_END_LOST);
-    CU_ASSERT_EQUAL(side.outcomes[0].end, JR_END_NONE);
-    CU_ASSERT_TRUE(side.run.stopped);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n1) since"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "show node n1"));
-    turn(&side, 2 * JR_HEARTBEAT_MISSES, 0); /* no word, and nobody else is judged */
-    CU_ASSERT_EQUAL(lost(&side), 2);
-    CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
-    fake_controller_end(&side);
+    begin(JR_ON_FAILURE_STOP);
+    turn(3, 7);
+    turn(JR_HEARTBEAT_MISSES - 1, 5);
+    CU_ASSERT_EQUAL(lost(), 0);
+    turn(1, 5);
+    CU_ASSERT_EQUAL(lost(), 2);
+    CU_ASSERT_EQUAL(fake.outcomes[FAKE_EACH].end, JR_END_LOST);
+    CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE);
+    CU_ASSERT_TRUE(fake.run.stopped);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "node 1 (n1) since"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "show node n1"));
+    turn(2 * JR_HEARTBEAT_MISSES, 0); /* no word, and nobody else is judged */
+    CU_ASSERT_EQUAL(lost(), 2);
+    CU_ASSERT_EQUAL(fake.controller.heartbeat.at, 0);
+    fake_end();
 }
 
 TEST(begins_to_count_with_any_word)
 {
-    struct fake_controller side;
-    begin(&side, JR_ON_FAILURE_STOP);
+    begin(JR_ON_FAILURE_STOP);
     for (int i = 0; i < 10; i++) {
-        turn(&side, JR_HEARTBEAT_MISSES - 2, 5);
-        turn(&side, 1, 7);
+        turn(JR_HEARTBEAT_MISSES - 2, 5);
+        turn(1, 7);
     }
-    CU_ASSERT_EQUAL(lost(&side), 0);
-    fake_controller_end(&side);
+    CU_ASSERT_EQUAL(lost(), 0);
+    fake_end();
 }
 
 TEST(waits_longer_for_one_that_has_not_begun)
 {
-    struct fake_controller side;
-    begin(&side, JR_ON_FAILURE_STOP);
-    side.nodes[2].is_prepared = false;
-    turn(&side, JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE - 1, 3);
-    CU_ASSERT_EQUAL(lost(&side), 0);
-    turn(&side, 1, 3);
-    CU_ASSERT_EQUAL(lost(&side), 4);
-    fake_controller_end(&side);
+    begin(JR_ON_FAILURE_STOP);
+    fake.nodes[2].is_prepared = false;
+    turn(JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE - 1, 3);
+    CU_ASSERT_EQUAL(lost(), 0);
+    turn(1, 3);
+    CU_ASSERT_EQUAL(lost(), 4);
+    fake_end();
 }
 
 /* What it says before it has heard of the attempt is of before; then it says that it has, and then
  * it makes ready. */
 TEST(has_begun_once_it_says_more)
 {
-    struct fake_controller side;
-    json_t *word = jr_json_parse("{\"n\":2,\"t\":\"begun\"}", 19, NULL);
-    begin(&side, JR_ON_FAILURE_STOP);
-    jr_heartbeat_begin(&side.controller);
-    turn(&side, 1, 7);
-    CU_ASSERT_FALSE(side.nodes[2].is_prepared);
-    jr_controller_receive(&side.controller, word);
-    CU_ASSERT_FALSE(side.nodes[2].is_prepared);
-    turn(&side, JR_HEARTBEAT_MISSES, 3);
-    CU_ASSERT_EQUAL(lost(&side), 0);
-    turn(&side, 1, 4);
-    CU_ASSERT_TRUE(side.nodes[2].is_prepared);
-    turn(&side, JR_HEARTBEAT_MISSES, 3);
-    CU_ASSERT_EQUAL(lost(&side), 4);
-    json_decref(word);
-    fake_controller_end(&side);
+    json_auto_t *word = jr_json_parse("{\"n\":2,\"t\":\"begun\"}", 19, NULL);
+    begin(JR_ON_FAILURE_STOP);
+    jr_heartbeat_begin(&fake.controller);
+    turn(1, 7);
+    CU_ASSERT_FALSE(fake.nodes[2].is_prepared);
+    jr_controller_receive(&fake.controller, word);
+    CU_ASSERT_FALSE(fake.nodes[2].is_prepared);
+    turn(JR_HEARTBEAT_MISSES, 3);
+    CU_ASSERT_EQUAL(lost(), 0);
+    turn(1, 4);
+    CU_ASSERT_TRUE(fake.nodes[2].is_prepared);
+    turn(JR_HEARTBEAT_MISSES, 3);
+    CU_ASSERT_EQUAL(lost(), 4);
+    fake_end();
 }
 
 TEST(loses_one_before_the_run)
 {
-    struct fake_controller side;
     for (int i = 0; i < 2; i++) {
-        begin(&side, JR_ON_FAILURE_STOP);
-        side.controller.run = NULL;
-        side.nodes[0].state = JR_NODE_READY;
-        side.nodes[1].state = JR_NODE_KNOWN;
-        side.nodes[2].state = i == 0 ? JR_NODE_UNKNOWN : JR_NODE_KNOWN;
-        turn(&side, 3, 7);
-        turn(&side, JR_HEARTBEAT_MISSES - 1, 1);
-        CU_ASSERT_FALSE(side.controller.agent_exited);
-        CU_ASSERT_PTR_NOT_NULL(strstr(side.link.outbox.data, "heartbeat"));
-        turn(&side, 1, 1);
-        CU_ASSERT_TRUE(side.controller.agent_exited);
-        CU_ASSERT_EQUAL(side.controller.exited_node, 1);
-        CU_ASSERT_PTR_NOT_NULL(strstr(side.controller.exited_why, "node 1 (n1)"));
-        CU_ASSERT_EQUAL(strstr(side.controller.exited_why, "1 other") != NULL, i == 1);
-        CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
-        fake_controller_end(&side);
+        begin(JR_ON_FAILURE_STOP);
+        fake.controller.run = NULL;
+        fake.nodes[0].state = JR_NODE_READY;
+        fake.nodes[1].state = JR_NODE_KNOWN;
+        fake.nodes[2].state = i == 0 ? JR_NODE_UNKNOWN : JR_NODE_KNOWN;
+        turn(3, 7);
+        turn(JR_HEARTBEAT_MISSES - 1, 1);
+        CU_ASSERT_FALSE(fake.controller.agent_exited);
+        CU_ASSERT_PTR_NOT_NULL(strstr(fake.link.outbox.data, "heartbeat"));
+        turn(1, 1);
+        CU_ASSERT_TRUE(fake.controller.agent_exited);
+        CU_ASSERT_EQUAL(fake.controller.exited_node, 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.exited_why, "node 1 (n1)"));
+        CU_ASSERT_EQUAL(strstr(fake.controller.exited_why, "1 other") != NULL, i == 1);
+        CU_ASSERT_EQUAL(fake.controller.heartbeat.at, 0);
+        fake_end();
     }
 }
 
 TEST(does_not_wait_for_one_that_is_done)
 {
-    struct fake_controller side;
-    begin(&side, JR_ON_FAILURE_STOP);
-    side.nodes[0].state = JR_NODE_DONE;
-    turn(&side, 10 * JR_HEARTBEAT_MISSES, 6);
-    CU_ASSERT_EQUAL(lost(&side), 0);
-    fake_controller_end(&side);
+    begin(JR_ON_FAILURE_STOP);
+    fake.nodes[0].state = JR_NODE_DONE;
+    turn(10 * JR_HEARTBEAT_MISSES, 6);
+    CU_ASSERT_EQUAL(lost(), 0);
+    fake_end();
 }
 
 TEST(says_when_it_is_all_of_them)
 {
-    struct fake_controller side;
-    begin(&side, JR_ON_FAILURE_STOP);
-    side.nodes[0].state = JR_NODE_DONE;
-    turn(&side, JR_HEARTBEAT_MISSES, 0);
-    CU_ASSERT_EQUAL(lost(&side), 6);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "any node since"));
-    fake_controller_end(&side);
-    begin(&side, JR_ON_FAILURE_STOP);
-    turn(&side, JR_HEARTBEAT_MISSES, 1);
-    CU_ASSERT_EQUAL(lost(&side), 6);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n1), nor of 1 other, since"));
-    fake_controller_end(&side);
+    begin(JR_ON_FAILURE_STOP);
+    fake.nodes[0].state = JR_NODE_DONE;
+    turn(JR_HEARTBEAT_MISSES, 0);
+    CU_ASSERT_EQUAL(lost(), 6);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "any node since"));
+    fake_end();
+    begin(JR_ON_FAILURE_STOP);
+    turn(JR_HEARTBEAT_MISSES, 1);
+    CU_ASSERT_EQUAL(lost(), 6);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "node 1 (n1), nor of 1 other, since"));
+    fake_end();
 }
 
 TEST(goes_on_with_the_others_where_it_is_to)
 {
-    struct fake_controller side;
-    begin(&side, JR_ON_FAILURE_CONTINUE);
-    turn(&side, JR_HEARTBEAT_MISSES, 5);
-    CU_ASSERT_EQUAL(lost(&side), 2);
-    CU_ASSERT_FALSE(side.run.stopped);
-    CU_ASSERT_EQUAL(side.link.outbox.len, 0); /* nothing may be said */
-    turn(&side, JR_HEARTBEAT_MISSES - 1, 1);
-    CU_ASSERT_EQUAL(lost(&side), 2);
-    turn(&side, 1, 1); /* and the next one is noticed, too */
-    CU_ASSERT_EQUAL(lost(&side), 6);
-    turn(&side, 100, 1);
-    CU_ASSERT_EQUAL(lost(&side), 6);
-    turn(&side, JR_HEARTBEAT_MISSES, 0);
-    CU_ASSERT_EQUAL(lost(&side), 7);
-    fake_controller_end(&side);
+    begin(JR_ON_FAILURE_CONTINUE);
+    turn(JR_HEARTBEAT_MISSES, 5);
+    CU_ASSERT_EQUAL(lost(), 2);
+    CU_ASSERT_FALSE(fake.run.stopped);
+    CU_ASSERT_EQUAL(fake.link.outbox.len, 0); /* nothing may be said */
+    turn(JR_HEARTBEAT_MISSES - 1, 1);
+    CU_ASSERT_EQUAL(lost(), 2);
+    turn(1, 1); /* and the next one is noticed, too */
+    CU_ASSERT_EQUAL(lost(), 6);
+    turn(100, 1);
+    CU_ASSERT_EQUAL(lost(), 6);
+    turn(JR_HEARTBEAT_MISSES, 0);
+    CU_ASSERT_EQUAL(lost(), 7);
+    fake_end();
 }
 
 TEST(gives_up_the_controller)

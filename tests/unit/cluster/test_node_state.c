@@ -16,7 +16,7 @@ TEST(knows_every_cell)
     static const char *const states[] = {JR_NODE_STATES(WORD)};
     static const char *const actions[] = {JR_NODE_ACTIONS(WORD)};
     static const char *const inputs[] = {JR_MESSAGES(FROM_WORD, TO_WORD) JR_NODE_INCIDENTS(WORD)};
-    struct jr_buf out = JR_BUF_INIT, expected = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_buf_printf(&out, "%-12s", "");
     for (unsigned i = 0; i < JR_NODE_STATE_COUNT; i++)
         jr_buf_printf(&out, " | %-20s", states[i]);
@@ -34,6 +34,4 @@ TEST(knows_every_cell)
                                     TEST_SOURCE_DIR "/unit/cluster/node_table.txt", 65536, NULL),
                     0);
     JR_ASSERT_TEXT(out.data, expected.data);
-    jr_buf_release(&out);
-    jr_buf_release(&expected);
 }

@@ -21,8 +21,8 @@ static char *hosts[] = {n1, n2, n3, n4, n5};
 
 TEST(begins_with_the_first)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_placing placing;
     CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), 0);
     JR_ASSERT_TEXT(say(&placing, &out), "n1 n2 n3 | n4 n5 ");
@@ -32,16 +32,13 @@ TEST(begins_with_the_first)
     CU_ASSERT_EQUAL(jr_placing_leave_out(&placing, 1, "gone"), -1);
     CU_ASSERT_EQUAL(placing.left_out_count, 0);
     JR_ASSERT_TEXT(say(&placing, &out), "n1 n2 n3 n4 n5 ");
-    jr_buf_release(&out);
-    jr_arena_release(&arena);
 }
 
 TEST(is_refused_without_memory)
 {
-    struct jr_arena arena = {.failed = true};
+    struct jr_arena arena RELEASE(jr_arena_release) = {.failed = true};
     struct jr_placing placing;
     CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), -1);
-    jr_arena_release(&arena);
 }
 
 struct step {
@@ -53,16 +50,14 @@ struct step {
 /* Each step leaves out a machine of the placing that the step before made. */
 static void walk(const struct step *steps, size_t count)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_placing placing;
     CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), 0);
     for (size_t i = 0; i < count; i++) {
         CU_ASSERT_EQUAL(jr_placing_leave_out(&placing, steps[i].index, "gone"), steps[i].result);
         JR_ASSERT_TEXT(say(&placing, &out), steps[i].expected);
     }
-    jr_buf_release(&out);
-    jr_arena_release(&arena);
 }
 
 #define WALK(steps) walk(steps, sizeof(steps) / sizeof *(steps))
@@ -83,7 +78,7 @@ TEST(puts_spares_in_the_places_of_nodes)
 
 TEST(keeps_who_was_left_out_and_why)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_placing placing;
     char why[] = "it is down";
     CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), 0);
@@ -95,13 +90,12 @@ TEST(keeps_who_was_left_out_and_why)
     JR_ASSERT_TEXT(placing.left_out[0].reason, "not reached");
     JR_ASSERT_TEXT(placing.left_out[1].host, "n2");
     JR_ASSERT_TEXT(placing.left_out[1].reason, "it is down");
-    jr_arena_release(&arena);
 }
 
 /* A scheduler numbers the tasks of nodes in its own order. */
 TEST(knows_the_tasks_of_nodes)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_placing placing;
     static const uint32_t before[] = {0, 1, 2}, after[] = {2, 0, 1};
     CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), 0);
@@ -110,5 +104,4 @@ TEST(knows_the_tasks_of_nodes)
     CU_ASSERT_EQUAL(jr_placing_leave_out(&placing, 0, "gone"), 0);
     for (uint32_t i = 0; i < 3; i++)
         CU_ASSERT_EQUAL(jr_placing_task(&placing, i), after[i]);
-    jr_arena_release(&arena);
 }

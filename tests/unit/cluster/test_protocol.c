@@ -35,10 +35,9 @@ TEST(reads_the_first_node_and_the_last)
         {"{\"n\":4294967295,\"t\":\"\"}", 4294967295},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        json_t *frame = jr_message_read(vectors[i].line, strlen(vectors[i].line));
+        json_auto_t *frame = jr_message_read(vectors[i].line, strlen(vectors[i].line));
         CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
         CU_ASSERT_EQUAL(jr_json_get_int(frame, "n"), vectors[i].node);
-        json_decref(frame);
     }
 }
 
@@ -68,7 +67,7 @@ TEST(each_is_read_as_it_was_written)
                                           .heartbeats = true,
                                           .on = true};
         jr_message_put(&out, &message);
-        json_t *object = jr_json_parse(out.data, out.len, NULL);
+        json_auto_t *object = jr_json_parse(out.data, out.len, NULL);
         CU_ASSERT_EQUAL(jr_message_of_node(&got, object),
                         from_node || type == JR_TO_NODES_HEARTBEAT);
         CU_ASSERT_EQUAL(jr_message_of_controller(&got, object),
@@ -81,7 +80,6 @@ TEST(each_is_read_as_it_was_written)
         JR_ASSERT_TEXT(again.data, out.data);
         CU_ASSERT_EQUAL(out.data[out.len - 1], '\n');
         CU_ASSERT_TRUE(!from_node || strncmp(out.data, "{\"n\":", 5) == 0);
-        json_decref(object);
     }
 }
 
@@ -145,10 +143,9 @@ TEST(refuses_what_is_no_base64)
     };
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
         struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
-        json_t *frame = jr_message_read(frames[i], strlen(frames[i]));
+        json_auto_t *frame = jr_message_read(frames[i], strlen(frames[i]));
         CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
         CU_ASSERT_FALSE(jr_channel_take(&bytes, frame));
-        json_decref(frame);
     }
 }
 
@@ -157,7 +154,7 @@ static void carry(const char *bytes, size_t len)
 {
     struct jr_buf sent JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf got JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_inlet inlet = {0};
+    struct jr_inlet inlet RELEASE(jr_inlet_release) = {0};
     const char *line;
     size_t line_len, frames = 0;
     jr_channel_put(&sent, &(struct jr_sender){.node = 1048575}, JR_CHANNEL_OUTCOME, bytes, len);
@@ -172,7 +169,6 @@ static void carry(const char *bytes, size_t len)
     CU_ASSERT_EQUAL(frames, (len + JR_MESSAGE_RAW - 1) / JR_MESSAGE_RAW);
     CU_ASSERT_EQUAL(got.len, len);
     CU_ASSERT_TRUE(len == 0 || memcmp(got.data, bytes, len) == 0);
-    jr_inlet_release(&inlet);
 }
 
 TEST(carries_any_bytes)

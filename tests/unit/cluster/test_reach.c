@@ -13,12 +13,11 @@
 static void check(const char *address, uint32_t port, int listener, enum jr_reach reach,
                   const char *expected)
 {
-    struct jr_buf why = JR_BUF_INIT;
+    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL(jr_reach_connect(address, port, TOKEN, listener, &why), reach);
     const char *text = why.len > 0 ? why.data : "";
     CU_ASSERT_EQUAL(expected == NULL, text[0] == '\0');
     CU_ASSERT_PTR_NOT_NULL(strstr(text, expected == NULL ? "" : expected));
-    jr_buf_release(&why);
 }
 
 TEST(reaches_the_one_that_listens_here)

@@ -58,7 +58,7 @@ TEST(hears_of_lost_nodes_and_of_nothing_else)
 
 TEST(starts_one_agent_a_node)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct jr_controller_options options = {.program = "/opt/a b/jobrun", .nodes = 3};
     char **words = jr_srun_words(&arena, &options);
     JR_ASSERT_TEXT(words[0], "srun");
@@ -70,12 +70,11 @@ TEST(starts_one_agent_a_node)
         count++;
     JR_ASSERT_TEXT(words[count - 2], "/opt/a b/jobrun");
     JR_ASSERT_TEXT(words[count - 1], "agent");
-    jr_arena_release(&arena);
 }
 
 TEST(starts_agents_on_some_nodes_alone)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     char *const hosts[] = {(char[]){"n1"}, (char[]){"n3"}};
     const struct jr_controller_options options = {
         .program = "jobrun", .nodes = 2, .hosts = hosts, .only_hosts = true};
@@ -83,7 +82,6 @@ TEST(starts_agents_on_some_nodes_alone)
     JR_ASSERT_TEXT(words[1], "--nodes=2");
     JR_ASSERT_TEXT(words[3], "--nodelist=n1,n3");
     JR_ASSERT_TEXT(words[4], "--ntasks-per-node=1");
-    jr_arena_release(&arena);
 }
 
 /* What a job's own options, or a shell, leave behind for srun to read. */
@@ -101,13 +99,12 @@ TEST(keeps_from_srun_what_would_change_it)
         (char[]){"SLURM_STEP_ID=3"},
         NULL,
     };
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     char **env = jr_srun_environment(&arena, envp);
     JR_ASSERT_TEXT(env[0], "PATH=/bin");
     JR_ASSERT_TEXT(env[1], "SLURM_JOB_ID=7");
     JR_ASSERT_TEXT(env[2], "CUDA_VISIBLE_DEVICES=0");
     CU_ASSERT_PTR_NULL(env[3]);
-    jr_arena_release(&arena);
 }
 
 /* The first srun in PATH is a script of ours. */

@@ -17,8 +17,8 @@ static char jump[] = "-J", gate[] = "gate", limit[] = "-oConnectTimeout=3";
 /* The words with a blank between, but for the command and the shell that makes the line of them. */
 static void check_words(const struct jr_ssh *ssh, const char *host, const char *expected)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_ssh_start start = {.ssh = ssh, .program = "/opt/jobrun", .host = host};
     char **words = jr_ssh_words(&arena, &start);
     CU_ASSERT_PTR_NOT_NULL_FATAL(words);
@@ -26,8 +26,6 @@ static void check_words(const struct jr_ssh *ssh, const char *host, const char *
     for (size_t i = first; words[i] != NULL && strncmp(words[i], "exec ", 5); i++)
         jr_buf_printf(&text, "%s%s", i == first ? "" : " ", words[i]);
     JR_ASSERT_TEXT(text.data, expected);
-    jr_buf_release(&text);
-    jr_arena_release(&arena);
 }
 
 TEST(the_users_words_stand_between_ours)
@@ -46,7 +44,7 @@ TEST(the_users_words_stand_between_ours)
 /* What is printed by the command for a host, run by a shell here. */
 static void run_command(const struct scratch *scratch, const char *command, char ret[static 1024])
 {
-    struct jr_buf line = JR_BUF_INIT;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line,
                   "cd '%s'; HOME='%s/home' PATH='%s/path:/bin:/usr/bin'; export HOME PATH; %s 2>&1",
                   scratch->dir, scratch->dir, scratch->dir, command);
@@ -57,7 +55,6 @@ static void run_command(const struct scratch *scratch, const char *command, char
     int status = pclose(pipe);
     CU_ASSERT_TRUE(WIFEXITED(status));
     (void)snprintf(ret + len, 1024 - len, "%d", WEXITSTATUS(status));
-    jr_buf_release(&line);
 }
 
 /* What is set where nobody states it: `ssh -G` tells what is stated, by the user's words or the
@@ -74,16 +71,15 @@ TEST(leaves_alone_what_is_stated)
         {"serveraliveinterval 300\nconnecttimeout 5\n", ""},
         {"", "-oServerAliveInterval=0 -oConnectTimeout=10 "}, /* too old */
     };
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     (void)mkdirat(scratch.fd, "path", 0700);
     scratch_write(&scratch, "path/ssh",
                   "#!/bin/sh\n[ \"$1\" != -G ] || exec cat told\n"
                   "for w; do case $w in exec*) ;; *) printf '%s ' \"$w\" ;; esac; done\n");
     CU_ASSERT_EQUAL(fchmodat(scratch.fd, "path/ssh", 0700, 0), 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_buf line = JR_BUF_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+        struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_ssh plain = {0};
         char out[1024], expected[1024];
         scratch_write(&scratch, "told", vectors[i].told);
@@ -100,10 +96,7 @@ TEST(leaves_alone_what_is_stated)
                        "-oRemoteCommand=none -oLogLevel=INFO -- gpu01 0",
                        vectors[i].set);
         JR_ASSERT_TEXT(out, expected);
-        jr_buf_release(&line);
-        jr_arena_release(&arena);
     }
-    scratch_end(&scratch);
 }
 
 static void put_program(const struct scratch *scratch, const char *folder, const char *name,
@@ -130,14 +123,13 @@ TEST(finds_the_program)
         {"/no where/jobrun", "%s/o'p t/jobrun", "there is no jobrun: /no where/jobrun\n127"},
         {"$(touch made)", "/x", "there is no jobrun: $(touch made)\n127"},
     };
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     put_program(&scratch, "o'p t", "jobrun", "same");
     put_program(&scratch, "path", "jobrun", "in path");
     put_program(&scratch, "path", "own", "own");
     put_program(&scratch, "home", "jobrun", "home");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         char here[128], out[1024];
         const char *at = strstr(vectors[i].here, "%s");
         (void)snprintf(here, sizeof here, "%s%s", at ? scratch.dir : "",
@@ -148,25 +140,20 @@ TEST(finds_the_program)
         CU_ASSERT_PTR_NOT_NULL_FATAL(command);
         run_command(&scratch, command, out);
         JR_ASSERT_TEXT(out, vectors[i].expected);
-        jr_arena_release(&arena);
     }
     CU_ASSERT_NOT_EQUAL(faccessat(scratch.fd, "made", F_OK, 0), 0);
-    scratch_end(&scratch);
 }
 
 /* Neither there nor in PATH. */
 TEST(says_that_there_is_none)
 {
-    struct scratch scratch;
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct jr_ssh ssh = {0};
     const struct jr_ssh_start start = {.ssh = &ssh, .program = "/no 'where'/jobrun"};
     char out[1024];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     run_command(&scratch, jr_ssh_command(&arena, &start), out);
     JR_ASSERT_TEXT(out, "there is no jobrun: not as /no 'where'/jobrun, nor in PATH\n127");
-    jr_arena_release(&arena);
-    scratch_end(&scratch);
 }
 
 TEST(advises_by_what_ssh_says)
@@ -197,11 +184,10 @@ TEST(advises_by_what_ssh_says)
          true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_ssh_transport.add_advice(&text, vectors[i].line, "gpu01", NULL);
         JR_ASSERT_TEXT(text.data, vectors[i].advice);
         CU_ASSERT_EQUAL(jr_ssh_transport.is_telling(vectors[i].line), vectors[i].telling);
-        jr_buf_release(&text);
     }
 }
 
@@ -210,19 +196,17 @@ TEST(advises_with_the_options_that_are_stated)
     static char port[] = "-p", number[] = "2222", file[] = "-oIdentityFile=a b";
     static char *words[] = {port, number, jump, gate, file};
     const struct jr_ssh ssh = {.options = words, .options_count = 5};
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_ssh_transport.add_advice(&text, "Permission denied (publickey).", "gpu01", &ssh);
     JR_ASSERT_TEXT(text.data,
                    "jobrun never asks for a password: give it a key (ssh-copy-id -p 2222 "
                    "-o ProxyJump=gate '-oIdentityFile=a b' gpu01), and try: "
                    "ssh -p 2222 -J gate '-oIdentityFile=a b' -o BatchMode=yes gpu01 true");
-    jr_buf_release(&text);
 }
 
 TEST(says_that_ssh_is_missing)
 {
     static char localhost[] = "localhost", other[] = "n1";
-    struct scratch scratch;
     struct jr_carrier carrier;
     struct jr_error err = {0};
     char *hosts[] = {other, localhost};
@@ -230,7 +214,7 @@ TEST(says_that_ssh_is_missing)
     const struct jr_ssh ssh = {0};
     const struct jr_controller_options options = {
         .program = "/nowhere/jobrun", .hosts = hosts, .envp = envp, .ssh = &ssh};
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     (void)snprintf(path, sizeof path, "PATH=%s", scratch.dir);
     CU_ASSERT_EQUAL(jr_ssh_transport.start(&carrier, &options, 0, &err), -1);
     JR_ASSERT_TEXT(err.text, "ssh is not in PATH; jobrun needs it to start on "
@@ -239,7 +223,6 @@ TEST(says_that_ssh_is_missing)
     /* This machine is reached without it. */
     CU_ASSERT_EQUAL(jr_ssh_transport.start(&carrier, &options, 1, &err), -1);
     JR_ASSERT_TEXT(err.text, "could not start ssh: No such file or directory");
-    scratch_end(&scratch);
 }
 
 /* Instead of the agent; there is no jobrun to be found for it. */
@@ -247,7 +230,7 @@ TEST(runs_another_command)
 {
     static const char *const hosts[] = {"gpu01", "localhost"};
     for (size_t i = 0; i < 2; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         const struct jr_ssh plain = {0};
         const struct jr_ssh_start start = {
             .ssh = &plain, .host = hosts[i], .command = "exec cat one"};
@@ -258,6 +241,5 @@ TEST(runs_another_command)
             count++;
         JR_ASSERT_TEXT(words[count - 2], hosts[i]);
         JR_ASSERT_TEXT(words[count - 1], "exec sh -c 'exec cat one'");
-        jr_arena_release(&arena);
     }
 }

@@ -148,11 +148,10 @@ TEST(says_why_nobody_listens)
     JR_ASSERT_TEXT(why, "busy");
     CU_ASSERT_FALSE(jr_survey_host(made, 0).tried);
     jr_survey_end(made);
-    struct jr_buf asked = JR_BUF_INIT;
+    struct jr_buf asked JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&asked, scratch.fd, "asked", 4096, NULL), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(asked.data, "\"port\": 4711"));
     CU_ASSERT_PTR_NOT_NULL(strstr(asked.data, "\"on\": true"));
-    jr_buf_release(&asked);
     scratch_end(&scratch);
 }
 

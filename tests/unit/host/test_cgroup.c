@@ -26,8 +26,7 @@ static void check(const struct vector *vector)
 
 static void check_all(const struct vector *vectors, size_t count)
 {
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     root = scratch.dir;
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "proc", 0700), 0);
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "proc/self", 0700), 0);
@@ -36,7 +35,6 @@ static void check_all(const struct vector *vectors, size_t count)
         scratch_write(&scratch, "proc/self/mountinfo", vectors[i].mounts);
         check(&vectors[i]);
     }
-    scratch_end(&scratch);
 }
 
 TEST(junk_is_no_group)

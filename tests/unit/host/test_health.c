@@ -125,7 +125,7 @@ static bool has_parts(const char *text, const char *parts)
 
 static void check(const struct vector *vector)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_host_finding *findings;
     char *envp[] = {jr_arena_strdup(&arena, vector->variable), NULL};
@@ -140,7 +140,6 @@ static void check(const struct vector *vector)
     if (!right)
         printf("\n    got %s    expected %s\n", got, vector->expected);
     CU_ASSERT_TRUE(right);
-    jr_arena_release(&arena);
 }
 
 TEST(what_is_wrong_is_told_and_nothing_else)
@@ -165,11 +164,10 @@ TEST(what_is_wrong_is_told_and_nothing_else)
 
 TEST(facts_alone_are_examined_without_files)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_host_finding *findings;
     char rank[] = "RANK=1";
     char *envp[] = {rank, NULL};
     const struct jr_host hw = {.port_low = 32768};
     CU_ASSERT_EQUAL(jr_host_examine(&findings, &arena, &hw, NULL, envp), 0);
-    jr_arena_release(&arena);
 }

@@ -6,7 +6,7 @@
 /* What a list expands to, blanks between; "!OFFSET" when it is none. */
 static void check(const char *list, const char *expected)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_strv hosts = {0};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *bad = NULL;
@@ -17,7 +17,6 @@ static void check(const char *list, const char *expected)
     if (strcmp(text.data, expected) != 0)
         printf("\n    list '%s'", list);
     JR_ASSERT_TEXT(text.data, expected);
-    jr_arena_release(&arena);
 }
 
 struct vector {
@@ -94,24 +93,22 @@ TEST(lists_expand_as_scontrol_does_it)
 
 TEST(the_largest_list_is_whole)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_strv hosts = {0};
     const char *bad;
     CU_ASSERT_TRUE_FATAL(jr_hostlist_expand(&hosts, &arena, "n[00000-65535]", &bad));
     CU_ASSERT_EQUAL(hosts.count, JR_HOSTLIST_MAX);
     JR_ASSERT_TEXT(hosts.items[7], "n00007");
     JR_ASSERT_TEXT(hosts.items[65535], "n65535");
-    jr_arena_release(&arena);
 }
 
 /* What counts come to in the short form; "!" when they are none. */
 static void check_counts(const char *text, const char *expected)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_counts counts = {0};
     bool read = jr_counts_expand(&counts, &arena, text);
     JR_ASSERT_TEXT(read ? jr_counts_print(&counts, &arena) : "!", expected);
-    jr_arena_release(&arena);
 }
 
 TEST(counts_are_whole_or_nothing)

@@ -41,10 +41,9 @@ static void write_file(const struct scratch *scratch, const struct file *file)
 static void check_machine(const struct machine *machine)
 {
     static char *no_env[] = {NULL};
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_host hw;
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < MOST_FILES && machine->files[i].path != NULL; i++)
         write_file(&scratch, &machine->files[i]);
     CU_ASSERT_EQUAL_FATAL(jr_host_probe(&hw, &arena, scratch.dir, no_env, NULL), 0);
@@ -61,8 +60,6 @@ static void check_machine(const struct machine *machine)
         CU_ASSERT_PTR_NULL(hw.cpus.set)
     else
         JR_ASSERT_TEXT(hw.cpus.set, machine->cpus);
-    jr_arena_release(&arena);
-    scratch_end(&scratch);
 }
 
 #define CHECK_MACHINES(rows)                                                                       \

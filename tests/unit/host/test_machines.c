@@ -59,8 +59,8 @@ static void write_expected(const char *machine, const char *text)
 /* The probe gives the expected facts, and a file of them gives them again. */
 static void check(const char *machine)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_host probed = {0}, loaded = {0};
     const char *before, *after;
     char path[512];
@@ -82,8 +82,6 @@ static void check(const char *machine)
     JR_ASSERT_TEXT(after, before);
     if ((int)CU_get_number_of_failures() != failures)
         printf("\n    in machine %s\n", machine);
-    jr_diags_release(&diags);
-    jr_arena_release(&arena);
 }
 
 /* What is no folder was made by hand, and has no files to probe. */

@@ -29,19 +29,18 @@ static struct jr_host machine(void)
 
 TEST(is_the_machine_if_nothing_is_said)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct jr_host host = machine();
     struct jr_host part;
     jr_host_narrow(&part, &host, &(struct jr_host_part){0}, &arena);
     CU_ASSERT_EQUAL(memcmp(&part, &host, sizeof part), 0);
     CU_ASSERT_EQUAL(jr_host_core_count(&host), 4);
-    jr_arena_release(&arena);
 }
 
 TEST(has_its_cores_alone)
 {
     static const uint32_t own[] = {1, 3};
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct jr_host host = machine();
     struct jr_host part;
     jr_host_narrow(&part, &host, &(struct jr_host_part){.cores = own, .cores_count = 2}, &arena);
@@ -54,26 +53,24 @@ TEST(has_its_cores_alone)
     CU_ASSERT_EQUAL(part.cpus.numa_count, 2);
     JR_ASSERT_TEXT(part.cpus.numa[0].cpus, "1,5");
     CU_ASSERT_PTR_EQUAL(part.devices, host.devices);
-    jr_arena_release(&arena);
 }
 
 TEST(leaves_out_nodes_without_cpus)
 {
     static const uint32_t own[] = {2};
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct jr_host host = machine();
     struct jr_host part;
     jr_host_narrow(&part, &host, &(struct jr_host_part){.cores = own, .cores_count = 1}, &arena);
     CU_ASSERT_EQUAL(part.cpus.numa_count, 1);
     CU_ASSERT_EQUAL(part.cpus.numa[0].index, 1);
     JR_ASSERT_TEXT(part.cpus.numa[0].cpus, "2,6");
-    jr_arena_release(&arena);
 }
 
 TEST(counts_cpus_where_each_is_a_core)
 {
     static const uint32_t own[] = {0, 2};
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct jr_host host = {.cpus = {.usable = 3, .usable_cores = 3, .set = "1,4,6"}};
     struct jr_host part;
     CU_ASSERT_EQUAL(jr_host_core_count(&host), 3);
@@ -81,13 +78,12 @@ TEST(counts_cpus_where_each_is_a_core)
     JR_ASSERT_TEXT(part.cpus.set, "1,6");
     CU_ASSERT_EQUAL(part.cpus.cores.count, 0);
     CU_ASSERT_EQUAL(jr_host_core_count(&(struct jr_host){0}), 0);
-    jr_arena_release(&arena);
 }
 
 TEST(sees_its_devices_alone)
 {
     static const uint32_t own[] = {1};
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct jr_host host = machine();
     struct jr_host part;
     jr_host_narrow(&part, &host, &(struct jr_host_part){.devices = own, .devices_count = 1},
@@ -99,5 +95,4 @@ TEST(sees_its_devices_alone)
     CU_ASSERT_FALSE(part.devices[2].visible);
     CU_ASSERT_TRUE(host.devices[0].visible);
     JR_ASSERT_TEXT(part.cpus.set, "0-7");
-    jr_arena_release(&arena);
 }

@@ -44,7 +44,7 @@ struct vector {
 
 static void check(const struct vector *vector)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_host hw = {0};
     char *envp[] = {jr_arena_printf(&arena, JR_CUDA_VISIBLE "=%s", vector->value), NULL};
@@ -66,7 +66,6 @@ static void check(const struct vector *vector)
     }
     JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, vector->expected);
     CU_ASSERT_EQUAL(hw.problems_count, vector->problem);
-    jr_arena_release(&arena);
 }
 
 static struct jr_host probe(struct jr_arena *arena, const char *library, const char *visible)
@@ -81,7 +80,7 @@ static struct jr_host probe(struct jr_arena *arena, const char *library, const c
 /* A sandbox that has the nodes and the library, and hides /proc/driver. */
 TEST(gpus_without_proc)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     make_root();
     struct jr_host hw = probe(&arena, FAKE_NVML, NULL);
     CU_ASSERT_EQUAL(hw.devices_count, 0); /* nothing of NVIDIA's is there */
@@ -118,13 +117,12 @@ TEST(gpus_without_proc)
     link_to("sys", NULL);
     link_to("libnvidia-ml.so.1", NULL);
     CU_ASSERT_EQUAL(rmdir(root), 0);
-    jr_arena_release(&arena);
 }
 
 /* It takes nobody along, and no process of it is left. */
 TEST(one_that_hangs_is_left_alone)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_host hw = {0};
     struct jr_host_reader probe = {.hw = &hw, .arena = &arena, .root = root};
     struct jr_accel_list found = {0};
@@ -137,13 +135,12 @@ TEST(one_that_hangs_is_left_alone)
     link_to("libnvidia-ml.so.1", NULL);
     CU_ASSERT_EQUAL(rmdir(root), 0);
     jr_arena_release(&probe.scratch);
-    jr_arena_release(&arena);
 }
 
 /* What /proc does not tell, where people ask. */
 TEST(completes_gpus_for_people)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     make_root();
     link_to("proc", MACHINE "/proc");
     link_to("dev", MACHINE "/dev");
@@ -162,7 +159,6 @@ TEST(completes_gpus_for_people)
     link_to("dev", NULL);
     link_to("libnvidia-ml.so.1", NULL);
     CU_ASSERT_EQUAL(rmdir(root), 0);
-    jr_arena_release(&arena);
 }
 
 TEST(instances_are_devices)

@@ -44,7 +44,7 @@ TEST(survives_without_memory)
 {
     int got = -1;
     for (size_t limit = 16; got != 0 && limit < 1 << 16; limit += 16) {
-        struct jr_arena arena = {.limit = limit};
+        struct jr_arena arena RELEASE(jr_arena_release) = {.limit = limit};
         struct jr_error err = {0};
         struct jr_host hw = {.nodes = 7};
         got = jr_host_probe(&hw, &arena, MACHINES "h100x8", no_env, &err);
@@ -52,14 +52,13 @@ TEST(survives_without_memory)
             CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
             CU_ASSERT_EQUAL(hw.nodes, 7);
         }
-        jr_arena_release(&arena);
     }
     CU_ASSERT_EQUAL(got, 0);
 }
 
 TEST(a_folder_that_is_not_there_has_no_facts)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_host hw;
     CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, MACHINES "nowhere", no_env, NULL), 0);
     CU_ASSERT_EQUAL(hw.cpus.usable, 0);
@@ -69,13 +68,12 @@ TEST(a_folder_that_is_not_there_has_no_facts)
     CU_ASSERT_EQUAL(hw.port_low, JR_HOST_PORT_LOW);
     CU_ASSERT_PTR_NULL(hw.hostname);
     CU_ASSERT_FALSE(hw.real);
-    jr_arena_release(&arena);
 }
 
 /* What other interfaces of the system say of this machine. */
 TEST(this_machine)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_error err = {0};
     struct jr_host hw;
     char name[256] = "";
@@ -93,12 +91,11 @@ TEST(this_machine)
     CU_ASSERT_PTR_NOT_NULL(hw.cpus.set);
     CU_ASSERT_TRUE(hw.memory > 0);
     CU_ASSERT_TRUE(hw.port_low < hw.port_high);
-    jr_arena_release(&arena);
 }
 
 TEST(the_threads_own_affinity_counts)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_host hw;
     cpu_set_t before, one;
     CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof before, &before), 0);
@@ -115,12 +112,11 @@ TEST(the_threads_own_affinity_counts)
     CU_ASSERT_EQUAL(hw.cpus.usable, 1);
     CU_ASSERT_EQUAL(hw.cpus.usable_cores, 1);
     JR_ASSERT_TEXT(hw.cpus.set, expected);
-    jr_arena_release(&arena);
 }
 
 static void check_range(const char *root, const char *path, const char *range, uint32_t low)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_host hw;
     FILE *file = fopen(path, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
@@ -129,7 +125,6 @@ static void check_range(const char *root, const char *path, const char *range, u
     CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, root, no_env, NULL), 0);
     CU_ASSERT_EQUAL(hw.port_low, low);
     CU_ASSERT_EQUAL(hw.port_high, low == JR_HOST_PORT_LOW ? JR_HOST_PORT_HIGH : 65535);
-    jr_arena_release(&arena);
 }
 
 /* No kernel has one that is empty, or begins at 0. */

@@ -49,7 +49,7 @@ static void describe(struct jr_buf *out, struct jr_host_reader *probe)
 static void check_in(const char *root, const struct row *row)
 {
     struct jr_host hw = {.hostname = row->hostname, .now = 1000};
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     char *env[MOST_VARIABLES + 1] = {NULL};
     for (size_t i = 0; i < MOST_VARIABLES && row->env[i] != NULL; i++)
@@ -59,7 +59,6 @@ static void check_in(const char *root, const struct row *row)
     describe(&out, &probe);
     JR_ASSERT_TEXT(out.data, row->expected);
     jr_arena_release(&probe.scratch);
-    jr_arena_release(&arena);
 }
 
 #define CHECK_ROWS(rows)                                                                           \
@@ -423,13 +422,11 @@ TEST(reads_files_of_hosts)
          "LSF; job l; nodes 2; hosts n1.x n2.x; slots 2,1",
          NULL},
     };
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < LENGTH(files); i++)
         scratch_write(&scratch, files[i].name, files[i].text);
     for (size_t i = 0; i < LENGTH(rows); i++)
         check_in(scratch.dir, &rows[i]);
-    scratch_end(&scratch);
 }
 
 /* KillWait of slurm.conf, 30 seconds where it says nothing. */
@@ -445,8 +442,7 @@ TEST(reads_how_long_slurm_waits)
         {"KillWait=\n", "; kill 30"},
         {"KillWait=1\nKillWait=2\n", "; kill 2"},
     };
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char expected[64];
         (void)snprintf(expected, sizeof expected, "Slurm; job 5%s", rows[i][1]);
@@ -454,7 +450,6 @@ TEST(reads_how_long_slurm_waits)
         check_in(scratch.dir,
                  &(struct row){{"SLURM_JOB_ID=5", "SLURM_CONF=/conf"}, expected, NULL});
     }
-    scratch_end(&scratch);
 }
 
 TEST(finds_a_host_by_its_name)
@@ -469,7 +464,7 @@ TEST(finds_a_host_by_its_name)
         {{"n1", "n10"}, "n10.x", 1},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_host hw = {0};
         char *env[] = {jr_arena_printf(&arena, "SM_CURRENT_HOST=%s", rows[i].name),
                        jr_arena_printf(&arena, "SM_HOSTS=[\"%s\", \"%s\"]", rows[i].hosts[0],
@@ -479,7 +474,6 @@ TEST(finds_a_host_by_its_name)
         jr_host_reader_scheduler(&probe);
         CU_ASSERT_EQUAL(hw.scheduler.node_rank, rows[i].place);
         jr_arena_release(&probe.scratch);
-        jr_arena_release(&arena);
     }
 }
 
@@ -497,7 +491,7 @@ TEST(remembers_what_it_read)
     for (size_t i = 0; i < LENGTH(words); i++)
         env[i] = words[i];
     struct jr_host hw = {0};
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_host_reader probe = {.hw = &hw, .arena = &arena, .root = "/nowhere", .envp = env};
     jr_host_reader_scheduler(&probe);
     CU_ASSERT_EQUAL_FATAL(hw.variables_count, LENGTH(rows));
@@ -511,5 +505,4 @@ TEST(remembers_what_it_read)
             JR_ASSERT_TEXT(hw.variables[i].fact, rows[i][3]);
     }
     jr_arena_release(&probe.scratch);
-    jr_arena_release(&arena);
 }

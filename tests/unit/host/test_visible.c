@@ -199,9 +199,8 @@ TEST(each_variable_has_its_grammar)
         {JR_DEVICE_CUDA, "CUDA_VISIBLE_DEVICES=2", "NVIDIA_VISIBLE_DEVICES=0", "2"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         check_kind(vectors[i].kind, jr_arena_strdup(&arena, vectors[i].first),
                    jr_arena_strdup(&arena, vectors[i].second), vectors[i].expected);
-        jr_arena_release(&arena);
     }
 }

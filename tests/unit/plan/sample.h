@@ -1,8 +1,7 @@
 /*
  * A job made by hand, of a size that each test chooses, and its plan.
  *
- *     struct sample SAMPLE_CLEANUP s;
- *     sample_init(&s, 2, 2, 2);
+ *     SAMPLE(s, 2, 2, 2);
  *     s.job.own.threads = 4;
  *     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
  *     ... s.plan, s.diags ...
@@ -68,6 +67,16 @@ static inline void sample_init(struct sample *s, uint32_t model, uint32_t pipeli
     s->options = (struct jr_plan_options){.run_id = "run-1"};
 }
 
+/* The environment of jobrun as "NAME=VALUE ...". */
+static inline void sample_environ(struct sample *s, const char *text)
+{
+    char *rest = jr_arena_strdup(&s->arena, text), *word;
+    char **items = jr_arena_array(&s->arena, strlen(text) / 2 + 2, sizeof *items);
+    s->options.environ = items;
+    while ((word = strsep(&rest, " ")) != NULL)
+        *items++ = word;
+}
+
 /* Spread the ranks evenly over `nodes`. */
 static inline void sample_nodes(struct sample *s, uint32_t nodes)
 {
@@ -87,7 +96,11 @@ static inline void sample_release(struct sample *s)
     jr_diags_release(&s->diags);
 }
 
-#define SAMPLE_CLEANUP __attribute__((cleanup(sample_release)))
+#define SAMPLE_CLEANUP RELEASE(sample_release)
+
+#define SAMPLE(name, ...)                                                                          \
+    struct sample name SAMPLE_CLEANUP;                                                             \
+    sample_init(&name, __VA_ARGS__)
 
 /* The value of a rank's variable, or NULL. */
 static inline const char *sample_env(const struct sample *s, uint32_t rank, const char *name)

@@ -67,7 +67,7 @@ TEST(expands_by_value)
         {TEXT("k%{rank}"), TEXT("[\"%{rank}\", 7, null]")},
         {TEXT("dir"), TEXT("{\"%%{rank}\": \"%{run_dir}/%{model_rank}\"}")},
     };
-    struct sample s;
+    struct sample s SAMPLE_CLEANUP;
     sample_python(&s, &python);
     s.job.log_dir = "/a\"b\\c\xff";
     s.argv[0] = TEXT("\"%%{rank} %{master_addr}\"");
@@ -78,7 +78,6 @@ TEST(expands_by_value)
     check_words(s.plan.ranks[3].argv, CALL("\"%{rank} 127.0.0.1\"",
                                            "\"k%{rank}\": [\"3\", 7, null], \"dir\": {\"%{rank}\": "
                                            "\"/a\\\"b\\\\c\xef\xbf\xbd/run-1/1\"}"));
-    sample_release(&s);
 }
 
 /* Arguments behind those of all ranks, named ones over theirs. */
@@ -92,7 +91,7 @@ TEST(merges_entries)
         {.ranks = TEXT("1-2"), .args = args, .args_count = 1, .kwargs = own, .kwargs_count = 2},
         {.ranks = TEXT("3")},
     };
-    struct sample s;
+    struct sample s SAMPLE_CLEANUP;
     sample_python(&s, &python);
     s.argv[0] = TEXT("1");
     s.job.entrypoint.argv_count = 1;
@@ -104,7 +103,6 @@ TEST(merges_entries)
     check_words(s.plan.ranks[0].argv, CALL("1", "\"lr\": 0.1, \"n\": 1"));
     check_words(s.plan.ranks[2].argv, CALL("1, [2]", "\"lr\": null, \"n\": 1, \"more\": \"2\""));
     check_words(s.plan.ranks[3].argv, CALL("1", "\"lr\": 0.1, \"n\": 1"));
-    sample_release(&s);
 }
 
 /* What stands in a path is no template. */
@@ -185,7 +183,7 @@ TEST(shares_an_environment)
     char *outer[] = {TEXT("HOME=/h"), TEXT("PATH=/bin"), NULL};
     for (size_t i = 0; i < LENGTH(ranks); i++) {
         struct jr_rank_entry entry = {.ranks = (char *)ranks[i], .env = own, .env_count = 2};
-        struct sample s;
+        struct sample s SAMPLE_CLEANUP;
         sample_python(&s, &python);
         s.job.start_method = JR_START_FORK;
         s.job.per_rank = &entry;
@@ -202,7 +200,6 @@ TEST(shares_an_environment)
         JR_ASSERT_TEXT(helper->env[helper->env_own], "PATH=/bin");
         JR_ASSERT_TEXT(helper->env[helper->env_own + 1], "PYTHONPATH=/s/python");
         CU_ASSERT_PTR_NULL(helper->env[helper->env_own + 2]);
-        sample_release(&s);
     }
 }
 
@@ -216,7 +213,7 @@ TEST(shares_equal_variables)
                                      {.name = TEXT("B"), .value = TEXT("2")}};
     struct jr_rank_entry entries[] = {{.ranks = TEXT("0"), .env = own, .env_count = 2},
                                       {.ranks = TEXT("1-3"), .env = swapped, .env_count = 2}};
-    struct sample s;
+    struct sample s SAMPLE_CLEANUP;
     sample_python(&s, &python);
     s.job.start_method = JR_START_FORK;
     s.job.per_rank = entries;
@@ -224,7 +221,6 @@ TEST(shares_equal_variables)
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     CU_ASSERT_TRUE(has(s.plan.helper.env, "A=1"));
     CU_ASSERT_TRUE(has(s.plan.helper.env, "B=2"));
-    sample_release(&s);
 }
 
 /* What setup exports is joined when it has run: less what is taken away. */
@@ -235,8 +231,7 @@ TEST(plans_a_setup)
     struct jr_rank_entry entry = {.ranks = TEXT("1"), .env = own, .env_count = 2};
     char *outer[] = {TEXT("LANG=C"), TEXT("NCCL_X=1"), TEXT("PMI_RANK=3"), NULL};
     char *removed[] = {TEXT("NCCL_*")};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.job.setup = "module load %{rank}";
     s.job.env = gone;
     s.job.env_count = 1;
@@ -279,7 +274,7 @@ TEST(measures_calls)
     struct jr_python python = function();
     size_t most = JR_CALL_MAX - strlen(rest);
     for (size_t extra = 0; extra < 2; extra++) {
-        struct sample s;
+        struct sample s SAMPLE_CLEANUP;
         sample_python(&s, &python);
         memset(text, 'x', sizeof text);
         text[0] = text[most + extra + 1] = '"';
@@ -288,7 +283,6 @@ TEST(measures_calls)
         s.job.entrypoint.argv_count = 1;
         CU_ASSERT_EQUAL(sample_build(&s), extra == 0 ? JR_STATUS_OK : JR_STATUS_INVALID);
         CU_ASSERT_EQUAL(sample_found(&s, "JR0508", "122881 bytes"), extra == 1);
-        sample_release(&s);
     }
 }
 

@@ -7,8 +7,7 @@ static void check_endpoints(char *first, char *second, bool local, const char *a
 {
     char *names[] = {TEXT("paddle")};
     uint32_t ports[] = {7000, 7001, 7100, 7101};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 4);
+    SAMPLE(s, 1, 1, 4);
     sample_nodes(&s, 2);
     s.hosts[0] = first;
     s.hosts[1] = second;

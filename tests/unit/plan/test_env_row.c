@@ -20,24 +20,22 @@ TEST(is_the_last_entry_once)
         {"/x" FOLDER, "/x" FOLDER ":" FOLDER},
         {"/opt/jobrun", "/opt/jobrun:" FOLDER},
     };
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     for (size_t i = 0; i < LENGTH(cases); i++)
         JR_ASSERT_TEXT(jr_python_path_with(&arena, cases[i].value, FOLDER), cases[i].expected);
-    jr_arena_release(&arena);
 }
 
 /* No entry can have a colon in its name. */
 TEST(leaves_out_what_cannot_be_an_entry)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     CU_ASSERT_PTR_NULL(jr_python_path_with(&arena, NULL, "/a:b/python"));
     JR_ASSERT_TEXT(jr_python_path_with(&arena, "/x", "/a:b/python"), "/x");
-    jr_arena_release(&arena);
 }
 
 TEST(extends_an_environment)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_strv env = {0};
     jr_strv_push(&env, &arena, TEXT("PYTHONPATHS=/no"));
     jr_python_path_extend(&env, &arena, NULL);
@@ -51,7 +49,6 @@ TEST(extends_an_environment)
     jr_python_path_extend(&env, &arena, FOLDER);
     JR_ASSERT_TEXT(env.items[1], "PYTHONPATH=/mine:" FOLDER);
     JR_ASSERT_TEXT(env.items[0], "PYTHONPATHS=/no");
-    jr_arena_release(&arena);
 }
 
 /* What one rank has, by what jobrun has and what the spec says. */
@@ -69,8 +66,7 @@ static void check_given(const struct given *given)
     char outer[64], value[64], remove[64];
     char *environ[] = {outer, NULL}, *removed[] = {remove};
     struct jr_env_entry entry = {.name = name, .required = given->required};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.options.support = "/opt/jobrun";
     (void)snprintf(outer, sizeof outer, "%s", given->environ);
     if (given->environ[0] != '\0')
@@ -112,8 +108,7 @@ TEST(takes_any_folder_by_its_name)
 {
     static char name[] = "PYTHONPATH", value[] = "src";
     struct jr_env_entry entry = {.name = name, .value = value};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 1);
+    SAMPLE(s, 1, 1, 1);
     s.options.support = "/opt/%{rank}";
     s.job.env = &entry;
     s.job.env_count = 1;
@@ -124,8 +119,7 @@ TEST(takes_any_folder_by_its_name)
 /* Where nothing is installed there is nothing to name. */
 TEST(is_left_alone_without_the_package)
 {
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 1);
+    SAMPLE(s, 1, 1, 1);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(sample_env(&s, 0, "PYTHONPATH"));
 }
@@ -136,8 +130,7 @@ TEST(is_told_for_what_setup_exports)
     static char name[] = "PYTHONPATH", setup[] = "true";
     struct jr_env_entry unset = {.name = name};
     for (uint32_t stated = 0; stated < 2; stated++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 1);
+        SAMPLE(s, 1, 1, 1);
         s.options.support = "/opt/jobrun";
         s.job.setup = setup;
         s.job.env = &unset;

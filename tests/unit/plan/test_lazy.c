@@ -105,9 +105,8 @@ TEST(is_told_beyond_what_ranks_share)
 TEST(is_told_in_pieces)
 {
     for (unsigned form = 0; form < 2; form++) {
-        struct sample SAMPLE_CLEANUP s;
         struct got all = {.text = JR_BUF_INIT}, part = {.most = 2};
-        sample_init(&s, 1, 1, 600);
+        SAMPLE(s, 1, 1, 600);
         s.options.lazy = true;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         char *expected = print(&s.plan, form, NULL);
@@ -137,8 +136,7 @@ TEST(refuses_what_the_plan_refuses)
                  {TEXT("%{node_rank}.json"), false}};
     for (size_t i = 0; i < LENGTH(files); i++)
         for (int lazy = 0; lazy < 2; lazy++) {
-            struct sample SAMPLE_CLEANUP s;
-            sample_init(&s, 1, 1, 8);
+            SAMPLE(s, 1, 1, 8);
             sample_nodes(&s, 2);
             s.policy.results =
                 (struct jr_results){.stated = true, .required = TEXT("all"), .file = files[i].file};

@@ -43,7 +43,7 @@ TEST(adds_arguments)
     };
     static const char *const expected[4] = {"./train --epochs 5 --main 0 ", "./train --epochs 5 ",
                                             "./train --epochs 5 -q ", "./train --epochs 5 -q "};
-    struct sample s;
+    struct sample s SAMPLE_CLEANUP;
     sample_of(&s, entries, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     for (uint32_t rank = 0; rank < 4; rank++) {
@@ -53,7 +53,6 @@ TEST(adds_arguments)
             jr_buf_printf(&words, "%s ", *argv);
         JR_ASSERT_TEXT(words.data, expected[rank]);
     }
-    sample_release(&s);
 }
 
 /* Over those of all ranks; null takes away what was inherited, too. */
@@ -61,7 +60,7 @@ TEST(adds_variables)
 {
     struct jr_rank_entry entries[] = {
         {.ranks = TEXT("1,3"), .env = debug, .env_count = LENGTH(debug)}};
-    struct sample s;
+    struct sample s SAMPLE_CLEANUP;
     sample_of(&s, entries, 1);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     JR_ASSERT_TEXT(sample_env(&s, 1, "DEBUG"), "1");
@@ -83,14 +82,13 @@ TEST(adds_variables)
         CU_ASSERT_EQUAL(at->env_own, s.plan.ranks[apart ? 1 : 0].env_own);
         JR_ASSERT_TEXT(at->env[at->env_own], apart ? "PATH=/bin" : "LANG=C");
     }
-    sample_release(&s);
 }
 
 TEST(tells_what_ranks_have_apart)
 {
     struct jr_rank_entry entries[] = {
         {.ranks = TEXT("1"), .env = debug, .env_count = LENGTH(debug)}};
-    struct sample s;
+    struct sample s SAMPLE_CLEANUP;
     sample_of(&s, entries, 1);
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -110,7 +108,6 @@ TEST(tells_what_ranks_have_apart)
     CU_ASSERT_TRUE(own > zero && own < one);
     own = strstr(one, "  COMMON=own\n");
     CU_ASSERT_TRUE(own > one && own < two);
-    sample_release(&s);
 }
 
 TEST(refuses)
@@ -173,7 +170,7 @@ static uint32_t copy(struct jr_stream_rule *ret, struct jr_arena *arena, const c
 
 static void check(const struct rules *rules, bool good)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_stream_rule redirects[3], tee[3];
     struct jr_job job = {.redirects = redirects, .tee = tee};
     struct jr_error err = {0};
@@ -193,7 +190,6 @@ static void check(const struct rules *rules, bool good)
         JR_ASSERT_TEXT(err.text, rules->expected);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
     }
-    jr_arena_release(&arena);
 }
 
 TEST(refuses_what_is_no_set_of_ranks)

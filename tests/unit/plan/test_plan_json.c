@@ -37,10 +37,9 @@ static void check(const json_t *json, const char *key, const char *expected)
 
 TEST(says_the_words_of_the_contract)
 {
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 2, 2, 2);
+    SAMPLE(s, 2, 2, 2);
     sample_nodes(&s, 2);
-    json_t *plan = plan_json(&s);
+    json_auto_t *plan = plan_json(&s);
     const json_t *mesh = json_object_get(plan, "mesh");
     check(plan, "format_version", "1");
     check(plan, "world_size", "8");
@@ -52,7 +51,6 @@ TEST(says_the_words_of_the_contract)
           "{\"model\": [[0, 1], [2, 3], [4, 5], [6, 7]], \"pipeline\": [[0, 2], [1, 3], [4, 6], "
           "[5, 7]], \"data\": [[0, 4], [1, 5], [2, 6], [3, 7]]}");
     CU_ASSERT_EQUAL(json_array_size(json_object_get(plan, "ranks")), 8);
-    json_decref(plan);
 }
 
 TEST(says_all_of_a_rank)
@@ -74,21 +72,18 @@ TEST(says_all_of_a_rank)
         {"threads", "3"},
     };
     struct jr_stream_rule rule = {TEXT("1"), JR_STREAM_OUT};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 2, 2, 2);
+    SAMPLE(s, 2, 2, 2);
     sample_nodes(&s, 2);
     s.job.redirects = &rule;
     s.job.redirects_count = 1;
-    json_t *plan = plan_json(&s);
+    json_auto_t *plan = plan_json(&s);
     for (size_t i = 0; i < LENGTH(rank5); i++)
         check(rank_of(plan, 5), rank5[i].key, rank5[i].value);
     CU_ASSERT_EQUAL(json_object_size(rank_of(plan, 5)), LENGTH(rank5) + 1);
     check(json_object_get(rank_of(plan, 5), "env"), "LOCAL_RANK", "\"1\"");
     s.job.tee_stated = true;
-    json_t *inherited = plan_json(&s);
+    json_auto_t *inherited = plan_json(&s);
     check(rank_of(inherited, 5), "stderr", "{\"file\": null, \"console\": false}");
-    json_decref(inherited);
-    json_decref(plan);
 }
 
 TEST(keeps_secrets_and_what_it_inherits_to_itself)
@@ -101,12 +96,11 @@ TEST(keeps_secrets_and_what_it_inherits_to_itself)
         {.name = TEXT("NEED"), .required = true},
         {.name = TEXT("OPEN"), .value = TEXT("s=%{rank}")},
     };
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.options.environ = outer;
     s.job.env = env;
     s.job.env_count = LENGTH(env);
-    json_t *plan = plan_json(&s);
+    json_auto_t *plan = plan_json(&s);
     for (size_t rank = 0; rank < 2; rank++) {
         const json_t *shown = json_object_get(rank_of(plan, rank), "env");
         check(shown, "MY_TOKEN_A", "\"<redacted>\"");
@@ -117,7 +111,6 @@ TEST(keeps_secrets_and_what_it_inherits_to_itself)
         CU_ASSERT_PTR_NULL(json_object_get(shown, "HOME"));
     }
     JR_ASSERT_TEXT(sample_env(&s, 0, "MY_TOKEN_A"), "s3cret");
-    json_decref(plan);
 }
 
 /* What runs before the ranks, and what they are forked from. */
@@ -171,51 +164,45 @@ TEST(tells_names_apart)
                                  {.name = TEXT("TOKE"), .value = TEXT("open")},
                                  {.name = TEXT("TOKENS"), .value = TEXT("s3cret too")}};
     struct jr_rank_entry entry = {.ranks = TEXT("1"), .env = env, .env_count = LENGTH(env)};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.job.per_rank = &entry;
     s.job.per_rank_count = 1;
-    json_t *plan = plan_json(&s);
+    json_auto_t *plan = plan_json(&s);
     const json_t *shown = json_object_get(rank_of(plan, 1), "env");
     check(shown, "TOKEN", "\"<redacted>\"");
     check(shown, "TOKE", "\"open\"");
     check(shown, "TOKENS", "\"<redacted>\"");
     CU_ASSERT_PTR_NULL(json_object_get(json_object_get(rank_of(plan, 0), "env"), "TOKEN"));
-    json_decref(plan);
 }
 
 TEST(escapes_text)
 {
     struct jr_env_entry env[] = {{.name = TEXT("Q\"\\"), .value = TEXT("\x1b[31m\t\x7f")}};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 1);
+    SAMPLE(s, 1, 1, 1);
     s.argv[1] = TEXT("a\"b\\c\n");
     s.argv[2] = TEXT("\xc3\xa9 \xff");
     s.job.env = env;
     s.job.env_count = 1;
-    json_t *plan = plan_json(&s);
+    json_auto_t *plan = plan_json(&s);
     const json_t *argv = json_object_get(rank_of(plan, 0), "argv");
     JR_ASSERT_TEXT(json_string_value(json_array_get(argv, 1)), "a\"b\\c\n");
     JR_ASSERT_TEXT(json_string_value(json_array_get(argv, 2)), "\xc3\xa9 \xef\xbf\xbd");
     JR_ASSERT_TEXT(
         json_string_value(json_object_get(json_object_get(rank_of(plan, 0), "env"), "Q\"\\")),
         "\x1b[31m\t\x7f");
-    json_decref(plan);
 }
 
 /* 1,000 ranks: 3,889 bytes of a list, which the mesh has once. */
 TEST(says_a_long_list_once)
 {
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 1000);
-    json_t *plan = plan_json(&s);
+    SAMPLE(s, 1, 1, 1000);
+    json_auto_t *plan = plan_json(&s);
     const json_t *env = json_object_get(rank_of(plan, 7), "env");
     CU_ASSERT_PTR_NULL(json_object_get(env, "DATA_PARALLEL_MEMBERS"));
     check(env, "MODEL_PARALLEL_MEMBERS", "\"7\"");
     CU_ASSERT_PTR_NOT_NULL(sample_env(&s, 7, "DATA_PARALLEL_MEMBERS"));
     const json_t *groups = json_object_get(json_object_get(plan, "mesh"), "groups");
     CU_ASSERT_EQUAL(json_array_size(json_array_get(json_object_get(groups, "data"), 0)), 1000);
-    json_decref(plan);
 }
 
 /* The exit status of validate.py: 0 valid, 1 not, 77 cannot tell. */
@@ -231,8 +218,7 @@ static int validate(const char *text, size_t len)
 TEST(obeys_its_schema)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 2, 1, 2);
+    SAMPLE(s, 2, 1, 2);
     s.job.own.devices = (char *[]){TEXT("0"), TEXT("1")};
     s.job.own.devices_count = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);

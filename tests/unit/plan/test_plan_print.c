@@ -27,8 +27,7 @@ static const char *part(const struct jr_buf *out, const char *from)
 TEST(prints_the_whole_of_a_small_plan)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 2, 2, 2);
+    SAMPLE(s, 2, 2, 2);
     print(&out, &s, false);
     check(&out, "\n7     7      cpu     3        any\n\n"
                 "output    file + console\n"
@@ -90,8 +89,7 @@ TEST(keeps_meshes_short)
     };
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, rows[i].model, rows[i].pipeline, rows[i].data);
+        SAMPLE(s, rows[i].model, rows[i].pipeline, rows[i].data);
         print(&out, &s, false);
         check(&out, rows[i].mesh);
         CU_ASSERT_TRUE(out.len < 8192);
@@ -104,8 +102,7 @@ TEST(keeps_meshes_short)
 static void check_mesh(uint32_t model, uint32_t pipeline, uint32_t data, const char *expected)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT, mesh JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, model, pipeline, data);
+    SAMPLE(s, model, pipeline, data);
     print(&out, &s, false);
     jr_buf_printf(&mesh, "\n\n%s\n", expected);
     check(&out, mesh.data);
@@ -258,8 +255,7 @@ TEST(tells_where_streams_go)
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct jr_stream_rule redirect = {TEXT("0"), JR_STREAM_OUT};
     struct jr_stream_rule tee = {TEXT("1-2"), JR_STREAM_ALL};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 3);
+    SAMPLE(s, 1, 1, 3);
     s.job.redirects = &redirect;
     s.job.redirects_count = 1;
     s.job.tee = &tee;
@@ -276,8 +272,7 @@ TEST(tells_nodes_and_devices)
 {
     char *devices[] = {TEXT("0"), TEXT("GPU-5a3b")};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 4);
+    SAMPLE(s, 1, 1, 4);
     sample_nodes(&s, 2);
     s.hosts[0] = TEXT("gpu07");
     s.job.node_rank = 1;
@@ -304,8 +299,7 @@ TEST(tells_nodes_and_devices)
 TEST(tells_spares)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 4);
+    SAMPLE(s, 1, 1, 4);
     sample_nodes(&s, 2);
     s.job.spare_nodes = 2;
     s.hosts[3] = TEXT("gpu08");
@@ -330,8 +324,7 @@ TEST(tells_what_each_node_has)
         {far, 1, "A100", far_cpus, 1, 1, NULL},
     };
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 3);
+    SAMPLE(s, 1, 1, 3);
     sample_nodes(&s, 2);
     s.job.local_world_sizes = sizes;
     s.job.device = JR_DEVICE_CUDA;
@@ -359,8 +352,7 @@ TEST(folds_a_large_world)
     char *devices[] = {TEXT("0"), TEXT("1"), TEXT("2"), TEXT("3")};
     struct jr_stream_rule even = {TEXT("0-998/2"), JR_STREAM_ALL};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 1000);
+    SAMPLE(s, 1, 1, 1000);
     sample_nodes(&s, 2);
     s.job.device_name = "cuda";
     s.job.own.devices = devices;
@@ -385,8 +377,7 @@ TEST(shows_the_environment)
         {.name = TEXT("LINES"), .value = TEXT("a\nb\x1b[2J")},
     };
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.options.environ = outer;
     s.job.env = env;
     s.job.env_count = 2;
@@ -421,8 +412,7 @@ TEST(quotes_the_command)
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char text[32], line[64];
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 2);
+        SAMPLE(s, 1, 1, 2);
         memcpy(text, rows[i].text, sizeof text);
         s.argv[2] = text;
         print(&out, &s, false);
@@ -439,8 +429,7 @@ TEST(lets_no_text_forge_a_line)
 {
     static const char evil[] = "x\njobrun: ok\x1b[2J";
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 1);
+    SAMPLE(s, 1, 1, 1);
     s.job.name = s.job.workdir = s.job.log_dir = s.job.master_addr = evil;
     s.job.backend = s.job.device_name = s.job.own.device_model = evil;
     s.job.axis_backend[0] = "y\njobrun: ok\x1b[2J";

@@ -75,8 +75,7 @@ TEST(warns_of_forks_with_devices)
         .what = JR_PYTHON_FUNCTION, .target = TEXT("train:main"), .interpreter = TEXT("python3")};
     struct jr_library library = {TEXT("/j/l.so"), TEXT("step")};
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 2);
+        SAMPLE(s, 1, 1, 2);
         s.options.support = "/s";
         struct jr_entrypoint *entry = &s.job.entrypoint;
         entry->argv_count = 0;
@@ -104,8 +103,7 @@ TEST(warns_where_each_rank_sees_one_device)
 {
     char *devices[] = {TEXT("0"), TEXT("1")};
     for (uint32_t count = 0; count < 3; count++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 2);
+        SAMPLE(s, 1, 1, 2);
         s.job.own.devices = devices;
         s.job.own.devices_count = count;
         s.job.device_visibility = JR_VISIBLE_ONE;
@@ -161,8 +159,7 @@ TEST(helps_with_failures)
         {"kill:0-4294967295", "the last of 4 ranks is 3"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 4);
+        SAMPLE(s, 1, 1, 4);
         s.options.inject = rows[i].inject;
         CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_USAGE);
         CU_ASSERT_EQUAL_FATAL(s.diags.count, 1);

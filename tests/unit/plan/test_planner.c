@@ -14,8 +14,7 @@ TEST(refuses_a_world_that_does_not_add_up)
         {0, 0, 0, "a mesh of 0 x 2 x 2 has no valid size"},
     };
     for (size_t i = 0; i < LENGTH(bad); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 2, 2, bad[i].data);
+        SAMPLE(s, 2, 2, bad[i].data);
         s.job.world_size = bad[i].world;
         s.sizes[0] = bad[i].held;
         CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
@@ -40,8 +39,7 @@ TEST(binds_ranks_to_cpus)
         {6, {"0-1", "2-3", "4-5", "6-7", "8-9", "10-11"}},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 6);
+        SAMPLE(s, 1, 1, 6);
         s.job.nodes = 3;
         s.sizes[0] = 2;
         s.sizes[1] = 3;
@@ -65,8 +63,7 @@ TEST(refuses_every_bad_template)
     static const char *const paths[] = {"entrypoint", "workdir", "console.prefix", "results.file",
                                         "results.artifacts"};
     static char *artifacts[] = {bad};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 1);
+    SAMPLE(s, 1, 1, 1);
     s.argv[2] = bad;
     s.job.workdir = "/w/%{no}";
     s.policy.console.prefix = bad;
@@ -104,8 +101,7 @@ TEST(places_ranks_on_their_nodes)
 {
     static const uint32_t node[] = {0, 1, 1, 1, 2, 2};
     static const uint32_t local[] = {0, 0, 1, 2, 0, 1};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 6);
+    SAMPLE(s, 1, 1, 6);
     s.job.nodes = 3;
     s.sizes[0] = 1;
     s.sizes[1] = 3;
@@ -132,8 +128,7 @@ TEST(names_files_below_the_run_folder)
 {
     static char one[] = "1";
     struct jr_stream_rule redirect = {.ranks = one, .streams = JR_STREAM_OUT};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.job.redirects = &redirect;
     s.job.redirects_count = 1;
     s.job.tee_stated = true;
@@ -171,8 +166,7 @@ TEST(refuses_a_result_file_of_two_ranks)
         {"%{rank_dir}/out.json", "all", "/w", true, NULL},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 8);
+        SAMPLE(s, 1, 1, 8);
         sample_nodes(&s, 2);
         s.options.local = rows[i].local;
         s.job.workdir = rows[i].workdir;
@@ -191,8 +185,7 @@ TEST(refuses_a_result_file_of_two_ranks)
 TEST(escapes_prefixes)
 {
     static char prefix[] = "%{rank}\n\033[31m\t\xff| ";
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.policy.console.prefix = prefix;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     JR_ASSERT_TEXT(s.plan.ranks[1].prefix, "1\\x0a\\x1b[31m\t\\xff| ");
@@ -212,8 +205,7 @@ TEST(cuts_prefixes_for_several_ranks)
         {"\n%{local_rank}/%{rank}|", "\\x0a1/", "|"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 2);
+        SAMPLE(s, 1, 1, 2);
         s.policy.console.prefix = (char *)rows[i].prefix;
         s.policy.console.collapse = true;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -225,9 +217,8 @@ TEST(cuts_prefixes_for_several_ranks)
 /* --debug: a terminal for one rank, files for the others. */
 TEST(gives_terminals_and_input)
 {
-    struct sample SAMPLE_CLEANUP s;
     const uint32_t debug = 1, reads = 0;
-    sample_init(&s, 1, 1, 3);
+    SAMPLE(s, 1, 1, 3);
     s.options.debug_rank = &debug;
     s.options.stdin_rank = &reads;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -256,8 +247,7 @@ TEST(expands_stated_paths)
     char *artifacts[] = {TEXT("ckpt/%{rank}.pt"), TEXT("log.txt")};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char file[64];
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 2);
+        SAMPLE(s, 1, 1, 2);
         (void)snprintf(file, sizeof file, "%s", rows[i].file);
         s.job.workdir = "/w/%{rank}";
         s.policy.results.file = file;
@@ -276,8 +266,7 @@ TEST(expands_stated_paths)
 
 TEST(makes_the_command_line)
 {
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.argv[2] = TEXT("--shard=%{rank}/%{world_size}");
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     char **argv = s.plan.ranks[1].argv;
@@ -292,8 +281,7 @@ TEST(hands_text_to_the_shell)
 {
     static const char *const expected[] = {
         "/bin/sh", "-c", "echo %{rank} is ${RANK} 1 \"$1\"", "sh", "--epochs", "5"};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.job.entrypoint.form = JR_FORM_SHELL;
     s.argv[0] = TEXT("echo %%{rank} is ${RANK} %{rank} \"$1\"");
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -305,8 +293,7 @@ TEST(hands_text_to_the_shell)
 
 TEST(shows_whom_the_console_shows)
 {
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 4);
+    SAMPLE(s, 1, 1, 4);
     s.policy.console.ranks = TEXT("0,2");
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     for (uint32_t i = 0; i < 4; i++) {
@@ -370,8 +357,7 @@ TEST(stays_linear)
         outer[i] = text[i];
     }
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, rows[i].world);
+        SAMPLE(s, 1, 1, rows[i].world);
         s.options.environ = outer;
         CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
         CU_ASSERT_TRUE(s.arena.used < rows[i].most);

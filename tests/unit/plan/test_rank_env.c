@@ -5,21 +5,20 @@
 
 #include "sample.h"
 
-/* NULL: the variable must not be there. */
-struct expected {
-    const char *name, *value;
-};
-
-static void check(const struct sample *s, uint32_t rank, const struct expected *expected,
-                  size_t count)
+/* The variables of a rank as "NAME=VALUE ..."; those with a ! must not be there. */
+static void check(const struct sample *s, uint32_t rank, const char *expected)
 {
-    for (size_t i = 0; i < count; i++) {
-        const char *value = sample_env(s, rank, expected[i].name);
-        if (expected[i].value != NULL)
-            JR_ASSERT_TEXT(value, expected[i].value);
+    char *text = strdup(expected), *rest = text, *word;
+    while ((word = strsep(&rest, " ")) != NULL) {
+        bool absent = word[0] == '!';
+        char *name = strsep(&word, "=") + absent;
+        const char *value = sample_env(s, rank, name);
+        if (absent)
+            CU_ASSERT_PTR_NULL(value)
         else
-            CU_ASSERT_PTR_NULL(value);
+            JR_ASSERT_TEXT(value, word);
     }
+    free(text);
 }
 
 /* No name twice, nothing that is not NAME=VALUE, no template left over. */
@@ -38,13 +37,12 @@ static void check_whole(const struct sample *s, uint32_t rank)
 TEST(refuses_a_missing_variable)
 {
     static char root[] = "DATA_ROOT", key[] = "KEY";
-    char *outer[] = {TEXT("KEYS=1"), TEXT("DATA_ROOT2=1"), NULL};
+    static const char outer[] = "KEYS=1 DATA_ROOT2=1";
     struct jr_env_entry env[] = {{.name = root, .required = true}, {.name = key, .required = true}};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.job.env = env;
     s.job.env_count = 2;
-    s.options.environ = outer;
+    sample_environ(&s, outer);
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_UNRESOLVED);
     CU_ASSERT_EQUAL_FATAL(s.diags.errors, 2);
     JR_ASSERT_TEXT(s.diags.items[0].code, "JR0501");
@@ -59,8 +57,7 @@ TEST(refuses_a_bad_template)
 {
     static char shard[] = "SHARD", value[] = "%{model_members}";
     struct jr_env_entry env[] = {{.name = shard, .value = value}};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.job.env = env;
     s.job.env_count = 1;
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
@@ -71,60 +68,32 @@ TEST(refuses_a_bad_template)
 /* Rank 6 of 8 on two nodes, as a whole. */
 TEST(sets_the_contract)
 {
-    static const struct expected rank6[] = {
-        {"RANK", "6"},
-        {"LOCAL_RANK", "2"},
-        {"WORLD_SIZE", "8"},
-        {"LOCAL_WORLD_SIZE", "4"},
-        {"GROUP_RANK", "1"},
-        {"GROUP_WORLD_SIZE", "2"},
-        {"NODE_RANK", "1"},
-        {"MASTER_ADDR", "127.0.0.1"},
-        {"MASTER_PORT", "29500"},
-        {"INIT_METHOD", "env://"},
-        {"JOBRUN_RUN_ID", "run-1"},
-        {"JOBRUN_RUN_DIR", "/home/u/job/runs/run-1"},
-        {"JOBRUN_RANK_DIR", "/home/u/job/runs/run-1/attempt_2/6"},
-        {"JOBRUN_RESULT_FILE", "/home/u/job/runs/run-1/attempt_2/6/result.json"},
-        {"JOBRUN_ERROR_FILE", "/home/u/job/runs/run-1/attempt_2/6/error.json"},
-        {"JOBRUN_PROGRESS_FILE", "/home/u/job/runs/run-1/attempt_2/progress/6.jsonl"},
-        {"JOBRUN_ATTEMPT", "2"},
-        {"MODEL_PARALLEL_SIZE", "2"},
-        {"MODEL_PARALLEL_RANK", "0"},
-        {"MODEL_PARALLEL_GROUP", "3"},
-        {"MODEL_PARALLEL_MEMBERS", "6,7"},
-        {"MODEL_PARALLEL_BACKEND", "nccl"},
-        {"PIPELINE_PARALLEL_SIZE", "2"},
-        {"PIPELINE_PARALLEL_RANK", "1"},
-        {"PIPELINE_PARALLEL_GROUP", "2"},
-        {"PIPELINE_PARALLEL_MEMBERS", "4,6"},
-        {"PIPELINE_PARALLEL_BACKEND", "gloo"},
-        {"DATA_PARALLEL_SIZE", "2"},
-        {"DATA_PARALLEL_RANK", "1"},
-        {"DATA_PARALLEL_GROUP", "2"},
-        {"DATA_PARALLEL_MEMBERS", "2,6"},
-        {"DATA_PARALLEL_BACKEND", "gloo"},
-        {"ROLE_RANK", "6"},
-        {"ROLE_WORLD_SIZE", "8"},
-        {"ROLE_NAME", "default"},
-        {"TORCHELASTIC_RUN_ID", "run-1"},
-        {"TORCHELASTIC_RESTART_COUNT", "2"},
-        {"TORCHELASTIC_MAX_RESTARTS", "0"},
-        {"TORCHELASTIC_ERROR_FILE", "/home/u/job/runs/run-1/attempt_2/6/error.json"},
-        {"TORCH_DISTRIBUTED_BACKEND", "gloo"},
-        {"PYTHONUNBUFFERED", "1"},
-        {"PYTHONFAULTHANDLER", "1"},
-        {"OMP_NUM_THREADS", "3"},
-    };
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 2, 2, 2);
+    static const char rank6[] =
+        "RANK=6 LOCAL_RANK=2 WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 GROUP_RANK=1 GROUP_WORLD_SIZE=2 "
+        "NODE_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 INIT_METHOD=env:// "
+        "JOBRUN_RUN_ID=run-1 JOBRUN_RUN_DIR=/home/u/job/runs/run-1 "
+        "JOBRUN_RANK_DIR=/home/u/job/runs/run-1/attempt_2/6 "
+        "JOBRUN_RESULT_FILE=/home/u/job/runs/run-1/attempt_2/6/result.json "
+        "JOBRUN_ERROR_FILE=/home/u/job/runs/run-1/attempt_2/6/error.json "
+        "JOBRUN_PROGRESS_FILE=/home/u/job/runs/run-1/attempt_2/progress/6.jsonl "
+        "JOBRUN_ATTEMPT=2 MODEL_PARALLEL_SIZE=2 MODEL_PARALLEL_RANK=0 MODEL_PARALLEL_GROUP=3 "
+        "MODEL_PARALLEL_MEMBERS=6,7 MODEL_PARALLEL_BACKEND=nccl PIPELINE_PARALLEL_SIZE=2 "
+        "PIPELINE_PARALLEL_RANK=1 PIPELINE_PARALLEL_GROUP=2 PIPELINE_PARALLEL_MEMBERS=4,6 "
+        "PIPELINE_PARALLEL_BACKEND=gloo DATA_PARALLEL_SIZE=2 DATA_PARALLEL_RANK=1 "
+        "DATA_PARALLEL_GROUP=2 DATA_PARALLEL_MEMBERS=2,6 DATA_PARALLEL_BACKEND=gloo ROLE_RANK=6 "
+        "ROLE_WORLD_SIZE=8 ROLE_NAME=default TORCHELASTIC_RUN_ID=run-1 "
+        "TORCHELASTIC_RESTART_COUNT=2 TORCHELASTIC_MAX_RESTARTS=0 "
+        "TORCHELASTIC_ERROR_FILE=/home/u/job/runs/run-1/attempt_2/6/error.json "
+        "TORCH_DISTRIBUTED_BACKEND=gloo PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 "
+        "OMP_NUM_THREADS=3";
+    SAMPLE(s, 2, 2, 2);
     sample_nodes(&s, 2);
     s.job.axis_backend[JR_AXIS_MODEL] = "nccl";
     s.options.attempt = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check(&s, 6, rank6, LENGTH(rank6));
-    CU_ASSERT_EQUAL(s.plan.ranks[6].env_own, LENGTH(rank6));
-    CU_ASSERT_PTR_NULL(s.plan.ranks[6].env[LENGTH(rank6)]);
+    check(&s, 6, rank6);
+    CU_ASSERT_EQUAL(s.plan.ranks[6].env_own, 43);
+    CU_ASSERT_PTR_NULL(s.plan.ranks[6].env[43]);
     check_whole(&s, 6);
 }
 
@@ -137,8 +106,7 @@ TEST(calls_backends_as_frameworks_do)
     char *names[] = {TEXT("torch"), TEXT("paddle")};
     uint32_t ports[] = {29501};
     for (size_t i = 0; i < LENGTH(calls); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 1);
+        SAMPLE(s, 1, 1, 1);
         s.job.env_profiles = names;
         s.job.env_profiles_count = LENGTH(names);
         s.job.rank_ports = ports;
@@ -178,8 +146,7 @@ TEST(sets_every_row_of_the_tables)
     for (size_t chosen = 0; chosen < LENGTH(profiles); chosen++) {
         uint32_t ports[] = {29501};
         char *names[] = {profiles[chosen].name};
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 1);
+        SAMPLE(s, 1, 1, 1);
         s.job.env_profiles = names;
         s.job.env_profiles_count = names[0] != NULL;
         s.job.rank_ports = ports;
@@ -197,8 +164,7 @@ TEST(leaves_out_endpoints_that_do_not_fit)
 {
     char *names[] = {TEXT("paddle")};
     char host[220];
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 500);
+    SAMPLE(s, 1, 1, 500);
     uint32_t ports[500] = {0};
     memset(host, 'a', sizeof host - 1);
     host[sizeof host - 1] = '\0';
@@ -213,57 +179,24 @@ TEST(leaves_out_endpoints_that_do_not_fit)
 
 TEST(cleans_what_it_inherits)
 {
-    char *outer[] = {
-        TEXT("HOME=/home/u"),
-        TEXT("EMPTY="),
-        TEXT("PMI_RANK=5"),
-        TEXT("PMIX_RANK=5"),
-        TEXT("OMPI_COMM_WORLD_SIZE=9"),
-        TEXT("PRTE_X=1"),
-        TEXT("TORCHELASTIC_USE_AGENT_STORE=1"),
-        TEXT("JOBRUN_DEVICE_INDEX=4"),
-        TEXT("RANK=77"),
-        TEXT("WORLD_SIZE=78"),
-        TEXT("SLURM_PROCID=9"),
-        TEXT("SLURM_LOCALID=9"),
-        TEXT("SLURM_JOB_ID=12"),
-        TEXT("PYTHONUNBUFFERED=0"),
-        TEXT("LC_ALL=C"),
-        TEXT("LC_TIME=C"),
-        TEXT("PMIX=stays"),
-        TEXT("OMP_NUM_THREADS=64"),
-        NULL,
-    };
+    static const char outer[] =
+        "HOME=/home/u EMPTY= PMI_RANK=5 PMIX_RANK=5 OMPI_COMM_WORLD_SIZE=9 PRTE_X=1 "
+        "TORCHELASTIC_USE_AGENT_STORE=1 JOBRUN_DEVICE_INDEX=4 RANK=77 WORLD_SIZE=78 "
+        "SLURM_PROCID=9 SLURM_LOCALID=9 SLURM_JOB_ID=12 PYTHONUNBUFFERED=0 LC_ALL=C LC_TIME=C "
+        "PMIX=stays OMP_NUM_THREADS=64";
     static char lc[] = "LC_*";
     static char *remove[] = {lc};
-    static const struct expected rank1[] = {
-        {"HOME", "/home/u"},
-        {"EMPTY", ""},
-        {"PMI_RANK", NULL},
-        {"PMIX_RANK", NULL},
-        {"OMPI_COMM_WORLD_SIZE", NULL},
-        {"PRTE_X", NULL},
-        {"TORCHELASTIC_USE_AGENT_STORE", NULL},
-        {"JOBRUN_DEVICE_INDEX", NULL},
-        {"RANK", "1"},
-        {"WORLD_SIZE", "2"},
-        {"SLURM_PROCID", "1"},
-        {"SLURM_LOCALID", "1"},
-        {"SLURM_JOB_ID", "12"},
-        {"PYTHONUNBUFFERED", "0"},
-        {"PYTHONFAULTHANDLER", "1"},
-        {"LC_ALL", NULL},
-        {"LC_TIME", NULL},
-        {"PMIX", "stays"},
-        {"OMP_NUM_THREADS", "3"},
-    };
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
-    s.options.environ = outer;
+    static const char rank1[] =
+        "HOME=/home/u EMPTY= !PMI_RANK !PMIX_RANK !OMPI_COMM_WORLD_SIZE !PRTE_X "
+        "!TORCHELASTIC_USE_AGENT_STORE !JOBRUN_DEVICE_INDEX RANK=1 WORLD_SIZE=2 SLURM_PROCID=1 "
+        "SLURM_LOCALID=1 SLURM_JOB_ID=12 PYTHONUNBUFFERED=0 PYTHONFAULTHANDLER=1 !LC_ALL "
+        "!LC_TIME PMIX=stays OMP_NUM_THREADS=3";
+    SAMPLE(s, 1, 1, 2);
+    sample_environ(&s, outer);
     s.job.env_remove = remove;
     s.job.env_remove_count = 1;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check(&s, 1, rank1, LENGTH(rank1));
+    check(&s, 1, rank1);
     check_whole(&s, 1);
     /* Own first, then inherited. */
     JR_ASSERT_TEXT(s.plan.ranks[1].env[0], "RANK=1");
@@ -285,31 +218,14 @@ static const struct task_variable tasks[] = {
  * describes the allocation stays. */
 TEST(tells_ranks_of_their_own_world)
 {
-    static const struct expected rank6[] = {
-        {"SLURM_PROCID", "6"},
-        {"SLURM_LOCALID", "2"},
-        {"SLURM_NODEID", "1"},
-        {"SLURM_NTASKS", "8"},
-        {"SLURM_NPROCS", "8"},
-        {"SLURM_NTASKS_PER_NODE", "4"},
-        {"SLURM_TASKS_PER_NODE", "4(x2)"},
-        {"SLURM_NNODES", "2"},
-        {"SLURM_STEP_NUM_TASKS", "8"},
-        {"SLURM_STEP_NUM_NODES", "2"},
-        {"SLURM_STEP_NODELIST", "n7,n9"},
-        {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
-        {"SLURM_LAUNCH_NODE_IPADDR", "127.0.0.1"},
-        {"SLURM_GTIDS", NULL},
-        {"SLURM_TASK_PID", NULL},
-        {"JSM_NAMESPACE_RANK", "6"},
-        {"FLUX_TASK_LOCAL_ID", "2"},
-        {"HOROVOD_CROSS_SIZE", "2"},
-        {"MV2_COMM_WORLD_SIZE", "8"},
-        {"LSF_PM_TASKID", NULL},
-        {"SLURM_JOB_ID", "12"},
-        {"SLURM_JOB_NODELIST", "n[7-9]"},
-        {"SLURM_JOB_NUM_NODES", "3"},
-    };
+    static const char rank6[] =
+        "SLURM_PROCID=6 SLURM_LOCALID=2 SLURM_NODEID=1 SLURM_NTASKS=8 SLURM_NPROCS=8 "
+        "SLURM_NTASKS_PER_NODE=4 SLURM_TASKS_PER_NODE=4(x2) SLURM_NNODES=2 "
+        "SLURM_STEP_NUM_TASKS=8 SLURM_STEP_NUM_NODES=2 SLURM_STEP_NODELIST=n7,n9 "
+        "SLURM_STEP_TASKS_PER_NODE=4(x2) SLURM_LAUNCH_NODE_IPADDR=127.0.0.1 !SLURM_GTIDS "
+        "!SLURM_TASK_PID JSM_NAMESPACE_RANK=6 FLUX_TASK_LOCAL_ID=2 HOROVOD_CROSS_SIZE=2 "
+        "MV2_COMM_WORLD_SIZE=8 !LSF_PM_TASKID SLURM_JOB_ID=12 SLURM_JOB_NODELIST=n[7-9] "
+        "SLURM_JOB_NUM_NODES=3";
     char *outer[LENGTH(tasks) + 4] = {TEXT("SLURM_JOB_ID=12"), TEXT("SLURM_JOB_NODELIST=n[7-9]"),
                                       TEXT("SLURM_JOB_NUM_NODES=3")};
     char items[LENGTH(tasks)][64];
@@ -324,7 +240,7 @@ TEST(tells_ranks_of_their_own_world)
     s.job.hosts[1] = TEXT("n9");
     s.options.environ = outer;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check(&s, 6, rank6, LENGTH(rank6));
+    check(&s, 6, rank6);
     check_whole(&s, 6);
     for (size_t i = 0; i < LENGTH(tasks); i++) {
         const char *value = sample_env(&s, 6, tasks[i].name);
@@ -336,31 +252,29 @@ TEST(tells_ranks_of_their_own_world)
 /* Nothing is added where nothing was said, but that a size asks for a rank. */
 TEST(adds_no_words_of_a_scheduler)
 {
-    char *none[] = {TEXT("SLURM_JOB_ID=12"), NULL};
-    char *size[] = {TEXT("SLURM_NTASKS=1"), TEXT("SLURM_STEP_NODELIST=n1"), NULL};
-    static const struct expected rank1[] = {
-        {"SLURM_PROCID", "1"},  {"SLURM_LOCALID", "1"},         {"SLURM_NODEID", "0"},
-        {"SLURM_NTASKS", "2"},  {"SLURM_NTASKS_PER_NODE", "2"}, {"SLURM_NNODES", "1"},
-        {"SLURM_NPROCS", NULL}, {"SLURM_STEP_NODELIST", NULL},
-    };
+    static const char none[] = "SLURM_JOB_ID=12";
+    static const char size[] = "SLURM_NTASKS=1 SLURM_STEP_NODELIST=n1";
+    static const char rank1[] =
+        "SLURM_PROCID=1 SLURM_LOCALID=1 SLURM_NODEID=0 SLURM_NTASKS=2 SLURM_NTASKS_PER_NODE=2 "
+        "SLURM_NNODES=1 !SLURM_NPROCS !SLURM_STEP_NODELIST";
     struct sample s;
     sample_init(&s, 1, 1, 2);
-    s.options.environ = none;
+    sample_environ(&s, none);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     for (size_t i = 0; i < LENGTH(tasks); i++)
         if (strncmp(tasks[i].name, "ROLE_", 5) != 0) /* of profile torch */
             CU_ASSERT_PTR_NULL(sample_env(&s, 1, tasks[i].name));
     sample_release(&s);
     sample_init(&s, 1, 1, 2);
-    s.options.environ = size;
+    sample_environ(&s, size);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check(&s, 1, rank1, LENGTH(rank1));
+    check(&s, 1, rank1);
     sample_release(&s);
 }
 
 TEST(lets_the_spec_have_the_last_word)
 {
-    char *outer[] = {TEXT("KEEP=1"), TEXT("DROP=1"), TEXT("NEED=a%{rank}=b"), TEXT("GONE=1"), NULL};
+    static const char outer[] = "KEEP=1 DROP=1 NEED=a%{rank}=b GONE=1";
     static char gone[] = "GONE";
     static char *remove[] = {gone};
     struct jr_env_entry env[] = {
@@ -373,77 +287,47 @@ TEST(lets_the_spec_have_the_last_word)
         {.name = TEXT("EMPTY"), .value = TEXT("")},
         {.name = TEXT("LITERAL"), .value = TEXT("%%{rank}")},
     };
-    static const struct expected rank1[] = {
-        {"KEEP", "1"},          {"DROP", NULL},
-        {"SHARD", "1/1"},       {"OMP_NUM_THREADS", "9"},
-        {"GONE", "back"},       {"PYTHONFAULTHANDLER", NULL},
-        {"NEED", "a%{rank}=b"}, {"EMPTY", ""},
-        {"LITERAL", "%{rank}"},
-    };
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
-    s.options.environ = outer;
+    static const char rank1[] =
+        "KEEP=1 !DROP SHARD=1/1 OMP_NUM_THREADS=9 GONE=back !PYTHONFAULTHANDLER NEED=a%{rank}=b "
+        "EMPTY= LITERAL=%{rank}";
+    SAMPLE(s, 1, 1, 2);
+    sample_environ(&s, outer);
     s.job.env = env;
     s.job.env_count = LENGTH(env);
     s.job.env_remove = remove;
     s.job.env_remove_count = 1;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check(&s, 1, rank1, LENGTH(rank1));
+    check(&s, 1, rank1);
 }
 
 /* Three devices for four ranks. */
 TEST(sets_what_devices_are_seen)
 {
     char *devices[] = {TEXT("4"), TEXT("5"), TEXT("7")};
-    char *outer[] = {TEXT("CUDA_VISIBLE_DEVICES=4,5,7"), NULL};
+    static const char outer[] = "CUDA_VISIBLE_DEVICES=4,5,7";
     static const struct {
         enum jr_visibility visibility;
         bool by_index;
         enum jr_device device;
-        struct expected rank2[3], rank3[3];
+        const char *rank2, *rank3;
         size_t warnings;
     } rows[] = {
-        {JR_VISIBLE_ALL,
-         true,
-         JR_DEVICE_CUDA,
-         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
-          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
-          {"JOBRUN_DEVICE_INDEX", NULL}},
-         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
-          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
-          {"JOBRUN_DEVICE_INDEX", NULL}},
-         0},
-        {JR_VISIBLE_ONE,
-         true,
-         JR_DEVICE_CUDA,
-         {{"CUDA_VISIBLE_DEVICES", "7"},
-          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
-          {"JOBRUN_DEVICE_INDEX", "0"}},
-         {{"CUDA_VISIBLE_DEVICES", "4"},
-          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
-          {"JOBRUN_DEVICE_INDEX", "0"}},
+#define SEES(devices, order, index) "CUDA_VISIBLE_DEVICES=" devices " " order " " index
+#define BY_BUS                      "CUDA_DEVICE_ORDER=PCI_BUS_ID"
+#define FIRST                       "JOBRUN_DEVICE_INDEX=0"
+        {JR_VISIBLE_ALL, true, JR_DEVICE_CUDA, SEES("4,5,7", BY_BUS, "!JOBRUN_DEVICE_INDEX"),
+         SEES("4,5,7", BY_BUS, "!JOBRUN_DEVICE_INDEX"), 0},
+        {JR_VISIBLE_ONE, true, JR_DEVICE_CUDA, SEES("7", BY_BUS, FIRST), SEES("4", BY_BUS, FIRST),
          1},
-        {JR_VISIBLE_ONE,
-         false,
-         JR_DEVICE_ROCM,
-         {{"CUDA_VISIBLE_DEVICES", "7"}, {"CUDA_DEVICE_ORDER", NULL}, {"JOBRUN_DEVICE_INDEX", "0"}},
-         {{"CUDA_VISIBLE_DEVICES", "4"}, {"CUDA_DEVICE_ORDER", NULL}, {"JOBRUN_DEVICE_INDEX", "0"}},
-         1},
-        {JR_VISIBLE_INHERIT,
-         true,
-         JR_DEVICE_CUDA,
-         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
-          {"CUDA_DEVICE_ORDER", NULL},
-          {"JOBRUN_DEVICE_INDEX", NULL}},
-         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
-          {"CUDA_DEVICE_ORDER", NULL},
-          {"JOBRUN_DEVICE_INDEX", NULL}},
-         0},
+        {JR_VISIBLE_ONE, false, JR_DEVICE_ROCM, SEES("7", "!CUDA_DEVICE_ORDER", FIRST),
+         SEES("4", "!CUDA_DEVICE_ORDER", FIRST), 1},
+        {JR_VISIBLE_INHERIT, true, JR_DEVICE_CUDA,
+         SEES("4,5,7", "!CUDA_DEVICE_ORDER", "!JOBRUN_DEVICE_INDEX"),
+         SEES("4,5,7", "!CUDA_DEVICE_ORDER", "!JOBRUN_DEVICE_INDEX"), 0},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 4);
-        s.options.environ = outer;
+        SAMPLE(s, 1, 1, 4);
+        sample_environ(&s, outer);
         s.job.device = rows[i].device;
         s.job.own.devices = devices;
         s.job.own.devices_count = 3;
@@ -451,8 +335,8 @@ TEST(sets_what_devices_are_seen)
         s.job.device_visibility = rows[i].visibility;
         s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-        check(&s, 2, rows[i].rank2, 3);
-        check(&s, 3, rows[i].rank3, 3);
+        check(&s, 2, rows[i].rank2);
+        check(&s, 3, rows[i].rank3);
         JR_ASSERT_TEXT(s.plan.ranks[2].device, "7");
         JR_ASSERT_TEXT(s.plan.ranks[3].device, "4");
         CU_ASSERT_EQUAL(s.diags.warnings, rows[i].warnings);
@@ -493,14 +377,13 @@ TEST(warns_of_replaced_devices)
         {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, NULL, false}, false},
         {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {order, fast, false}, false},
     };
-    char *outer[] = {TEXT("CUDA_VISIBLE_DEVICES=0,1"), TEXT("HIP_VISIBLE_DEVICES=0,1"), NULL};
+    static const char outer[] = "CUDA_VISIBLE_DEVICES=0,1 HIP_VISIBLE_DEVICES=0,1";
     for (size_t i = 0; i < 2 * LENGTH(rows); i++) {
         size_t row = i / 2;
         struct jr_env_entry entry = rows[row].entry;
         struct jr_rank_entry some = {.ranks = TEXT("1"), .env = &entry, .env_count = 1};
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 2);
-        s.options.environ = outer;
+        SAMPLE(s, 1, 1, 2);
+        sample_environ(&s, outer);
         s.job.device = rows[row].device;
         s.job.own.devices = devices;
         s.job.own.devices_count = rows[row].devices;
@@ -539,8 +422,7 @@ TEST(counts_the_devices_that_are_seen)
         {JR_VISIBLE_ONE, 0, {"0", "1", "2", "3"}},     {JR_VISIBLE_ALL, 0, {"0", "1", "2", "3"}},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, 4);
+        SAMPLE(s, 1, 1, 4);
         s.job.env_profiles = profiles;
         s.job.device = JR_DEVICE_CUDA;
         s.job.own.devices = devices;
@@ -555,8 +437,7 @@ TEST(counts_the_devices_that_are_seen)
 
 TEST(leaves_devices_alone_where_there_are_none)
 {
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.job.device_visibility = JR_VISIBLE_ONE;
     s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
@@ -568,8 +449,7 @@ TEST(leaves_devices_alone_where_there_are_none)
 /* One string a group, not one a rank. */
 TEST(shares_the_lists_of_members)
 {
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 4, 1, 2);
+    SAMPLE(s, 4, 1, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     const char *first = sample_env(&s, 0, "MODEL_PARALLEL_MEMBERS");
     JR_ASSERT_TEXT(first, "0,1,2,3");
@@ -612,8 +492,7 @@ TEST(tells_every_rank_of_its_groups)
         {1, 1, 1}, {2, 2, 2}, {1, 5, 3}, {7, 1, 2}, {4, 3, 5}};
     static const char *const axes[] = {"MODEL", "PIPELINE", "DATA"};
     for (size_t i = 0; i < LENGTH(sizes); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, sizes[i][0], sizes[i][1], sizes[i][2]);
+        SAMPLE(s, sizes[i][0], sizes[i][1], sizes[i][2]);
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         for (uint32_t rank = 0; rank < s.plan.world_size; rank++)
             for (size_t axis = 0; axis < LENGTH(axes); axis++)
@@ -626,8 +505,7 @@ TEST(tells_every_rank_of_its_groups)
 TEST(sets_the_same_names_for_all)
 {
     char *devices[] = {TEXT("0"), TEXT("1")};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 2, 1, 2);
+    SAMPLE(s, 2, 1, 2);
     sample_nodes(&s, 2);
     s.job.device = JR_DEVICE_CUDA;
     s.job.own.devices = devices;
@@ -649,12 +527,11 @@ TEST(sets_the_same_names_for_all)
  * not passed on either. */
 TEST(leaves_out_a_list_that_is_too_long)
 {
-    char *outer[] = {TEXT("DATA_PARALLEL_MEMBERS=0,1"), NULL};
+    static const char outer[] = "DATA_PARALLEL_MEMBERS=0,1";
     static const uint32_t worlds[] = {20000, 18000};
     for (size_t i = 0; i < LENGTH(worlds); i++) {
-        struct sample SAMPLE_CLEANUP s;
-        sample_init(&s, 1, 1, worlds[i]);
-        s.options.environ = outer;
+        SAMPLE(s, 1, 1, worlds[i]);
+        sample_environ(&s, outer);
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         const char *list = sample_env(&s, 5, "DATA_PARALLEL_MEMBERS");
         CU_ASSERT_EQUAL(list != NULL && strlen(list) > 90000, i == 1);

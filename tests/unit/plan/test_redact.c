@@ -29,8 +29,7 @@ TEST(hides)
                                        "\"OUT\":\"/x/<redacted>\"", "\"5\"", NULL};
     static const char *const text[] = {"'--token=<redacted>!'", "OUT=/x/<redacted>", NULL};
     struct jr_env_entry env[] = {{.name = TEXT("OUT"), .value = TEXT("/x/hunter2")}};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.argv[0] = TEXT("--token=a\"b\\c\xc3\xa9!");
     s.argv[1] = TEXT("hunter2hunter2");
     s.job.env = env;
@@ -46,8 +45,7 @@ TEST(leaves_the_rest)
 {
     struct jr_buf with JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf without JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     jr_plan_json(&without, &s.plan, NULL);
     s.plan.hidden = hidden;
@@ -62,8 +60,7 @@ TEST(hides_in_calls)
     static const char *const has[] = {"<redacted>", NULL};
     struct jr_python python = {
         .what = JR_PYTHON_FUNCTION, .target = TEXT("m:f"), .interpreter = TEXT("python3")};
-    struct sample SAMPLE_CLEANUP s;
-    sample_init(&s, 1, 1, 2);
+    SAMPLE(s, 1, 1, 2);
     s.options.support = "/s";
     s.job.entrypoint.form = JR_FORM_PYTHON;
     s.job.entrypoint.python = &python;

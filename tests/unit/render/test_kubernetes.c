@@ -51,9 +51,8 @@ static void load_object(struct jr_doc *doc, const char *text, const char *head)
     CU_ASSERT_PTR_NOT_NULL_FATAL(start);
     const char *next = strstr(start + 4, "---\n");
     size_t len = next == NULL ? strlen(start) : (size_t)(next - start);
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_doc_load(doc, "object", start, len, &diags), 0);
-    jr_diags_release(&diags);
 }
 
 /* What an object has at a path; NULL: nothing. */
@@ -64,7 +63,7 @@ struct value {
 static void check_values(const struct scene *s, const char *head, const struct value *values,
                          size_t count)
 {
-    struct jr_doc doc = JR_DOC_INIT;
+    struct jr_doc doc RELEASE(jr_doc_release) = JR_DOC_INIT;
     load_object(&doc, s->out.data, head);
     for (size_t i = 0; i < count; i++) {
         struct jr_buf got JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -78,7 +77,6 @@ static void check_values(const struct scene *s, const char *head, const struct v
         if (node == NULL && values[i].value != NULL)
             printf("    %s\n", values[i].path);
     }
-    jr_doc_release(&doc);
 }
 
 #define CHECK_VALUES(s, head, values) check_values(s, head, values, LENGTH(values))
@@ -259,7 +257,7 @@ TEST(carries_the_spec)
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct scene s;
-        struct jr_doc doc = JR_DOC_INIT;
+        struct jr_doc doc RELEASE(jr_doc_release) = JR_DOC_INIT;
         scene_init(&s);
         s.job.nodes = rows[i].nodes;
         if (rows[i].stated != NULL)
@@ -272,7 +270,6 @@ TEST(carries_the_spec)
         CU_ASSERT_EQUAL(data->count, 1);
         JR_ASSERT_TEXT(data->pairs[0].key->text, "job.jobrun.yaml");
         JR_ASSERT_TEXT(data->pairs[0].value->text, rows[i].text);
-        jr_doc_release(&doc);
         scene_end(&s);
     }
 }

@@ -169,6 +169,10 @@ static inline void scene_close(struct scene *scene)
     jr_arena_release(&scene->arena);
 }
 
-#define SCENE_CLEANUP __attribute__((cleanup(scene_close)))
+#define SCENE_CLEANUP RELEASE(scene_close)
+
+#define SCENE(name, text, facts)                                                                   \
+    struct scene name SCENE_CLEANUP;                                                               \
+    scene_open(&name, text, facts)
 
 #endif

@@ -14,8 +14,7 @@ struct vector {
 static void check_all(const struct vector *vectors, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct scene SCENE_CLEANUP scene;
-        scene_open(&scene, vectors[i].spec, &vectors[i].facts);
+        SCENE(scene, vectors[i].spec, &vectors[i].facts);
         CU_ASSERT_EQUAL(scene.status, vectors[i].status);
         if (strcmp(scene_told(&scene), vectors[i].told) != 0)
             printf("\n    of       '%s'", vectors[i].spec);

@@ -56,10 +56,9 @@ static const struct vector vectors[] = {
 
 static void check(const struct vector *vector, bool real)
 {
-    struct scene SCENE_CLEANUP scene;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const struct facts facts = {.recorded = vector->machine, .real = real};
-    scene_open(&scene, vector->spec, &facts);
+    SCENE(scene, vector->spec, &facts);
     const struct jr_job *job = &scene.resolution.job;
     bool good = scene.status == JR_STATUS_OK;
     for (uint32_t i = 0; good && i < job->own.slots_count; i++)
@@ -95,8 +94,7 @@ TEST(a_profile_may_leave_cpus_out)
 /* No rank has more threads than cores of its own. */
 TEST(threads_fit_the_share)
 {
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, "", &(struct facts){.recorded = MACHINE("numa-gpus-crossed")});
+    SCENE(scene, "", &(struct facts){.recorded = MACHINE("numa-gpus-crossed")});
     JR_ASSERT_TEXT(scene_value(&scene, "threads", 7), "1");
     JR_ASSERT_TEXT(scene_value(&scene, "bind", 4), "device");
 }
@@ -104,8 +102,7 @@ TEST(threads_fit_the_share)
 /* Nor fewer because another node has more ranks. */
 TEST(threads_are_of_the_own_node)
 {
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, OF_TWO "local_world_size: [8, 2]\n",
-               &(struct facts){.recorded = MACHINE("numa-gpus")});
+    SCENE(scene, OF_TWO "local_world_size: [8, 2]\n",
+          &(struct facts){.recorded = MACHINE("numa-gpus")});
     JR_ASSERT_TEXT(scene_value(&scene, "threads", 7), "4");
 }

@@ -86,13 +86,12 @@ TEST(wants_the_whole_machine_unless_sizes_are_stated)
 TEST(takes_none_on_the_cpu)
 {
     struct devices devices;
-    struct scene scene;
+    struct scene scene SCENE_CLEANUP;
     devices_make(&devices, 0);
     open_run(&scene, &devices, "device: cpu\ndevices: any\nbackends: gloo\nworld_size: 1\n");
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
     JR_ASSERT_TEXT(devices_of(&scene), "none");
     CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);
-    scene_close(&scene);
 }
 
 TEST(shows_what_it_would_take)
@@ -140,8 +139,7 @@ TEST(counts_without_leases)
 /* A profile is another machine. */
 TEST(leases_nothing_of_a_profile)
 {
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, "devices: any\nworld_size: 2\n", &(struct facts){.on = "1x4:H100"});
+    SCENE(scene, "devices: any\nworld_size: 2\n", &(struct facts){.on = "1x4:H100"});
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     JR_ASSERT_TEXT(devices_of(&scene), "0,1");
     CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);

@@ -12,13 +12,12 @@ static void expect_holders(struct devices *devices, const struct jr_device_viewe
                            const char *expected)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_device_claims claims;
+    struct jr_device_claims claims RELEASE(jr_device_claims_release);
     const struct jr_device_list list = {names, devices->list, 3};
     jr_device_claims_read(&claims);
     size_t count = jr_device_holders_print(&text, &claims, &list, viewer);
     CU_ASSERT_EQUAL(count == 0, expected[0] == '\0');
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
-    jr_device_claims_release(&claims);
 }
 
 TEST(groups_devices_by_their_holders)
@@ -51,7 +50,7 @@ TEST(groups_devices_by_their_holders)
 TEST(tells_who_came_earlier)
 {
     struct devices devices;
-    struct jr_device_claims claims;
+    struct jr_device_claims claims RELEASE(jr_device_claims_release);
     struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     char expected[128];
@@ -65,6 +64,5 @@ TEST(tells_who_came_earlier)
     (void)snprintf(expected, sizeof expected, "pid %d waits for some of them, and came earlier",
                    (int)getpid());
     JR_ASSERT_TEXT(text.data, expected);
-    jr_device_claims_release(&claims);
     jr_device_queue_leave(&queue);
 }

@@ -147,14 +147,13 @@ TEST(has_an_end_of_sharers)
 /* The only holder of a device, as it is told. */
 static void user_of(struct jr_device_user *ret, const char *key)
 {
-    struct jr_device_claims claims;
+    struct jr_device_claims claims RELEASE(jr_device_claims_release);
     jr_device_claims_read(&claims);
     size_t i = 0;
     while (i < claims.held_count && strcmp(claims.held[i].key, key) != 0)
         i++;
     CU_ASSERT_TRUE_FATAL(i < claims.held_count);
     *ret = jr_device_user_of(&claims, &claims.held[i]);
-    jr_device_claims_release(&claims);
 }
 
 TEST(tells_which_run_the_holder_is)

@@ -8,16 +8,14 @@
 /* The findings on a profile, one line each; "" when there is none. */
 static void check_bad(const char *profile, const char *expected)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_host hw = {.nodes = 77};
     CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, profile, &diags), -1);
     CU_ASSERT_EQUAL(hw.nodes, 77);
     jr_diags_render(&text, &diags, JR_DIAG_SHORT, false);
     JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, expected);
-    jr_diags_release(&diags);
-    jr_arena_release(&arena);
 }
 
 TEST(bad_shorthands_are_positioned)
@@ -73,22 +71,20 @@ TEST(a_machine_in_other_words_is_helped)
         {"H100-and-a-long-name-behind-it", "write NODESxDEVICES["},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+        struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
         struct jr_host hw;
         CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, vectors[i][0], &diags), -1);
         CU_ASSERT_EQUAL_FATAL(diags.count, 1);
         CU_ASSERT_PTR_NOT_NULL_FATAL(diags.items[0].help);
         CU_ASSERT_PTR_EQUAL(strstr(diags.items[0].help, vectors[i][1]), diags.items[0].help);
-        jr_diags_release(&diags);
-        jr_arena_release(&arena);
     }
 }
 
 TEST(an_unknown_model_is_helped)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_host hw;
     CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, "2x8:MI30OX,4c", &diags), -1);
     CU_ASSERT_EQUAL_FATAL(diags.count, 1);
@@ -98,8 +94,6 @@ TEST(an_unknown_model_is_helped)
     CU_ASSERT_PTR_NOT_NULL(strstr(help, " Gaudi2 "));
     CU_ASSERT_EQUAL(diags.items[0].span.column, 5);
     CU_ASSERT_EQUAL(diags.items[0].span.end_column, 11);
-    jr_diags_release(&diags);
-    jr_arena_release(&arena);
 }
 
 TEST(models_decide_the_vendor)
@@ -121,8 +115,8 @@ TEST(models_decide_the_vendor)
         {"1x1:MLU370", JR_DEVICE_MLU, "MLU370"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+        struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
         struct jr_host hw;
         CU_ASSERT_EQUAL_FATAL(jr_profile_load(&hw, &arena, vectors[i].profile, &diags), 0);
         CU_ASSERT_EQUAL_FATAL(hw.devices_count, 1);
@@ -131,15 +125,13 @@ TEST(models_decide_the_vendor)
             CU_ASSERT_PTR_NULL(hw.devices[0].model)
         else
             JR_ASSERT_TEXT(hw.devices[0].model, vectors[i].model);
-        jr_diags_release(&diags);
-        jr_arena_release(&arena);
     }
 }
 
 TEST(shorthands_are_machines)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_host hw;
     CU_ASSERT_EQUAL_FATAL(jr_profile_load(&hw, &arena, "2x8:H100,96c,1024g", &diags), 0);
     JR_ASSERT_TEXT(hw.origin, "--on 2x8:H100,96c,1024g");
@@ -167,8 +159,6 @@ TEST(shorthands_are_machines)
     CU_ASSERT_PTR_NULL(hw.cpus.set);
     CU_ASSERT_EQUAL(hw.memory, 0);
     CU_ASSERT_EQUAL(diags.count, 0);
-    jr_diags_release(&diags);
-    jr_arena_release(&arena);
 }
 
 static char path[] = "/tmp/jr_facts_XXXXXX";
@@ -289,8 +279,8 @@ TEST(bad_facts_are_positioned)
 
 TEST(a_file_that_is_not_there_is_helped)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_host hw;
     CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, "H100x8", &diags), -1);
     CU_ASSERT_EQUAL_FATAL(diags.count, 1);
@@ -299,8 +289,6 @@ TEST(a_file_that_is_not_there_is_helped)
     JR_ASSERT_TEXT(diags.items[0].span.source->name, "H100x8");
     CU_ASSERT_PTR_NOT_NULL_FATAL(diags.items[0].help);
     CU_ASSERT_PTR_NOT_NULL(strstr(diags.items[0].help, "1x8:H100"));
-    jr_diags_release(&diags);
-    jr_arena_release(&arena);
 }
 
 /* A profile that a spec states, here at 3:11, is told of in the spec. */
@@ -321,8 +309,8 @@ TEST(targets_are_positioned)
     };
     write_facts("            [1]");
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+        struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
         struct jr_host hw;
         const struct jr_span at = {&spec, 3, 11, 3, 11 + vectors[i].width};
@@ -334,22 +322,19 @@ TEST(targets_are_positioned)
         bool in_file = vectors[i].target == path;
         CU_ASSERT_EQUAL(found == text.data, !in_file);
         CU_ASSERT_EQUAL(diags.items[0].related != NULL, in_file);
-        jr_diags_release(&diags);
-        jr_arena_release(&arena);
     }
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_host hw;
     const struct jr_span at = {&spec, 3, 11, 3, 14};
     CU_ASSERT_EQUAL(jr_profile_load_target(&hw, &arena, "2x8", at, &diags), 0);
     JR_ASSERT_TEXT(hw.origin, "the target");
-    jr_arena_release(&arena);
 }
 
 TEST(facts_have_defaults)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_host hw;
     write_facts(V1 "cpus: {quota: 1.5, usable: null}\n"
                    "memory: 64GiB\n"
@@ -375,8 +360,6 @@ TEST(facts_have_defaults)
     CU_ASSERT_EQUAL(hw.port_low, JR_HOST_PORT_LOW);
     CU_ASSERT_EQUAL(hw.port_high, JR_HOST_PORT_HIGH);
     CU_ASSERT_EQUAL(strncmp(hw.origin, "--on /tmp/", 10), 0);
-    jr_diags_release(&diags);
-    jr_arena_release(&arena);
 }
 
 /* However little memory there is, a profile is read whole or refused. */
@@ -387,14 +370,12 @@ TEST(survives_without_memory)
     for (size_t i = 0; i < 2; i++) {
         int got = -1;
         for (size_t limit = 16; got != 0 && limit < 1 << 16; limit += 16) {
-            struct jr_arena arena = {.limit = limit};
-            struct jr_diags diags = JR_DIAGS_INIT;
+            struct jr_arena arena RELEASE(jr_arena_release) = {.limit = limit};
+            struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
             struct jr_host hw = {.nodes = 77};
             got = jr_profile_load(&hw, &arena, profiles[i], &diags);
             CU_ASSERT_EQUAL(diags.errors, got == 0 ? 0 : 1);
             CU_ASSERT_TRUE(got == 0 || hw.nodes == 77);
-            jr_diags_release(&diags);
-            jr_arena_release(&arena);
         }
         CU_ASSERT_EQUAL(got, 0);
     }
@@ -439,8 +420,8 @@ TEST(facts_survive_a_file)
         .port_low = 1,
         .port_high = 2,
     };
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, again = JR_BUF_INIT;
     struct jr_host got = {0};
     jr_profile_emit(&text, &hw);
@@ -465,6 +446,4 @@ TEST(facts_survive_a_file)
     CU_ASSERT_EQUAL_FATAL(got.problems_count, 2);
     JR_ASSERT_TEXT(got.problems[1].message, "null");
     CU_ASSERT_PTR_NULL(got.problems[1].help);
-    jr_diags_release(&diags);
-    jr_arena_release(&arena);
 }

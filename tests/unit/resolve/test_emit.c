@@ -93,7 +93,7 @@ static void same_values(const struct scene *a, const struct scene *b)
 
 TEST(resolves_to_itself)
 {
-    struct jr_buf first = JR_BUF_INIT, second = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP first = JR_BUF_INIT, second = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof trips / sizeof trips[0]; i++) {
         struct scene a, b;
         scene_open(&a, trips[i].spec, &trips[i].facts);
@@ -112,8 +112,6 @@ TEST(resolves_to_itself)
         scene_close(&a);
         scene_close(&b);
     }
-    jr_buf_release(&first);
-    jr_buf_release(&second);
 }
 
 /* The whole text of one, as a person reads it. */
@@ -140,8 +138,7 @@ TEST(is_complete_and_in_order)
     };
     const struct facts facts = {0};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, "world_size: auto\n", &facts);
+    SCENE(scene, "world_size: auto\n", &facts);
     emit(&scene, &out);
     const char *at = out.data;
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
@@ -160,8 +157,7 @@ TEST(writes_no_secret)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof trips / sizeof trips[0]; i++) {
-        struct scene SCENE_CLEANUP scene;
-        scene_open(&scene, trips[i].spec, &trips[i].facts);
+        SCENE(scene, trips[i].spec, &trips[i].facts);
         CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
         emit(&scene, &out);
         CU_ASSERT_PTR_NULL(strstr(out.data, "hunter2"));
@@ -172,29 +168,26 @@ TEST(hides_secrets)
 {
     const struct facts facts = {0};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, "env: {HF_TOKEN: hunter2, PLAIN: seen, A_SECRET: null}\n", &facts);
+    SCENE(scene, "env: {HF_TOKEN: hunter2, PLAIN: seen, A_SECRET: null}\n", &facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     emit(&scene, &out);
     CU_ASSERT_PTR_NULL(strstr(out.data, "hunter2"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "PLAIN: seen"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "A_SECRET: null"));
-    struct scene again;
+    struct scene again SCENE_CLEANUP;
     reopen(&again, &out, &facts);
     CU_ASSERT_EQUAL_FATAL(again.status, JR_STATUS_OK);
     const struct jr_job *job = &again.resolution.job;
     CU_ASSERT_EQUAL_FATAL(job->env_count, 3);
     JR_ASSERT_TEXT(job->env[0].name, "HF_TOKEN");
     CU_ASSERT_TRUE(job->env[0].required);
-    scene_close(&again);
 }
 
 TEST(is_for_one_machine)
 {
     const struct facts facts = {0};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, "targets: [1x8:H100]\nlabels: {targets: kept}\n", &facts);
+    SCENE(scene, "targets: [1x8:H100]\nlabels: {targets: kept}\n", &facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     emit(&scene, &out);
     CU_ASSERT_PTR_NULL(strstr(out.data, "\ntargets"));

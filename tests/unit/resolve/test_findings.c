@@ -5,8 +5,7 @@
 
 static void explain(struct jr_buf *out, const char *spec, const struct facts *facts, bool json)
 {
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, spec, facts);
+    SCENE(scene, spec, facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     jr_resolution_explain(out, &scene.resolution, json);
 }
@@ -118,7 +117,7 @@ TEST(is_json_too)
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     struct jr_error err = {0};
     explain(&out, "world_size: 8\n", &facts, true);
-    json_t *root = jr_json_parse(out.data, out.len, &err);
+    json_auto_t *root = jr_json_parse(out.data, out.len, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(root);
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(root, "format_version")), 1);
     json_t *fields = json_object_get(root, "fields");
@@ -131,5 +130,4 @@ TEST(is_json_too)
     JR_ASSERT_TEXT(json_string_value(json_object_get(local, "value")), "8");
     JR_ASSERT_TEXT(json_string_value(json_object_get(local, "origin")), "derived");
     CU_ASSERT_TRUE(json_is_null(json_object_get(local, "line")));
-    json_decref(root);
 }

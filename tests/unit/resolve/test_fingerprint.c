@@ -238,7 +238,7 @@ static const char *head_of(const char *body)
 TEST(counts_what_is_the_experiment)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        struct jr_buf a = JR_BUF_INIT, b = JR_BUF_INIT;
+        struct jr_buf JR_BUF_CLEANUP a = JR_BUF_INIT, b = JR_BUF_INIT;
         if (fields[i].b == NULL)
             continue;
         bool switches = strcmp(fields[i].path, "oversubscribe") == 0;
@@ -249,8 +249,6 @@ TEST(counts_what_is_the_experiment)
         if (equal == counts)
             printf("\n  %s", fields[i].path);
         CU_ASSERT_EQUAL(equal, !counts);
-        jr_buf_release(&a);
-        jr_buf_release(&b);
     }
 }
 
@@ -335,15 +333,13 @@ TEST(leaves_defaults_out)
         {LOSS "max: 1}}\n", LOSS "max: 1, required: true}}\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct jr_buf a = JR_BUF_INIT, b = JR_BUF_INIT;
+        struct jr_buf JR_BUF_CLEANUP a = JR_BUF_INIT, b = JR_BUF_INIT;
         jr_buf_printf(&a, HEAD DEVICE "%s", rows[i][0]);
         jr_buf_printf(&b, HEAD DEVICE "%s", rows[i][1]);
         bool equal = same(a.data, b.data);
         if (!equal)
             printf("\n  %s", b.data);
         CU_ASSERT_TRUE(equal);
-        jr_buf_release(&a);
-        jr_buf_release(&b);
     }
     /* to state results at all is no default */
     CU_ASSERT_FALSE(same(HEAD DEVICE ENTRY, HEAD DEVICE RESULTS "from: file\n"));

@@ -69,16 +69,14 @@ static void add_job(struct jr_buf *out, const struct jr_job *job)
 /* One line: the machine, and the job or why there is none. */
 static void add_line(struct jr_buf *out, const char *spec, const char *machine)
 {
-    struct scene SCENE_CLEANUP scene;
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const struct facts facts = {.recorded = facts_of(&arena, machine)};
-    scene_open(&scene, spec, &facts);
+    SCENE(scene, spec, &facts);
     jr_buf_printf(out, "%-20.*s", (int)strcspn(machine, "."), machine);
     if (scene.status == JR_STATUS_OK)
         add_job(out, &scene.resolution.job);
     add_codes(out, &scene.diags);
     CU_ASSERT_EQUAL(scene.status == JR_STATUS_OK, scene.diags.errors == 0);
-    jr_arena_release(&arena);
 }
 
 static void resolve_all(struct jr_buf *out)
@@ -118,12 +116,10 @@ static void write_golden(const struct jr_buf *text)
 
 TEST(holds_the_table)
 {
-    struct jr_buf got = JR_BUF_INIT, expected = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP got = JR_BUF_INIT, expected = JR_BUF_INIT;
     resolve_all(&got);
     if (getenv("UPDATE") != NULL)
         write_golden(&got);
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&expected, AT_FDCWD, GOLDEN, 1 << 20, NULL), 0);
     compare(got.data, expected.data);
-    jr_buf_release(&got);
-    jr_buf_release(&expected);
 }

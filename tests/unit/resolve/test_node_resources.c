@@ -23,11 +23,10 @@ TEST(takes_nothing_else)
         "{\"threads\": 2",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_node_resources resources = {.threads = 77};
         CU_ASSERT_EQUAL(jr_node_resources_read(&resources, &arena, texts[i], strlen(texts[i])), -1);
         CU_ASSERT_EQUAL(resources.threads, 77);
-        jr_arena_release(&arena);
     }
 }
 
@@ -73,8 +72,7 @@ static void check_spec(const char *spec, char **theirs, uint32_t count, const ch
                        const char *explained)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, spec, &(struct facts){.on = "2x2:H100"});
+    SCENE(scene, spec, &(struct facts){.on = "2x2:H100"});
     struct jr_job *job = &scene.resolution.job;
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     struct jr_node_resources each[2] = {*jr_node_resources_of(job, 0),

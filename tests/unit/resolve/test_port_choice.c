@@ -22,9 +22,8 @@ static const char *stated_port(char text[static 32])
 static void check_choice(const char *spec, const struct facts *facts, enum jr_port_choice choice,
                          bool held)
 {
-    struct scene SCENE_CLEANUP scene;
     struct jr_error err = {0};
-    scene_open(&scene, spec, facts);
+    SCENE(scene, spec, facts);
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     CU_ASSERT_EQUAL(scene.resolution.port_choice, choice);
     CU_ASSERT_EQUAL(scene.resolution.lease_fd >= 0, held);
@@ -56,9 +55,8 @@ TEST(renews_what_it_chose)
     char text[32];
     const char *const specs[] = {"master_port: 0\n", "", stated_port(text)};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct scene SCENE_CLEANUP scene;
         struct jr_error err = {0};
-        scene_open(&scene, specs[i], &(struct facts){.real = true});
+        SCENE(scene, specs[i], &(struct facts){.real = true});
         CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
         uint32_t before = scene.resolution.job.master_port;
         CU_ASSERT_EQUAL(jr_resolution_renew_port(&scene.resolution, &err), 0);
@@ -80,9 +78,8 @@ TEST(renews_what_it_chose)
 
 TEST(puts_another_port_in_its_place)
 {
-    struct scene SCENE_CLEANUP scene;
     uint32_t ports[] = {29600, 29601};
-    scene_open(&scene, "world_size: 2\n", &(struct facts){0});
+    SCENE(scene, "world_size: 2\n", &(struct facts){0});
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     jr_resolution_set_port(&scene.resolution, 29510);
     CU_ASSERT_EQUAL(scene.resolution.job.master_port, 29510);

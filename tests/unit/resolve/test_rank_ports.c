@@ -20,10 +20,9 @@ TEST(counts_from_the_port_of_the_job)
         {"world_size: 4\n", {.job_nodes = 2, .local = true}, 4, {29501, 29502, 29503, 29504}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct scene SCENE_CLEANUP scene;
         char spec[128];
         (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);
-        scene_open(&scene, spec, &vectors[i].facts);
+        SCENE(scene, spec, &vectors[i].facts);
         JR_ASSERT_TEXT(scene_told(&scene), "");
         CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
         struct jr_job *job = &scene.resolution.job;
@@ -40,8 +39,7 @@ TEST(counts_from_the_port_of_the_job)
 
 TEST(needs_no_ports_without_the_profile)
 {
-    struct scene SCENE_CLEANUP scene;
-    scene_open(&scene, "world_size: 2\n", &(struct facts){0});
+    SCENE(scene, "world_size: 2\n", &(struct facts){0});
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(scene.resolution.job.rank_ports);
     jr_resolution_set_port(&scene.resolution, 40000);
@@ -76,10 +74,9 @@ TEST(refuses_what_there_is_no_port_for)
          "[JR0433]\nstate hosts, one address per node; or --local\n"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct scene SCENE_CLEANUP scene;
         char spec[128];
         (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);
-        scene_open(&scene, spec, &vectors[i].facts);
+        SCENE(scene, spec, &vectors[i].facts);
         CU_ASSERT_EQUAL(scene.status, vectors[i].status);
         JR_ASSERT_TEXT(scene_told(&scene), vectors[i].told);
     }

@@ -213,8 +213,7 @@ static bool told(const char *text, const char *parts)
 TEST(refuses)
 {
     for (size_t i = 0; i < sizeof bads / sizeof bads[0]; i++) {
-        struct scene SCENE_CLEANUP scene;
-        scene_open(&scene, bads[i].spec, &bads[i].facts);
+        SCENE(scene, bads[i].spec, &bads[i].facts);
         const char *text = scene_told(&scene);
         if (scene.status != bads[i].status || !told(text, bads[i].told))
             printf("\n  spec:\n%s  status %d, expected %d\n  told: %s\n"
@@ -401,8 +400,7 @@ static void check_values(const struct scene *scene, const char *values)
 TEST(resolves)
 {
     for (size_t i = 0; i < sizeof goods / sizeof goods[0]; i++) {
-        struct scene SCENE_CLEANUP scene;
-        scene_open(&scene, goods[i].spec, &goods[i].facts);
+        SCENE(scene, goods[i].spec, &goods[i].facts);
         const char *text = scene_told(&scene);
         bool quiet = goods[i].told[0] != '\0' || text[0] == '\0';
         if (scene.status != JR_STATUS_OK || !quiet || !told(text, goods[i].told))

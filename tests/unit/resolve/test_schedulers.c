@@ -112,7 +112,7 @@ static void write_expected(const char *path, const struct jr_buf *text)
 
 static void check(const char *name)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf got = JR_BUF_INIT;
     add_case(&got, &arena, name);
     if (getenv("UPDATE") != NULL)
@@ -121,7 +121,6 @@ static void check(const char *name)
     if (expected == NULL || strcmp(got.data, expected) != 0)
         printf("\n    of scheduler %s", name);
     JR_ASSERT_TEXT(got.data, expected == NULL ? "no file" : expected);
-    jr_arena_release(&arena);
 }
 
 static int is_case(const struct dirent *entry)

@@ -94,12 +94,11 @@ TEST(agrees_with_arithmetic)
     struct jr_buf JR_BUF_CLEANUP spec = JR_BUF_INIT;
     uint32_t sizes[SIZES], wrong = 0, count[8] = {0};
     for (uint32_t code = 0; code < 15625; code++) { /* CHOICES ^ SIZES */
-        struct scene SCENE_CLEANUP scene;
         uint32_t rest = code;
         for (int i = 0; i < SIZES; i++, rest /= CHOICES)
             sizes[i] = rest % CHOICES;
         write_spec(&spec, sizes);
-        scene_open(&scene, spec.data, &facts);
+        SCENE(scene, spec.data, &facts);
         count[scene.status]++;
         if (!is_right(&scene, sizes) && wrong++ < 5)
             printf("\n%sstatus %d\n%s", spec.data, (int)scene.status, scene_told(&scene));
@@ -121,10 +120,9 @@ TEST(does_not_depend_on_order)
     const struct facts facts = {.on = "2x4:H100"};
     for (unsigned first = 0; first < 4; first++) {
         struct jr_buf JR_BUF_CLEANUP spec = JR_BUF_INIT;
-        struct scene SCENE_CLEANUP scene;
         for (unsigned i = 0; i < 4; i++)
             jr_buf_str(&spec, lines[(first + i) % 4]);
-        scene_open(&scene, spec.data, &facts);
+        SCENE(scene, spec.data, &facts);
         CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
         JR_ASSERT_TEXT(scene_value(&scene, "local_world_size", 16), "4");
         JR_ASSERT_TEXT(scene_value(&scene, "rank_start", 10), "4");
@@ -149,8 +147,7 @@ TEST(offers_worlds_that_divide)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct facts facts = {.on = rows[i].on};
-        struct scene SCENE_CLEANUP scene;
-        scene_open(&scene, rows[i].world, &facts);
+        SCENE(scene, rows[i].world, &facts);
         CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
         JR_ASSERT_TEXT(scene_told(&scene), rows[i].told);
     }

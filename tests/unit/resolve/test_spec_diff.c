@@ -102,10 +102,9 @@ TEST(tells_what_differs)
 /* Beside nothing, what a spec states is new, and no default is. */
 TEST(tells_what_is_new)
 {
-    struct scene SCENE_CLEANUP scene;
     struct jr_buf JR_BUF_CLEANUP said = JR_BUF_INIT;
     bool same;
-    scene_open(&scene, "world_size: 4\nenv: {A: x}\n", &gpus);
+    SCENE(scene, "world_size: 4\nenv: {A: x}\n", &gpus);
     const struct jr_diff_side none = {0}, side = {scene.file, NULL};
     tell(&said, &none, &side, &same);
     JR_ASSERT_TEXT(said.data, "entrypoint.command experiment: - -> [./train] (t.jobrun.yaml:2)\n"

@@ -36,9 +36,8 @@ TEST(refuses_a_machine_that_is_none)
 TEST(tells_what_cannot_be_read)
 {
     static const char *const names[] = {"none.jobrun.yaml", "empty", NULL};
-    struct scratch scratch;
     struct jr_spec_checks checks;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     (void)mkdirat(scratch.fd, "empty", 0700);
     check(&checks, &scratch, &plain, names);
     CU_ASSERT_EQUAL(checks.status, JR_STATUS_INVALID);
@@ -49,15 +48,13 @@ TEST(tells_what_cannot_be_read)
     const struct jr_diag *empty = &checks.diags.items[checks.files[1].first];
     CU_ASSERT_STRING_EQUAL(empty->span.source->name, checks.files[1].name);
     jr_spec_checks_release(&checks);
-    scratch_end(&scratch);
 }
 
 TEST(each_file_has_its_own_findings)
 {
     static const char *const names[] = {"good", "typo", "good", NULL};
-    struct scratch scratch;
     struct jr_spec_checks checks;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "good", GOOD);
     scratch_write(&scratch, "typo", TYPO);
     check(&checks, &scratch, &plain, names);
@@ -69,15 +66,13 @@ TEST(each_file_has_its_own_findings)
     CU_ASSERT_EQUAL(checks.files[2].errors, 0);
     CU_ASSERT_EQUAL(checks.files[2].count, 0);
     jr_spec_checks_release(&checks);
-    scratch_end(&scratch);
 }
 
 TEST(a_base_is_told_of_once)
 {
     static const char *const names[] = {"a", "b", NULL};
-    struct scratch scratch;
     struct jr_spec_checks checks;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "base", TYPO);
     scratch_write(&scratch, "a", "extends: base\n");
     scratch_write(&scratch, "b", "extends: base\n");
@@ -88,7 +83,6 @@ TEST(a_base_is_told_of_once)
     CU_ASSERT_EQUAL(checks.files[1].folded, checks.files[1].errors);
     CU_ASSERT_EQUAL(checks.files[1].count, 0);
     jr_spec_checks_release(&checks);
-    scratch_end(&scratch);
 }
 
 /* A spec that no machine can run is wrong; one that this machine cannot is not resolved there. */
@@ -96,9 +90,8 @@ TEST(resolves_for_a_machine)
 {
     static const char *const names[] = {"gpus", NULL};
     const struct jr_check_options small = {.on = "1x2:H100"}, large = {.on = "1x8:H100"};
-    struct scratch scratch;
     struct jr_spec_checks checks;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "gpus",
                   "version: 1\nname: t\nentrypoint: [a]\nworld_size: 4\n"
                   "device: cuda\n");
@@ -111,7 +104,6 @@ TEST(resolves_for_a_machine)
     check(&checks, &scratch, &plain, names);
     CU_ASSERT_EQUAL(checks.status, JR_STATUS_OK);
     jr_spec_checks_release(&checks);
-    scratch_end(&scratch);
 }
 
 /* Each target is a machine of its own; what is none is a mistake, which counts for more than that
@@ -130,10 +122,9 @@ TEST(resolves_for_each_target)
         {"[1x2:H100, none.yaml, gone.yaml]", JR_STATUS_INVALID, 3},
     };
     static const char *const names[] = {"gpus", NULL};
-    struct scratch scratch;
     struct jr_spec_checks checks;
     char text[256];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         (void)snprintf(text, sizeof text,
                        "version: 1\nname: t\nentrypoint: [a]\nworld_size: 4\n"
@@ -145,20 +136,18 @@ TEST(resolves_for_each_target)
         CU_ASSERT_EQUAL(checks.diags.errors, rows[i].errors);
         jr_spec_checks_release(&checks);
     }
-    scratch_end(&scratch);
 }
 
 /* The text of a file, and its mode. */
 static void expect_file(const struct scratch *scratch, const char *name, const char *text,
                         mode_t mode)
 {
-    struct jr_buf got = JR_BUF_INIT;
+    struct jr_buf got JR_BUF_CLEANUP = JR_BUF_INIT;
     struct stat st;
     CU_ASSERT_EQUAL(jr_io_read_file(&got, scratch->fd, name, 1 << 20, NULL), 0);
     CU_ASSERT_STRING_EQUAL(got.data == NULL ? "" : got.data, text);
     CU_ASSERT_EQUAL(fstatat(scratch->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
     CU_ASSERT_EQUAL(st.st_mode & 07777, mode);
-    jr_buf_release(&got);
 }
 
 static int fix(const struct scratch *scratch, const char *name,
@@ -172,9 +161,8 @@ static int fix(const struct scratch *scratch, const char *name,
 
 TEST(leaves_what_has_no_fix)
 {
-    struct scratch scratch;
     struct jr_buf told = JR_BUF_INIT;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "good", GOOD);
     scratch_write(&scratch, "broken", "version: [1\n");
     CU_ASSERT_EQUAL(fix(&scratch, "good", &plain, &told), 0);
@@ -183,15 +171,13 @@ TEST(leaves_what_has_no_fix)
     CU_ASSERT_EQUAL(told.len, 0);
     expect_file(&scratch, "good", GOOD, 0600);
     expect_file(&scratch, "broken", "version: [1\n", 0600);
-    scratch_end(&scratch);
 }
 
 TEST(writes_a_fix_through_a_link)
 {
-    struct scratch scratch;
-    struct jr_buf told = JR_BUF_INIT;
+    struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
     struct stat st;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "typo", TYPO);
     (void)fchmodat(scratch.fd, "typo", 0640, 0);
     CU_ASSERT_EQUAL(symlinkat("typo", scratch.fd, "link"), 0);
@@ -201,16 +187,13 @@ TEST(writes_a_fix_through_a_link)
     expect_file(&scratch, "typo", GOOD, 0640);
     CU_ASSERT_EQUAL(fstatat(scratch.fd, "link", &st, AT_SYMLINK_NOFOLLOW), 0);
     CU_ASSERT_TRUE(S_ISLNK(st.st_mode));
-    jr_buf_release(&told);
-    scratch_end(&scratch);
 }
 
 TEST(fixes_what_it_is_handed)
 {
-    struct scratch scratch;
     struct jr_buf text = JR_BUF_INIT, told = JR_BUF_INIT;
     struct jr_error err = {0};
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     CU_ASSERT_EQUAL(jr_fix_input(&text, &told, -1, &plain, &err), -1);
     jr_buf_release(&text);
     text = JR_BUF_INIT;
@@ -224,5 +207,4 @@ TEST(fixes_what_it_is_handed)
     (void)close(fd);
     jr_buf_release(&text);
     jr_buf_release(&told);
-    scratch_end(&scratch);
 }

@@ -155,7 +155,7 @@ static void check_json(const struct made *made, const char *expected)
     struct jr_comparison comparison;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     make(&comparison, made);
-    json_t *object = jr_comparison_json(&comparison, false);
+    json_auto_t *object = jr_comparison_json(&comparison, false);
     (void)json_object_del(object, "fields");
     (void)json_object_del(object, "code");
     json_t *outcome = json_object_get(object, "outcome");
@@ -163,7 +163,6 @@ static void check_json(const struct made *made, const char *expected)
         jr_json_set_int(object, "outcome", (json_int_t)json_array_size(outcome));
     jr_json_print(&out, object, 0);
     JR_ASSERT_TEXT(out.data, expected);
-    json_decref(object);
     jr_comparison_release(&comparison);
 }
 

@@ -75,19 +75,17 @@ static json_t *load(void)
 static void check_statuses(const json_t *sweep, const char *expected)
 {
     const json_t *cells = json_object_get(sweep, "cells");
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < json_array_size(cells); i++)
         jr_buf_printf(&text, "%s ", jr_json_get_str(json_array_get(cells, i), "status"));
     JR_ASSERT_TEXT(text.data, expected);
-    jr_buf_release(&text);
 }
 
 static void check_text(const json_t *value, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_json_print(&text, value, 0);
     JR_ASSERT_TEXT(text.data, expected);
-    jr_buf_release(&text);
 }
 
 static json_int_t best_of(const json_t *sweep)
@@ -106,11 +104,10 @@ TEST(a_sweep_that_ended_is_as_its_file_says)
 {
     begin(SWEEP(BEST("min", "mean"), FOUR), STARTED(0) ENDED(0) OVER);
     put_cell("0000", "failed", 3, "1", "1");
-    json_t *sweep = load();
+    json_auto_t *sweep = load();
     check_statuses(sweep, "not_started not_started not_started not_started ");
     check_text(json_object_get(sweep, "counts"), "{}");
     CU_ASSERT_EQUAL(best_of(sweep), -1);
-    json_decref(sweep);
     scratch_end(&scratch);
 }
 
@@ -120,9 +117,8 @@ TEST(cells_are_lost_with_their_node)
     begin(SWEEP(BEST("min", "mean"), FOUR),
           STARTED(0) STARTED(1) LOST(0) LOST(1) STARTED(2) LOST(2) STARTED(2) ENDED(2));
     put_cell("0001", "succeeded", 3, "1", "1");
-    json_t *sweep = load();
+    json_auto_t *sweep = load();
     check_statuses(sweep, "lost succeeded launch_failed not_started ");
-    json_decref(sweep);
     scratch_end(&scratch);
 }
 
@@ -135,7 +131,7 @@ TEST(a_sweep_that_was_killed_is_what_its_cells_say)
     put_cell("0003", "succeeded", 2.5, "4", "2");
     put_cell("0004", "nonsense", 9, "0", "0");
     put_cell("0002", "failed", 9, "0", "0"); /* of which nothing is known */
-    json_t *sweep = load();
+    json_auto_t *sweep = load();
     check_statuses(sweep, "lost launch_failed not_started succeeded launch_failed ");
     check_text(json_object_get(sweep, "counts"),
                "{\"lost\": 1, \"launch_failed\": 2, \"not_started\": 1, \"succeeded\": 1}");
@@ -148,7 +144,6 @@ TEST(a_sweep_that_was_killed_is_what_its_cells_say)
                "{\"loss\": {\"mean\": 3.0, \"min\": 2.0, \"max\": 4.0, \"first\": 4}}");
     CU_ASSERT_EQUAL(best_of(sweep), 3);
     CU_ASSERT_FALSE(jr_sweep_is_over(sweep));
-    json_decref(sweep);
     scratch_end(&scratch);
 }
 
@@ -210,10 +205,9 @@ TEST(the_best_is_found_again)
         put_cell("0001", "succeeded", 1, "0", "1");  /* mean 0.5 */
         put_cell("0002", "failed", 1, "-9", "9e9");
         put_cell("0003", "succeeded", 1, "0", "1");
-        json_t *sweep = load();
+        json_auto_t *sweep = load();
         CU_ASSERT_EQUAL(best_of(sweep), vectors[i].best);
         CU_ASSERT_TRUE(jr_sweep_is_over(sweep));
-        json_decref(sweep);
         scratch_end(&scratch);
     }
 }
@@ -352,13 +346,12 @@ TEST(a_cell_is_found_by_number_or_values)
 static void check_table(const struct jr_sweep_view *view, const char *expected)
 {
     struct jr_sweep_table table;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_sweep_table_open(&table, scratch.dir, "scan-1", view->format, NULL),
                           0);
     CU_ASSERT_EQUAL(jr_sweep_table_arrange(&table, view, NULL), 0);
     jr_row_table_print(&out, &table.rows, NULL);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     jr_sweep_table_close(&table);
 }
 
@@ -391,7 +384,7 @@ TEST(the_table_has_what_differs)
 TEST(the_table_says_what_became_of_cells)
 {
     struct jr_sweep_table table;
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(SWEEP("", FOUR), STARTED(0) STARTED(1) STARTED(3) ENDED(3));
     put_cell("0000", "succeeded", 1, "1", "1");
     put_cell("0001", "failed", 1, "1", "1");
@@ -410,7 +403,6 @@ TEST(the_table_says_what_became_of_cells)
                         reasons[i].any);
         JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, reasons[i].text);
     }
-    jr_buf_release(&text);
     jr_sweep_table_close(&table);
     scratch_end(&scratch);
 }

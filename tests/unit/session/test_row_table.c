@@ -30,11 +30,10 @@ static void open_rows(struct jr_row_table *table, const char *rows, const struct
 /* The ids of what is shown, in their order. */
 static void check_shown(const struct jr_row_table *table, const char *expected)
 {
-    struct jr_buf ids = JR_BUF_INIT;
+    struct jr_buf ids JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < table->count; i++)
         jr_buf_str(&ids, jr_json_get_str(json_array_get(table->rows, table->order[i]), "id"));
     JR_ASSERT_TEXT(ids.data == NULL ? "" : ids.data, expected);
-    jr_buf_release(&ids);
 }
 
 TEST(conditions_choose_rows)
@@ -53,26 +52,24 @@ TEST(conditions_choose_rows)
                    {"labels.team>vision", "a"}, {"vars.lr=x", ""},
                    {"labels.team=", ""},        {"labels.team!=", "abc"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_row_table table;
+        struct jr_row_table table RELEASE(jr_row_table_release);
         struct jr_error err = {0};
         char *conditions[] = {(char *)vectors[i].condition, NULL};
         open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
         CU_ASSERT_EQUAL(jr_row_table_filter(&table, conditions, &err), 0);
         check_shown(&table, vectors[i].shown);
-        jr_row_table_release(&table);
     }
 }
 
 TEST(conditions_are_joined)
 {
-    struct jr_row_table table;
+    struct jr_row_table table RELEASE(jr_row_table_release);
     char *conditions[] = {(char *)"vars.lr>1", (char *)"labels.team!=vision", NULL};
     open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
     CU_ASSERT_EQUAL(jr_row_table_filter(&table, conditions, NULL), 0);
     check_shown(&table, "c");
     CU_ASSERT_EQUAL(jr_row_table_filter(&table, NULL, NULL), 0);
     check_shown(&table, "c");
-    jr_row_table_release(&table);
 }
 
 TEST(mistakes_are_told)
@@ -95,7 +92,7 @@ TEST(mistakes_are_told)
                    {"id!x", "--where wants a condition like status=failed or "
                             "results.loss<0.5, not 'id!x'"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_row_table table;
+        struct jr_row_table table RELEASE(jr_row_table_release);
         struct jr_error err = {0};
         char *conditions[] = {(char *)vectors[i].condition, NULL};
         open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
@@ -104,18 +101,16 @@ TEST(mistakes_are_told)
         JR_ASSERT_TEXT(err.text, vectors[i].told);
         CU_ASSERT_EQUAL(jr_row_table_sort(&table, "-nope", &err), -1);
         CU_ASSERT_EQUAL(jr_row_table_choose(&table, "id,nope", &err), -1);
-        jr_row_table_release(&table);
     }
 }
 
 TEST(without_rows_any_name_is_good)
 {
-    struct jr_row_table table;
+    struct jr_row_table table RELEASE(jr_row_table_release);
     char *conditions[] = {(char *)"vars.any=1", NULL};
     open_rows(&table, "[]", &kind, JR_ROWS_TEXT);
     CU_ASSERT_EQUAL(jr_row_table_filter(&table, conditions, NULL), 0);
     CU_ASSERT_EQUAL(jr_row_table_sort(&table, "results.any", NULL), 0);
-    jr_row_table_release(&table);
 }
 
 TEST(rows_are_ordered)
@@ -127,26 +122,23 @@ TEST(rows_are_ordered)
                    {"results.loss", "max", "acb"}, {"results.loss", "min", "cab"},
                    {"took", NULL, "abc"},          {"labels.team", NULL, "cba"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_row_table table;
+        struct jr_row_table table RELEASE(jr_row_table_release);
         open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
         table.of = vectors[i].of;
         CU_ASSERT_EQUAL(jr_row_table_sort(&table, vectors[i].sort, NULL), 0);
         check_shown(&table, vectors[i].shown);
-        jr_row_table_release(&table);
     }
 }
 
 static void check_table(enum jr_row_format format, const char *expected)
 {
-    struct jr_row_table table;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_row_table table RELEASE(jr_row_table_release);
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     open_rows(&table, ROWS, &kind, format);
     CU_ASSERT_EQUAL(jr_row_table_choose(&table, "labels.team,results.loss,labels.team,took", NULL),
                     0);
     jr_row_table_print(&out, &table, NULL);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
-    jr_row_table_release(&table);
 }
 
 TEST(formats_have_their_marks)
@@ -166,15 +158,13 @@ TEST(formats_have_their_marks)
 /* A row of a word that means something to each format. */
 static void check_word(enum jr_row_format format, const char *expected)
 {
-    struct jr_row_table table;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_row_table table RELEASE(jr_row_table_release);
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     open_rows(&table, "[{\"id\": \"a\", \"vars.w\\u0007\": \"1\\n\\t\\u001b\\u202e\\\\|<b>\"}]",
               &kind, format);
     CU_ASSERT_EQUAL(jr_row_table_choose(&table, "vars.w\a", NULL), 0);
     jr_row_table_print(&out, &table, NULL);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
-    jr_row_table_release(&table);
 }
 
 /* Programs get texts with their line breaks. Nothing changes a terminal, or makes a field of its
@@ -190,25 +180,22 @@ TEST(words_are_no_marks)
 
 TEST(json_has_the_columns_alone)
 {
-    struct jr_row_table table;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_row_table table RELEASE(jr_row_table_release);
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     open_rows(&table, ROWS, &kind, JR_ROWS_JSON);
     CU_ASSERT_EQUAL(jr_row_table_choose(&table, "results.loss", NULL), 0);
     table.count = 2;
     jr_row_table_print(&out, &table, NULL);
-    json_t *list = jr_json_parse(out.data, out.len, NULL);
+    json_auto_t *list = jr_json_parse(out.data, out.len, NULL);
     jr_buf_clear(&out);
     jr_json_print(&out, list, 0);
     JR_ASSERT_TEXT(out.data, "[{\"id\": \"a\", \"results.loss\": 3}, {\"id\": "
                              "\"b\", \"results.loss\": null}]");
-    json_decref(list);
-    jr_buf_release(&out);
-    jr_row_table_release(&table);
 }
 
 TEST(bare_names_are_results)
 {
-    struct jr_row_table table;
+    struct jr_row_table table RELEASE(jr_row_table_release);
     open_rows(&table, ROWS, &bare, JR_ROWS_TEXT);
     JR_ASSERT_TEXT(jr_row_table_name(&table, "loss,", 4), "results.loss");
     CU_ASSERT_PTR_NULL(jr_row_table_name(&table, "lr", 2));
@@ -217,7 +204,6 @@ TEST(bare_names_are_results)
     CU_ASSERT_TRUE(jr_row_table_differs(&table, "vars.lr"));
     CU_ASSERT_TRUE(jr_row_table_differs(&table, "seconds"));
     CU_ASSERT_FALSE(jr_row_table_differs(&table, "nothing"));
-    jr_row_table_release(&table);
 }
 
 /* A status that is none is refused, and what others call so is told; of other names any text is
@@ -242,7 +228,7 @@ TEST(statuses_are_those_of_runs)
         {"anything", NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_row_table table;
+        struct jr_row_table table RELEASE(jr_row_table_release);
         struct jr_error err = {0};
         char status[64], team[64], told[256];
         (void)snprintf(status, sizeof status, "status=%s", vectors[i].text);
@@ -256,7 +242,6 @@ TEST(statuses_are_those_of_runs)
                        vectors[i].text, vectors[i].meant);
         JR_ASSERT_TEXT(err.text, vectors[i].meant == NULL ? "" : told);
         CU_ASSERT_EQUAL(jr_row_table_filter(&table, others, &err), 0);
-        jr_row_table_release(&table);
     }
 }
 
@@ -266,11 +251,10 @@ TEST(some_names_yield_to_results)
     static const char *const yielding[] = {"id", "seconds", NULL};
     static const struct jr_row_kind yields = {
         .what = "cell", .always = always, .yielding = yielding, .bare = true};
-    struct jr_row_table table;
+    struct jr_row_table table RELEASE(jr_row_table_release);
     open_rows(&table, "[{\"id\": \"a\", \"results.seconds\": 3}]", &yields, JR_ROWS_TEXT);
     JR_ASSERT_TEXT(jr_row_table_name(&table, "seconds", 7), "results.seconds");
     JR_ASSERT_TEXT(jr_row_table_name(&table, "id", 2), "id");
-    jr_row_table_release(&table);
 }
 
 static void check_values(enum jr_row_format format, const char *expected)
@@ -280,14 +264,12 @@ static void check_values(enum jr_row_format format, const char *expected)
                                "{\"id\": \"b\", \"cell\": \"none\", \"seconds\": \"long\", "
                                "\"started\": null, \"x\": 0.1, \"y\": \"q\\\"\", \"z\": "
                                "{\"mean\": 0.5, \"min\": 0.25, \"max\": 0.75}}]";
-    struct jr_row_table table;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_row_table table RELEASE(jr_row_table_release);
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     open_rows(&table, rows, &kind, format);
     CU_ASSERT_EQUAL(jr_row_table_choose(&table, "cell,seconds,started,x,y,z", NULL), 0);
     jr_row_table_print(&out, &table, NULL);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
-    jr_row_table_release(&table);
 }
 
 TEST(values_are_written_as_what_they_are)
@@ -309,13 +291,12 @@ TEST(values_of_every_kind_are_ordered)
                                "{\"id\": \"c\", \"x\": true}, {\"id\": \"d\", \"x\": 0.5}, "
                                "{\"id\": \"e\", \"x\": \"s\"}, {\"id\": \"f\", \"x\": false}, "
                                "{\"id\": \"g\", \"x\": 1}, {\"id\": \"h\"}]";
-    struct jr_row_table table;
+    struct jr_row_table table RELEASE(jr_row_table_release);
     open_rows(&table, rows, &kind, JR_ROWS_TEXT);
     CU_ASSERT_EQUAL(jr_row_table_sort(&table, "x", NULL), 0);
     check_shown(&table, "fdcgeabh");
     CU_ASSERT_EQUAL(jr_row_table_sort(&table, "-x", NULL), 0);
     check_shown(&table, "aecgdfbh");
-    jr_row_table_release(&table);
 }
 
 static const char *mark_row(const void *data, const json_t *row)
@@ -331,8 +312,8 @@ static void add_id(const void *data, struct jr_buf *out, const json_t *row)
 TEST(people_see_what_stands_beside)
 {
     const struct jr_row_margin margin = {mark_row, add_id, "b"};
-    struct jr_row_table table;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_row_table table RELEASE(jr_row_table_release);
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
     CU_ASSERT_EQUAL(jr_row_table_choose(&table, "vars.lr", NULL), 0);
     jr_row_table_print(&out, &table, &margin);
@@ -340,15 +321,13 @@ TEST(people_see_what_stands_beside)
                              "  a    0.1       <a of b>\n"
                              "* b    10        <b of b>\n"
                              "  c    9         <c of b>\n");
-    jr_buf_release(&out);
-    jr_row_table_release(&table);
 }
 
 /* So many names are told, and that there are more. */
 TEST(the_first_names_are_told)
 {
     for (int names = 22; names <= 23; names++) {
-        struct jr_row_table table;
+        struct jr_row_table table RELEASE(jr_row_table_release);
         struct jr_error err = {0};
         json_t *row = json_object(), *rows = json_array();
         char name[16];
@@ -363,7 +342,6 @@ TEST(the_first_names_are_told)
         size_t len = strlen(err.text);
         const char *end = names == 22 ? ", n20, n21" : ", n20, n21, ...";
         CU_ASSERT_TRUE(len > strlen(end) && strcmp(err.text + len - strlen(end), end) == 0);
-        jr_row_table_release(&table);
     }
 }
 
@@ -371,14 +349,11 @@ TEST(the_first_names_are_told)
 TEST(members_are_added)
 {
     static const char own[] = "{\"v.a\": 1}", others[] = "{\"a\": 2, \"b\": [3]}";
-    json_t *row = jr_json_parse(own, sizeof own - 1, NULL);
-    json_t *more = jr_json_parse(others, sizeof others - 1, NULL);
-    struct jr_buf text = JR_BUF_INIT;
+    json_auto_t *row = jr_json_parse(own, sizeof own - 1, NULL);
+    json_auto_t *more = jr_json_parse(others, sizeof others - 1, NULL);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_row_add_members(row, more, "v.");
     jr_row_add_members(row, NULL, "w.");
     jr_json_print(&text, row, 0);
     JR_ASSERT_TEXT(text.data, "{\"v.a\": 1, \"v.b\": [3]}");
-    jr_buf_release(&text);
-    json_decref(more);
-    json_decref(row);
 }

@@ -16,10 +16,9 @@ static struct jr_progress *steps(int64_t step, int64_t of, double rate)
 
 static void check_cell(const struct jr_cell_line *line, unsigned columns, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_cell_line_add(&out, line, columns);
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
-    jr_buf_release(&out);
 }
 
 TEST(a_cell_without_steps_has_its_time)
@@ -60,23 +59,21 @@ TEST(no_line_is_wider_than_the_terminal)
                                 .elapsed_ns = SECOND,
                                 .utf8 = true};
     for (unsigned columns = 1; columns < 120; columns++) {
-        struct jr_buf out = JR_BUF_INIT;
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         line.progress = columns % 2 == 0 ? progress : NULL;
         jr_cell_line_add(&out, &line, columns);
         CU_ASSERT_PTR_NOT_NULL_FATAL(out.data);
         CU_ASSERT_TRUE(jr_utf8_columns(out.data, out.len) <= columns);
         CU_ASSERT_PTR_NULL(strchr(out.data, '\033'));
-        jr_buf_release(&out);
     }
     free(progress);
 }
 
 static void check_sum(const struct jr_sum_line *line, unsigned columns, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_sum_line_add(&out, line, columns);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
 }
 
 TEST(the_sum_leaves_out_what_does_not_fit)
@@ -117,9 +114,8 @@ TEST(erasing_knows_what_was_wrapped)
         {{80, 80, 80}, 3, 40, "\r\033[5A\033[J"}, {{81, 1, 1}, 3, 40, "\r\033[4A\033[J"},
         {{10, 0, 0}, 1, 80, "\r\033[J"},          {{0, 0, 0}, 2, 80, "\r\033[1A\033[J"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf out = JR_BUF_INIT;
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_lines_erase(&out, vectors[i].widths, vectors[i].count, vectors[i].columns);
         JR_ASSERT_TEXT(out.data, vectors[i].expected);
-        jr_buf_release(&out);
     }
 }

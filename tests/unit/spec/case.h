@@ -55,6 +55,15 @@ static inline void case_close(struct spec_case *c)
     jr_spec_free(c->file);
 }
 
+/* A case for the rest of the block. */
+#define SPEC_CASE(name, text)                                                                      \
+    struct spec_case name RELEASE(case_close);                                                     \
+    case_open(&name, text)
+
+#define BODY_CASE(name, body)                                                                      \
+    struct spec_case name RELEASE(case_close);                                                     \
+    case_open_body(&name, body)
+
 /* What is found in a body; "" for nothing. */
 static inline void check_found(const char *body, const char *expected)
 {

@@ -20,13 +20,11 @@ TEST(divides_the_world)
 
 static void check_help(const char *body, const char *message, const char *help)
 {
-    struct spec_case c;
-    case_open_body(&c, body);
+    BODY_CASE(c, body);
     CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
     JR_ASSERT_TEXT(c.diags.items[0].message, message);
     JR_ASSERT_TEXT(c.diags.items[0].help, help);
     CU_ASSERT_PTR_NOT_NULL(c.diags.items[0].related);
-    case_close(&c);
 }
 
 TEST(names_the_nearest_sizes)
@@ -123,13 +121,10 @@ TEST(wants_one_form)
         {"{shell: a}\nstart_method: spawn", ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
-        struct spec_case c;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, "version: 1\nentrypoint: %s\n", vectors[i].entry);
-        case_open(&c, text.data);
+        SPEC_CASE(c, text.data);
         JR_ASSERT_TEXT(c.found.data == NULL ? "" : c.found.data, vectors[i].found);
-        case_close(&c);
-        jr_buf_release(&text);
     }
 }
 

@@ -3,16 +3,13 @@
 
 static void check_command(const char *words, const char *more, const char *expected)
 {
-    struct spec_case c;
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "version: 1\nentrypoint: [%s]\n%s", words, more);
-    case_open(&c, text.data);
+    SPEC_CASE(c, text.data);
     const char *found = c.found.data == NULL ? "" : c.found.data;
     if (strcmp(found, expected) != 0)
         printf("\n  of: %s\n", words);
     JR_ASSERT_TEXT(found, expected);
-    jr_buf_release(&text);
-    case_close(&c);
 }
 
 TEST(warns_of_launchers)

@@ -6,9 +6,8 @@
 /* What is found in a spec of this text, and that its line is not quoted. */
 static void check(const char *text, const char *expected)
 {
-    struct spec_case c;
-    struct jr_buf shown = JR_BUF_INIT;
-    case_open(&c, text);
+    struct jr_buf shown JR_BUF_CLEANUP = JR_BUF_INIT;
+    SPEC_CASE(c, text);
     const char *found = c.found.data == NULL ? "" : c.found.data;
     if (strcmp(found, expected) != 0)
         printf("\n  in: %s\n", text);
@@ -18,8 +17,6 @@ static void check(const char *text, const char *expected)
     jr_diags_render(&shown, &c.diags, JR_DIAG_HUMAN, false);
     jr_diags_render(&shown, &c.diags, JR_DIAG_JSON, false);
     CU_ASSERT_PTR_NULL(strstr(shown.data, HIDDEN));
-    jr_buf_release(&shown);
-    case_close(&c);
 }
 
 TEST(warns_of_variables)
@@ -44,10 +41,9 @@ TEST(warns_of_variables)
         {"env: {HF_TOKEN: " HIDDEN "}\nsecrets: [WANDB_*]", ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, HEAD "%s", vectors[i].body);
         check(text.data, vectors[i].found);
-        jr_buf_release(&text);
     }
 }
 
@@ -72,10 +68,9 @@ TEST(warns_of_arguments)
         {"{shell: './t --token $HF_TOKEN --token \"$(cat t)\" -t TOKEN= '}", ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, "version: 1\nentrypoint: %s\n", vectors[i].body);
         check(text.data, vectors[i].found);
-        jr_buf_release(&text);
     }
 }
 
@@ -90,10 +85,9 @@ TEST(follows_references)
         {"per_rank: {0: {args: [--token, " HIDDEN "]}}", "JR0320@3:23 per_rank"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, HEAD "%s", vectors[i].body);
         check(text.data, vectors[i].found);
-        jr_buf_release(&text);
     }
     check("version: 1\nentrypoint: [t, --token, \"${vars.v}\"]\n"
           "vars: {v: " HIDDEN "}\n",
@@ -112,13 +106,12 @@ TEST(matches_words)
         {"KEY*", NULL},       {"*hf*", "--hf-key"},  {"[A-H]F_*", "--hf-key"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text,
                       "version: 1\nentrypoint: [t, --hf-key, " HIDDEN "]\n"
                       "secrets: [\"%s\"]\n",
                       vectors[i].body);
         check(text.data, vectors[i].found == NULL ? "" : "JR0320@2:17 entrypoint.command");
-        jr_buf_release(&text);
     }
 }
 
@@ -127,13 +120,12 @@ TEST(survives_long_names)
 {
     static const size_t lengths[] = {95, 96, 97, 200, 5000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_str(&text, "version: 1\nentrypoint: [t, --");
         jr_buf_fill(&text, 'a', lengths[i]);
         jr_buf_str(&text, ", x]\nsecrets: [\"*");
         jr_buf_fill(&text, 'A', lengths[i]);
         jr_buf_str(&text, "*\"]\n");
         check(text.data, lengths[i] <= 96 ? "JR0320@2:17 entrypoint.command" : "");
-        jr_buf_release(&text);
     }
 }

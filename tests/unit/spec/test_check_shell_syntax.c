@@ -17,35 +17,30 @@ static void tell(struct jr_buf *out, const struct jr_diags *diags)
 
 static void check_told(const char *text, const char *expected)
 {
-    struct jr_buf told = JR_BUF_INIT;
-    struct spec_case c;
-    case_open(&c, text);
+    struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
+    SPEC_CASE(c, text);
     tell(&told, &c.diags);
     const char *got = told.data == NULL ? "" : told.data;
     if (strcmp(got, expected) != 0)
         printf("\n  in: %s\n", text);
     JR_ASSERT_TEXT(got, expected);
     CU_ASSERT_PTR_NOT_NULL(case_spec(&c)); /* a warning, and no more */
-    jr_buf_release(&told);
-    case_close(&c);
 }
 
 /* Words of a command after ./t, on line 2 from column 19 on. */
 static void check_words(const char *words, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "version: 1\nentrypoint: [./t, %s]\n", words);
     check_told(text.data, expected);
-    jr_buf_release(&text);
 }
 
 /* What a body has, on line 3. */
 static void check_body(const char *body, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, HEAD "%s\n", body);
     check_told(text.data, expected);
-    jr_buf_release(&text);
 }
 
 #define ARGUMENT(from, to) "2:" from "-" to " entrypoint.command[1]: "
@@ -144,7 +139,7 @@ TEST(warns_of_operators)
     static const char *const redirects[] = {">",     ">>",    "2>",    "2>>",       "&>", ">&",
                                             ">&2",   "1>&2",  "2>&1",  ">log",      ">l", ">>log",
                                             "2>err", "1>out", "&>all", ">/dev/null"};
-    struct jr_buf word = JR_BUF_INIT, told = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP word = JR_BUF_INIT, told = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof joins / sizeof *joins; i++) {
         size_t end = 20 + strlen(joins[i]);
         jr_buf_clear(&word);
@@ -162,8 +157,6 @@ TEST(warns_of_operators)
                       redirects[i]);
         check_words(word.data, told.data);
     }
-    jr_buf_release(&word);
-    jr_buf_release(&told);
 }
 
 /* Comparisons, tags and arrows are arguments like others. */
@@ -213,10 +206,9 @@ TEST(leaves_text_for_the_program_alone)
         "[./t, 'a\\$B']",
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        struct jr_buf text = JR_BUF_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, "version: 1\nentrypoint: %s\n", commands[i]);
         check_told(text.data, "");
-        jr_buf_release(&text);
     }
 }
 
@@ -265,7 +257,7 @@ TEST(leaves_command_lines_alone)
     static char *const sets[] = {set, NULL};
     const struct jr_spec_source source = {.folder = "/jobs", .argv = argv, .ranks = 1};
     const struct jr_spec_options options = {0}, changed = {.sets = sets};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     CU_ASSERT_EQUAL(jr_spec_load(&file, &source, &options, &diags), 0);
     CU_ASSERT_EQUAL(diags.count, 0);
@@ -274,7 +266,6 @@ TEST(leaves_command_lines_alone)
     CU_ASSERT_EQUAL(jr_spec_load(&file, &source, &changed, &diags), 0);
     CU_ASSERT_EQUAL_FATAL(diags.count, 1);
     JR_ASSERT_TEXT(diags.items[0].path, "entrypoint.args[0]");
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }
 

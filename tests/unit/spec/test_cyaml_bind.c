@@ -46,8 +46,7 @@ static const char full[] = "version: 1\n"
 
 TEST(binds_every_field)
 {
-    struct spec_case c;
-    case_open(&c, full);
+    SPEC_CASE(c, full);
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
     JR_ASSERT_TEXT(spec->name, "everything");
@@ -80,13 +79,11 @@ TEST(binds_every_field)
     JR_ASSERT_TEXT(spec->backends.data, "custom:b");
     CU_ASSERT_PTR_NULL(spec->backends.model);
     JR_ASSERT_TEXT(spec->log_dir, "/tmp/logs");
-    case_close(&c);
 }
 
 TEST(binds_policies)
 {
-    struct spec_case c;
-    case_open(&c, full);
+    SPEC_CASE(c, full);
     CU_ASSERT_PTR_NOT_NULL_FATAL(case_spec(&c));
     const struct jr_policy *policy = &case_spec(&c)->policy;
     CU_ASSERT_EQUAL(policy->log_mode, JR_LOG_UMASK);
@@ -107,7 +104,6 @@ TEST(binds_policies)
     CU_ASSERT_EQUAL(policy->on_failure, JR_ON_FAILURE_CONTINUE);
     CU_ASSERT_EQUAL(policy->exit_status, JR_EXIT_STATUS_RANK);
     CU_ASSERT_FALSE(policy->results.stated);
-    case_close(&c);
 }
 
 static void check_argv(const struct jr_entrypoint *entry, enum jr_form form,
@@ -149,15 +145,14 @@ TEST(binds_functions)
 {
     static const char *const args[] = {
         "1", "\"1\"", "null", "true", "[2.5, {\"a\": null, \"%%{b\": \"%{rank}\"}]", NULL};
-    struct spec_case c;
-    case_open(&c, "version: 1\n"
-                  "entrypoint:\n"
-                  "  python: {function: 'a.b:c', interpreter: v/bin/python,\n"
-                  "    setup: 'a:d', init: torch, smoke_test: true}\n"
-                  "  args: [1, '1', ~, True, [2.50, {a: , '%{b': '%{rank}'}]]\n"
-                  "  kwargs: {x: 1e1, y: '\\'}\n"
-                  "per_rank: {1: {args: [x], kwargs: {x: null}}}\n"
-                  "start_method: fork\npreload: [json]\nsetup: a %{b\n");
+    SPEC_CASE(c, "version: 1\n"
+                 "entrypoint:\n"
+                 "  python: {function: 'a.b:c', interpreter: v/bin/python,\n"
+                 "    setup: 'a:d', init: torch, smoke_test: true}\n"
+                 "  args: [1, '1', ~, True, [2.50, {a: , '%{b': '%{rank}'}]]\n"
+                 "  kwargs: {x: 1e1, y: '\\'}\n"
+                 "per_rank: {1: {args: [x], kwargs: {x: null}}}\n"
+                 "start_method: fork\npreload: [json]\nsetup: a %{b\n");
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
     const struct jr_entrypoint *entry = &spec->entrypoint;
@@ -180,7 +175,6 @@ TEST(binds_functions)
     JR_ASSERT_TEXT(spec->setup, "a %{b");
     CU_ASSERT_TRUE(spec->policy.results.stated);
     CU_ASSERT_EQUAL(spec->policy.results.from, JR_FROM_RETURN);
-    case_close(&c);
 }
 
 /* Everything but a function takes strings. */
@@ -223,8 +217,7 @@ TEST(binds_the_environment)
         {"LR", "0.10", false}, {"GONE", NULL, false},      {"OUTSIDE", NULL, true},
         {"EMPTY", "", false},  {"NULLISH", "null", false}, {"LINES", "a\n\n b\n", false},
     };
-    struct spec_case c;
-    case_open(&c, full);
+    SPEC_CASE(c, full);
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_EQUAL_FATAL(spec->env_count, 6);
     for (size_t i = 0; i < 6; i++) {
@@ -236,13 +229,11 @@ TEST(binds_the_environment)
         else
             JR_ASSERT_TEXT(entry->value, expected[i].value);
     }
-    case_close(&c);
 }
 
 TEST(fills_defaults)
 {
-    struct spec_case c;
-    case_open(&c, HEAD);
+    SPEC_CASE(c, HEAD);
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
     JR_ASSERT_TEXT(spec->name, "train");
@@ -275,25 +266,23 @@ TEST(fills_defaults)
     CU_ASSERT_EQUAL(policy->timeouts.stop_grace_ms, 30000);
     CU_ASSERT_EQUAL(policy->on_failure, JR_ON_FAILURE_STOP);
     CU_ASSERT_EQUAL(policy->exit_status, JR_EXIT_STATUS_CLASS);
-    case_close(&c);
 }
 
 TEST(binds_results)
 {
-    struct spec_case c;
-    case_open_body(&c, "results:\n"
-                       "  required: 0-3\n"
-                       "  file: out/%{rank}\n"
-                       "  fields:\n"
-                       "    a: {type: number, min: -0.5, max: 1e3}\n"
-                       "    b: {type: string, enum: [x, 1, 'q\"'],\n"
-                       "        pattern: ^x, required: false}\n"
-                       "    c: {type: integer, enum: [1, -2]}\n"
-                       "    d: {type: number, enum: [1, .5, 1e2]}\n"
-                       "    e: {type: boolean, enum: [TRUE]}\n"
-                       "  equal: [a]\n"
-                       "  distinct: [c, d]\n"
-                       "  artifacts: ['%{rank}.bin']\n");
+    BODY_CASE(c, "results:\n"
+                 "  required: 0-3\n"
+                 "  file: out/%{rank}\n"
+                 "  fields:\n"
+                 "    a: {type: number, min: -0.5, max: 1e3}\n"
+                 "    b: {type: string, enum: [x, 1, 'q\"'],\n"
+                 "        pattern: ^x, required: false}\n"
+                 "    c: {type: integer, enum: [1, -2]}\n"
+                 "    d: {type: number, enum: [1, .5, 1e2]}\n"
+                 "    e: {type: boolean, enum: [TRUE]}\n"
+                 "  equal: [a]\n"
+                 "  distinct: [c, d]\n"
+                 "  artifacts: ['%{rank}.bin']\n");
     CU_ASSERT_PTR_NOT_NULL_FATAL(case_spec(&c));
     const struct jr_results *results = &case_spec(&c)->policy.results;
     CU_ASSERT_TRUE(results->stated);
@@ -322,7 +311,6 @@ TEST(binds_results)
     CU_ASSERT_EQUAL(results->equal_count, 1);
     CU_ASSERT_EQUAL(results->distinct_count, 2);
     JR_ASSERT_TEXT(results->artifacts[0], "%{rank}.bin");
-    case_close(&c);
 }
 
 /* `results` without more says that every rank has to deliver. */
@@ -341,13 +329,11 @@ TEST(knows_stated_results)
 
 TEST(binds_shorthands)
 {
-    struct spec_case c;
-    case_open_body(&c, "backends: gloo\ndevices: none\nlocal_world_size: 4\n");
+    BODY_CASE(c, "backends: gloo\ndevices: none\nlocal_world_size: 4\n");
     const struct jr_spec *spec = case_spec(&c);
     JR_ASSERT_TEXT(spec->backends.fallback, "gloo");
     CU_ASSERT_EQUAL(spec->devices_count, 1);
     JR_ASSERT_TEXT(spec->devices[0], "none");
     CU_ASSERT_EQUAL(spec->local_world_size_count, 1);
     CU_ASSERT_EQUAL(spec->local_world_size[0], 4);
-    case_close(&c);
 }

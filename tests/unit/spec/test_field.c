@@ -251,10 +251,9 @@ TEST(says_what_types_want)
         {"oversubscribe", "true or false"},
     };
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
-        struct jr_buf out = JR_BUF_INIT;
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_field_wants(&out, jr_field_find(wants[i][0])->type);
         JR_ASSERT_TEXT(out.data, wants[i][1]);
-        jr_buf_release(&out);
     }
 }
 
@@ -265,12 +264,12 @@ static json_t *property(json_t *schema, const char *name)
 
 TEST(prints_a_schema)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
     jr_spec_schema(&out);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out.data);
     CU_ASSERT_EQUAL(out.data[out.len - 1], '\n');
-    json_t *schema = jr_json_parse(out.data, out.len, &err);
+    json_auto_t *schema = jr_json_parse(out.data, out.len, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(schema);
     CU_ASSERT_TRUE(json_is_false(json_object_get(schema, "additionalProperties")));
     CU_ASSERT_EQUAL(json_array_size(json_object_get(schema, "allOf")), 3);
@@ -278,14 +277,12 @@ TEST(prints_a_schema)
     CU_ASSERT_PTR_NOT_NULL(property(schema, "extends"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "signals"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "engine"));
-    json_decref(schema);
-    jr_buf_release(&out);
 }
 
 /* By its title, whatever the build that printed it had of fields. */
 TEST(knows_a_schema)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     static const char earlier[] =
         "{\"title\": \"jobrun job spec, version 1\", \"type\": \"object\"}";
     static const char *const others[] = {
@@ -297,5 +294,4 @@ TEST(knows_a_schema)
     CU_ASSERT_TRUE(jr_spec_is_schema(earlier, strlen(earlier)));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         CU_ASSERT_FALSE(jr_spec_is_schema(others[i], strlen(others[i])));
-    jr_buf_release(&out);
 }

@@ -3,10 +3,8 @@
 
 static void check_text(const char *text, const char *expected)
 {
-    struct spec_case c;
-    case_open(&c, text);
+    SPEC_CASE(c, text);
     JR_ASSERT_TEXT(c.found.data == NULL ? "" : c.found.data, expected);
-    case_close(&c);
 }
 
 TEST(wants_what_is_required)
@@ -81,13 +79,11 @@ TEST(knows_missing)
         {"env:\n  A: ???\n  B: ~\nlabels: {c: ~}", ""},
     };
     CHECK_VECTORS(vectors);
-    struct spec_case c;
-    case_open_body(&c, "world_size: ???\nbackends: auto\nhosts:\n");
+    BODY_CASE(c, "world_size: ???\nbackends: auto\nhosts:\n");
     CU_ASSERT_PTR_NULL(case_spec(&c)->world_size);
     CU_ASSERT_PTR_NULL(case_spec(&c)->backends.fallback);
     CU_ASSERT_PTR_NULL(case_spec(&c)->hosts);
     CU_ASSERT_PTR_NULL(jr_doc_get(jr_spec_tree(c.file), "world_size"));
-    case_close(&c);
 }
 
 TEST(knows_lists_from_scalars)
@@ -120,15 +116,12 @@ TEST(knows_lists_from_scalars)
 
 TEST(finds_all_in_one_pass)
 {
-    struct jr_buf text = JR_BUF_INIT;
-    struct spec_case c;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (int i = 0; i < 1500; i++)
         jr_buf_printf(&text, "unknown_%d: 1\n", i);
-    case_open_body(&c, text.data);
+    BODY_CASE(c, text.data);
     CU_ASSERT_EQUAL(c.diags.errors, 1500);
     CU_ASSERT_EQUAL(c.diags.count, 1000);
-    case_close(&c);
-    jr_buf_release(&text);
 }
 
 /* What the document's reader has complained about is not told again. */

@@ -8,9 +8,8 @@ struct row {
 
 static void check_row(const struct row *row)
 {
-    struct spec_case c;
     unsigned before = CU_get_number_of_failures();
-    case_open_body(&c, row->body);
+    BODY_CASE(c, row->body);
     CU_ASSERT_EQUAL(c.diags.count, 1);
     if (c.diags.count == 1) {
         const struct jr_diag *diag = &c.diags.items[0];
@@ -23,7 +22,6 @@ static void check_row(const struct row *row)
     }
     if (CU_get_number_of_failures() != before)
         printf("\n    in: %s\n", row->body);
-    case_close(&c);
 }
 
 #define CHECK_ROWS(rows)                                                                           \
@@ -134,10 +132,9 @@ TEST(says_how_lists_are_written)
 /* The entrypoint stands on a line of its own in these. */
 static void check_entry(const char *value, const char *help, const char *fix)
 {
-    struct spec_case c;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "version: 1\nentrypoint: %s\n", value);
-    case_open(&c, text.data);
+    SPEC_CASE(c, text.data);
     CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
     const struct jr_diag *diag = &c.diags.items[0];
     JR_ASSERT_TEXT(diag->help, help);
@@ -145,7 +142,6 @@ static void check_entry(const char *value, const char *help, const char *fix)
         CU_ASSERT_PTR_NULL(diag->fix)
     else
         JR_ASSERT_TEXT(diag->fix == NULL ? NULL : diag->fix->text, fix);
-    case_close(&c);
 }
 
 TEST(says_how_an_entrypoint_is_written)

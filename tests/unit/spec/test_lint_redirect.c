@@ -63,17 +63,14 @@ TEST(refuses_overlaps)
 static void check_rules(const char *body, const char *expected)
 {
     static const char *const words[] = {"none", "out", "err", "all"};
-    struct jr_buf text = JR_BUF_INIT;
-    struct spec_case c;
-    case_open_body(&c, body);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    BODY_CASE(c, body);
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
     for (uint32_t i = 0; i < spec->redirects_count; i++)
         jr_buf_printf(&text, "%s%s:%s", i == 0 ? "" : " ", spec->redirects[i].ranks,
                       words[spec->redirects[i].streams]);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
-    jr_buf_release(&text);
-    case_close(&c);
 }
 
 TEST(binds_canonical_sets)
@@ -120,7 +117,7 @@ TEST(knows_a_stated_tee)
 /* Many rules are read in no time, and so is one of mistakes. */
 TEST(stays_linear)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct spec_case c;
     jr_buf_str(&text, "redirects: '0:1");
     for (int i = 1; i < 20000; i++)
@@ -137,5 +134,4 @@ TEST(stays_linear)
     case_open_body(&c, text.data);
     CU_ASSERT_TRUE(c.diags.errors > 0 && c.diags.errors < 20);
     case_close(&c);
-    jr_buf_release(&text);
 }

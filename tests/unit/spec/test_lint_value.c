@@ -33,15 +33,13 @@ TEST(takes_plain_integers_only)
 /* The fix that a finding offers, or NULL. */
 static void check_fix(const char *body, const char *expected)
 {
-    struct spec_case c;
-    case_open_body(&c, body);
+    BODY_CASE(c, body);
     CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
     const struct jr_fix *fix = c.diags.items[0].fix;
     if (expected == NULL)
         CU_ASSERT_PTR_NULL(fix)
     else
         JR_ASSERT_TEXT(fix == NULL ? NULL : fix->text, expected);
-    case_close(&c);
 }
 
 TEST(fixes_what_is_sure)
@@ -131,12 +129,10 @@ TEST(fixes_no_key_with_a_rival)
         "nprocs: 4\nwrold_size: 4",
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        struct spec_case c;
-        case_open_body(&c, bodies[i]);
+        BODY_CASE(c, bodies[i]);
         CU_ASSERT_EQUAL_FATAL(c.diags.count, 2);
         CU_ASSERT_PTR_NULL(c.diags.items[0].fix);
         CU_ASSERT_PTR_NULL(c.diags.items[1].fix);
-        case_close(&c);
     }
 }
 
@@ -263,9 +259,7 @@ TEST(leaves_dollars_alone)
         {"labels: {x-own: 1, $schema: a}", ""},
     };
     CHECK_VECTORS(vectors);
-    struct spec_case c;
-    case_open(&c, "version: 1\nentrypoint: {shell: 'echo ${A:-1} $${B}'}");
+    SPEC_CASE(c, "version: 1\nentrypoint: {shell: 'echo ${A:-1} $${B}'}");
     CU_ASSERT_EQUAL(c.diags.count, 0);
     JR_ASSERT_TEXT(case_spec(&c)->entrypoint.argv[0], "echo ${A:-1} $${B}");
-    case_close(&c);
 }

@@ -35,7 +35,7 @@ TEST(implies_a_spec_for_a_command)
                           TEXT(""),
                           TEXT("a\nb: c"),
                           NULL};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     CU_ASSERT_EQUAL_FATAL(load_command(&file, 4, argv, &diags), 0);
     const struct jr_spec *spec = jr_spec_get(file);
@@ -48,19 +48,17 @@ TEST(implies_a_spec_for_a_command)
     char *here = getcwd(NULL, 0);
     JR_ASSERT_TEXT(spec->workdir, here);
     free(here);
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }
 
 TEST(leaves_the_world_of_a_command_open)
 {
     char *const argv[] = {TEXT("---"), NULL};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     CU_ASSERT_EQUAL_FATAL(load_command(&file, 0, argv, &diags), 0);
     CU_ASSERT_PTR_NULL(jr_spec_get(file)->world_size);
     JR_ASSERT_TEXT(jr_spec_get(file)->name, "x--");
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }
 
@@ -69,17 +67,15 @@ TEST(leaves_the_world_of_a_command_open)
 TEST(judges_a_command)
 {
     char *const argv[] = {TEXT("prog"), TEXT("a\nb c"), TEXT("x %{rnk}"), NULL};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL(load_command(&file, 1, argv, &diags), -1);
     CU_ASSERT_EQUAL(diags.errors, 1);
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
     JR_ASSERT_TEXT(out.data,
                    "command:9: error[JR0214]: unknown per-rank template 'rnk'\n     | b "
                    "c' 'x %{rnk}'\n     |         ^^^^^^ help: did you mean '%{rank}'?\n");
-    jr_buf_release(&out);
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }
 
@@ -87,7 +83,7 @@ TEST(judges_a_command)
 TEST(places_a_command)
 {
     char *const argv[] = {TEXT("prog"), TEXT("--lr"), TEXT("${x}"), NULL};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     CU_ASSERT_EQUAL_FATAL(load_command(&file, 12, argv, &diags), 0);
     struct jr_span span = jr_spec_where(file, "world_size");
@@ -98,7 +94,6 @@ TEST(places_a_command)
     CU_ASSERT_EQUAL(span.column, 1);
     CU_ASSERT_EQUAL(span.end_column, 15);
     CU_ASSERT_EQUAL(jr_spec_where(file, "version").line, 0);
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }
 
@@ -118,12 +113,11 @@ TEST(names_a_spec_after_its_file)
         {"\xc3\xa9t\xc3\xa9.yaml", "x-t--"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
         struct jr_spec_file *file = NULL;
         CU_ASSERT_EQUAL_FATAL(
             jr_spec_load_text(&file, vectors[i].path, "/", HEAD, strlen(HEAD), &diags), 0);
         JR_ASSERT_TEXT(jr_spec_get(file)->name, vectors[i].name);
-        jr_diags_release(&diags);
         jr_spec_free(file);
     }
 }
@@ -153,15 +147,13 @@ TEST(reads_a_file_beside_its_folder)
 
 TEST(tells_of_a_missing_file)
 {
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL(load_file(&file, "/no/such.yaml", &diags), -1);
     CU_ASSERT_EQUAL(diags.errors, 1);
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "/no/such.yaml"));
-    jr_buf_release(&out);
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }
 
@@ -177,23 +169,21 @@ TEST(remembers_where_values_stood)
         {"entrypoint.command", 2, 13}, {"nodes", 0, 0},
         {"parallelism.data", 0, 0},    {"no.such", 0, 0},
     };
-    struct spec_case c;
-    case_open_body(&c, "world_size: 4\nparallelism:\n  model: 2\n"
-                       "backends: gloo\nhosts: [a,b]\nredirects: 0:3\n"
-                       "timeouts: {run: 90s}\nnode_rank: 1\n");
+    BODY_CASE(c, "world_size: 4\nparallelism:\n  model: 2\n"
+                 "backends: gloo\nhosts: [a,b]\nredirects: 0:3\n"
+                 "timeouts: {run: 90s}\nnode_rank: 1\n");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_span span = jr_spec_where(c.file, vectors[i].path);
         CU_ASSERT_EQUAL(span.line, vectors[i].line);
         CU_ASSERT_EQUAL(span.column, vectors[i].column);
     }
-    case_close(&c);
 }
 
 /* The normal form is a spec of the same normal form. */
 TEST(normal_form_is_stable)
 {
     struct spec_case first, second;
-    struct jr_buf once = JR_BUF_INIT, twice = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP once = JR_BUF_INIT, twice = JR_BUF_INIT;
     case_open_body(&first, "backends: gloo\nredirects: 4-9/3:3\n"
                            "timeouts: {run: 90m}\nname: 5\nworkdir: a/../b\n"
                            "env: {A: yes, B: ~, C: '\?\?\?'}\n");
@@ -206,8 +196,6 @@ TEST(normal_form_is_stable)
     CU_ASSERT_PTR_NOT_NULL(strstr(once.data, "workdir: /jobs/b\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(once.data, "run: 1h30m\n"));
     CU_ASSERT_PTR_NULL(strstr(once.data, "log_dir"));
-    jr_buf_release(&once);
-    jr_buf_release(&twice);
     case_close(&first);
     case_close(&second);
 }
@@ -223,13 +211,11 @@ TEST(leaves_folders_of_the_run_alone)
         {"'%{rank}'", "/jobs/%{rank}"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct spec_case test;
         char body[64];
         (void)snprintf(body, sizeof body, "workdir: %s\n", vectors[i][0]);
-        case_open_body(&test, body);
+        BODY_CASE(test, body);
         CU_ASSERT_EQUAL(test.diags.count, 0);
         JR_ASSERT_TEXT(jr_spec_get(test.file)->workdir, vectors[i][1]);
-        case_close(&test);
     }
 }
 
@@ -239,7 +225,7 @@ TEST(binds_when_it_is_asked_to)
     const struct jr_spec_options options = {.validate = true, .unbound = true};
     struct jr_spec_source source = {
         .name = "train.jobrun.yaml", .folder = "/jobs", .text = HEAD, .len = strlen(HEAD)};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file;
     CU_ASSERT_EQUAL(jr_spec_load(&file, &source, &options, &diags), 0);
     CU_ASSERT_PTR_NULL(jr_spec_get(file));
@@ -258,7 +244,6 @@ TEST(binds_when_it_is_asked_to)
     CU_ASSERT_PTR_NULL(jr_spec_get(file));
     CU_ASSERT_EQUAL(diags.count, 0);
     jr_spec_free(file);
-    jr_diags_release(&diags);
 }
 
 TEST(frees_nothing)
@@ -304,9 +289,8 @@ TEST(names_a_job_after_its_file)
          "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff123"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         JR_ASSERT_TEXT(jr_spec_stem(&arena, rows[i][0]), rows[i][1]);
-        jr_arena_release(&arena);
     }
 }
 
@@ -332,13 +316,12 @@ TEST(writes_the_spec_of_a_command)
          "world_size: 4294967295\n"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         char *argv[LENGTH(rows[i].words) + 1] = {NULL};
         for (size_t k = 0; k < 5 && rows[i].words[k] != NULL; k++)
             argv[k] = jr_arena_strdup(&arena, rows[i].words[k]);
         jr_spec_write_command(&out, &arena, rows[i].ranks, argv);
         JR_ASSERT_TEXT(out.data, rows[i].expected);
-        jr_arena_release(&arena);
     }
 }

@@ -25,22 +25,20 @@ static void each_field(void (*check)(const struct jr_spec_field *row))
 
 TEST(paths_lead_back)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     const char **paths = jr_field_paths(&arena);
     CU_ASSERT_PTR_NOT_NULL_FATAL(paths);
     JR_ASSERT_TEXT(paths[0], "version");
     size_t count = 0;
     for (; paths[count] != NULL; count++) {
-        struct jr_buf path = JR_BUF_INIT;
+        struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_spec_field *field = jr_field_find(paths[count]);
         CU_ASSERT_PTR_NOT_NULL_FATAL(field);
         jr_field_path(&path, field);
         JR_ASSERT_TEXT(path.data, paths[count]);
-        jr_buf_release(&path);
     }
     CU_ASSERT_TRUE(count > 80);
     JR_ASSERT_TEXT(paths[count - 1], "results.fields.*.required");
-    jr_arena_release(&arena);
 }
 
 static void check_note(const struct jr_spec_field *row)
@@ -74,8 +72,8 @@ static void check_example(const struct jr_spec_field *row)
     const struct jr_field_note *note = jr_field_note(row);
     if (note == NULL || row->since == NULL)
         return;
-    struct jr_buf text = JR_BUF_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     bool version = strncmp(note->example, "version", 7) == 0;
     bool entry = strncmp(note->example, "entrypoint", 10) == 0;
@@ -93,9 +91,7 @@ static void check_example(const struct jr_spec_field *row)
     }
     CU_ASSERT_EQUAL(status, 0);
     CU_ASSERT_EQUAL(diags.warnings, 0);
-    jr_diags_release(&diags);
     jr_spec_free(file);
-    jr_buf_release(&text);
 }
 
 TEST(examples_are_good_specs)
@@ -127,7 +123,7 @@ static const char *explained(struct jr_buf *out, const char *path)
 
 TEST(explains_a_field)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     JR_ASSERT_TEXT(explained(&out, "threads"),
                    "threads: OMP_NUM_THREADS of the ranks\n\n"
                    "  accepts     an integer of at least 1\n"
@@ -141,7 +137,6 @@ TEST(explains_a_field)
                    "The value is limited by the CPU quota, and is at least 1.\n\n"
                    "example:\n"
                    "  threads: 4\n");
-    jr_buf_release(&out);
 }
 
 /* Parts of what is told: path, and what must or ("!") must not be there. */
@@ -169,7 +164,7 @@ static const char *const parts[][2] = {
 
 TEST(explains_what_matters)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         bool absent = parts[i][1][0] == '!';
         const char *text = explained(&out, parts[i][0]);
@@ -179,7 +174,6 @@ TEST(explains_what_matters)
             printf("\n    '%s' in\n%s", parts[i][1], text);
         CU_ASSERT_NOT_EQUAL(found, absent);
     }
-    jr_buf_release(&out);
 }
 
 static void check_lines(const struct jr_buf *text)
@@ -198,31 +192,28 @@ static void check_lines(const struct jr_buf *text)
 
 static void check_width(const struct jr_spec_field *row)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_field_explain(&out, row);
     check_lines(&out);
-    jr_buf_release(&out);
 }
 
 TEST(fits_a_terminal)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     each_field(check_width);
     jr_field_list(&out);
     check_lines(&out);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n\nThe mesh\n  parallelism          the mesh"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n    pipeline           the "));
-    jr_buf_release(&out);
 }
 
 TEST(tells_what_others_call_it)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_foreign_names(&out, "version");
     CU_ASSERT_EQUAL(out.len, 0);
     jr_foreign_names(&out, "backends");
     JR_ASSERT_TEXT(out.data, "backend");
     jr_foreign_names(&out, "start_method");
     JR_ASSERT_TEXT(out.data, "backendlaunch_method, mp_start_method");
-    jr_buf_release(&out);
 }

@@ -7,8 +7,8 @@
 
 static void check_kind(const char *text, const char *what)
 {
-    struct jr_doc doc;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_doc doc RELEASE(jr_doc_release);
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_doc_load(&doc, "f", text, strlen(text), &diags), 0);
     bool other = jr_other_kind_report(&diags, doc.root);
     CU_ASSERT_EQUAL(other, what != NULL);
@@ -17,8 +17,6 @@ static void check_kind(const char *text, const char *what)
         CU_ASSERT_PTR_NOT_NULL(strstr(diags.items[0].message, what));
         CU_ASSERT_PTR_NOT_NULL(diags.items[0].help);
     }
-    jr_diags_release(&diags);
-    jr_doc_release(&doc);
 }
 
 TEST(knows_them_by_their_keys)

@@ -58,22 +58,20 @@ TEST(knows_what_the_job_decides)
 /* One option, on line 3 from column 18 on. */
 static void open_option(struct spec_case *c, const char *option)
 {
-    struct jr_buf body = JR_BUF_INIT;
+    struct jr_buf body JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&body, "engine: {slurm: {%s}}", option);
     case_open_body(c, body.data);
-    jr_buf_release(&body);
 }
 
 static void check_fits(const char *option, bool fits)
 {
-    struct spec_case c;
+    struct spec_case c RELEASE(case_close);
     open_option(&c, option);
     bool refused = c.diags.count == 1 && jr_diag_is(&c.diags.items[0], JR_CODE_WRONG_SBATCH_VALUE);
     if (fits ? c.diags.count != 0 : !refused)
         printf("\n  %s: %s\n", option, c.found.data);
     CU_ASSERT_TRUE(fits ? c.diags.count == 0 : refused);
     CU_ASSERT_EQUAL(case_spec(&c) != NULL, fits);
-    case_close(&c);
 }
 
 TEST(refuses_values_of_another_form)
@@ -187,13 +185,12 @@ TEST(refuses_values_of_several_lines)
         "exclusive: \"user\\n\"",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct spec_case c;
+        struct spec_case c RELEASE(case_close);
         open_option(&c, lines[i]);
         if (c.diags.errors == 0)
             printf("\n  taken: %s\n", lines[i]);
         CU_ASSERT_TRUE(c.diags.errors > 0);
         CU_ASSERT_PTR_NULL(case_spec(&c));
-        case_close(&c);
     }
 }
 
@@ -213,20 +210,19 @@ TEST(says_what_each_form_wants)
                         "or B:TERM@120, not '@'"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct spec_case c;
+        struct spec_case c RELEASE(case_close);
         open_option(&c, vectors[i].option);
         CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
         JR_ASSERT_TEXT(c.diags.items[0].message, vectors[i].message);
         CU_ASSERT_EQUAL(c.diags.items[0].severity, JR_SEVERITY_ERROR);
-        case_close(&c);
     }
 }
 
 /* The fix is put over the value, so it has to be where the value is. */
 static void check_offer(const char *key, const char *value, const char *offer)
 {
-    struct jr_buf option = JR_BUF_INIT, help = JR_BUF_INIT;
-    struct spec_case c;
+    struct jr_buf JR_BUF_CLEANUP option = JR_BUF_INIT, help = JR_BUF_INIT;
+    struct spec_case c RELEASE(case_close);
     jr_buf_printf(&option, "%s: %s", key, value);
     jr_buf_printf(&help, "did you mean %s?", offer == NULL ? "" : offer);
     open_option(&c, option.data);
@@ -242,9 +238,6 @@ static void check_offer(const char *key, const char *value, const char *offer)
         CU_ASSERT_EQUAL(diag->fix->span.column, 18 + strlen(key) + 2);
         CU_ASSERT_EQUAL(diag->fix->span.end_column, diag->fix->span.column + strlen(value));
     }
-    jr_buf_release(&option);
-    jr_buf_release(&help);
-    case_close(&c);
 }
 
 TEST(offers_what_sbatch_calls_the_same_time)
@@ -301,7 +294,7 @@ TEST(tells_slips_from_options_of_plugins)
          "this is right only where a plugin of the cluster adds it", NULL, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct spec_case c;
+        struct spec_case c RELEASE(case_close);
         open_option(&c, vectors[i].option);
         CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
         const struct jr_diag *diag = &c.diags.items[0];
@@ -316,7 +309,6 @@ TEST(tells_slips_from_options_of_plugins)
             JR_ASSERT_TEXT(diag->fix->text, vectors[i].fix);
         }
         CU_ASSERT_EQUAL(case_spec(&c) == NULL, vectors[i].error);
-        case_close(&c);
     }
 }
 
@@ -335,13 +327,11 @@ TEST(names_the_field_of_an_unknown_option)
 /* A value that was put together elsewhere cannot be mended at its place. */
 TEST(mends_no_value_that_was_put_in)
 {
-    struct spec_case c;
-    case_open_body(&c, "vars: {t: 1h}\nengine: {slurm: {time: \"${vars.t}\"}}");
+    BODY_CASE(c, "vars: {t: 1h}\nengine: {slurm: {time: \"${vars.t}\"}}");
     CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
     CU_ASSERT_TRUE(jr_diag_is(&c.diags.items[0], JR_CODE_WRONG_SBATCH_VALUE));
     CU_ASSERT_PTR_NULL(c.diags.items[0].help);
     CU_ASSERT_PTR_NULL(c.diags.items[0].fix);
-    case_close(&c);
 }
 
 /* What has to come from outside is not known when a spec is validated. */
@@ -351,11 +341,10 @@ TEST(leaves_unknown_values_alone)
     const struct jr_spec_source source = {
         .name = "t.yaml", .folder = "/jobs", .text = text, .len = strlen(text)};
     const struct jr_spec_options options = {.validate = true};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     (void)jr_spec_load(&file, &source, &options, &diags);
     CU_ASSERT_EQUAL(diags.errors, 0);
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }
 

@@ -35,7 +35,7 @@ TEST(binds_what_comes_of_it)
     const struct jr_reader reader = {read_page, pages};
     const struct jr_spec_options options = {
         .sets = sets, .reader = &reader, .environ = environment};
-    struct spec_case c;
+    struct spec_case c RELEASE(case_close);
     open_with(&c,
               "extends: base\nvars: {n: 3}\nbackends: {data: gloo}\n"
               "env: {B: null, C: \"${env:SECRET}\"}\n"
@@ -65,15 +65,13 @@ TEST(binds_what_comes_of_it)
     CU_ASSERT_EQUAL(span.line, 6);
     CU_ASSERT_EQUAL(jr_spec_overridden(c.file, "world_size", 1).line, 0);
     CU_ASSERT_EQUAL(jr_spec_overridden(c.file, "nodes", 0).line, 0);
-    case_close(&c);
 }
 
 TEST(binds_per_rank)
 {
-    struct spec_case c;
-    case_open_body(&c, "per_rank:\n  0: {args: [a, 5]}\n"
-                       "  2-8/2: {env: {A: 1, B: null, C: '\?\?\?'}}\n"
-                       "  none: {}\n");
+    BODY_CASE(c, "per_rank:\n  0: {args: [a, 5]}\n"
+                 "  2-8/2: {env: {A: 1, B: null, C: '\?\?\?'}}\n"
+                 "  none: {}\n");
     JR_ASSERT_TEXT(found(&c), "");
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
@@ -89,7 +87,6 @@ TEST(binds_per_rank)
     CU_ASSERT_PTR_NULL(entry[1].env[1].value);
     CU_ASSERT_TRUE(entry[1].env[2].required);
     JR_ASSERT_TEXT(entry[2].ranks, "none");
-    case_close(&c);
 }
 
 TEST(refuses_per_rank)
@@ -119,14 +116,12 @@ TEST(refuses_per_rank)
 TEST(takes_many_entries)
 {
     struct jr_buf body JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct spec_case c;
     jr_buf_str(&body, "per_rank:\n");
     for (int i = 0; i < 20000; i++)
         jr_buf_printf(&body, "  %d: {}\n", i);
     jr_buf_str(&body, "  7-8: {}\n");
-    case_open_body(&c, body.data);
+    BODY_CASE(c, body.data);
     JR_ASSERT_TEXT(found(&c), "JR0218@20004:3 per_rank.7-8");
-    case_close(&c);
 }
 
 /* What a lack means: the spec is good, but not here. */
@@ -147,12 +142,11 @@ TEST(tells_lack_from_mistake)
     const struct jr_spec_options options = {.environ = environment};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        struct spec_case c;
+        struct spec_case c RELEASE(case_close);
         jr_buf_printf(&text, HEAD "%s", vectors[i].body);
         open_with(&c, text.data, &options);
         CU_ASSERT_EQUAL(c.diags.errors == 0 ? JR_STATUS_OK : jr_spec_status(&c.diags),
                         vectors[i].status);
-        case_close(&c);
     }
 }
 
@@ -254,7 +248,7 @@ TEST(keeps_values_out_of_messages)
     const struct jr_spec_options options = {.environ = environment};
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        struct spec_case c;
+        struct spec_case c RELEASE(case_close);
         jr_buf_printf(&text, HEAD "%s", bodies[i]);
         open_with(&c, text.data, &options);
         if (c.diags.errors == 0)
@@ -267,7 +261,6 @@ TEST(keeps_values_out_of_messages)
         }
         for (size_t j = 0; j < c.diags.count; j++)
             CU_ASSERT_PTR_NULL(c.diags.items[j].fix);
-        case_close(&c);
     }
 }
 
@@ -369,7 +362,7 @@ TEST(keeps_dollars_of_commands)
     char *const sets[] = {TEXT_OF("name=a"), TEXT_OF("entrypoint[4]=${env:H}"), NULL};
     const struct jr_spec_source source = {.argv = argv, .ranks = 2};
     const struct jr_spec_options options = {.sets = sets, .environ = environment};
-    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &diags), 0);
     const struct jr_spec *spec = jr_spec_get(file);
@@ -377,6 +370,5 @@ TEST(keeps_dollars_of_commands)
     for (size_t i = 0; i < 4; i++)
         JR_ASSERT_TEXT(spec->entrypoint.argv[i], argv[i]);
     JR_ASSERT_TEXT(spec->entrypoint.argv[4], "/h");
-    jr_diags_release(&diags);
     jr_spec_free(file);
 }

@@ -14,7 +14,7 @@ struct axes_case {
 
 static void open_axes(struct axes_case *c, const char *body, const struct jr_sweep_words *words)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, VARS "%s", body);
     const struct jr_spec_source source = {
         .name = "s", .folder = "/jobs", .text = text.data, .len = text.len};
@@ -26,7 +26,6 @@ static void open_axes(struct axes_case *c, const char *body, const struct jr_swe
     for (size_t i = 0; i < c->diags.count; i++)
         jr_buf_printf(&c->found, "%s%s@%u:%u", i == 0 ? "" : " ", c->diags.items[i].code,
                       c->diags.items[i].span.line, c->diags.items[i].span.column);
-    jr_buf_release(&text);
 }
 
 static void close_axes(struct axes_case *c)
@@ -39,14 +38,13 @@ static void close_axes(struct axes_case *c)
 static void check_axes(const char *sweep, const char *expected)
 {
     struct axes_case c;
-    struct jr_buf body = JR_BUF_INIT;
+    struct jr_buf body JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&body, "sweep: %s\n", sweep);
     open_axes(&c, body.data, &(struct jr_sweep_words){0});
     const char *found = c.found.data == NULL ? "" : c.found.data;
     if (strcmp(found, expected) != 0)
         printf("\n  in: %s\n", sweep);
     JR_ASSERT_TEXT(found, expected);
-    jr_buf_release(&body);
     close_axes(&c);
 }
 

@@ -47,4 +47,9 @@ static inline void scratch_end(struct scratch *scratch)
     (void)nftw(scratch->dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* A folder for the rest of the block. */
+#define SCRATCH(name)                                                                              \
+    struct scratch name RELEASE(scratch_end);                                                      \
+    scratch_start(&name)
+
 #endif

@@ -66,6 +66,9 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
         return jr_unit_run(suite, cases, sizeof cases / sizeof cases[0]);                          \
     }
 
+/* What is released by this function where its scope ends. */
+#define RELEASE(function) __attribute__((cleanup(function)))
+
 /* Equal strings, told with both when they are not. */
 #define JR_ASSERT_TEXT(actual, expected)                                                           \
     do {                                                                                           \

@@ -54,4 +54,9 @@ static inline void swept_close(struct swept *s)
     jr_swept_spec_close(&s->spec);
 }
 
+/* A sweep for the rest of the block. */
+#define SWEPT(name, body, sweeps)                                                                  \
+    struct swept name RELEASE(swept_close);                                                        \
+    swept_open(&name, body, sweeps)
+
 #endif

@@ -6,18 +6,14 @@
 
 static void check_result(const char *ranks, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT, out = JR_BUF_INIT;
     jr_buf_printf(&text, "{\"ranks\": [%s]}", ranks);
-    json_t *results = jr_json_parse(text.data, text.len, NULL);
+    json_auto_t *results = jr_json_parse(text.data, text.len, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(results);
-    json_t *result = jr_cell_result(results);
+    json_auto_t *result = jr_cell_result(results);
     if (result != NULL)
         jr_json_print(&out, result, 0);
     JR_ASSERT_TEXT(out.data == NULL ? "none" : out.data, expected);
-    json_decref(result);
-    json_decref(results);
-    jr_buf_release(&text);
-    jr_buf_release(&out);
 }
 
 TEST(is_none_without_a_result_that_counts)
@@ -46,8 +42,8 @@ TEST(says_how_numbers_differ)
 
 TEST(is_compared_by_what_is_asked_for)
 {
-    json_t *result = json_pack("{s:{s:f,s:f,s:f,s:i},s:i,s:s}", "a", "mean", 2.0, "min", 1.0, "max",
-                               4.0, "first", 3, "b", 7, "c", "x");
+    json_auto_t *result = json_pack("{s:{s:f,s:f,s:f,s:i},s:i,s:s}", "a", "mean", 2.0, "min", 1.0,
+                                    "max", 4.0, "first", 3, "b", 7, "c", "x");
     struct jr_sweep_best best = {"a", JR_GOAL_MAX, JR_OF_MEAN};
     double number = 0;
     CU_ASSERT_TRUE(jr_cell_result_number(result, &best, &number));
@@ -68,15 +64,13 @@ TEST(is_compared_by_what_is_asked_for)
     best.field = NULL;
     CU_ASSERT_FALSE(jr_cell_result_number(result, &best, &number));
     CU_ASSERT_FALSE(jr_cell_result_number(NULL, &best, &number));
-    json_decref(result);
 }
 
 static void check_text(json_t *value, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_cell_result_text(&out, value);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     json_decref(value);
 }
 

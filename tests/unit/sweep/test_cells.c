@@ -21,16 +21,13 @@ static void add_cells(struct jr_buf *out, const struct jr_cells *cells)
 
 static void check_cells(const char *body, const char *expected)
 {
-    struct swept s;
-    struct jr_buf text = JR_BUF_INIT;
-    swept_open(&s, body, NULL);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    SWEPT(s, body, NULL);
     CU_ASSERT_EQUAL(s.status, 0);
     CU_ASSERT_EQUAL(s.diags.count, 0);
     if (s.status == 0)
         add_cells(&text, &s.spec.cells);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
-    jr_buf_release(&text);
-    swept_close(&s);
 }
 
 TEST(are_the_product_the_last_axis_fastest)
@@ -64,15 +61,12 @@ TEST(are_excluded_by_each_field)
 TEST(know_their_places_in_the_product)
 {
     static const long expected[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {-1, -1}};
-    struct swept s;
-    swept_open(&s,
-               "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2, 3]}, include: [{vars.lr: 9}]}\n",
-               NULL);
+    SWEPT(s, "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2, 3]}, include: [{vars.lr: 9}]}\n",
+          NULL);
     CU_ASSERT_EQUAL_FATAL(s.spec.cells.count, 7);
     for (size_t i = 0; i < 7; i++)
         for (size_t axis = 0; axis < 2; axis++)
             CU_ASSERT_EQUAL(jr_cells_value_index(&s.spec.cells, i, axis), expected[i][axis]);
-    swept_close(&s);
 }
 
 /* An entry that names no cell is a warning, and one that says what another has said is refused. */
@@ -93,8 +87,7 @@ TEST(are_named_by_entries_that_say_something)
         {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL, NULL, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct swept s;
-        swept_open(&s, vectors[i].body, NULL);
+        SWEPT(s, vectors[i].body, NULL);
         CU_ASSERT_EQUAL(s.status, vectors[i].status);
         CU_ASSERT_EQUAL(s.diags.errors, vectors[i].status != 0);
         CU_ASSERT_EQUAL_FATAL(s.diags.count, vectors[i].message != NULL);
@@ -105,7 +98,6 @@ TEST(are_named_by_entries_that_say_something)
         }
         if (vectors[i].help != NULL)
             JR_ASSERT_TEXT(diag->help, vectors[i].help);
-        swept_close(&s);
     }
 }
 
@@ -122,14 +114,12 @@ TEST(are_100000_at_most)
          -1},
     };
     for (size_t i = 0; i < 2; i++) {
-        struct swept s;
-        swept_open(&s, vectors[i].body, NULL);
+        SWEPT(s, vectors[i].body, NULL);
         CU_ASSERT_EQUAL(s.status, vectors[i].status);
         CU_ASSERT_EQUAL(s.diags.errors, i);
         if (i == 1)
             JR_ASSERT_TEXT(s.diags.items[0].message, "the axes and `include` make more than 100000 "
                                                      "cells");
-        swept_close(&s);
     }
 }
 
@@ -171,11 +161,9 @@ TEST(know_how_many_values_one_has)
         {"sweep: {include: [{vars.lr: 1}, {vars.lr: 2, vars.seed: 3}]}\n", 2},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct swept s;
-        swept_open(&s, vectors[i].body, NULL);
+        SWEPT(s, vectors[i].body, NULL);
         CU_ASSERT_EQUAL(s.status, 0);
         CU_ASSERT_EQUAL(s.spec.cells.most_values, vectors[i].most);
-        swept_close(&s);
     }
 }
 
@@ -215,44 +203,35 @@ TEST(are_drawn_alike_for_all_others)
 
 TEST(leave_out_equal_draws)
 {
-    struct swept s;
-    swept_open(&s, "sweep: {axes: {vars.lr: {integers: [1, 2]}}, samples: 40}\n", NULL);
+    SWEPT(s, "sweep: {axes: {vars.lr: {integers: [1, 2]}}, samples: 40}\n", NULL);
     CU_ASSERT_EQUAL(s.spec.cells.count, 2);
     CU_ASSERT_EQUAL(s.diags.warnings, 1);
-    swept_close(&s);
 }
 
 TEST(are_refused_if_none_is_left)
 {
-    struct swept s;
-    swept_open(&s, "sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1}, {vars.lr: 2}]}\n",
-               NULL);
+    SWEPT(s, "sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1}, {vars.lr: 2}]}\n", NULL);
     CU_ASSERT_EQUAL(s.status, -1);
     CU_ASSERT_EQUAL(s.diags.errors, 1);
-    swept_close(&s);
 }
 
 TEST(take_the_axes_of_options)
 {
     char *const sweeps[] = {TEXT_OF("vars.lr=0.5,'a,b',[1, 2]"), TEXT_OF("threads=1..2"), NULL};
-    struct jr_buf text = JR_BUF_INIT;
-    struct swept s;
-    swept_open(&s, "sweep: {axes: {vars.lr: [1], vars.seed: [7]}}\n", sweeps);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    SWEPT(s, "sweep: {axes: {vars.lr: [1], vars.seed: [7]}}\n", sweeps);
     CU_ASSERT_EQUAL_FATAL(s.status, 0);
     add_cells(&text, &s.spec.cells);
     JR_ASSERT_TEXT(text.data, "7 0.5 1|7 0.5 2|7 a,b 1|7 a,b 2|7 [1, 2] 1|7 [1, 2] 2");
-    jr_buf_release(&text);
-    swept_close(&s);
 }
 
 TEST(have_values_by_type)
 {
-    struct jr_buf text = JR_BUF_INIT;
-    struct swept s;
-    swept_open(&s,
-               "sweep: {include: [{vars.lr: 1, vars.seed: \"1\", threads: 2, "
-               "env.A: [1.5, null, true, {b: ~, c: x}]}]}\n",
-               NULL);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    SWEPT(s,
+          "sweep: {include: [{vars.lr: 1, vars.seed: \"1\", threads: 2, "
+          "env.A: [1.5, null, true, {b: ~, c: x}]}]}\n",
+          NULL);
     CU_ASSERT_EQUAL_FATAL(s.status, 0);
     json_t *json = jr_cells_json(&s.spec.cells, 0);
     jr_json_print(&text, json, 0);
@@ -263,8 +242,6 @@ TEST(have_values_by_type)
     jr_cells_text(&text, &s.spec.cells, 0);
     JR_ASSERT_TEXT(text.data, "vars.lr=1,vars.seed=\"1\",threads=2,"
                               "env.A=[1.5, null, true, {b: null, c: x}]");
-    jr_buf_release(&text);
-    swept_close(&s);
 }
 
 /* What JSON has no number for is a string. */
@@ -283,17 +260,13 @@ TEST(have_numbers_as_json_has_them)
                                              {".inf", "\".inf\""},
                                              {"9223372036854775808", "\"9223372036854775808\""}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf text = JR_BUF_INIT;
-        struct jr_diags diags = JR_DIAGS_INIT;
-        struct jr_doc doc = JR_DOC_INIT;
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
+        struct jr_doc doc RELEASE(jr_doc_release) = JR_DOC_INIT;
         CU_ASSERT_EQUAL_FATAL(jr_doc_load_value(&doc, "v", vectors[i][0], 0, &diags), 0);
-        json_t *json = jr_cell_value_json(doc.root);
+        json_auto_t *json = jr_cell_value_json(doc.root);
         jr_json_print(&text, json, 0);
         JR_ASSERT_TEXT(text.data, vectors[i][1]);
-        json_decref(json);
-        jr_buf_release(&text);
-        jr_diags_release(&diags);
-        jr_doc_release(&doc);
     }
 }
 
@@ -319,8 +292,7 @@ TEST(are_chosen_by_number_or_values)
                    {"0005", 5},
                    {"vars.lr=1e-2,vars.seed=2", 4},
                    {"vars.seed=3,vars.lr=0.1", 2}};
-    struct swept s;
-    swept_open(&s, GRID, NULL);
+    SWEPT(s, GRID, NULL);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_error err = {0};
         size_t cell = 77;
@@ -329,18 +301,15 @@ TEST(are_chosen_by_number_or_values)
         CU_ASSERT_EQUAL(cell, vectors[i].cell < 0 ? 77 : (size_t)vectors[i].cell);
         CU_ASSERT_EQUAL(err.status, vectors[i].cell < 0 ? JR_STATUS_USAGE : 0);
     }
-    swept_close(&s);
 }
 
 static void check_choice(const char *text, const char *expected)
 {
     struct jr_error err = {0};
     size_t cell;
-    struct swept s;
-    swept_open(&s, GRID, NULL);
+    SWEPT(s, GRID, NULL);
     CU_ASSERT_EQUAL(jr_cells_choose(&cell, &s.spec.cells, text, &err), -1);
     JR_ASSERT_TEXT(err.text, expected);
-    swept_close(&s);
 }
 
 TEST(say_which_ones_a_choice_leaves)
@@ -368,11 +337,9 @@ static void check_choice_of(const char *body, const char *text, const char *expe
 {
     struct jr_error err = {0};
     size_t cell;
-    struct swept s;
-    swept_open(&s, body, NULL);
+    SWEPT(s, body, NULL);
     CU_ASSERT_EQUAL(jr_cells_choose(&cell, &s.spec.cells, text, &err), -1);
     JR_ASSERT_TEXT(err.text, expected);
-    swept_close(&s);
 }
 
 /* Of many, the first are told. */
@@ -414,12 +381,10 @@ TEST(say_the_first_of_many_axes)
 
 static void check_made_already(const char *body)
 {
-    struct swept s;
-    swept_open(&s, body, NULL);
+    SWEPT(s, body, NULL);
     CU_ASSERT_EQUAL(s.status, -1);
     CU_ASSERT_EQUAL_FATAL(s.diags.errors, 1);
     JR_ASSERT_TEXT(s.diags.items[0].message, "the axes make this cell already");
-    swept_close(&s);
 }
 
 /* Each place of the product, the first of an axis and the last. */
@@ -440,9 +405,8 @@ TEST(are_not_included_once_more)
 static void check_columns(const char *body, const char *expected)
 {
     struct jr_cell_columns columns;
-    struct jr_buf text = JR_BUF_INIT;
-    struct swept s;
-    swept_open(&s, body, NULL);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    SWEPT(s, body, NULL);
     jr_cell_columns_init(&columns, &s.spec.cells);
     jr_cell_columns_head(&text, &columns);
     for (size_t i = 0; i < s.spec.cells.count; i++) {
@@ -451,8 +415,6 @@ static void check_columns(const char *body, const char *expected)
     }
     JR_ASSERT_TEXT(text.data, expected);
     jr_cell_columns_release(&columns);
-    jr_buf_release(&text);
-    swept_close(&s);
 }
 
 TEST(make_columns_as_wide_as_their_values)

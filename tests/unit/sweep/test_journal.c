@@ -53,7 +53,7 @@ static void check_lines(int dir, const char *expected)
 /* A line that a full disk has torn is followed by lines of their own. */
 TEST(a_torn_line_takes_no_other)
 {
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     struct rlimit before, small;
     pid_t holder;
@@ -74,27 +74,25 @@ TEST(a_torn_line_takes_no_other)
     jr_journal_close(&journal);
     check_lines(dir, "0:-1:- 1:-1:- 4:-1:- ");
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 TEST(is_not_there_at_first)
 {
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct read_lines lines = {JR_BUF_INIT};
     int dir = open_scratch(&scratch);
     CU_ASSERT_FALSE(jr_journal_read(dir, take, &lines));
     CU_ASSERT_EQUAL(jr_journal_holder(dir), 0);
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 TEST(reads_back_what_was_written)
 {
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     pid_t holder;
     int dir = open_scratch(&scratch);
-    json_t *values = json_pack("{s:f}", "vars.lr", 0.1);
+    json_auto_t *values = json_pack("{s:f}", "vars.lr", 0.1);
     CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
     const struct jr_journal_line cell[] = {
         {.event = JR_JOURNAL_CELL_STARTED, .values = values},
@@ -115,15 +113,13 @@ TEST(reads_back_what_was_written)
     CU_ASSERT_EQUAL(journal.fd, -1);
     CU_ASSERT_EQUAL(jr_journal_holder(dir), 0);
     check_lines(dir, "0:-1:- 2:0:- 3:0:failed 3:7:stopped! ");
-    json_decref(values);
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 /* A second after the first line that is not, and at its end. */
 TEST(is_synced_in_its_time)
 {
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     pid_t holder;
     int dir = open_scratch(&scratch);
@@ -140,14 +136,13 @@ TEST(is_synced_in_its_time)
     jr_journal_close(&journal);
     CU_ASSERT_EQUAL(journal.dirty_ns, 0);
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 /* On a file system that has no locks, it is nobody's, and not ours. */
 TEST(is_not_begun_without_a_lock)
 {
     static const struct deny_call none[] = {{SYS_fcntl, ENOLCK}};
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     int dir = open_scratch(&scratch), status = -1;
     pid_t child = fork();
     if (child == 0) {
@@ -162,7 +157,6 @@ TEST(is_not_begun_without_a_lock)
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
     CU_ASSERT_EQUAL(status, 0);
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 static void take_place(void *data, enum jr_journal_event event, const json_t *line)
@@ -182,11 +176,11 @@ static void take_place(void *data, enum jr_journal_event event, const json_t *li
 /* Where a line was written, or its cell runs, and with which values. */
 TEST(says_where_it_was)
 {
-    json_t *values = json_pack("{s:i}", "vars.n", 3);
+    json_auto_t *values = json_pack("{s:i}", "vars.n", 3);
     const struct jr_journal_line rows[] = {
         {.event = JR_JOURNAL_SWEEP_STARTED, .cell = JR_JOURNAL_NO_CELL, .host = "n1", .job = "77"},
         {.event = JR_JOURNAL_CELL_STARTED, .values = values, .host = "n2"}};
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     struct read_lines lines = {JR_BUF_INIT};
     pid_t holder;
@@ -198,15 +192,13 @@ TEST(says_where_it_was)
     CU_ASSERT_TRUE(jr_journal_read(dir, take_place, &lines));
     JR_ASSERT_TEXT(lines.text.data, "0:n1:77:-:timed 2:n2:-:{\"vars.n\":3}:timed ");
     jr_buf_release(&lines.text);
-    json_decref(values);
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 /* Of a first line that was torn, a byte may be there. */
 TEST(a_torn_byte_takes_no_line)
 {
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     pid_t holder;
     int dir = open_scratch(&scratch);
@@ -216,7 +208,6 @@ TEST(a_torn_byte_takes_no_line)
     jr_journal_close(&journal);
     check_lines(dir, "1:-1:- ");
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 TEST(passes_over_what_is_torn_or_foreign)
@@ -224,7 +215,7 @@ TEST(passes_over_what_is_torn_or_foreign)
     static const char text[] = "{\"event\": \"cell_ended\", \"cell\": 1, \"status\": \"failed\"}\n"
                                "not JSON\n{\"event\": \"of another build\"}\n[1]\n"
                                "{\"event\": \"cell_ended\", \"ce";
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     pid_t holder;
     int dir = open_scratch(&scratch);
@@ -237,13 +228,12 @@ TEST(passes_over_what_is_torn_or_foreign)
     jr_journal_close(&journal);
     check_lines(dir, "3:1:failed 1:-1:- ");
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 TEST(is_one_process_s_own)
 {
-    struct scratch scratch;
-    struct jr_journal journal;
+    struct scratch scratch RELEASE(scratch_end);
+    struct jr_journal journal RELEASE(jr_journal_close);
     pid_t holder, parent = getpid();
     int dir = open_scratch(&scratch), status = -1;
     CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL), 0);
@@ -260,15 +250,13 @@ TEST(is_one_process_s_own)
     }
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
     CU_ASSERT_EQUAL(status, 0);
-    jr_journal_close(&journal);
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 /* Who goes on with a sweep reads what there is, and has it locked still. */
 TEST(is_read_under_its_lock)
 {
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     struct read_lines lines = {JR_BUF_INIT};
     pid_t holder, parent = getpid();
@@ -287,21 +275,20 @@ TEST(is_read_under_its_lock)
     jr_journal_close(&journal);
     check_lines(dir, "0:-1:- 4:-1:- ");
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 TEST(says_when_a_line_was_lost)
 {
-    struct jr_journal journal = {.fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
+    struct jr_journal journal RELEASE(jr_journal_close) = {
+        .fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
     CU_ASSERT_TRUE(journal.failed);
-    jr_journal_close(&journal);
 }
 
 /* Nothing is written to what is no file, or is led to by a link. */
 TEST(is_a_regular_file)
 {
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct jr_journal journal;
     pid_t holder;
     int dir = open_scratch(&scratch);
@@ -326,7 +313,6 @@ TEST(is_a_regular_file)
     CU_ASSERT_EQUAL(symlinkat("elsewhere", dir, JR_JOURNAL_FILE), 0);
     CU_ASSERT_FALSE(jr_journal_read(dir, take, NULL));
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 /* A line of 8 MiB is one, and a byte more is none. */
@@ -336,7 +322,7 @@ TEST(reads_no_line_that_is_too_long)
                                "\"status\": \"failed\", \"pad\": \"",
                       tail[] = "\"}\n";
     static char pad[8 << 20];
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     int dir = open_scratch(&scratch);
     memset(pad, 'x', sizeof pad);
     for (size_t more = 0; more < 2; more++) {
@@ -349,7 +335,6 @@ TEST(reads_no_line_that_is_too_long)
         check_lines(dir, more ? "" : "3:7:failed ");
     }
     (void)close(dir);
-    scratch_end(&scratch);
 }
 
 /* Lines lie across the pieces in which it is read, and far behind each other:
@@ -357,7 +342,7 @@ TEST(reads_no_line_that_is_too_long)
 TEST(reads_all_of_a_long_one)
 {
     static const char line[] = "{\"event\": \"cell_ended\", \"cell\": 7, \"status\": \"failed\"}\n";
-    struct scratch scratch;
+    struct scratch scratch RELEASE(scratch_end);
     struct read_lines lines = {JR_BUF_INIT};
     int dir = open_scratch(&scratch);
     int fd = openat(dir, JR_JOURNAL_FILE, O_CREAT | O_RDWR | O_APPEND, 0600);
@@ -376,5 +361,4 @@ TEST(reads_all_of_a_long_one)
     jr_buf_release(&lines.text);
     (void)close(fd);
     (void)close(dir);
-    scratch_end(&scratch);
 }

@@ -25,28 +25,26 @@ static json_t *write_file(struct swept *s, struct jr_cell_state *states)
 
 static void check_part(const json_t *json, const char *key, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_json_print(&out, json_object_get(json, key), 0);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
 }
 
 static void open_goal(struct swept *s, const char *goal)
 {
-    struct jr_buf body = JR_BUF_INIT;
+    struct jr_buf body JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&body, BODY, goal);
     swept_open(s, body.data, NULL);
     CU_ASSERT_EQUAL_FATAL(s->status, 0);
     CU_ASSERT_EQUAL_FATAL(s->spec.cells.count, 2);
-    jr_buf_release(&body);
 }
 
 /* A line for each axis and each cell, so that two of them can be compared. */
 TEST(has_a_line_for_each_cell)
 {
-    struct swept s;
-    struct jr_buf text = JR_BUF_INIT;
-    json_t *result = json_pack("{s:f}", "loss", 0.5);
+    struct swept s RELEASE(swept_close);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_auto_t *result = json_pack("{s:f}", "loss", 0.5);
     swept_open(&s, "sweep: {axes: {vars.lr: [1, 2], vars.seed: [3]}}\n", NULL);
     struct jr_cell_state states[] = {{.number = 0, .status = "not_started", .host = "a"},
                                      {.number = 1,
@@ -87,19 +85,16 @@ TEST(has_a_line_for_each_cell)
                               "  \"counts\": {\"not_started\": 1, \"failed\": 1},\n"
                               "  \"best\": null\n"
                               "}\n");
-    jr_buf_release(&text);
-    json_decref(result);
-    swept_close(&s);
 }
 
 TEST(says_what_has_not_begun)
 {
-    struct swept s;
+    struct swept s RELEASE(swept_close);
     open_goal(&s, "min");
     struct jr_cell_state states[] = {
         {.number = 0, .status = "not_started"},
         {.number = 5, .status = "running", .code = "0123", .host = "n2"}};
-    json_t *json = write_file(&s, states);
+    json_auto_t *json = write_file(&s, states);
     check_part(json, "axes",
                "[{\"path\": \"vars.lr\", \"values\": [0.1, 0.01]}, {\"path\": "
                "\"vars.seed,threads\", \"values\": [[1, 2]]}]");
@@ -121,15 +116,13 @@ TEST(says_what_has_not_begun)
     check_part(json_array_get(cells, 1), "run", "\"cells/0005\"");
     check_part(json_array_get(cells, 1), "values",
                "{\"vars.lr\": 0.01, \"vars.seed\": 1, \"threads\": 2}");
-    json_decref(json);
-    swept_close(&s);
 }
 
 /* Who runs the cells of a sweep that was submitted, known or not yet. */
 TEST(says_which_job_runs_the_cells)
 {
-    struct swept s;
-    struct jr_buf text = JR_BUF_INIT;
+    struct swept s RELEASE(swept_close);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     open_goal(&s, "min");
     struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
                                      {.number = 1, .status = "not_started"}};
@@ -142,18 +135,14 @@ TEST(says_which_job_runs_the_cells)
         record.job = vectors[i][0];
         jr_buf_clear(&text);
         jr_sweep_record_json(&text, &record, NULL);
-        json_t *json = jr_json_parse(text.data, text.len, NULL);
+        json_auto_t *json = jr_json_parse(text.data, text.len, NULL);
         check_part(json, "submitted", vectors[i][1]);
-        json_decref(json);
     }
     record.submitted = false;
     jr_buf_clear(&text);
     jr_sweep_record_json(&text, &record, NULL);
-    json_t *json = jr_json_parse(text.data, text.len, NULL);
+    json_auto_t *json = jr_json_parse(text.data, text.len, NULL);
     CU_ASSERT_PTR_NULL(json_object_get(json, "submitted"));
-    json_decref(json);
-    jr_buf_release(&text);
-    swept_close(&s);
 }
 
 TEST(names_the_best_that_delivered)
@@ -169,45 +158,38 @@ TEST(names_the_best_that_delivered)
         {"min", 1, 1, "succeeded", "succeeded", 0}, {"max", 1, 1, "succeeded", "succeeded", 0},
         {"max", 1, 2, "stopped", "succeeded", 1},   {"max", 1, 2, "failed", "running", -1}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct swept s;
+        struct swept s RELEASE(swept_close);
         open_goal(&s, vectors[i].goal);
-        json_t *a = json_pack("{s:f}", "loss", vectors[i].a);
-        json_t *b = json_pack("{s:f}", "loss", vectors[i].b);
+        json_auto_t *a = json_pack("{s:f}", "loss", vectors[i].a);
+        json_auto_t *b = json_pack("{s:f}", "loss", vectors[i].b);
         struct jr_cell_state *states = calloc(2, sizeof *states);
         CU_ASSERT_PTR_NOT_NULL_FATAL(states);
         states[0] = (struct jr_cell_state){.number = 3, .status = vectors[i].a_status, .result = a};
         states[1] = (struct jr_cell_state){.number = 7, .status = vectors[i].b_status, .result = b};
         const struct jr_sweep_record record = {.cells = &s.spec.cells, .states = states};
         CU_ASSERT_EQUAL(jr_sweep_record_best(&record), vectors[i].best);
-        json_t *json = write_file(&s, states);
+        json_auto_t *json = write_file(&s, states);
         check_part(json_object_get(json, "best"), "cell",
                    vectors[i].best < 0    ? "null"
                    : vectors[i].best == 0 ? "3"
                                           : "7");
-        json_decref(json);
         free(states);
-        json_decref(a);
-        json_decref(b);
-        swept_close(&s);
     }
 }
 
 /* What has no such field is no better than another. */
 TEST(knows_no_best_without_its_field)
 {
-    struct swept s;
+    struct swept s RELEASE(swept_close);
     open_goal(&s, "max");
-    json_t *other = json_pack("{s:f}", "accuracy", 0.5);
-    json_t *loss = json_pack("{s:f}", "loss", -1.0);
+    json_auto_t *other = json_pack("{s:f}", "accuracy", 0.5);
+    json_auto_t *loss = json_pack("{s:f}", "loss", -1.0);
     struct jr_cell_state states[] = {{.number = 0, .status = "succeeded", .result = other},
                                      {.number = 1, .status = "succeeded", .result = loss}};
     const struct jr_sweep_record record = {.cells = &s.spec.cells, .states = states};
     CU_ASSERT_EQUAL(jr_sweep_record_best(&record), 1);
     states[1].result = NULL;
     CU_ASSERT_EQUAL(jr_sweep_record_best(&record), -1);
-    json_decref(other);
-    json_decref(loss);
-    swept_close(&s);
 }
 
 struct pieces {
@@ -227,11 +209,10 @@ static int take_piece(void *data, struct jr_buf *text)
 /* And not on, once it cannot be written. */
 TEST(is_written_in_pieces)
 {
-    struct swept s;
-    struct jr_buf text = JR_BUF_INIT, whole = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT, whole = JR_BUF_INIT;
     struct pieces pieces = {.text = JR_BUF_INIT};
     const struct jr_drain drain = {take_piece, &pieces};
-    swept_open(&s, "sweep: {axes: {vars.lr: {from: 1, to: 2000}}}\n", NULL);
+    SWEPT(s, "sweep: {axes: {vars.lr: {from: 1, to: 2000}}}\n", NULL);
     struct jr_cell_state *states = calloc(2000, sizeof *states);
     CU_ASSERT_PTR_NOT_NULL_FATAL(states);
     for (uint32_t i = 0; i < 2000; i++)
@@ -250,10 +231,7 @@ TEST(is_written_in_pieces)
     CU_ASSERT_EQUAL(pieces.count, 2);
     CU_ASSERT_EQUAL(text.len, 0);
     jr_buf_release(&pieces.text);
-    jr_buf_release(&whole);
-    jr_buf_release(&text);
     free(states);
-    swept_close(&s);
 }
 
 /* Each key that is written has its place in the schema, and each key of the schema is written
@@ -276,10 +254,10 @@ static void check_keys(const json_t *object, const json_t *schema, size_t option
 
 TEST(has_a_schema_of_its_keys)
 {
-    struct swept s;
-    struct jr_buf text = JR_BUF_INIT;
+    struct swept s RELEASE(swept_close);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     open_goal(&s, "min");
-    json_t *former = json_pack("[{s:i, s:{}}]", "cell", 7, "values");
+    json_auto_t *former = json_pack("[{s:i, s:{}}]", "cell", 7, "values");
     struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
                                      {.number = 1, .status = "running"}};
     const struct jr_sweep_record record = {.sweep_id = "id",
@@ -288,35 +266,28 @@ TEST(has_a_schema_of_its_keys)
                                            .submitted = true,
                                            .former = former};
     jr_sweep_record_json(&text, &record, NULL);
-    json_t *json = jr_json_parse(text.data, text.len, NULL);
+    json_auto_t *json = jr_json_parse(text.data, text.len, NULL);
     jr_buf_clear(&text);
     jr_sweep_record_schema(&text);
-    json_t *schema = jr_json_parse(text.data, text.len, NULL);
+    json_auto_t *schema = jr_json_parse(text.data, text.len, NULL);
     json_t *parts = json_object_get(schema, "$defs");
     check_keys(json, schema, 3); /* exit_code, submitted, former */
     check_keys(json_array_get(json_object_get(json, "cells"), 0), json_object_get(parts, "cell"),
                1); /* host */
     check_keys(json_object_get(json, "best"), json_object_get(parts, "best"), 0);
     check_part(json, "former", "[{\"cell\": 7, \"values\": {}}]");
-    json_decref(schema);
-    json_decref(json);
-    json_decref(former);
-    jr_buf_release(&text);
-    swept_close(&s);
 }
 
 /* What is published says what is written. */
 TEST(has_the_schema_that_is_published)
 {
-    struct jr_buf file = JR_BUF_INIT, text = JR_BUF_INIT;
+    struct jr_buf JR_BUF_CLEANUP file = JR_BUF_INIT, text = JR_BUF_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&file, AT_FDCWD,
                                           TEST_SOURCE_DIR "/../schemas/sweep-v1.schema.json",
                                           1 << 20, NULL),
                           0);
     jr_sweep_record_schema(&text);
     JR_ASSERT_TEXT(text.data, file.data);
-    jr_buf_release(&file);
-    jr_buf_release(&text);
 }
 
 /* A cell is a run, so each status of a run is one of a cell. */
@@ -326,20 +297,18 @@ TEST(has_each_status_of_a_run)
     static const char *const words[] = {JR_RUN_STATUSES(WORD)};
 #undef WORD
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        json_t *cell = json_pack("{s:s}", "status", words[i]);
+        json_auto_t *cell = json_pack("{s:s}", "status", words[i]);
         const char *found = jr_cell_json_status(cell);
         CU_ASSERT_PTR_NOT_NULL_FATAL(found);
         JR_ASSERT_TEXT(found, words[i]);
         CU_ASSERT_EQUAL(jr_cell_status_class(words[i]) == 0, i == 0);
-        json_decref(cell);
     }
-    json_t *other = json_pack("{s:s}", "status", "failed\033[m");
+    json_auto_t *other = json_pack("{s:s}", "status", "failed\033[m");
     CU_ASSERT_PTR_NULL(jr_cell_json_status(other));
     CU_ASSERT_EQUAL(jr_cell_status_class("running"), 0);
     CU_ASSERT_EQUAL(jr_cell_status_class("of another build"), 0);
     CU_ASSERT_EQUAL(jr_cell_status_class("timed_out"), JR_STATUS_TIMEOUT);
     CU_ASSERT_EQUAL(jr_cell_status_class("lost"), JR_STATUS_LAUNCH);
-    json_decref(other);
 }
 
 TEST(numbers_folders_in_four_digits)

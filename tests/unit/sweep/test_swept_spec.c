@@ -13,11 +13,10 @@ static void load_cell(struct swept *s, size_t i, struct jr_spec_file **ret)
 TEST(put_values_in_their_places)
 {
     struct jr_spec_file *cell = NULL;
-    struct swept s;
-    swept_open(&s,
-               "world_size: 8\nsweep:\n"
-               "  axes: {vars.lr: [1, \"${vars.seed}0\"], world_size: [2, 4]}\n",
-               NULL);
+    SWEPT(s,
+          "world_size: 8\nsweep:\n"
+          "  axes: {vars.lr: [1, \"${vars.seed}0\"], world_size: [2, 4]}\n",
+          NULL);
     load_cell(&s, 3, &cell);
     const struct jr_spec *spec = jr_spec_get(cell);
     CU_ASSERT_EQUAL(*spec->world_size, 4);
@@ -26,49 +25,42 @@ TEST(put_values_in_their_places)
     const struct jr_span at = jr_spec_where(cell, "world_size");
     CU_ASSERT_EQUAL(at.line, 6);
     jr_spec_free(cell);
-    swept_close(&s);
 }
 
 /* The hosts of a cell are those that its sweep has, and not where it runs. */
 TEST(have_the_hosts_of_the_sweep)
 {
     struct jr_spec_file *cell = NULL;
-    struct swept s;
-    swept_open(&s,
-               "hosts: [a, b]\nengine: {ssh: {}}\n"
-               "sweep: {axes: {vars.lr: [1, 2]}}\n",
-               NULL);
+    SWEPT(s,
+          "hosts: [a, b]\nengine: {ssh: {}}\n"
+          "sweep: {axes: {vars.lr: [1, 2]}}\n",
+          NULL);
     load_cell(&s, 1, &cell);
     CU_ASSERT_TRUE(jr_spec_pools_hosts(cell));
     jr_spec_free(cell);
-    swept_close(&s);
 }
 
 TEST(know_the_number_of_the_cell)
 {
     struct jr_spec_file *cell = NULL;
-    struct swept s;
-    swept_open(&s,
-               "env: {C: \"%{cell}\", S: \"%{sweep_id}\"}\n"
-               "sweep: {axes: {vars.lr: [1, 2]}}\n",
-               NULL);
+    SWEPT(s,
+          "env: {C: \"%{cell}\", S: \"%{sweep_id}\"}\n"
+          "sweep: {axes: {vars.lr: [1, 2]}}\n",
+          NULL);
     load_cell(&s, 0, &cell);
     jr_spec_free(cell);
-    swept_close(&s);
 }
 
 TEST(point_at_the_value_that_is_wrong)
 {
     struct jr_spec_file *cell = NULL;
-    struct swept s;
-    swept_open(&s, "sweep: {axes: {threads: [1, x]}}\n", NULL);
+    SWEPT(s, "sweep: {axes: {threads: [1, x]}}\n", NULL);
     CU_ASSERT_EQUAL(jr_swept_spec_load(&cell, &s.spec, 1, &s.diags), -1);
     CU_ASSERT_EQUAL(s.diags.errors, 1);
     CU_ASSERT_EQUAL(s.diags.items[0].span.line, 4);
     CU_ASSERT_EQUAL(s.diags.items[0].span.column, 29);
     jr_diags_release(&s.diags);
     jr_spec_free(cell);
-    swept_close(&s);
 }
 
 /* Parents, of which each reading is counted. */
@@ -102,7 +94,7 @@ TEST(take_other_parents_and_read_each_once)
     const struct jr_spec_options options = {.sweeps = true, .reader = &reader};
     const struct jr_swept_words words = {&source, &options, NULL};
     struct jr_spec_file *file = NULL, *cell = NULL;
-    struct swept s = {0};
+    struct swept s RELEASE(swept_close) = {0};
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
     CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags), 0);
     s.spec.files = reader;
@@ -119,7 +111,6 @@ TEST(take_other_parents_and_read_each_once)
     CU_ASSERT_EQUAL(s.diags.items[0].span.line, 4);
     jr_diags_release(&s.diags);
     jr_spec_free(cell);
-    swept_close(&s);
 }
 
 /* One path in two folders, or in files of another name, is two files. */
@@ -148,13 +139,12 @@ TEST(know_files_by_who_names_them)
                    {{NULL, "a", "/more"}, "b.yaml", "/more/a: b.yaml"},
                    {{NULL, "c", "/jobs"}, "b.yaml", "/jobs/c: b.yaml"}};
     struct pages pages = {0};
-    struct swept s;
-    swept_open(&s, "sweep: {axes: {vars.lr: [1, 2]}}\n", NULL);
+    SWEPT(s, "sweep: {axes: {vars.lr: [1, 2]}}\n", NULL);
     s.spec.files = (struct jr_reader){read_place, &pages};
     jr_cached_reader_init(&s.spec);
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-            struct jr_arena arena = JR_ARENA_INIT;
+            struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
             struct jr_reading reading = {
                 .path = vectors[i].path, .from = &vectors[i].from, .arena = &arena};
             CU_ASSERT_EQUAL_FATAL(s.spec.reader.read(&s.spec.reader, &reading, NULL), 0);
@@ -163,21 +153,18 @@ TEST(know_files_by_who_names_them)
             JR_ASSERT_TEXT(reading.file.name, "its name");
             JR_ASSERT_TEXT(reading.file.folder, "/its/folder");
             jr_buf_release(&reading.text);
-            jr_arena_release(&arena);
         }
     CU_ASSERT_EQUAL(pages.read, 4);
-    swept_close(&s);
 }
 
 /* A spec that is a file is read once, and what --set says of paths is relative to where we are. */
 TEST(are_of_the_file_as_it_was_read)
 {
     char *const sets[] = {(char[]){"log_dir=runs"}, NULL};
-    struct scratch scratch;
-    struct jr_buf path = JR_BUF_INIT;
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_spec_file *file = NULL, *cell = NULL;
-    struct swept s = {0};
-    scratch_start(&scratch);
+    struct swept s RELEASE(swept_close) = {0};
+    SCRATCH(scratch);
     scratch_write(&scratch, "s.jobrun.yaml",
                   "version: 1\nentrypoint: [./t]\nenv: {FROM: first}\n"
                   "sweep: {axes: {threads: [1, 2]}}\n");
@@ -198,9 +185,6 @@ TEST(are_of_the_file_as_it_was_read)
     JR_ASSERT_TEXT(jr_spec_folder_of(cell), scratch.dir);
     free(here);
     jr_spec_free(cell);
-    jr_buf_release(&path);
-    swept_close(&s);
-    scratch_end(&scratch);
 }
 
 /* A command line may be swept, too. */
@@ -212,7 +196,7 @@ TEST(are_of_a_command_line)
     const struct jr_spec_options options = {.sweeps = true, .swept = true};
     const struct jr_swept_words words = {&source, &options, sweeps};
     struct jr_spec_file *file = NULL, *cell = NULL;
-    struct swept s = {0};
+    struct swept s RELEASE(swept_close) = {0};
     CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
     CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags), 0);
     load_cell(&s, 1, &cell);
@@ -220,7 +204,6 @@ TEST(are_of_a_command_line)
     CU_ASSERT_EQUAL(*jr_spec_get(cell)->world_size, 3);
     JR_ASSERT_TEXT(jr_spec_get(cell)->entrypoint.argv[1], "--fast");
     jr_spec_free(cell);
-    swept_close(&s);
 }
 
 /* Open a sweep that extends a spec in `folder`. */
@@ -249,16 +232,13 @@ static void check_parent(struct swept *s, size_t i, const char *expected)
 /* A cell that begins later is of the texts that the first one was of. */
 TEST(keep_the_parents_as_they_were_read)
 {
-    struct scratch scratch;
-    struct swept s;
-    scratch_start(&scratch);
+    struct swept s RELEASE(swept_close);
+    SCRATCH(scratch);
     scratch_write(&scratch, "base.yaml", "env: {FROM: first}\n");
     open_extending(&s, scratch.dir, NULL);
     check_parent(&s, 0, "first");
     scratch_write(&scratch, "base.yaml", "env: {FROM: changed}\n");
     check_parent(&s, 1, "first");
-    swept_close(&s);
-    scratch_end(&scratch);
 }
 
 /* Whoever has texts that are no files has them for each cell, too. */
@@ -266,21 +246,19 @@ TEST(read_their_parents_as_they_are_told)
 {
     struct pages pages = {0};
     const struct jr_reader reader = {read_page, &pages};
-    struct swept s;
+    struct swept s RELEASE(swept_close);
     open_extending(&s, "/no/such/folder", &reader);
     pages.read = 0;
     check_parent(&s, 0, "base.yaml");
     check_parent(&s, 1, "base.yaml");
     CU_ASSERT_EQUAL(pages.read, 2);
-    swept_close(&s);
 }
 
 static void check_shared(const char *body, int status)
 {
-    struct jr_shared_files files;
-    struct swept s;
+    struct jr_shared_files files RELEASE(jr_shared_files_release);
     int found = 0;
-    swept_open(&s, body, NULL);
+    SWEPT(s, body, NULL);
     jr_shared_files_init(&files);
     for (size_t i = 0; i < s.spec.cells.count; i++) {
         struct jr_spec_file *cell = NULL;
@@ -290,8 +268,6 @@ static void check_shared(const char *body, int status)
     }
     CU_ASSERT_EQUAL(found, status);
     jr_diags_release(&s.diags);
-    jr_shared_files_release(&files);
-    swept_close(&s);
 }
 
 #define AXIS "world_size: 1\nsweep: {axes: {vars.lr: [1, 2]}}\n"
@@ -318,9 +294,8 @@ TEST(may_not_share_files)
 
 TEST(say_which_file_they_share)
 {
-    struct jr_shared_files files;
-    struct swept s;
-    swept_open(&s, AXIS "results: {file: out.json}\n", NULL);
+    struct jr_shared_files files RELEASE(jr_shared_files_release);
+    SWEPT(s, AXIS "results: {file: out.json}\n", NULL);
     jr_shared_files_init(&files);
     for (size_t i = 0; i < 2; i++) {
         struct jr_spec_file *cell = NULL;
@@ -336,16 +311,13 @@ TEST(say_which_file_they_share)
         jr_diags_release(&s.diags);
         jr_spec_free(cell);
     }
-    jr_shared_files_release(&files);
-    swept_close(&s);
 }
 
 /* What is not known yet may be another one in each. */
 TEST(may_name_files_that_are_not_known_yet)
 {
-    struct jr_shared_files files;
-    struct swept s;
-    swept_open(&s, AXIS "results: {file: \"${env:PLACE}/out.json\"}\n", NULL);
+    struct jr_shared_files files RELEASE(jr_shared_files_release);
+    SWEPT(s, AXIS "results: {file: \"${env:PLACE}/out.json\"}\n", NULL);
     s.spec.options.validate = true;
     jr_shared_files_init(&files);
     for (size_t i = 0; i < 2; i++) {
@@ -355,6 +327,4 @@ TEST(may_name_files_that_are_not_known_yet)
         jr_diags_release(&s.diags);
         jr_spec_free(cell);
     }
-    jr_shared_files_release(&files);
-    swept_close(&s);
 }
