@@ -22,6 +22,7 @@ struct jr_draft_file {
     char hidden[JR_DRAFT_FILE_NAME];
 };
 
+#define JR_DRAFT_FILE_CLEANUP __attribute__((cleanup(jr_draft_file_close)))
 #define JR_DRAFT_FILE_INIT                                                                         \
     {                                                                                              \
         .dir_fd = -1, .fd = -1                                                                     \

@@ -194,6 +194,33 @@ int jr_io_make_from(int dir_fd, const char *name, const struct jr_io_source *sou
     return -1;
 }
 
+/* Where pieces of a text go. */
+struct piece_file {
+    int fd, error; /* 0: so far all was written */
+};
+
+static int write_piece(void *data, struct jr_buf *text)
+{
+    struct piece_file *to = data;
+    if (to->error == 0 && text->failed)
+        to->error = ENOMEM;
+    else if (to->error == 0 && jr_io_write_all(to->fd, text->data, text->len) != 0)
+        to->error = errno;
+    jr_buf_clear(text);
+    return to->error;
+}
+
+int jr_io_fill_printed(void *data, int fd)
+{
+    const struct jr_io_printed *printed = data;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct piece_file to = {.fd = fd};
+    const struct jr_drain drain = {write_piece, &to};
+    printed->print(&text, printed->data, &drain);
+    errno = write_piece(&to, &text);
+    return to.error == 0 ? 0 : -1;
+}
+
 struct text {
     const void *bytes;
     size_t len;

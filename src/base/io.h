@@ -41,6 +41,14 @@ struct jr_io_source {
     void *data;
 };
 
+/* A text that is larger than all else in memory: `print` appends it, and lets the drain take what
+ * there is so far in between. jr_io_fill_printed is the `fill` of a source whose `data` is this. */
+struct jr_io_printed {
+    void (*print)(struct jr_buf *out, const void *data, const struct jr_drain *drain);
+    const void *data;
+};
+int jr_io_fill_printed(void *data, int fd);
+
 /* Replace a file as jr_io_replace does, by what the source writes. */
 int jr_io_replace_from(int dir_fd, const char *name, const struct jr_io_source *source, mode_t mode,
                        struct jr_error *err);

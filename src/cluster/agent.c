@@ -78,7 +78,7 @@ static void agent_leave(struct jr_agent *agent)
     agent->leaving = true;
     agent_end_showing(agent);
     if (agent->serves)
-        agent->hooks->cells->leave(agent->hooks->data);
+        agent->hooks->cells->leave(agent->hooks->cells_data);
 }
 
 /* The output is not read. What ends already is not told so again. */
@@ -497,7 +497,7 @@ static void on_children(void *owner, uint32_t events)
     struct jr_agent_cell_end end = {0};
     while (read(agent->children.fd, &info, sizeof info) > 0)
         continue;
-    while (hooks->cells->next_end(hooks->data, &end)) {
+    while (hooks->cells->next_end(hooks->cells_data, &end)) {
         take_notes(agent);
         agent_drain(agent);
         if (end.note != NULL)
@@ -564,7 +564,7 @@ static void close_cells(struct jr_agent *agent)
 
 static bool has_agent_cells(const struct jr_agent *agent)
 {
-    return agent->serves && agent->hooks->cells->count(agent->hooks->data) > 0;
+    return agent->serves && agent->hooks->cells->count(agent->hooks->cells_data) > 0;
 }
 
 /* A cell begins, if it is for this node. If it cannot, the user is told why. */
@@ -575,7 +575,7 @@ static void on_cell(struct jr_agent *agent, const struct jr_message *word)
     uint32_t number;
     if (!agent->serves || word->as != agent->sender.node || word->cell == NULL ||
         !jr_num_u32(word->cell, &number) ||
-        hooks->cells->begin(hooks->data, word, &agent->ends, &err) == 0)
+        hooks->cells->begin(hooks->cells_data, word, &agent->ends, &err) == 0)
         return;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_agent_cell_end end = {.code = (int)err.status};
@@ -669,7 +669,7 @@ static void on_share(struct jr_agent *agent, const struct jr_message *word)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     settle_readiness(
-        agent, agent->hooks->cells->share(agent->hooks->data, word, &agent->answer.apart, &err),
+        agent, agent->hooks->cells->share(agent->hooks->cells_data, word, &agent->answer.apart, &err),
         &err);
 }
 
@@ -701,14 +701,14 @@ static void on_signal_message(struct jr_agent *agent, const struct jr_message *w
     if (agent->pid != 0)
         (void)kill(agent->pid, sig);
     if (agent->serves)
-        agent->hooks->cells->signal(agent->hooks->data, word->cell, sig);
+        agent->hooks->cells->signal(agent->hooks->cells_data, word->cell, sig);
 }
 
 static void on_heartbeat(struct jr_agent *agent)
 {
     struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
     if (agent->serves)
-        agent->hooks->cells->progress(agent->hooks->data, &lines);
+        agent->hooks->cells->progress(agent->hooks->cells_data, &lines);
     if (lines.len > 0 && !lines.failed)
         agent_put(agent, JR_CHANNEL_PROGRESS, lines.data, lines.len);
     agent_send_type(agent, JR_FROM_NODE_HEARTBEAT);
@@ -885,7 +885,7 @@ static void on_agent_signal(void *owner, uint32_t events)
     if (agent->pid != 0) {
         (void)kill(agent->pid, (int)info.ssi_signo);
     } else if (agent->serves) {
-        agent->hooks->cells->signal(agent->hooks->data, NULL, (int)info.ssi_signo);
+        agent->hooks->cells->signal(agent->hooks->cells_data, NULL, (int)info.ssi_signo);
         if (stops)
             agent_send_type(agent, JR_FROM_NODE_TERMINATED);
     } else if (stops) {

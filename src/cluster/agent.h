@@ -108,6 +108,7 @@ struct jr_agent_hooks {
     bool (*is_behind)(void *data);
     void (*show)(void *data);
     const struct jr_agent_cell_hooks *cells;
+    void *cells_data; /* of those */
 };
 
 /* Wait at descriptor 0 for the message `assign`, which says who this agent is. Its texts are

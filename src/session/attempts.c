@@ -9,8 +9,8 @@
  * both are whole before either takes its place. So the machine may crash at any time, and what
  * cannot be written is known while the judgement can still say so.
  *
- * A job of Slurm's that is to be continued asks for its place in the queue. The record is written
- * before anything is asked, for Slurm ends the processes of a job that it has queued again. So
+ * Of a job of Slurm's that is to be continued the record is written before its place in the queue
+ * is asked for (requeue.c): Slurm ends the processes of a job that it has queued again. So
  * results.json says that the job is queued again, and is written anew where that is refused.
  */
 #include "session/internal.h"
@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/draft_file.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "base/num.h"
 #include "base/strv.h"
@@ -36,109 +37,66 @@
 #include "record/results_json.h"
 #include "run/between_attempts.h"
 #include "session/foreground.h"
+#include "session/sweep/cell_session.h"
 #include "session/sweep/node_cells.h"
 #include "store/events.h"
 
 #include "base/banned.h"
-
-/* What a rank's line in results.json takes, without its result and with it. */
-enum { HEAD_BYTES = 16 << 10, LINE_BYTES = 1 << 10, RESULT_BYTES = 3 << 10 };
-enum { RECORD_BYTES = 512 }; /* more than run.json had at the start */
-
-#define MOST_RESERVED (UINT64_C(64) << 20)
 
 /* The file in LOG_DIR whose time says when a run last waited for the disk: one that is there, and
  * whose time says nothing else. */
 #define SYNCED        ".gitignore"
 #define SYNC_EVERY_NS INT64_C(1000000000)
 
-int jr_session_reserve_names(const struct jr_session *session, struct jr_error *err)
+static void print_run_record(struct jr_buf *out, const void *data, const struct jr_drain *drain)
 {
-    const struct jr_run_folder *dir = &session->dir;
-    static const char *const names[] = {"results.json", "run.json"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (jr_draft_file_reserve(dir->fd, names[i], 0, dir->file_mode, err) != 0)
-            return -1;
-    return 0;
-}
-
-void jr_session_reserve(const struct jr_session *session)
-{
-    const struct jr_run_folder *dir = &session->dir;
-    const struct jr_plan *plan = &session->plan;
-    bool delivers = plan->returns || plan->policy->results.stated;
-    uint64_t line = LINE_BYTES + (delivers ? RESULT_BYTES : 0);
-    uint64_t bytes = HEAD_BYTES + line * plan->count;
-    struct stat st;
-    if (fstatat(dir->fd, "run.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
-        (void)jr_draft_file_reserve(dir->fd, "run.json", (uint64_t)st.st_size + RECORD_BYTES,
-                                    dir->file_mode, NULL);
-    (void)jr_draft_file_reserve(dir->fd, "results.json",
-                                bytes < MOST_RESERVED ? bytes : MOST_RESERVED, dir->file_mode,
-                                NULL);
-}
-
-/* Many short runs in a row need not each wait for the disk: what the last second's have written, it
- * has been told to write. A LOG_DIR whose .gitignore is not jobrun's own has no such time. */
-static bool is_sync_due(int log_fd, bool *ret_noted)
-{
-    struct stat st;
-    *ret_noted = fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-                 st.st_size == 2 && st.st_uid == geteuid();
-    if (!*ret_noted)
-        return true;
-    int64_t then = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-    int64_t ago = (int64_t)jr_clock_wall_ns() - then;
-    return ago < 0 || ago >= SYNC_EVERY_NS;
-}
-
-static void print_run_record(struct jr_buf *out, const struct jr_session *session,
-                             const struct jr_drain *drain)
-{
+    const struct jr_session *session = data;
+    (void)drain;
     jr_record_run_json(out, &session->record);
-    if (!out->failed)
-        (void)drain->take(drain->data, out);
 }
 
-static int publish_drafts(struct jr_session *session, const struct jr_draft_file *record,
-                          const struct jr_draft_file *results, struct jr_error *err)
+/* Write results.json by `print`, and run.json, and publish them. Many short runs in a row need not
+ * each wait for the disk: what the last second's have written, it has been told to write. A LOG_DIR
+ * whose .gitignore is not jobrun's own has no such time. */
+static int write_judgement(struct jr_session *session, jr_session_printer *print,
+                           struct jr_error *err)
 {
-    int log_fd = session->dir.log_fd;
-    bool noted, sync = is_sync_due(log_fd, &noted);
-    if (jr_draft_file_settle(record, sync, err) != 0 ||
-        jr_draft_file_settle(results, sync, err) != 0)
+    const struct jr_run_folder *dir = &session->dir;
+    struct jr_draft_file record JR_DRAFT_FILE_CLEANUP = JR_DRAFT_FILE_INIT;
+    struct jr_draft_file results JR_DRAFT_FILE_CLEANUP = JR_DRAFT_FILE_INIT;
+    struct jr_io_printed texts[] = {{print, session}, {print_run_record, session}};
+    const struct jr_io_source sources[] = {{jr_io_fill_printed, &texts[0]},
+                                           {jr_io_fill_printed, &texts[1]}};
+    struct stat st;
+    jr_record_facts_finish(&session->record, &session->report, &session->outcome);
+    if (jr_draft_file_open(&results, dir->fd, "results.json", dir->file_mode, err) != 0 ||
+        jr_draft_file_open(&record, dir->fd, "run.json", dir->file_mode, err) != 0 ||
+        jr_draft_file_fill(&results, &sources[0], err) != 0 ||
+        jr_draft_file_fill(&record, &sources[1], err) != 0)
+        return -1;
+    bool noted = fstatat(dir->log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISREG(st.st_mode) && st.st_size == 2 && st.st_uid == geteuid();
+    int64_t ago =
+        noted ? (int64_t)jr_clock_wall_ns() - st.st_mtim.tv_sec * 1000000000 - st.st_mtim.tv_nsec
+              : -1;
+    bool sync = ago < 0 || ago >= SYNC_EVERY_NS;
+    if (jr_draft_file_settle(&record, sync, err) != 0 ||
+        jr_draft_file_settle(&results, sync, err) != 0)
         return -1;
     if (sync && noted)
-        (void)utimensat(log_fd, SYNCED, NULL, AT_SYMLINK_NOFOLLOW);
-    if (jr_draft_file_publish(record, err) != 0 || jr_draft_file_publish(results, err) != 0)
+        (void)utimensat(dir->log_fd, SYNCED, NULL, AT_SYMLINK_NOFOLLOW);
+    if (jr_draft_file_publish(&record, err) != 0 || jr_draft_file_publish(&results, err) != 0)
         return -1;
     if (session->companion.written != NULL)
         *session->companion.written = true;
     return 0;
 }
 
-static int write_judgement(struct jr_session *session, jr_session_printer *print,
-                           struct jr_error *err)
-{
-    const struct jr_run_folder *dir = &session->dir;
-    struct jr_draft_file record = JR_DRAFT_FILE_INIT, results = JR_DRAFT_FILE_INIT;
-    int failed = -1;
-    jr_record_facts_finish(&session->record, &session->report, &session->outcome);
-    if (jr_draft_file_open(&results, dir->fd, "results.json", dir->file_mode, err) == 0 &&
-        jr_draft_file_open(&record, dir->fd, "run.json", dir->file_mode, err) == 0 &&
-        jr_session_stream_draft(session, &results, print, err) == 0 &&
-        jr_session_stream_draft(session, &record, print_run_record, err) == 0)
-        failed = publish_drafts(session, &record, &results, err);
-    jr_draft_file_close(&record);
-    jr_draft_file_close(&results);
-    return failed;
-}
-
 /* The results of the ranks may need more space than was reserved; they are also in the ranks' own
  * files. */
-static void print_brief_report(struct jr_buf *out, const struct jr_session *session,
-                               const struct jr_drain *drain)
+static void print_brief_report(struct jr_buf *out, const void *data, const struct jr_drain *drain)
 {
+    const struct jr_session *session = data;
     struct jr_judgement brief;
     if (jr_judgement_redact(&brief, &session->report, session->plan.hidden) != 0) {
         out->failed = true;
@@ -175,50 +133,6 @@ static void complete_run_folder(struct jr_session *session)
     session->exit_code = report->exit_code;
 }
 
-/* How long Slurm's controller may take, which may be busy or starting anew. */
-enum { SHOW_MS = 10000, REQUEUE_MS = 30000 };
-
-void jr_requeue_find_job(struct jr_session *session)
-{
-    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
-    const char *job = jr_env_get(session->options.envp, "SLURM_JOB_ID");
-    bool real = session->host.real || session->controller != NULL;
-    /* The cells of a sweep share the job, which is not one of theirs alone, unless each was
-     * submitted as a task of an array. */
-    bool shared = session->cells_dir != NULL && !session->submitted;
-    if (!real || session->options.local || session->part || shared || job == NULL ||
-        scheduler->name == NULL || strstr(scheduler->name, "Slurm") == NULL ||
-        job[strspn(job, "0123456789")] != '\0' || job[0] == '\0')
-        return;
-    /* A task of an array has a number of its own, and is meant by that of the array: the number
-     * alone may mean all of them. */
-    const char *array = jr_env_get(session->options.envp, "SLURM_ARRAY_JOB_ID");
-    const char *task = jr_env_get(session->options.envp, "SLURM_ARRAY_TASK_ID");
-    session->slurm = (struct jr_slurm_self){
-        .job = job,
-        .name = array == NULL || task == NULL
-                    ? job
-                    : jr_arena_printf(&session->arena, "%s_%s", array, task),
-        .restarts = scheduler->restarts,
-        .envp = session->options.envp,
-    };
-    if (session->slurm.name == NULL)
-        session->slurm.job = NULL;
-}
-
-bool jr_requeue_shields(const struct jr_session *session)
-{
-    const struct jr_deadline *deadline = &session->plan.policy->deadline;
-    return deadline->before_ms > 0 && strcmp(deadline->signal, "TERM") != 0 &&
-           jr_env_get(session->options.envp, "SLURM_JOB_ID") != NULL;
-}
-
-bool jr_requeue_keeps_run(const struct jr_session *session)
-{
-    return session->slurm.job != NULL &&
-           (session->resolution.job.policy->requeue.max > 0 || session->submitted);
-}
-
 /* The last attempt is to be continued: where the scheduler does that, make the judgement one of a
  * job that is queued again, and return true. */
 static bool plan_requeue(struct jr_session *session)
@@ -233,81 +147,6 @@ static bool plan_requeue(struct jr_session *session)
     return true;
 }
 
-/* One call, to its end. Returns NULL, or why there is no answer. */
-static const char *call_scontrol(const struct jr_session *session, const char *verb,
-                                 unsigned limit_ms, struct jr_buf *out)
-{
-    struct jr_slurm_call call;
-    if (jr_slurm_call_start(&call, &session->slurm, verb, limit_ms) != 0)
-        return "could not be started";
-    return jr_slurm_call_finish(&call, out);
-}
-
-/* Why the job is not to be queued again, or NULL: it is, or is already (*ret_there). What may be
- * queued again is the job as it runs, or as it was taken away: one that somebody has cancelled is
- * not. */
-static const char *look_at_job(struct jr_session *session, bool *ret_there)
-{
-    static const char *const queueable[] = {"RUNNING", "SIGNALING", "PREEMPTED", "NODE_FAIL",
-                                            "CONFIGURING"};
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_slurm_job job;
-    const char *job_id = session->slurm.job, *silent = NULL;
-    for (int i = 0; i < JR_SLURM_TRIES; i++) {
-        jr_buf_clear(&text);
-        silent = call_scontrol(session, "show", SHOW_MS, &text);
-        if (!jr_slurm_call_was_killed(silent))
-            break;
-    }
-    *ret_there = false;
-    if (silent == NULL && !jr_slurm_job_read(&job, text.data, text.len, job_id))
-        silent = "did not say what the job is doing";
-    if (silent != NULL)
-        return jr_arena_printf(&session->arena, "scontrol show job %s %s", session->slurm.name,
-                               silent);
-    *ret_there = job.restarts > session->slurm.restarts;
-    for (size_t i = 0; i < sizeof queueable / sizeof *queueable; i++)
-        if (*ret_there || strcmp(queueable[i], job.state) == 0)
-            return NULL;
-    return jr_arena_printf(&session->arena, "Slurm has job %s as %s", job_id, job.state);
-}
-
-/* "scontrol requeue 12 refused: Requested operation is presently disabled" */
-static const char *describe_refusal(struct jr_session *session, const char *why,
-                                    const struct jr_buf *said)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    size_t len = said->len == 0 ? 0 : strcspn(said->data, "\n");
-    jr_buf_printf(&line, "scontrol requeue %s %s", session->slurm.name, why);
-    if (len > 0) {
-        jr_buf_str(&line, ": ");
-        jr_buf_escaped(&line, said->data, len < 200 ? len : 200);
-    }
-    return jr_buf_keep(&line, &session->arena);
-}
-
-/* Why it was not queued again; NULL: it was. A call that Slurm has ended with the job may have come
- * through. */
-static const char *queue_again(struct jr_session *session)
-{
-    const char *why = NULL;
-    for (int i = 0; i < JR_SLURM_TRIES; i++) {
-        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        bool there;
-        why = look_at_job(session, &there);
-        if (why != NULL || there)
-            return why;
-        why = call_scontrol(session, "requeue", REQUEUE_MS, &text);
-        if (why == NULL)
-            return NULL;
-        bool killed = jr_slurm_call_was_killed(why);
-        why = describe_refusal(session, why, &text);
-        if (!killed)
-            break;
-    }
-    return why != NULL ? why : "out of memory";
-}
-
 /* The judgement is written: ask for what was planned. What comes of it is noted, and is written
  * where it is a refusal: a job that lost a node has failed, where it is not continued. */
 static void ask_for_requeue(struct jr_session *session)
@@ -317,7 +156,7 @@ static void ask_for_requeue(struct jr_session *session)
     if (!session->due)
         return;
     session->due = false;
-    const char *why = queue_again(session);
+    const char *why = jr_requeue_queue_again(session);
     if (why == NULL) {
         jr_buf_printf(&line, "job %s is queued again (requeue %u of %u)", session->slurm.name,
                       report->requeue.done + 1, report->requeue.max);
@@ -381,21 +220,6 @@ static int add_to_history(struct jr_session *session)
     return 0;
 }
 
-/* The record is there, and this process was killed before it had asked for the requeue, or just
- * after: then the job is in the queue, and nothing is done. */
-static void complete_requeue(struct jr_session *session)
-{
-    struct jr_verdict verdict;
-    if (session->slurm.job == NULL)
-        return;
-    session->outcome.guard_pid = 0;
-    if (judge_attempt(session, NULL) != 0 || add_to_history(session) != 0)
-        return;
-    decide_next_attempt(session, &verdict);
-    if (verdict.again && verdict.requeue != JR_REQUEUE_NONE && plan_requeue(session))
-        ask_for_requeue(session);
-}
-
 /* In the runner, where this process was killed while the attempt ran, was judged, or was followed
  * by a pause: it is the last one. */
 static void complete_killed_attempt(void *data, const struct jr_outcome *outcome, int run_fd)
@@ -411,7 +235,16 @@ static void complete_killed_attempt(void *data, const struct jr_outcome *outcome
     if (written != NULL
             ? *written
             : jr_access(session->dir.fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-        complete_requeue(session);
+        /* The record is there, and this process was killed before it had asked for the requeue, or
+         * just after: then the job is in the queue, and nothing is done. */
+        struct jr_verdict verdict;
+        session->outcome.guard_pid = 0;
+        if (session->slurm.job == NULL || judge_attempt(session, NULL) != 0 ||
+            add_to_history(session) != 0)
+            return;
+        decide_next_attempt(session, &verdict);
+        if (verdict.again && verdict.requeue != JR_REQUEUE_NONE && plan_requeue(session))
+            ask_for_requeue(session);
         return;
     }
     if (judge_attempt(session, &err) != 0) {
@@ -510,34 +343,6 @@ static void print_restart(const struct jr_session *session, const struct jr_verd
     jr_session_note_buf(session, &line);
 }
 
-static void record_end_of_attempt(const struct jr_session *session,
-                                  const struct jr_verdict *verdict)
-{
-    bool requeue = verdict->requeue != JR_REQUEUE_NONE;
-    jr_session_add_event(
-        session, &(struct jr_event){.name = requeue ? JR_EVENT_REQUEUED : JR_EVENT_ATTEMPT_FAILED,
-                                    .attempt = session->attempt,
-                                    .wait_ms = verdict->wait_ms});
-}
-
-/* What this attempt would have been judged by. An attempt without a rank has no folder, and nothing
- * to keep. */
-static void keep_results(struct jr_session *session)
-{
-    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_error err = {0};
-    jr_buf_printf(&name, "attempt_%u", session->attempt);
-    if (name.failed)
-        return;
-    JR_CLOSE int fd =
-        openat(session->dir.fd, name.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
-    if (jr_session_stream(session, fd, "results.json", jr_session_print_results, &err) != 0)
-        jr_session_note(session, err.text);
-}
-
 /* Everything that an attempt needs is made before what the last one left is forgotten: where it
  * cannot be, that one decides. */
 static int prepare_next_attempt(struct jr_session *session, struct jr_error *err)
@@ -585,12 +390,20 @@ static bool has_next_attempt(struct jr_session *session, const struct jr_between
     struct jr_attempt *last = &history->items[history->count - 1];
     last->wait_ms = verdict.wait_ms;
     last->requeued = verdict.requeue != JR_REQUEUE_NONE;
-    if (last->requeued && plan_requeue(session)) {
-        record_end_of_attempt(session, &verdict);
-        return false;
+    bool queued = last->requeued && plan_requeue(session);
+    if (!queued) { /* What this attempt would have been judged by. */
+        jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
+        jr_session_keep_results(session, &err);
+        if (err.text[0] != '\0')
+            jr_session_note(session, err.text);
     }
-    keep_results(session);
-    record_end_of_attempt(session, &verdict);
+    jr_session_add_event(
+        session,
+        &(struct jr_event){.name = last->requeued ? JR_EVENT_REQUEUED : JR_EVENT_ATTEMPT_FAILED,
+                           .attempt = session->attempt,
+                           .wait_ms = verdict.wait_ms});
+    if (queued)
+        return false;
     print_restart(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
@@ -642,22 +455,6 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
     return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-/* Complete the run folder and fill session->ranks: nothing is left to be done. Slurm ends all
- * processes of a job that it queues again: the command of `on_end` has its time before that, unless
- * the job's is over. */
-static int finish_session(struct jr_session *session, struct jr_error *err)
-{
-    complete_run_folder(session);
-    if (session->report.requeue.cause == JR_REQUEUE_PREEMPTED)
-        ask_for_requeue(session);
-    jr_on_end_start(session);
-    if (session->due)
-        jr_on_end_await(session, true);
-    ask_for_requeue(session);
-    jr_companion_release(&session->companion);
-    return fill_ranks(session, err);
-}
-
 /* Launch and judge, attempt after attempt. The last one's outcome and report stay in the
  * session. */
 static int run_attempts(struct jr_session *session, const struct jr_session_console *console,
@@ -671,8 +468,19 @@ static int run_attempts(struct jr_session *session, const struct jr_session_cons
     do
         result = run_attempt(session, &options, err);
     while (result == 0 && has_next_attempt(session, &pause));
-    if (result == 0)
-        result = finish_session(session, err);
+    if (result == 0) {
+        complete_run_folder(session);
+        /* Slurm ends all processes of a job that it queues again: the command of `on_end` has its
+         * time before that, unless the job's is over. */
+        if (session->report.requeue.cause == JR_REQUEUE_PREEMPTED)
+            ask_for_requeue(session);
+        jr_on_end_start(session);
+        if (session->due)
+            jr_on_end_await(session, true);
+        ask_for_requeue(session);
+        jr_companion_release(&session->companion);
+        result = fill_ranks(session, err);
+    }
     jr_device_leases_release(&session->resolution);
     jr_session_show_rest(session);
     if (!session->on_end.deferred)
@@ -701,4 +509,51 @@ enum jr_status jr_session_run(struct jr_session *session, const struct jr_sessio
         return status;
     session->progress = JR_PROGRESS_DONE;
     return run_attempts(session, console, err) == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
+}
+
+struct jr_session *jr_session_open(const struct jr_session_options *options)
+{
+    struct jr_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return NULL;
+    *session = (struct jr_session){
+        .resolution = JR_RESOLUTION_INIT,
+        .dir = JR_RUN_FOLDER_INIT,
+        .report = {.status = JR_RUN_LAUNCH_FAILED},
+        .exit_code = JR_STATUS_LAUNCH,
+    };
+    if (options != NULL)
+        session->options = *options;
+    if (session->options.envp == NULL)
+        session->options.envp = environ;
+    return session;
+}
+
+void jr_session_close(struct jr_session *session)
+{
+    if (session == NULL)
+        return;
+    jr_companion_close(&session->companion);
+    jr_controller_close(session->controller);
+    jr_spares_release(session);
+    jr_ssh_session_release(session);
+    jr_judgement_release(&session->report);
+    jr_outcome_release(&session->outcome);
+    jr_artifacts_free(session->before);
+    jr_run_tree_release(&session->run_tree);
+    jr_freeze_release(session);
+    json_decref(session->earlier);
+    json_decref(session->values);
+    jr_group_remove(&session->group);
+    if (session->replays)
+        jr_replay_close(&session->replay);
+    jr_run_folder_close(&session->dir);
+    jr_resolution_release(&session->resolution);
+    jr_diags_release(&session->diags);
+    jr_spec_free(session->file);
+    jr_session_close_sweep(session);
+    jr_history_release(&session->history);
+    jr_arena_release(&session->plans);
+    jr_arena_release(&session->arena);
+    free(session);
 }

@@ -40,6 +40,12 @@
 
 #include "base/banned.h"
 
+/* What a rank's line in results.json takes, without its result and with it. */
+enum { HEAD_BYTES = 16 << 10, LINE_BYTES = 1 << 10, RESULT_BYTES = 3 << 10 };
+enum { RECORD_BYTES = 512 }; /* more than run.json had at the start */
+
+#define MOST_RESERVED (UINT64_C(64) << 20)
+
 /* How long another process has that has made the next attempt's folder, to say in run.json who it
  * is; else it is gone. */
 enum { CLAIM_TRIES = 20, CLAIM_PAUSE_MS = 100, MOST_CLAIMS = 64 };
@@ -108,26 +114,6 @@ static int recall_last(struct jr_session *session, const struct jr_loaded_run *l
     return jr_history_recall(&session->history, &attempt);
 }
 
-/* One that was killed before it could write its results. */
-static int recall_killed(struct jr_session *session, const json_t *run)
-{
-    json_t *progress = jr_record_folder_progress(session->dir.fd);
-    const json_t *step = json_object_get(progress, "best");
-    struct jr_attempt attempt = {
-        .number = jr_json_get_u32(run, "attempt"),
-        .status = JR_RUN_LAUNCH_FAILED,
-        .exit_code = JR_STATUS_LAUNCH,
-        .requeued = true,
-        .cause = "jobrun was killed",
-        .started_wall_ns = jr_clock_ns_of(jr_json_get_real(run, "started")),
-        .stepped = json_is_integer(step),
-        .best = json_integer_value(step),
-    };
-    json_decref(progress);
-    place_in_time(&attempt, 0);
-    return jr_history_recall(&session->history, &attempt);
-}
-
 /* Load the results of the run, or of the last attempt that has any; false:
  * there are none. */
 static bool load_last_results(struct jr_session *session, uint32_t attempt,
@@ -169,9 +155,24 @@ static int recall_history(struct jr_session *session, const json_t *run, uint32_
             failed = recall_last(session, &loaded);
         jr_loaded_run_release(&loaded);
     }
-    if (failed == 0 && run != NULL && !whole)
-        failed = recall_killed(session, run);
-    return failed;
+    if (failed != 0 || run == NULL || whole)
+        return failed;
+    /* One that was killed before it could write its results. */
+    json_t *progress = jr_record_folder_progress(session->dir.fd);
+    const json_t *step = json_object_get(progress, "best");
+    struct jr_attempt killed = {
+        .number = attempt,
+        .status = JR_RUN_LAUNCH_FAILED,
+        .exit_code = JR_STATUS_LAUNCH,
+        .requeued = true,
+        .cause = "jobrun was killed",
+        .started_wall_ns = jr_clock_ns_of(jr_json_get_real(run, "started")),
+        .stepped = json_is_integer(step),
+        .best = json_integer_value(step),
+    };
+    json_decref(progress);
+    place_in_time(&killed, 0);
+    return jr_history_recall(&session->history, &killed);
 }
 
 /* Whether somebody else has taken up the run, with this attempt or a later one; a while is given to
@@ -246,43 +247,6 @@ static int take_up(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
-static int open_continued_run(struct jr_session *session, struct jr_error *err)
-{
-    const struct jr_job *job = &session->resolution.job;
-    const char *id = session->options.run_id;
-    if (id == NULL)
-        id = jr_arena_printf(&session->arena, "%s-%s", session->resolution.job.name,
-                             session->slurm.job);
-    int found = 1;
-    session->attempt = 0;
-    if (id == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (session->slurm.restarts > 0)
-        found = jr_run_folder_continue(&session->dir, job->log_dir, id, job->policy->log_mode, err);
-    if (found < 0)
-        return -1;
-    if (found == 0)
-        return take_up(session, err);
-    return jr_run_folder_create(&session->dir, job->log_dir, id, true, job->policy->log_mode, err);
-}
-
-bool jr_continuation_keeps_code(struct jr_session *session)
-{
-    struct jr_record_code code;
-    struct stat st;
-    const char *copy = session->frozen.copy;
-    if (!session->dir.kept || copy == NULL || lstat(copy, &st) != 0)
-        return false;
-    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-        jr_record_code_read(&code, &session->arena, session->earlier) && code.frozen &&
-        code.tree != NULL) {
-        session->record.code = code;
-        return true;
-    }
-    jr_freeze_discard(session); /* it was killed while it made the copy */
-    return false;
-}
-
 static void note_continuation(const struct jr_session *session)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -298,95 +262,17 @@ static void note_continuation(const struct jr_session *session)
     jr_session_note_buf(session, &line);
 }
 
-void jr_session_add_event(const struct jr_session *session, const struct jr_event *event)
-{
-    struct jr_events events;
-    jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events, event);
-    jr_events_close(&events);
-}
-
-int jr_session_write(struct jr_session *session, const char *name, struct jr_buf *bytes,
-                     struct jr_error *err)
-{
-    int failed = bytes->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                               : jr_run_folder_write(&session->dir, name, bytes, err);
-    jr_buf_release(bytes);
-    return failed;
-}
-
-int jr_session_write_record(struct jr_session *session, struct jr_error *err)
-{
-    struct jr_buf bytes = JR_BUF_INIT;
-    session->dir.unread = false;
-    jr_record_run_json(&bytes, &session->record);
-    return jr_session_write(session, "run.json", &bytes, err);
-}
-
-/* A text on its way into a file: of many ranks, it is larger than all else that is in memory. */
-struct session_text {
-    const struct jr_session *session;
-    jr_session_printer *print;
-    int fd, error; /* 0: so far all was written */
-};
-
-static int write_piece(void *data, struct jr_buf *text)
-{
-    struct session_text *to = data;
-    if (jr_io_write_all(to->fd, text->data, text->len) != 0)
-        to->error = errno;
-    jr_buf_clear(text);
-    return to->error;
-}
-
-static int write_session_text(void *data, int fd)
-{
-    struct session_text *to = data;
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    const struct jr_drain drain = {write_piece, to};
-    to->fd = fd;
-    to->error = 0;
-    to->print(&text, to->session, &drain);
-    errno = text.failed ? ENOMEM : to->error;
-    return errno == 0 ? 0 : -1;
-}
-
-int jr_session_stream_draft(const struct jr_session *session, struct jr_draft_file *draft,
-                            jr_session_printer *print, struct jr_error *err)
-{
-    struct session_text text = {.session = session, .print = print};
-    const struct jr_io_source source = {write_session_text, &text};
-    return jr_draft_file_fill(draft, &source, err);
-}
-
-int jr_session_stream(const struct jr_session *session, int dir_fd, const char *name,
-                      jr_session_printer *print, struct jr_error *err)
-{
-    struct session_text text = {.session = session, .print = print};
-    const struct jr_io_source source = {write_session_text, &text};
-    bool make = session->dir.unread && dir_fd == session->dir.fd;
-    return (make ? jr_io_make_from : jr_io_replace_from)(dir_fd, name, &source,
-                                                         session->dir.file_mode, err);
-}
-
-static void write_plan(struct jr_buf *out, const struct jr_session *session,
-                       const struct jr_drain *drain)
-{
-    jr_plan_json(out, &session->plan, drain);
-}
-
-int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
-{
-    return jr_session_stream(session, session->dir.fd, "plan.json", write_plan, err);
-}
-
 /* A run that cannot even be written down leaves nothing: its id is free. */
 static int write_input_files(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_source *source = jr_spec_doc(session->file)->source;
     struct jr_buf bytes = JR_BUF_INIT;
     const struct jr_job *job = &session->resolution.job;
-    if (jr_session_reserve_names(session, err) != 0)
+    const struct jr_run_folder *dir = &session->dir;
+    /* Those that the judgement is to be written into: where the disk takes no more files later,
+     * they are there. */
+    if (jr_draft_file_reserve(dir->fd, "results.json", 0, dir->file_mode, err) != 0 ||
+        jr_draft_file_reserve(dir->fd, "run.json", 0, dir->file_mode, err) != 0)
         return -1;
     jr_buf_add(&bytes, source->text, source->len);
     jr_redact_refer(&bytes, 0, job->hidden, job->hidden_names);
@@ -409,8 +295,22 @@ static int make_run_folder(struct jr_session *session, struct jr_error *err)
     const struct jr_job *job = &session->resolution.job;
     const char *id = session->options.run_id;
     char generated[128];
-    if (jr_requeue_keeps_run(session))
-        return open_continued_run(session, err);
+    if (jr_requeue_keeps_run(session)) {
+        int found = 1;
+        session->attempt = 0;
+        if (id == NULL)
+            id = jr_arena_printf(&session->arena, "%s-%s", job->name, session->slurm.job);
+        if (id == NULL)
+            return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        if (session->slurm.restarts > 0)
+            found =
+                jr_run_folder_continue(&session->dir, job->log_dir, id, job->policy->log_mode, err);
+        if (found == 0)
+            return take_up(session, err);
+        return found < 0 ? -1
+                         : jr_run_folder_create(&session->dir, job->log_dir, id, true,
+                                                job->policy->log_mode, err);
+    }
     if (session->part)
         return jr_run_folder_create_part(&session->dir, job->log_dir, id, job->node_rank,
                                          job->policy->log_mode, err);
@@ -420,37 +320,30 @@ static int make_run_folder(struct jr_session *session, struct jr_error *err)
                                 id != NULL, job->policy->log_mode, err);
 }
 
-/* Take the strings of an object that hold secrets, or whose names are those of secrets, out of
- * it. */
-static void hide_values(struct jr_session *session, json_t *object)
+/* `vars` and `labels` of the spec, by which runs are found again, without strings that hold
+ * secrets, or whose names are those of secrets. */
+static void fill_values(struct jr_session *session)
 {
+    static const char *const keys[] = {"vars", "labels"};
     const struct jr_plan *plan = &session->plan;
     const char *name;
     json_t *value;
     void *next;
-    json_object_foreach_safe(object, next, name, value)
-    {
-        const char *text = json_string_value(value);
-        if (jr_env_matches(plan->secrets, plan->secrets_count, name, strlen(name)))
-            jr_json_set_str(object, name, JR_REDACTED);
-        else if (text != NULL)
-            jr_json_set_str(object, name, jr_redact_copy(&session->arena, text, plan->hidden));
-    }
-}
-
-/* `vars` and `labels` of the spec, by which runs are found again. */
-static void fill_values(struct jr_session *session)
-{
-    static const char *const keys[] = {"vars", "labels"};
-    const struct jr_node *root = jr_spec_doc(session->file)->root;
     if (session->values == NULL)
         session->values = json_object();
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const struct jr_node *node = jr_doc_get(root, keys[i]);
+        const struct jr_node *node = jr_doc_get(jr_spec_doc(session->file)->root, keys[i]);
         if (node == NULL || node->kind != JR_NODE_MAPPING)
             continue;
         json_t *object = jr_cell_value_json(node);
-        hide_values(session, object);
+        json_object_foreach_safe(object, next, name, value)
+        {
+            const char *text = json_string_value(value);
+            if (jr_env_matches(plan->secrets, plan->secrets_count, name, strlen(name)))
+                jr_json_set_str(object, name, JR_REDACTED);
+            else if (text != NULL)
+                jr_json_set_str(object, name, jr_redact_copy(&session->arena, text, plan->hidden));
+        }
         jr_json_set(session->values, keys[i], object);
     }
     session->record.values = session->values;
@@ -484,11 +377,6 @@ static int fill_begin_record(struct jr_session *session, struct jr_error *err)
     if (session->group.path[0] != '\0')
         record->cgroup = session->group.path;
     return 0;
-}
-
-static void note_begin_line(void *data, const char *line)
-{
-    jr_session_note(data, line);
 }
 
 /* A rank that was named must be one that this machine starts. */
@@ -544,6 +432,23 @@ static int prepare_debug(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
+/* Reserve space on the disk for the judgement. */
+static void reserve_space(const struct jr_session *session)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    const struct jr_plan *plan = &session->plan;
+    bool delivers = plan->returns || plan->policy->results.stated;
+    uint64_t line = LINE_BYTES + (delivers ? RESULT_BYTES : 0);
+    uint64_t bytes = HEAD_BYTES + line * plan->count;
+    struct stat st;
+    if (fstatat(dir->fd, "run.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
+        (void)jr_draft_file_reserve(dir->fd, "run.json", (uint64_t)st.st_size + RECORD_BYTES,
+                                    dir->file_mode, NULL);
+    (void)jr_draft_file_reserve(dir->fd, "results.json",
+                                bytes < MOST_RESERVED ? bytes : MOST_RESERVED, dir->file_mode,
+                                NULL);
+}
+
 /* Resolve, with the facts of all nodes where this is their controller; and let them hold it against
  * their own. */
 static enum jr_status resolve_session(struct jr_session *session, struct jr_error *err)
@@ -554,7 +459,7 @@ static enum jr_status resolve_session(struct jr_session *session, struct jr_erro
     if (status == JR_STATUS_OK && session->progress == JR_PROGRESS_LOADED)
         status = jr_session_connect_agents(session, err);
     if (status == JR_STATUS_OK)
-        status = jr_session_ensure_resolved(session, err);
+        status = jr_session_resolve(session, err);
     if (status == JR_STATUS_OK)
         status = jr_session_send_spec(session, err);
     if (status != JR_STATUS_OK && session->controller != NULL &&
@@ -581,7 +486,7 @@ enum jr_status jr_session_begin(struct jr_session *session, struct jr_error *err
     if (log_dir != NULL)
         session->resolution.job.log_dir = log_dir;
     else
-        jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line, session);
+        jr_lost_sweep_all(session->resolution.job.log_dir, jr_session_note_line, session);
     if (make_run_folder(session, &why) != 0)
         return jr_session_fail(err, &why);
     if (session->over)
@@ -607,7 +512,7 @@ enum jr_status jr_session_begin(struct jr_session *session, struct jr_error *err
     if ((session->run_tree.work_tree || session->frozen.copy != NULL) &&
         jr_session_write_record(session, &why) != 0)
         jr_session_note(session, why.text);
-    jr_session_reserve(session);
+    reserve_space(session);
     if (log_dir == NULL && jr_run_folder_latest(&session->dir, &why) != 0)
         jr_session_note(session, why.text);
     if (jr_artifacts_before(&session->before, &session->plan, session->dir.fd, err) != 0)

@@ -10,7 +10,6 @@
 #include "base/redact.h"
 #include "cluster/controller.h"
 #include "eventloop/signals.h"
-#include "generated/version.h"
 #include "judge/judgement.h"
 #include "plan/plan_print.h"
 #include "record/results_json.h"
@@ -22,11 +21,6 @@
 #include "store/run_folder.h"
 
 #include "base/banned.h"
-
-const char *jr_version(void)
-{
-    return JR_VERSION;
-}
 
 const struct jr_diag *jr_session_diags(const struct jr_session *session, size_t *ret_count)
 {
@@ -161,22 +155,6 @@ static void add_plan(struct jr_buf *out, const struct jr_session *session, enum 
         jr_plan_json(out, &session->plan, drain);
     else
         jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV, drain);
-}
-
-void jr_session_print_results(struct jr_buf *out, const struct jr_session *session,
-                              const struct jr_drain *drain)
-{
-    struct jr_judgement redacted;
-    if (session->plan.hidden == NULL) {
-        jr_judgement_json(out, &session->report, &session->plan, &session->outcome, drain);
-        return;
-    }
-    if (jr_judgement_redact(&redacted, &session->report, session->plan.hidden) != 0) {
-        out->failed = true;
-        return;
-    }
-    jr_judgement_json(out, &redacted, &session->plan, &session->outcome, drain);
-    jr_judgement_release(&redacted);
 }
 
 static void add_session_text(struct jr_buf *out, const struct jr_session *session,
@@ -345,14 +323,6 @@ bool jr_session_is_over(const struct jr_session *session)
 const char *jr_session_run_name(const struct jr_session *session)
 {
     return session->dir.path;
-}
-
-int jr_session_create_file(const struct jr_session *session, const char *name)
-{
-    /* The start before may have made it. */
-    const int flags =
-        O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (session->dir.kept ? 0 : O_EXCL);
-    return openat(session->dir.fd, name, flags, session->dir.file_mode);
 }
 
 void jr_session_leave_nodes(struct jr_session *session)

@@ -1,7 +1,9 @@
 /*
- * The session of jobrun.h: what its files share. stages.c takes it from a text to a plan, begin.c
- * opens the run folder, attempts.c leads through all of it, executes, judges and writes that down,
- * on_end.c runs what is to follow, foreground.c hands out what there is.
+ * The session of jobrun.h: what its files share. attempts.c leads through all of it, executes and
+ * judges; begin.c opens the run folder, multinode_session.c reaches other nodes, stages.c takes it
+ * from a text to a plan, session_code.c keeps the code, on_end.c runs what is to follow,
+ * foreground.c hands out what there is, and writing.c writes it down. Each calls only those that
+ * are named behind it. node_session.c is a session on one of several nodes.
  *
  * What is written before the first rank starts is the spec, what it resolved to, the plan and a
  * record that says `running`; what is written at the end is the judgement. A run folder without one
@@ -21,8 +23,10 @@
 #include <jobrun/run.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "base/strv.h"
+#include "cluster/controller.h"
 #include "diag/diag.h"
 #include "judge/artifacts.h"
 #include "judge/judgement.h"
@@ -50,20 +54,16 @@
 struct jr_arena;
 struct jr_code_archive;
 struct jr_controller;
-struct jr_controller_options;
 struct jr_copy;
-struct jr_draft_file;
 struct jr_event;
 struct jr_host;
 struct jr_judgement;
 struct jr_known_code;
 struct jr_left_files;
-struct jr_message;
 struct jr_outcome;
 struct jr_run_folder;
 struct jr_run_options;
 struct jr_session;
-struct jr_spares;
 struct jr_spec_file;
 struct jr_ssh;
 struct jr_strv;
@@ -83,6 +83,14 @@ struct jr_on_end {
     struct jr_keeper keeper; /* without a pid it does not run */
     int unlogged;            /* why its output is lost, an errno; 0: it is not */
     bool deferred;           /* who runs the session waits for its end */
+};
+
+/* Machines that take the places of nodes that are lost. */
+struct jr_spares {
+    struct jr_placing placing;
+    struct jr_controller_options options; /* of the first controller */
+    uint32_t *known_as;                   /* of each machine: what the controller calls it */
+    int stop_fd;                          /* readable once the run is to stop; 0, -1: not yet */
 };
 
 struct jr_session {
@@ -138,7 +146,7 @@ struct jr_session {
 
     /* Of several nodes; NULL: all ranks are here. */
     struct jr_controller *controller;
-    struct jr_spares *spares;         /* spares.h; NULL: it has none */
+    struct jr_spares *spares;         /* NULL: it has none */
     struct jr_copy *copy;             /* for hosts without the program; NULL: none is made */
     bool part;                        /* or one node's, of a run that has a jobrun on each node */
     bool apart;                       /* or an agent's, which has a run folder of its own */
@@ -171,15 +179,56 @@ struct jr_session {
     struct jr_on_end on_end;
 };
 
-/* stages.c */
+/* writing.c */
 
 /* The findings of a stage are sorted by position; a failure is described in
  * `err`, by its first finding if it has one. Returns `status`. */
 enum jr_status jr_session_end_stage(struct jr_session *session, size_t first, enum jr_status status,
                                     struct jr_error *err);
 
-/* Go through the stages before the plan that have not been gone through. */
-enum jr_status jr_session_ensure_resolved(struct jr_session *session, struct jr_error *err);
+/* Give a failure on, or refuse a call: `err` is set, and its status returned. */
+enum jr_status jr_session_fail(struct jr_error *err, const struct jr_error *why);
+enum jr_status jr_session_misuse(struct jr_error *err, const char *why);
+
+/* Tell what stops nothing. */
+void jr_session_note(const struct jr_session *session, const char *line);
+
+/* The same for those who call back, whose `data` is the session. */
+void jr_session_note_line(void *data, const char *line);
+
+/* The same of a text that was put together; nothing where it is empty, or there was no memory for
+ * it. */
+void jr_session_note_buf(const struct jr_session *session, const struct jr_buf *line);
+
+/* Write a file of the run folder and empty the buffer. 0 or -1. */
+int jr_session_write(struct jr_session *session, const char *name, struct jr_buf *bytes,
+                     struct jr_error *err);
+
+/* Write plan.json. 0 or -1. */
+int jr_session_write_plan(struct jr_session *session, struct jr_error *err);
+
+/* Write run.json, as the session's record has it. 0 or -1. */
+int jr_session_write_record(struct jr_session *session, struct jr_error *err);
+
+/* A function that appends a text of a session, `data`, to `out`, which `drain` may empty in
+ * between: see jr_io_printed. */
+typedef void jr_session_printer(struct jr_buf *out, const void *data, const struct jr_drain *drain);
+
+/* What results.json has. */
+jr_session_printer jr_session_print_results;
+
+/* Write the file `name` in the folder `dir_fd` piece by piece. 0 or -1. */
+int jr_session_stream(const struct jr_session *session, int dir_fd, const char *name,
+                      jr_session_printer *print, struct jr_error *err);
+
+/* Write the report as the results.json of the attempt, in its folder. An attempt without a rank has
+ * none, and nothing to keep. What goes wrong is in `err`. */
+void jr_session_keep_results(const struct jr_session *session, struct jr_error *err);
+
+/* Add a line to events.jsonl. */
+void jr_session_add_event(const struct jr_session *session, const struct jr_event *event);
+
+/* stages.c */
 
 /* Read the facts about devices that lie beside a spec of this machine, once. */
 enum jr_status jr_session_read_devices(struct jr_session *session, const struct jr_spec_file *file);
@@ -196,17 +245,6 @@ enum jr_status jr_session_plan_as(struct jr_session *session, const char *run_id
  * nothing is changed. */
 enum jr_status jr_session_plan_again(struct jr_session *session, struct jr_error *err);
 
-/* Give a failure on, or refuse a call: `err` is set, and its status returned. */
-enum jr_status jr_session_fail(struct jr_error *err, const struct jr_error *why);
-enum jr_status jr_session_misuse(struct jr_error *err, const char *why);
-
-/* Tell what stops nothing. */
-void jr_session_note(const struct jr_session *session, const char *line);
-
-/* The same of a text that was put together; nothing where it is empty, or there was no memory for
- * it. */
-void jr_session_note_buf(const struct jr_session *session, const struct jr_buf *line);
-
 /* Whether the name or address at which the ranks of nodes that are started by hand meet means
  * anything here; a warning is noted where this is node 0, and it is another machine's. Not asked
  * with --local, for a profile, or where a controller leads. -1 with `err`. */
@@ -219,46 +257,15 @@ int jr_session_sleep_in_queue(struct jr_device_queue *queue,
                               const struct jr_device_request *request,
                               const struct jr_policy *policy, uint64_t until_ns);
 
-/* begin.c */
+/* Whether the ranks of a spec that is loaded are to be started by ssh; the second: or the cells of
+ * a sweep. */
+bool jr_ssh_session_is(const struct jr_session *session);
+bool jr_ssh_session_has(const struct jr_session *session);
 
-/* Write a file of the run folder and empty the buffer. 0 or -1. */
-int jr_session_write(struct jr_session *session, const char *name, struct jr_buf *bytes,
-                     struct jr_error *err);
+/* Have the job, which is resolved, on the nodes as they are placed. -1 without memory. */
+int jr_spares_place(struct jr_session *session, struct jr_error *err);
 
-/* Write plan.json. 0 or -1. */
-int jr_session_write_plan(struct jr_session *session, struct jr_error *err);
-
-/* A function that appends a text to `out`, which `drain` may empty in between.
- */
-typedef void jr_session_printer(struct jr_buf *out, const struct jr_session *session,
-                                const struct jr_drain *drain);
-
-/* Write the file `name` in the folder `dir_fd` piece by piece. 0 or -1. */
-int jr_session_stream(const struct jr_session *session, int dir_fd, const char *name,
-                      jr_session_printer *print, struct jr_error *err);
-
-/* The same into a draft. */
-int jr_session_stream_draft(const struct jr_session *session, struct jr_draft_file *draft,
-                            jr_session_printer *print, struct jr_error *err);
-
-/* Add a line to events.jsonl. */
-void jr_session_add_event(const struct jr_session *session, const struct jr_event *event);
-
-/* Write run.json, as the session's record has it. 0 or -1. */
-int jr_session_write_record(struct jr_session *session, struct jr_error *err);
-
-/* Whether the copy of the code is the one that the start before has made, which then is the
- * record's. */
-bool jr_continuation_keeps_code(struct jr_session *session);
-
-/* attempts.c */
-
-/* Make the files that the judgement is to be written into: where the disk takes no more files
- * later, they are there. -1 with `err`. */
-int jr_session_reserve_names(const struct jr_session *session, struct jr_error *err);
-
-/* Reserve space on the disk for them. */
-void jr_session_reserve(const struct jr_session *session);
+/* requeue.c */
 
 /* Find out whether the session is a job of Slurm's that this jobrun leads, and which. Once it is
  * resolved. */
@@ -271,6 +278,10 @@ bool jr_requeue_shields(const struct jr_session *session);
 /* Whether the run is the job's own, with its number, whose next start goes on with it. That of a
  * cell which was submitted always is: it has one folder. */
 bool jr_requeue_keeps_run(const struct jr_session *session);
+
+/* Ask for the job's place in the queue. NULL, or why it was not queued again. A call that Slurm has
+ * ended with the job may have come through. */
+const char *jr_requeue_queue_again(struct jr_session *session);
 
 /* on_end.c */
 
@@ -288,11 +299,6 @@ void jr_on_end_await(struct jr_session *session, bool stoppable);
 
 /* Warn, as a finding, where the program is not there by now. */
 void jr_on_end_check(struct jr_session *session);
-
-/* foreground.c */
-
-/* What results.json has. */
-jr_session_printer jr_session_print_results;
 
 /* multinode_session.c */
 
@@ -348,30 +354,11 @@ int jr_session_read_node(struct jr_session *session, uint32_t node, struct jr_ho
  * lost, until all have. -1 with `err` where that is not possible. */
 int jr_spares_settle(struct jr_session *session, struct jr_error *err);
 
-/* Have the job, which is resolved, on the nodes as they are placed. -1 without memory. */
-int jr_spares_place(struct jr_session *session, struct jr_error *err);
-
 /* Note which spares were lost meanwhile, and what is left out in the report. */
 void jr_spares_report(struct jr_session *session);
 
 /* Release what it holds. */
 void jr_spares_release(struct jr_session *session);
-
-/* ssh_session.c */
-
-/* Whether the ranks of a spec that is loaded are to be started so. */
-bool jr_ssh_session_is(const struct jr_session *session);
-
-/* The same, or the cells of a sweep. */
-bool jr_ssh_session_has(const struct jr_session *session);
-
-/* The values of --set, and after them that of --hosts. NULL: there are none. Out of memory shows in
- * the session's arena. */
-char *const *jr_ssh_session_sets(struct jr_session *session);
-
-/* Let the findings on the value of --hosts stand where it was typed, and not in the --set that it
- * became. */
-void jr_ssh_session_place(struct jr_session *session);
 
 /* Check the hosts of a spec, and complete what a controller has to know of them. -1 with `err`
  * where there are none, or too few. */
@@ -380,22 +367,6 @@ int jr_ssh_session_prepare(struct jr_session *session, const struct jr_spec_file
 
 /* Free what only that has needed. */
 void jr_ssh_session_release(struct jr_session *session);
-
-/* Of an agent: its environment, and what the controller gives to it. -1: that is no list of
- * variables. */
-int jr_ssh_session_take_environment(struct jr_strv *env, struct jr_arena *arena,
-                                    const struct jr_message *assignment);
-
-/* Of an agent: whether a name by which ranks meet means something here. -1 with
- * `err`. */
-int jr_ssh_session_check_address(const char *address, struct jr_error *err);
-
-/* node_session.c */
-
-/* The attempt is over: keep how the ranks of this node were judged. What cannot be kept is known to
- * the controller all the same. */
-void jr_own_folder_keep(struct jr_session *session, const struct jr_judgement *report,
-                        const struct jr_outcome *outcome);
 
 /* session_mpi.c */
 

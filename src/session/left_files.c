@@ -456,25 +456,14 @@ static int send_all_left(const struct jr_left_sender *sender, const struct jr_pl
     return failed;
 }
 
-int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome, int fd,
-                 struct jr_error *err)
+int jr_left_send(const struct jr_session *session, int fd, struct jr_error *err)
 {
-    const struct jr_left left = {
-        .run_fd = session->dir.fd, .before = session->before, .apart = true};
-    struct jr_judgement report;
     JR_FREE char *piece = malloc(JR_LEFT_PIECE);
     if (piece == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (jr_judgement_make(&report, &session->plan, outcome, &left, err) != 0)
-        return -1;
-    jr_judgement_hide_files(&report, &session->plan, session->dir.fd);
-    jr_own_folder_keep(session, &report, outcome);
     const struct jr_left_sender sender = {
         .fd = fd, .piece = piece, .run_fd = session->dir.fd, .folder = session->plan.own_dir};
-    int failed = send_all_left(&sender, &session->plan, &report);
-    if (failed != 0)
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
-                           "what its ranks have delivered could not be sent");
-    jr_judgement_release(&report);
-    return failed;
+    if (send_all_left(&sender, &session->plan, &session->report) == 0)
+        return 0;
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "what its ranks have delivered could not be sent");
 }

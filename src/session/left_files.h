@@ -139,9 +139,8 @@ void jr_left_files_release(struct jr_session *session);
 /*
  * Where a host does not see the run folder (left_files.h): the agent's side. */
 
-/* Once the ranks have ended: judge what they have delivered, and write it, and the files that are
- * asked for, to `fd`. -1 with `err`: not all is written. */
-int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome, int fd,
-                 struct jr_error *err);
+/* Once the ranks have ended, and the session has the report of that: write what they have
+ * delivered, and the files that are asked for, to `fd`. -1 with `err`: not all is written. */
+int jr_left_send(const struct jr_session *session, int fd, struct jr_error *err);
 
 #endif

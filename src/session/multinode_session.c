@@ -6,6 +6,7 @@
  */
 #include "session/internal.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
 #include "cluster/transport.h"
@@ -21,17 +23,12 @@
 #include "resolve/node_resources.h"
 #include "session/foreground.h"
 #include "session/left_files.h"
+#include "session/submission.h"
+#include "session/support.h"
 #include "store/attempt_folder.h"
 #include "store/folder_mark.h"
 
 #include "base/banned.h"
-
-struct jr_spares {
-    struct jr_placing placing;
-    struct jr_controller_options options; /* of the first controller */
-    uint32_t *known_as;                   /* of each machine: what the controller calls it */
-    int stop_fd;                          /* readable once the run is to stop; 0, -1: not yet */
-};
 
 /* "node 1 (gpu02)", as long as the session lives. */
 static const char *node_name(struct jr_session *session, uint32_t node)
@@ -322,23 +319,6 @@ static int connect_spares(struct jr_session *session, const struct jr_controller
     return open_agents(session, err);
 }
 
-int jr_spares_place(struct jr_session *session, struct jr_error *err)
-{
-    const struct jr_spec *spec = jr_spec_get(session->file);
-    if (session->spares == NULL)
-        return 0;
-    const struct jr_placing *placing = &session->spares->placing;
-    uint32_t count = placing->nodes + placing->spares;
-    char **hosts = jr_arena_array(&session->arena, count, sizeof *hosts);
-    if (hosts == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    /* Under Slurm, the spec may have other addresses for the machines than the allocation. */
-    for (uint32_t i = 0; i < count; i++)
-        hosts[i] = spec->hosts_count > 0 ? spec->hosts[placing->machines[i]] : placing->hosts[i];
-    jr_resolution_place(&session->resolution, hosts, placing->spares, spec->master_addr == NULL);
-    return 0;
-}
-
 /* The port that the first node offers, where the spec states none. */
 static void renew_port(struct jr_session *session)
 {
@@ -463,9 +443,115 @@ static int check_asked_options(const struct jr_session *session, struct jr_error
     return 0;
 }
 
-static void note_agent_line(void *data, const char *line)
+/* The variables from here that ranks there get: NAME=VALUE, each with a NUL, as base64, because a
+ * value may be any bytes. */
+static const char *collect_environment(struct jr_session *session, const struct jr_ssh *ssh)
 {
-    jr_session_note(data, line);
+    struct jr_buf all JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (char *const *entry = session->options.envp; *entry != NULL; entry++) {
+        const char *name = jr_arena_strndup(&session->arena, *entry, strcspn(*entry, "="));
+        uint32_t i = 0;
+        while (name != NULL && i < ssh->env_count && fnmatch(ssh->env[i], name, 0) != 0)
+            i++;
+        if (name != NULL && i < ssh->env_count)
+            jr_buf_add(&all, *entry, strlen(*entry) + 1);
+    }
+    text.failed |= all.failed;
+    jr_base64_add(&text, all.data, all.len);
+    return jr_buf_keep(&text, &session->arena);
+}
+
+void jr_ssh_session_release(struct jr_session *session)
+{
+    jr_left_files_release(session);
+    if (session->copy != NULL)
+        jr_copy_release(session->copy);
+    free(session->copy);
+    session->copy = NULL;
+}
+
+/* The hosts that the ranks of a spec are for: of those of a sweep a cell has the first ones, and
+ * who leads the sweep all. */
+static uint32_t count_hosts(const struct jr_session *session, const struct jr_spec_file *file)
+{
+    const struct jr_resolve_options options = {.args = session->options.args};
+    uint32_t all = jr_spec_get(file)->hosts_count;
+    struct jr_host alone = session->host;
+    if (!jr_spec_pools_hosts(file) || session->cell == NULL)
+        return all;
+    alone.nodes = 0;
+    alone.scheduler = (struct jr_host_scheduler){.node_rank = -1};
+    uint32_t nodes = jr_resolve_nodes(file, &alone, &options);
+    return nodes > 0 && nodes < all ? nodes : all;
+}
+
+/* Make the archive of the code for hosts that do not see it. `data` is the session, of a run or of
+ * a sweep. */
+static int open_code_archive(void *data, struct jr_code_archive *ret, struct jr_error *err)
+{
+    struct jr_session *session = data, *first = session->first_cell;
+    const struct jr_frozen *frozen = first != NULL ? &first->frozen : &session->frozen;
+    const char *folder;
+    int fd, failed;
+    if (first != NULL) {
+        /* Of all cells of a sweep: with the record of the code, and as it is now. */
+        if (jr_submission_make_cells(first, &folder, err) != JR_STATUS_OK)
+            return -1;
+        failed = jr_far_code_pack(&fd, first, folder, err);
+        jr_submission_discard(first);
+    } else if (frozen->copy == NULL) {
+        return jr_error_set(err, JR_STATUS_LAUNCH, "there is no copy of the code here");
+    } else
+        failed = jr_far_code_pack(&fd, session, frozen->copy, err);
+    if (failed == 0)
+        *ret = (struct jr_code_archive){fd, frozen->top, frozen->name};
+    return failed;
+}
+
+int jr_ssh_session_prepare(struct jr_session *session, const struct jr_spec_file *file,
+                           struct jr_controller_options *ret, struct jr_error *err)
+{
+    const struct jr_spec *spec = jr_spec_get(file);
+    const struct jr_ssh *ssh = spec->policy.engine.ssh;
+    bool pools = jr_spec_pools_hosts(file);
+    if (spec->hosts_count == 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "`engine.ssh` starts the ranks on `hosts`, and "
+                            "none are stated: type --hosts gpu01,gpu02");
+    if (spec->hosts_count > 1 && spec->master_addr == NULL &&
+        strcmp(spec->hosts[0], "localhost") == 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "the ranks meet at the first of `hosts`, and 'localhost' is another "
+                            "machine on each of them: state master_addr, by a name or an address "
+                            "that this machine has for the others");
+    ret->transport = &jr_ssh_transport;
+    ret->nodes = count_hosts(session, file);
+    if (spec->spare_nodes > 0 && (!pools || session->cell != NULL)) {
+        /* The last hosts are spares, those of a sweep aside. What does not fit is reported when the
+         * spec is resolved. */
+        uint64_t wanted = (uint64_t)*spec->nodes + spec->spare_nodes;
+        bool fits = pools ? wanted <= spec->hosts_count : wanted == spec->hosts_count;
+        ret->nodes = fits ? *spec->nodes : 0;
+        ret->spares = fits ? spec->spare_nodes : 0;
+    }
+    ret->hosts = spec->hosts;
+    ret->ssh = ssh;
+    ret->agent_env = collect_environment(session, ssh);
+    if (ssh->copy) { /* what hosts get that have no jobrun */
+        const char *support = session->options.support;
+        session->copy = calloc(1, sizeof *session->copy);
+        if (session->copy == NULL)
+            return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        if (support == NULL)
+            support = jr_support_find(&session->arena);
+        if (jr_copy_read(session->copy, ret->program, support, err) != 0)
+            return -1;
+    }
+    ret->copy = session->copy;
+    ret->take_left = jr_left_files_take;
+    ret->open_code = open_code_archive;
+    return session->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
 const char *jr_session_own_program(struct jr_session *session)
@@ -547,7 +633,7 @@ enum jr_status jr_session_connect_agents(struct jr_session *session, struct jr_e
     struct jr_controller_options options = {
         .program = jr_session_own_program(session),
         .start_ms = jr_spec_get(session->file)->policy.timeouts.start_ms,
-        .note = note_agent_line,
+        .note = jr_session_note_line,
         .data = session,
     };
     if (check_asked_options(session, &why) == 0 && choose_transport(session, &options, &why) == 0) {
@@ -574,7 +660,7 @@ static int make_cell_options(struct jr_controller_options *ret, struct jr_sessio
         .nodes = scheduler->nodes,
         .hosts = hosts->count == scheduler->nodes ? hosts->items : NULL,
         .start_ms = jr_spec_get(like)->policy.timeouts.start_ms,
-        .note = note_agent_line,
+        .note = jr_session_note_line,
         .data = session,
     };
     tell_own_devices(like, ret);

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "cluster/agent.h"
+#include "cluster/survey.h"
 #include "diag/diag_text.h"
 #include "record/prune.h"
 #include "record/record_facts.h"
@@ -95,12 +97,6 @@ static int make_own_folder(struct jr_session *session, const char *id, bool agai
     return failed ? -1 : 0;
 }
 
-/* The results of an attempt, as a path below the run folder. */
-static void print_results_path(char ret[static 64], uint32_t attempt)
-{
-    (void)snprintf(ret, 64, "attempt_%u/" RESULTS, attempt);
-}
-
 /* Make ready for an attempt, whose plan is made: its folder, the record, which is that of a part of
  * a run whose nodes have a jobrun each, and what stands where its ranks are to leave something. -1
  * with `err`. */
@@ -112,7 +108,7 @@ static int prepare_own_folder(struct jr_session *session, struct jr_error *err)
     session->before = NULL;
     if (session->attempt > 0) {
         /* Where an agent before this one has left, it took its last attempt for the last of all. */
-        print_results_path(path, session->attempt - 1);
+        (void)snprintf(path, sizeof path, "attempt_%u/" RESULTS, session->attempt - 1);
         (void)renameat(session->dir.fd, RESULTS, session->dir.fd, path);
     }
     if (jr_attempt_folder_make(&session->dir, session->attempt, err) != 0)
@@ -125,25 +121,6 @@ static int prepare_own_folder(struct jr_session *session, struct jr_error *err)
     return jr_artifacts_before(&session->before, &session->plan, session->dir.fd, err);
 }
 
-void jr_own_folder_keep(struct jr_session *session, const struct jr_judgement *report,
-                        const struct jr_outcome *outcome)
-{
-    char path[64];
-    struct jr_error err = {0};
-    const struct jr_judgement before_report = session->report;
-    const struct jr_outcome before_outcome = session->outcome;
-    print_results_path(path, session->attempt);
-    *strchr(path, '/') = '\0';
-    JR_CLOSE int fd =
-        openat(session->dir.fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    session->report = *report;
-    session->outcome = *outcome;
-    if (fd >= 0)
-        (void)jr_session_stream(session, fd, RESULTS, jr_session_print_results, &err);
-    session->report = before_report;
-    session->outcome = before_outcome;
-}
-
 /* The agent leaves: its last attempt is the last of all, as far as it knows, unless an agent after
  * this one goes on with the run; a folder without one is removed. */
 static void finish_own_folder(struct jr_session *session)
@@ -154,7 +131,7 @@ static void finish_own_folder(struct jr_session *session)
         return;
     json_t *run = jr_record_folder_json(session->dir.fd, "run.json", NULL);
     if (jr_json_get_int(run, "pid") == getpid()) {
-        print_results_path(path, session->attempt);
+        (void)snprintf(path, sizeof path, "attempt_%u/" RESULTS, session->attempt);
         (void)renameat(session->dir.fd, path, session->dir.fd, RESULTS);
     }
     json_decref(run);
@@ -288,9 +265,14 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
         status = jr_session_find_mpi(session);
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
-    if (agent->assignment != NULL &&
-        jr_ssh_session_check_address(session->resolution.job.master_addr, err) != 0)
-        return -1;
+    const char *address = session->resolution.job.master_addr;
+    struct jr_error why = {0};
+    if (agent->assignment != NULL && jr_reach_resolve(address, NULL, &why) != 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "the ranks meet at '%s' (master_addr), and that "
+                            "name is not known there: %s; state master_addr "
+                            "by a name or an address that all hosts know",
+                            address, why.text);
     jr_node_resources_tell(&ret->resources, &session->resolution.job.own);
     if (session->mpi.protocol != JR_MPI_PROTOCOL_NONE)
         ret->mpi = jr_session_mpi_word(session->mpi.protocol);
@@ -299,43 +281,39 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
     return ret->resources.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-/* Where the run's files go; once. The name of a cell's folder is among those of its sweep. */
-static int join_run_folder(struct jr_session *session, const char *id, struct jr_error *err)
-{
-    const struct jr_job *job = &session->resolution.job;
-    const char *folder = id;
-    uint32_t number;
-    char name[16];
-    if (session->dir.fd >= 0)
-        return 0;
-    if (id != NULL && session->cells_dir != NULL) {
-        if (session->cell == NULL || !jr_num_u32(session->cell, &number))
-            return -1;
-        jr_cell_folder(name, number);
-        session->cell_run_id = jr_arena_strdup(&session->arena, id);
-        session->resolution.job.log_dir = session->cells_dir;
-        folder = jr_arena_strdup(&session->arena, name);
-    }
-    return folder == NULL ? -1
-                          : jr_run_folder_join(&session->dir, job->log_dir, folder,
-                                               job->policy->log_mode, err);
-}
-
-/* That folder, which all nodes see; by ssh, where it is not there, one of this node's own. */
+/* Where the run's files go, once: the folder that all nodes see; by ssh, where it is not there, one
+ * of this node's own. The name of a cell's folder is among those of its sweep. */
 static int enter_run_folder(struct node_session *agent, const struct jr_message *go,
                             struct jr_error *err)
 {
     struct jr_session *session = agent->session;
+    struct jr_job *job = &session->resolution.job;
+    const char *folder = go->run_id;
+    uint32_t number;
+    char name[16];
+    int failed = 0;
     if (session->apart)
         return 0;
-    int failed = join_run_folder(session, go->run_id, err);
+    if (session->dir.fd < 0) {
+        if (folder != NULL && session->cells_dir != NULL) {
+            if (session->cell == NULL || !jr_num_u32(session->cell, &number))
+                return -1;
+            jr_cell_folder(name, number);
+            session->cell_run_id = jr_arena_strdup(&session->arena, folder);
+            job->log_dir = session->cells_dir;
+            folder = jr_arena_strdup(&session->arena, name);
+        }
+        failed = folder == NULL ? -1
+                                : jr_run_folder_join(&session->dir, job->log_dir, folder,
+                                                     job->policy->log_mode, err);
+    }
     /* It may be another one of the same name, on a disk of this node's own: an earlier run's, or
      * one that was copied. */
     if (failed == 0 && (go->token == NULL || !jr_folder_mark_is(&session->dir, go->token)))
         failed = jr_error_set(err, JR_STATUS_LAUNCH,
                               "the run folder %s/%s is another one there (log_dir "
                               "has to be where all nodes see it)",
-                              session->resolution.job.log_dir, session->dir.path);
+                              job->log_dir, session->dir.path);
     if (failed == 0 || agent->assignment == NULL || go->run_id == NULL)
         return failed;
     jr_run_folder_close(&session->dir);
@@ -425,8 +403,27 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends, struct j
     jr_session_open_console(agent->session, &console);
     if (agent->session->replays)
         options.replay = &agent->session->replay;
-    int failed = jr_run(ret, &agent->session->plan, &options, err);
-    return failed == 0 && session->apart ? jr_left_send(session, ret, ends->left_fd, err) : failed;
+    if (jr_run(ret, &agent->session->plan, &options, err) != 0)
+        return -1;
+    if (!session->apart)
+        return 0;
+    /* Keep how the ranks of this node were judged. What cannot be kept is known to the controller
+     * all the same. */
+    const struct jr_left left = {
+        .run_fd = session->dir.fd, .before = session->before, .apart = true};
+    const struct jr_judgement report = session->report;
+    const struct jr_outcome outcome = session->outcome;
+    struct jr_error unkept = {0};
+    if (jr_judgement_make(&session->report, &session->plan, ret, &left, err) != 0)
+        return -1;
+    session->outcome = *ret;
+    jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
+    jr_session_keep_results(session, &unkept);
+    int failed = jr_left_send(session, ends->left_fd, err);
+    jr_judgement_release(&session->report);
+    session->report = report;
+    session->outcome = outcome;
+    return failed;
 }
 
 static bool is_replay_behind(void *data)
@@ -444,65 +441,37 @@ static void show_replay(void *data)
     jr_replay_finish(&agent->session->replay, agent->session->plan.policy, &none);
 }
 
-/* Cells of a sweep. */
-
-static int share_agent_cells(void *data, const struct jr_message *word, bool *ret_apart,
-                             struct jr_error *err)
-{
-    struct node_session *agent = data;
-    int failed = jr_node_cells_share(&agent->cells, word, agent->node, err);
-    *ret_apart = agent->cells.own.dir != NULL;
-    return failed == 0 && agent->cells.code != NULL ? JR_AGENT_WANTS_CODE : failed;
-}
-
-static int begin_agent_cell(void *data, const struct jr_message *word,
-                            const struct jr_agent_cell_ends *ends, struct jr_error *err)
-{
-    struct node_session *agent = data;
-    agent->cells.node = agent->session;
-    drop_lease(agent); /* each cell takes a port of its own */
-    return jr_node_cells_begin(&agent->cells, word, ends, err);
-}
-
-static bool next_agent_cell_end(void *data, struct jr_agent_cell_end *ret)
-{
-    struct node_session *agent = data;
-    return jr_node_cells_next_end(&agent->cells, ret);
-}
-
-static void signal_agent_cells(void *data, const char *cell, int sig)
-{
-    const struct node_session *agent = data;
-    jr_node_cells_signal(&agent->cells, cell, sig);
-}
-
-static void leave_agent_cells(void *data)
-{
-    struct node_session *agent = data;
-    jr_node_cells_leave(&agent->cells);
-}
-
-static size_t count_agent_cells(void *data)
-{
-    const struct node_session *agent = data;
-    return agent->cells.count;
-}
-
-static void tell_cell_progress(void *data, struct jr_buf *out)
-{
-    const struct node_session *agent = data;
-    jr_node_cells_progress(&agent->cells, out);
-}
-
 static const struct jr_agent_cell_hooks cell_hooks = {
-    .share = share_agent_cells,
-    .begin = begin_agent_cell,
-    .next_end = next_agent_cell_end,
-    .signal = signal_agent_cells,
-    .leave = leave_agent_cells,
-    .count = count_agent_cells,
-    .progress = tell_cell_progress,
+    .share = jr_node_cells_share,
+    .begin = jr_node_cells_begin,
+    .next_end = jr_node_cells_next_end,
+    .signal = jr_node_cells_signal,
+    .leave = jr_node_cells_leave,
+    .count = jr_node_cells_count,
+    .progress = jr_node_cells_progress,
 };
+
+/* The variables that ranks get from the controller, in the environment of this agent. -1: that is
+ * no list of variables. */
+static int take_variables(struct jr_strv *env, struct jr_arena *arena, const char *text)
+{
+    struct jr_buf all JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (text == NULL)
+        return 0;
+    if (!jr_base64_take(&all, text, strlen(text)) || all.failed ||
+        (all.len > 0 && all.data[all.len - 1] != '\0'))
+        return -1;
+    for (size_t at = 0; at < all.len; at += strlen(all.data + at) + 1) {
+        const char *entry = all.data + at;
+        if (strchr(entry, '=') == NULL)
+            return -1;
+        const char *name = jr_arena_strndup(arena, entry, strcspn(entry, "="));
+        if (name != NULL)
+            jr_env_unset(env, name);
+        jr_strv_push(env, arena, jr_arena_strdup(arena, entry));
+    }
+    return 0;
+}
 
 /* By ssh: who this is, and the variables that ranks get from the controller. */
 static int take_assignment(struct node_session *agent, struct jr_strv *env, struct jr_arena *arena,
@@ -516,7 +485,7 @@ static int take_assignment(struct node_session *agent, struct jr_strv *env, stru
     agent->piece = (size_t)word.piece;
     agent->device = word.device;
     agent->folder = word.folder;
-    return jr_ssh_session_take_environment(env, arena, &word) == 0
+    return take_variables(env, arena, word.env) == 0
                ? 0
                : jr_error_set(err, JR_STATUS_LAUNCH, "the controller sent variables that are none");
 }
@@ -565,6 +534,7 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
         .is_behind = is_replay_behind,
         .show = show_replay,
         .cells = &cell_hooks,
+        .cells_data = &agent->cells,
     };
     const struct jr_sender self = {agent->node, agent->piece};
     int failed =
@@ -591,6 +561,8 @@ int jr_session_serve(char *const *envp, bool assigned, struct jr_error *err)
         .envp = env.items, .node_rank = &agent.node, .end_children = true};
     if (failed == 0)
         agent.session = jr_session_open(&options);
+    agent.cells = (struct jr_node_cells){
+        .node = agent.session, .index = agent.node, .lease_fd = &agent.lease_fd};
     int status = JR_STATUS_USAGE;
     if (failed == 0 && agent.session != NULL && !arena.failed) {
         status = serve_session(&agent, err);

@@ -201,7 +201,7 @@ enum jr_status jr_session_render(struct jr_session *session,
     enum jr_engine_kind kind = jr_engine_find(request->engine);
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_error refusal = {0};
-    enum jr_status status = jr_session_ensure_resolved(session, err);
+    enum jr_status status = jr_session_resolve(session, err);
     if (status == JR_STATUS_OK && kind == JR_ENGINE_SLURM && !request->checked)
         status = jr_installed_sbatch_check(session);
     if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)

@@ -24,6 +24,7 @@
 #include "record/record_folder.h"
 #include "session/submission.h"
 #include "spec/template_text.h"
+#include "vcs/code_patch.h"
 #include "vcs/snapshot.h"
 #include "vcs/tree_stamp.h"
 
@@ -44,6 +45,26 @@ static int refuse_folder(const char *folder, const char *why, struct jr_error *e
                         shown.failed ? "the folder" : shown.data, why);
 }
 
+/* Read the record of the earlier run whose code it is to be, the session's `code_of`. -1 with `err`
+ * where it has none. */
+static int open_earlier_code(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_frozen *frozen = &session->frozen;
+    const char *folder = session->options.code_of;
+    JR_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct jr_error why = {0};
+    frozen->run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", &why);
+    if (frozen->run == NULL)
+        return fd < 0 ? jr_error_sys(err, JR_STATUS_UNRESOLVED, "%s", folder)
+                      : jr_error_set(err, JR_STATUS_UNRESOLVED, "%s", why.text);
+    (void)jr_record_code_read(&frozen->source, &session->arena, frozen->run);
+    if (frozen->source.tree == NULL || frozen->source.top == NULL || frozen->source.top[0] != '/')
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s: the code of this run was not recorded",
+                            folder);
+    frozen->top = frozen->name = frozen->source.top;
+    return session->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
+}
+
 int jr_freeze_find(struct jr_session *session, struct jr_error *err)
 {
     struct jr_frozen *frozen = &session->frozen;
@@ -51,7 +72,7 @@ int jr_freeze_find(struct jr_session *session, struct jr_error *err)
     if (code_choice(session)->mode != JR_CODE_MODE_FREEZE)
         return 0;
     if (session->options.code_of != NULL)
-        return jr_frozen_source_open(session, err);
+        return open_earlier_code(session, err);
     const char *rest;
     char *folder = jr_template_head(arena, session->resolution.job.workdir, &rest);
     if (folder != NULL && *rest != '\0') /* what differs from rank to rank */
@@ -316,8 +337,11 @@ void jr_freeze_discard(struct jr_session *session)
         jr_snapshot_remove(session->frozen.copy);
 }
 
-int jr_freeze_copy_files(struct jr_session *session, const struct jr_copy_tree_request *request,
-                         const struct jr_buf *wanted, struct jr_error *err)
+/* Copy as the request says, and write the list of what the copy has, which has to be `wanted`
+ * unless that is NULL. 0, or -1 with `err`. */
+static int copy_earlier_files(struct jr_session *session,
+                              const struct jr_copy_tree_request *request,
+                              const struct jr_buf *wanted, struct jr_error *err)
 {
     bool changing;
     for (size_t at = 0; wanted != NULL && at < request->links->len;
@@ -335,7 +359,9 @@ void jr_freeze_release(struct jr_session *session)
     json_decref(session->frozen.run);
 }
 
-int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out, struct jr_error *err)
+/* Append what git ignores in the tree as it is now and `code.link` chooses: paths from the top,
+ * each with a NUL. */
+static int find_ignored_links(struct jr_session *session, struct jr_buf *out, struct jr_error *err)
 {
     struct jr_run_tree code;
     const struct jr_job *job = &session->resolution.job;
@@ -365,7 +391,7 @@ int jr_freeze_preview(struct jr_session *session, struct jr_error *err)
     JR_BUF_CLEANUP struct jr_buf links = JR_BUF_INIT;
     if (session->frozen.top == NULL)
         return 0;
-    if (jr_freeze_find_links(session, &links, err) != 0)
+    if (find_ignored_links(session, &links, err) != 0)
         return -1;
     session->plan.frozen = session->frozen.top;
     session->plan.links = session->frozen.links.items;
@@ -627,6 +653,187 @@ void jr_known_code_release(struct jr_known_code *code)
     *code = (struct jr_known_code){0};
 }
 
+enum { MOST_NAMED = 5 };
+
+static const size_t MOST_LIST = (size_t)256 << 20;
+static const size_t MOST_PATCH = (size_t)2 << 20;
+
+/* A file of the run, which may not be there. */
+static int read_file(const struct jr_session *session, const char *name, size_t limit,
+                     struct jr_buf *out, struct jr_error *err)
+{
+    JR_CLOSE int fd = open(session->options.code_of, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return jr_io_read_file(out, fd, name, limit, err);
+}
+
+/* What is not in the patch, so that the tree cannot be made of it. */
+static int refuse_gaps(const struct jr_session *session, const struct jr_record_code *code,
+                       struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT;
+    size_t named = 0, gaps = code->left_out_all - code->left_out_count;
+    for (size_t i = 0; i < code->left_out_count; i++) {
+        const struct jr_record_left_out *one = &code->left_out[i];
+        if (strcmp(one->why, "link") == 0)
+            continue;
+        gaps++;
+        if (named >= MOST_NAMED)
+            continue;
+        jr_buf_str(&names, named++ == 0 ? "" : ", ");
+        jr_buf_safe(&names, one->path);
+        jr_buf_str(&names, " (");
+        jr_buf_safe(&names, one->why);
+        jr_buf_char(&names, ')');
+    }
+    if (gaps == 0)
+        return 0;
+    if (gaps > named)
+        jr_buf_printf(&names, " and %zu more", gaps - named);
+    return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                        "%s: the code of this run cannot be made again: it has no frozen copy, "
+                        "and these files are not, or not whole, in its patch: %s",
+                        session->options.code_of, names.failed ? "" : names.data);
+}
+
+/* The files as the run had them, from its own copy. */
+static int copy_again(struct jr_session *session, const struct jr_buf *list, int stop_fd,
+                      struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf files = JR_BUF_INIT, links = JR_BUF_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_copy_tree_request request = {
+        .top = session->frozen.top,
+        .from = jr_arena_printf(&arena, "%s/" JR_CODE_DIR, session->options.code_of),
+        .to = session->frozen.copy,
+        .files = &files,
+        .links = &links,
+        .again = true,
+        .since_ns = UINT64_MAX,
+        .stop_fd = stop_fd,
+    };
+    int failed = 0;
+    if (request.from == NULL)
+        failed = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    else if (!jr_copied_tree_read(list, &files, &links))
+        failed =
+            jr_error_set(err, JR_STATUS_UNRESOLVED, "%s/" JR_CODE_LIST ": not a list of jobrun's",
+                         session->options.code_of);
+    else
+        failed = copy_earlier_files(session, &request, list, err);
+    jr_arena_release(&arena);
+    return failed;
+}
+
+/* The files out of commit and patch, in the scratch folder. */
+static int rebuild_files(struct jr_session *session, const char *scratch, struct jr_git_limit limit,
+                         struct jr_buf *ret_files, struct jr_error *err)
+{
+    const struct jr_record_code *code = &session->frozen.source;
+    JR_BUF_CLEANUP struct jr_buf patch = JR_BUF_INIT;
+    if (code->patch && read_file(session, JR_PATCH_FILE, MOST_PATCH, &patch, err) != 0)
+        return -1;
+    const struct jr_rebuild_request request = {
+        .top = code->top,
+        .commit = code->commit,
+        .tree = code->tree,
+        .patch = &patch,
+        .files = code->specs,
+        .log_dir = session->resolution.job.log_dir,
+        .scratch = scratch,
+        .envp = session->options.envp,
+        .limit = limit,
+    };
+    return jr_tree_rebuild(&request, ret_files, err);
+}
+
+static int copy_rebuilt(struct jr_session *session, const char *scratch, struct jr_git_limit limit,
+                        struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf files = JR_BUF_INIT, links = JR_BUF_INIT;
+    const char *tree = jr_arena_printf(&session->arena, "%s/tree", scratch);
+    if (tree == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (refuse_gaps(session, &session->frozen.source, err) != 0 ||
+        find_ignored_links(session, &links, err) != 0)
+        return -1;
+    int failed = rebuild_files(session, scratch, limit, &files, err);
+    const struct jr_copy_tree_request request = {
+        .top = session->frozen.top,
+        .from = tree,
+        .to = session->frozen.copy,
+        .files = &files,
+        .links = &links,
+        .since_ns = UINT64_MAX,
+        .stop_fd = limit.stop_fd,
+    };
+    if (failed == 0)
+        failed = copy_earlier_files(session, &request, NULL, err);
+    jr_snapshot_remove(scratch);
+    return failed;
+}
+
+/* The record is the earlier run's, but for the copy. */
+static void take_record(struct jr_session *session)
+{
+    struct jr_record_code *to = &session->record.code;
+    struct jr_record_code record = session->frozen.source;
+    record.frozen = true;
+    record.files = to->files;
+    record.bytes = to->bytes;
+    record.links = to->links;
+    record.links_all = to->links_all;
+    *to = record;
+    session->record.commit = to->commit;
+    session->record.dirty = &to->dirty;
+}
+
+/* Make the copy out of that of the earlier run, or out of its commit and its patch, where these
+ * make the tree that was recorded; what git ignores is the original's of now. The record is the
+ * earlier run's. -1 with `err` where neither gives that tree. */
+static int copy_earlier_code(struct jr_session *session, const char *scratch,
+                             struct jr_git_limit limit, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    struct jr_buf patch = JR_BUF_INIT;
+    struct jr_error why = {0};
+    int failed = read_file(session, JR_CODE_LIST, MOST_LIST, &list, &why);
+    if (failed == 0)
+        failed = copy_again(session, &list, limit.stop_fd, err);
+    else if (why.sys == ENOENT)
+        failed = copy_rebuilt(session, scratch, limit, err);
+    else
+        failed = jr_error_set(err, JR_STATUS_LAUNCH, "%s", why.text);
+    if (failed != 0)
+        return -1;
+    take_record(session);
+    if (!session->frozen.source.patch)
+        return 0;
+    if (read_file(session, JR_PATCH_FILE, MOST_PATCH, &patch, err) != 0) {
+        jr_buf_release(&patch);
+        return -1;
+    }
+    return jr_session_write(session, JR_PATCH_FILE, &patch, err);
+}
+
+/* Whether the copy of the code is the one that the start before has made, which then is the
+ * record's. */
+static bool keeps_code_of_start_before(struct jr_session *session)
+{
+    struct jr_record_code code;
+    struct stat st;
+    const char *copy = session->frozen.copy;
+    if (!session->dir.kept || copy == NULL || lstat(copy, &st) != 0)
+        return false;
+    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+        jr_record_code_read(&code, &session->arena, session->earlier) && code.frozen &&
+        code.tree != NULL) {
+        session->record.code = code;
+        return true;
+    }
+    jr_freeze_discard(session); /* it was killed while it made the copy */
+    return false;
+}
+
 int jr_session_record_code(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
@@ -640,7 +847,7 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         .count = job->secrets_count,
         .values = job->hidden,
     };
-    if (jr_continuation_keeps_code(session))
+    if (keeps_code_of_start_before(session))
         return 0;
     session->record.code.specs = find_chain(session);
     const char *scratch =
@@ -659,12 +866,11 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         .stop_fd = stop_fd,
     };
     if (session->frozen.run != NULL) { /* the code of an earlier run */
-        const struct jr_frozen_from from = {
-            .scratch = scratch,
-            .limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000), stop_fd}};
+        const struct jr_git_limit limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000),
+                                           stop_fd};
         if (scratch == NULL)
             return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-        if (jr_frozen_source_copy(session, &from, &why) == 0)
+        if (copy_earlier_code(session, scratch, limit, &why) == 0)
             return 0;
         jr_freeze_discard(session);
         return jr_error_set(err, why.status, "%s", hide_secrets(session, why.text));
@@ -712,10 +918,8 @@ static pid_t start_tar(const struct jr_session *session, char **argv, const int 
     return pid;
 }
 
-/* A file without a name that has all of a folder, with times as exact as they are: by them a file
- * is known to be the one that was frozen. */
-static int pack_folder(int *ret_fd, struct jr_session *session, const char *folder,
-                       struct jr_error *err)
+int jr_far_code_pack(int *ret_fd, struct jr_session *session, const char *folder,
+                     struct jr_error *err)
 {
     char pack[] = "tar", exact[] = "--format=posix", to[] = "-cf", out[] = "-", in[] = "-C",
          all[] = ".";
@@ -730,27 +934,6 @@ static int pack_folder(int *ret_fd, struct jr_session *session, const char *fold
         return -1;
     *ret_fd = jr_steal_fd(&fd);
     return 0;
-}
-
-int jr_far_code_open(void *data, struct jr_code_archive *ret, struct jr_error *err)
-{
-    struct jr_session *session = data, *first = session->first_cell;
-    const struct jr_frozen *frozen = first != NULL ? &first->frozen : &session->frozen;
-    const char *folder;
-    int fd, failed;
-    if (first != NULL) {
-        /* Of all cells of a sweep: with the record of the code, and as it is now. */
-        if (jr_submission_make_cells(first, &folder, err) != JR_STATUS_OK)
-            return -1;
-        failed = pack_folder(&fd, first, folder, err);
-        jr_submission_discard(first);
-    } else if (frozen->copy == NULL) {
-        return jr_error_set(err, JR_STATUS_LAUNCH, "there is no copy of the code here");
-    } else
-        failed = pack_folder(&fd, session, frozen->copy, err);
-    if (failed == 0)
-        *ret = (struct jr_code_archive){fd, frozen->top, frozen->name};
-    return failed;
 }
 
 bool jr_far_code_lacks(const struct jr_session *session)

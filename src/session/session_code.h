@@ -17,7 +17,6 @@
 #include "vcs/git_output.h"
 #include "vcs/run_tree.h"
 
-struct jr_code_archive;
 struct jr_message;
 struct jr_session;
 
@@ -65,30 +64,6 @@ char *const *jr_freeze_environ(const struct jr_session *session);
 
 /* The folder of the spec, or of its copy. */
 const char *jr_freeze_spec_folder(struct jr_session *session);
-
-/* Copy as the request says, and write the list of what the copy has, which has to be `wanted`
- * unless that is NULL. 0, or -1 with `err`. */
-int jr_freeze_copy_files(struct jr_session *session, const struct jr_copy_tree_request *request,
-                         const struct jr_buf *wanted, struct jr_error *err);
-
-/* Append what git ignores in the tree as it is now and `code.link` chooses:
- * paths from the top, each with a NUL. */
-int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out, struct jr_error *err);
-
-/* Read the record of the earlier run whose code it is to be, the session's
- * `code_of`. -1 with `err` where it has none. rerun.c */
-int jr_frozen_source_open(struct jr_session *session, struct jr_error *err);
-
-/* What its copy is made with. */
-struct jr_frozen_from {
-    const char *scratch; /* may be made, and is removed */
-    struct jr_git_limit limit;
-};
-
-/* Make the copy out of that of the earlier run, or out of its commit and its patch; the record is
- * the earlier run's. -1 with `err` where neither gives the tree that was recorded. rerun.c */
-int jr_frozen_source_copy(struct jr_session *session, const struct jr_frozen_from *from,
-                          struct jr_error *err);
 
 /* Free what the session's own memory has not. */
 void jr_freeze_release(struct jr_session *session);
@@ -149,9 +124,11 @@ struct jr_far_code {
     int fd;     /* that it reads */
 };
 
-/* Of the controller: make the archive, a file without a name. -1 with `err`.
- * `data` is the session, of a run or of a sweep. */
-int jr_far_code_open(void *data, struct jr_code_archive *ret, struct jr_error *err);
+/* Of the controller: make the archive of a folder, a file without a name in the run folder, with
+ * times as exact as they are: by them a file is known to be the one that was frozen. -1 with
+ * `err`. */
+int jr_far_code_pack(int *ret_fd, struct jr_session *session, const char *folder,
+                     struct jr_error *err);
 
 /* Of an agent: whether the job's code is not here. */
 bool jr_far_code_lacks(const struct jr_session *session);

@@ -21,6 +21,8 @@
 #include "cluster/survey.h"
 #include "diag/diag_text.h"
 #include "doc/doc.h"
+#include "doc/emit.h"
+#include "doc/node_path.h"
 #include "eventloop/signals.h"
 #include "judge/artifacts.h"
 #include "resolve/device_profile.h"
@@ -31,26 +33,6 @@
 #include "base/banned.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-
-/* What is lacking, as the refusal says it. */
-static void note_waiting_for_devices(const struct jr_session *session, size_t first)
-{
-    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    const struct jr_diags *diags = &session->diags;
-    size_t i = first;
-    while (i < diags->count && !jr_diag_is(&diags->items[i], JR_CODE_DEVICES_HELD))
-        i++;
-    jr_buf_str(&line, "waiting for devices");
-    if (session->options.wait_ms > 0) {
-        jr_buf_str(&line, " for at most ");
-        jr_num_add_duration(&line, session->options.wait_ms);
-    }
-    if (i < diags->count) {
-        jr_buf_str(&line, ": ");
-        jr_buf_str(&line, diags->items[i].message);
-    }
-    jr_session_note_buf(session, &line);
-}
 
 int jr_session_sleep_in_queue(struct jr_device_queue *queue,
                               const struct jr_device_request *request,
@@ -74,149 +56,101 @@ int jr_session_sleep_in_queue(struct jr_device_queue *queue,
     return 0;
 }
 
-/* A session that waits. */
-struct session_wait {
-    struct jr_device_wait devices;
-    uint64_t until_ns; /* CLOCK_MONOTONIC; UINT64_MAX: for ever */
-    bool told;         /* that it waits */
-};
-
-/* Wait until the devices that the last resolution lacked are free. Returns JR_STATUS_OK, and its
- * findings from number `first` on are dropped; what became of it if the time is over, with the
- * findings; or 128+N without them, after a signal N that stops a run and is blocked. */
-static enum jr_status await_devices(struct jr_session *session, struct session_wait *wait,
-                                    size_t first, struct jr_error *err)
+bool jr_ssh_session_is(const struct jr_session *session)
 {
-    struct jr_device_wait *devices = &wait->devices;
-    const struct jr_device_request *request = &devices->request;
-    /* With a place for other devices, if those that come into question are not what they were. */
-    if (devices->queue.ticket == 0 || devices->queue.places_count != request->count) {
-        jr_device_queue_leave(&devices->queue);
-        if (jr_device_queue_join(&devices->queue, request) != 0) {
-            (void)jr_error_sys(err, JR_STATUS_LAUNCH, "cannot wait for devices");
-            jr_diags_drop_from(&session->diags, first);
-            return JR_STATUS_LAUNCH;
+    const struct jr_spec *spec = session->file == NULL ? NULL : jr_spec_get(session->file);
+    return spec != NULL && !session->placed && spec->policy.engine.ssh != NULL;
+}
+
+bool jr_ssh_session_has(const struct jr_session *session)
+{
+    return session->cells_by_ssh || jr_ssh_session_is(session);
+}
+
+/* The values of --set, and after them that of --hosts. NULL: there are none. Out of memory shows in
+ * the session's arena. */
+static char *const *add_hosts_to_sets(struct jr_session *session)
+{
+    struct jr_arena *arena = &session->arena;
+    const struct jr_session_options *options = &session->options;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_strv sets = {0}, hosts = {0};
+    const char *typed = options->hosts, *bad;
+    if (typed == NULL)
+        return options->sets;
+    for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
+        jr_strv_push(&sets, arena, jr_arena_strdup(arena, options->sets[i]));
+    /* "gpu01,gpu[02-04]" as a list of YAML. What is no list of hosts is left to the checks of the
+     * field. */
+    if (strchr(typed, '[') == typed || /* an IPv6 address */
+        !jr_hostlist_expand(&hosts, arena, typed, &bad)) {
+        hosts = (struct jr_strv){0};
+        for (size_t len; *typed != '\0'; typed += len + (typed[len] == ',')) {
+            len = strcspn(typed, ",");
+            jr_strv_push(&hosts, arena, jr_arena_strndup(arena, typed, len));
         }
     }
-    if (!wait->told)
-        note_waiting_for_devices(session, first);
-    wait->told = true;
-    int sig = jr_session_sleep_in_queue(&devices->queue, request,
-                                        &jr_spec_get(session->file)->policy, wait->until_ns);
-    if (sig < 0)
-        return JR_STATUS_UNRESOLVED;
-    jr_diags_drop_from(&session->diags, first);
-    if (sig > 0) {
-        char name[JR_SIGNAL_NAME];
-        jr_signal_name(name, sig);
-        (void)jr_error_set(err, (enum jr_status)(128 + sig),
-                           "stopped by %s while it waited for devices", name);
-        return (enum jr_status)(128 + sig);
+    jr_buf_str(&text, "hosts=[");
+    for (size_t i = 0; i < hosts.count && !arena->failed; i++) {
+        jr_buf_str(&text, i == 0 ? "" : ", ");
+        jr_quote_double(&text, hosts.items[i], strlen(hosts.items[i]));
     }
-    if (session->cells_dir != NULL) /* its part of a machine whose facts are the sweep's */
-        return JR_STATUS_OK;
-    session->host = (struct jr_host){0};
-    session->custom = false;
-    return jr_host_probe(&session->host, &session->arena, "", session->options.envp, err) == 0
-               ? JR_STATUS_OK
-               : JR_STATUS_LAUNCH;
+    jr_buf_char(&text, ']');
+    session->hosts_set = jr_buf_keep(&text, arena);
+    jr_strv_push(&sets, arena, jr_arena_strdup(arena, session->hosts_set));
+    return sets.items;
 }
 
-struct jr_session *jr_session_open(const struct jr_session_options *options)
+/* The place in --hosts of the item of `hosts` that a place in the --set is on:
+ * all of it where it names more hosts than are typed, as gpu[01-16] does. */
+static struct jr_span place_of_host(struct jr_source *typed, const struct jr_span *set)
 {
-    struct jr_session *session = calloc(1, sizeof *session);
-    if (session == NULL)
-        return NULL;
-    *session = (struct jr_session){
-        .resolution = JR_RESOLUTION_INIT,
-        .dir = JR_RUN_FOLDER_INIT,
-        .report = {.status = JR_RUN_LAUNCH_FAILED},
-        .exit_code = JR_STATUS_LAUNCH,
-    };
-    if (options != NULL)
-        session->options = *options;
-    if (session->options.envp == NULL)
-        session->options.envp = environ;
-    return session;
-}
-
-void jr_session_close(struct jr_session *session)
-{
-    if (session == NULL)
-        return;
-    jr_companion_close(&session->companion);
-    jr_controller_close(session->controller);
-    jr_spares_release(session);
-    jr_ssh_session_release(session);
-    jr_judgement_release(&session->report);
-    jr_outcome_release(&session->outcome);
-    jr_artifacts_free(session->before);
-    jr_run_tree_release(&session->run_tree);
-    jr_freeze_release(session);
-    json_decref(session->earlier);
-    json_decref(session->values);
-    jr_group_remove(&session->group);
-    if (session->replays)
-        jr_replay_close(&session->replay);
-    jr_run_folder_close(&session->dir);
-    jr_resolution_release(&session->resolution);
-    jr_diags_release(&session->diags);
-    jr_spec_free(session->file);
-    jr_session_close_sweep(session);
-    jr_history_release(&session->history);
-    jr_arena_release(&session->plans);
-    jr_arena_release(&session->arena);
-    free(session);
-}
-
-void jr_session_note(const struct jr_session *session, const char *line)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (session->options.note == NULL)
-        return;
-    jr_buf_str(&text, line);
-    jr_redact(&text, 0, session->resolution.job.hidden, false);
-    if (!text.failed)
-        session->options.note(session->options.data, text.data);
-}
-
-void jr_session_note_buf(const struct jr_session *session, const struct jr_buf *line)
-{
-    if (!line->failed && line->len > 0)
-        jr_session_note(session, line->data);
-}
-
-enum jr_status jr_session_end_stage(struct jr_session *session, size_t first, enum jr_status status,
-                                    struct jr_error *err)
-{
-    const struct jr_diags *diags = &session->diags;
-    JR_BUF_CLEANUP struct jr_buf place = JR_BUF_INIT;
-    size_t i = first;
-    jr_diags_sort_from(&session->diags, first);
-    if (status == JR_STATUS_OK)
-        return status;
-    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
-        i++;
-    if (i == diags->count) {
-        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-        return JR_STATUS_LAUNCH;
+    size_t start = 0, before = 0; /* items of the list in the --set that stand before */
+    uint32_t column = 0;
+    if (strpbrk(typed->text, "[]") != NULL)
+        return jr_point_bytes(typed, 0, typed->len);
+    for (const char *at = set->source->text; *at != '\0'; at++) {
+        column += ((unsigned char)*at & 0xc0) != 0x80;
+        if (column == set->column)
+            break;
+        before += *at == ',';
     }
-    jr_diag_place(&place, &diags->items[i].span);
-    (void)jr_error_set(err, status, "%s%s%s", place.data == NULL ? "" : place.data,
-                       diags->items[i].message, diags->errors > 1 ? " (and more)" : "");
-    return status;
+    for (; before > 0 && typed->text[start] != '\0'; before--) {
+        start += strcspn(typed->text + start, ",");
+        start += typed->text[start] == ',';
+    }
+    return jr_point_bytes(typed, start, start + strcspn(typed->text + start, ","));
 }
 
-enum jr_status jr_session_fail(struct jr_error *err, const struct jr_error *why)
+static bool is_set_of_hosts(const struct jr_span *span, const char *text)
 {
-    (void)jr_error_set(err, why->status, "%s", why->text);
-    return why->status;
+    const struct jr_source *source = span->source;
+    return source != NULL && source->option && source->text != NULL &&
+           strcmp(source->text, text) == 0;
 }
 
-enum jr_status jr_session_misuse(struct jr_error *err, const char *why)
+/* Let the findings on the value of --hosts stand where it was typed, and not in the --set that it
+ * became. */
+static void place_findings_on_hosts(struct jr_session *session)
 {
-    (void)jr_error_set(err, JR_STATUS_USAGE, "%s", why);
-    return JR_STATUS_USAGE;
+    struct jr_arena *arena = &session->arena;
+    const char *hosts = session->options.hosts, *set = session->hosts_set;
+    struct jr_source *typed = set == NULL ? NULL : jr_arena_alloc(arena, sizeof *typed);
+    if (typed == NULL)
+        return;
+    *typed =
+        (struct jr_source){.name = "--hosts", .text = hosts, .len = strlen(hosts), .option = true};
+    for (size_t i = 0; i < session->diags.count; i++) {
+        struct jr_diag *diag = &session->diags.items[i];
+        if (is_set_of_hosts(&diag->span, set)) {
+            diag->span = place_of_host(typed, &diag->span);
+            if (*hosts == '\0') /* beside which a --set would stand in vain */
+                diag->help = "for example: --hosts gpu01,gpu02";
+        }
+        for (struct jr_related *also = diag->related; also != NULL; also = also->next)
+            if (is_set_of_hosts(&also->span, set))
+                also->span = place_of_host(typed, &also->span);
+    }
 }
 
 enum jr_status jr_session_load(struct jr_session *session, const struct jr_spec_source *from,
@@ -227,7 +161,7 @@ enum jr_status jr_session_load(struct jr_session *session, const struct jr_spec_
     size_t first = session->diags.count;
     char *const *sweeps = session->options.sweeps;
     const struct jr_spec_options options = {
-        .sets = jr_ssh_session_sets(session),
+        .sets = add_hosts_to_sets(session),
         .ssh = session->options.ssh || session->options.hosts != NULL,
         .sweeps = true,
         .swept = sweeps != NULL && sweeps[0] != NULL,
@@ -256,7 +190,7 @@ enum jr_status jr_session_load(struct jr_session *session, const struct jr_spec_
     if (session->arena.failed ||
         jr_spec_load(&session->file, &source, &options, &session->diags) != 0)
         status = jr_spec_status(&session->diags);
-    jr_ssh_session_place(session);
+    place_findings_on_hosts(session);
     if (status == JR_STATUS_OK && (jr_spec_sweeps(session->file) || session->options.cell != NULL))
         status = jr_session_take_cell(session, &source, &options, err);
     if (status == JR_STATUS_USAGE)
@@ -302,6 +236,26 @@ enum jr_status jr_session_read_devices(struct jr_session *session, const struct 
     return jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
 }
 
+/* What is lacking, as the refusal says it. */
+static void note_waiting_for_devices(const struct jr_session *session, size_t first)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    const struct jr_diags *diags = &session->diags;
+    size_t i = first;
+    while (i < diags->count && !jr_diag_is(&diags->items[i], JR_CODE_DEVICES_HELD))
+        i++;
+    jr_buf_str(&line, "waiting for devices");
+    if (session->options.wait_ms > 0) {
+        jr_buf_str(&line, " for at most ");
+        jr_num_add_duration(&line, session->options.wait_ms);
+    }
+    if (i < diags->count) {
+        jr_buf_str(&line, ": ");
+        jr_buf_str(&line, diags->items[i].message);
+    }
+    jr_session_note_buf(session, &line);
+}
+
 static enum jr_status resolve_once(struct jr_session *session,
                                    const struct jr_resolve_options *options)
 {
@@ -317,32 +271,85 @@ static enum jr_status resolve_once(struct jr_session *session,
     return status;
 }
 
-/* Again and again, while devices are waited for. */
+/* Again and again, while devices are waited for that the last resolution lacked. Where the time is
+ * over it returns what became of that, with its findings; after a signal N that stops a run and is
+ * blocked 128+N, without them. */
 static enum jr_status resolve_with_devices(struct jr_session *session,
                                            struct jr_resolve_options *options, struct jr_error *err)
 {
-    uint64_t now = jr_clock_ns(), ms = session->options.wait_ms;
-    struct session_wait wait = {.devices = JR_DEVICE_WAIT_INIT, .until_ns = UINT64_MAX};
-    size_t first = session->diags.count;
+    uint64_t now = jr_clock_ns(), ms = session->options.wait_ms, until_ns = UINT64_MAX;
+    struct jr_device_wait wait = JR_DEVICE_WAIT_INIT;
+    struct jr_diags *diags = &session->diags;
+    size_t first = diags->count;
+    bool told = false;
     if (ms > 0 && ms < (UINT64_MAX - now) / NS_PER_MS)
-        wait.until_ns = now + ms * NS_PER_MS;
+        until_ns = now + ms * NS_PER_MS;
     if (session->options.wait && !session->options.dry_run)
-        options->wait = &wait.devices;
-    enum jr_status status = resolve_once(session, options), waited = status;
-    while (status == JR_STATUS_UNRESOLVED && wait.devices.request.need > 0) {
-        waited = await_devices(session, &wait, first, err);
-        if (waited != JR_STATUS_OK)
+        options->wait = &wait;
+    enum jr_status status = resolve_once(session, options);
+    while (status == JR_STATUS_UNRESOLVED && wait.request.need > 0) {
+        /* With a place for other devices, if those that come into question are not what they
+         * were. */
+        if (wait.queue.ticket == 0 || wait.queue.places_count != wait.request.count) {
+            jr_device_queue_leave(&wait.queue);
+            if (jr_device_queue_join(&wait.queue, &wait.request) != 0) {
+                (void)jr_error_sys(err, JR_STATUS_LAUNCH, "cannot wait for devices");
+                jr_diags_drop_from(diags, first);
+                status = JR_STATUS_LAUNCH;
+                break;
+            }
+        }
+        if (!told)
+            note_waiting_for_devices(session, first);
+        told = true;
+        int sig = jr_session_sleep_in_queue(&wait.queue, &wait.request,
+                                            &jr_spec_get(session->file)->policy, until_ns);
+        if (sig < 0)
             break;
-        status = resolve_once(session, options);
-        waited = status;
+        jr_diags_drop_from(diags, first);
+        if (sig > 0) {
+            char name[JR_SIGNAL_NAME];
+            jr_signal_name(name, sig);
+            status = (enum jr_status)(128 + sig);
+            (void)jr_error_set(err, status, "stopped by %s while it waited for devices", name);
+            break;
+        }
+        /* A cell has its part of a machine whose facts are the sweep's. */
+        bool own = session->cells_dir == NULL;
+        if (own) {
+            session->host = (struct jr_host){0};
+            session->custom = false;
+        }
+        if (own &&
+            jr_host_probe(&session->host, &session->arena, "", session->options.envp, err) != 0)
+            status = JR_STATUS_LAUNCH;
+        else
+            status = resolve_once(session, options);
     }
-    jr_device_queue_leave(&wait.devices.queue);
-    jr_arena_release(&wait.devices.arena);
+    jr_device_queue_leave(&wait.queue);
+    jr_arena_release(&wait.arena);
     options->wait = NULL;
-    return waited;
+    return status;
 }
 
-enum jr_status jr_session_ensure_resolved(struct jr_session *session, struct jr_error *err)
+int jr_spares_place(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    if (session->spares == NULL)
+        return 0;
+    const struct jr_placing *placing = &session->spares->placing;
+    uint32_t count = placing->nodes + placing->spares;
+    char **hosts = jr_arena_array(&session->arena, count, sizeof *hosts);
+    if (hosts == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    /* Under Slurm, the spec may have other addresses for the machines than the allocation. */
+    for (uint32_t i = 0; i < count; i++)
+        hosts[i] = spec->hosts_count > 0 ? spec->hosts[placing->machines[i]] : placing->hosts[i];
+    jr_resolution_place(&session->resolution, hosts, placing->spares, spec->master_addr == NULL);
+    return 0;
+}
+
+enum jr_status jr_session_resolve(struct jr_session *session, struct jr_error *err)
 {
     JR_DECIMAL_POINT;
     enum jr_status status = JR_STATUS_OK;
@@ -387,11 +394,6 @@ enum jr_status jr_session_ensure_resolved(struct jr_session *session, struct jr_
     return jr_session_end_stage(session, first, status, err);
 }
 
-enum jr_status jr_session_resolve(struct jr_session *session, struct jr_error *err)
-{
-    return jr_session_ensure_resolved(session, err);
-}
-
 /* The position of a field, or of the nearest mapping around it that the spec states; else the file
  * as a whole. */
 static struct jr_span field_place(const struct jr_spec_file *file, const char *field)
@@ -404,31 +406,25 @@ static struct jr_span field_place(const struct jr_spec_file *file, const char *f
     return span;
 }
 
-/* What all nodes of a step of Slurm's know alike, and no other run has: the
- * job, the step, and how often the job was started again. NULL: it is not one.
- */
-static const char *id_of_step(struct jr_session *session)
+void jr_session_find_part(struct jr_session *session)
 {
     char *const *envp = session->options.envp;
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
-    const char *job = jr_env_get(envp, "SLURM_JOB_ID");
-    const char *step = jr_env_get(envp, "SLURM_STEP_ID");
-    if (!session->host.real || !scheduler->step || scheduler->name == NULL ||
-        strncmp(scheduler->name, "srun", strlen("srun")) != 0 || job == NULL || step == NULL)
-        return NULL;
-    const char *id =
-        jr_arena_printf(&session->arena, "%s-%s.%s", session->resolution.job.name, job, step);
-    if (id != NULL && scheduler->restarts > 0)
-        id = jr_arena_printf(&session->arena, "%s.%u", id, scheduler->restarts);
-    return id;
-}
-
-void jr_session_find_part(struct jr_session *session)
-{
+    struct jr_arena *arena = &session->arena;
     session->part =
         session->resolution.job.nodes > 1 && !session->options.local && session->controller == NULL;
-    if (session->part && session->options.run_id == NULL)
-        session->options.run_id = id_of_step(session);
+    if (!session->part || session->options.run_id != NULL)
+        return;
+    /* What all nodes of a step of Slurm's know alike, and no other run has: the job, the step, and
+     * how often the job was started again. */
+    const char *job = jr_env_get(envp, "SLURM_JOB_ID"), *step = jr_env_get(envp, "SLURM_STEP_ID");
+    if (!session->host.real || !scheduler->step || scheduler->name == NULL ||
+        strncmp(scheduler->name, "srun", strlen("srun")) != 0 || job == NULL || step == NULL)
+        return;
+    const char *id = jr_arena_printf(arena, "%s-%s.%s", session->resolution.job.name, job, step);
+    if (id != NULL && scheduler->restarts > 0)
+        id = jr_arena_printf(arena, "%s.%u", id, scheduler->restarts);
+    session->options.run_id = id;
 }
 
 static enum jr_status build_session_plan(struct jr_session *session, struct jr_plan *ret,
@@ -566,7 +562,7 @@ enum jr_status jr_session_make_plan(struct jr_session *session, struct jr_error 
     if (!session->options.dry_run)
         return jr_session_misuse(err,
                                  "jr_session_begin makes the plan of a session that is not dry");
-    enum jr_status status = jr_session_ensure_resolved(session, err);
+    enum jr_status status = jr_session_resolve(session, err);
     if (status != JR_STATUS_OK)
         return status;
     const char *id = session->options.run_id;

@@ -101,7 +101,7 @@ enum jr_status jr_submission_make(struct jr_session *session, const char **ret_f
                                   struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    enum jr_status status = jr_session_ensure_resolved(session, err);
+    enum jr_status status = jr_session_resolve(session, err);
     *ret_folder = NULL;
     if (status != JR_STATUS_OK)
         return status;

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/strv.h"
+#include "generated/version.h"
 #include "spawn/program.h"
 
 #include "base/banned.h"
@@ -76,4 +77,9 @@ bool jr_support_has_program(const char *name, char *const *envp)
 {
     struct jr_program program = {0};
     return jr_program_find(&program, name, jr_env_get(envp, "PATH"), NULL) == 0;
+}
+
+const char *jr_version(void)
+{
+    return JR_VERSION;
 }

@@ -443,12 +443,6 @@ static void print_json(struct jr_buf *out, const struct hosts_report *report)
     json_decref(root);
 }
 
-/* Of a program that is copied. */
-static void note_copied_host(void *data, const char *line)
-{
-    jr_session_note(data, line);
-}
-
 enum jr_status jr_session_survey_hosts(struct jr_session *session, bool json, struct jr_buf *out,
                                        uint32_t *ret_faulty, struct jr_error *err)
 {
@@ -468,7 +462,7 @@ enum jr_status jr_session_survey_hosts(struct jr_session *session, bool json, st
     struct jr_controller_options options = {
         .program = jr_session_own_program(session),
         .envp = session->options.envp,
-        .note = note_copied_host,
+        .note = jr_session_note_line,
         .data = session,
     };
     struct hosts_report report = {.arena = JR_ARENA_INIT};

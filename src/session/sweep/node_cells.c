@@ -125,23 +125,27 @@ static int own_cells_make(struct jr_own_cells *ret, const struct jr_message *sha
     return failed;
 }
 
-int jr_node_cells_share(struct jr_node_cells *cells, const struct jr_message *word, uint32_t node,
+int jr_node_cells_share(void *data, const struct jr_message *word, bool *ret_apart,
                         struct jr_error *err)
 {
+    struct jr_node_cells *cells = data;
     if (word->cells == NULL || word->token == NULL || cells->own.dir != NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "the jobrun of the sweep did not say where cells are");
     JR_CLOSE int fd = open(word->cells, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const struct jr_run_folder shared = {.fd = fd};
-    if (fd >= 0 && jr_folder_mark_is(&shared, word->token))
+    *ret_apart = fd < 0 || !jr_folder_mark_is(&shared, word->token);
+    if (!*ret_apart)
         return 0;
     cells->collect = strdup(word->collect == NULL ? "" : word->collect);
     if (cells->collect == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (own_cells_make(&cells->own, word, node, err) != 0)
+    if (own_cells_make(&cells->own, word, cells->index, err) != 0)
         return -1;
-    if (!word->on || asprintf(&cells->code, "%s/frozen", cells->own.dir) >= 0)
+    if (!word->on)
         return 0;
+    if (asprintf(&cells->code, "%s/frozen", cells->own.dir) >= 0)
+        return JR_AGENT_WANTS_CODE;
     cells->code = NULL;
     return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
@@ -403,10 +407,14 @@ static int fill_cell(struct jr_node_cell *cell, const struct jr_node_cells *cell
     return cell->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
-int jr_node_cells_begin(struct jr_node_cells *cells, const struct jr_message *word,
+int jr_node_cells_begin(void *data, const struct jr_message *word,
                         const struct jr_agent_cell_ends *ends, struct jr_error *err)
 {
+    struct jr_node_cells *cells = data;
     pid_t agent = getpid();
+    if (*cells->lease_fd >= 0) /* each cell takes a port of its own */
+        (void)close(*cells->lease_fd);
+    *cells->lease_fd = -1;
     if (word->spec == NULL || word->folder == NULL || word->sweep == NULL || word->cells == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "the jobrun of the sweep did not say what to run");
@@ -560,8 +568,9 @@ static bool take_done_cell(struct jr_node_cells *cells, struct jr_agent_cell_end
     return true;
 }
 
-bool jr_node_cells_next_end(struct jr_node_cells *cells, struct jr_agent_cell_end *ret)
+bool jr_node_cells_next_end(void *data, struct jr_agent_cell_end *ret)
 {
+    struct jr_node_cells *cells = data;
     reap_processes(cells);
     end_orphans(cells);
     if (take_done_cell(cells, ret))
@@ -570,8 +579,9 @@ bool jr_node_cells_next_end(struct jr_node_cells *cells, struct jr_agent_cell_en
     return next != NULL && next->sent && take_done_cell(cells, ret);
 }
 
-void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number, int sig)
+void jr_node_cells_signal(void *data, const char *number, int sig)
 {
+    const struct jr_node_cells *cells = data;
     uint32_t one = 0;
     if (number != NULL && !jr_num_u32(number, &one))
         return;
@@ -580,8 +590,15 @@ void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number,
             (void)kill(cells->cells[i].pid, sig);
 }
 
-void jr_node_cells_progress(const struct jr_node_cells *cells, struct jr_buf *out)
+size_t jr_node_cells_count(void *data)
 {
+    const struct jr_node_cells *cells = data;
+    return cells->count;
+}
+
+void jr_node_cells_progress(void *data, struct jr_buf *out)
+{
+    const struct jr_node_cells *cells = data;
     for (size_t i = 0; cells->own.dir != NULL && i < cells->count; i++) {
         const struct jr_node_cell *cell = &cells->cells[i];
         JR_CLOSE int fd = jr_record_folder_open(cell->cells_dir, cell->folder, NULL);
@@ -598,8 +615,9 @@ void jr_node_cells_progress(const struct jr_node_cells *cells, struct jr_buf *ou
     }
 }
 
-void jr_node_cells_leave(struct jr_node_cells *cells)
+void jr_node_cells_leave(void *data)
 {
+    struct jr_node_cells *cells = data;
     cells->leaves = true;
     jr_node_cells_signal(cells, NULL, SIGTERM);
     for (size_t i = 0; i < cells->count; i++)

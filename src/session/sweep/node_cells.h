@@ -70,6 +70,8 @@ struct jr_node_cell {
 
 struct jr_node_cells {
     const struct jr_session *node; /* whose facts are read */
+    uint32_t index;                /* that the node has */
+    int *lease_fd;                 /* of the port that the agent has offered; -1: of none */
     struct jr_host host;           /* of them, what a cell sees */
     bool ready;                    /* `host` is filled */
     struct jr_own_cells own;       /* where they are, if not with the sweep */
@@ -83,28 +85,16 @@ struct jr_node_cells {
     size_t count;
 };
 
-/* See whether the folder of the cells has its mark here, and make another one
- * where it has not, as jr_agent_cell_hooks has it; so it is with the others.
- * `node` is that of the agent. */
-int jr_node_cells_share(struct jr_node_cells *cells, const struct jr_message *word, uint32_t node,
+/* The hooks of an agent (jr_agent_cell_hooks), whose `data` is the list. */
+int jr_node_cells_share(void *data, const struct jr_message *word, bool *ret_apart,
                         struct jr_error *err);
-
-/* Begin a cell. */
-int jr_node_cells_begin(struct jr_node_cells *cells, const struct jr_message *word,
+int jr_node_cells_begin(void *data, const struct jr_message *word,
                         const struct jr_agent_cell_ends *ends, struct jr_error *err);
-
-/* The next cell that is over. */
-bool jr_node_cells_next_end(struct jr_node_cells *cells, struct jr_agent_cell_end *ret);
-
-/* Signal all, or, unless it is NULL, the one of that number. */
-void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number, int sig);
-
-/* Append how far each is whose folder is not that of the sweep, a line of JSON each:
- * {"cell":7,"progress":{...}}. */
-void jr_node_cells_progress(const struct jr_node_cells *cells, struct jr_buf *out);
-
-/* Nobody takes what they leave: have them end, and send nothing more. */
-void jr_node_cells_leave(struct jr_node_cells *cells);
+bool jr_node_cells_next_end(void *data, struct jr_agent_cell_end *ret);
+void jr_node_cells_signal(void *data, const char *number, int sig);
+void jr_node_cells_leave(void *data);
+size_t jr_node_cells_count(void *data);
+void jr_node_cells_progress(void *data, struct jr_buf *out);
 
 /* End what is left of them, which is nothing where all was well, and free the list. */
 void jr_node_cells_release(struct jr_node_cells *cells);

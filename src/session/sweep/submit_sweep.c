@@ -59,7 +59,7 @@ static enum jr_status resolve_cell(struct jr_sweep_submission *submission, size_
         cell->host = sweep->host;
         cell->facts = true;
     }
-    return status == JR_STATUS_OK ? jr_session_ensure_resolved(cell, err) : status;
+    return status == JR_STATUS_OK ? jr_session_resolve(cell, err) : status;
 }
 
 /* Open the session of a cell. What is wrong with it has been told. */

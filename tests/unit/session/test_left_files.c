@@ -56,7 +56,12 @@ static void send_all(struct sides *sides)
     struct jr_error err = {0};
     const char *path = jr_arena_printf(&sides->fake.arena, "%s/sent", sides->scratch.dir);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    CU_ASSERT_EQUAL(jr_left_send(&sides->node, &sides->fake.outcome, fd, &err), 0);
+    const struct jr_left left = {.run_fd = sides->node.dir.fd, .apart = true};
+    CU_ASSERT_EQUAL(jr_judgement_make(&sides->node.report, &sides->node.plan, &sides->fake.outcome,
+                                      &left, &err),
+                    0);
+    CU_ASSERT_EQUAL(jr_left_send(&sides->node, fd, &err), 0);
+    jr_judgement_release(&sides->node.report);
     (void)lseek(fd, 0, SEEK_SET);
     CU_ASSERT_EQUAL(jr_io_read_fd(&sides->sent, fd, SIZE_MAX / 2, &err), 0);
     (void)close(fd);
