@@ -669,7 +669,8 @@ static void on_share(struct jr_agent *agent, const struct jr_message *word)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     settle_readiness(
-        agent, agent->hooks->cells->share(agent->hooks->cells_data, word, &agent->answer.apart, &err),
+        agent,
+        agent->hooks->cells->share(agent->hooks->cells_data, word, &agent->answer.apart, &err),
         &err);
 }
 

@@ -150,7 +150,8 @@ static _Noreturn void serve(int in, int out)
                                          .describe = hook_describe,
                                          .offer = hook_offer,
                                          .take_code = hook_take_code,
-                                         .cells = &cells, .cells_data = &hooks};
+                                         .cells = &cells,
+                                         .cells_data = &hooks};
     (void)dup2(in, STDIN_FILENO);
     (void)dup2(out, STDOUT_FILENO);
     (void)close(in);
