@@ -246,7 +246,7 @@ class Layers(unittest.TestCase):
 
     def test_a_policy_of_the_runner_keeps_its_fields_to_itself(self):
         policies = {path.stem for path in (SRC / "run/policies").glob("*.c")}
-        runner = (SRC / "run/runner.h").read_text()
+        runner = (SRC / "run/internal.h").read_text()
         fields = [found for found in re.findall(r"^    struct \w+ (\w+);", runner, re.M)
                   if found in policies]
         self.assertGreater(len(fields), 8, "where are the policies' fields?")

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/pidfd.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 

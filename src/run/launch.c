@@ -1,5 +1,7 @@
-#include "run/launch.h"
-
+/*
+ * The ranks' coming and going, as internal.h declares it: each is started when its turn comes, here
+ * or by the helper, is watched, and is judged at its end.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/pidfd.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "spawn/isolation.h"
 
 #include "base/banned.h"
@@ -38,15 +40,11 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
                             const struct jr_started *started)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
-    for (int stream = 0; stream < 2; stream++)
-        if (started->pipes[stream] >= 0)
-            (void)close(started->pipes[stream]);
-    if (started->control >= 0)
-        (void)close(started->control);
-    if (started->pmi >= 0)
-        (void)close(started->pmi);
-    if (started->line >= 0)
-        (void)close(started->line);
+    const int fds[] = {started->pipes[0], started->pipes[1], started->control, started->pmi,
+                       started->line};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
     outcome->stage = started->stage;
     outcome->start_errno = started->error;
     outcome->order = ++runner->ended;
@@ -60,14 +58,6 @@ static void fail_rank_watch(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     rank->outcome->log_errno = errno;
     jr_stop_force(runner);
-}
-
-/* The rank has its end of the terminal; ours would keep it from ending. */
-static void begin_terminal(struct jr_runner *runner)
-{
-    (void)dup3(JR_SLOT_NULL, JR_SLOT_IN, O_CLOEXEC);
-    if (jr_terminal_begin(runner->terminal, &runner->loop) != 0)
-        jr_stop_force(runner);
 }
 
 /* Hear of its end, if that is not so already. Ranks that end while they are watched are told of in
@@ -93,8 +83,12 @@ static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd, ui
     rank->state = JR_LIFE_WAITING;
     (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
     runner->running++;
-    if (rank->plan->input == JR_INPUT_TERMINAL)
-        begin_terminal(runner);
+    if (rank->plan->input == JR_INPUT_TERMINAL) {
+        /* The rank has its end of it; ours would keep it from ending. */
+        (void)dup3(JR_SLOT_NULL, JR_SLOT_IN, O_CLOEXEC);
+        if (jr_terminal_begin(runner->terminal, &runner->loop) != 0)
+            jr_stop_force(runner);
+    }
     jr_policies_rank_started(rank);
     errno = deaf;
     if (deaf != 0)
@@ -126,21 +120,9 @@ static void accept_rank(struct jr_runner *runner, struct jr_rank_run *rank,
         stop_late_rank(rank);
 }
 
-static void start_next_by_helper(struct jr_runner *runner)
-{
-    uint32_t i = runner->next++;
-    struct jr_rank_run *rank = &runner->ranks[i];
-    struct jr_started started;
-    jr_helper_start(&runner->helper, &runner->starter, rank->plan, i, &started);
-    if (started.stage == JR_STAGE_NONE)
-        accept_rank(runner, rank, &started);
-    else
-        fail_rank_start(runner, rank, &started);
-}
-
 static bool may_start(const struct jr_runner *runner)
 {
-    return jr_setup_is_done(runner) && jr_mpi_world_is_ready(runner) &&
+    return runner->setup.done && jr_mpi_world_is_ready(runner) &&
            runner->next < runner->plan->count && !jr_stop_has_begun(runner) &&
            !jr_first_failure_holds_stop(runner) && runner->loop.paused_ns == 0 &&
            (runner->plan->helper.argv == NULL || jr_helper_may_start(&runner->helper));
@@ -153,20 +135,16 @@ bool jr_launch_is_due(const struct jr_runner *runner)
     return runner->next < runner->plan->count && !jr_stop_has_begun(runner);
 }
 
-/* Whether it can be what the helper has forked: in the helper's session, or in one of its own by
- * now. It keeps its number until we reap it, for what forked it only ends, and leaves it to us. */
-static bool is_forked_rank(const struct jr_runner *runner, pid_t pid)
-{
-    pid_t session = pid > 1 ? getsid(pid) : -1;
-    return session > 0 && (session == runner->helper.pid || session == pid);
-}
-
-/* The helper says that it is a rank of ours. */
+/* The helper says that it is a rank of ours. Without pidfds it has to be what the helper can have
+ * forked: in the helper's session, or in one of its own by now. It keeps its number until we reap
+ * it, for what forked it only ends, and leaves it to us. */
 static int watch_forked(const struct jr_runner *runner, pid_t pid)
 {
     if (!runner->starter.blind)
         return jr_pidfd_open(pid);
-    return is_forked_rank(runner, pid) ? jr_pidfd_stand_in() : -1;
+    pid_t session = pid > 1 ? getsid(pid) : -1;
+    bool forked = session > 0 && (session == runner->helper.pid || session == pid);
+    return forked ? jr_pidfd_stand_in() : -1;
 }
 
 static void on_forked(void *owner, uint32_t i, pid_t pid)
@@ -227,20 +205,6 @@ void jr_launch_begin(struct jr_runner *runner)
         jr_launch_fail(runner, stage, errno, "");
 }
 
-/* Once all ranks are there, or none is wanted any more. */
-static void tend_helper(struct jr_runner *runner)
-{
-    struct jr_helper *helper = &runner->helper;
-    bool starting = jr_launch_is_due(runner);
-    if (!starting)
-        jr_stop_end_start(runner);
-    jr_helper_fork(helper);
-    if (jr_stop_has_begun(runner))
-        jr_helper_kill(helper);
-    if (!starting && helper->socket.fd >= 0)
-        jr_helper_close(helper);
-}
-
 static bool are_texts_alike(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
@@ -253,25 +217,18 @@ static bool is_like(const struct jr_plan_rank *rank, const struct jr_plan_rank *
            are_texts_alike(rank->workdir, other->workdir);
 }
 
-/* How many ranks are begun to start before the first of them is waited for. A program that no rank
- * executes yet comes alone: if it cannot be executed, no further rank is to be started. */
-static uint32_t batch_size(const struct jr_runner *runner)
-{
-    const struct jr_plan_rank *next = runner->ranks[runner->next].plan;
-    uint32_t most = jr_start_width(&runner->starter), count = 1;
-    while (count < most && runner->next + count < runner->plan->count &&
-           is_like(next, runner->proven) && is_like(runner->ranks[runner->next + count].plan, next))
-        count++;
-    return count;
-}
-
 /* Begin to start several ranks, and watch each at once: by the time that the last one executes,
- * others may have ended, and the first of them is to be known. Returns how many were begun. */
+ * others may have ended, and the first of them is to be known. A program that no rank executes yet
+ * comes alone: if it cannot be executed, no further rank is to be started. Returns how many were
+ * begun. */
 static uint32_t begin_batch(struct jr_runner *runner, struct jr_rank_run *first)
 {
     struct jr_starter *starter = &runner->starter;
-    uint32_t most = batch_size(runner), count = 0;
+    uint32_t width = jr_start_width(starter), most = 1, count = 0;
     bool failed = false;
+    while (most < width && runner->next + most < runner->plan->count &&
+           is_like(first->plan, runner->proven) && is_like(first[most].plan, first->plan))
+        most++;
     for (; count < most && !failed; count++) {
         failed = jr_start_begin(starter, count, first[count].plan) != 0;
         if (failed)
@@ -307,15 +264,30 @@ static void start_batch(struct jr_runner *runner)
 
 bool jr_launch_turn(struct jr_runner *runner)
 {
+    struct jr_helper *helper = &runner->helper;
     bool busy = may_start(runner);
-    bool helped = runner->plan->helper.argv != NULL;
     uint32_t until = runner->next + STARTS_PER_TURN;
     while (runner->next < until && may_start(runner)) {
-        if (helped)
-            start_next_by_helper(runner);
-        else
+        struct jr_started started;
+        if (runner->plan->helper.argv == NULL) {
             start_batch(runner);
+            continue;
+        }
+        uint32_t i = runner->next++;
+        struct jr_rank_run *rank = &runner->ranks[i];
+        jr_helper_start(helper, &runner->starter, rank->plan, i, &started);
+        if (started.stage == JR_STAGE_NONE)
+            accept_rank(runner, rank, &started);
+        else
+            fail_rank_start(runner, rank, &started);
     }
-    tend_helper(runner);
+    bool starting = jr_launch_is_due(runner);
+    if (!starting)
+        jr_stop_end_start(runner);
+    jr_helper_fork(helper);
+    if (jr_stop_has_begun(runner))
+        jr_helper_kill(helper);
+    if (!starting && helper->socket.fd >= 0)
+        jr_helper_close(helper);
     return busy;
 }

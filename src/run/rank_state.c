@@ -1,11 +1,11 @@
-#include "run/rank_state.h"
-
+/* One rank while it runs, by a table of what happens to it. internal.h declares it. */
 #include <fcntl.h>
 #include <signal.h>
 
 #include "base/clock.h"
 #include "base/pidfd.h"
 #include "base/proc.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
@@ -101,12 +101,6 @@ static void ask_rank_to_end(struct jr_rank_run *rank, int sig)
     rank->outcome->killed |= deaf;
 }
 
-static void ask_and_wake_rank(struct jr_rank_run *rank, int sig)
-{
-    ask_rank_to_end(rank, sig);
-    send_group(rank, SIGCONT);
-}
-
 static void kill_rank(struct jr_rank_run *rank)
 {
     if (has_ended(rank))
@@ -136,7 +130,8 @@ static void perform_action(struct jr_rank_run *rank, enum action action, int sig
         send_group(rank, SIGCONT);
         break;
     case ACTION_TELL:
-        ask_and_wake_rank(rank, sig);
+        ask_rank_to_end(rank, sig);
+        send_group(rank, SIGCONT);
         break;
     case ACTION_END:
         kill_rank(rank);
@@ -185,11 +180,6 @@ bool jr_rank_reap(struct jr_rank_run *rank)
 static const char *const state_words[] = {JR_LIFE_STATES(WORD)};
 static const char *const event_words[] = {JR_RANK_EVENTS(WORD)};
 static const char *const action_words[] = {JR_RANK_ACTIONS(WORD)};
-
-const char *jr_life_word(enum jr_life state)
-{
-    return state_words[state];
-}
 
 void jr_rank_table_print(struct jr_buf *out)
 {

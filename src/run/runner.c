@@ -1,21 +1,35 @@
-#include "run/runner.h"
-
+/*
+ * The runner: starts the ranks, moves their output, stops them, and leaves no process behind.
+ * internal.h declares it; see guard.c for the other process.
+ *
+ * What ranks that ended by themselves have left running is told before it is killed, by the rank. A
+ * helper that ends with its rank (a pool that reads to the end of a pipe, a tracker of resources,
+ * the last part of a pipeline) is none: each process has a moment after its rank's end, and a
+ * longer one if it wants the CPU then. It is waited for only where there is such a process, and not
+ * beyond the last that ends. What is left of ranks that were stopped, or died by a signal, is
+ * nobody's surprise, and is not told.
+ */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "base/pidfd.h"
+#include "base/proc.h"
 #include "eventloop/signals.h"
 #include "run/companion.h"
-#include "run/leftovers.h"
-#include "run/policies/policies.h"
+#include "run/internal.h"
 #include "spawn/cgroup_tree.h"
 #include "spawn/isolation.h"
 #include "spawn/reap_descendants.h"
@@ -23,45 +37,31 @@
 
 #include "base/banned.h"
 
-#define DESCENT_NS 50000000 /* for descendants outside of the group */
+#define DESCENT_NS 50000000            /* for descendants outside of the group */
+#define MOMENT_NS  UINT64_C(100000000) /* what a helper has to end by itself */
+#define BUSY_NS    UINT64_C(500000000) /* where it still computes by then */
+#define LOOK_NS    10000000            /* between two looks */
+#define DESCENT    64                  /* generations that are followed */
 
 void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event, int sig)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         (void)jr_rank_handle(&runner->ranks[i], event, sig);
     if (event != JR_RANK_ON_FORWARD)
-        (void)jr_rank_handle(jr_setup_process(runner), event, sig);
-}
-
-/* Signals and the guard. */
-
-/* By Ctrl-Z, or SIGTSTP in any other way. The ranks get SIGSTOP, each with its group, and no
- * further one is started. No time passes for them: timeouts stand still and go on with what they
- * had left once SIGCONT comes. A stop that has begun is not suspended, nor is its grace. */
-static void suspend_run(struct jr_runner *runner)
-{
-    jr_loop_pause(&runner->loop);
-    jr_policies_suspended(runner);
-    jr_runner_handle_all(runner, JR_RANK_ON_SUSPEND, 0);
-}
-
-static void resume_run(struct jr_runner *runner)
-{
-    uint64_t paused_ns = jr_loop_resume(&runner->loop);
-    jr_runner_handle_all(runner, JR_RANK_ON_RESUME, 0);
-    jr_policies_resumed(runner, paused_ns);
+        (void)jr_rank_handle(&runner->setup.run, event, sig);
 }
 
 static void on_runner_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
+    uint64_t paused_ns;
     pid_t pid = 0;
     int sig = jr_signal_read(runner->signals.fd, &pid);
     switch (runner->uses.use[sig]) {
     case JR_SIGNAL_STOP:
         if (!jr_preemption_takes(runner, sig))
-            jr_stop_signal(runner, sig);
+            jr_stop_signal(runner, sig, jr_clock_ns());
         break;
     case JR_SIGNAL_FORWARD:
         if (jr_deadline_takes(runner, sig))
@@ -69,11 +69,19 @@ static void on_runner_signal(void *owner, uint32_t events)
         jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_FORWARD, .signal = sig});
         jr_runner_handle_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
+    /* By Ctrl-Z, or SIGTSTP in any other way. The ranks get SIGSTOP, each with its group, and no
+     * further one is started. No time passes for them: timeouts stand still and go on with what
+     * they had left once SIGCONT comes. A stop that has begun is not suspended, nor is its
+     * grace. */
     case JR_SIGNAL_SUSPEND:
-        suspend_run(runner);
+        jr_loop_pause(&runner->loop);
+        jr_policies_suspended(runner);
+        jr_runner_handle_all(runner, JR_RANK_ON_SUSPEND, 0);
         break;
     case JR_SIGNAL_RESUME:
-        resume_run(runner);
+        paused_ns = jr_loop_resume(&runner->loop);
+        jr_runner_handle_all(runner, JR_RANK_ON_RESUME, 0);
+        jr_policies_resumed(runner, paused_ns);
         break;
     case JR_SIGNAL_DROP:
         break;
@@ -114,8 +122,8 @@ static struct jr_watch *find_process_watch(struct jr_runner *runner, pid_t pid)
 {
     if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
         return &runner->helper.process;
-    if (is_watched_process(jr_setup_process(runner), pid))
-        return &jr_setup_process(runner)->watch;
+    if (is_watched_process(&runner->setup.run, pid))
+        return &runner->setup.run.watch;
     for (uint32_t i = 0; i < runner->next; i++) {
         uint32_t at = (runner->found + i) % runner->next;
         if (!is_watched_process(&runner->ranks[at], pid))
@@ -200,21 +208,6 @@ static int watch_runner_signals(struct jr_runner *runner)
     return jr_loop_add(&runner->loop, &runner->signals, EPOLLIN);
 }
 
-/* The caller's handlers are not for us, nor for a child side before execve. A log or console that
- * cannot be written is an error, not an end. */
-static void drop_handlers(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGPIPE, &ignore, NULL);
-    (void)sigaction(SIGXFSZ, &ignore, NULL);
-    for (int sig = 1; sig < NSIG; sig++) {
-        struct sigaction action;
-        if (sigaction(sig, NULL, &action) == 0 && action.sa_handler != SIG_IGN &&
-            action.sa_handler != SIG_DFL)
-            (void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-    }
-}
-
 static int open_ranks(struct jr_runner *runner)
 {
     const struct jr_plan *plan = runner->plan;
@@ -235,7 +228,15 @@ static int open_ranks(struct jr_runner *runner)
 
 static int open_process(const struct jr_runner_args *args)
 {
-    drop_handlers();
+    /* The caller's handlers are not for us, nor for a child side before execve. A log or console
+     * that cannot be written is an error, not an end. */
+    struct sigaction action, ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGXFSZ, &ignore, NULL);
+    for (int sig = 1; sig < NSIG; sig++)
+        if (sigaction(sig, NULL, &action) == 0 && action.sa_handler != SIG_IGN &&
+            action.sa_handler != SIG_DFL)
+            (void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     if (setsid() < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return -1;
     (void)prctl(PR_SET_NAME, JR_RUNNER_NAME);
@@ -287,18 +288,106 @@ static int open_runner(struct jr_runner *runner, const struct jr_runner_args *ar
     return jr_policies_open(runner);
 }
 
-/* One turn of the loop; before it would sleep, the events are written. */
-static void turn_runner_loop(struct jr_runner *runner)
+/* The end. */
+
+static bool may_leave(const struct jr_rank_outcome *rank)
 {
-    bool busy = jr_launch_turn(runner);
-    if (jr_loop_turn(&runner->loop, true) == 0 && !busy) {
-        jr_events_flush(&runner->events);
-        (void)jr_loop_turn(&runner->loop, false);
+    return rank->end == JR_END_EXITED && rank->stopped_with == 0 && !rank->killed;
+}
+
+static bool is_descendant(const struct jr_proc *proc)
+{
+    struct jr_proc above = *proc;
+    for (int n = 0; n < DESCENT && above.parent > 1; n++) {
+        if (above.parent == getpid())
+            return true;
+        if (!jr_proc_of(&above, above.parent))
+            return false;
     }
-    if (runner->starter.blind)
-        take_ended_children(runner);
-    else
-        reap_orphans(runner);
+    return above.parent == getpid();
+}
+
+/* The rank whose session it is in, or else whose folder its environment names, which a daemon
+ * keeps; NULL: nobody's, such as a helper of jobrun's. */
+static struct jr_rank_run *find_owner(struct jr_runner *runner, const struct jr_proc *proc)
+{
+    char folder[4096];
+    bool known = false, read = false;
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (runner->ranks[i].pid > 0 && runner->ranks[i].pid == proc->session)
+            return &runner->ranks[i];
+    for (uint32_t i = 0; i < runner->next; i++) {
+        const char *dir = runner->ranks[i].plan->dir;
+        if (!read)
+            known = jr_proc_variable(proc->pid, "JOBRUN_RANK_DIR", folder, sizeof folder);
+        read = true;
+        if (!known || dir == NULL)
+            continue;
+        size_t len = strlen(folder), tail = strlen(dir);
+        if (len > tail && folder[len - tail - 1] == '/' && strcmp(folder + len - tail, dir) == 0)
+            return &runner->ranks[i];
+    }
+    return NULL;
+}
+
+/* Count what lives, by rank. Returns when the last of its ranks' moments is over; 0: there is
+ * nothing. */
+static uint64_t count_leftovers(struct jr_runner *runner)
+{
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry = NULL;
+    uint64_t until = 0;
+    for (uint32_t i = 0; i < runner->next; i++)
+        runner->ranks[i].outcome->left_running = 0;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        uint32_t pid;
+        struct jr_proc proc;
+        if (!jr_num_u32(entry->d_name, &pid) || !jr_proc_of(&proc, pid) || proc.state == 'Z' ||
+            jr_proc_is_exiting(&proc) || !is_descendant(&proc))
+            continue;
+        struct jr_rank_run *rank = find_owner(runner, &proc);
+        if (rank == NULL || !may_leave(rank->outcome))
+            continue;
+        rank->outcome->left_running++;
+        bool busy = proc.state == 'R' || proc.state == 'D';
+        uint64_t over = rank->outcome->ended_ns + (busy ? BUSY_NS : MOMENT_NS);
+        until = over > until ? over : until;
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    return until;
+}
+
+/* No rank runs any more: set `left_running` of the outcomes, and write the events. The ends of
+ * other children are taken meanwhile. */
+static void note_leftovers(struct jr_runner *runner)
+{
+    bool any = false;
+    siginfo_t info;
+    sigset_t chld;
+    (void)sigemptyset(&chld);
+    (void)sigaddset(&chld, SIGCHLD);
+    for (uint32_t i = 0; i < runner->next; i++)
+        any = any || may_leave(runner->ranks[i].outcome);
+    if (!any || jr_stop_has_given_up(runner) || runner->guard_lost || jr_reap_only(0))
+        return;
+    /* Take the ends of children, and sleep until there is another, or a moment. */
+    while (count_leftovers(runner) > jr_clock_ns() && !jr_reap_only(0)) {
+        (void)sigtimedwait(&chld, NULL, &(struct timespec){.tv_nsec = LOOK_NS});
+        do
+            info.si_pid = 0;
+        while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) == 0 && info.si_pid != 0);
+    }
+    if (count_leftovers(runner) == 0)
+        return;
+    for (uint32_t i = 0; i < runner->next; i++) {
+        const struct jr_rank_run *rank = &runner->ranks[i];
+        if (rank->outcome->left_running > 0)
+            jr_events_add(&runner->events,
+                          &(struct jr_event){.name = JR_EVENT_LEFT_RUNNING,
+                                             .rank = rank->plan->rank,
+                                             .processes = rank->outcome->left_running});
+    }
 }
 
 /* First only by descent, which is usually faster than leaving the group; processes that stay in the
@@ -321,7 +410,7 @@ static void reap_descendants(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
     struct jr_reap reap;
-    jr_leftovers_note(runner);
+    note_leftovers(runner);
     end_all_processes(runner, &reap);
     for (uint32_t i = 0; i < reap.left && i < JR_REAP_PIDS; i++) {
         int pidfd = jr_pidfd_open(reap.left_pids[i]);
@@ -343,13 +432,6 @@ static bool is_run_going_on(struct jr_runner *runner)
         return false;
     return jr_launch_is_due(runner) || runner->running > 0 || jr_stop_waits(runner) ||
            jr_first_failure_waits(runner) || jr_preemption_is_open(runner);
-}
-
-/* This is what the guard would have done. */
-static void drop_group(const struct jr_group *group)
-{
-    if (group != NULL && jr_group_leave(group) == 0)
-        jr_group_remove(group);
 }
 
 /* What went wrong before the run began, unless that is known better; errno says more. */
@@ -378,7 +460,10 @@ static void finish_runner(struct jr_runner *runner)
     if (!runner->guard_lost)
         return;
     jr_outcome_kill(runner->outcome);
-    drop_group(runner->options->group);
+    /* This is what the guard would have done. */
+    const struct jr_group *group = runner->options->group;
+    if (group != NULL && jr_group_leave(group) == 0)
+        jr_group_remove(group);
 }
 
 _Noreturn void jr_runner_main(const struct jr_runner_args *args)
@@ -409,10 +494,19 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
                                       "its loop, a defect of jobrun");
     args->shared->began = true;
     if (args->stop_signal != 0)
-        jr_stop_signal(&runner, args->stop_signal);
+        jr_stop_signal(&runner, args->stop_signal, jr_clock_ns());
     jr_setup_open(&runner);
-    while (is_run_going_on(&runner))
-        turn_runner_loop(&runner);
+    while (is_run_going_on(&runner)) {
+        bool busy = jr_launch_turn(&runner);
+        if (jr_loop_turn(&runner.loop, true) == 0 && !busy) {
+            jr_events_flush(&runner.events); /* before it sleeps */
+            (void)jr_loop_turn(&runner.loop, false);
+        }
+        if (runner.starter.blind)
+            take_ended_children(&runner);
+        else
+            reap_orphans(&runner);
+    }
     finish_runner(&runner);
     args->shared->finished = true;
     jr_companion_end(&runner, runner.done_fd);

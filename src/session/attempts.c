@@ -35,7 +35,7 @@
 #include "judge/words.h"
 #include "record/record_facts.h"
 #include "record/results_json.h"
-#include "run/between_attempts.h"
+#include "run/guard.h"
 #include "session/foreground.h"
 #include "session/sweep/cell_session.h"
 #include "session/sweep/node_cells.h"

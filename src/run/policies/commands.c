@@ -1,25 +1,19 @@
-#include "run/policies/commands.h"
-
+/* Commands from the other nodes of a job, and reports to them, by the link of jr_run_options.
+ * internal.h declares it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
-/* Another node stops. Where this one hangs, it stops by itself, once it has its evidence. */
-static void stop_by_command(struct jr_runner *runner)
-{
-    if (!jr_hang_has_begun(runner))
-        jr_stop_begin(runner);
-}
-
 static void handle_command(struct jr_runner *runner, char command)
 {
-    if (command == JR_COMMAND_STOP)
-        stop_by_command(runner);
+    /* Another node stops. Where this one hangs, it stops by itself, once it has its evidence. */
+    if (command == JR_COMMAND_STOP && !jr_hang_has_begun(runner))
+        jr_stop_begin(runner);
     else if (command == JR_COMMAND_RELEASE)
         jr_exit_barrier_release(runner);
     else if (command == JR_COMMAND_FIRST)

@@ -1,5 +1,5 @@
 /*
- * The warning before the end of the time: `deadline`.
+ * The warning before the end of the time: `deadline`. internal.h declares it.
  *
  * The end is that of `timeouts.run`, which is what is left of the allocation where that is less
  * (resolve/rules.c). `before` it each rank gets `signal`, by which it writes a checkpoint and ends;
@@ -10,12 +10,10 @@
  * A scheduler can say when the end is near, by a signal to jobrun, as sbatch's
  * --signal=B:USR1@600 does: that starts the deadline, and is not forwarded.
  */
-#include "run/policies/deadline.h"
-
 #include "base/clock.h"
 #include "eventloop/signals.h"
 #include "plan/deadline_notice.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 

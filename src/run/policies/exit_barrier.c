@@ -1,5 +1,6 @@
 /*
  * The ends of Python and library ranks, as they tell them, and which of them wait for the others.
+ * internal.h declares it.
  *
  * Such a rank has a control socket (its descriptor 3 at first, which the worker keeps to itself).
  * It writes `b` before it runs what is the user's; `r` once that has returned and its result is
@@ -20,8 +21,6 @@
  * take for ever. After that it gets SIGKILL; a rank that has returned has
  * delivered all the same, and the report warns.
  */
-#include "run/policies/exit_barrier.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,17 +28,12 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "spawn/control.h"
 
 #include "base/banned.h"
 
 #define MS UINT64_C(1000000)
-
-static bool is_awaited_alive(const struct jr_rank_run *rank)
-{
-    return rank->pid != 0 && rank->watch.fd >= 0;
-}
 
 static void send_release(const struct jr_rank_run *rank)
 {
@@ -72,15 +66,6 @@ void jr_exit_barrier_release(struct jr_runner *runner)
             let_rank_exit(&runner->ranks[i]);
 }
 
-/* Of several nodes, the others are waited for. */
-static void have_all_returned(struct jr_runner *runner)
-{
-    if (runner->options->link == NULL)
-        jr_exit_barrier_release(runner);
-    else
-        jr_commands_report(runner, &(struct jr_report){JR_REPORT_ALL_RETURNED, 0});
-}
-
 static void note_function_end(struct jr_rank_run *rank, enum jr_function_end end)
 {
     struct jr_runner *runner = rank->runner;
@@ -98,8 +83,11 @@ static void note_function_end(struct jr_rank_run *rank, enum jr_function_end end
         jr_exit_barrier_release(runner);
         return;
     }
-    if (++runner->exit_barrier.returned == runner->plan->count)
-        have_all_returned(runner);
+    bool all = ++runner->exit_barrier.returned == runner->plan->count;
+    if (all && runner->options->link == NULL)
+        jr_exit_barrier_release(runner);
+    else if (all) /* of several nodes, the others are waited for */
+        jr_commands_report(runner, &(struct jr_report){JR_REPORT_ALL_RETURNED, 0});
     if (runner->exit_barrier.open)
         let_rank_exit(rank);
 }
@@ -113,27 +101,10 @@ static bool is_rank_itself(struct jr_rank_run *rank, pid_t pid)
     return rank->pid != 0 && rank->pid == pid;
 }
 
-/* Another process than the rank is done: what a wrapper started, most of the time, and that waits
- * for a byte as the rank would. */
-static void let_other_process_exit(struct jr_rank_run *rank, pid_t other, bool returned)
-{
-    if (returned && rank->outcome->returned_by == 0)
-        rank->outcome->returned_by = other;
-    if (!rank->other_released)
-        send_release(rank);
-    rank->other_released = true;
-}
-
-/* Of "x 3"; 0 where it is an exception. */
-static int read_exit_code(const char *text)
-{
-    int code = 0;
-    return sscanf(text, "x %d", &code) == 1 ? code : 0;
-}
-
 static void handle_control_status(struct jr_rank_run *rank, const struct jr_control_status *status)
 {
     const char *text = status->text;
+    int code; /* of "x 3" */
     if (*text == 'b' && is_rank_itself(rank, status->from)) {
         jr_fork_stall_reached(rank);
         text++;
@@ -149,14 +120,19 @@ static void handle_control_status(struct jr_rank_run *rank, const struct jr_cont
     }
     if (leaves && !returned)
         return;
-    if (!own)
-        let_other_process_exit(rank, status->from, returned);
+    if (!own) { /* what a wrapper started, most of the time, and that waits for a byte, too */
+        if (returned && rank->outcome->returned_by == 0)
+            rank->outcome->returned_by = status->from;
+        if (!rank->other_released)
+            send_release(rank);
+        rank->other_released = true;
+    }
     if (!own || rank->function_end != JR_FUNCTION_END_NONE)
         return;
     if (returned)
         jr_pin_returned(rank, text + 1);
     else
-        jr_first_failure_announced(rank, read_exit_code(text));
+        jr_first_failure_announced(rank, sscanf(text, "x %d", &code) == 1 ? code : 0);
     note_function_end(rank, returned ? JR_FUNCTION_END_RETURNED : JR_FUNCTION_END_FAILED);
 }
 
@@ -186,7 +162,7 @@ static void on_exit_time(void *owner)
     uint64_t now = jr_clock_ns(), next = 0;
     for (uint32_t i = 0; i < runner->next; i++) {
         struct jr_rank_run *rank = &runner->ranks[i];
-        if (rank->leave_by == 0 || !is_awaited_alive(rank))
+        if (rank->leave_by == 0 || rank->pid == 0 || rank->watch.fd < 0)
             continue;
         if (rank->leave_by > now) {
             next = next == 0 || rank->leave_by < next ? rank->leave_by : next;

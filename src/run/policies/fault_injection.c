@@ -1,11 +1,21 @@
-#include "run/policies/fault_injection.h"
-
+/*
+ * Rehearsed failures: what a plan's injections do to the ranks.
+ *
+ * - kill, oom, exit: SIGKILL to the rank and its group, recorded as the end
+ * that it stands for;
+ * - stop: SIGSTOP to the rank, which continues with jobrun's own SIGCONT;
+ * - hang: SIGSTOP to its whole group, which does not continue;
+ * - slow: its group is stopped for four fifths of each half second.
+ *
+ * None of them happens to a rank that has ended, or is being stopped. A plan without injections
+ * costs nothing, one with them a timer. internal.h declares it.
+ */
 #include <signal.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/pidfd.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 

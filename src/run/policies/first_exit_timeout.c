@@ -1,14 +1,12 @@
 /*
- * Ranks that run on when others are done: `timeouts.after_first_exit`.
+ * Ranks that run on when others are done: `timeouts.after_first_exit`. internal.h declares it.
  *
  * From the moment at which the first rank has ended well, on whichever node, the others have so
  * long to end, too. A rank that waits for one that has left, as in a collective of which it is the
  * last, would wait for ever. What is done to those that are left is in hang.c.
  */
-#include "run/policies/first_exit_timeout.h"
-
 #include "base/clock.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 

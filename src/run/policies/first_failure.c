@@ -1,5 +1,5 @@
 /*
- * Who failed first.
+ * Who failed first. internal.h declares it.
  *
  * A rank that dies closes its connections long before it can be reaped: the kernel closes its files
  * while it exits, an interpreter closes them while it finalizes. Peers that notice may fail, and
@@ -30,8 +30,6 @@
  * assertion and of a lost peer) holds nothing, and ends a hold. On several nodes each holds its own
  * stop: the others do not know of it before (run_options.h: the link).
  */
-#include "run/policies/first_failure.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -44,7 +42,7 @@
 #include "base/io.h"
 #include "base/proc.h"
 #include "run/failure_words.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
@@ -129,18 +127,18 @@ static void note_first(struct jr_runner *runner)
         note_exiting_ranks(runner);
 }
 
-/* Fill `ret`, which has room for JR_FAILURE_TAIL bytes, with the end of the file; returns how many
- * there are. */
-static size_t read_tail(const char *path, char *ret)
+/* By the end of the file. */
+static struct jr_failure_words read_last_words(const char *path)
 {
+    char tail[JR_FAILURE_TAIL];
     struct stat st;
+    ssize_t len = 0;
     JR_CLOSE int fd =
         openat(JR_SLOT_DIR, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return 0;
-    off_t from = st.st_size > (off_t)JR_FAILURE_TAIL ? st.st_size - (off_t)JR_FAILURE_TAIL : 0;
-    ssize_t len = pread(fd, ret, JR_FAILURE_TAIL, from);
-    return len > 0 ? (size_t)len : 0;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        len = pread(fd, tail, sizeof tail,
+                    st.st_size > (off_t)sizeof tail ? st.st_size - (off_t)sizeof tail : 0);
+    return jr_failure_words_of_output(tail, len > 0 ? (size_t)len : 0);
 }
 
 /* What its error.json says; false where it has none of its own. */
@@ -165,17 +163,15 @@ static void note_words(struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     struct jr_failure_words words = {0};
-    char tail[JR_FAILURE_TAIL];
     bool died = outcome->end == JR_END_SIGNALED;
     if (outcome->end == JR_END_START || (outcome->stopped_with != 0 && outcome->told_ns == 0))
         return;
     /* Of an exit that was told, no error.json tells. */
     if ((outcome->told_code != 0 || !read_error_words(rank, &words)) &&
         rank->plan->err_path != NULL) {
-        const char *path = rank->plan->err_path;
         struct jr_runner *runner = rank->runner;
         jr_tee_pull(&runner->tee, (uint32_t)(rank - runner->ranks), 1);
-        words = jr_failure_words_of_output(tail, read_tail(path, tail));
+        words = read_last_words(rank->plan->err_path);
     }
     outcome->words = words.hash;
     if (died && outcome->signal != SIGABRT)
@@ -218,29 +214,20 @@ void jr_first_failure_announced(struct jr_rank_run *rank, int code)
         hold_stop(rank->runner);
 }
 
-/* Whether there is a rank, here or on another node, whose end may tell more. */
-static bool has_other_ranks(const struct jr_runner *runner)
-{
-    return runner->running > 0 || runner->options->link != NULL;
-}
-
-/* Died by a signal that is no way to fail by itself. */
-static bool was_killed(const struct jr_rank_outcome *outcome)
-{
-    return outcome->end == JR_END_SIGNALED && outcome->signal != SIGABRT &&
-           outcome->signal != SIGPIPE;
-}
-
 bool jr_first_failure_holds(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
-    struct jr_first_failure *first = &runner->first_failure;
+    const struct jr_rank_outcome *outcome = rank->outcome;
+    /* Died by a signal that is no way to fail by itself. */
+    bool killed =
+        outcome->end == JR_END_SIGNALED && outcome->signal != SIGABRT && outcome->signal != SIGPIPE;
+    /* Whether there is a rank, here or on another node, whose end may tell more. */
+    bool others = runner->running > 0 || runner->options->link != NULL;
     note_first(runner);
     note_words(rank);
-    if (!jr_stop_follows(rank) || jr_stop_has_begun(runner) || was_killed(rank->outcome) ||
-        !has_other_ranks(runner))
+    if (!jr_stop_follows(rank) || jr_stop_has_begun(runner) || killed || !others)
         return false;
-    first->failed++;
+    runner->first_failure.failed++;
     hold_stop(runner);
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * Forks of a helper that has threads.
+ * Forks of a helper that has threads. internal.h declares it.
  *
  * A fork has the forking thread alone. A lock that another thread held at that moment stays locked
  * for ever in the rank, and a rank that waits for one of the helper's threads waits for ever. Most
@@ -8,19 +8,17 @@
  * then, and the report names the threads. Without threads in the helper nothing is watched. What a
  * rank does before it calls its function besides (imports, `setup`, `init`) counts.
  */
-#include "run/policies/fork_stall.h"
-
 #include <signal.h>
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
 #define LIMIT_NS (30 * UINT64_C(1000000000))
 
-static void kill_stalled(struct jr_rank_run *rank)
+static void kill_stalled_rank(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     rank->reach_by = 0;
@@ -42,7 +40,7 @@ static void on_stall_time(void *owner)
         if (rank->reach_by == 0 || rank->watch.fd < 0)
             continue;
         if (rank->reach_by <= now)
-            kill_stalled(rank);
+            kill_stalled_rank(rank);
         else if (next == 0 || rank->reach_by < next)
             next = rank->reach_by;
     }
@@ -60,7 +58,7 @@ static int open_fork_stall(struct jr_runner *runner)
 void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
 {
     struct jr_fork_stall *stall = &runner->fork_stall;
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     (void)snprintf(stall->threads, sizeof stall->threads, "%s", threads);
     jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_HELPER_THREADS});
     jr_buf_printf(&text,
@@ -70,7 +68,6 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
                   stall->threads);
     if (!text.failed)
         jr_console_writer_write(&runner->console, 1, text.data, text.len);
-    jr_buf_release(&text);
 }
 
 /* A rank has a process: a fork has its control socket by then. */

@@ -1,5 +1,5 @@
 /*
- * A run that hangs: evidence first, then the stop.
+ * A run that hangs: evidence first, then the stop. internal.h declares it.
  *
  * It begins when output_timeout.c, first_exit_timeout.c or steps.c finds that there is no more to
  * wait for. Each rank that lives is looked at twice, half a second apart: its processes and
@@ -18,8 +18,6 @@
  * All of it takes at most `on_hang.wait`. A rank that ends meanwhile ended because of the hang, and
  * is not a failure; nor does it begin the stop, which would keep the others from telling.
  */
-#include "run/policies/hang.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -35,8 +33,8 @@
 #include "base/io.h"
 #include "base/pidfd.h"
 #include "base/strv.h"
+#include "run/internal.h"
 #include "run/process_probe.h"
-#include "run/runner.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"

@@ -5,16 +5,14 @@
  * the guard is killed.
  *
  * A lease holds without it, too: where there is no descriptor left, the connections stay in the
- * kernel.
+ * kernel. internal.h declares it.
  */
-#include "run/policies/lease_callers.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 

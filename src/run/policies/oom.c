@@ -1,5 +1,10 @@
-#include "run/policies/oom.h"
-
+/*
+ * Whether the kernel killed a rank for want of memory, by its own account: the count of our control
+ * group (oom_kill in memory.events, or in version 1's memory.oom_control), which rises before the
+ * rank ends; and for a rank in a group of its own, which ours does not count, or where we are in
+ * none, the machine's count (/proc/vmstat) and the kernel's log, which names the process but is not
+ * for everybody to read. internal.h declares it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +17,7 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "base/proc.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
@@ -58,22 +63,16 @@ static bool find_own_group_file(struct jr_oom *oom)
     }
 }
 
-static int open_kernel_log(const char *root)
+void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
 {
     char path[PATH_MAX];
     int size = snprintf(path, sizeof path, "%s/dev/kmsg", root);
-    if (size < 0 || (size_t)size >= sizeof path)
-        return -1;
-    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-}
-
-void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
-{
     *oom = (struct jr_oom){.root = root, .log_fd = -1};
     oom->own = find_own_group_file(oom);
-    if (!read_oom_count(oom, machine_path, &oom->machine))
+    if (!read_oom_count(oom, machine_path, &oom->machine) || size < 0 ||
+        (size_t)size >= sizeof path)
         return;
-    JR_CLOSE int fd = open_kernel_log(root);
+    JR_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && lseek(fd, 0, SEEK_END) >= 0)
         oom->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, at_least);
 }
@@ -114,21 +113,14 @@ static bool log_names(struct jr_oom *oom, pid_t pid)
     return false;
 }
 
-/* Our group's count does not say of whom; it is the rank's that just ended. */
-static bool group_counts(struct jr_oom *oom)
-{
-    uint64_t count = 0;
-    if (!oom->own || !read_oom_count(oom, oom->path, &count) || count <= oom->counted)
-        return false;
-    oom->counted++;
-    return true;
-}
-
 bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
 {
     uint64_t count = 0;
-    if (group_counts(oom))
+    /* Our group's count does not say of whom; it is the rank's that just ended. */
+    if (oom->own && read_oom_count(oom, oom->path, &count) && count > oom->counted) {
+        oom->counted++;
         return true;
+    }
     return read_oom_count(oom, machine_path, &count) && count > oom->machine && log_names(oom, pid);
 }
 

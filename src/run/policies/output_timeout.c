@@ -1,5 +1,5 @@
 /*
- * When no rank writes anything any more: `timeouts.silence`.
+ * When no rank writes anything any more: `timeouts.silence`. internal.h declares it.
  *
  * A run in which no rank has written a byte for so long hangs. Bytes that come through a pipe are
  * seen as they come; a file that a rank writes by itself is looked at by its size, four times
@@ -16,15 +16,13 @@
  *
  * What happens then is up to hang.c.
  */
-#include "run/policies/output_timeout.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
@@ -81,16 +79,6 @@ void jr_output_timeout_report(struct jr_runner *runner)
                        &(struct jr_report){JR_REPORT_QUIET, silent && last < now ? now - last : 0});
 }
 
-static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
-{
-    if (runner->options->link == NULL) {
-        jr_hang_begin(runner, JR_HANG_SILENCE);
-        return;
-    }
-    jr_commands_report(runner, &(struct jr_report){JR_REPORT_SILENT, 0});
-    runner->output_timeout.timer.at = again_ns;
-}
-
 static void on_output_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
@@ -100,12 +88,15 @@ static void on_output_timeout(void *owner)
     uint64_t due = last_output_ns(runner) + limit;
     if (jr_launch_is_due(runner))
         due = now + limit;
-    if (due <= now) {
-        report_output_timeout(runner, now + limit);
-        return;
-    }
     uint64_t look = now + limit / LOOKS;
-    silence->timer.at = silence->sizes != NULL && look < due ? look : due;
+    if (due > now) {
+        silence->timer.at = silence->sizes != NULL && look < due ? look : due;
+    } else if (runner->options->link == NULL) {
+        jr_hang_begin(runner, JR_HANG_SILENCE);
+    } else {
+        jr_commands_report(runner, &(struct jr_report){JR_REPORT_SILENT, 0});
+        silence->timer.at = now + limit;
+    }
 }
 
 /* How many streams of the plan take a way. */

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
 

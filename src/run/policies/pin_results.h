@@ -26,7 +26,6 @@
 
 #include "base/arena.h"
 #include "base/rank_set.h"
-#include "run/policies/policies.h"
 
 /* Which artifacts of a rank are looked at, and from where. */
 struct jr_pin_scope {
@@ -36,22 +35,6 @@ struct jr_pin_scope {
     uint64_t *bytes; /* NULL, or where the digest of each one's bytes goes: 0
                         where that is not known */
 };
-
-/* What is to be noted, of whom. */
-struct jr_pin_results {
-    struct jr_arena arena;
-    struct jr_set required;
-    bool *common; /* see jr_pin_common */
-    bool file, artifacts;
-    bool everyone; /* is asked for artifacts */
-    int stream;    /* 0 standard output, 1 standard error, -1 none */
-};
-
-extern const struct jr_runner_policy jr_pin_results_policy;
-
-/* The rank has returned, and says of its result file what `identity` has behind its first letter:
- * device, inode, size, and times in nanoseconds. */
-void jr_pin_returned(struct jr_rank_run *rank, const char *identity);
 
 /* Note what `st` says. */
 void jr_pin_fill(struct jr_pin *ret, const struct stat *st);

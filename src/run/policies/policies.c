@@ -1,16 +1,6 @@
-#include "run/policies/policies.h"
-
-#include "run/policies/deadline.h"
-#include "run/policies/lease_callers.h"
-#include "run/policies/preemption.h"
-#include "run/policies/rank_events.h"
-#include "run/policies/steps.h"
-#include "run/runner.h"
-
-#include "base/banned.h"
-
 /*
- * The order of the rows is the order of the calls. It matters when a rank has ended:
+ * The policies, as internal.h declares them. The order of the rows is the order of the calls. It
+ * matters when a rank has ended:
  *
  * - `oom`, `fork_stall` and `fault_injection` settle how it ended: whom a
  *   SIGKILL came from, and what an end stands for that jobrun brought about.
@@ -24,6 +14,10 @@
  *
  * At a stop, `exit_barrier` lets go of those that have returned before `stop` sends its signal.
  */
+#include "run/internal.h"
+
+#include "base/banned.h"
+
 static const struct jr_runner_policy *const policies[] = {
     &jr_commands_policy,
     &jr_lease_callers_policy,
@@ -55,46 +49,42 @@ int jr_policies_open(struct jr_runner *runner)
     return 0;
 }
 
+/* Call a hook that cannot fail. */
+#define CALL(hook, ...)                                                                            \
+    do {                                                                                           \
+        for (size_t i = 0; i < COUNT; i++)                                                         \
+            if (policies[i]->hook != NULL)                                                         \
+                policies[i]->hook(__VA_ARGS__);                                                    \
+    } while (0)
+
 void jr_policies_rank_started(struct jr_rank_run *rank)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (policies[i]->rank_started != NULL)
-            policies[i]->rank_started(rank);
+    CALL(rank_started, rank);
 }
 
 void jr_policies_rank_ended(struct jr_rank_run *rank)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (policies[i]->rank_ended != NULL)
-            policies[i]->rank_ended(rank);
+    CALL(rank_ended, rank);
 }
 
 void jr_policies_stopping(struct jr_runner *runner)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (policies[i]->stopping != NULL)
-            policies[i]->stopping(runner);
+    CALL(stopping, runner);
 }
 
 void jr_policies_suspended(struct jr_runner *runner)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (policies[i]->suspended != NULL)
-            policies[i]->suspended(runner);
+    CALL(suspended, runner);
 }
 
 void jr_policies_resumed(struct jr_runner *runner, uint64_t paused_ns)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (policies[i]->resumed != NULL)
-            policies[i]->resumed(runner, paused_ns);
+    CALL(resumed, runner, paused_ns);
 }
 
 void jr_policies_close(struct jr_runner *runner)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (policies[i]->close != NULL)
-            policies[i]->close(runner);
+    CALL(close, runner);
 }
 
 void jr_policies_print(struct jr_buf *out)

@@ -1,5 +1,6 @@
 /*
  * A preemption: the scheduler takes the job's nodes away, so that the job is to be continued later.
+ * internal.h declares it.
  *
  * Slurm tells of it by SIGTERM, which it sends for other reasons, too, and to
  * jobrun and the ranks alike. So where `deadline` or `requeue` make a
@@ -19,13 +20,11 @@
  * rank that has died of SIGTERM has yielded as one that died of the deadline's signal. A further
  * SIGTERM stops them, and the next one kills them.
  */
-#include "run/policies/preemption.h"
-
 #include <signal.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "store/outcome.h"
 
 #include "base/banned.h"
@@ -74,7 +73,7 @@ static void settle_question(struct jr_runner *runner, bool preempted, uint64_t l
     if (preempted)
         jr_preemption_begin(runner, left_ms);
     else if (preemption->signalled_ns != 0)
-        jr_stop_signal_since(runner, SIGTERM, preemption->signalled_ns);
+        jr_stop_signal(runner, SIGTERM, preemption->signalled_ns);
     else if (preemption->hit)
         jr_stop_begin(runner);
 }

@@ -1,11 +1,9 @@
 /*
  * What events.jsonl has of each rank: that it has started, that it has ended, or that it could not
  * be started. An end is written once it is settled, and before what other policies make of it, so
- * that the events stand in the order of cause and effect.
+ * that the events stand in the order of cause and effect. internal.h declares it.
  */
-#include "run/policies/rank_events.h"
-
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
@@ -16,20 +14,15 @@ static void record_rank_start(struct jr_rank_run *rank)
                                                             .pid = rank->outcome->pid});
 }
 
-static void record_failed_start(struct jr_rank_run *rank)
-{
-    jr_events_add(&rank->runner->events, &(struct jr_event){.name = JR_EVENT_START_FAILED,
-                                                            .rank = rank->plan->rank,
-                                                            .stage = rank->outcome->stage,
-                                                            .error = rank->outcome->start_errno});
-}
-
 static void record_rank_end(struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool exited = outcome->end == JR_END_EXITED;
     if (rank->pid == 0) {
-        record_failed_start(rank);
+        jr_events_add(&rank->runner->events, &(struct jr_event){.name = JR_EVENT_START_FAILED,
+                                                                .rank = rank->plan->rank,
+                                                                .stage = outcome->stage,
+                                                                .error = outcome->start_errno});
         return;
     }
     jr_events_add(&rank->runner->events, &(struct jr_event){

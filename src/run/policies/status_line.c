@@ -1,59 +1,44 @@
-#include "run/policies/status_line.h"
-
+/* The live status, once a second, and when a stop begins: the bar of a job that tells its steps, as
+ * the last line of a terminal; else a temporary line. internal.h declares it. */
 #include "base/clock.h"
 #include "base/num.h"
 #include "output/progress_bar.h"
-#include "run/runner.h"
+#include "run/internal.h"
 
 #include "base/banned.h"
 
 #define TICK_NS UINT64_C(1000000000)
 
-/* ", stopping: SIGKILL in 27s (Ctrl-C: now)" */
-static void add_stopping(struct jr_buf *text, const struct jr_runner *runner, uint64_t now)
-{
-    uint64_t kills_at = jr_stop_kills_at(runner);
-    if (kills_at <= now)
-        return;
-    jr_buf_str(text, ", stopping: SIGKILL in ");
-    uint64_t seconds = (kills_at - now + TICK_NS - 1) / TICK_NS;
-    jr_num_add_duration(text, seconds * 1000);
-    if (jr_stop_was_signalled(runner))
-        jr_buf_str(text, " (Ctrl-C: now)");
-}
-
-/* How far the job is, as the last line of the terminal: from its first step to a stop. False where
- * it is not that. */
-static bool draw_bar(struct jr_runner *runner, uint64_t now)
-{
-    return jr_stop_kills_at(runner) <= now &&
-           jr_progress_bar_stand(&runner->console, runner->plan->name, runner->outcome->progress,
-                                 runner->options->utf8);
-}
-
-/* "jobrun: 3 running, 1m5s, stopping: ..." */
+/* "jobrun: 3 running, 1m5s, stopping: SIGKILL in 27s (Ctrl-C: now)" */
 static void draw_running(struct jr_runner *runner, uint64_t now)
 {
     const struct jr_progress_line *line = &runner->progress;
-    struct jr_buf text = JR_BUF_INIT;
-    uint64_t seconds = (now - line->started_ns) / TICK_NS;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    uint64_t seconds = (now - line->started_ns) / TICK_NS, kills_at = jr_stop_kills_at(runner);
     jr_buf_printf(&text, "jobrun: %u running", runner->running);
     if (seconds > 0) {
         jr_buf_str(&text, ", ");
         jr_num_add_duration(&text, seconds * 1000);
     }
-    add_stopping(&text, runner, now);
+    if (kills_at > now) {
+        jr_buf_str(&text, ", stopping: SIGKILL in ");
+        jr_num_add_duration(&text, (kills_at - now + TICK_NS - 1) / TICK_NS * 1000);
+        if (jr_stop_was_signalled(runner))
+            jr_buf_str(&text, " (Ctrl-C: now)");
+    }
     jr_console_writer_stand(&runner->console, "");
     if (!text.failed)
         jr_console_writer_draw(&runner->console, text.data);
-    jr_buf_release(&text);
 }
 
 static void draw_status(void *owner)
 {
     struct jr_runner *runner = owner;
     uint64_t now = jr_clock_ns();
-    if (!draw_bar(runner, now))
+    /* How far the job is stands there from its first step to a stop. */
+    if (jr_stop_kills_at(runner) > now ||
+        !jr_progress_bar_stand(&runner->console, runner->plan->name, runner->outcome->progress,
+                               runner->options->utf8))
         draw_running(runner, now);
     runner->progress.tick.at = now + TICK_NS;
 }

@@ -1,5 +1,5 @@
 /*
- * How far the job is: the steps that ranks tell.
+ * How far the job is: the steps that ranks tell. internal.h declares it.
  *
  * They come from a stream, line by line as it passes through the tee (step_lines.h), and from
  * progress files: JSON lines that ranks append to attempt_N/progress/RANK.jsonl, by
@@ -19,8 +19,6 @@
  * several nodes a node only tells what its ranks told (step_message.h), at most
  * once a second: the controller has the job's progress.
  */
-#include "run/policies/steps.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,7 +33,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/num.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "store/run_folder.h"
 #include "store/step_message.h"
 

@@ -1,5 +1,5 @@
 /*
- * How a run is stopped.
+ * How a run is stopped. internal.h declares it.
  *
  * It begins when a rank fails under `on_failure: stop`, or in an MPI world that
  * cannot go on without it (mpi_world.c), or a while later where the cause is
@@ -19,8 +19,6 @@
  * What a rank left in other sessions is swept when all ranks have ended. A rank that does not die
  * of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
  */
-#include "run/policies/stop.h"
-
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
@@ -28,7 +26,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/proc.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "store/outcome.h"
 
 #include "base/banned.h"
@@ -49,7 +47,7 @@ static void on_start_timeout(void *owner)
     bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
     static const char *const text = "it did not finish within timeouts.start";
     jr_stop_timed_out(runner, JR_TIMEOUT_START);
-    if (!jr_setup_is_done(runner))
+    if (!runner->setup.done)
         jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
     else if (importing)
         jr_launch_fail(runner, JR_STAGE_IMPORT, 0, text);
@@ -138,7 +136,7 @@ bool jr_stop_was_signalled(const struct jr_runner *runner)
 /* The rank, or the setup, whose group it is; NULL: none was told to stop. */
 static const struct jr_rank_run *find_stopped_group(struct jr_runner *runner, pid_t group)
 {
-    const struct jr_rank_run *rank = jr_setup_process(runner);
+    const struct jr_rank_run *rank = &runner->setup.run;
     for (uint32_t i = 0; rank->pid != group && i < runner->next; i++)
         rank = &runner->ranks[i];
     return group > 0 && rank->pid == group && rank->group && rank->outcome->stopped_with != 0
@@ -213,15 +211,10 @@ bool jr_stop_waits(struct jr_runner *runner)
         return false;
     while (stop->groups_gone < runner->next && !has_group_left(&runner->ranks[stop->groups_gone]))
         stop->groups_gone++;
-    return stop->groups_gone < runner->next || has_group_left(jr_setup_process(runner));
+    return stop->groups_gone < runner->next || has_group_left(&runner->setup.run);
 }
 
-void jr_stop_signal(struct jr_runner *runner, int sig)
-{
-    jr_stop_signal_since(runner, sig, jr_clock_ns());
-}
-
-void jr_stop_signal_since(struct jr_runner *runner, int sig, uint64_t since_ns)
+void jr_stop_signal(struct jr_runner *runner, int sig, uint64_t since_ns)
 {
     struct jr_stop *stop = &runner->stop;
     uint64_t now = jr_clock_ns(), before = stop->signalled_ns;

@@ -1,6 +1,4 @@
 /* Commands from the other nodes, and reports to them. */
-#include "run/policies/commands.h"
-
 #include "fake_runner.h"
 
 static struct fake_runner fake;

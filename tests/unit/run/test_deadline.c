@@ -1,6 +1,4 @@
 /* The warning before the end of the time: when it comes, who gets it, and that it comes once. */
-#include "run/policies/deadline.h"
-
 #include "fake_runner.h"
 
 static struct fake_runner fake;

@@ -1,7 +1,5 @@
 /* Between a rank's return and its end: whom the control socket is believed, who may end when, and
  * who is killed for taking too long. */
-#include "run/policies/exit_barrier.h"
-
 #include "fake_runner.h"
 
 static struct fake_runner fake;

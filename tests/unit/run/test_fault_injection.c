@@ -1,7 +1,5 @@
 /* Rehearsed failures: which ranks they are for, when they are due, and what the end of such a rank
  * is taken for; and the time that a first exit leaves. */
-#include "run/policies/fault_injection.h"
-
 #include "fake_runner.h"
 
 static struct fake_runner fake;

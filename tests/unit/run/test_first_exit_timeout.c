@@ -1,6 +1,4 @@
 /* timeouts.after_first_exit: from when on it counts, for whom, and what follows when it is over. */
-#include "run/policies/first_exit_timeout.h"
-
 #include "fake_runner.h"
 
 static struct fake_runner fake;

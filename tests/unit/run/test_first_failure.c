@@ -1,7 +1,5 @@
 /* Who failed first: what is noted of the ranks before the stop signal blurs it, and how long the
  * stop waits for that. */
-#include "run/policies/first_failure.h"
-
 #include "fake_runner.h"
 #include "run/failure_words.h"
 

@@ -1,7 +1,5 @@
 /* Forks of a helper that has threads: which are watched, who is killed for never having reached its
  * function, and what is said of it. */
-#include "run/policies/fork_stall.h"
-
 #include "fake_runner.h"
 
 static struct fake_runner fake;

@@ -1,7 +1,5 @@
 /* A run that hangs: which evidence is taken of which ranks, what they are sent for it, and when the
  * stop follows. */
-#include "run/policies/hang.h"
-
 #include <sys/resource.h>
 
 #include "base/json.h"

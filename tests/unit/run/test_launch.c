@@ -1,7 +1,5 @@
 /* The ranks' coming and going, with real processes: when they are started, what is known of them at
  * their end, and what a start that fails means. */
-#include "run/launch.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>

@@ -1,6 +1,4 @@
 /* Those who ask for the holder of a lease, or wait for its end. */
-#include "run/policies/lease_callers.h"
-
 #include <sys/un.h>
 
 #include "fake_runner.h"

@@ -1,7 +1,5 @@
 /* The runner as the process manager of an MPI program: what ranks hear over real sockets, and what
  * their words, and their silence, make of them. */
-#include "run/policies/mpi_world.h"
-
 #include "fake_runner.h"
 
 #define INIT    "cmd=init pmi_version=1 pmi_subversion=1\n"
@@ -567,7 +565,7 @@ static void waits_for_pmix_no_longer(void)
     CU_ASSERT_EQUAL(fake.runner.outcome->timed_out_by, JR_TIMEOUT_START);
     end_waiting(shared);
     shared = start_waiting("slow", FAKE_PMIX);
-    jr_stop_signal(&fake.runner, SIGINT);
+    jr_stop_signal(&fake.runner, SIGINT, jr_clock_ns());
     CU_ASSERT_TRUE(is_launched(&fake.runner));
     CU_ASSERT_EQUAL(fake.runner.next, 0);
     end_waiting(shared);
@@ -665,6 +663,53 @@ static void leads_a_world_with_others(void)
     (void)close(peer);
 }
 
+/* Much more than a socket takes at once: it waits, nothing blocks, and all comes. What comes in
+ * pieces is put together. */
+static void exchanges_as_there_is_room(void)
+{
+    enum { KEYS = 500, DIGITS = 900 };
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_inlet inlet = {0};
+    struct jr_exchange_frame frame = {0};
+    const struct jr_mpi_exchange *stream = &fake.runner.mpi_world.exchange;
+    char text[DIGITS + 128], bytes[65536];
+    int peer = start_node();
+    say(1, INIT "cmd=barrier_in\n");
+    check_heard(1, INIT_OK);
+    say(0, INIT);
+    check_heard(0, INIT_OK);
+    for (unsigned k = 0; k < KEYS; k++) {
+        (void)snprintf(text, sizeof text, "cmd=put kvsname=jobrun-0-0-run-7 key=k%u value=%0*u\n",
+                       k, DIGITS, k);
+        say(0, text);
+        check_heard(0, "cmd=put_result rc=0\n");
+    }
+    say(0, "cmd=barrier_in\n");
+    CU_ASSERT_TRUE(stream->full);
+    while (jr_exchange_next(&inlet, &frame) != JR_EXCHANGE_TAKEN) {
+        ssize_t len = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (len > 0)
+            jr_inlet_add(&inlet, bytes, (size_t)len);
+        else
+            (void)jr_loop_turn(&fake.runner.loop, true);
+    }
+    CU_ASSERT_TRUE(frame.len > (size_t)KEYS * DIGITS);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+    CU_ASSERT_FALSE(stream->full);
+    CU_ASSERT_EQUAL(stream->out.len, 0);
+    frame.len = 0;
+    jr_exchange_put(&out, &frame);
+    CU_ASSERT_EQUAL(send(peer, out.data, out.len - 1, 0), (ssize_t)out.len - 1);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+    check_heard(0, "");
+    CU_ASSERT_EQUAL(send(peer, out.data + out.len - 1, 1, 0), 1);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+    check_heard(0, "cmd=barrier_out rc=0\n");
+    jr_inlet_release(&inlet);
+    end();
+    (void)close(peer);
+}
+
 /* The first here is reported, once. */
 static void reports_that_a_rank_initialized(void)
 {
@@ -711,11 +756,17 @@ static void stops_without_the_exchange(void)
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.runner.outcome->start_text, "could not be read"));
     end();
-    peer = start_node();
-    exchange(peer, "no line of a key and a value");
-    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    end();
-    (void)close(peer);
+    for (int framed = 0; framed < 2; framed++) {
+        peer = start_node();
+        if (framed)
+            exchange(peer, "no line of a key and a value");
+        else
+            CU_ASSERT_EQUAL(send(peer, "garbage longer than a head is", 29, 0), 29);
+        (void)jr_loop_turn(&fake.runner.loop, true);
+        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        end();
+        (void)close(peer);
+    }
 }
 
 JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells), CASE(hears_pmix_before_an_end),
@@ -728,5 +779,5 @@ JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells), CASE(hears_pmix_before_an
              CASE(leaves_other_ends_alone), CASE(leads_a_world), CASE(refuses_to_spawn),
              CASE(explains_what_a_second_program_dies_of), CASE(leaves_alone_who_does_not_read),
              CASE(minds_no_closed_streams), CASE(leads_a_world_with_others),
-             CASE(reports_that_a_rank_initialized), CASE(fails_who_leaves_other_nodes),
-             CASE(stops_without_the_exchange))
+             CASE(exchanges_as_there_is_room), CASE(reports_that_a_rank_initialized),
+             CASE(fails_who_leaves_other_nodes), CASE(stops_without_the_exchange))

@@ -1,6 +1,5 @@
-#include "run/policies/oom.h"
+#include "run/internal.h"
 
-#include "run/runner.h"
 #include "scratch.h"
 
 /* A machine of files: its count of kills, and its log. */

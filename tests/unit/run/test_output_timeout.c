@@ -1,7 +1,5 @@
 /* timeouts.silence: which runs can be seen to be silent, since when they are, and what is said of
  * it to other nodes. */
-#include "run/policies/output_timeout.h"
-
 #include "fake_runner.h"
 
 #define LIMIT_MS 8000

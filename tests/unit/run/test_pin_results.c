@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "run/runner.h"
+#include "run/internal.h"
 #include "scratch.h"
 
 static const struct stat seen = {

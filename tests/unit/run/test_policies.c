@@ -1,5 +1,3 @@
-#include "run/policies/policies.h"
-
 #include <fcntl.h>
 
 #include "base/io.h"

@@ -1,7 +1,5 @@
 /* A preemption: what may mean one, whom that is asked of, and what follows from each answer.
  * scontrol is a script. */
-#include "run/policies/preemption.h"
-
 #include "fake_runner.h"
 
 enum { GRACE_MS = 30000 };

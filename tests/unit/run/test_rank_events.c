@@ -1,6 +1,4 @@
 /* The lines of events.jsonl about ranks that start and end. */
-#include "run/policies/rank_events.h"
-
 #include "fake_runner.h"
 
 static struct fake_runner fake;

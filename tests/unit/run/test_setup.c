@@ -1,7 +1,5 @@
 /* The spec's setup, with a real shell: what it exports, where its output goes, and what its end
  * means. */
-#include "run/policies/setup.h"
-
 #include <errno.h>
 
 #include "base/strv.h"
@@ -54,14 +52,14 @@ static void no_setup_is_done(void)
 {
     start(NULL);
     jr_setup_open(&fake.runner);
-    CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
-    CU_ASSERT_EQUAL(jr_setup_process(&fake.runner)->pid, 0);
+    CU_ASSERT_TRUE(fake.runner.setup.done);
+    CU_ASSERT_EQUAL(fake.runner.setup.run.pid, 0);
     fake_runner_check_events(&fake, "");
     end();
     start("exit 1"); /* nor where no rank is to be started here */
     fake.plan.count = 0;
     jr_setup_open(&fake.runner);
-    CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_TRUE(fake.runner.setup.done);
     end();
 }
 
@@ -71,7 +69,7 @@ static void a_stopped_run_has_none(void)
     start("echo x");
     fake.runner.stop.begun = true;
     jr_setup_open(&fake.runner);
-    CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_FALSE(fake.runner.setup.done);
     CU_ASSERT_EQUAL(fake.runner.running, 0);
     check_log("");
     end();
@@ -82,7 +80,7 @@ static void exports_variables(void)
 {
     start("export A=1 SECRET_KEY=x; B=2; export C=\"it's\"; unset KEPT");
     run();
-    CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_TRUE(fake.runner.setup.done);
     CU_ASSERT_TRUE_FATAL(fake.runner.starter.exported.there);
     char *const *base = fake.runner.starter.exported.base.items;
     JR_ASSERT_TEXT(jr_env_get(base, "A"), "1");
@@ -116,7 +114,7 @@ static void executes_the_text_as_it_stands(void)
         start(vectors[i].text);
         run();
         check_log(vectors[i].log);
-        CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
+        CU_ASSERT_TRUE(fake.runner.setup.done);
         CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
         end();
     }
@@ -138,7 +136,7 @@ static void a_failure_is_the_first_ranks(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(vectors[i].text);
         run();
-        CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+        CU_ASSERT_FALSE(fake.runner.setup.done);
         CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_START);
         CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_SETUP);
         JR_ASSERT_TEXT(fake.outcome.start_text, vectors[i].why);
@@ -155,7 +153,7 @@ static void an_unclosed_quote_is_a_failure(void)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         start(texts[i]);
         run();
-        CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+        CU_ASSERT_FALSE(fake.runner.setup.done);
         CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_SETUP);
         end();
     }
@@ -167,7 +165,7 @@ static void is_stopped_like_a_rank(void)
     start("echo ready; exec sleep 1000");
     jr_setup_open(&fake.runner);
     CU_ASSERT_EQUAL(fake.runner.running, 1);
-    const struct jr_rank_run *process = jr_setup_process(&fake.runner);
+    const struct jr_rank_run *process = &fake.runner.setup.run;
     CU_ASSERT_TRUE(process->pid > 0);
     CU_ASSERT_EQUAL(process->state, JR_LIFE_RUNNING);
     CU_ASSERT_EQUAL(getpgid(process->pid), process->pid);
@@ -197,7 +195,7 @@ static void may_not_begin(void)
     start("true");
     fake.planned[0].workdir = "/nosuch";
     run();
-    CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_FALSE(fake.runner.setup.done);
     CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_WORKDIR);
     CU_ASSERT_EQUAL(fake.outcomes[0].start_errno, ENOENT);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));

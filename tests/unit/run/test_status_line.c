@@ -1,6 +1,4 @@
 /* The live status: what it says, when it is drawn, and that it goes away. */
-#include "run/policies/status_line.h"
-
 #include <pty.h>
 #include <sys/ioctl.h>
 

@@ -1,7 +1,5 @@
 /* The steps of the ranks' files: which files are read and when, what has to be read anew, what goes
  * to the controller, and which limit is met. */
-#include "run/policies/steps.h"
-
 #include <sys/inotify.h>
 
 #include "fake_runner.h"

@@ -1,7 +1,5 @@
 /* Ending a run: who decides that it is to end, what the ranks are sent, and when SIGKILL
  * follows. */
-#include "run/policies/stop.h"
-
 #include "fake_runner.h"
 
 #define HOUR_NS (3600000 * FAKE_MS)
@@ -170,20 +168,20 @@ static void signals_begin_and_force(void)
     start(1);
     uint64_t before = jr_clock_ns();
     CU_ASSERT_FALSE(jr_stop_was_signalled(&fake.runner));
-    jr_stop_signal(&fake.runner, SIGINT);
+    jr_stop_signal(&fake.runner, SIGINT, jr_clock_ns());
     CU_ASSERT_TRUE(jr_stop_was_signalled(&fake.runner));
     CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.signalled_ns, before, 0));
     CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
     fake_runner_check_events(&fake, "signal signal=SIGINT; stop signal=SIGTERM running=1; ");
     fake.runner.stop.signalled_ns = before = jr_clock_ns();
-    jr_stop_signal(&fake.runner, SIGTERM);
+    jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     if (jr_stop_is_forced(&fake.runner)) /* the machine was that slow */
         CU_ASSERT_TRUE(jr_clock_ns() - before >= 100 * FAKE_MS)
     else
         fake_runner_check_events(&fake, "");
     fake.runner.stop.signalled_ns = 1;
     fake.runner.events.lines.len = 0;
-    jr_stop_signal(&fake.runner, SIGTERM);
+    jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
     CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
     fake_runner_end(&fake);
@@ -195,7 +193,7 @@ static void a_later_signal_is_another_one(void)
     start(1);
     fake.runner.stop.begun = true;
     fake.runner.stop.signalled_ns = jr_clock_ns() - 101 * FAKE_MS;
-    jr_stop_signal(&fake.runner, SIGTERM);
+    jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
     fake_runner_check_events(&fake, "signal signal=SIGTERM; kill running=1; ");
     fake_runner_end(&fake);
@@ -213,7 +211,7 @@ static void shares_the_signal_with_who_died_of_it(void)
     fake_runner_note_end(&fake, 2, JR_END_SIGNALED, SIGTERM);
     fake.outcomes[2].ended_ns = 1;
     fake.runner.running = 0;
-    jr_stop_signal(&fake.runner, SIGTERM);
+    jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
     CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
     CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, 0); /* long before */

@@ -19,7 +19,7 @@
 #include "base/io.h"
 #include "base/names.h"
 #include "base/pidfd.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "scratch.h"
 #include "spawn/control.h"
 #include "store/progress.h"

@@ -1,5 +1,5 @@
 /*
- * The spec's `setup`.
+ * The spec's `setup`, as internal.h declares it.
  *
  * The text runs in /bin/sh, in the working directory of the first rank, with a session, limits and
  * streams like a rank's: its output goes to setup.log of the attempt and, behind a prefix of its
@@ -11,7 +11,6 @@
  * open, a quote or a here-document, ends with it, and it sees no arguments.
  */
 #include "base/syscalls.h"
-#include "run/policies/setup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,40 +20,33 @@
 
 #include "base/cleanup.h"
 #include "base/names.h"
-#include "run/runner.h"
+#include "run/internal.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"
 
 #define AFTERWARDS "\nset -- \"$?\"\n[ \"$1\" = 0 ] || exit \"$1\"\nexec /usr/bin/env -0 >&3"
 
-static void fail_setup(struct jr_runner *runner, const char *text)
-{
-    jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
-}
-
 static void judge_setup_end(struct jr_runner *runner)
 {
     struct jr_setup *setup = &runner->setup;
     const struct jr_rank_outcome *outcome = &setup->outcome;
     struct jr_error err = {0};
-    char text[64], name[JR_SIGNAL_NAME];
+    char name[JR_SIGNAL_NAME];
     if (jr_stop_has_begun(runner))
         return;
     if (outcome->end == JR_END_SIGNALED) {
         jr_signal_name(name, outcome->signal);
-        (void)snprintf(text, sizeof text, "it was killed by %s", name);
-        fail_setup(runner, text);
+        (void)snprintf(err.text, sizeof err.text, "it was killed by %s", name);
     } else if (outcome->exit_code != 0) {
-        (void)snprintf(text, sizeof text, "it exited with code %d", outcome->exit_code);
-        fail_setup(runner, text);
+        (void)snprintf(err.text, sizeof err.text, "it exited with code %d", outcome->exit_code);
     } else if (jr_exported_read(&runner->starter.exported, setup->exported, &runner->plan->setup,
-                                &err) != 0) {
-        fail_setup(runner, err.text);
-    } else {
+                                &err) == 0) {
         setup->done = true;
         jr_launch_begin(runner);
+        return;
     }
+    jr_launch_fail(runner, JR_STAGE_SETUP, 0, err.text);
 }
 
 static void on_setup_end(void *owner, uint32_t events)
@@ -76,14 +68,6 @@ static void on_setup_end(void *owner, uint32_t events)
     judge_setup_end(runner);
     (void)close(setup->exported);
     setup->exported = -1;
-}
-
-/* As one word of the shell. */
-static void add_shell_quoted(struct jr_buf *out, const char *text)
-{
-    jr_buf_char(out, '\'');
-    jr_buf_replaced(out, text, "'", "'\\''");
-    jr_buf_char(out, '\'');
 }
 
 /* Its streams, and the file as descriptor 3. */
@@ -116,9 +100,9 @@ static void begin_setup(struct jr_runner *runner)
     struct jr_setup *setup = &runner->setup;
     struct jr_started started;
     JR_BUF_CLEANUP struct jr_buf script = JR_BUF_INIT;
-    jr_buf_str(&script, "eval ");
-    add_shell_quoted(&script, runner->plan->setup.text);
-    jr_buf_str(&script, AFTERWARDS);
+    jr_buf_str(&script, "eval '"); /* as one word of the shell */
+    jr_buf_replaced(&script, runner->plan->setup.text, "'", "'\\''");
+    jr_buf_str(&script, "'" AFTERWARDS);
     if (script.failed || start_setup(runner, script.data, &started) != 0) {
         /* What is executed is not the rank's program. */
         bool other = script.failed || started.stage == JR_STAGE_EXEC;
@@ -137,16 +121,6 @@ static void begin_setup(struct jr_runner *runner)
         jr_tee_add(&runner->tee, runner->plan->count, &started, &setup->plan,
                    &runner->outcome->ranks[0]) != 0)
         jr_stop_force(runner);
-}
-
-bool jr_setup_is_done(const struct jr_runner *runner)
-{
-    return runner->setup.done;
-}
-
-struct jr_rank_run *jr_setup_process(struct jr_runner *runner)
-{
-    return &runner->setup.run;
 }
 
 void jr_setup_open(struct jr_runner *runner)
