@@ -34,14 +34,14 @@ static void expect(struct fake *fake, enum jr_result_error error, const char *re
     fake_end(fake);
 }
 
-static void missing(void)
+TEST(missing)
 {
     struct fake fake;
     start(&fake, 1, NULL);
     expect(&fake, JR_RESULT_MISSING, "artifact model.pt was not written");
 }
 
-static void removed(void)
+TEST(removed)
 {
     struct fake fake;
     start(&fake, 1, "yesterday");
@@ -49,7 +49,7 @@ static void removed(void)
     expect(&fake, JR_RESULT_MISSING, "artifact model.pt was not written");
 }
 
-static void empty(void)
+TEST(empty)
 {
     struct fake fake;
     start(&fake, 1, NULL);
@@ -57,7 +57,7 @@ static void empty(void)
     expect(&fake, JR_RESULT_EMPTY, "artifact model.pt is empty");
 }
 
-static void a_folder(void)
+TEST(a_folder)
 {
     struct fake fake;
     start(&fake, 1, NULL);
@@ -65,14 +65,14 @@ static void a_folder(void)
     expect(&fake, JR_RESULT_MISSING, "artifact model.pt is not a regular file");
 }
 
-static void stale(void)
+TEST(stale)
 {
     struct fake fake;
     start(&fake, 1, "yesterday");
     expect(&fake, JR_RESULT_STALE, "artifact model.pt is the one from before the start");
 }
 
-static void written_again_with_the_same_size_and_time(void)
+TEST(written_again_with_the_same_size_and_time)
 {
     struct fake fake;
     struct stat st;
@@ -85,7 +85,7 @@ static void written_again_with_the_same_size_and_time(void)
     expect(&fake, JR_RESULT_NONE, NULL);
 }
 
-static void written(void)
+TEST(written)
 {
     struct fake fake;
     start(&fake, 1, NULL);
@@ -93,7 +93,7 @@ static void written(void)
     expect(&fake, JR_RESULT_NONE, NULL);
 }
 
-static void not_asked_of_those_that_need_not_deliver(void)
+TEST(not_asked_of_those_that_need_not_deliver)
 {
     static const struct {
         const char *required;
@@ -115,7 +115,7 @@ static void not_asked_of_those_that_need_not_deliver(void)
 }
 
 /* What chmod changes makes nothing new. */
-static void only_its_status_changed(void)
+TEST(only_its_status_changed)
 {
     struct fake fake;
     start(&fake, 1, "yesterday");
@@ -137,7 +137,7 @@ static void pin(struct fake *fake, uint32_t i, bool job)
     jr_arena_release(&arena);
 }
 
-static void changed_after_the_end(void)
+TEST(changed_after_the_end)
 {
     struct fake fake;
     start(&fake, 1, NULL);
@@ -149,12 +149,12 @@ static void changed_after_the_end(void)
     pin(&fake, 0, false);
     fake_write(&fake, "model.pt", "weights");
     expect(&fake, JR_RESULT_MISSING,
-           "artifact model.pt was not there when the rank ended: what was "
-           "written later does not count");
+           "artifact model.pt was not there when the rank ended: what was written later does not "
+           "count");
 }
 
 /* One path for all: it counts what was there when the last of them ended. */
-static void the_jobs(void)
+TEST(the_jobs)
 {
     struct fake fake;
     start(&fake, 2, NULL);
@@ -167,12 +167,12 @@ static void the_jobs(void)
     pin(&fake, 1, true);
     fake_write(&fake, "model.pt", "other weights");
     expect(&fake, JR_RESULT_CHANGED,
-           "artifact model.pt of the job, which any rank may make, was changed "
-           "after the rank had ended");
+           "artifact model.pt of the job, which any rank may make, was changed after the rank had "
+           "ended");
 }
 
 /* More than are noted one by one. */
-static void many(void)
+TEST(many)
 {
     enum { MANY = 2 * JR_PINNED_ARTIFACTS + 1 };
     char *names[MANY], texts[MANY][8];
@@ -196,8 +196,3 @@ static void many(void)
         expect(&fake, odd < 0 ? JR_RESULT_NONE : JR_RESULT_CHANGED, NULL);
     }
 }
-
-JR_UNIT_MAIN("artifact", CASE(only_its_status_changed), CASE(changed_after_the_end), CASE(the_jobs),
-             CASE(many), CASE(missing), CASE(removed), CASE(empty), CASE(a_folder), CASE(stale),
-             CASE(written_again_with_the_same_size_and_time), CASE(written),
-             CASE(not_asked_of_those_that_need_not_deliver))

@@ -98,7 +98,7 @@ static void judge_vector(struct fake *fake, const struct vector *vector)
     fake_judge(fake);
 }
 
-static void states_status_and_code(void)
+TEST(states_status_and_code)
 {
     for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
         const struct vector *vector = &vectors[v];
@@ -117,7 +117,7 @@ static void states_status_and_code(void)
     }
 }
 
-static void without_a_line_20_ms_are_in_doubt(void)
+TEST(without_a_line_20_ms_are_in_doubt)
 {
     static const struct {
         uint64_t later_ns;
@@ -125,10 +125,7 @@ static void without_a_line_20_ms_are_in_doubt(void)
     } cases[] = {{20000001, "FAAS"}, {20000000, "FFFS"}, {0, "FFFS"}};
     for (size_t c = 0; c < 3; c++) {
         struct fake fake;
-        fake_start(&fake, 4);
-        fake_exit(&fake, 0, 1);
-        fake_exit(&fake, 1, 2);
-        fake_exit(&fake, 2, 3);
+        fake_ends(&fake, "1 2 3 0");
         fake.ends[1].ended_ns = fake.ends[2].ended_ns = fake.ends[0].ended_ns + cases[c].later_ns;
         fake_judge(&fake);
         check_states(&fake, cases[c].states);
@@ -146,7 +143,7 @@ static void raise_at(struct fake *fake, uint32_t rank, double seconds)
     fake_write_rank(fake, rank, "error.json", text);
 }
 
-static void an_exception_counts_when_it_was_raised(void)
+TEST(an_exception_counts_when_it_was_raised)
 {
     /* Rank i lived from 0 to 1 + i seconds after the start. */
     static const struct {
@@ -178,12 +175,10 @@ static void an_exception_counts_when_it_was_raised(void)
     }
 }
 
-static void an_exception_alone_is_no_failure(void)
+TEST(an_exception_alone_is_no_failure)
 {
     struct fake fake;
-    fake_start(&fake, 2);
-    fake_stopped(&fake, 0);
-    fake_stopped(&fake, 1);
+    fake_ends(&fake, "T T");
     fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     raise_at(&fake, 1, 0.5);
     fake_judge(&fake);
@@ -192,7 +187,7 @@ static void an_exception_alone_is_no_failure(void)
     fake_end(&fake);
 }
 
-static void a_start_that_failed_says_why(void)
+TEST(a_start_that_failed_says_why)
 {
     static const struct {
         enum jr_stage stage;
@@ -201,8 +196,8 @@ static void a_start_that_failed_says_why(void)
     } cases[] = {
         {JR_STAGE_EXEC, 2, "could not execute './train': No such file or directory in /"},
         {JR_STAGE_CLONE, 11,
-         "could not make a process: a limit on processes is reached (ulimit "
-         "-u, the cgroup's pids.max)"},
+         "could not make a process: a limit on processes is reached (ulimit -u, the cgroup's "
+         "pids.max)"},
         {JR_STAGE_LIMITS, 9999, "could not set its limits: unknown error"},
         {JR_STAGE_LIMITS, 0, "could not set its limits"},
         {JR_STAGE_WORKDIR, 2,
@@ -221,7 +216,7 @@ static void a_start_that_failed_says_why(void)
 }
 
 /* What the program may have been, and what is to be done about one that is there. */
-static void a_program_that_cannot_be_executed_is_explained(void)
+TEST(a_program_that_cannot_be_executed_is_explained)
 {
     static const struct {
         const char *program;
@@ -260,11 +255,10 @@ static void a_program_that_cannot_be_executed_is_explained(void)
 }
 
 /* A node that is lost says how that is known, for each of its ranks. */
-static void a_lost_rank_says_how_that_is_known(void)
+TEST(a_lost_rank_says_how_that_is_known)
 {
     struct fake fake;
-    fake_start(&fake, 2);
-    fake.ends[1].end = JR_END_LOST;
+    fake_ends(&fake, "0 L");
     strcpy(fake.outcome.lost_text, "ssh was killed by SIGKILL");
     fake_judge(&fake);
     JR_ASSERT_TEXT(fake.report.ranks[1].error, "ssh was killed by SIGKILL");
@@ -272,7 +266,7 @@ static void a_lost_rank_says_how_that_is_known(void)
     fake_end(&fake);
 }
 
-static void a_helper_that_failed_says_why(void)
+TEST(a_helper_that_failed_says_why)
 {
     struct fake fake;
     fake_start(&fake, 2);
@@ -288,7 +282,7 @@ static void a_helper_that_failed_says_why(void)
     fake_end(&fake);
 }
 
-static void what_could_not_be_called_was_not_launched(void)
+TEST(what_could_not_be_called_was_not_launched)
 {
     static const struct {
         int code;
@@ -315,7 +309,7 @@ static void what_could_not_be_called_was_not_launched(void)
 
 /* A rank that ends as it was warned to is continued; one that the warning's signal killed only
  * where the job gets on, or is preempted. */
-static void what_was_warned_may_yield(void)
+TEST(what_was_warned_may_yield)
 {
     enum { CODE = JR_YIELD_CODE };
     static const struct {
@@ -491,7 +485,7 @@ static void check_left(const struct left *vector)
 }
 
 /* Who leaves without what it had to deliver is the peer that another lost. */
-static void who_left_without_delivering_is_to_blame(void)
+TEST(who_left_without_delivering_is_to_blame)
 {
     size_t count = sizeof left_vectors / sizeof *left_vectors;
     for (size_t i = 0; i < count; i++)
@@ -500,7 +494,7 @@ static void who_left_without_delivering_is_to_blame(void)
 
 /* All that failed with the loss follow from it, and the exit status of ranks is not 0 where theirs
  * is. */
-static void all_that_lost_a_peer_come_after(void)
+TEST(all_that_lost_a_peer_come_after)
 {
     struct fake fake;
     fake_start(&fake, 4);
@@ -521,11 +515,3 @@ static void all_that_lost_a_peer_come_after(void)
     JR_ASSERT_TEXT(fake.report.ranks[0].reason, "result.json was not written");
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("cause", CASE(states_status_and_code), CASE(without_a_line_20_ms_are_in_doubt),
-             CASE(an_exception_counts_when_it_was_raised), CASE(an_exception_alone_is_no_failure),
-             CASE(a_start_that_failed_says_why),
-             CASE(a_program_that_cannot_be_executed_is_explained),
-             CASE(a_lost_rank_says_how_that_is_known), CASE(a_helper_that_failed_says_why),
-             CASE(what_could_not_be_called_was_not_launched), CASE(what_was_warned_may_yield),
-             CASE(who_left_without_delivering_is_to_blame), CASE(all_that_lost_a_peer_come_after))

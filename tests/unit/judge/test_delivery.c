@@ -1,6 +1,7 @@
 #include "judge/internal.h"
 
 #include "fake_run.h"
+#include "quoted.h"
 
 /* A run of two ranks, the second of which has its files on another node. */
 static void start_apart(struct fake *fake, json_t *delivery)
@@ -10,7 +11,7 @@ static void start_apart(struct fake *fake, json_t *delivery)
     fake->policy.results.stated = true;
     deliveries[1] = delivery;
     fake->deliveries = deliveries;
-    fake_write_rank(fake, 0, "result.json", "{\"loss\": 0.5}");
+    fake_write_rank(fake, 0, "result.json", jq("{'loss': 0.5}"));
 }
 
 static json_t *read_json(const char *text)
@@ -21,7 +22,7 @@ static json_t *read_json(const char *text)
 }
 
 /* Its own node has found it; here there is no file of it. */
-static void takes_what_another_node_has_found(void)
+TEST(takes_what_another_node_has_found)
 {
     struct fake fake;
     json_t *delivery = read_json("{\"result\": {\"loss\": 0.25}, \"late_match\": true, "
@@ -40,12 +41,12 @@ static void takes_what_another_node_has_found(void)
 }
 
 /* A file of that name here is not the rank's. */
-static void looks_at_no_file_here(void)
+TEST(looks_at_no_file_here)
 {
     struct fake fake;
     json_t *delivery = read_json("{\"error\": \"stale\", \"reason\": \"result.json is old\"}");
     start_apart(&fake, delivery);
-    fake_write_rank(&fake, 1, "result.json", "{\"loss\": 0.5}");
+    fake_write_rank(&fake, 1, "result.json", jq("{'loss': 0.5}"));
     fake_judge(&fake);
     const struct jr_rank_judgement *rank = &fake.report.ranks[1];
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_INCOMPLETE);
@@ -58,7 +59,7 @@ static void looks_at_no_file_here(void)
 }
 
 /* Nothing of what it says makes a rank succeed that did not. */
-static void refuses_words_that_are_none(void)
+TEST(refuses_words_that_are_none)
 {
     struct fake fake;
     json_t *delivery = read_json("{\"error\": \"fine\"}");
@@ -75,7 +76,7 @@ static void refuses_words_that_are_none(void)
 }
 
 /* Ranks are compared where all of them are known. */
-static void compares_it_with_what_is_here(void)
+TEST(compares_it_with_what_is_here)
 {
     struct fake fake;
     char *equal[] = {(char *)"loss"};
@@ -91,13 +92,13 @@ static void compares_it_with_what_is_here(void)
 }
 
 /* What a node sends is what it has found, in all that counts. */
-static void sends_what_was_found(void)
+TEST(sends_what_was_found)
 {
     struct fake fake;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     fake_start(&fake, 3);
     fake.policy.results.stated = true;
-    fake_write_rank(&fake, 0, "result.json", "{\"loss\": 0.5}");
+    fake_write_rank(&fake, 0, "result.json", jq("{'loss': 0.5}"));
     fake_write_rank(&fake, 1, "result.json", "");
     fake_exit(&fake, 2, 1);
     fake_judge(&fake);
@@ -107,9 +108,9 @@ static void sends_what_was_found(void)
         jr_buf_char(&text, '\n');
         json_decref(delivery);
     }
-    CU_ASSERT_STRING_EQUAL(text.data, "{\"result\": {\"loss\": 0.5}}\n"
-                                      "{\"error\": \"empty\", \"reason\": "
-                                      "\"result.json is empty\"}\n");
+    CU_ASSERT_STRING_EQUAL(text.data,
+                           "{\"result\": {\"loss\": 0.5}}\n"
+                           "{\"error\": \"empty\", \"reason\": \"result.json is empty\"}\n");
     CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 2));
     fake.report.ranks[1].late_match = true;
     fake.report.ranks[1].unwritten = true;
@@ -123,7 +124,7 @@ static void sends_what_was_found(void)
 }
 
 /* Who is to blame there for having left is judged again where all are known. */
-static void sends_what_one_that_left_lacks(void)
+TEST(sends_what_one_that_left_lacks)
 {
     struct fake fake;
     fake_start(&fake, 2);
@@ -141,7 +142,7 @@ static void sends_what_one_that_left_lacks(void)
 }
 
 /* A rank that differs from others of its node may be one of many elsewhere. */
-static void leaves_comparisons_to_others(void)
+TEST(leaves_comparisons_to_others)
 {
     struct jr_rank_judgement rank = {.state = JR_RANK_INCOMPLETE,
                                      .result_error = JR_RESULT_UNEQUAL,
@@ -155,8 +156,8 @@ static void leaves_comparisons_to_others(void)
 
 static const char made[] = "{\"job\": [null]}";
 static const char none[] = "{\"job\": [{\"error\": \"missing\", \"reason\": \"was not written\"}]}";
-static const char old[] = "{\"job\": [{\"error\": \"stale\", \"reason\": "
-                          "\"is the one from before the start\"}]}";
+static const char old[] =
+    "{\"job\": [{\"error\": \"stale\", \"reason\": \"is the one from before the start\"}]}";
 
 /* Two ranks on other nodes, and what becomes of the first one's state where these have said so of
  * an artifact that any rank may make. */
@@ -185,7 +186,7 @@ static void expect_job(const char *first, const char *second, enum jr_result_err
     json_decref(deliveries[1]);
 }
 
-static void has_an_artifact_of_the_job_where_any_node_has_it(void)
+TEST(has_an_artifact_of_the_job_where_any_node_has_it)
 {
     expect_job(made, made, JR_RESULT_NONE, NULL);
     expect_job(none, made, JR_RESULT_NONE, NULL);
@@ -193,13 +194,13 @@ static void has_an_artifact_of_the_job_where_any_node_has_it(void)
     expect_job(none, none, JR_RESULT_MISSING,
                "artifact /nowhere/model.pt of the job, which any rank may make, was not written");
     expect_job(none, old, JR_RESULT_STALE,
-               "artifact /nowhere/model.pt of the job, which any rank may "
-               "make, is the one from before the start");
+               "artifact /nowhere/model.pt of the job, which any rank may make, is the one from "
+               "before the start");
     expect_job("{\"job\": [3]}", none, JR_RESULT_MISSING, NULL);
 }
 
 /* A node says how it stands there, and finds no fault with its ranks for it. */
-static void sends_how_an_artifact_of_the_job_stands(void)
+TEST(sends_how_an_artifact_of_the_job_stands)
 {
     char *names[] = {(char[]){"/nowhere/model.pt"}};
     struct fake fake;
@@ -218,14 +219,8 @@ static void sends_how_an_artifact_of_the_job_stands(void)
     CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_NONE);
     json_t *delivery = jr_delivery_pack(&fake.report, 1);
     jr_json_print(&text, json_object_get(delivery, "job"), 0);
-    CU_ASSERT_STRING_EQUAL(text.data, "[{\"error\": \"missing\", \"reason\": "
-                                      "\"was not written\"}]");
+    CU_ASSERT_STRING_EQUAL(text.data,
+                           "[{\"error\": \"missing\", \"reason\": \"was not written\"}]");
     json_decref(delivery);
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("delivery", CASE(has_an_artifact_of_the_job_where_any_node_has_it),
-             CASE(sends_how_an_artifact_of_the_job_stands), CASE(takes_what_another_node_has_found),
-             CASE(looks_at_no_file_here), CASE(refuses_words_that_are_none),
-             CASE(compares_it_with_what_is_here), CASE(sends_what_was_found),
-             CASE(sends_what_one_that_left_lacks), CASE(leaves_comparisons_to_others))

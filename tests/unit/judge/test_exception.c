@@ -1,4 +1,5 @@
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/exception.h"
 
 static bool read_text(struct fake *fake, struct jr_exception *ret, const char *text)
@@ -7,7 +8,7 @@ static bool read_text(struct fake *fake, struct jr_exception *ret, const char *t
     return jr_exception_read(ret, &fake->arena, fake->fd, "error.json") == JR_EXCEPTION_READ;
 }
 
-static void torn_and_foreign_files_are_ignored(void)
+TEST(torn_and_foreign_files_are_ignored)
 {
     static const char *const texts[] = {
         "",
@@ -26,7 +27,7 @@ static void torn_and_foreign_files_are_ignored(void)
     CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, "none.json"),
                     JR_EXCEPTION_NONE);
     CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, NULL), JR_EXCEPTION_NONE);
-    fake_write(&fake, "error.json", "{\"message\": {\"mess");
+    fake_write(&fake, "error.json", jq("{'message': {'mess"));
     CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, "error.json"),
                     JR_EXCEPTION_FOREIGN);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -34,18 +35,17 @@ static void torn_and_foreign_files_are_ignored(void)
     fake_end(&fake);
 }
 
-static void torchs_form(void)
+TEST(torchs_form)
 {
     struct fake fake;
     struct jr_exception exception;
     fake_start(&fake, 1);
-    CU_ASSERT_TRUE_FATAL(
-        read_text(&fake, &exception,
-                  "{\"message\": {\"message\": \"ValueError: loss is NaN\\nat 120\","
-                  " \"extraInfo\": {\"py_callstack\": \"Traceback (most recent call "
-                  "last):\\n  File \\\"/x/run.py\\\", line 7, in wrapper\\n    f()\\n  "
-                  "File \\\"/x/train.py\\\", line 88, in step\\n    raise\\n\","
-                  " \"timestamp\": \"1700000000\"}}, \"time_ns\": 1700000000123456789}"));
+    CU_ASSERT_TRUE_FATAL(read_text(
+        &fake, &exception,
+        "{\"message\": {\"message\": \"ValueError: loss is NaN\\nat 120\", \"extraInfo\": "
+        "{\"py_callstack\": \"Traceback (most recent call last):\\n  File \\\"/x/run.py\\\", line "
+        "7, in wrapper\\n    f()\\n  File \\\"/x/train.py\\\", line 88, in step\\n    raise\\n\", "
+        "\"timestamp\": \"1700000000\"}}, \"time_ns\": 1700000000123456789}"));
     JR_ASSERT_TEXT(exception.what, "ValueError: loss is NaN");
     JR_ASSERT_TEXT(exception.where, "train.py:88 in step");
     CU_ASSERT_EQUAL(exception.wall_ns, 1700000000123456789);
@@ -61,7 +61,7 @@ static void torchs_form(void)
     "occurred:\\n\\n"
 
 /* As torch's `record` leaves it: format_exc() of the whole chain. */
-static void causes_of_a_traceback(void)
+TEST(causes_of_a_traceback)
 {
     static const struct {
         const char *stack, *behind;
@@ -79,10 +79,10 @@ static void causes_of_a_traceback(void)
     char text[1024];
     fake_start(&fake, 1);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        (void)snprintf(text, sizeof text,
-                       "{\"message\": {\"message\": \"V: bad\", \"extraInfo\": "
-                       "{\"py_callstack\": \"%s\"}}}",
-                       vectors[i].stack);
+        (void)snprintf(
+            text, sizeof text,
+            "{\"message\": {\"message\": \"V: bad\", \"extraInfo\": {\"py_callstack\": \"%s\"}}}",
+            vectors[i].stack);
         CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, text));
         if (vectors[i].behind == NULL)
             CU_ASSERT_PTR_NULL(exception.behind)
@@ -92,7 +92,7 @@ static void causes_of_a_traceback(void)
     fake_end(&fake);
 }
 
-static void causes_and_starts(void)
+TEST(causes_and_starts)
 {
     struct fake fake;
     struct jr_exception exception;
@@ -112,12 +112,12 @@ static void causes_and_starts(void)
 
 /* However long the chain is: the nearest ones, in time and memory that grow with its length
  * alone. */
-static void endless_chains(void)
+TEST(endless_chains)
 {
     enum { MANY = 5000 };
     struct fake fake;
     struct jr_exception exception;
-    struct jr_buf stack = JR_BUF_INIT, causes = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf stack = JR_BUF_INIT, causes = JR_BUF_INIT;
     jr_buf_str(&stack, "{\"message\": {\"message\": \"V\", \"extraInfo\": {\"py_callstack\": \"");
     jr_buf_str(&causes, "{\"message\": \"V\", \"causes\": [");
     for (int i = 0; i < MANY; i++) {
@@ -130,28 +130,26 @@ static void endless_chains(void)
     fake_start(&fake, 1);
     for (size_t i = 0; i < 2; i++) {
         CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, texts[i]));
-        JR_ASSERT_TEXT(exception.behind, "E4999, from E4998, from E4997, from E4996, from "
-                                         "E4995, from E4994, from E4993, from E4992, and "
-                                         "4992 more causes");
+        JR_ASSERT_TEXT(exception.behind,
+                       "E4999, from E4998, from E4997, from E4996, from E4995, from E4994, from "
+                       "E4993, from E4992, and 4992 more causes");
     }
     CU_ASSERT_TRUE(fake.arena.used < (size_t)16 << 20);
     fake_end(&fake);
-    jr_buf_release(&stack);
-    jr_buf_release(&causes);
 }
 
-static void less_than_torchs_form(void)
+TEST(less_than_torchs_form)
 {
     static const struct {
         const char *text, *where; /* NULL: none */
     } cases[] = {
         {"{\"message\": \"E: x\", \"timestamp\": 17}", NULL},
         {"{\"message\": {\"message\": \"E: x\"}}", NULL},
-        {"{\"message\": {\"message\": \"E: x\", \"extraInfo\": "
-         "{\"py_callstack\": \"  File \\\"a.py\\\", line 3\\n\"}}}",
+        {"{\"message\": {\"message\": \"E: x\", \"extraInfo\": {\"py_callstack\": \"  File "
+         "\\\"a.py\\\", line 3\\n\"}}}",
          "a.py:3"},
-        {"{\"message\": {\"message\": \"E: x\", \"extraInfo\": "
-         "{\"py_callstack\": \"  File \\\"a.py\"}}}",
+        {"{\"message\": {\"message\": \"E: x\", \"extraInfo\": {\"py_callstack\": \"  File "
+         "\\\"a.py\"}}}",
          NULL},
         {"{\"message\": {\"message\": \"E: x\"}, \"time_ns\": -5}", NULL},
     };
@@ -170,7 +168,7 @@ static void less_than_torchs_form(void)
 }
 
 /* Ours states the process; torch's own does not, and a function has ours. */
-static void whose_it_is(void)
+TEST(whose_it_is)
 {
     static const struct {
         const char *pid;
@@ -197,7 +195,3 @@ static void whose_it_is(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("exception", CASE(whose_it_is), CASE(torn_and_foreign_files_are_ignored),
-             CASE(torchs_form), CASE(causes_and_starts), CASE(causes_of_a_traceback),
-             CASE(endless_chains), CASE(less_than_torchs_form))

@@ -31,7 +31,7 @@
     "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "                             \
     "[{\"state\": \"S\", \"syscall\": \"read\"}]}]}"
 
-static void words(void)
+TEST(words)
 {
     static const struct {
         const char *evidence, *words;
@@ -56,7 +56,7 @@ static void words(void)
         {SHELL, "stuck in nfs_wait"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         json_t *evidence = jr_json_parse(rows[i].evidence, strlen(rows[i].evidence), NULL);
         CU_ASSERT_PTR_NOT_NULL(evidence);
         jr_thread_state_words(&out, evidence);
@@ -64,7 +64,6 @@ static void words(void)
         jr_buf_clear(&out);
         jr_thread_state_stacks(&out, evidence); /* whatever it holds */
         json_decref(evidence);
-        jr_buf_release(&out);
     }
 }
 
@@ -77,7 +76,7 @@ struct vector {
 
 #define LIMIT "no output from any rank for 10m (timeouts.silence)"
 
-static void who_differs(void)
+TEST(who_differs)
 {
     static const struct vector vectors[] = {
         {{0}, LIMIT},
@@ -117,7 +116,7 @@ static void who_differs(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fake fake;
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         fake_start(&fake, MOST);
         fake.outcome.timed_out_by = JR_TIMEOUT_SILENCE;
         fake.policy.timeouts.silence_ms = 600000;
@@ -131,15 +130,14 @@ static void who_differs(void)
         CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_TIMEOUT);
         jr_hang_message(&out, &fake.report, &fake.plan);
         JR_ASSERT_TEXT(out.data, vectors[i].message);
-        jr_buf_release(&out);
         fake_end(&fake);
     }
 }
 
-static void other_limits(void)
+TEST(other_limits)
 {
     struct fake fake;
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_start(&fake, 4);
     fake.outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
     fake.policy.timeouts.after_first_exit_ms = 1500;
@@ -150,15 +148,14 @@ static void other_limits(void)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_TIMED_OUT);
     jr_hang_message(&out, &fake.report, &fake.plan);
-    JR_ASSERT_TEXT(out.data, "not all ended within 1s500ms of the first "
-                             "(timeouts.after_first_exit); rank 2 waiting in read, "
-                             "silent for 9.5 s");
-    jr_buf_release(&out);
+    JR_ASSERT_TEXT(out.data,
+                   "not all ended within 1s500ms of the first (timeouts.after_first_exit); rank 2 "
+                   "waiting in read, silent for 9.5 s");
     fake_end(&fake);
 }
 
 /* Each limit by its name; of a record that does not state it, without a number. */
-static void names_the_limit(void)
+TEST(names_the_limit)
 {
     static const struct {
         enum jr_timeout by;
@@ -199,7 +196,7 @@ static void names_the_limit(void)
 }
 
 /* A job that made steps is told by the last. */
-static void names_the_step_that_was_the_last(void)
+TEST(names_the_step_that_was_the_last)
 {
     struct fake fake;
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
@@ -220,7 +217,7 @@ static void names_the_step_that_was_the_last(void)
 }
 
 /* What ranks did says nothing where the run only took long. */
-static void blames_nobody_for_a_long_run(void)
+TEST(blames_nobody_for_a_long_run)
 {
     struct fake fake;
     fake_start(&fake, 3);
@@ -234,6 +231,3 @@ static void blames_nobody_for_a_long_run(void)
     CU_ASSERT_PTR_NULL(fake.report.hang);
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("hang", CASE(words), CASE(who_differs), CASE(other_limits), CASE(names_the_limit),
-             CASE(names_the_step_that_was_the_last), CASE(blames_nobody_for_a_long_run))

@@ -39,7 +39,7 @@ static unsigned opened_by_walking(const struct fake *fake)
     return opened;
 }
 
-static void links_are_not_followed_without_openat2(void)
+TEST(links_are_not_followed_without_openat2)
 {
     struct fake fake;
     int status = 0;
@@ -56,7 +56,7 @@ static void links_are_not_followed_without_openat2(void)
     fake_end(&fake);
 }
 
-static void what_is_not_opened(void)
+TEST(what_is_not_opened)
 {
     static const struct {
         const char *path;
@@ -84,10 +84,10 @@ static void what_is_not_opened(void)
     fake_end(&fake);
 }
 
-static void files_are_read_up_to_a_limit(void)
+TEST(files_are_read_up_to_a_limit)
 {
     struct fake fake;
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
     fake_start(&fake, 1);
     fake_write(&fake, "file", "12345");
@@ -99,11 +99,10 @@ static void files_are_read_up_to_a_limit(void)
     (void)symlinkat("file", fake.fd, "link");
     CU_ASSERT_EQUAL(jr_run_file_read(&text, fake.fd, path, 5, &err), -1);
     CU_ASSERT_EQUAL(err.sys, ELOOP);
-    jr_buf_release(&text);
     fake_end(&fake);
 }
 
-static void the_tail_is_the_last_lines(void)
+TEST(the_tail_is_the_last_lines)
 {
     static const struct {
         const char *text;
@@ -122,20 +121,19 @@ static void the_tail_is_the_last_lines(void)
     struct fake fake;
     fake_start(&fake, 1);
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct jr_buf tail = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
         fake_write(&fake, "log", cases[c].text);
         jr_run_file_tail(&tail, fake.fd, "log", cases[c].lines);
         JR_ASSERT_TEXT(tail.data == NULL ? "" : tail.data, cases[c].tail);
-        jr_buf_release(&tail);
     }
     fake_end(&fake);
 }
 
-static void the_tail_of_a_large_log_is_cut(void)
+TEST(the_tail_of_a_large_log_is_cut)
 {
     enum { SIZE = 1 << 20 };
     struct fake fake;
-    struct jr_buf tail = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     char *text = malloc(SIZE + 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     (void)memset(text, 'x', SIZE);
@@ -152,11 +150,6 @@ static void the_tail_of_a_large_log_is_cut(void)
     jr_buf_clear(&tail);
     jr_run_file_tail(&tail, fake.fd, "none", 1);
     CU_ASSERT_EQUAL(tail.len, 0);
-    jr_buf_release(&tail);
     free(text);
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("judge.judge", CASE(what_is_not_opened), CASE(links_are_not_followed_without_openat2),
-             CASE(files_are_read_up_to_a_limit), CASE(the_tail_is_the_last_lines),
-             CASE(the_tail_of_a_large_log_is_cut))

@@ -4,10 +4,11 @@
 #include <signal.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "store/outcome.h"
 
 /* Without earlier attempts there is one only, and the outcome is its own. */
-static void the_run_began_with_its_first_attempt(void)
+TEST(the_run_began_with_its_first_attempt)
 {
     static const struct jr_attempt attempts[] = {{.started_ns = 7, .started_wall_ns = 77},
                                                  {.started_ns = 8, .started_wall_ns = 88}};
@@ -22,7 +23,7 @@ static void the_run_began_with_its_first_attempt(void)
 }
 
 /* Who represents a state is the first in it. */
-static void the_first_rank_in_a_state_is_found(void)
+TEST(the_first_rank_in_a_state_is_found)
 {
     struct jr_rank_judgement ranks[] = {{.state = JR_RANK_SUCCEEDED},
                                         {.state = JR_RANK_STOPPED},
@@ -44,7 +45,7 @@ static void check_result(const char *delivered, const char *expected)
 {
     struct fake fake;
     struct jr_judgement told = {0};
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     fake_start(&fake, 1);
     fake_write_rank(&fake, 0, "result.json", delivered);
     fake_judge(&fake);
@@ -55,12 +56,11 @@ static void check_result(const char *delivered, const char *expected)
     jr_buf_clear(&text);
     jr_json_print(&text, fake.report.ranks[0].result, 0);
     JR_ASSERT_TEXT(text.data, delivered);
-    jr_buf_release(&text);
     jr_judgement_release(&told);
     fake_end(&fake);
 }
 
-static void results_are_told_without_secrets(void)
+TEST(results_are_told_without_secrets)
 {
     static const char *const vectors[][2] = {
         {"{\"a\": 1}", "{\"a\": 1}"},
@@ -77,7 +77,7 @@ static void results_are_told_without_secrets(void)
 }
 
 /* U+0000 ends a text of C, and hides what follows from who looks for it. */
-static void a_zero_hides_no_secret(void)
+TEST(a_zero_hides_no_secret)
 {
     static const char *const vectors[][2] = {
         {"{\"a\": \"x\\u0000s3cr3t\"}", "{\"a\": \"x\\u0000<redacted>\"}"},
@@ -91,7 +91,7 @@ static void a_zero_hides_no_secret(void)
         check_result(vectors[i][0], vectors[i][1]);
 }
 
-static void what_ranks_said_is_told_without_secrets(void)
+TEST(what_ranks_said_is_told_without_secrets)
 {
     struct fake fake;
     struct jr_judgement told = {0};
@@ -124,7 +124,7 @@ static void what_ranks_said_is_told_without_secrets(void)
     fake_end(&fake);
 }
 
-static void nothing_is_hidden_where_there_are_no_secrets(void)
+TEST(nothing_is_hidden_where_there_are_no_secrets)
 {
     struct fake fake;
     struct jr_judgement told = {0};
@@ -150,14 +150,12 @@ static void check_file(const struct fake *fake, const char *name, const char *ex
     JR_ASSERT_TEXT(text, expected);
 }
 
-static void error_files_are_rewritten(void)
+TEST(error_files_are_rewritten)
 {
     struct fake fake;
-    fake_start(&fake, 2);
-    fake_exit(&fake, 0, 1);
-    fake_exit(&fake, 1, 1);
-    fake_write_rank(&fake, 0, "error.json", "{\"message\": \"E: long text with hunter22 in it\"}");
-    fake_write_rank(&fake, 1, "error.json", "{\"message\": \"E: fine\"}");
+    fake_ends(&fake, "1 1");
+    fake_write_rank(&fake, 0, "error.json", jq("{'message': 'E: long text with hunter22 in it'}"));
+    fake_write_rank(&fake, 1, "error.json", jq("{'message': 'E: fine'}"));
     fake.plan.hidden = (char **)secrets;
     fake_judge(&fake);
     jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
@@ -168,7 +166,7 @@ static void error_files_are_rewritten(void)
 }
 
 /* Where nothing failed, no log is looked at. */
-static void a_good_run_has_no_file_to_rewrite(void)
+TEST(a_good_run_has_no_file_to_rewrite)
 {
     struct fake fake;
     fake_start(&fake, 1);
@@ -183,12 +181,11 @@ static void a_good_run_has_no_file_to_rewrite(void)
 }
 
 /* Another name of the file is somebody else's. */
-static void a_file_with_two_names_is_left_alone(void)
+TEST(a_file_with_two_names_is_left_alone)
 {
     struct fake fake;
-    fake_start(&fake, 1);
-    fake_exit(&fake, 0, 1);
-    fake_write(&fake, "other", "{\"message\": \"E: hunter22\"}");
+    fake_ends(&fake, "1");
+    fake_write(&fake, "other", jq("{'message': 'E: hunter22'}"));
     CU_ASSERT_EQUAL(linkat(fake.fd, "other", fake.fd, "attempt_0/0/error.json", 0), 0);
     fake.plan.hidden = (char **)secrets;
     fake_judge(&fake);
@@ -199,7 +196,7 @@ static void a_file_with_two_names_is_left_alone(void)
 
 /* Whether the lines that the summary quotes hold a secret: of the cause's two logs, the last ten
  * lines. */
-static void logs_with_a_secret_are_noted(void)
+TEST(logs_with_a_secret_are_noted)
 {
     static const struct {
         const char *out, *err, *other;
@@ -214,8 +211,7 @@ static void logs_with_a_secret_are_noted(void)
     };
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct fake fake;
-        fake_start(&fake, 2);
-        fake_exit(&fake, 1, 1);
+        fake_ends(&fake, "0 1");
         fake_write_rank(&fake, 1, "stdout.log", vectors[v].out);
         fake_write_rank(&fake, 1, "stderr.log", vectors[v].err);
         fake_write_rank(&fake, 0, "stderr.log", vectors[v].other);
@@ -229,7 +225,7 @@ static void logs_with_a_secret_are_noted(void)
 }
 
 /* And those of the first rank that differs from the others in a hang. */
-static void logs_of_an_odd_rank_are_noted(void)
+TEST(logs_of_an_odd_rank_are_noted)
 {
     uint32_t odd[] = {1};
     struct fake fake;
@@ -247,7 +243,7 @@ static void logs_of_an_odd_rank_are_noted(void)
 }
 
 /* What has stalled is over, whatever it could have been continued for. */
-static void a_stall_is_not_continued(void)
+TEST(a_stall_is_not_continued)
 {
     const struct jr_stall stall = {.attempts = 2, .stepped = true, .step = 7};
     struct jr_judgement report = {.status = JR_RUN_YIELDED,
@@ -265,7 +261,7 @@ static void a_stall_is_not_continued(void)
 }
 
 /* Whether the run is over, or can go on where it was, and for which reason. */
-static void what_may_go_on_is_told_from_what_failed(void)
+TEST(what_may_go_on_is_told_from_what_failed)
 {
     static const struct {
         int warned_with, code;
@@ -297,12 +293,3 @@ static void what_may_go_on_is_told_from_what_failed(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("judgement", CASE(a_stall_is_not_continued),
-             CASE(what_may_go_on_is_told_from_what_failed),
-             CASE(the_run_began_with_its_first_attempt), CASE(the_first_rank_in_a_state_is_found),
-             CASE(results_are_told_without_secrets), CASE(a_zero_hides_no_secret),
-             CASE(what_ranks_said_is_told_without_secrets),
-             CASE(nothing_is_hidden_where_there_are_no_secrets), CASE(error_files_are_rewritten),
-             CASE(a_good_run_has_no_file_to_rewrite), CASE(a_file_with_two_names_is_left_alone),
-             CASE(logs_with_a_secret_are_noted), CASE(logs_of_an_odd_rank_are_noted))

@@ -39,7 +39,7 @@ static void check_cause(struct fake *fake, uint32_t i, const char *words, int co
     CU_ASSERT_EQUAL(fake->report.exit_code, code);
 }
 
-static void nobody_initialized(void)
+TEST(nobody_initialized)
 {
     struct fake fake;
     start(&fake, JR_MPI_PART_ABSENT);
@@ -47,8 +47,8 @@ static void nobody_initialized(void)
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_INCOMPLETE);
     CU_ASSERT_TRUE(fake.report.singletons);
-    JR_ASSERT_TEXT(fake.report.error, "4 singletons: `mpi: pmi1` is stated, but no rank called "
-                                      "MPI_Init through it");
+    JR_ASSERT_TEXT(fake.report.error,
+                   "4 singletons: `mpi: pmi1` is stated, but no rank called MPI_Init through it");
     fake.plan.mpi.library = "libmpi.so.40";
     fake.plan.count = fake.outcome.count = 1;
     fake_judge(&fake);
@@ -58,7 +58,7 @@ static void nobody_initialized(void)
 }
 
 /* What is no promise is not held; a failure is one first. */
-static void these_are_no_singletons(void)
+TEST(these_are_no_singletons)
 {
     struct fake fake;
     start(&fake, JR_MPI_PART_ABSENT);
@@ -81,7 +81,7 @@ static void these_are_no_singletons(void)
     fake_end(&fake);
 }
 
-static void a_rank_left_the_others(void)
+TEST(a_rank_left_the_others)
 {
     struct fake fake;
     start(&fake, JR_MPI_PART_INITIALIZED);
@@ -99,7 +99,7 @@ static void a_rank_left_the_others(void)
 }
 
 /* Whoever aborted waits to be ended: jobrun's signal is not how it failed. */
-static void a_rank_aborted(void)
+TEST(a_rank_aborted)
 {
     static const struct {
         enum jr_mpi_part part;
@@ -131,7 +131,7 @@ static void a_rank_aborted(void)
 }
 
 /* Before the death of a peer, which is not its consequence. */
-static void the_first_is_the_cause(void)
+TEST(the_first_is_the_cause)
 {
     struct fake fake;
     start(&fake, JR_MPI_PART_INITIALIZED);
@@ -151,7 +151,7 @@ static void the_first_is_the_cause(void)
 
 /* A program that is told to stop may end with 0 where it is: what ended the run is the cause, and
  * the rank is none. */
-static void what_was_stopped_left_nobody(void)
+TEST(what_was_stopped_left_nobody)
 {
     static const enum jr_mpi_part parts[] = {JR_MPI_PART_INITIALIZED, JR_MPI_PART_LEFT};
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
@@ -177,7 +177,3 @@ static void what_was_stopped_left_nobody(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("mpi_ends", CASE(nobody_initialized), CASE(these_are_no_singletons),
-             CASE(a_rank_left_the_others), CASE(a_rank_aborted), CASE(the_first_is_the_cause),
-             CASE(what_was_stopped_left_nobody))

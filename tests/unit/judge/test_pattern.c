@@ -25,14 +25,13 @@ static void start(struct fake *fake, const char *pattern, const char *log)
 
 static void check_json(const json_t *json, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (json != NULL)
         jr_json_print(&text, json, 0);
     JR_ASSERT_TEXT(text.data, expected);
-    jr_buf_release(&text);
 }
 
-static void what_does_not_convert_fails(void)
+TEST(what_does_not_convert_fails)
 {
     static const struct {
         const char *pattern, *log;
@@ -62,7 +61,7 @@ static void what_does_not_convert_fails(void)
 }
 
 /* A stream without a file had nothing to say, unless something was captured. */
-static void a_log_that_is_gone_is_told(void)
+TEST(a_log_that_is_gone_is_told)
 {
     static const struct {
         uint64_t captured;
@@ -84,7 +83,7 @@ static void a_log_that_is_gone_is_told(void)
     }
 }
 
-static void the_last_match_counts(void)
+TEST(the_last_match_counts)
 {
     static const struct {
         const char *pattern, *log, *result;
@@ -119,7 +118,7 @@ static void the_last_match_counts(void)
 
 /* A match is found wherever the borders of the windows fall: the first window ends at 1114368, the
  * second at 2162944. */
-static void long_logs_are_searched_in_windows(void)
+TEST(long_logs_are_searched_in_windows)
 {
     static const size_t places[] = {0,       1048571, 1048827, 1114356, 1114357,
                                     1114363, 1114367, 1114368, 2162939, 3145716};
@@ -141,7 +140,7 @@ static void long_logs_are_searched_in_windows(void)
 }
 
 /* The end of a window is not the end of a line. */
-static void a_window_does_not_end_a_line(void)
+TEST(a_window_does_not_end_a_line)
 {
     enum { SIZE = (2 << 20) + 500000 };
     char *log = malloc(SIZE + 1);
@@ -165,7 +164,7 @@ static void search(struct fake *fake, const char *pattern, const char *log)
 }
 
 /* Wherever a match lies, and as long as it may be, it is found whole. */
-static void long_matches_are_found_anywhere(void)
+TEST(long_matches_are_found_anywhere)
 {
     static const size_t lengths[] = {4, 5000, LONGEST - 300};
     static char log[LARGE + 1];
@@ -187,7 +186,7 @@ static void long_matches_are_found_anywhere(void)
 }
 
 /* Where the search goes on within a line, its beginning is not there. */
-static void what_stands_before_is_known(void)
+TEST(what_stands_before_is_known)
 {
     static const char line[] = "(?<n>^v=\\d$)";
     static char log[LARGE + 1];
@@ -210,7 +209,7 @@ static void what_stands_before_is_known(void)
 }
 
 /* What took no part in the last match is not there, whatever an earlier one had. */
-static void groups_are_those_of_the_last_match(void)
+TEST(groups_are_those_of_the_last_match)
 {
     struct fake fake;
     start(&fake, "a=(?<a>\\d+)(?: b=(?<w>\\d+))?(?: c=(?<z>\\d+))?", "a=1 b=22\na=333 c=4444");
@@ -218,7 +217,7 @@ static void groups_are_those_of_the_last_match(void)
     fake_end(&fake);
 }
 
-static void a_stream_must_be_captured(void)
+TEST(a_stream_must_be_captured)
 {
     struct fake fake;
     start(&fake, "n=(?<n>\\d+)", "n=1\n");
@@ -235,11 +234,11 @@ static void a_stream_must_be_captured(void)
 }
 
 /* What comes when the rank has ended is not the rank's. */
-static void only_what_the_rank_wrote_counts(void)
+TEST(only_what_the_rank_wrote_counts)
 {
     static const char late[] =
-        "nothing in stdout.log matches 'n=(?<n>\\d+)'; a match came only after the rank had "
-        "ended, from a process that it had started, and does not count";
+        "nothing in stdout.log matches 'n=(?<n>\\d+)'; a match came only after the rank had ended, "
+        "from a process that it had started, and does not count";
     static const char none[] = "nothing in stdout.log matches 'n=(?<n>\\d+)'";
     static const char cut[] = "stdout.log was shortened after the rank had ended";
     static const struct {
@@ -284,7 +283,7 @@ static void only_what_the_rank_wrote_counts(void)
 }
 
 /* Lines that take too many steps are counted, and told of where nothing was found. */
-static void tells_of_lines_that_take_too_long(void)
+TEST(tells_of_lines_that_take_too_long)
 {
     static const char pattern[] = "n=(?<w>(?:a+a*)+b)";
     static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
@@ -303,7 +302,7 @@ static void tells_of_lines_that_take_too_long(void)
     fake_end(&fake);
 }
 
-static void nothing_is_asked_of_the_others(void)
+TEST(nothing_is_asked_of_the_others)
 {
     struct fake fake;
     start(&fake, "n=(?<n>\\d+)", "nothing\n");
@@ -320,7 +319,7 @@ static void nothing_is_asked_of_the_others(void)
     fake_end(&fake);
 }
 
-static void a_bad_pattern_is_an_error(void)
+TEST(a_bad_pattern_is_an_error)
 {
     struct fake fake;
     struct jr_error err = {0};
@@ -335,7 +334,7 @@ static void a_bad_pattern_is_an_error(void)
 }
 
 /* Each line for itself, from the first to the last, once one took too long. */
-static void goes_on_line_by_line_behind_a_bad_one(void)
+TEST(goes_on_line_by_line_behind_a_bad_one)
 {
     static const char pattern[] = "n=(?<w>(?:a+a*)+b)";
     static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
@@ -364,7 +363,7 @@ static void goes_on_line_by_line_behind_a_bad_one(void)
 
 /* A line that takes too long is counted once, where it is in two windows, too, and the next window
  * is searched as the first was. */
-static void counts_a_bad_line_at_a_border_once(void)
+TEST(counts_a_bad_line_at_a_border_once)
 {
     static const char bad[] = "\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
     static const size_t places[] = {CHUNK - 100, CHUNK + LONGEST + 256 - 20,
@@ -384,7 +383,7 @@ static void counts_a_bad_line_at_a_border_once(void)
 }
 
 /* A log that would take hours is given up, and it is said why. */
-static void gives_up_on_a_log_of_bad_lines(void)
+TEST(gives_up_on_a_log_of_bad_lines)
 {
     enum { LINES = 10002 };
     static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
@@ -396,14 +395,14 @@ static void gives_up_on_a_log_of_bad_lines(void)
     start(&fake, "n=(?<w>(?:a+a*)+b)", log);
     CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
     CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 10000);
-    JR_ASSERT_TEXT(fake.report.ranks[0].reason,
-                   "'n=(?<w>(?:a+a*)+b)' takes too many steps for more than "
-                   "9999 lines of stdout.log");
+    JR_ASSERT_TEXT(
+        fake.report.ranks[0].reason,
+        "'n=(?<w>(?:a+a*)+b)' takes too many steps for more than 9999 lines of stdout.log");
     fake_end(&fake);
 }
 
 /* Anything but a file of its own is no log. */
-static void reads_no_log_that_is_none(void)
+TEST(reads_no_log_that_is_none)
 {
     static const char path[] = "attempt_0/0/stdout.log";
     struct fake fake;
@@ -436,7 +435,7 @@ static void set_time(const struct fake *fake, const char *path, int64_t seconds)
 }
 
 /* A log of an earlier attempt is none by a link, whatever else has one. */
-static void refuses_a_link_to_an_old_log(void)
+TEST(refuses_a_link_to_an_old_log)
 {
     static const char path[] = "attempt_0/0/stdout.log";
     struct fake fake;
@@ -457,7 +456,7 @@ static void refuses_a_link_to_an_old_log(void)
 }
 
 /* Another's output is nobody's by a link; a rank of which nothing is asked has none then. */
-static void refuses_a_log_of_two_ranks(void)
+TEST(refuses_a_log_of_two_ranks)
 {
     static const struct {
         const char *required;
@@ -481,9 +480,8 @@ static void refuses_a_log_of_two_ranks(void)
         fake_judge(&fake);
         for (size_t i = 0; i < 3; i++)
             CU_ASSERT_EQUAL(fake.report.ranks[i].result_error, cases[c].errors[i]);
-        JR_ASSERT_TEXT(fake.report.ranks[0].reason,
-                       "stdout.log is also the file of rank 2: a link to the "
-                       "result of another rank does not count");
+        JR_ASSERT_TEXT(fake.report.ranks[0].reason, "stdout.log is also the file of rank 2: a link "
+                                                    "to the result of another rank does not count");
     }
     CU_ASSERT_PTR_NULL(fake.report.ranks[2].result);
     fake_end(&fake);
@@ -491,9 +489,9 @@ static void refuses_a_log_of_two_ranks(void)
 
 /* Of a log with a gap, what the rank wrote is told by the bytes of the stream, of which the file
  * has fewer. */
-static void knows_the_end_in_a_log_with_a_gap(void)
+TEST(knows_the_end_in_a_log_with_a_gap)
 {
-    struct jr_buf log = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf log = JR_BUF_INIT;
     struct fake fake;
     jr_buf_str(&log, "n=1\n");
     jr_log_gap_print(&log, 5000);
@@ -520,12 +518,11 @@ static void knows_the_end_in_a_log_with_a_gap(void)
     fake.ends[0].captured = 5013;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_CHANGED);
-    jr_buf_release(&log);
     fake_end(&fake);
 }
 
 /* What log_limit left out may hold the last match, unless another comes after it. */
-static void a_match_before_a_gap_need_not_be_the_last(void)
+TEST(a_match_before_a_gap_need_not_be_the_last)
 {
     static const struct {
         const char *head, *tail, *required, *result, *reason;
@@ -568,7 +565,7 @@ static void a_match_before_a_gap_need_not_be_the_last(void)
 }
 
 /* As restart.when asks it of a log. */
-static void holds_where_a_log_has_a_match(void)
+TEST(holds_where_a_log_has_a_match)
 {
     static const char path[] = "attempt_0/0/stdout.log";
     struct fake fake;
@@ -587,7 +584,7 @@ static void holds_where_a_log_has_a_match(void)
     fake_end(&fake);
 }
 
-static void text_that_holds_a_nul_is_no_number(void)
+TEST(text_that_holds_a_nul_is_no_number)
 {
     static const char log[] = "n=1\0002\n";
     struct fake fake;
@@ -606,29 +603,14 @@ static void text_that_holds_a_nul_is_no_number(void)
 }
 
 /* A message shows as much of a value as a line has room for. */
-static void shows_a_long_value_cut(void)
+TEST(shows_a_long_value_cut)
 {
     static const char sixty[] = "012345678901234567890123456789012345678901234567890123456789";
-    struct jr_buf log = JR_BUF_INIT, want = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf log = JR_BUF_INIT, want = JR_BUF_INIT;
     struct fake fake;
     jr_buf_printf(&log, "b=%sXYZ\n", sixty);
     jr_buf_printf(&want, "stdout.log: 'b' is '%s', not true or false", sixty);
     start(&fake, "b=(?<b>\\S+)", log.data);
     JR_ASSERT_TEXT(fake.report.ranks[0].reason, want.data);
-    jr_buf_release(&log);
-    jr_buf_release(&want);
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("pattern", CASE(a_log_that_is_gone_is_told), CASE(what_does_not_convert_fails),
-             CASE(the_last_match_counts), CASE(long_logs_are_searched_in_windows),
-             CASE(a_window_does_not_end_a_line), CASE(long_matches_are_found_anywhere),
-             CASE(what_stands_before_is_known), CASE(groups_are_those_of_the_last_match),
-             CASE(a_stream_must_be_captured), CASE(only_what_the_rank_wrote_counts),
-             CASE(tells_of_lines_that_take_too_long), CASE(nothing_is_asked_of_the_others),
-             CASE(a_bad_pattern_is_an_error), CASE(goes_on_line_by_line_behind_a_bad_one),
-             CASE(counts_a_bad_line_at_a_border_once), CASE(gives_up_on_a_log_of_bad_lines),
-             CASE(reads_no_log_that_is_none), CASE(refuses_a_log_of_two_ranks),
-             CASE(refuses_a_link_to_an_old_log), CASE(knows_the_end_in_a_log_with_a_gap),
-             CASE(a_match_before_a_gap_need_not_be_the_last), CASE(holds_where_a_log_has_a_match),
-             CASE(text_that_holds_a_nul_is_no_number), CASE(shows_a_long_value_cut))

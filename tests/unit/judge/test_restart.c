@@ -38,7 +38,7 @@ static struct jr_verdict decide(const struct jr_restart *spec, const struct jr_h
 }
 
 /* What of the last attempt keeps the job from starting again, and how that is told. */
-static void ends(void)
+TEST(ends)
 {
     static const struct {
         struct jr_attempt last;
@@ -64,7 +64,7 @@ static void ends(void)
     }
 }
 
-static void allows_so_many(void)
+TEST(allows_so_many)
 {
     struct jr_attempt items[8];
     struct jr_restart spec = {.max = 3};
@@ -79,7 +79,7 @@ static void allows_so_many(void)
 
 /* Attempts are a minute long: of the last three minutes are those that began then, the one that has
  * just ended among them. */
-static void counts_within_the_window(void)
+TEST(counts_within_the_window)
 {
     struct jr_attempt items[40];
     struct jr_restart spec = {.max = 3, .window_ms = 179999};
@@ -96,7 +96,7 @@ static void counts_within_the_window(void)
     CU_ASSERT_TRUE(verdict.again);
 }
 
-static void waits_longer_each_time(void)
+TEST(waits_longer_each_time)
 {
     static const uint64_t waits[] = {1000,  2000,   4000,   8000,   16000, 32000,
                                      64000, 128000, 256000, 300000, 300000};
@@ -119,7 +119,7 @@ static void waits_longer_each_time(void)
 
 /* The furthest step of each attempt, -1 for none; how many of the last ones got no further, and
  * than what. */
-static void finds_stalls(void)
+TEST(finds_stalls)
 {
     static const struct {
         int64_t best[6];
@@ -155,7 +155,7 @@ static void finds_stalls(void)
 }
 
 /* A stall ends the restarts, but nothing that would not have restarted. */
-static void ends_a_stall(void)
+TEST(ends_a_stall)
 {
     struct jr_attempt items[4];
     struct jr_policy policy = {.restart.max = 3, .progress.stall = 2};
@@ -174,8 +174,8 @@ static void ends_a_stall(void)
     items[3].failed = true;
     struct jr_history history = {.items = items, .count = 4};
     jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "the last 3 attempts got no further than step 120 "
-                                        "(progress.stall is 2)");
+    CU_ASSERT_STRING_EQUAL(
+        verdict.why, "the last 3 attempts got no further than step 120 (progress.stall is 2)");
     CU_ASSERT_EQUAL(verdict.stall.step, 120);
     policy.progress.stall = 4;
     jr_restart_decide(&verdict, &policy, &history);
@@ -190,7 +190,7 @@ static void ends_a_stall(void)
 
 /* An attempt that is to be continued starts again by `requeue` alone, and as often as that
  * allows. */
-static void continues(void)
+TEST(continues)
 {
     static char word[] = "preempted";
     static char *preempted[] = {word};
@@ -229,7 +229,7 @@ static void continues(void)
 
 /* A lost node is a failure too, which `restart` may take where `requeue` does not; neither counts
  * what the other did. */
-static void counts_each_by_itself(void)
+TEST(counts_each_by_itself)
 {
     static char word[] = "deadline";
     static char *deadline[] = {word};
@@ -260,7 +260,7 @@ static void counts_each_by_itself(void)
 }
 
 /* A stall ends what would be continued, before `requeue.max` does. */
-static void ends_a_stall_of_requeues(void)
+TEST(ends_a_stall_of_requeues)
 {
     struct jr_attempt items[3];
     struct jr_policy policy = {.requeue.max = 2, .progress.stall = 2};
@@ -282,7 +282,7 @@ static void ends_a_stall_of_requeues(void)
 }
 
 /* Attempts of an earlier process count as those of this one do, but for what only that one knew. */
-static void recalls(void)
+TEST(recalls)
 {
     struct jr_history history = {0};
     char cause[] = "was preempted";
@@ -308,7 +308,7 @@ static void recalls(void)
     jr_history_release(&history);
 }
 
-static void sees_no_progress(void)
+TEST(sees_no_progress)
 {
     struct jr_attempt items[4];
     struct jr_history history = make(items, 4);
@@ -443,7 +443,7 @@ static void check_held(const struct held *held, const char *entries, bool met)
     free(copy);
 }
 
-static void knows_causes(void)
+TEST(knows_causes)
 {
     static const struct held table[] = {
         {"exit", exits, "exit exit:75 exit:70-80 stderr:/CUDA/ stderr:/^x$/",
@@ -464,7 +464,7 @@ static void knows_causes(void)
     }
 }
 
-static void tells_causes(void)
+TEST(tells_causes)
 {
     static const struct {
         void (*bend)(struct fake *fake);
@@ -509,7 +509,7 @@ static void tells_causes(void)
 
 /* What the next decision needs of an attempt: when it was, and for how long it lived, which is
  * until the first failure. */
-static void notes_the_times(void)
+TEST(notes_the_times)
 {
     struct fake fake;
     struct jr_history history = {0};
@@ -541,7 +541,7 @@ static void notes_the_times(void)
 
 /* Entries are looked at only where a restart is allowed; without any in
  * `on`, each cause is one. */
-static void holds_causes_only_where_asked(void)
+TEST(holds_causes_only_where_asked)
 {
     static char exit_any[] = "exit";
     char *entries[] = {exit_any};
@@ -555,8 +555,7 @@ static void holds_causes_only_where_asked(void)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct fake fake;
         struct jr_history history = {0};
-        fake_start(&fake, 2);
-        fake_exit(&fake, 1, 75);
+        fake_ends(&fake, "0 75");
         fake.policy.restart = (struct jr_restart){.max = rows[i].max,
                                                   .on = entries,
                                                   .on_count = rows[i].on,
@@ -577,7 +576,7 @@ static void holds_causes_only_where_asked(void)
     }
 }
 
-static void leaves_what_jobrun_failed_at(void)
+TEST(leaves_what_jobrun_failed_at)
 {
     static const struct {
         int32_t stop, runner;
@@ -612,9 +611,3 @@ static void leaves_what_jobrun_failed_at(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many), CASE(counts_within_the_window),
-             CASE(waits_longer_each_time), CASE(finds_stalls), CASE(ends_a_stall), CASE(continues),
-             CASE(counts_each_by_itself), CASE(ends_a_stall_of_requeues), CASE(recalls),
-             CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes), CASE(notes_the_times),
-             CASE(holds_causes_only_where_asked), CASE(leaves_what_jobrun_failed_at))

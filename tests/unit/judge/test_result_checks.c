@@ -52,7 +52,7 @@ static void check(bool equal, const struct vector *vectors, size_t count,
     }
 }
 
-static void the_odd_ones_are_named(void)
+TEST(the_odd_ones_are_named)
 {
     static const struct vector vectors[] = {
         {{"\"a\"", "\"a\"", "\"b\"", "\"a\""},
@@ -76,7 +76,7 @@ static void the_odd_ones_are_named(void)
     check(true, vectors, sizeof vectors / sizeof vectors[0], JR_RESULT_UNEQUAL);
 }
 
-static void equal_is_by_value(void)
+TEST(equal_is_by_value)
 {
     static const struct vector vectors[] = {
         {{"1", "1.0", "1e0", "1"}, {NULL}},
@@ -89,7 +89,7 @@ static void equal_is_by_value(void)
     check(true, vectors, sizeof vectors / sizeof vectors[0], JR_RESULT_UNEQUAL);
 }
 
-static void the_same_twice_is_not_distinct(void)
+TEST(the_same_twice_is_not_distinct)
 {
     static const struct vector vectors[] = {
         {{"1", "2", "1.0", "4"},
@@ -101,7 +101,7 @@ static void the_same_twice_is_not_distinct(void)
     check(false, vectors, sizeof vectors / sizeof vectors[0], JR_RESULT_FIELD);
 }
 
-static void those_that_failed_are_not_compared(void)
+TEST(those_that_failed_are_not_compared)
 {
     static const char *const values[] = {"1", "1", "2", "1"};
     struct fake fake;
@@ -117,7 +117,7 @@ static void those_that_failed_are_not_compared(void)
 
 /* As nodes that know nothing of each other are compared: what differs is told, and what is wrong by
  * itself stays as it was. */
-static void comparing_again_leaves_the_others_alone(void)
+TEST(comparing_again_leaves_the_others_alone)
 {
     static const char *const values[4] = {"1", "1", "1", "1"};
     struct fake fake;
@@ -146,7 +146,3 @@ static void comparing_again_leaves_the_others_alone(void)
     }
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("judge.result_checks", CASE(the_odd_ones_are_named), CASE(equal_is_by_value),
-             CASE(the_same_twice_is_not_distinct), CASE(those_that_failed_are_not_compared),
-             CASE(comparing_again_leaves_the_others_alone))

@@ -1,4 +1,5 @@
 #include "fake_run.h"
+#include "quoted.h"
 
 static char *colours[] = {(char *)"\"red\"", (char *)"2"};
 
@@ -37,8 +38,8 @@ static const struct vector vectors[] = {
      "result.json: 'f' is \"xyz\", which does not match '^[0-9a-f]+$'"},
     {FIELD(NUMBER, .required = false),
      "{\"f\": \"1234567890123456789012345678901234567890123456789012345678901234567890\"}",
-     "result.json: 'f' is \"12345678901234567890123456789012345678901234567890"
-     "123456789..., not a number"},
+     "result.json: 'f' is \"12345678901234567890123456789012345678901234567890123456789..., not a "
+     "number"},
     {FIELD(STRING, .required = false), "{}", NULL},
 #define MORE "9007199254740993" /* 2^53 + 1, which no double is */
 #define LESS "9007199254740992"
@@ -77,7 +78,7 @@ static const struct vector vectors[] = {
     {FIELD(OBJECT, .required = false), "{\"f\": {}}", NULL},
 };
 
-static void fields_hold_or_say_why(void)
+TEST(fields_hold_or_say_why)
 {
     for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
         struct fake fake;
@@ -100,7 +101,7 @@ static void fields_hold_or_say_why(void)
     }
 }
 
-static void several_fields_and_the_first_reason(void)
+TEST(several_fields_and_the_first_reason)
 {
     struct jr_result_field fields[] = {
         FIELD(NUMBER, .required = true),
@@ -111,12 +112,10 @@ static void several_fields_and_the_first_reason(void)
     fake.policy.results.stated = true;
     fake.policy.results.fields = fields;
     fake.policy.results.fields_count = 2;
-    fake_write_rank(&fake, 0, "result.json", "{\"f\": \"x\", \"g\": 1}");
-    fake_write_rank(&fake, 1, "result.json", "{\"f\": 1, \"g\": 1}");
+    fake_write_rank(&fake, 0, "result.json", jq("{'f': 'x', 'g': 1}"));
+    fake_write_rank(&fake, 1, "result.json", jq("{'f': 1, 'g': 1}"));
     fake_judge(&fake);
     JR_ASSERT_TEXT(fake.report.ranks[0].reason, "result.json: 'f' is \"x\", not a number");
     JR_ASSERT_TEXT(fake.report.ranks[1].reason, "result.json: 'g' is 1, not a string");
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("check", CASE(fields_hold_or_say_why), CASE(several_fields_and_the_first_reason))

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/internal.h"
 #include "run/policies/pin_results.h"
 
@@ -11,7 +12,7 @@ static void start(struct fake *fake, uint32_t world, const char *required)
     fake->policy.results.stated = true;
     fake->policy.results.required = (char *)required;
     for (uint32_t i = 0; i < world; i++)
-        fake_write_rank(fake, i, "result.json", "{\"a\": 1}");
+        fake_write_rank(fake, i, "result.json", jq("{'a': 1}"));
 }
 
 /* Rank i has a result. */
@@ -35,7 +36,7 @@ static void check_refused(const struct fake *fake, uint32_t i, enum jr_result_er
     CU_ASSERT_EQUAL(rank->reason == NULL, reason == NULL);
 }
 
-static void withholds_what_is_ordered(void)
+TEST(withholds_what_is_ordered)
 {
     static const struct {
         struct jr_injection rows[2];
@@ -69,7 +70,7 @@ static void withholds_what_is_ordered(void)
 }
 
 /* What a function leaves behind counts only if it returned, and in the process that was started. */
-static void asks_whether_it_returned(void)
+TEST(asks_whether_it_returned)
 {
     static const struct {
         enum jr_form form;
@@ -86,8 +87,8 @@ static void asks_whether_it_returned(void)
         {JR_FORM_LIBRARY, "all", false, 0, JR_RESULT_MISSING,
          "its step did not return: the process ended before that (exit, _exit or exec)"},
         {JR_FORM_PYTHON, "all", false, 77, JR_RESULT_MISSING,
-         "its function returned in process 77, which is not the one that jobrun started: a "
-         "wrapper must exec the program that it starts, and a fork is not the rank"},
+         "its function returned in process 77, which is not the one that jobrun started: a wrapper "
+         "must exec the program that it starts, and a fork is not the rank"},
         {JR_FORM_LIBRARY, "all", false, 77, JR_RESULT_MISSING,
          "its step returned in process 77, which is not the one that jobrun started: a wrapper "
          "must exec the program that it starts, and a fork is not the rank"},
@@ -120,22 +121,22 @@ static void pin(struct fake *fake, uint32_t i)
 }
 
 /* What a rank had when it ended is its result, and nothing that came later. */
-static void holds_to_what_was_there_at_the_end(void)
+TEST(holds_to_what_was_there_at_the_end)
 {
     struct fake fake;
     start(&fake, 4, "0-2");
     for (uint32_t i = 0; i < 4; i++)
         pin(&fake, i);
-    fake_write_rank(&fake, 1, "result.json", "{\"later\": 1}");
-    fake_write_rank(&fake, 3, "result.json", "{\"later\": 1}");
+    fake_write_rank(&fake, 1, "result.json", jq("{'later': 1}"));
+    fake_write_rank(&fake, 3, "result.json", jq("{'later': 1}"));
     fake.ends[2].result = (struct jr_pin){0};
     fake_judge(&fake);
     check_taken(&fake, 0);
     check_refused(&fake, 1, JR_RESULT_CHANGED,
                   "result.json was changed after the rank had ended (8 bytes then, 12 now)");
-    check_refused(&fake, 2, JR_RESULT_MISSING,
-                  "result.json was not there when the rank ended: what was "
-                  "written later does not count");
+    check_refused(
+        &fake, 2, JR_RESULT_MISSING,
+        "result.json was not there when the rank ended: what was written later does not count");
     check_taken(&fake, 3); /* of which nothing is asked */
     fake.plan.returns = true;
     for (uint32_t i = 0; i < 4; i++)
@@ -148,7 +149,7 @@ static void holds_to_what_was_there_at_the_end(void)
 
 /* Bytes that were changed behind the kernel's back, as through mapped memory.
  */
-static void compares_what_it_holds(void)
+TEST(compares_what_it_holds)
 {
     struct fake fake;
     start(&fake, 4, "0-2");
@@ -161,15 +162,15 @@ static void compares_what_it_holds(void)
     fake_judge(&fake);
     check_taken(&fake, 0);
     check_refused(&fake, 1, JR_RESULT_CHANGED,
-                  "result.json was changed after the rank had ended: it has the size and the "
-                  "times that it had, and holds something else");
+                  "result.json was changed after the rank had ended: it has the size and the times "
+                  "that it had, and holds something else");
     check_taken(&fake, 2);
     check_taken(&fake, 3); /* of which nothing is asked */
     fake_end(&fake);
 }
 
 /* On another node the device and the inode are not the same. */
-static void compares_far_files_by_time_and_size(void)
+TEST(compares_far_files_by_time_and_size)
 {
     for (int far = 0; far < 2; far++) {
         struct fake fake;
@@ -189,7 +190,7 @@ static void compares_far_files_by_time_and_size(void)
 }
 
 /* What stood there before the start is nobody's result. */
-static void refuses_what_is_old(void)
+TEST(refuses_what_is_old)
 {
     struct fake fake;
     struct jr_error err;
@@ -221,7 +222,7 @@ static void await_tick(void)
 
 /* A link, and what was moved, is as old as the file is; a copy with its times was born when it was
  * made. */
-static void refuses_what_is_old_elsewhere(void)
+TEST(refuses_what_is_old_elsewhere)
 {
     for (int vector = 0; vector < 8; vector++) {
         bool born = vector & 1, touched = vector & 2, linked = vector & 4;
@@ -229,13 +230,13 @@ static void refuses_what_is_old_elsewhere(void)
         struct fake fake;
         struct jr_error err;
         start(&fake, 1, "all");
-        fake_write(&fake, "old", "{\"a\": 1}");
+        fake_write(&fake, "old", jq("{'a': 1}"));
         await_tick();
         CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
         await_tick();
         if (born)
             CU_ASSERT_EQUAL(unlinkat(fake.fd, "old", 0), 0);
-        fake_write(&fake, "new", "{\"a\": 1}");
+        fake_write(&fake, "new", jq("{'a': 1}"));
         CU_ASSERT_EQUAL(renameat(fake.fd, born ? "new" : "old", fake.fd, fake.ranks[0].result_path),
                         0);
         if (linked)
@@ -256,11 +257,10 @@ static void refuses_what_is_old_elsewhere(void)
     }
 }
 
-static void keeps_to_the_limit(void)
+TEST(keeps_to_the_limit)
 {
-    static const char large[] =
-        "result.json has 8 bytes, more than results.limit (7) allows; write "
-        "large data to a file of `artifacts`";
+    static const char large[] = "result.json has 8 bytes, more than results.limit (7) allows; "
+                                "write large data to a file of `artifacts`";
     struct fake fake;
     start(&fake, 2, "0");
     fake.policy.results.limit = (char *)"8";
@@ -297,7 +297,7 @@ static void check_fault(const struct fake *fake, uint32_t i, const char *reason)
 }
 
 /* One file cannot be what two ranks delivered. */
-static void refuses_a_file_of_two_ranks(void)
+TEST(refuses_a_file_of_two_ranks)
 {
     struct fake fake;
     start(&fake, 6, "0-4");
@@ -322,7 +322,7 @@ static void refuses_a_file_of_two_ranks(void)
 }
 
 /* With one path for all it is the result of the one that must deliver. */
-static void gives_a_common_file_to_who_is_asked(void)
+TEST(gives_a_common_file_to_who_is_asked)
 {
     struct fake fake;
     start(&fake, 3, "1");
@@ -335,7 +335,7 @@ static void gives_a_common_file_to_who_is_asked(void)
     fake_end(&fake);
 }
 
-static void names_where_a_result_comes_from(void)
+TEST(names_where_a_result_comes_from)
 {
     static const struct {
         const char *path, *name;
@@ -363,10 +363,3 @@ static void names_where_a_result_comes_from(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("result_files", CASE(withholds_what_is_ordered), CASE(asks_whether_it_returned),
-             CASE(holds_to_what_was_there_at_the_end), CASE(compares_what_it_holds),
-             CASE(compares_far_files_by_time_and_size), CASE(refuses_what_is_old),
-             CASE(refuses_what_is_old_elsewhere), CASE(keeps_to_the_limit),
-             CASE(refuses_a_file_of_two_ranks), CASE(gives_a_common_file_to_who_is_asked),
-             CASE(names_where_a_result_comes_from))

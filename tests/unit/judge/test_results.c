@@ -1,4 +1,5 @@
 #include "fake_run.h"
+#include "quoted.h"
 
 #include "judge/artifacts.h"
 
@@ -14,7 +15,7 @@ static void expect(const struct fake *fake, uint32_t i, enum jr_result_error err
     JR_ASSERT_TEXT(rank->reason, reason);
 }
 
-static void undelivered_by_reason(void)
+TEST(undelivered_by_reason)
 {
     static const struct {
         const char *text; /* NULL: no file */
@@ -55,7 +56,7 @@ static void undelivered_by_reason(void)
 
 /* A file that the spec names is not the one that JOBRUN_RESULT_FILE does, and a function writes
  * none. */
-static void is_unwritten_where_the_rank_should_write(void)
+TEST(is_unwritten_where_the_rank_should_write)
 {
     for (int c = 0; c < 2; c++) {
         struct fake fake;
@@ -71,7 +72,7 @@ static void is_unwritten_where_the_rank_should_write(void)
     }
 }
 
-static void anything_json_is_a_result(void)
+TEST(anything_json_is_a_result)
 {
     static const char *const texts[] = {"{}", "[]", "3", "null", "\"done\"\n"};
     for (size_t c = 0; c < 5; c++) {
@@ -87,7 +88,7 @@ static void anything_json_is_a_result(void)
     }
 }
 
-static void links_fifos_and_folders_are_no_results(void)
+TEST(links_fifos_and_folders_are_no_results)
 {
     struct fake fake;
     fake_start(&fake, 4);
@@ -110,7 +111,7 @@ static void links_fifos_and_folders_are_no_results(void)
     fake_end(&fake);
 }
 
-static void only_the_required_must_deliver(void)
+TEST(only_the_required_must_deliver)
 {
     static const struct {
         const char *required;
@@ -132,11 +133,11 @@ static void only_the_required_must_deliver(void)
     }
 }
 
-static void unasked_results_are_taken_along(void)
+TEST(unasked_results_are_taken_along)
 {
     struct fake fake;
     fake_start(&fake, 3);
-    fake_write_rank(&fake, 0, "result.json", "{\"a\": 1}");
+    fake_write_rank(&fake, 0, "result.json", jq("{'a': 1}"));
     fake_write_rank(&fake, 1, "result.json", "not JSON");
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
@@ -146,7 +147,7 @@ static void unasked_results_are_taken_along(void)
     fake_end(&fake);
 }
 
-static void a_result_of_a_failed_rank_is_not_asked_for(void)
+TEST(a_result_of_a_failed_rank_is_not_asked_for)
 {
     struct fake fake;
     fake_start(&fake, 3);
@@ -161,7 +162,7 @@ static void a_result_of_a_failed_rank_is_not_asked_for(void)
     fake_end(&fake);
 }
 
-static void large_results_arrive_whole(void)
+TEST(large_results_arrive_whole)
 {
     enum { SIZE = 8 << 20 };
     struct fake fake;
@@ -179,7 +180,7 @@ static void large_results_arrive_whole(void)
     fake_end(&fake);
 }
 
-static void yesterdays_result_is_stale(void)
+TEST(yesterdays_result_is_stale)
 {
     struct fake fake;
     struct jr_error err;
@@ -198,9 +199,3 @@ static void yesterdays_result_is_stale(void)
     expect(&fake, 1, JR_RESULT_NONE, NULL);
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("result", CASE(undelivered_by_reason), CASE(is_unwritten_where_the_rank_should_write),
-             CASE(anything_json_is_a_result), CASE(links_fifos_and_folders_are_no_results),
-             CASE(only_the_required_must_deliver), CASE(unasked_results_are_taken_along),
-             CASE(a_result_of_a_failed_rank_is_not_asked_for), CASE(large_results_arrive_whole),
-             CASE(yesterdays_result_is_stale))

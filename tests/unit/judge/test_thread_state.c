@@ -12,11 +12,10 @@ static json_t *parse(const char *text)
 
 static void check_words(const char *evidence, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     json_t *json = parse(evidence);
     jr_thread_state_words(&out, json);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     json_decref(json);
 }
 
@@ -24,7 +23,7 @@ static void check_words(const char *evidence, const char *expected)
     "{\"cpu_seconds\": " cpu ", \"interval_seconds\": 0.5, \"processes\": "                        \
     "[{\"pid\": 7, \"parent\": 1, \"threads\": [" thread "]}]}"
 
-static void evidence_that_says_nothing(void)
+TEST(evidence_that_says_nothing)
 {
     static const char *const vectors[][2] = {
         {"{}", "gone"},
@@ -43,7 +42,7 @@ static void evidence_that_says_nothing(void)
         check_words(vectors[i][0], vectors[i][1]);
 }
 
-static void states_are_told_in_words(void)
+TEST(states_are_told_in_words)
 {
     static const char *const vectors[][2] = {
         {ONE("0", "{\"state\": \"R\"}"), "using the CPU"},
@@ -66,13 +65,13 @@ static void states_are_told_in_words(void)
 
 /* A rank that slept at the look has used the CPU all the same, if it was busy for half of the
  * time. */
-static void half_of_the_time_is_busy(void)
+TEST(half_of_the_time_is_busy)
 {
     check_words(ONE("0.25", "{\"state\": \"S\"}"), "using the CPU");
     check_words(ONE("0.249", "{\"state\": \"S\"}"), "waiting");
     check_words(ONE("2", "{\"state\": \"S\"}"), "using the CPU");
-    check_words("{\"cpu_seconds\": 3, \"interval_seconds\": 0, \"processes\": "
-                "[{\"threads\": [{\"state\": \"S\"}]}]}",
+    check_words("{\"cpu_seconds\": 3, \"interval_seconds\": 0, \"processes\": [{\"threads\": "
+                "[{\"state\": \"S\"}]}]}",
                 "waiting");
     check_words("{\"cpu_seconds\": 3, \"interval_seconds\": 0.5, \"processes\": []}", "gone");
 }
@@ -83,7 +82,7 @@ static void half_of_the_time_is_busy(void)
     ", \"threads\": [{\"state\": \"S\", \"syscall\": \"" call "\"}]}"
 #define ALL(processes) "{\"processes\": [" processes "]}"
 
-static void who_waits_for_a_child_is_not_told_of(void)
+TEST(who_waits_for_a_child_is_not_told_of)
 {
     static const char *const vectors[][2] = {
         {ALL(SHELL("\"syscall\": \"wait4\"") "," CHILD("8", "7", "recv")), "waiting in recv"},
@@ -105,14 +104,14 @@ static void who_waits_for_a_child_is_not_told_of(void)
 }
 
 /* Processes that name each other as parents end the search. */
-static void a_circle_of_parents_ends(void)
+TEST(a_circle_of_parents_ends)
 {
     check_words(
         ALL(CHILD("7", "8", "wait4") "," CHILD("8", "7", "wait4") "," CHILD("7", "8", "wait4")),
         "waiting in wait4");
 }
 
-static void silence_is_a_number_or_unknown(void)
+TEST(silence_is_a_number_or_unknown)
 {
     static const struct {
         const char *evidence;
@@ -134,11 +133,10 @@ static void silence_is_a_number_or_unknown(void)
 
 static void check_stacks(const char *evidence, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     json_t *json = parse(evidence);
     jr_thread_state_stacks(&out, json);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     json_decref(json);
 }
 
@@ -146,7 +144,7 @@ static void check_stacks(const char *evidence, const char *expected)
     "\"rank\": 3, \"pid\": 4711, \"cpu_seconds\": 0.126, "                                         \
     "\"interval_seconds\": 0.5"
 
-static void headings_say_what_is_known(void)
+TEST(headings_say_what_is_known)
 {
     check_stacks("{" HEAD "}", "rank 3   pid 4711   gone   0.13 s of CPU in 0.50 s\n");
     check_stacks("{" HEAD ", \"silent_seconds\": 14}",
@@ -171,7 +169,7 @@ static void headings_say_what_is_known(void)
     "rank 3   pid 4711   waiting   0.13 s of CPU in 0.50 s\n"                                      \
     "  process 5 py\\x07, "
 
-static void threads_that_are_alike_are_told_once(void)
+TEST(threads_that_are_alike_are_told_once)
 {
     check_stacks(OF(THREAD("5", "main", "S", "")),
                  TOP "1 thread\n"
@@ -192,7 +190,7 @@ static void threads_that_are_alike_are_told_once(void)
 }
 
 /* A stack is always shown: those are what the page is asked for. */
-static void threads_with_a_stack_are_told_each(void)
+TEST(threads_with_a_stack_are_told_each)
 {
     check_stacks(OF(LIKE("5", "a") "," STACKED("6", "a") "," LIKE("7", "a") "," LIKE("8", "a")),
                  TOP "4 threads\n"
@@ -203,9 +201,3 @@ static void threads_with_a_stack_are_told_each(void)
                      "        g\\x0a\n"
                      "    7        a                S    1.50 s  waiting, and 1 more like it\n");
 }
-
-JR_UNIT_MAIN("thread_state", CASE(evidence_that_says_nothing), CASE(states_are_told_in_words),
-             CASE(half_of_the_time_is_busy), CASE(who_waits_for_a_child_is_not_told_of),
-             CASE(a_circle_of_parents_ends), CASE(silence_is_a_number_or_unknown),
-             CASE(headings_say_what_is_known), CASE(threads_that_are_alike_are_told_once),
-             CASE(threads_with_a_stack_are_told_each))

@@ -3,7 +3,7 @@
 #include "fake_run.h"
 #include "judge/words.h"
 
-static void words_and_values(void)
+TEST(words_and_values)
 {
     enum jr_run_status status = JR_RUN_HUNG;
     enum jr_rank_state state = JR_RANK_STOPPED;
@@ -25,7 +25,7 @@ static void words_and_values(void)
     CU_ASSERT_EQUAL(error, JR_RESULT_FIELD);
 }
 
-static void ends_in_words(void)
+TEST(ends_in_words)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -66,14 +66,13 @@ static void ends_in_words(void)
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .told_code = 3}, "died by SIGTERM"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_words_rank_end(&out, &cases[c].rank);
         JR_ASSERT_TEXT(out.data, cases[c].text);
-        jr_buf_release(&out);
     }
 }
 
-static void hosts_by_node(void)
+TEST(hosts_by_node)
 {
     char *hosts[] = {(char *)"gpu07", NULL};
     struct jr_plan plan = {.hosts = hosts, .nodes = 2};
@@ -87,7 +86,7 @@ static void hosts_by_node(void)
 
 /* Who dies in another way than by what it was sent has crashed; who dies by it was only cut
  * short. */
-static void tells_crashes_from_stops(void)
+TEST(tells_crashes_from_stops)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -113,7 +112,7 @@ static void tells_crashes_from_stops(void)
     }
 }
 
-static void tells_what_jobrun_lost(void)
+TEST(tells_what_jobrun_lost)
 {
     static const struct {
         struct jr_outcome outcome;
@@ -136,7 +135,7 @@ static void tells_what_jobrun_lost(void)
 }
 
 /* The option that a command needs to find the run, where it needs one. */
-static void names_the_folder_of_the_logs(void)
+TEST(names_the_folder_of_the_logs)
 {
     static const char *const vectors[][2] = {
         {"runs/a", ""},
@@ -156,7 +155,7 @@ static void names_the_folder_of_the_logs(void)
     }
 }
 
-static void counts_ranks_and_seconds(void)
+TEST(counts_ranks_and_seconds)
 {
     static const uint32_t ranks[] = {1, 2, 3, 7};
     static const struct {
@@ -177,7 +176,7 @@ static void counts_ranks_and_seconds(void)
     JR_ASSERT_TEXT(jr_words_axis(JR_AXIS_DATA), "data");
 }
 
-static void causes_of_requeues(void)
+TEST(causes_of_requeues)
 {
     static const struct {
         enum jr_requeue_cause cause;
@@ -201,8 +200,3 @@ static void causes_of_requeues(void)
     }
     CU_ASSERT_EQUAL(jr_requeue_of("preemption"), JR_REQUEUE_NONE);
 }
-
-JR_UNIT_MAIN("words", CASE(causes_of_requeues), CASE(tells_crashes_from_stops),
-             CASE(tells_what_jobrun_lost), CASE(names_the_folder_of_the_logs),
-             CASE(counts_ranks_and_seconds), CASE(words_and_values), CASE(ends_in_words),
-             CASE(hosts_by_node))

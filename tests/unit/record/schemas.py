@@ -31,7 +31,7 @@ def main(texts, folder):
         jsonschema.Draft202012Validator.check_schema(schema)
         validators[name] = jsonschema.Draft202012Validator(strict(schema))
     samples = pathlib.Path(texts).read_text().split("--- ")[1:]
-    assert len(samples) == 42, len(samples)
+    assert len(samples) == 54, len(samples)
     bad = 0
     for number, sample in enumerate(samples):
         name, _, body = sample.partition("\n")

@@ -79,7 +79,7 @@ static int await(struct bench *bench, uint64_t until_ns)
     return jr_live_await(&bench->live, bench->fake.dir, "r", until_ns, &bench->err);
 }
 
-static void signals_nothing_by_the_word_of_others(void)
+TEST(signals_nothing_by_the_word_of_others)
 {
     struct bench bench;
     begin(&bench);
@@ -101,7 +101,7 @@ static void signals_nothing_by_the_word_of_others(void)
     end(&bench);
 }
 
-static void a_stopped_one_is_woken_to_stop(void)
+TEST(a_stopped_one_is_woken_to_stop)
 {
     struct bench bench;
     int status = 0;
@@ -116,7 +116,7 @@ static void a_stopped_one_is_woken_to_stop(void)
     end(&bench);
 }
 
-static void waits_no_longer_than_told(void)
+TEST(waits_no_longer_than_told)
 {
     struct bench bench;
     begin(&bench);
@@ -126,7 +126,7 @@ static void waits_no_longer_than_told(void)
     end(&bench);
 }
 
-static void waits_for_the_results(void)
+TEST(waits_for_the_results)
 {
     struct bench bench;
     begin(&bench);
@@ -138,10 +138,10 @@ static void waits_for_the_results(void)
     end(&bench);
 }
 
-static void waits_for_an_end_without_any(void)
+TEST(waits_for_an_end_without_any)
 {
     struct bench bench;
-    struct jr_buf why = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     char expected[128];
     begin(&bench);
     pid_t killer = end_soon(&bench, NULL);
@@ -152,11 +152,10 @@ static void waits_for_an_end_without_any(void)
                    "r is lost: its jobrun (pid %d) is gone and left no results", (int)bench.jobrun);
     CU_ASSERT_STRING_EQUAL(why.data, expected);
     CU_ASSERT_EQUAL(waitpid(killer, NULL, 0), killer);
-    jr_buf_release(&why);
     end(&bench);
 }
 
-static void tells_of_a_folder_that_went_away(void)
+TEST(tells_of_a_folder_that_went_away)
 {
     struct bench bench;
     begin(&bench);
@@ -166,10 +165,10 @@ static void tells_of_a_folder_that_went_away(void)
     end(&bench);
 }
 
-static void explains_where_a_run_is(void)
+TEST(explains_where_a_run_is)
 {
     struct bench bench;
-    struct jr_buf why = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     begin(&bench);
     jr_live_close(&bench.live);
     bench.facts.machine.host = "node7";
@@ -184,11 +183,5 @@ static void explains_where_a_run_is(void)
     jr_live_explain(&why, &bench.live, "r");
     CU_ASSERT_PTR_NOT_NULL(strstr(why.data, "another PID namespace"));
     CU_ASSERT_EQUAL(strncmp(why.data, "r runs", 6), 0);
-    jr_buf_release(&why);
     end(&bench);
 }
-
-JR_UNIT_MAIN("await_run", CASE(signals_nothing_by_the_word_of_others),
-             CASE(a_stopped_one_is_woken_to_stop), CASE(waits_no_longer_than_told),
-             CASE(waits_for_the_results), CASE(waits_for_an_end_without_any),
-             CASE(tells_of_a_folder_that_went_away), CASE(explains_where_a_run_is))

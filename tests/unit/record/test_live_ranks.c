@@ -43,7 +43,7 @@ static void add(const struct run *run, const char *text)
     (void)close(fd);
 }
 
-static void needs_a_plan(void)
+TEST(needs_a_plan)
 {
     static const char *const plans[] = {NULL, "", "{", "[", "\"x"};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
@@ -54,7 +54,7 @@ static void needs_a_plan(void)
 }
 
 /* Whatever stands in the files, there is nobody but the plan's ranks. */
-static void survives_odd_events(void)
+TEST(survives_odd_events)
 {
     static const char *const events[] = {
         "",
@@ -80,7 +80,7 @@ static void survives_odd_events(void)
 }
 
 /* Parts are joined in the order of their nodes, which need not be that of their ranks. */
-static void hears_of_ranks_in_any_order(void)
+TEST(hears_of_ranks_in_any_order)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("7") "," RANK("2") "," RANK("4")),
@@ -97,7 +97,7 @@ static void hears_of_ranks_in_any_order(void)
     finish(&run);
 }
 
-static void hears_what_is_added(void)
+TEST(hears_what_is_added)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")), NULL), 0);
@@ -118,7 +118,7 @@ static void hears_what_is_added(void)
 
 /* Of several nodes one jobrun writes for all of them, and builds before this one left blanks
  * between what they said. */
-static void hears_what_nodes_said(void)
+TEST(hears_what_nodes_said)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")),
@@ -131,7 +131,7 @@ static void hears_what_nodes_said(void)
 }
 
 /* Another attempt has another plan, and nobody of the one before. */
-static void starts_again(void)
+TEST(starts_again)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), STARTED("0", "50") ENDED("0")), 0);
@@ -146,7 +146,7 @@ static void starts_again(void)
 }
 
 /* Only a grandchild of the run's jobrun is a rank. */
-static void lives_below_its_runner(void)
+TEST(lives_below_its_runner)
 {
     static const struct jr_proc all[] = {
         {.pid = 10, .parent = 1},  {.pid = 11, .parent = 10}, {.pid = 50, .parent = 11},
@@ -169,7 +169,7 @@ static void lives_below_its_runner(void)
 }
 
 /* A number that no rank has, however large, is nobody's. */
-static void finds_ranks_by_their_numbers(void)
+TEST(finds_ranks_by_their_numbers)
 {
     static const int64_t none[] = {
         -1, 0, 2, 4, INT64_C(4294967297), INT64_C(4294967298), INT64_MIN, INT64_MAX};
@@ -190,7 +190,7 @@ static void finds_ranks_by_their_numbers(void)
     finish(&run);
 }
 
-static void hears_how_ranks_ended(void)
+TEST(hears_how_ranks_ended)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1") "," RANK("2")),
@@ -209,7 +209,7 @@ static void hears_how_ranks_ended(void)
 }
 
 /* What is no line of jobrun's is not kept, however long it is. */
-static void forgets_a_line_without_end(void)
+TEST(forgets_a_line_without_end)
 {
     struct run run;
     char *junk = malloc((1 << 20) + 2);
@@ -234,7 +234,7 @@ static unsigned count_descriptors(void)
     return count;
 }
 
-static void leaves_no_descriptor_open(void)
+TEST(leaves_no_descriptor_open)
 {
     struct run run;
     unsigned before = count_descriptors();
@@ -257,14 +257,15 @@ static void touch(const struct run *run, const char *name, time_t seconds, long 
     CU_ASSERT_EQUAL(utimensat(run->scratch.fd, name, times, 0), 0);
 }
 
-static void knows_the_latest_log(void)
+TEST(knows_the_latest_log)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(start(&run,
-                                PLAN("{\"rank\": 0, \"stdout\": {\"file\": \"out\"}, "
-                                     "\"stderr\": {\"file\": \"err\"}}"),
-                                ""),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        start(
+            &run,
+            PLAN("{\"rank\": 0, \"stdout\": {\"file\": \"out\"}, \"stderr\": {\"file\": \"err\"}}"),
+            ""),
+        0);
     const struct jr_live_rank *rank = &run.live.items[0];
     CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.live, rank));
     CU_ASSERT_EQUAL(jr_live_ranks_silence(&run.live, rank), -1);
@@ -287,7 +288,7 @@ static void knows_the_latest_log(void)
 }
 
 /* In seconds, by the clock of the wall, which may have been set back. */
-static void tells_how_long_a_rank_was_silent(void)
+TEST(tells_how_long_a_rank_was_silent)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), ""), 0);
@@ -301,10 +302,3 @@ static void tells_how_long_a_rank_was_silent(void)
     CU_ASSERT_EQUAL(jr_live_ranks_silence(&run.live, rank), 0);
     finish(&run);
 }
-
-JR_UNIT_MAIN("live", CASE(needs_a_plan), CASE(survives_odd_events),
-             CASE(finds_ranks_by_their_numbers), CASE(hears_of_ranks_in_any_order),
-             CASE(hears_what_is_added), CASE(hears_how_ranks_ended), CASE(hears_what_nodes_said),
-             CASE(forgets_a_line_without_end), CASE(starts_again), CASE(lives_below_its_runner),
-             CASE(leaves_no_descriptor_open), CASE(knows_the_latest_log),
-             CASE(tells_how_long_a_rank_was_silent))

@@ -67,19 +67,16 @@ static void check_json(const json_t *json, const char *expected)
     "\"seconds\": null, \"max_rss_bytes\": null, \"error_file\": null, "                           \
     "\"error\": null, \"result\": null, \"result_error\": null}"
 
-static void ranks_are_told_by_plan_and_events(void)
+TEST(ranks_are_told_by_plan_and_events)
 {
     json_t *told = tell("{\"host\": \"gpu07\", \"nodes\": 1}", "running");
-    check_json(json_object_get(told, "ranks"),
-               "[" RANK("0", "\"gpu07\"", "null", "not_started", "null", "null") ", " RANK(
-                   "1", "\"gpu07\"", "51", "running",
-                   "null", "null") ", " RANK("2", "\"gpu07\"", "52", "ended",
-                                             "0", "null") ", " RANK_WITH("3", "\"gpu07\"", "53",
-                                                                         "ended", "3", "null",
-                                                                         "\"attempt_0/3/"
-                                                                         "stdout.log\"") ","
-                                                                                         " " RANK(
-                                                                                             "4",
+    check_json(
+        json_object_get(told, "ranks"),
+        "[" RANK("0", "\"gpu07\"", "null", "not_started", "null", "null") ", " RANK(
+            "1", "\"gpu07\"", "51", "running", "null",
+            "null") ", " RANK("2", "\"gpu07\"", "52", "ended", "0",
+                              "null") ", " RANK_WITH("3", "\"gpu07\"", "53", "ended", "3", "null",
+                                                     "\"attempt_0/3/stdout.log\"") ", " RANK("4",
                                                                                              "\"gpu"
                                                                                              "07\"",
                                                                                              "54",
@@ -94,7 +91,7 @@ static void ranks_are_told_by_plan_and_events(void)
 
 /* If its jobrun is gone, no rank runs; and with several nodes, the record of one does not say where
  * the others' ranks were. */
-static void no_rank_runs_without_its_jobrun(void)
+TEST(no_rank_runs_without_its_jobrun)
 {
     static const char *const standings[] = {"lost", "elsewhere"};
     for (size_t i = 0; i < 2; i++) {
@@ -108,12 +105,12 @@ static void no_rank_runs_without_its_jobrun(void)
     }
 }
 
-static void the_run_is_told_by_its_record(void)
+TEST(the_run_is_told_by_its_record)
 {
     char record[256];
     (void)snprintf(record, sizeof record,
-                   "{\"run_id\": \"r\", \"name\": \"digits\", \"fingerprint\": "
-                   "null, \"attempt\": 2, \"started\": %lld, \"host\": \"h\"}",
+                   "{\"run_id\": \"r\", \"name\": \"digits\", \"fingerprint\": null, \"attempt\": "
+                   "2, \"started\": %lld, \"host\": \"h\"}",
                    (long long)time(NULL) - 1000);
     json_t *told = tell(record, "running");
     double seconds = jr_json_get_real(told, "seconds");
@@ -136,7 +133,7 @@ static void the_run_is_told_by_its_record(void)
     json_decref(told);
 }
 
-static void progress_is_told_as_it_is(void)
+TEST(progress_is_told_as_it_is)
 {
     static const char *const vectors[][2] = {
         {NULL, "null"},
@@ -151,7 +148,7 @@ static void progress_is_told_as_it_is(void)
     }
 }
 
-static void without_a_plan_nothing_is_told(void)
+TEST(without_a_plan_nothing_is_told)
 {
     struct scratch scratch;
     struct jr_error err = {0};
@@ -164,7 +161,3 @@ static void without_a_plan_nothing_is_told(void)
     json_decref(run);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("live_results", CASE(without_a_plan_nothing_is_told), CASE(progress_is_told_as_it_is),
-             CASE(ranks_are_told_by_plan_and_events), CASE(no_rank_runs_without_its_jobrun),
-             CASE(the_run_is_told_by_its_record))

@@ -51,7 +51,7 @@ static enum jr_standing standing_of(struct bench *bench, const char *id, struct 
     return live->standing;
 }
 
-static void what_is_no_run_is_not_opened(void)
+TEST(what_is_no_run_is_not_opened)
 {
     struct bench bench;
     struct jr_live live = {.held = {.fd = 7}};
@@ -66,7 +66,7 @@ static void what_is_no_run_is_not_opened(void)
     fake_end(&bench.fake);
 }
 
-static void the_record_says_where_and_whose_it_is(void)
+TEST(the_record_says_where_and_whose_it_is)
 {
     struct bench bench;
     struct jr_live live;
@@ -85,6 +85,11 @@ static void the_record_says_where_and_whose_it_is(void)
     jr_live_close(&live);
     CU_ASSERT_TRUE(live.held.fd == -1 && live.host == NULL);
     jr_live_close(&live); /* once more does no harm */
+    add_results(&bench, "r", "{\"status\": \"failed\", \"exit_code\": 1}");
+    CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_FINISHED);
+    CU_ASSERT_TRUE(live.held.fd >= 0); /* we live, and may show the rest */
+    jr_live_close(&live);
+    CU_ASSERT_EQUAL(unlinkat(bench.fake.fd, "r/results.json", 0), 0);
     bench.facts.pid_namespace++;
     add_record(&bench, "r");
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_ELSEWHERE);
@@ -99,7 +104,7 @@ static void the_record_says_where_and_whose_it_is(void)
     fake_end(&bench.fake);
 }
 
-static void results_say_how_it_ended(void)
+TEST(results_say_how_it_ended)
 {
     static const struct {
         const char *text, *status;
@@ -129,7 +134,7 @@ static void results_say_how_it_ended(void)
 }
 
 /* Of a run in parts, the one that goes on stands for it. */
-static void a_part_stands_for_the_run(void)
+TEST(a_part_stands_for_the_run)
 {
     struct bench bench;
     struct jr_live live;
@@ -193,16 +198,17 @@ static bool was_killed(pid_t pid)
     return ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/* What a lost run of ours has left is ended; of any other, nothing is. */
-static void what_a_lost_run_left_is_ended(void)
+/* What a lost run of ours has left is ended; of any other, nothing is. A record may name any group:
+ * only one of its own run is touched. */
+TEST(what_a_lost_run_left_is_ended)
 {
-    enum bend { NOTHING, RUNS, FINISHED, THEIRS, ELSEWHERE, NO_GROUP, BENDS };
+    enum bend { NOTHING, RUNS, FINISHED, THEIRS, ELSEWHERE, NO_GROUP, OTHERS_GROUP, BENDS };
     for (int bend = NOTHING; bend < BENDS; bend++) {
         struct bench bench;
         struct jr_group group;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         pid_t pids[2];
-        if (!fill_group(&group, "r", 2, "rank", pids))
+        if (!fill_group(&group, bend == OTHERS_GROUP ? "other" : "r", 2, "rank", pids))
             return;
         begin_lost(&bench);
         bench.facts.cgroup = bend == NO_GROUP ? NULL : group.path;
@@ -217,10 +223,8 @@ static void what_a_lost_run_left_is_ended(void)
             add_results(&bench, "r", "{\"status\": \"failed\"}");
         unsigned count = jr_lost_sweep(&out, bench.fake.dir, "r");
         CU_ASSERT_EQUAL(count, bend == NOTHING ? 2 : 0);
-        JR_ASSERT_TEXT(out.len == 0 ? "" : out.data, bend == NOTHING
-                                                         ? "the lost run r had left 2 processes, "
-                                                           "now killed"
-                                                         : "");
+        JR_ASSERT_TEXT(out.len == 0 ? "" : out.data,
+                       bend == NOTHING ? "the lost run r had left 2 processes, now killed" : "");
         for (int i = 0; i < 2; i++)
             CU_ASSERT_EQUAL(was_killed(pids[i]), bend == NOTHING);
         CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), 0);
@@ -229,27 +233,9 @@ static void what_a_lost_run_left_is_ended(void)
     }
 }
 
-/* A record may name any group: only one of its own run is touched. */
-static void another_runs_group_is_left_alone(void)
-{
-    struct bench bench;
-    struct jr_group group;
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    pid_t pid;
-    if (!fill_group(&group, "other", 1, "rank", &pid))
-        return;
-    begin_lost(&bench);
-    bench.facts.cgroup = group.path;
-    add_record(&bench, "r");
-    CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), 0);
-    CU_ASSERT_FALSE(was_killed(pid));
-    jr_group_remove(&group);
-    fake_end(&bench.fake);
-}
-
 /* Records of earlier builds do not say to which PID namespace their pid belongs: the run may live
  * in another one, as long as its runner is there. */
-static void a_group_with_a_runner_is_left_alone(void)
+TEST(a_group_with_a_runner_is_left_alone)
 {
     static const struct {
         const char *name;
@@ -281,7 +267,7 @@ static void take_line(void *data, const char *line)
 }
 
 /* All of a LOG_DIR, and each node of a run in parts by itself. */
-static void all_lost_runs_are_swept(void)
+TEST(all_lost_runs_are_swept)
 {
     struct bench bench;
     struct jr_group group;
@@ -309,7 +295,7 @@ static void all_lost_runs_are_swept(void)
 
 /* Of many that have no results, those that were changed last: one that is older has its turn when
  * there are fewer. */
-static void the_last_of_many_lost_runs_are_swept(void)
+TEST(the_last_of_many_lost_runs_are_swept)
 {
     enum { MANY = 255 }; /* and the attempt_0 of the folder */
     const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
@@ -340,7 +326,7 @@ static void the_last_of_many_lost_runs_are_swept(void)
 }
 
 /* What has results is not even opened. */
-static void finished_runs_are_not_swept(void)
+TEST(finished_runs_are_not_swept)
 {
     struct bench bench;
     struct jr_group group;
@@ -358,10 +344,3 @@ static void finished_runs_are_not_swept(void)
     jr_group_remove(&group);
     fake_end(&bench.fake);
 }
-
-JR_UNIT_MAIN("live_run", CASE(what_is_no_run_is_not_opened),
-             CASE(the_record_says_where_and_whose_it_is), CASE(results_say_how_it_ended),
-             CASE(a_part_stands_for_the_run), CASE(what_a_lost_run_left_is_ended),
-             CASE(another_runs_group_is_left_alone), CASE(a_group_with_a_runner_is_left_alone),
-             CASE(all_lost_runs_are_swept), CASE(the_last_of_many_lost_runs_are_swept),
-             CASE(finished_runs_are_not_swept))

@@ -10,7 +10,7 @@
 /* The points as "NAME RANK/ATTEMPT STEP=VALUE", and "partial". */
 static void check_points(const struct jr_metrics *metrics, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < metrics->points_count; i++) {
         const struct jr_metric_point *point = &metrics->points[i];
         jr_buf_printf(&text, "%s%s %u/%u %g=%g", i == 0 ? "" : ", ", metrics->names[point->metric],
@@ -18,7 +18,6 @@ static void check_points(const struct jr_metrics *metrics, const char *expected)
     }
     jr_buf_str(&text, metrics->partial ? " partial" : "");
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
-    jr_buf_release(&text);
 }
 
 static void check_text(const char *name, const char *text, const char *expected)
@@ -40,17 +39,17 @@ static void check_text(const char *name, const char *text, const char *expected)
     "{\"ns\":5,\"time\":\"t\",\"attempt\":" attempt ",\"rank\":" rank ",\"step\":" step            \
     ",\"metrics\":{" values "}}\n"
 
-static void points_are_sorted(void)
+TEST(points_are_sorted)
 {
     check_text(FILE_NAME,
                LINE("0", "0", "1", "\"loss\":2.5,\"acc\":0.5") LINE("1", "0", "1", "\"loss\":3")
                    LINE("0", "0", "2", "\"loss\":null,\"acc\":1")
                        LINE("0", "1", "1", "\"loss\":1e-3"),
-               "loss 0/0 1=2.5, loss 0/0 2=nan, loss 0/1 1=0.001, "
-               "loss 1/0 1=3, acc 0/0 1=0.5, acc 0/0 2=1");
+               "loss 0/0 1=2.5, loss 0/0 2=nan, loss 0/1 1=0.001, loss 1/0 1=3, acc 0/0 1=0.5, acc "
+               "0/0 2=1");
 }
 
-static void what_is_no_point_is_left_out(void)
+TEST(what_is_no_point_is_left_out)
 {
 #define GOOD LINE("0", "0", "1", "\"a\":1")
     static const struct {
@@ -80,7 +79,7 @@ static void what_is_no_point_is_left_out(void)
         check_text(FILE_NAME, vectors[i].text, vectors[i].expected);
 }
 
-static void nothing_but_a_plain_file_is_read(void)
+TEST(nothing_but_a_plain_file_is_read)
 {
     struct scratch scratch;
     struct jr_metrics metrics;
@@ -104,23 +103,22 @@ static void nothing_but_a_plain_file_is_read(void)
 }
 
 /* A line of 1 MiB, before and behind lines that count. */
-static void long_lines_are_passed_over(void)
+TEST(long_lines_are_passed_over)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, GOOD);
     for (int i = 0; i < 1 << 20; i++)
         jr_buf_char(&text, 'x');
     jr_buf_str(&text, "\n" LINE("0", "0", "2", "\"a\":2"));
     check_text(FILE_NAME, text.data, "a 0/0 1=1, a 0/0 2=2 partial");
-    jr_buf_release(&text);
 }
 
 /* More points than any job's, and more names. */
-static void reading_is_bounded(void)
+TEST(reading_is_bounded)
 {
     struct scratch scratch;
     struct jr_metrics metrics;
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     scratch_start(&scratch);
     for (int i = 0; i < 600000; i++)
         jr_buf_printf(&text, "{\"step\":%d,\"metrics\":{\"a\":1}}\n", i);
@@ -139,7 +137,6 @@ static void reading_is_bounded(void)
     CU_ASSERT_EQUAL(metrics.points_count, 64);
     CU_ASSERT_TRUE(metrics.partial);
     jr_metrics_release(&metrics);
-    jr_buf_release(&text);
     /* a file of 1 TiB without a line, which takes no space */
     int fd = openat(scratch.fd, FILE_NAME, O_WRONLY | O_TRUNC);
     CU_ASSERT_EQUAL(ftruncate(fd, (off_t)1 << 40), 0);
@@ -151,7 +148,7 @@ static void reading_is_bounded(void)
 }
 
 /* Each node by hand has its own ranks. */
-static void parts_are_put_together(void)
+TEST(parts_are_put_together)
 {
     struct scratch scratch;
     struct jr_metrics metrics;
@@ -167,7 +164,3 @@ static void parts_are_put_together(void)
     jr_metrics_release(&metrics);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("metrics", CASE(points_are_sorted), CASE(what_is_no_point_is_left_out),
-             CASE(nothing_but_a_plain_file_is_read), CASE(long_lines_are_passed_over),
-             CASE(reading_is_bounded), CASE(parts_are_put_together))

@@ -3,6 +3,7 @@
 #include "record/load_results.h"
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "record/results_json.h"
 #include "store/progress.h"
 
@@ -16,7 +17,7 @@ static json_t *parse(const char *text)
     return json;
 }
 
-static void what_has_no_ranks_is_refused(void)
+TEST(what_has_no_ranks_is_refused)
 {
     static const char *const vectors[] = {
         "{}", "[]", "7", "null", "{\"ranks\": {}}", "{\"ranks\": null}", "{\"ranks\": \"x\"}"};
@@ -38,7 +39,7 @@ static void check_rank(const struct vector *vector)
     struct jr_loaded_run loaded;
     struct jr_error err = {0};
     char text[512];
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     (void)snprintf(text, sizeof text, "{\"attempt\": 2, \"ranks\": [%s]}", vector->rank);
     CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
     const struct jr_plan_rank *plan = &loaded.plan.ranks[0];
@@ -49,11 +50,10 @@ static void check_rank(const struct vector *vector)
                   report->error == NULL ? "-" : report->error,
                   report->reason == NULL ? "-" : report->reason);
     JR_ASSERT_TEXT(out.data, vector->expected);
-    jr_buf_release(&out);
     jr_loaded_run_release(&loaded);
 }
 
-static void ranks_may_say_anything(void)
+TEST(ranks_may_say_anything)
 {
     static const struct vector vectors[] = {
         {"{}", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
@@ -82,7 +82,7 @@ static void ranks_may_say_anything(void)
         check_rank(&vectors[i]);
 }
 
-static void numbers_of_the_run_are_bounded(void)
+TEST(numbers_of_the_run_are_bounded)
 {
     static const struct {
         const char *head;
@@ -113,16 +113,15 @@ static void numbers_of_the_run_are_bounded(void)
     }
 }
 
-static void hosts_are_those_of_the_nodes(void)
+TEST(hosts_are_those_of_the_nodes)
 {
     struct jr_loaded_run loaded;
     struct jr_error err = {0};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_loaded_run_read(&loaded,
-                           parse("{\"ranks\": [{\"node_rank\": 2, \"host\": \"c\"}, "
-                                 "{\"node_rank\": 0, \"host\": \"a\"}]}"),
-                           &err),
-        0);
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded,
+                                             parse("{\"ranks\": [{\"node_rank\": 2, \"host\": "
+                                                   "\"c\"}, {\"node_rank\": 0, \"host\": \"a\"}]}"),
+                                             &err),
+                          0);
     CU_ASSERT_EQUAL(loaded.plan.nodes, 3);
     CU_ASSERT_PTR_NOT_NULL_FATAL(loaded.plan.hosts);
     JR_ASSERT_TEXT(loaded.plan.hosts[0], "a");
@@ -131,7 +130,7 @@ static void hosts_are_those_of_the_nodes(void)
     jr_loaded_run_release(&loaded);
 }
 
-static void timeouts_are_read_by_their_words(void)
+TEST(timeouts_are_read_by_their_words)
 {
     static const struct {
         const char *head;
@@ -167,7 +166,7 @@ static void timeouts_are_read_by_their_words(void)
 /* Write what was judged, read it, and write that again: not a byte differs. */
 static void check_same_again(struct fake *fake)
 {
-    struct jr_buf first = JR_BUF_INIT, again = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf first = JR_BUF_INIT, again = JR_BUF_INIT;
     struct jr_loaded_run loaded;
     struct jr_error err = {0};
     fake_judge(fake);
@@ -179,16 +178,14 @@ static void check_same_again(struct fake *fake)
     JR_ASSERT_TEXT(again.data, first.data);
     JR_ASSERT_TEXT(loaded.plan.own_dir, "runs/exp1");
     jr_loaded_run_release(&loaded);
-    jr_buf_release(&again);
-    jr_buf_release(&first);
     fake_end(fake);
 }
 
-static void a_success_is_read_as_it_was_written(void)
+TEST(a_success_is_read_as_it_was_written)
 {
     struct fake fake;
     fake_start(&fake, 3);
-    fake_write_rank(&fake, 0, "result.json", "{\"b\": [1, null], \"a\": 0.1}");
+    fake_write_rank(&fake, 0, "result.json", jq("{'b': [1, null], 'a': 0.1}"));
     fake.ranks[1].device = "GPU-5";
     fake.ends[1].max_rss_bytes = 4096;
     fake.ends[1].cpu_ns = 1250000000;
@@ -198,11 +195,10 @@ static void a_success_is_read_as_it_was_written(void)
     check_same_again(&fake);
 }
 
-static void failures_are_read_as_they_were_written(void)
+TEST(failures_are_read_as_they_were_written)
 {
     struct fake fake;
-    fake_start(&fake, 5);
-    fake_signal(&fake, 1, 11);
+    fake_ends(&fake, "0 S11 0 0 0");
     fake.ends[1].core_dumped = true;
     fake_exit(&fake, 3, 1);
     fake.ends[3].ended_ns = fake.ends[1].ended_ns;
@@ -210,21 +206,19 @@ static void failures_are_read_as_they_were_written(void)
     fake.ends[0].killed = true;
     fake.ends[2] = (struct jr_rank_outcome){0};
     fake_exit(&fake, 4, 9);
-    fake_write_rank(&fake, 1, "error.json", "{\"message\": \"E: x\"}");
+    fake_write_rank(&fake, 1, "error.json", jq("{'message': 'E: x'}"));
     fake.outcome.left = 2;
     fake.outcome.started_ns = 0;
     check_same_again(&fake);
 }
 
-static void other_ends_are_read_as_they_were_written(void)
+TEST(other_ends_are_read_as_they_were_written)
 {
     static const enum jr_timeout timeouts[] = {JR_TIMEOUT_RUN, JR_TIMEOUT_SILENCE,
                                                JR_TIMEOUT_AFTER_FIRST_EXIT};
     struct fake fake;
     for (size_t i = 0; i < 3; i++) {
-        fake_start(&fake, 2);
-        fake_stopped(&fake, 0);
-        fake_stopped(&fake, 1);
+        fake_ends(&fake, "T T");
         fake.outcome.timed_out_by = timeouts[i];
         fake.policy.timeouts.run_ms = 1500;
         fake.policy.timeouts.silence_ms = 60000;
@@ -232,25 +226,24 @@ static void other_ends_are_read_as_they_were_written(void)
         fake.outcome.started_ns = 0;
         check_same_again(&fake);
     }
-    fake_start(&fake, 1);
-    fake_stopped(&fake, 0);
+    fake_ends(&fake, "T");
     fake.outcome.stop_signal = 15;
     fake.outcome.started_ns = 0;
     check_same_again(&fake);
 }
 
 /* Of what was compared, the names; and what says how it went on. */
-static void what_was_compared_is_read(void)
+TEST(what_was_compared_is_read)
 {
     struct jr_loaded_run past;
     struct jr_error err = {0};
     CU_ASSERT_EQUAL_FATAL(
-        jr_loaded_run_read(&past,
-                           parse("{\"compared\": {\"source\": \"result.json\", \"equal\": "
-                                 "[\"a\", 7, \"b\"], \"distinct\": [\"c\"]}, "
-                                 "\"failed_alike\": 3, \"not_restarted\": \"no progress\", "
-                                 "\"attempts\": [{\"attempt\": 0}], \"ranks\": [{}, {}]}"),
-                           &err),
+        jr_loaded_run_read(
+            &past,
+            parse("{\"compared\": {\"source\": \"result.json\", \"equal\": [\"a\", 7, \"b\"], "
+                  "\"distinct\": [\"c\"]}, \"failed_alike\": 3, \"not_restarted\": \"no "
+                  "progress\", \"attempts\": [{\"attempt\": 0}], \"ranks\": [{}, {}]}"),
+            &err),
         0);
     const struct jr_results *wants = &past.policy.results;
     CU_ASSERT_TRUE(wants->stated);
@@ -280,7 +273,7 @@ static void what_was_compared_is_read(void)
     "\"metrics\": {\"loss\": " loss "}"
 
 /* How far a run came, and each of its ranks; a rank's alone says nothing. */
-static void progress_is_read(void)
+TEST(progress_is_read)
 {
     struct jr_loaded_run past;
     struct jr_error err = {0};
@@ -288,9 +281,9 @@ static void progress_is_read(void)
         jr_loaded_run_read(
             &past,
             parse("{\"progress\": " AT("7", "0.25") ", \"slowest\": {\"rank\": 1, \"behind\": 2}, "
-                                                    "\"warnings\": [\"slow\", 5]}, "
-                                                    "\"ranks\": [{\"progress\": null}, "
-                                                    "{\"progress\": " AT("7", "1.5") "}}, {}]}"),
+                                                    "\"warnings\": [\"slow\", 5]}, \"ranks\": "
+                                                    "[{\"progress\": null}, {\"progress\": " AT(
+                                                        "7", "1.5") "}}, {}]}"),
             &err),
         0);
     const struct jr_progress *progress = past.outcome.progress;
@@ -349,11 +342,12 @@ static void check_wrong(const struct wrong *wrong)
     struct jr_error err = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     fake_start(&fake, 0);
-    fake_write(&fake, "results.json",
-               jr_arena_printf(&fake.arena,
-                               "{%s, \"root_cause\": {%s}, \"ranks\": "
-                               "[{\"rank\": 4}, {\"rank\": 5}, {\"rank\": 6}]}",
-                               wrong->head, wrong->cause));
+    fake_write(
+        &fake, "results.json",
+        jr_arena_printf(
+            &fake.arena,
+            "{%s, \"root_cause\": {%s}, \"ranks\": [{\"rank\": 4}, {\"rank\": 5}, {\"rank\": 6}]}",
+            wrong->head, wrong->cause));
     CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err),
                           0);
     print_wrong(&out, &past);
@@ -369,7 +363,7 @@ static void check_wrong(const struct wrong *wrong)
 #define UNBEGUN "\"status\": \"launch_failed\""
 #define WHY     ", \"message\": \"why\""
 
-static void the_ranks_that_were_the_cause_are_found(void)
+TEST(the_ranks_that_were_the_cause_are_found)
 {
     static const struct wrong vectors[] = {
         {"\"status\": \"incomplete\"", "\"kind\": \"singletons\", \"rank\": null" WHY,
@@ -405,19 +399,19 @@ static void the_ranks_that_were_the_cause_are_found(void)
 }
 
 /* A cause without a rank is told by its message, or by the signal that ended jobrun. */
-static void a_cause_may_be_no_rank(void)
+TEST(a_cause_may_be_no_rank)
 {
     static const struct wrong vectors[] = {
         {UNBEGUN, "\"kind\": \"start\", \"rank\": null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
         {UNBEGUN, "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
          "ranks, timeout 0, signal 9, guard 0, -, -"},
-        {UNBEGUN ", \"jobrun_killed\": {\"process\": \"guard\", \"pid\": 7, "
-                 "\"signal\": \"SIGKILL\"}",
+        {UNBEGUN
+         ", \"jobrun_killed\": {\"process\": \"guard\", \"pid\": 7, \"signal\": \"SIGKILL\"}",
          "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGTERM\"" WHY,
          "ranks, timeout 0, signal 0, guard 7, -, -"},
-        {UNBEGUN ", \"jobrun_killed\": {\"process\": \"runner\", \"pid\": "
-                 "null, \"signal\": \"SIGSEGV\"}",
+        {UNBEGUN
+         ", \"jobrun_killed\": {\"process\": \"runner\", \"pid\": null, \"signal\": \"SIGSEGV\"}",
          "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGTERM\"" WHY,
          "ranks, timeout 0, signal 11, guard 0, -, -"},
         {FAILED, "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
@@ -432,7 +426,7 @@ static void a_cause_may_be_no_rank(void)
 }
 
 /* As a later build may have written it. */
-static void a_status_that_is_not_known_is_no_success(void)
+TEST(a_status_that_is_not_known_is_no_success)
 {
     static const struct wrong vectors[] = {
         {"\"exit_code\": 0", "",
@@ -440,8 +434,8 @@ static void a_status_that_is_not_known_is_no_success(void)
         {"\"status\": null", "",
          "ranks, timeout 0, signal 0, guard 0, its results.json states no status, -"},
         {"\"status\": \"paused\"", "",
-         "ranks, timeout 0, signal 0, guard 0, its results.json has the status "
-         "'paused', which this version of jobrun does not know, -"},
+         "ranks, timeout 0, signal 0, guard 0, its results.json has the status 'paused', which "
+         "this version of jobrun does not know, -"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check_wrong(&vectors[i]);
@@ -449,7 +443,7 @@ static void a_status_that_is_not_known_is_no_success(void)
 
 /* Before timed_out_by was written, the message alone said which limit it was.
  */
-static void a_limit_may_be_told_by_the_message_alone(void)
+TEST(a_limit_may_be_told_by_the_message_alone)
 {
     static const struct wrong vectors[] = {
         {HUNG, "\"kind\": \"hang\", \"rank\": null" WHY,
@@ -461,8 +455,8 @@ static void a_limit_may_be_told_by_the_message_alone(void)
         {TIMED ", \"timed_out_by\": \"run\"", "\"kind\": \"timeout\", \"rank\": null" WHY,
          "ranks, timeout 2, signal 0, guard 0, -, longer than timeouts.run"},
         {HUNG ", \"timed_out_by\": \"silence\"", "\"kind\": \"hang\", \"rank\": null" WHY,
-         "ranks, timeout 3, signal 0, guard 0, -, no output from any rank for "
-         "the time (timeouts.silence)"},
+         "ranks, timeout 3, signal 0, guard 0, -, no output from any rank for the time "
+         "(timeouts.silence)"},
         {FAILED, "\"kind\": \"timeout\", \"rank\": null" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
     };
@@ -475,7 +469,7 @@ static void a_limit_may_be_told_by_the_message_alone(void)
 
 /* Where it was raised, and from what, is in the rank's own file: read again for the ranks that are
  * the cause, if results.json says that there is one. */
-static void exceptions_of_the_cause_are_read_again(void)
+TEST(exceptions_of_the_cause_are_read_again)
 {
     struct fake fake;
     struct jr_loaded_run past;
@@ -486,12 +480,12 @@ static void exceptions_of_the_cause_are_read_again(void)
                         "{\"message\": {\"message\": \"E: x\", \"extraInfo\": {\"py_callstack\": "
                         "\"  File \\\"/x/t.py\\\", line 8, in step\"}}, \"start\": true, "
                         "\"causes\": [{\"how\": \"cause\", \"message\": \"K: y\"}]}");
-    fake_write(&fake, "results.json",
-               "{\"status\": \"failed\", \"root_cause\": {\"kind\": \"exit\", \"rank\": 1, "
-               "\"together\": [2]}, \"ranks\": [{\"rank\": 0, \"error_file\": "
-               "\"attempt_0/0/error.json\"}, {\"rank\": 1, \"error_file\": "
-               "\"attempt_0/1/error.json\", \"stop_signals\": [\"SIGTERM\"]}, {\"rank\": 2, "
-               "\"error_file\": null}]}");
+    fake_write(
+        &fake, "results.json",
+        "{\"status\": \"failed\", \"root_cause\": {\"kind\": \"exit\", \"rank\": 1, \"together\": "
+        "[2]}, \"ranks\": [{\"rank\": 0, \"error_file\": \"attempt_0/0/error.json\"}, {\"rank\": "
+        "1, \"error_file\": \"attempt_0/1/error.json\", \"stop_signals\": [\"SIGTERM\"]}, "
+        "{\"rank\": 2, \"error_file\": null}]}");
     CU_ASSERT_EQUAL_FATAL(
         jr_loaded_run_load(&past, fake.fd, "results.json", "/r", "exp1/node_0", &err), 0);
     JR_ASSERT_TEXT(past.report.ranks[1].where, "t.py:8 in step");
@@ -508,28 +502,15 @@ static void exceptions_of_the_cause_are_read_again(void)
     fake_end(&fake);
 }
 
-static void what_is_not_there_is_refused(void)
+TEST(what_is_not_there_is_refused)
 {
     struct fake fake;
     struct jr_loaded_run past;
     struct jr_error err = {0};
     fake_start(&fake, 0);
     CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err), -1);
-    fake_write(&fake, "results.json", "{\"ranks\": 7}");
+    fake_write(&fake, "results.json", jq("{'ranks': 7}"));
     CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err), -1);
     JR_ASSERT_TEXT(err.text, "results.json is not in the form that jobrun writes");
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("load_results", CASE(what_has_no_ranks_is_refused), CASE(what_is_not_there_is_refused),
-             CASE(ranks_may_say_anything), CASE(numbers_of_the_run_are_bounded),
-             CASE(hosts_are_those_of_the_nodes), CASE(timeouts_are_read_by_their_words),
-             CASE(what_was_compared_is_read), CASE(progress_is_read),
-
-             CASE(the_ranks_that_were_the_cause_are_found), CASE(a_cause_may_be_no_rank),
-             CASE(a_status_that_is_not_known_is_no_success),
-             CASE(a_limit_may_be_told_by_the_message_alone),
-             CASE(exceptions_of_the_cause_are_read_again),
-             CASE(a_success_is_read_as_it_was_written),
-             CASE(failures_are_read_as_they_were_written),
-             CASE(other_ends_are_read_as_they_were_written))

@@ -43,14 +43,13 @@ static json_t *nodes_json(const struct vector *vector)
 
 static void check_torn(const struct vector *vector)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(vector);
     bool torn = jr_node_mismatch_find(&text, nodes);
     CU_ASSERT_EQUAL(torn, vector->expected != NULL);
     if (torn || vector->expected != NULL)
         JR_ASSERT_TEXT(torn ? text.data : "(one run)",
                        vector->expected == NULL ? "(one run)" : vector->expected);
-    jr_buf_release(&text);
     json_decref(nodes);
 }
 
@@ -78,7 +77,7 @@ static void check_torn(const struct vector *vector)
             check(&(vectors)[v]);                                                                  \
     while (0)
 
-static void worlds_that_differ_are_named(void)
+TEST(worlds_that_differ_are_named)
 {
     static const struct vector vectors[] = {
         {{RANKS(2, 4, 0, 2), RANKS(2, 8, 4, 4)},
@@ -95,17 +94,17 @@ static void worlds_that_differ_are_named(void)
          OF "node 0: 8 ranks on 4 nodes; nodes 1-3: 4 ranks on 2 nodes"},
         {{WORLD(1, 2), WORLD(1, 3), WORLD(1, 4), WORLD(1, 5), WORLD(1, 6)},
          5,
-         OF "node 0: 2 ranks on 1 node; node 1: 3 ranks on 1 node; "
-            "node 2: 4 ranks on 1 node; node 3: 5 ranks on 1 node; and more"},
+         OF "node 0: 2 ranks on 1 node; node 1: 3 ranks on 1 node; node 2: 4 ranks on 1 node; node "
+            "3: 5 ranks on 1 node; and more"},
         {{WORLD(1, 2), WORLD(1, 3), WORLD(1, 4), WORLD(1, 5)},
          4,
-         OF "node 0: 2 ranks on 1 node; node 1: 3 ranks on 1 node; "
-            "node 2: 4 ranks on 1 node; node 3: 5 ranks on 1 node"},
+         OF "node 0: 2 ranks on 1 node; node 1: 3 ranks on 1 node; node 2: 4 ranks on 1 node; node "
+            "3: 5 ranks on 1 node"},
     };
     CHECK_ALL(vectors, check_torn);
 }
 
-static void ranks_that_overlap_or_lack_are_named(void)
+TEST(ranks_that_overlap_or_lack_are_named)
 {
     static const struct vector vectors[] = {
         {{RANKS(2, 4, 0, 2), RANKS(2, 4, 1, 3)}, 2, OF "more than one has rank 1"},
@@ -134,7 +133,7 @@ static void ranks_that_overlap_or_lack_are_named(void)
     CHECK_ALL(vectors, check_torn);
 }
 
-static void what_is_not_known_is_no_difference(void)
+TEST(what_is_not_known_is_no_difference)
 {
     static const struct vector vectors[] = {
         {{RANKS(2, 4, 0, 2), RANKS(2, 4, 2, 2)}, 2, NULL},
@@ -154,21 +153,19 @@ static void what_is_not_known_is_no_difference(void)
 /* The verdict has said that they are not of one run, where they are not. */
 static void check_unlike(const struct vector *vector)
 {
-    struct jr_buf text = JR_BUF_INIT, reason = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, reason = JR_BUF_INIT;
     json_t *nodes = nodes_json(vector);
     (void)jr_node_mismatch_find(&reason, nodes);
     jr_node_mismatch_print(&text, nodes, "  ", "exp1", "runs/exp1",
                            strstr(reason.data, OF) == NULL ? NULL : reason.data);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data,
                    vector->expected == NULL ? "" : vector->expected);
-    jr_buf_release(&text);
-    jr_buf_release(&reason);
     json_decref(nodes);
 }
 
 #define UNLIKE "  the nodes ran different experiments: "
 
-static void experiments_that_differ_offer_their_difference(void)
+TEST(experiments_that_differ_offer_their_difference)
 {
     static const struct vector vectors[] = {
         {{RAN(1, 1, 0, 1, "aaaa"), RAN(1, 1, 0, 1, "aaaa")}, 2, NULL},
@@ -176,57 +173,49 @@ static void experiments_that_differ_offer_their_difference(void)
         {{RAN(1, 1, 0, 1, NULL), RAN(1, 1, 0, 1, NULL)}, 2, NULL},
         {{RAN(1, 1, 0, 1, "aaaa"), RAN(1, 1, 0, 1, "bbbb")},
          2,
-         UNLIKE "node 0: fingerprint aaaa; node 1: fingerprint bbbb "
-                "(jobrun diff exp1/node_0 exp1/node_1)\n"},
+         UNLIKE "node 0: fingerprint aaaa; node 1: fingerprint bbbb (jobrun diff exp1/node_0 "
+                "exp1/node_1)\n"},
         {{RAN(1, 1, 0, 1, "0123456789abcdef"), RAN(1, 1, 0, 1, "0123456789abcdef"),
           RAN(1, 1, 0, 1, "f\033x")},
          3,
-         UNLIKE "nodes 0-1: fingerprint 0123456789ab; node 2: fingerprint "
-                "f\\x1bx (jobrun diff exp1/node_0 exp1/node_2)\n"},
+         UNLIKE "nodes 0-1: fingerprint 0123456789ab; node 2: fingerprint f\\x1bx (jobrun diff "
+                "exp1/node_0 exp1/node_2)\n"},
         {{ABSENT, RAN(1, 1, 0, 1, "aaaa"), ABSENT, RAN(1, 1, 0, 1, "bbbb")},
          4,
-         UNLIKE "node 1: fingerprint aaaa; node 3: fingerprint bbbb "
-                "(jobrun diff exp1/node_1 exp1/node_3)\n"},
+         UNLIKE "node 1: fingerprint aaaa; node 3: fingerprint bbbb (jobrun diff exp1/node_1 "
+                "exp1/node_3)\n"},
     };
     CHECK_ALL(vectors, check_unlike);
 }
 
 /* They are not one job; of what the verdict has told, only the command is left.
  */
-static void experiments_that_differ_are_a_reason(void)
+TEST(experiments_that_differ_are_a_reason)
 {
     static const struct vector vector = {
         {RAN(2, 2, 0, 1, "a"), RAN(2, 2, 1, 1, "b")},
         2,
         "the nodes ran different experiments: node 0: fingerprint a; node 1: fingerprint b"};
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(&vector);
     check_torn(&vector);
     jr_node_mismatch_print(&text, nodes, "  ", "exp1", "runs/exp1", vector.expected);
-    JR_ASSERT_TEXT(text.data, "  try:        jobrun diff exp1/node_0 "
-                              "exp1/node_1 shows in what they differ\n");
-    jr_buf_release(&text);
+    JR_ASSERT_TEXT(text.data,
+                   "  try:        jobrun diff exp1/node_0 exp1/node_1 shows in what they differ\n");
     json_decref(nodes);
 }
 
 /* The verdict may have said already that they are not of one run; and a log_dir that is not the
  * usual one is part of the command. */
-static void worlds_are_told_unless_the_verdict_did(void)
+TEST(worlds_are_told_unless_the_verdict_did)
 {
     static const struct vector vector = {{RAN(2, 4, 0, 2, "a"), RAN(2, 8, 4, 4, "b")}, 2, NULL};
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(&vector);
     jr_node_mismatch_print(&text, nodes, "! ", "exp1", "/data/x/exp1", NULL);
-    JR_ASSERT_TEXT(text.data, "! " OF "node 0: 4 ranks on 2 nodes; node 1: 8 ranks on 2 nodes\n"
-                              "! the nodes ran different experiments: node 0: fingerprint a; "
-                              "node 1: fingerprint b (jobrun diff exp1/node_0 exp1/node_1 "
-                              "--log-dir '/data/x')\n");
-    jr_buf_release(&text);
+    JR_ASSERT_TEXT(text.data,
+                   "! " OF "node 0: 4 ranks on 2 nodes; node 1: 8 ranks on 2 nodes\n"
+                   "! the nodes ran different experiments: node 0: fingerprint a; node 1: "
+                   "fingerprint b (jobrun diff exp1/node_0 exp1/node_1 --log-dir '/data/x')\n");
     json_decref(nodes);
 }
-
-JR_UNIT_MAIN("node_mismatch", CASE(worlds_that_differ_are_named),
-             CASE(ranks_that_overlap_or_lack_are_named), CASE(what_is_not_known_is_no_difference),
-             CASE(experiments_that_differ_offer_their_difference),
-             CASE(experiments_that_differ_are_a_reason),
-             CASE(worlds_are_told_unless_the_verdict_did))

@@ -41,26 +41,26 @@ static void check_json(const struct jr_record_code *code, const char *expected)
     json_decref(object);
 }
 
-static void is_an_object(void)
+TEST(is_an_object)
 {
     check_json(&(struct jr_record_code){0},
-               "{\"commit\": null, \"dirty\": null, \"tree\": null, \"patch\": "
-               "null, \"left_out\": [], \"left_out_count\": 0, \"frozen\": "
-               "false, \"top\": null, \"specs\": [], \"problem\": null}");
+               "{\"commit\": null, \"dirty\": null, \"tree\": null, \"patch\": null, \"left_out\": "
+               "[], \"left_out_count\": 0, \"frozen\": false, \"top\": null, \"specs\": [], "
+               "\"problem\": null}");
     check_json(&(struct jr_record_code){.commit = COMMIT, .tree = TREE},
-               "{\"commit\": \"" COMMIT "\", \"dirty\": false, \"tree\": "
-               "\"" TREE "\", \"patch\": null, \"left_out\": [], \"left_out_count\": 0, "
-               "\"frozen\": false, \"top\": null, \"specs\": [], \"problem\": null}");
-    check_json(&full, "{\"commit\": \"" COMMIT "\", \"dirty\": true, \"tree\": "
-                      "\"" TREE "\", \"patch\": \"code.patch\", \"left_out\": [{\"path\": \"a\", "
-                      "\"why\": \"size\"}, {\"path\": \"b\", \"why\": \"secret\"}], "
-                      "\"left_out_count\": 5, \"frozen\": true, \"files\": 12, \"bytes\": "
-                      "3145728, \"links\": [\"data\", \"big\\nfile\"], \"links_count\": 9, "
-                      "\"top\": \"/w\", \"specs\": [\"/w/job.yaml\"], \"problem\": \"slow\"}");
+               "{\"commit\": \"" COMMIT "\", \"dirty\": false, \"tree\": \"" TREE
+               "\", \"patch\": null, \"left_out\": [], \"left_out_count\": 0, \"frozen\": false, "
+               "\"top\": null, \"specs\": [], \"problem\": null}");
+    check_json(&full, "{\"commit\": \"" COMMIT "\", \"dirty\": true, \"tree\": \"" TREE
+                      "\", \"patch\": \"code.patch\", \"left_out\": [{\"path\": \"a\", \"why\": "
+                      "\"size\"}, {\"path\": \"b\", \"why\": \"secret\"}], \"left_out_count\": 5, "
+                      "\"frozen\": true, \"files\": 12, \"bytes\": 3145728, \"links\": [\"data\", "
+                      "\"big\\nfile\"], \"links_count\": 9, \"top\": \"/w\", \"specs\": "
+                      "[\"/w/job.yaml\"], \"problem\": \"slow\"}");
 }
 
 /* However many names there are: a thousand, or 64 KiB of them. */
-static void stays_small(void)
+TEST(stays_small)
 {
     static const struct {
         size_t count, len, named;
@@ -106,7 +106,7 @@ static bool read_code(struct jr_record_code *ret, struct jr_arena *arena, json_t
     return jr_record_code_read(ret, arena, *ret_run);
 }
 
-static void is_read_as_it_was_written(void)
+TEST(is_read_as_it_was_written)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_record_code code;
@@ -134,7 +134,7 @@ static void is_read_as_it_was_written(void)
 }
 
 /* Records of earlier versions, and what nobody should have written. */
-static void odd_records_are_read_as_far_as_they_go(void)
+TEST(odd_records_are_read_as_far_as_they_go)
 {
     static const struct {
         const char *text;
@@ -146,8 +146,8 @@ static void odd_records_are_read_as_far_as_they_go(void)
         {"{\"code\": [1]}", false, 0, 0},
         {"{\"code\": {}}", true, 0, 0},
         {"{\"code\": {\"left_out\": 5, \"specs\": {}, \"links\": \"x\"}}", true, 0, 0},
-        {"{\"code\": {\"left_out\": [1, {\"why\": \"x\"}, {\"path\": \"p\"}], "
-         "\"left_out_count\": 0}}",
+        {"{\"code\": {\"left_out\": [1, {\"why\": \"x\"}, {\"path\": \"p\"}], \"left_out_count\": "
+         "0}}",
          true, 1, 1},
         {"{\"code\": {\"left_out\": [{\"path\": \"p\"}], \"left_out_count\": -4}}", true, 1, 1},
         {"{\"code\": {\"left_out_count\": 2}}", true, 0, 2},
@@ -173,15 +173,15 @@ static void odd_records_are_read_as_far_as_they_go(void)
 }
 
 /* Numbers that cannot be are those that the rest of the record shows. */
-static void odd_numbers_of_a_copy_are_none(void)
+TEST(odd_numbers_of_a_copy_are_none)
 {
     static const struct {
         const char *text;
         size_t files, bytes, links;
     } vectors[] = {
         {"{\"code\": {\"files\": -1, \"bytes\": -9, \"links_count\": -2}}", 0, 0, 0},
-        {"{\"code\": {\"files\": 7, \"bytes\": 8, \"links_count\": 1, "
-         "\"links\": [\"a\", 5, \"b\"]}}",
+        {"{\"code\": {\"files\": 7, \"bytes\": 8, \"links_count\": 1, \"links\": [\"a\", 5, "
+         "\"b\"]}}",
          7, 8, 2},
         {"{\"code\": {\"files\": \"7\", \"bytes\": [], \"links_count\": 3, \"links\": [\"a\"]}}", 0,
          0, 3},
@@ -199,7 +199,7 @@ static void odd_numbers_of_a_copy_are_none(void)
     }
 }
 
-static void sizes_are_for_people(void)
+TEST(sizes_are_for_people)
 {
     static const struct {
         uint64_t bytes;
@@ -221,7 +221,7 @@ static void sizes_are_for_people(void)
     }
 }
 
-static void is_told_to_people(void)
+TEST(is_told_to_people)
 {
     static char *many[] = {(char *)"1", (char *)"2", (char *)"3", (char *)"4",
                            (char *)"5", (char *)"6", NULL};
@@ -243,21 +243,21 @@ static void is_told_to_people(void)
         {{.tree = "a", .commit = "b", .left_out = out, .left_out_count = 1, .left_out_all = 1},
          "commit b, tree a; not, or not whole, in the patch: 1 (a)"},
         {{.tree = "a", .commit = "b", .left_out = out, .left_out_count = 6, .left_out_all = 6},
-         "commit b, tree a; not, or not whole, in the patch: 1 (a), 2 (a), 3 "
-         "(a), 4 (a), 5 (a) and 1 more"},
+         "commit b, tree a; not, or not whole, in the patch: 1 (a), 2 (a), 3 (a), 4 (a), 5 (a) and "
+         "1 more"},
         {{.tree = "a", .commit = "b", .left_out_all = 3},
          "commit b, tree a; not, or not whole, in the patch: 3 that the record does not name"},
         {{.tree = "a", .commit = "b", .frozen = true, .links_all = 1},
-         "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the "
-         "original: 1 that the record does not name"},
+         "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the original: 1 that the record "
+         "does not name"},
         {{.tree = "a", .commit = "b", .frozen = true, .files = 1, .bytes = 512},
          "commit b, tree a; frozen: 1 files, 0.5 KiB"},
         {{.tree = "a", .commit = "b", .frozen = true, .links = many, .links_all = 9},
-         "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the "
-         "original: 1, 2, 3, 4, 5 and 4 more"},
+         "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the original: 1, 2, 3, 4, 5 and "
+         "4 more"},
         {{.tree = "a", .commit = "b", .frozen = true, .links = links, .links_all = 2},
-         "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the "
-         "original: data, big\\x0afile"},
+         "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the original: data, "
+         "big\\x0afile"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -272,7 +272,7 @@ static void make_folder(const struct scratch *scratch, const char *path)
 }
 
 /* The copies of one jobrun's run, and of each node that had its own. */
-static void finds_the_copies(void)
+TEST(finds_the_copies)
 {
     struct scratch scratch;
     struct jr_error err = {0};
@@ -305,19 +305,18 @@ static void finds_the_copies(void)
 }
 
 /* Where there is none, what there is instead. */
-static void says_why_there_is_no_copy(void)
+TEST(says_why_there_is_no_copy)
 {
     static const struct {
         const char *run, *text; /* NULL: there is no record */
     } vectors[] = {
         {NULL, "run r has no copy of its code: it was not frozen (code: freeze)"},
         {"{}", "run r has no copy of its code: it was not frozen (code: freeze)"},
-        {"{\"code\": {\"tree\": \"a\"}}",
-         "run r has no copy of its code: it was not frozen (code: freeze); its "
-         "record has the commit"},
+        {"{\"code\": {\"tree\": \"a\"}}", "run r has no copy of its code: it was not frozen (code: "
+                                          "freeze); its record has the commit"},
         {"{\"code\": {\"tree\": \"a\", \"patch\": \"code.patch\"}}",
-         "run r has no copy of its code: it was not frozen (code: freeze); its "
-         "record has the commit, and code.patch"},
+         "run r has no copy of its code: it was not frozen (code: freeze); its record has the "
+         "commit, and code.patch"},
         {"{\"code\": {\"frozen\": true}}", "run r has no copy of its code: its copy was removed"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -337,8 +336,3 @@ static void says_why_there_is_no_copy(void)
         scratch_end(&scratch);
     }
 }
-
-JR_UNIT_MAIN("record_code", CASE(is_an_object), CASE(stays_small), CASE(is_read_as_it_was_written),
-             CASE(odd_records_are_read_as_far_as_they_go), CASE(odd_numbers_of_a_copy_are_none),
-             CASE(sizes_are_for_people), CASE(is_told_to_people), CASE(finds_the_copies),
-             CASE(says_why_there_is_no_copy))

@@ -5,6 +5,7 @@
 
 #include "base/io.h"
 #include "fake_run.h"
+#include "quoted.h"
 #include "record/record_facts.h"
 
 /* In the child of the test below: where it leaves its record. */
@@ -14,18 +15,17 @@ static void write_record(struct fake *fake, const char *path)
 {
     static char *secrets[] = {(char *)"*TOKEN*", (char *)"*token*", (char *)"K"};
     struct jr_record_facts facts = {0};
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     fake->plan.secrets = secrets;
     fake->plan.secrets_count = 3;
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
     jr_record_run_json(&text, &facts);
     fake_write_bytes(path, text.data, text.len);
-    jr_buf_release(&text);
 }
 
 static json_t *record_of_child(const char *path, char *const *argv)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     pid_t child = 0;
     int status = 0;
     (void)setenv(child_variable, path, 1);
@@ -35,11 +35,10 @@ static json_t *record_of_child(const char *path, char *const *argv)
     CU_ASSERT_EQUAL(status, 0);
     CU_ASSERT_EQUAL(jr_io_read_file(&text, AT_FDCWD, path, 1 << 20, NULL), 0);
     json_t *record = jr_json_parse(text.data, text.len, NULL);
-    jr_buf_release(&text);
     return record;
 }
 
-static void secrets_in_arguments_are_redacted(void)
+TEST(secrets_in_arguments_are_redacted)
 {
     static const char *const arguments[][2] = {
         {"jobrun", "jobrun"},
@@ -84,7 +83,7 @@ static void secrets_in_arguments_are_redacted(void)
 
 /* A command line that run.json has no room for is cut at a whole argument, and says how many there
  * are more. Room is counted as if each byte took three, and a control byte six. */
-static void long_command_lines_are_cut(void)
+TEST(long_command_lines_are_cut)
 {
     enum { LONG = 131000, ROOM = 768 << 10 };
     static const struct {
@@ -126,7 +125,7 @@ static void long_command_lines_are_cut(void)
 }
 
 /* As other programs are told the same. */
-static void the_facts_are_those_of_the_machine(void)
+TEST(the_facts_are_those_of_the_machine)
 {
     struct fake fake;
     struct jr_record_facts facts = {0};
@@ -156,7 +155,7 @@ static void the_facts_are_those_of_the_machine(void)
 }
 
 /* What was read once serves for others, and is taken as it is. */
-static void a_known_machine_is_not_read_again(void)
+TEST(a_known_machine_is_not_read_again)
 {
     const struct jr_record_machine machine = {.host = "h", .cwd = "/c"};
     struct fake fake;
@@ -171,7 +170,7 @@ static void a_known_machine_is_not_read_again(void)
 }
 
 /* Of the user that we act as, not of the one that started us. */
-static void the_user_is_the_one_that_acts(void)
+TEST(the_user_is_the_one_that_acts)
 {
     if (geteuid() != 0 || getpwuid(64123) != NULL)
         return;
@@ -186,7 +185,7 @@ static void the_user_is_the_one_that_acts(void)
 }
 
 /* All of run.json, as it is when a run has ended. */
-static void the_record_is_written_key_by_key(void)
+TEST(the_record_is_written_key_by_key)
 {
     static const bool dirty = true;
     static const char vars[] = "{\"vars\": {\"lr\": 0.1}}";
@@ -238,68 +237,68 @@ static void the_record_is_written_key_by_key(void)
         .exit_code = 9};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_record_run_json(&text, &facts);
-    JR_ASSERT_TEXT(text.data, "{\n"
-                              "  \"format_version\": 1,\n"
-                              "  \"run_id\": \"r\",\n"
-                              "  \"name\": \"digits\",\n"
-                              "  \"version\": \"0.1\",\n"
-                              "  \"host\": \"gpu07\",\n"
-                              "  \"user\": \"ann\",\n"
-                              "  \"os\": \"Debian\",\n"
-                              "  \"kernel\": \"6.1\",\n"
-                              "  \"arch\": \"x86_64\",\n"
-                              "  \"pid\": 7,\n"
-                              "  \"pid_namespace\": 4026531836,\n"
-                              "  \"start_ticks\": 99,\n"
-                              "  \"boot_id\": \"b\",\n"
-                              "  \"argv\": [\n    \"jobrun\",\n    \"a\"\n  ],\n"
-                              "  \"cwd\": \"/x\",\n"
-                              "  \"git\": {\n    \"commit\": \"c0ffee\",\n"
-                              "    \"dirty\": true\n  },\n"
-                              "  \"code\": {\n    \"commit\": \"c0ffee\",\n"
-                              "    \"dirty\": true,\n    \"tree\": \"7ee\",\n"
-                              "    \"patch\": \"code.patch\",\n"
-                              "    \"left_out\": [\n      {\n"
-                              "        \"path\": \"w.bin\",\n"
-                              "        \"why\": \"size\"\n      }\n    ],\n"
-                              "    \"left_out_count\": 1,\n"
-                              "    \"frozen\": false,\n    \"top\": \"/x\",\n"
-                              "    \"specs\": [\n      \"/x/a.yaml\"\n    ],\n"
-                              "    \"problem\": null\n  },\n"
-                              "  \"fingerprint\": \"f\",\n"
-                              "  \"spec\": \"s\",\n"
-                              "  \"spec_folder\": \"/s\",\n"
-                              "  \"rerun_of\": \"q\",\n"
-                              "  \"vars\": {\n    \"lr\": 0.1\n  },\n"
-                              "  \"labels\": null,\n"
-                              "  \"job\": {\n"
-                              "    \"scheduler\": \"Slurm\",\n"
-                              "    \"id\": \"12\",\n"
-                              "    \"restarts\": 3\n"
-                              "  },\n"
-                              "  \"local\": true,\n"
-                              "  \"any_devices\": true,\n"
-                              "  \"attempt\": 5,\n"
-                              "  \"world_size\": 8,\n"
-                              "  \"nodes\": 2,\n"
-                              "  \"ranks\": {\n    \"first\": 4,\n"
-                              "    \"count\": 3\n  },\n"
-                              "  \"started\": 1800000000.5,\n"
-                              "  \"finished\": 1800000002.0,\n"
-                              "  \"status\": \"failed\",\n"
-                              "  \"exit_code\": 9,\n"
-                              "  \"cgroup\": \"/sys/fs/cgroup/g\"\n"
-                              "}\n");
+    JR_ASSERT_TEXT(text.data, jq("{\n"
+                                 "  'format_version': 1,\n"
+                                 "  'run_id': 'r',\n"
+                                 "  'name': 'digits',\n"
+                                 "  'version': '0.1',\n"
+                                 "  'host': 'gpu07',\n"
+                                 "  'user': 'ann',\n"
+                                 "  'os': 'Debian',\n"
+                                 "  'kernel': '6.1',\n"
+                                 "  'arch': 'x86_64',\n"
+                                 "  'pid': 7,\n"
+                                 "  'pid_namespace': 4026531836,\n"
+                                 "  'start_ticks': 99,\n"
+                                 "  'boot_id': 'b',\n"
+                                 "  'argv': [\n    'jobrun',\n    'a'\n  ],\n"
+                                 "  'cwd': '/x',\n"
+                                 "  'git': {\n    'commit': 'c0ffee',\n"
+                                 "    'dirty': true\n  },\n"
+                                 "  'code': {\n    'commit': 'c0ffee',\n"
+                                 "    'dirty': true,\n    'tree': '7ee',\n"
+                                 "    'patch': 'code.patch',\n"
+                                 "    'left_out': [\n      {\n"
+                                 "        'path': 'w.bin',\n"
+                                 "        'why': 'size'\n      }\n    ],\n"
+                                 "    'left_out_count': 1,\n"
+                                 "    'frozen': false,\n    'top': '/x',\n"
+                                 "    'specs': [\n      '/x/a.yaml'\n    ],\n"
+                                 "    'problem': null\n  },\n"
+                                 "  'fingerprint': 'f',\n"
+                                 "  'spec': 's',\n"
+                                 "  'spec_folder': '/s',\n"
+                                 "  'rerun_of': 'q',\n"
+                                 "  'vars': {\n    'lr': 0.1\n  },\n"
+                                 "  'labels': null,\n"
+                                 "  'job': {\n"
+                                 "    'scheduler': 'Slurm',\n"
+                                 "    'id': '12',\n"
+                                 "    'restarts': 3\n"
+                                 "  },\n"
+                                 "  'local': true,\n"
+                                 "  'any_devices': true,\n"
+                                 "  'attempt': 5,\n"
+                                 "  'world_size': 8,\n"
+                                 "  'nodes': 2,\n"
+                                 "  'ranks': {\n    'first': 4,\n"
+                                 "    'count': 3\n  },\n"
+                                 "  'started': 1800000000.5,\n"
+                                 "  'finished': 1800000002.0,\n"
+                                 "  'status': 'failed',\n"
+                                 "  'exit_code': 9,\n"
+                                 "  'cgroup': '/sys/fs/cgroup/g'\n"
+                                 "}\n"));
     json_decref(values);
 }
 
-static void a_record_without_facts_is_null(void)
+TEST(a_record_without_facts_is_null)
 {
     static const char *const nulls[] = {"host",        "boot_id",  "cwd",    "spec",
                                         "fingerprint", "finished", "status", "exit_code",
                                         "cgroup",      "vars",     "labels"};
     struct jr_record_facts facts = {.run_id = "r", .pid = 3};
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_record_run_json(&text, &facts);
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
@@ -313,15 +312,13 @@ static void a_record_without_facts_is_null(void)
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "commit")));
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "dirty")));
     json_decref(record);
-    jr_buf_release(&text);
 }
 
-static void the_end_is_added(void)
+TEST(the_end_is_added)
 {
     struct fake fake;
     struct jr_record_facts facts = {0};
-    fake_start(&fake, 1);
-    fake_exit(&fake, 0, 2);
+    fake_ends(&fake, "2");
     fake_judge(&fake);
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
     CU_ASSERT_EQUAL(facts.finished_ns, 0);
@@ -335,10 +332,10 @@ static void the_end_is_added(void)
 
 /* What is written of the code is read back, and told; of records of earlier versions it is not
  * known. */
-static void code_is_read_back(void)
+TEST(code_is_read_back)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const struct jr_record_left_out left_out[] = {{"w.bin", "size"}, {"\x1b", "link"}};
     const struct jr_record_code written = {.commit = "0123456789abcdef",
                                            .tree = "fedcba9876543210",
@@ -357,19 +354,14 @@ static void code_is_read_back(void)
     jr_json_set(run, "code", jr_record_code_json(&written));
     CU_ASSERT_TRUE(jr_record_code_read(&code, &arena, run));
     jr_record_code_print(&text, &code);
-    JR_ASSERT_TEXT(text.data, "commit 0123456789ab, tree fedcba987654, with changes that "
-                              "were not committed (code.patch); not, or not whole, in the "
-                              "patch: w.bin (size), \\x1b (link) and 5 more");
+    JR_ASSERT_TEXT(
+        text.data,
+        "commit 0123456789ab, tree fedcba987654, with changes that were not committed "
+        "(code.patch); not, or not whole, in the patch: w.bin (size), \\x1b (link) and 5 more");
     jr_buf_clear(&text);
     code = (struct jr_record_code){.problem = "git is slow"};
     jr_record_code_print(&text, &code);
     JR_ASSERT_TEXT(text.data, "not recorded: git is slow");
     json_decref(run);
-    jr_buf_release(&text);
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("facts", CASE(secrets_in_arguments_are_redacted), CASE(long_command_lines_are_cut),
-             CASE(the_facts_are_those_of_the_machine), CASE(a_known_machine_is_not_read_again),
-             CASE(the_user_is_the_one_that_acts), CASE(the_record_is_written_key_by_key),
-             CASE(a_record_without_facts_is_null), CASE(code_is_read_back), CASE(the_end_is_added))

@@ -10,6 +10,7 @@
 #include "base/proc.h"
 #include "run/companion.h"
 #include "scratch.h"
+#include "quoted.h"
 
 enum { BOB = 64123 }; /* a user without a name */
 
@@ -55,7 +56,7 @@ struct vector {
 static void check(const struct vector *vector)
 {
     struct place place;
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (vector->owner != 0 && geteuid() != 0)
         return;
     place_start(&place);
@@ -66,11 +67,10 @@ static void check(const struct vector *vector)
     else
         jr_trust_explain(&text, &trust);
     JR_ASSERT_TEXT(text.data, vector->expected);
-    jr_buf_release(&text);
     place_end(&place);
 }
 
-static void what_others_may_change_is_not_ours(void)
+TEST(what_others_may_change_is_not_ours)
 {
     static const struct vector vectors[] = {
         {"run", 0707, 0, "is a folder that everybody may write to"},
@@ -90,7 +90,7 @@ static void what_others_may_change_is_not_ours(void)
         check(&vectors[i]);
 }
 
-static void what_only_we_and_the_group_may_change_is_ours(void)
+TEST(what_only_we_and_the_group_may_change_is_ours)
 {
     static const struct vector vectors[] = {
         {"run", 0700, 0, "ours"},
@@ -107,7 +107,7 @@ static void what_only_we_and_the_group_may_change_is_ours(void)
 
 /* A file that is not there says nothing, and a link's own mode means nothing:
  * readers follow none. */
-static void files_that_are_not_there_are_not_judged(void)
+TEST(files_that_are_not_there_are_not_judged)
 {
     struct place place;
     place_start(&place);
@@ -121,7 +121,7 @@ static void files_that_are_not_there_are_not_judged(void)
 }
 
 /* The folder's own verdict comes before that of what lies in it. */
-static void the_first_reason_is_told(void)
+TEST(the_first_reason_is_told)
 {
     struct place place;
     place_start(&place);
@@ -137,7 +137,7 @@ static void the_first_reason_is_told(void)
     place_end(&place);
 }
 
-static void one_folder_alone(void)
+TEST(one_folder_alone)
 {
     struct place place;
     place_start(&place);
@@ -154,7 +154,7 @@ static void one_folder_alone(void)
 
 /* Another user's folder above is judged as that user would be, but root may do what it likes
  * anyway. Only root can try it. */
-static void a_log_dir_of_root_is_as_good_as_ours(void)
+TEST(a_log_dir_of_root_is_as_good_as_ours)
 {
     static const struct {
         mode_t mode;
@@ -178,7 +178,7 @@ static void a_log_dir_of_root_is_as_good_as_ours(void)
     }
 }
 
-static void a_run_is_entered_by_its_id(void)
+TEST(a_run_is_entered_by_its_id)
 {
     static const struct {
         const char *id;
@@ -219,7 +219,7 @@ static void a_run_is_entered_by_its_id(void)
     place_end(&place);
 }
 
-static void a_file_that_cannot_be_read_is_named(void)
+TEST(a_file_that_cannot_be_read_is_named)
 {
     static const struct {
         const char *text, *error;
@@ -242,7 +242,7 @@ static void a_file_that_cannot_be_read_is_named(void)
 }
 
 /* A run.json is read up to 1 MiB, whoever wrote it. */
-static void a_record_that_is_too_large_is_not_read(void)
+TEST(a_record_that_is_too_large_is_not_read)
 {
     struct place place;
     struct jr_error err = {0};
@@ -261,7 +261,7 @@ static void a_record_that_is_too_large_is_not_read(void)
 }
 
 /* Zeros that take no space are refused before they are read. */
-static void what_has_a_hole_is_not_read(void)
+TEST(what_has_a_hole_is_not_read)
 {
     struct place place;
     struct jr_error err = {0};
@@ -281,7 +281,7 @@ static void what_has_a_hole_is_not_read(void)
 
 /* Of a file of jobrun's the ranks are left out; one that another program wrote is read as a
  * whole. */
-static void the_head_is_without_ranks(void)
+TEST(the_head_is_without_ranks)
 {
     static const struct {
         const char *text;
@@ -309,7 +309,7 @@ static void the_head_is_without_ranks(void)
     place_end(&place);
 }
 
-static void each_attempt_has_its_results(void)
+TEST(each_attempt_has_its_results)
 {
     static const struct {
         int attempt; /* -1: the one that decided */
@@ -321,7 +321,7 @@ static void each_attempt_has_its_results(void)
                    {3, NULL}};
     struct place place;
     place_start(&place);
-    scratch_write(&place.scratch, "run/run.json", "{\"attempt\": 2}");
+    scratch_write(&place.scratch, "run/run.json", jq("{'attempt': 2}"));
     CU_ASSERT_EQUAL(mkdirat(place.run_fd, "attempt_0", 0700), 0);
     scratch_write(&place.scratch, "run/attempt_0/results.json", "{}");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -361,7 +361,7 @@ static json_t *own_record(void)
     return run;
 }
 
-static void a_run_stands_by_its_record(void)
+TEST(a_run_stands_by_its_record)
 {
     int64_t own = (int64_t)jr_proc_namespace();
     const struct {
@@ -406,7 +406,7 @@ static void a_run_stands_by_its_record(void)
 }
 
 /* What states no exit status that a process can have is no success. */
-static void an_exit_status_that_is_none_is_a_failure(void)
+TEST(an_exit_status_that_is_none_is_a_failure)
 {
     static const struct {
         const char *results;
@@ -428,7 +428,7 @@ static void an_exit_status_that_is_none_is_a_failure(void)
 }
 
 /* What is told by the word of somebody else is told as that. */
-static void says_whose_word_it_is(void)
+TEST(says_whose_word_it_is)
 {
     struct place place;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -438,14 +438,14 @@ static void says_whose_word_it_is(void)
     CU_ASSERT_EQUAL(text.len, 0);
     change(&place, "run", 0777, 0);
     CU_ASSERT_TRUE(jr_record_folder_doubt(&text, place.scratch.dir, "run"));
-    JR_ASSERT_TEXT(text.data, "run is a folder that everybody may write to, so "
-                              "what follows need not be true");
+    JR_ASSERT_TEXT(text.data,
+                   "run is a folder that everybody may write to, so what follows need not be true");
     place_end(&place);
 }
 
 /* Where the jobrun that began a run is gone, who completes its record is known by that one's boot,
  * number and start. */
-static void knows_who_completes_the_record(void)
+TEST(knows_who_completes_the_record)
 {
     static const char record[] = "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 500}";
     static const char *const others[] = {"{\"boot_id\": \"c\", \"pid\": 70, \"start_ticks\": 500}",
@@ -481,14 +481,3 @@ static void knows_who_completes_the_record(void)
     json_decref(run);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("record_folder", CASE(knows_who_completes_the_record), CASE(says_whose_word_it_is),
-             CASE(what_others_may_change_is_not_ours),
-             CASE(what_only_we_and_the_group_may_change_is_ours),
-             CASE(a_log_dir_of_root_is_as_good_as_ours),
-             CASE(files_that_are_not_there_are_not_judged), CASE(the_first_reason_is_told),
-             CASE(one_folder_alone), CASE(a_run_is_entered_by_its_id),
-             CASE(a_file_that_cannot_be_read_is_named),
-             CASE(a_record_that_is_too_large_is_not_read), CASE(what_has_a_hole_is_not_read),
-             CASE(the_head_is_without_ranks), CASE(each_attempt_has_its_results),
-             CASE(a_run_stands_by_its_record), CASE(an_exit_status_that_is_none_is_a_failure))

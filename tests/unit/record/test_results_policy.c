@@ -59,7 +59,7 @@ static void read_member(struct jr_loaded_run *ret, const char *key, const char *
     CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(ret, results, NULL), 0);
 }
 
-static void attempts_are_written(void)
+TEST(attempts_are_written)
 {
     static const char *const expected[] = {
         "[]",
@@ -81,7 +81,7 @@ static void attempts_are_written(void)
     }
 }
 
-static void what_is_no_list_holds_no_attempts(void)
+TEST(what_is_no_list_holds_no_attempts)
 {
     static const char *const vectors[] = {"null", "{}", "7", "\"x\"", "[]"};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -92,7 +92,7 @@ static void what_is_no_list_holds_no_attempts(void)
     }
 }
 
-static void entries_may_be_anything(void)
+TEST(entries_may_be_anything)
 {
     struct jr_loaded_run loaded;
     read_member(&loaded, "attempts",
@@ -108,7 +108,7 @@ static void entries_may_be_anything(void)
     jr_loaded_run_release(&loaded);
 }
 
-static void attempts_are_read_as_they_were_written(void)
+TEST(attempts_are_read_as_they_were_written)
 {
     struct jr_loaded_run loaded;
     read_member(&loaded, "attempts",
@@ -139,7 +139,7 @@ static void attempts_are_read_as_they_were_written(void)
 }
 
 /* Nothing is said of a job that is over and was never to be continued. */
-static void requeues_are_written_and_read(void)
+TEST(requeues_are_written_and_read)
 {
     static const struct {
         struct jr_requeue_state state;
@@ -166,7 +166,7 @@ static void requeues_are_written_and_read(void)
 }
 
 /* A job that got no further: after how many attempts, and where it was. */
-static void stalls_are_written_and_read(void)
+TEST(stalls_are_written_and_read)
 {
     static const struct {
         struct jr_stall stall;
@@ -191,7 +191,7 @@ static void stalls_are_written_and_read(void)
 }
 
 /* The machines in whose place a spare is, with the reason of each. */
-static void machines_that_are_left_out_are_written_and_read(void)
+TEST(machines_that_are_left_out_are_written_and_read)
 {
     static const struct jr_lost_machine machines[] = {{"n1", "no \"GPU\""}, {"n2", "gone"}};
     static const char *const texts[] = {"[]",
@@ -221,7 +221,7 @@ static void machines_that_are_left_out_are_written_and_read(void)
 }
 
 /* Each limit in seconds, where the run came to it. */
-static void the_limit_is_that_of_the_timeout(void)
+TEST(the_limit_is_that_of_the_timeout)
 {
     static const struct {
         enum jr_timeout by;
@@ -245,9 +245,3 @@ static void the_limit_is_that_of_the_timeout(void)
         check_written(&fake, "timeout_seconds", vectors[i].text);
     }
 }
-
-JR_UNIT_MAIN("results_policy", CASE(stalls_are_written_and_read),
-             CASE(machines_that_are_left_out_are_written_and_read),
-             CASE(the_limit_is_that_of_the_timeout), CASE(requeues_are_written_and_read),
-             CASE(attempts_are_written), CASE(what_is_no_list_holds_no_attempts),
-             CASE(entries_may_be_anything), CASE(attempts_are_read_as_they_were_written))

@@ -1,8 +1,6 @@
-#include <poll.h>
-
 #include "base/clock.h"
 #include "fake_run.h"
-#include "record/live_run.h"
+#include "quoted.h"
 #include "record/record_facts.h"
 #include "record/results_json.h"
 #include "record/run_list.h"
@@ -18,10 +16,9 @@ static void add_run(struct fake *fake, const char *id, const char *name, const c
 
 static void print_record(struct fake *fake, const char *id, const struct jr_record_facts *facts)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_record_run_json(&text, facts);
     add_run(fake, id, "run.json", text.data);
-    jr_buf_release(&text);
 }
 
 static struct jr_record_facts facts_of(struct fake *fake)
@@ -46,7 +43,7 @@ static void list(struct fake *fake, struct jr_records *ret)
     CU_ASSERT_EQUAL_FATAL(jr_records_list(ret, fake->dir, &err), 0);
 }
 
-static void what_is_no_run_is_not_listed(void)
+TEST(what_is_no_run_is_not_listed)
 {
     struct fake fake;
     struct jr_records records;
@@ -64,7 +61,7 @@ static void what_is_no_run_is_not_listed(void)
     fake_end(&fake);
 }
 
-static void what_cannot_be_read_is_listed_as_damaged(void)
+TEST(what_cannot_be_read_is_listed_as_damaged)
 {
     static const char *const texts[] = {"{\"form", "", "[]", "7"};
     struct fake fake;
@@ -97,7 +94,7 @@ static void what_cannot_be_read_is_listed_as_damaged(void)
     fake_end(&fake);
 }
 
-static void a_step_is_told_with_the_last(void)
+TEST(a_step_is_told_with_the_last)
 {
     static const char *const vectors[][2] = {
         {"{\"step\": 120, \"of\": 1000}", "120/1000"},
@@ -118,7 +115,7 @@ static void a_step_is_told_with_the_last(void)
     }
 }
 
-static void unfinished_runs_are_told_apart(void)
+TEST(unfinished_runs_are_told_apart)
 {
     struct fake fake;
     struct jr_records records;
@@ -158,7 +155,7 @@ static void unfinished_runs_are_told_apart(void)
 /* Judge the fake and leave its files as the run `id` that began at `started` seconds. */
 static void finish_run(struct fake *fake, const char *id, uint64_t started)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_record_facts facts = facts_of(fake);
     fake->plan.run_id = id;
     fake->outcome.started_wall_ns = started * FAKE_SECOND;
@@ -168,10 +165,9 @@ static void finish_run(struct fake *fake, const char *id, uint64_t started)
     add_run(fake, id, "results.json", text.data);
     jr_record_facts_finish(&facts, &fake->report, &fake->outcome);
     print_record(fake, id, &facts);
-    jr_buf_release(&text);
 }
 
-static void finished_runs_newest_first(void)
+TEST(finished_runs_newest_first)
 {
     struct fake fake;
     struct jr_records records;
@@ -197,7 +193,7 @@ static void finished_runs_newest_first(void)
     fake_end(&fake);
 }
 
-static void a_run_is_found_by_id_prefix_or_latest(void)
+TEST(a_run_is_found_by_id_prefix_or_latest)
 {
     static const struct {
         const char *run, *id; /* NULL: an error */
@@ -244,7 +240,7 @@ static void a_run_is_found_by_id_prefix_or_latest(void)
     fake_end(&fake);
 }
 
-static void latest_without_a_usable_link_is_the_newest(void)
+TEST(latest_without_a_usable_link_is_the_newest)
 {
     static const char *const targets[] = {NULL, "gone", "../etc", "b/.."};
     for (size_t t = 0; t < 4; t++) {
@@ -266,7 +262,7 @@ static void latest_without_a_usable_link_is_the_newest(void)
 /* What is shown later is what was told at the end, but for the run's name. */
 static void check_shown(struct fake *fake)
 {
-    struct jr_buf told = JR_BUF_INIT, shown = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT, shown = JR_BUF_INIT;
     struct jr_error err = {0};
     char run_dir[128];
     finish_run(fake, "latest-run", 1000);
@@ -286,87 +282,63 @@ static void check_shown(struct fake *fake)
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     (void)memmove(at + 7, at + 11, strlen(at + 11) + 1);
     JR_ASSERT_TEXT(shown.data, told.data);
-    jr_buf_release(&told);
-    jr_buf_release(&shown);
     (void)close(fd);
     fake_end(fake);
 }
 
-static void a_success_is_shown_as_it_was_told(void)
+TEST(results_are_shown_as_they_were_told)
 {
     struct fake fake;
     fake_start(&fake, 2);
-    fake_write_rank(&fake, 0, "result.json", "{\"a\": 1.5}");
-    fake_write_rank(&fake, 1, "result.json", "{\"a\": 2}");
+    fake_write_rank(&fake, 0, "result.json", jq("{'a': 1.5}"));
+    fake_write_rank(&fake, 1, "result.json", jq("{'a': 2}"));
     check_shown(&fake);
-}
-
-static void a_failure_is_shown_as_it_was_told(void)
-{
-    struct fake fake;
-    fake_start(&fake, 5);
-    fake_signal(&fake, 1, 11);
-    fake.ends[1].core_dumped = true;
-    fake_exit(&fake, 2, 1);
-    fake.ends[2].ended_ns = fake.ends[1].ended_ns;
-    fake_stopped(&fake, 0);
-    fake_exit(&fake, 3, 4);
-    fake.ends[4] = (struct jr_rank_outcome){0};
-    fake_write_rank(&fake, 1, "stderr.log", "one\ntwo\n");
-    fake_write_rank(&fake, 1, "error.json",
-                    "{\"message\": {\"message\": \"E: x\", \"extraInfo\": "
-                    "{\"py_callstack\": \"  File \\\"a.py\\\", line 3\\n\"}}}");
-    check_shown(&fake);
-}
-
-/* How a rank ended does not say what jobrun sent it. */
-static void stopped_ranks_are_shown_as_they_were_told(void)
-{
-    for (uint32_t first = 0; first < 5; first++) {
-        struct fake fake;
-        fake_start(&fake, 6);
-        fake_exit(&fake, 5, 1);
-        fake.ends[5].ended_ns = FAKE_SECOND + 29000000;
-        for (uint32_t i = first; i < 5; i++)
-            fake.ends[i].stopped_with = 15;
-        fake_signal(&fake, 1, 9); /* by somebody else */
-        fake_signal(&fake, 2, 9);
-        fake.ends[2].killed = first <= 2;
-        fake_signal(&fake, 3, 15);
-        if (first == 4)
-            fake_write_rank(&fake, 4, "error.json",
-                            "{\"message\": {\"message\": \"E: x\"}, "
-                            "\"time_ns\": 1800000000000000001}");
-        check_shown(&fake);
-    }
-}
-
-static void an_incomplete_run_is_shown_as_it_was_told(void)
-{
-    struct fake fake;
     fake_start(&fake, 3);
     fake.policy.results.stated = true;
     fake_write_rank(&fake, 1, "result.json", "{}");
     check_shown(&fake);
 }
 
-static void other_ends_are_shown_as_they_were_told(void)
+TEST(a_failure_is_shown_as_it_was_told)
+{
+    struct fake fake;
+    fake_ends(&fake, "T S11 1 4 -");
+    fake.ends[1].core_dumped = true;
+    fake.ends[2].ended_ns = fake.ends[1].ended_ns;
+    fake_write_rank(&fake, 1, "stderr.log", "one\ntwo\n");
+    fake_write_rank(&fake, 1, "error.json",
+                    "{\"message\": {\"message\": \"E: x\", \"extraInfo\": {\"py_callstack\": \"  "
+                    "File \\\"a.py\\\", line 3\\n\"}}}");
+    check_shown(&fake);
+}
+
+/* How a rank ended does not say what jobrun sent it. */
+TEST(stopped_ranks_are_shown_as_they_were_told)
+{
+    for (uint32_t first = 0; first < 5; first++) {
+        struct fake fake;
+        fake_ends(&fake, "0 S9 S9 S15 0 1"); /* by somebody else */
+        fake.ends[5].ended_ns = FAKE_SECOND + 29000000;
+        for (uint32_t i = first; i < 5; i++)
+            fake.ends[i].stopped_with = 15;
+        fake.ends[2].killed = first <= 2;
+        if (first == 4)
+            fake_write_rank(&fake, 4, "error.json",
+                            jq("{'message': {'message': 'E: x'}, 'time_ns': 1800000000000000001}"));
+        check_shown(&fake);
+    }
+}
+
+TEST(other_ends_are_shown_as_they_were_told)
 {
     for (int kind = 0; kind < 6; kind++) {
         struct fake fake;
-        fake_start(&fake, 2);
-        fake_stopped(&fake, 0);
-        fake_stopped(&fake, 1);
-        if (kind == 0 || kind == 5)
-            fake.outcome.stop_signal = 2;
-        if (kind > 3)
-            fake.outcome.guard_pid = 4711;
-        if (kind > 3)
-            fake.outcome.guard_signal = 9;
-        if (kind == 1)
-            fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
-        if (kind == 2)
-            fake.outcome.runner_signal = 9;
+        fake_ends(&fake, "T T");
+        fake.outcome.stop_signal = kind == 0 || kind == 5 ? 2 : 0;
+        fake.outcome.guard_pid = kind > 3 ? 4711 : 0;
+        fake.outcome.guard_signal = kind > 3 ? 9 : 0;
+        fake.outcome.timed_out_by = kind == 1 ? JR_TIMEOUT_RUN : JR_TIMEOUT_NONE;
+        fake.outcome.runner_signal = kind == 2 ? 9 : 0;
         if (kind == 3)
             fake.ends[0] = (struct jr_rank_outcome){
                 .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
@@ -374,25 +346,7 @@ static void other_ends_are_shown_as_they_were_told(void)
     }
 }
 
-static void an_unfinished_run_is_shown(void)
-{
-    struct fake fake;
-    struct jr_buf out = JR_BUF_INIT;
-    struct jr_error err = {0};
-    fake_start(&fake, 1);
-    struct jr_record_facts facts = facts_of(&fake);
-    facts.pid = 2000000000;
-    print_record(&fake, "lost", &facts);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope", NULL, false, &err), -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0", NULL, false, &err), -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost", NULL, false, &err), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "jobrun: lost: pid 2000000000 on "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, " is gone and left no results\n"));
-    jr_buf_release(&out);
-    fake_end(&fake);
-}
-
-static void results_that_jobrun_did_not_write(void)
+TEST(results_that_jobrun_did_not_write)
 {
     static const char *const texts[] = {
         "{}",
@@ -407,7 +361,7 @@ static void results_that_jobrun_did_not_write(void)
     };
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         struct fake fake;
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         struct jr_error err = {0};
         fake_start(&fake, 1);
         struct jr_record_facts facts = facts_of(&fake);
@@ -415,107 +369,6 @@ static void results_that_jobrun_did_not_write(void)
         add_run(&fake, "r", "results.json", texts[t]);
         CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", NULL, false, &err), 0);
         CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
-        jr_buf_release(&out);
         fake_end(&fake);
     }
 }
-
-static void logs_by_results_or_by_plan(void)
-{
-    struct fake fake;
-    struct jr_record_logs logs;
-    struct jr_error err = {0};
-    fake_start(&fake, 2);
-    CU_ASSERT_EQUAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), -1);
-    add_run(&fake, "r", "plan.json",
-            "{\"ranks\": [{\"rank\": 4, \"stdout\": {\"file\": \"o\", \"console\": "
-            "true}, \"stderr\": {\"file\": null, \"console\": true}}]}");
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(logs.count, 1);
-    CU_ASSERT_FALSE(logs.finished);
-    CU_ASSERT_EQUAL(logs.items[0].rank, 4);
-    JR_ASSERT_TEXT(logs.items[0].out, "o");
-    CU_ASSERT_PTR_NULL(logs.items[0].err);
-    jr_record_logs_release(&logs);
-    finish_run(&fake, "r", 1000);
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(logs.count, 2);
-    CU_ASSERT_TRUE(logs.finished);
-    JR_ASSERT_TEXT(logs.items[1].err, "attempt_0/1/stderr.log");
-    jr_record_logs_release(&logs);
-    fake_end(&fake);
-}
-
-static enum jr_standing standing(struct fake *fake, struct jr_live *live)
-{
-    *live = (struct jr_live){.held = JR_HOLD_NONE};
-    CU_ASSERT_EQUAL(jr_live_open(live, fake->dir, "r", NULL), 0);
-    return live->standing;
-}
-
-/* The pidfd of a live run is not readable before its process has ended. */
-static void lives_until_it_ends(void)
-{
-    static const char results[] = "results.json";
-    struct fake fake;
-    struct jr_live live;
-    fake_start(&fake, 1);
-    CU_ASSERT_NOT_EQUAL(jr_live_open(&live, fake.dir, "r", NULL), 0);
-    struct jr_record_facts facts = facts_of(&fake);
-    print_record(&fake, "r", &facts);
-    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_RUNNING);
-    struct pollfd poll_fd = {.fd = live.held.fd, .events = POLLIN};
-    CU_ASSERT_TRUE_FATAL(live.held.fd >= 0);
-    CU_ASSERT_TRUE(live.ours);
-    CU_ASSERT_EQUAL(poll(&poll_fd, 1, 0), 0);
-    jr_live_close(&live);
-
-    facts.machine.host = "elsewhere";
-    facts.machine.user = "somebody else";
-    print_record(&fake, "r", &facts);
-    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_ELSEWHERE);
-    CU_ASSERT_EQUAL(live.held.fd, -1);
-    CU_ASSERT_FALSE(live.ours);
-    jr_live_close(&live);
-    facts = facts_of(&fake);
-    facts.machine.boot_id = "another boot";
-    print_record(&fake, "r", &facts);
-    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_LOST);
-    jr_live_close(&live);
-    facts = facts_of(&fake);
-    print_record(&fake, "r", &facts);
-    add_run(&fake, "r", results, "{\"status\": \"failed\", \"exit_code\": 1}");
-    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_FINISHED);
-    CU_ASSERT_TRUE(live.held.fd >= 0); /* we live, and may show the rest */
-    CU_ASSERT_EQUAL(live.exit_code, 1);
-    JR_ASSERT_TEXT(live.status, "failed");
-    jr_live_close(&live);
-    fake_end(&fake);
-}
-
-static void the_record_tells_of_this_process(void)
-{
-    static char *secrets[] = {(char *)"*TOKEN*"};
-    struct fake fake;
-    fake_start(&fake, 1);
-    fake.plan.secrets = secrets;
-    fake.plan.secrets_count = 1;
-    struct jr_record_facts facts = facts_of(&fake);
-    CU_ASSERT_EQUAL(facts.pid, getpid());
-    CU_ASSERT_EQUAL(strlen(facts.machine.boot_id), 36);
-    CU_ASSERT_PTR_NOT_NULL(strstr(facts.argv[0], "unit_record_run_list"));
-    CU_ASSERT_PTR_NULL(facts.argv[1]);
-    JR_ASSERT_TEXT(facts.run_id, fake.plan.run_id);
-    fake_end(&fake);
-}
-
-JR_UNIT_MAIN("record", CASE(a_step_is_told_with_the_last), CASE(what_is_no_run_is_not_listed),
-             CASE(what_cannot_be_read_is_listed_as_damaged), CASE(unfinished_runs_are_told_apart),
-             CASE(finished_runs_newest_first), CASE(a_run_is_found_by_id_prefix_or_latest),
-             CASE(latest_without_a_usable_link_is_the_newest),
-             CASE(a_success_is_shown_as_it_was_told), CASE(a_failure_is_shown_as_it_was_told),
-             CASE(stopped_ranks_are_shown_as_they_were_told),
-             CASE(an_incomplete_run_is_shown_as_it_was_told),
-             CASE(other_ends_are_shown_as_they_were_told), CASE(an_unfinished_run_is_shown),
-             CASE(results_that_jobrun_did_not_write), CASE(logs_by_results_or_by_plan),
-             CASE(lives_until_it_ends), CASE(the_record_tells_of_this_process))

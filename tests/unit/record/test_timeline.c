@@ -17,7 +17,7 @@ static void read_events(struct jr_timeline *ret, const char *text)
 /* The spans as "RANK START-END[ heard AT][ last]", ENDs of -1 are open. */
 static void check_spans(const struct jr_timeline *timeline, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct jr_stretch *span = &timeline->spans[i];
         jr_buf_printf(&text, "%s%u %g-%g", i == 0 ? "" : ", ", span->rank, span->started,
@@ -27,25 +27,23 @@ static void check_spans(const struct jr_timeline *timeline, const char *expected
         jr_buf_str(&text, span->last ? " last" : "");
     }
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
-    jr_buf_release(&text);
 }
 
 static void check_moments(const struct jr_timeline *timeline, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < timeline->moment_count; i++) {
         const struct jr_moment *moment = &timeline->moments[i];
         jr_buf_printf(&text, "%s%g: %s (%s)", i == 0 ? "" : "\n", moment->at, moment->words,
                       moment->text);
     }
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
-    jr_buf_release(&text);
 }
 
 #define WALL                  "\"time\":\"2026-11-21T06:30:12.500Z\","
 #define LINE(ns, event, more) "{" WALL "\"ns\":" ns ",\"event\":\"" event "\"" more "}\n"
 
-static void what_is_no_event_is_left_out(void)
+TEST(what_is_no_event_is_left_out)
 {
     static const struct {
         const char *text;
@@ -76,7 +74,7 @@ static void what_is_no_event_is_left_out(void)
     }
 }
 
-static void ranks_live_from_their_start_to_their_end(void)
+TEST(ranks_live_from_their_start_to_their_end)
 {
     struct jr_timeline timeline;
     read_events(&timeline,
@@ -96,7 +94,7 @@ static void ranks_live_from_their_start_to_their_end(void)
 }
 
 /* An end without a start is nothing that can be drawn. */
-static void ends_of_unknown_ranks_are_not_drawn(void)
+TEST(ends_of_unknown_ranks_are_not_drawn)
 {
     struct jr_timeline timeline;
     read_events(
@@ -111,7 +109,7 @@ static void ends_of_unknown_ranks_are_not_drawn(void)
     jr_timeline_release(&timeline);
 }
 
-static void each_attempt_is_a_life_of_its_own(void)
+TEST(each_attempt_is_a_life_of_its_own)
 {
     struct jr_timeline timeline;
     read_events(&timeline,
@@ -128,7 +126,7 @@ static void each_attempt_is_a_life_of_its_own(void)
     jr_timeline_release(&timeline);
 }
 
-static void what_happened_besides_is_told(void)
+TEST(what_happened_besides_is_told)
 {
     struct jr_timeline timeline;
     read_events(&timeline,
@@ -146,7 +144,7 @@ static void what_happened_besides_is_told(void)
 }
 
 /* The clock counts from the first event, and never backwards. */
-static void time_begins_with_the_first_event(void)
+TEST(time_begins_with_the_first_event)
 {
     struct jr_timeline timeline;
     read_events(&timeline, LINE("5000000000", "kill", ",\"running\":2")
@@ -160,7 +158,7 @@ static void time_begins_with_the_first_event(void)
 }
 
 /* A machine that crashed leaves half a line. */
-static void a_torn_last_line_is_left_out(void)
+TEST(a_torn_last_line_is_left_out)
 {
     struct jr_timeline timeline;
     read_events(&timeline,
@@ -170,7 +168,7 @@ static void a_torn_last_line_is_left_out(void)
     jr_timeline_release(&timeline);
 }
 
-static void a_last_line_without_its_newline_counts(void)
+TEST(a_last_line_without_its_newline_counts)
 {
     struct jr_timeline timeline;
     read_events(&timeline, "{\"event\":\"kill\",\"ns\":7,\"running\":2}");
@@ -180,7 +178,7 @@ static void a_last_line_without_its_newline_counts(void)
     jr_timeline_release(&timeline);
 }
 
-static void no_more_moments_than_a_page_holds(void)
+TEST(no_more_moments_than_a_page_holds)
 {
     static const struct {
         int events;
@@ -189,19 +187,18 @@ static void no_more_moments_than_a_page_holds(void)
     } vectors[] = {{499, 499, false}, {500, 500, false}, {501, 500, true}};
     for (size_t v = 0; v < 3; v++) {
         struct jr_timeline timeline;
-        struct jr_buf text = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
         for (int i = 1; i <= vectors[v].events; i++)
             jr_buf_printf(&text, "{\"event\":\"kill\",\"ns\":%d}\n", i);
         read_events(&timeline, text.data);
         CU_ASSERT_EQUAL(timeline.moment_count, vectors[v].moments);
         CU_ASSERT_EQUAL(timeline.partial, vectors[v].partial);
         jr_timeline_release(&timeline);
-        jr_buf_release(&text);
     }
 }
 
 /* The events of another node begin later, and its ranks are others. */
-static void files_of_several_nodes_are_added(void)
+TEST(files_of_several_nodes_are_added)
 {
     struct scratch scratch;
     struct jr_timeline timeline = {0};
@@ -221,10 +218,3 @@ static void files_of_several_nodes_are_added(void)
     jr_timeline_release(&timeline);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("timeline", CASE(what_is_no_event_is_left_out),
-             CASE(ranks_live_from_their_start_to_their_end),
-             CASE(ends_of_unknown_ranks_are_not_drawn), CASE(each_attempt_is_a_life_of_its_own),
-             CASE(what_happened_besides_is_told), CASE(time_begins_with_the_first_event),
-             CASE(a_torn_last_line_is_left_out), CASE(a_last_line_without_its_newline_counts),
-             CASE(no_more_moments_than_a_page_holds), CASE(files_of_several_nodes_are_added))

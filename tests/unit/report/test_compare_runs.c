@@ -35,7 +35,7 @@ static void check(const struct run *a, const struct run *b, const char *expected
     struct scratch scratch;
     struct jr_diff_table table = JR_DIFF_TABLE_INIT;
     struct jr_error err = {0};
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     scratch_start(&scratch);
     const struct jr_run_place places[] = {{scratch.dir, "a"}, {scratch.dir, "b"}};
     add_run(&scratch, "a", a);
@@ -43,7 +43,6 @@ static void check(const struct run *a, const struct run *b, const char *expected
     CU_ASSERT_EQUAL_FATAL(jr_record_compare(&table, places, &err), 0);
     print_rows(&out, &table);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     jr_diff_table_release(&table);
     scratch_end(&scratch);
 }
@@ -55,7 +54,7 @@ static void check(const struct run *a, const struct run *b, const char *expected
     "\"root_cause\": null"
 #define RANK(result) "{\"rank\": 0, \"result\": " result "}"
 
-static void a_run_that_is_not_there_is_told(void)
+TEST(a_run_that_is_not_there_is_told)
 {
     struct scratch scratch;
     struct jr_diff_table table = JR_DIFF_TABLE_INIT;
@@ -72,7 +71,7 @@ static void a_run_that_is_not_there_is_told(void)
     scratch_end(&scratch);
 }
 
-static void runs_that_went_the_same_way(void)
+TEST(runs_that_went_the_same_way)
 {
     static const struct run run = {RECORD(", \"started\": 1800000000.5"),
                                    RESULTS(GOOD, RANK("{\"acc\": 0.5}"))};
@@ -84,17 +83,15 @@ static void runs_that_went_the_same_way(void)
           "result results.acc: 0.5 | 0.5\n");
 }
 
-static void what_differs_is_told(void)
+TEST(what_differs_is_told)
 {
-    static const struct run a = {RECORD(", \"git\": {\"commit\": \"0123456789abcdef\", \"dirty\": "
-                                        "false}"),
-                                 RESULTS(GOOD,
-                                         "{\"rank\": 0, \"max_rss_bytes\": 1572864, \"result\": "
-                                         "{\"acc\": 0.5, \"only\": [1]}}, {\"rank\": 1, "
-                                         "\"max_rss_bytes\": 1048576}")};
+    static const struct run a = {
+        RECORD(", \"git\": {\"commit\": \"0123456789abcdef\", \"dirty\": false}"),
+        RESULTS(GOOD, "{\"rank\": 0, \"max_rss_bytes\": 1572864, \"result\": {\"acc\": 0.5, "
+                      "\"only\": [1]}}, {\"rank\": 1, \"max_rss_bytes\": 1048576}")};
     static const struct run b = {
-        "{\"host\": \"gpu01\", \"version\": \"1.1\", \"git\": {\"commit\": "
-        "\"0123456789abcdef\", \"dirty\": true}}",
+        "{\"host\": \"gpu01\", \"version\": \"1.1\", \"git\": {\"commit\": \"0123456789abcdef\", "
+        "\"dirty\": true}}",
         RESULTS("\"status\": \"failed\", \"exit_code\": 3, \"seconds\": 0.25, \"root_cause\": "
                 "{\"rank\": 7, \"kind\": \"exit\", \"message\": \"exited with code 3\"}",
                 RANK("{\"new\": true, \"acc\": 0.25}"))};
@@ -114,14 +111,14 @@ static void what_differs_is_told(void)
 }
 
 /* Of a run without results what its record says; a cause that is no rank's has no number. */
-static void a_run_without_results(void)
+TEST(a_run_without_results)
 {
     static const struct run a = {RECORD(""), NULL};
     static const struct run b = {
         RECORD(", \"started\": 1e11"),
-        RESULTS("\"status\": \"stopped\", \"exit_code\": 143, \"seconds\": 1, "
-                "\"root_cause\": {\"rank\": null, \"kind\": \"signal\", "
-                "\"message\": \"jobrun was stopped by SIGTERM\"}",
+        RESULTS("\"status\": \"stopped\", \"exit_code\": 143, \"seconds\": 1, \"root_cause\": "
+                "{\"rank\": null, \"kind\": \"signal\", \"message\": \"jobrun was stopped by "
+                "SIGTERM\"}",
                 "")};
     check(&a, &b,
           "outcome status: elsewhere | stopped\n"
@@ -132,7 +129,7 @@ static void a_run_without_results(void)
           "circumstance peak memory: - | -\n");
 }
 
-static void what_a_rerun_needs(void)
+TEST(what_a_rerun_needs)
 {
     struct scratch scratch;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -157,7 +154,3 @@ static void what_a_rerun_needs(void)
     jr_arena_release(&arena);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("compare_runs", CASE(a_run_that_is_not_there_is_told),
-             CASE(runs_that_went_the_same_way), CASE(what_differs_is_told),
-             CASE(a_run_without_results), CASE(what_a_rerun_needs))

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "report/summary.h"
 
 static struct jr_page page_of(struct fake *fake, struct jr_buf *out)
@@ -19,13 +20,12 @@ static struct jr_page page_of(struct fake *fake, struct jr_buf *out)
 /* Judge, tell of the cause, and hold it to `expected`. */
 static void check_cause(struct fake *fake, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
     struct jr_page page = page_of(fake, &out);
     CU_ASSERT_TRUE_FATAL(fake->report.causes_count > 0);
     jr_print_cause(&page);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     fake_end(fake);
 }
 
@@ -33,25 +33,22 @@ static void check_cause(struct fake *fake, const char *expected)
     "  rank " #rank "   node 0 (gpu07)   local " #rank "   data " #rank "   pid 100" #rank         \
     "   attempt 0\n"
 
-static void a_rank_that_wrote_nothing(void)
+TEST(a_rank_that_wrote_nothing)
 {
     struct fake fake;
-    fake_start(&fake, 2);
-    fake_exit(&fake, 1, 3);
+    fake_ends(&fake, "0 3");
     check_cause(&fake, WHO(1) "  it wrote nothing to stdout and stderr\n");
-    fake_start(&fake, 2);
-    fake_exit(&fake, 1, 3);
+    fake_ends(&fake, "0 3");
     fake.ranks[1].out_path = NULL;
     check_cause(&fake, WHO(1));
-    fake_start(&fake, 2);
-    fake_exit(&fake, 1, 3);
+    fake_ends(&fake, "0 3");
     fake.ranks[1].err_path = NULL;
     check_cause(&fake, WHO(1));
 }
 
 /* Standard error comes first, the ten last lines of it; standard output is shown only where that is
  * empty. */
-static void the_last_lines_are_quoted(void)
+TEST(the_last_lines_are_quoted)
 {
     static const struct {
         const char *out, *err, *expected;
@@ -71,8 +68,7 @@ static void the_last_lines_are_quoted(void)
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct fake fake;
         char expected[512];
-        fake_start(&fake, 2);
-        fake_exit(&fake, 0, 1);
+        fake_ends(&fake, "1 0");
         fake_write_rank(&fake, 0, "stdout.log", vectors[v].out);
         fake_write_rank(&fake, 0, "stderr.log", vectors[v].err);
         (void)snprintf(expected, sizeof expected, "%s%s", WHO(0), vectors[v].expected);
@@ -80,7 +76,7 @@ static void the_last_lines_are_quoted(void)
     }
 }
 
-static void long_lines_are_cut(void)
+TEST(long_lines_are_cut)
 {
     static const struct {
         int len;
@@ -89,8 +85,7 @@ static void long_lines_are_cut(void)
     for (size_t v = 0; v < 3; v++) {
         struct fake fake;
         char line[256] = "", expected[512];
-        fake_start(&fake, 2);
-        fake_exit(&fake, 0, 1);
+        fake_ends(&fake, "1 0");
         memset(line, 'x', (size_t)vectors[v].len);
         fake_write_rank(&fake, 0, "stderr.log", line);
         int shown = vectors[v].len < 200 ? vectors[v].len : 200;
@@ -102,41 +97,38 @@ static void long_lines_are_cut(void)
 
 #define RAISED(text) "{\"message\": {\"message\": \"" text "\"}}"
 
-static void exceptions_stand_above_the_log(void)
+TEST(exceptions_stand_above_the_log)
 {
     struct fake fake;
-    fake_start(&fake, 2);
-    fake_exit(&fake, 1, 1);
+    fake_ends(&fake, "0 1");
     fake_write_rank(&fake, 1, "error.json", RAISED("ValueError: x\\u001b"));
     fake_write_rank(&fake, 1, "stderr.log", "Traceback\n");
     check_cause(&fake, WHO(1) "  ValueError: x\\x1b\n"
                               "  last lines of stderr:\n    | Traceback\n");
 }
 
-static void a_torn_error_file_is_warned_of(void)
+TEST(a_torn_error_file_is_warned_of)
 {
     struct fake fake;
-    fake_start(&fake, 2);
-    fake_exit(&fake, 1, 1);
-    fake_write_rank(&fake, 1, "error.json", "{\"message\": ");
+    fake_ends(&fake, "0 1");
+    fake_write_rank(&fake, 1, "error.json", jq("{'message': "));
     check_cause(&fake, WHO(1) "  warning: attempt_0/1/error.json is incomplete, or not in the form "
                               "that torch and jobrun write; it was ignored\n"
                               "  it wrote nothing to stdout and stderr\n");
 }
 
 /* The place begins in a column of its own, where the text leaves room. */
-static void places_stand_in_a_column(void)
+TEST(places_stand_in_a_column)
 {
     static const struct {
         int len, blanks;
     } vectors[] = {{10, 52}, {59, 3}, {60, 2}, {61, 2}, {80, 2}};
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct fake fake;
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         char text[128] = "", expected[512];
         memset(text, 'E', (size_t)vectors[v].len);
-        fake_start(&fake, 1);
-        fake_exit(&fake, 0, 1);
+        fake_ends(&fake, "1");
         fake_judge(&fake);
         fake.report.ranks[0].error = text;
         fake.report.ranks[0].error_file = true;
@@ -151,13 +143,12 @@ static void places_stand_in_a_column(void)
                        "value of a secret, and are not shown\n",
                        text, vectors[v].blanks, "");
         JR_ASSERT_TEXT(out.data, expected);
-        jr_buf_release(&out);
         fake_end(&fake);
     }
 }
 
 /* A rank without a process: its node's helper and setup have said why. */
-static void what_failed_before_a_rank_is_quoted(void)
+TEST(what_failed_before_a_rank_is_quoted)
 {
     static const struct {
         const char *file, *name;
@@ -169,7 +160,7 @@ static void what_failed_before_a_rank_is_quoted(void)
     };
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct fake fake;
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         char expected[512];
         fake_start(&fake, 1);
         (void)mkdirat(fake.fd, "node_0", 0700);
@@ -185,12 +176,11 @@ static void what_failed_before_a_rank_is_quoted(void)
                        "  last lines of %s:\n    | no module\n",
                        vectors[v].name);
         JR_ASSERT_TEXT(out.data, expected);
-        jr_buf_release(&out);
         fake_end(&fake);
     }
 }
 
-static void those_that_failed_together_are_named(void)
+TEST(those_that_failed_together_are_named)
 {
     struct fake fake;
     fake_start(&fake, 4);
@@ -198,33 +188,31 @@ static void those_that_failed_together_are_named(void)
         fake_exit(&fake, i, 1);
         fake.ends[i].ended_ns = 5 * FAKE_SECOND;
     }
-    check_cause(&fake, WHO(0) "  it wrote nothing to stdout and stderr\n"
-                              "  together:   ranks 1-2 failed with it, too close to "
-                              "tell which was first\n");
+    check_cause(
+        &fake,
+        WHO(0) "  it wrote nothing to stdout and stderr\n"
+               "  together:   ranks 1-2 failed with it, too close to tell which was first\n");
 }
 
 /* The first of all is not always the cause. */
-static void one_before_the_cause_may_be_together_with_it(void)
+TEST(one_before_the_cause_may_be_together_with_it)
 {
     struct fake fake;
-    fake_start(&fake, 3);
-    fake_exit(&fake, 1, 1);
-    fake_exit(&fake, 0, 1);
+    fake_ends(&fake, "1 1 0");
     fake.ends[0].ended_ns = fake.ends[1].ended_ns + 1;
-    check_cause(&fake, WHO(1) "  it wrote nothing to stdout and stderr\n"
-                              "  together:   rank 0 failed with it, too close to "
-                              "tell which was first\n");
+    check_cause(&fake,
+                WHO(1) "  it wrote nothing to stdout and stderr\n"
+                       "  together:   rank 0 failed with it, too close to tell which was first\n");
 }
 
 /* A node without a name in the plan is this one. */
-static void the_host_is_this_one(void)
+TEST(the_host_is_this_one)
 {
     struct utsname here = {0};
     char expected[512];
     struct fake fake;
     (void)uname(&here);
-    fake_start(&fake, 1);
-    fake_exit(&fake, 0, 3);
+    fake_ends(&fake, "3");
     fake.hosts[0] = NULL;
     fake.ends[0].pid = 1000;
     (void)snprintf(expected, sizeof expected,
@@ -235,7 +223,7 @@ static void the_host_is_this_one(void)
 }
 
 /* A set is cut behind a comma. */
-static void long_sets_are_cut(void)
+TEST(long_sets_are_cut)
 {
     struct fake fake;
     fake_start(&fake, 8);
@@ -244,18 +232,18 @@ static void long_sets_are_cut(void)
         fake_exit(&fake, i, 1);
         fake.ends[i].ended_ns = 5 * FAKE_SECOND;
     }
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_judge(&fake);
     struct jr_page page = page_of(&fake, &out);
     jr_print_cause(&page);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "  together:   ranks 1000000002,1000000004,1000000006,"
-                                            "1000000008,... (7 ranks) failed with it"));
-    jr_buf_release(&out);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, "  together:   ranks 1000000002,1000000004,1000000006,1000000008,... (7 "
+                         "ranks) failed with it"));
     fake_end(&fake);
 }
 
 /* Up to four of those that lost a peer are told one by one. */
-static void those_that_lost_a_peer_are_told_apart(void)
+TEST(those_that_lost_a_peer_are_told_apart)
 {
     static const char head[] =
         WHO(0) "  it wrote nothing to stdout and stderr\n"
@@ -266,9 +254,8 @@ static void those_that_lost_a_peer_are_told_apart(void)
     static const char *const rest[] = {"", "    and so did rank 5\n", "    and so did ranks 5-6\n"};
     for (uint32_t count = 1; count <= 6; count++) {
         struct fake fake;
-        struct jr_buf expected = JR_BUF_INIT;
-        fake_start(&fake, 8);
-        fake_exit(&fake, 0, 3);
+        JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
+        fake_ends(&fake, "3 0 0 0 0 0 0 0");
         fake.ends[0].ended_ns = 5 * FAKE_SECOND;
         for (uint32_t i = 1; i <= count; i++) {
             fake_signal(&fake, i, 13);
@@ -281,17 +268,15 @@ static void those_that_lost_a_peer_are_told_apart(void)
             jr_buf_str(&expected, lines[i]);
         jr_buf_str(&expected, rest[count < 4 ? 0 : count - 4]);
         check_cause(&fake, expected.data);
-        jr_buf_release(&expected);
     }
 }
 
 /* Of one that could not start after the first failure, why. */
-static void one_that_could_not_start_later_says_why(void)
+TEST(one_that_could_not_start_later_says_why)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct fake fake;
-    fake_start(&fake, 2);
-    fake_exit(&fake, 0, 3);
+    fake_ends(&fake, "3 0");
     fake_judge(&fake);
     fake.ends[1].end = JR_END_START;
     fake.report.ranks[1].state = JR_RANK_AFTER_FIRST_FAILURE;
@@ -304,34 +289,26 @@ static void one_that_could_not_start_later_says_why(void)
     fake.ends[1].exit_code = 4;
     jr_print_others(&page, "after it:");
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, ": exited with code 4\n"));
-    jr_buf_release(&out);
     fake_end(&fake);
 }
 
 /* Judge, and hold what is told of the other ranks to `expected`. */
 static void check_others(struct fake *fake, const char *label, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
     struct jr_page page = page_of(fake, &out);
     jr_print_others(&page, label);
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
-    jr_buf_release(&out);
     fake_end(fake);
 }
 
-static void others_by_how_they_ended(void)
+TEST(others_by_how_they_ended)
 {
     struct fake fake;
-    fake_start(&fake, 1);
-    fake_exit(&fake, 0, 3);
+    fake_ends(&fake, "3");
     check_others(&fake, "others:", "");
-    fake_start(&fake, 6);
-    fake_exit(&fake, 0, 3);
-    fake_stopped(&fake, 1);
-    fake_stopped(&fake, 2);
-    fake_exit(&fake, 3, 9);
-    fake.ends[4] = (struct jr_rank_outcome){0};
+    fake_ends(&fake, "3 T T 9 - 0");
     check_others(&fake, "others:",
                  "  others:     ranks 1-2 stopped by jobrun (SIGTERM)\n"
                  "              rank 3 failed after the first failure: exited with code 9\n"
@@ -340,9 +317,9 @@ static void others_by_how_they_ended(void)
 }
 
 /* The others are told of without those that had ended by then. */
-static void who_had_ended_by_then(void)
+TEST(who_had_ended_by_then)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct fake fake;
     fake_start(&fake, 6);
     fake.policy.results.stated = true;
@@ -354,22 +331,22 @@ static void who_had_ended_by_then(void)
     fake_judge(&fake);
     struct jr_page page = page_of(&fake, &out);
     jr_print_early(&page);
-    JR_ASSERT_TEXT(out.data, "  by then:    ranks 2-3 had ended with 0 without "
-                             "delivering: rank 2: result.json was not written\n"
+    JR_ASSERT_TEXT(out.data, "  by then:    ranks 2-3 had ended with 0 without delivering: rank 2: "
+                             "result.json was not written\n"
                              "              rank 1 had ended with 0\n");
     jr_buf_clear(&out);
     jr_print_others(&page, "after it:");
-    JR_ASSERT_TEXT(out.data, "  after it:   rank 5 ended with 0 but did not deliver: "
-                             "result.json was not written\n"
-                             "              rank 4 succeeded\n");
-    jr_buf_release(&out);
+    JR_ASSERT_TEXT(
+        out.data,
+        "  after it:   rank 5 ended with 0 but did not deliver: result.json was not written\n"
+        "              rank 4 succeeded\n");
     fake_end(&fake);
 }
 
 /* One that left is told with what it lacks, and those that lost it after it. */
-static void who_left_is_told_with_what_it_lacks(void)
+TEST(who_left_is_told_with_what_it_lacks)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct fake fake;
     fake_start(&fake, 2);
     fake.policy.results.stated = true;
@@ -381,76 +358,67 @@ static void who_left_is_told_with_what_it_lacks(void)
     jr_print_cause(&page);
     jr_print_early(&page);
     jr_print_others(&page, "after it:");
-    JR_ASSERT_TEXT(out.data, "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
-                             "  result.json was not written\n"
-                             "  last lines of stdout:\n"
-                             "    | bye\n"
-                             "  after it:   rank 1 failed after the first failure: exited with "
-                             "code 1\n");
+    JR_ASSERT_TEXT(out.data,
+                   "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
+                   "  result.json was not written\n"
+                   "  last lines of stdout:\n"
+                   "    | bye\n"
+                   "  after it:   rank 1 failed after the first failure: exited with code 1\n");
     jr_buf_clear(&out);
     jr_print_end(&page);
     JR_ASSERT_TEXT(out.data, "rank 0 ended with 0 but did not deliver");
     jr_buf_clear(&out);
     jr_print_next_step(&page, 0);
-    JR_ASSERT_TEXT(out.data, "  try:        rank 0 left while the others went on, which "
-                             "breaks their connections: have all ranks make the same "
-                             "number of steps, or wait for each other before they end\n");
-    jr_buf_release(&out);
+    JR_ASSERT_TEXT(
+        out.data,
+        "  try:        rank 0 left while the others went on, which breaks their connections: have "
+        "all ranks make the same number of steps, or wait for each other before they end\n");
     fake_end(&fake);
 }
 
-static void several_that_failed_later_are_told_by_the_first(void)
+TEST(several_that_failed_later_are_told_by_the_first)
 {
     struct fake fake;
-    fake_start(&fake, 4);
-    fake_exit(&fake, 0, 3);
-    fake_exit(&fake, 1, 9);
-    fake_exit(&fake, 3, 7);
+    fake_ends(&fake, "3 9 0 7");
     check_others(&fake, NULL,
                  "  ranks 1,3 failed after the first failure: rank 1 exited with code 9\n"
                  "  rank 2 succeeded\n");
 }
 
-static void how_ranks_were_stopped(void)
+TEST(how_ranks_were_stopped)
 {
     struct fake fake;
-    fake_start(&fake, 3);
-    fake_exit(&fake, 0, 3);
-    fake_stopped(&fake, 1);
-    fake_stopped(&fake, 2);
+    fake_ends(&fake, "3 T T");
     fake_signal(&fake, 2, 9);
     fake.ends[2].killed = true;
     check_others(&fake, NULL, "  ranks 1-2 stopped by jobrun (SIGTERM; rank 2 needed SIGKILL)\n");
-    fake_start(&fake, 3);
-    fake_exit(&fake, 0, 3);
-    fake_stopped(&fake, 1);
-    fake_stopped(&fake, 2);
+    fake_ends(&fake, "3 T T");
     fake_signal(&fake, 2, 11);
     check_others(&fake, NULL,
                  "  rank 1 stopped by jobrun (SIGTERM)\n"
                  "  rank 2 failed after the first failure: died by SIGSEGV\n");
 }
 
-static void ranks_that_did_not_deliver(void)
+TEST(ranks_that_did_not_deliver)
 {
     struct fake fake;
     fake_start(&fake, 3);
     fake.policy.results.stated = true;
     fake_write_rank(&fake, 1, "result.json", "{}");
     check_others(&fake, "ranks:",
-                 "  ranks:      ranks 0,2 ended with 0 but did not deliver: "
-                 "rank 0: result.json was not written\n"
+                 "  ranks:      ranks 0,2 ended with 0 but did not deliver: rank 0: result.json "
+                 "was not written\n"
                  "              rank 1 succeeded\n");
     fake_start(&fake, 2);
     fake.policy.results.stated = true;
     fake_write_rank(&fake, 1, "result.json", "{}");
-    check_others(&fake, "ranks:",
-                 "  ranks:      rank 0 ended with 0 but did not deliver: "
-                 "result.json was not written\n"
-                 "              rank 1 succeeded\n");
+    check_others(
+        &fake, "ranks:",
+        "  ranks:      rank 0 ended with 0 but did not deliver: result.json was not written\n"
+        "              rank 1 succeeded\n");
 }
 
-static void the_log_that_is_worth_a_look(void)
+TEST(the_log_that_is_worth_a_look)
 {
     static const struct {
         const char *out, *err, *expected;
@@ -473,14 +441,3 @@ static void the_log_that_is_worth_a_look(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("failure_text", CASE(a_rank_that_wrote_nothing), CASE(the_last_lines_are_quoted),
-             CASE(long_lines_are_cut), CASE(exceptions_stand_above_the_log),
-             CASE(a_torn_error_file_is_warned_of), CASE(places_stand_in_a_column),
-             CASE(what_failed_before_a_rank_is_quoted), CASE(those_that_failed_together_are_named),
-             CASE(one_before_the_cause_may_be_together_with_it), CASE(the_host_is_this_one),
-             CASE(long_sets_are_cut), CASE(one_that_could_not_start_later_says_why),
-             CASE(those_that_lost_a_peer_are_told_apart), CASE(others_by_how_they_ended),
-             CASE(who_had_ended_by_then), CASE(who_left_is_told_with_what_it_lacks),
-             CASE(several_that_failed_later_are_told_by_the_first), CASE(how_ranks_were_stopped),
-             CASE(ranks_that_did_not_deliver), CASE(the_log_that_is_worth_a_look))

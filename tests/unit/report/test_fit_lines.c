@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void breaks_lines_as_people_do(void)
+TEST(breaks_lines_as_people_do)
 {
     static const struct {
         const char *text, *fitted; /* to 40 columns */
@@ -44,8 +44,8 @@ static void breaks_lines_as_people_do(void)
          "jobrun: \033[1;31mFAILED\033[0m after 2.4 s: rank \xc3\xbc done\n"},
         {"no newline", "no newline"},
         /* what continues a line has the rest of the columns */
-        {"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 "
-         "0123456789 0123456789 0123456789 0123456789\n",
+        {"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 "
+         "0123456789 0123456789\n",
          "0123456789 0123456789 0123456789\n"
          "        0123456789 0123456789 0123456789\n"
          "        0123456789 0123456789 0123456789\n"
@@ -80,7 +80,7 @@ static void breaks_lines_as_people_do(void)
 }
 
 /* Where hanging lines would have half of it, none is broken. */
-static void leaves_a_very_narrow_terminal_alone(void)
+TEST(leaves_a_very_narrow_terminal_alone)
 {
     static const char text[] = "0123456 0123456 0123456\n";
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -91,16 +91,13 @@ static void leaves_a_very_narrow_terminal_alone(void)
     JR_ASSERT_TEXT(out.data, "0123456 0123456\n        0123456\n");
 }
 
-static void ends_at_any_width(void)
+TEST(ends_at_any_width)
 {
-    static const char text[] = "jobrun: FAILED after 3 s: rank 0 (jobrun show "
-                               "latest)   exit status 1\n    \n   (jobrun ";
+    static const char text[] =
+        "jobrun: FAILED after 3 s: rank 0 (jobrun show latest)   exit status 1\n    \n   (jobrun ";
     for (size_t width = 1; width < 80; width++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_fit_lines(&out, text, width);
         CU_ASSERT_TRUE(!out.failed && out.len > 0);
     }
 }
-
-JR_UNIT_MAIN("report.fit_lines", CASE(breaks_lines_as_people_do),
-             CASE(leaves_a_very_narrow_terminal_alone), CASE(ends_at_any_width))

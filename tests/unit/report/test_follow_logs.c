@@ -74,7 +74,7 @@ static void choose_rank(struct logs *logs, struct jr_arena *arena, const char *w
     CU_ASSERT_TRUE_FATAL(jr_set_parse(&logs->ranks, arena, words, &bad));
 }
 
-static void refuses_what_is_not_there(void)
+TEST(refuses_what_is_not_there)
 {
     struct logs logs;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -93,7 +93,7 @@ static void refuses_what_is_not_there(void)
     end_logs(&logs);
 }
 
-static void follows_no_link_out_of_the_run(void)
+TEST(follows_no_link_out_of_the_run)
 {
     struct logs logs;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -108,7 +108,7 @@ static void follows_no_link_out_of_the_run(void)
     end_logs(&logs);
 }
 
-static void heads_several_files(void)
+TEST(heads_several_files)
 {
     struct logs logs;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -128,7 +128,7 @@ static void heads_several_files(void)
 }
 
 /* Standard error has a file of its own; what was opened is closed. */
-static void prints_both_streams(void)
+TEST(prints_both_streams)
 {
     struct logs logs;
     char all[256];
@@ -149,7 +149,7 @@ static void prints_both_streams(void)
 }
 
 /* A line without its end counts. */
-static void begins_with_the_last_lines(void)
+TEST(begins_with_the_last_lines)
 {
     static const char *const tails[] = {"", "c", "b\nc", "a\nb\nc", "a\nb\nc"};
     struct logs logs;
@@ -165,7 +165,7 @@ static void begins_with_the_last_lines(void)
     end_logs(&logs);
 }
 
-static void spares_a_terminal(void)
+TEST(spares_a_terminal)
 {
     static const char text[] = "10 %\r20 %\n\033]0;title\007\033[1mbold\n";
     struct logs logs;
@@ -183,7 +183,7 @@ static void spares_a_terminal(void)
 }
 
 /* To the end at once: nothing goes on that could write more. */
-static void follows_a_run_to_its_end(void)
+TEST(follows_a_run_to_its_end)
 {
     struct logs logs;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -208,7 +208,7 @@ static void follows_a_run_to_its_end(void)
     end_logs(&logs);
 }
 
-static void tells_of_a_run_without_results(void)
+TEST(tells_of_a_run_without_results)
 {
     struct logs logs;
     start_logs(&logs);
@@ -222,7 +222,7 @@ static void tells_of_a_run_without_results(void)
     end_logs(&logs);
 }
 
-static void a_reader_may_go_and_a_disk_be_full(void)
+TEST(a_reader_may_go_and_a_disk_be_full)
 {
     struct logs logs;
     int ends[2];
@@ -325,7 +325,7 @@ static void end_follow(struct follow *follow, const char *expected)
 
 /* Lines are shown once they are whole, or at the end; attempts that begin meanwhile are followed,
  * too. */
-static void follows_a_run_that_goes_on(void)
+TEST(follows_a_run_that_goes_on)
 {
     struct follow follow;
     begin_follow(&follow, NULL);
@@ -343,7 +343,7 @@ static void follows_a_run_that_goes_on(void)
 }
 
 /* Of what is there already the last lines; what comes to a file that was begun with is new. */
-static void follows_from_the_last_lines_on(void)
+TEST(follows_from_the_last_lines_on)
 {
     static const uint32_t one = 1, none = 0;
     struct follow follow;
@@ -362,7 +362,7 @@ static void follows_from_the_last_lines_on(void)
     "now)\n"
 
 /* Ranks whose lines cannot be seen are noted once. */
-static void notes_ranks_that_are_apart(void)
+TEST(notes_ranks_that_are_apart)
 {
     struct follow follow;
     begin_follow(&follow, NULL);
@@ -386,7 +386,7 @@ static void replace_log(const struct follow *follow, const char *text)
 
 /* A log that outgrew its limit is another file, which lacks some of what was shown, or of what
  * comes next. */
-static void goes_on_in_a_file_that_was_cut(void)
+TEST(goes_on_in_a_file_that_was_cut)
 {
     struct follow follow;
     begin_follow(&follow, NULL);
@@ -404,10 +404,3 @@ static void goes_on_in_a_file_that_was_cut(void)
     end_follow(&follow, "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n"
                         "[0] " JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "[0] g\n[0] h\n");
 }
-
-JR_UNIT_MAIN("follow_logs", CASE(refuses_what_is_not_there), CASE(follows_no_link_out_of_the_run),
-             CASE(heads_several_files), CASE(begins_with_the_last_lines), CASE(spares_a_terminal),
-             CASE(follows_a_run_to_its_end), CASE(follows_a_run_that_goes_on),
-             CASE(follows_from_the_last_lines_on), CASE(goes_on_in_a_file_that_was_cut),
-             CASE(notes_ranks_that_are_apart), CASE(prints_both_streams),
-             CASE(tells_of_a_run_without_results), CASE(a_reader_may_go_and_a_disk_be_full))

@@ -43,7 +43,7 @@ static void check_step(struct fake *fake, const char *expected)
     "'TEXT'"
 #define SH "/bin/sh reads `setup` and `shell`"
 
-static void goes_by_what_was_said(void)
+TEST(goes_by_what_was_said)
 {
     static const struct {
         const char *said, *step;
@@ -64,14 +64,14 @@ static void goes_by_what_was_said(void)
          "the Python of the ranks has no 'a\\x1b': " BY_SETUP},
         {"ModuleNotFoundError: No module named ''", ""},
         {"RuntimeError: Torch not compiled with CUDA enabled",
-         "the Python of the ranks has a torch without CUDA: install one with "
-         "it, or state `device: cpu`"},
+         "the Python of the ranks has a torch without CUDA: install one with it, or state `device: "
+         "cpu`"},
         {"terminate called without an active exception",
          "a thread of a library still ran when the program ended; with torch, call "
          "dist.destroy_process_group(), and gc.collect() once the model is no longer used"},
         {"./a: error while loading shared libraries: libx.so.1: cannot open",
-         "the loader does not find libx.so.1: load its module, `setup: "
-         "module load NAME`, or set `env: {LD_LIBRARY_PATH: FOLDER}`"},
+         "the loader does not find libx.so.1: load its module, `setup: module load NAME`, or set "
+         "`env: {LD_LIBRARY_PATH: FOLDER}`"},
         {"No such file or directory: 'data/x.csv'", "'data/x.csv'" IN_FOLDER},
         {"No such file or directory: 'x.csv'", "'x.csv'" IN_FOLDER},
         {"No such file or directory: '/data/x.csv'", ""},
@@ -83,8 +83,7 @@ static void goes_by_what_was_said(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fake fake;
-        fake_start(&fake, 1);
-        fake_exit(&fake, 0, 1);
+        fake_ends(&fake, "1");
         fake_write_rank(&fake, 0, "stderr.log", vectors[i].said);
         check_step(&fake, vectors[i].step);
     }
@@ -92,26 +91,23 @@ static void goes_by_what_was_said(void)
 
 /* Its exception, then standard error, then standard output; and of a rank without a process what
  * was before it. */
-static void looks_where_it_is_said(void)
+TEST(looks_where_it_is_said)
 {
     static const char full[] = "Disk quota exceeded";
-    static const char step[] = "quota -s tells your limits; jobrun prune "
-                               "--keep 5 removes older runs";
+    static const char step[] =
+        "quota -s tells your limits; jobrun prune --keep 5 removes older runs";
     struct fake fake;
-    fake_start(&fake, 1);
-    fake_exit(&fake, 0, 1);
+    fake_ends(&fake, "1");
     fake_write_rank(&fake, 0, "stdout.log", full);
     check_step(&fake, step);
-    fake_start(&fake, 1);
-    fake_exit(&fake, 0, 1);
+    fake_ends(&fake, "1");
     fake_write_rank(&fake, 0, "stderr.log", "words\n");
     fake_write_rank(&fake, 0, "stdout.log", full);
     check_step(&fake, "");
-    fake_start(&fake, 1);
-    fake_exit(&fake, 0, 1);
+    fake_ends(&fake, "1");
     fake_write_rank(&fake, 0, "error.json",
-                    "{\"message\": {\"message\": \"OSError: Disk quota exceeded\", "
-                    "\"extraInfo\": {\"py_callstack\": \"\", \"timestamp\": \"1800000000\"}}}");
+                    "{\"message\": {\"message\": \"OSError: Disk quota exceeded\", \"extraInfo\": "
+                    "{\"py_callstack\": \"\", \"timestamp\": \"1800000000\"}}}");
     fake_write_rank(&fake, 0, "stderr.log", "words\n");
     check_step(&fake, step);
     for (int i = 0; i < 4; i++) {
@@ -130,15 +126,15 @@ static void looks_where_it_is_said(void)
     check_step(&fake, "");
 }
 
-static void goes_by_what_shells_say(void)
+TEST(goes_by_what_shells_say)
 {
     static const struct {
         int code;
         const char *said, *step;
     } vectors[] = {
         {127, "sh: 1: train: not found",
-         "a program of the working directory is called ./NAME; `setup: "
-         "module load NAME` loads what has it"},
+         "a program of the working directory is called ./NAME; `setup: module load NAME` loads "
+         "what has it"},
         {126, "sh: 1: ./train: Permission denied", "make the program executable: chmod +x"},
         {1, "sh: 1: train: not found", ""},
         {127, "words", ""},
@@ -154,7 +150,7 @@ static void goes_by_what_shells_say(void)
     }
 }
 
-static void goes_by_the_signal(void)
+TEST(goes_by_the_signal)
 {
     static const struct {
         int signal;
@@ -162,8 +158,8 @@ static void goes_by_the_signal(void)
     } vectors[] = {
         {SIGKILL, "journalctl -k or dmesg tells whether the kernel ran out of memory"},
         {SIGBUS, "a mapped file was cut short, or /dev/shm is full: df -h /dev/shm"},
-        {SIGILL, "the program was built for another kind of CPU, or is "
-                 "damaged: build it on this machine"},
+        {SIGILL,
+         "the program was built for another kind of CPU, or is damaged: build it on this machine"},
         {SIGSEGV, "--debug 7 gives this rank a terminal of its own, for gdb or pdb"},
         {SIGFPE, "--debug 7 gives this rank a terminal of its own, for gdb or pdb"},
         {SIGTERM, ""},
@@ -183,8 +179,8 @@ static void goes_by_the_signal(void)
     fake_start(&fake, 1);
     fake_signal(&fake, 0, SIGKILL);
     fake.ends[0].oom = true;
-    check_step(&fake, "allow more memory (`engine: {slurm: {mem: 64G}}`, or "
-                      "the limit of the container), or run fewer ranks on a node");
+    check_step(&fake, "allow more memory (`engine: {slurm: {mem: 64G}}`, or the limit of the "
+                      "container), or run fewer ranks on a node");
     fake_start(&fake, 1); /* what it said goes first */
     fake_signal(&fake, 0, SIGSEGV);
     fake_write_rank(&fake, 0, "stderr.log", "Too many open files\n");
@@ -192,23 +188,22 @@ static void goes_by_the_signal(void)
     struct rlimit limit;
     CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
     jr_buf_printf(&files,
-                  "allow as many as the hard limit does, `limits: {nofile: "
-                  "%ju}`; where that is not enough, raise it (limits.conf)",
+                  "allow as many as the hard limit does, `limits: {nofile: %ju}`; where that is "
+                  "not enough, raise it (limits.conf)",
                   (uintmax_t)limit.rlim_max);
     check_step(&fake, files.data);
 }
 
 /* Who typed a command has no spec to write a field into. */
-static void is_an_option_where_there_is_no_spec(void)
+TEST(is_an_option_where_there_is_no_spec)
 {
     static const char *const rows[][2] = {
-        {"Torch not compiled with CUDA",
-         "the Python of the ranks has a torch without CUDA: install one with "
-         "it, or state `-s device=cpu`"},
+        {"Torch not compiled with CUDA", "the Python of the ranks has a torch without CUDA: "
+                                         "install one with it, or state `-s device=cpu`"},
         {"ncclSystemError", "`-s env.NCCL_DEBUG=INFO` has NCCL say what failed"},
         {"env: 'pyhton': No such file",
-         "the first line of the script names 'pyhton', which is not in PATH: "
-         "correct it, or load what has it: `-s 'setup=module load NAME'`"},
+         "the first line of the script names 'pyhton', which is not in PATH: correct it, or load "
+         "what has it: `-s 'setup=module load NAME'`"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct fake fake;
@@ -221,12 +216,11 @@ static void is_an_option_where_there_is_no_spec(void)
 }
 
 /* Only where the rank lost a peer, and one had ended with 0 by then. */
-static void names_who_left_early(void)
+TEST(names_who_left_early)
 {
     for (int i = 0; i < 4; i++) {
         struct fake fake;
-        fake_start(&fake, 3);
-        fake_exit(&fake, 0, 1);
+        fake_ends(&fake, "1 0 0");
         fake.ends[0].lost_peer = (i & 1) != 0;
         fake.ends[0].ended_ns = 20 * FAKE_SECOND;
         if ((i & 2) != 0) { /* else it ends later */
@@ -235,15 +229,17 @@ static void names_who_left_early(void)
         } else {
             fake.ends[1].ended_ns = 30 * FAKE_SECOND;
         }
-        check_step(&fake, i == 1 ? "rank 2 left while the others went on, which breaks their "
-                                   "connections: have all ranks make the same number of steps, or "
-                                   "wait for each other before they end"
-                                 : "");
+        check_step(
+            &fake,
+            i == 1
+                ? "rank 2 left while the others went on, which breaks their connections: have all "
+                  "ranks make the same number of steps, or wait for each other before they end"
+                : "");
     }
 }
 
 /* The first rank whose result does not count says why for all. */
-static void says_how_results_are_written(void)
+TEST(says_how_results_are_written)
 {
     for (int i = 0; i < 3; i++) {
         struct fake fake;
@@ -260,13 +256,8 @@ static void says_how_results_are_written(void)
         JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
                        i < 2 ? ""
                              : "  try:        each rank writes JSON to the file that "
-                               "JOBRUN_RESULT_FILE names; `results: {from: stdout}` and "
-                               "`results: {pattern: REGEX}` read it from the output\n");
+                               "JOBRUN_RESULT_FILE names; `results: {from: stdout}` and `results: "
+                               "{pattern: REGEX}` read it from the output\n");
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("next_step", CASE(goes_by_what_was_said), CASE(looks_where_it_is_said),
-             CASE(goes_by_what_shells_say), CASE(goes_by_the_signal),
-             CASE(is_an_option_where_there_is_no_spec), CASE(names_who_left_early),
-             CASE(says_how_results_are_written))

@@ -4,6 +4,7 @@
 #include "report/show.h"
 
 #include "fake_record.h"
+#include "quoted.h"
 
 /* A run of two ranks, whose folder is its record. */
 static void begin(struct fake *fake)
@@ -42,7 +43,7 @@ static void check_lacks(const struct jr_buf *out, const char *part)
     CU_ASSERT_PTR_NULL(strstr(out->data, part));
 }
 
-static void begins_with_the_verdict(void)
+TEST(begins_with_the_verdict)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -52,22 +53,22 @@ static void begins_with_the_verdict(void)
     fake.ranks[1].at[JR_AXIS_DATA] = 0;
     fake_exit(&fake, 1, 3);
     print_html(&fake, &out);
-    check_holds(&out, "<!DOCTYPE html>\n<html lang=\"en\">");
+    check_holds(&out, jq("<!DOCTYPE html>\n<html lang='en'>"));
     check_holds(&out, "<title>a&lt;b: failed</title>\n<style>\n");
-    check_holds(&out, "<h1>a&lt;b</h1>\n<p class=\"verdict failed\">");
-    check_holds(&out, "<dl class=\"facts\">\n"
-                      "<div><dt>run</dt><dd>20261121-063012-digits-3f9c</dd></div>\n"
-                      "<div><dt>exit status</dt><dd>1</dd></div>\n"
-                      "<div><dt>ranks</dt><dd>2 = model 2 on 1 node</dd></div>\n"
-                      "<div><dt>began</dt><dd>2027-01-15T08:00:00.000Z</dd></div>\n"
-                      "<div><dt>took</dt><dd>10.0 s</dd></div>\n</dl>\n");
-    check_holds(&out, "</header>\n<main>\n<section id=\"cause\"");
-    check_holds(&out, "<h2 id=\"cause-title\">Cause</h2>\n<pre ");
+    check_holds(&out, jq("<h1>a&lt;b</h1>\n<p class='verdict failed'>"));
+    check_holds(&out, jq("<dl class='facts'>\n"
+                         "<div><dt>run</dt><dd>20261121-063012-digits-3f9c</dd></div>\n"
+                         "<div><dt>exit status</dt><dd>1</dd></div>\n"
+                         "<div><dt>ranks</dt><dd>2 = model 2 on 1 node</dd></div>\n"
+                         "<div><dt>began</dt><dd>2027-01-15T08:00:00.000Z</dd></div>\n"
+                         "<div><dt>took</dt><dd>10.0 s</dd></div>\n</dl>\n"));
+    check_holds(&out, jq("</header>\n<main>\n<section id='cause'"));
+    check_holds(&out, jq("<h2 id='cause-title'>Cause</h2>\n<pre "));
     check_holds(&out, "</main>\n</body>\n</html>\n");
     fake_end(&fake);
 }
 
-static void tells_of_the_shape(void)
+TEST(tells_of_the_shape)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -84,31 +85,31 @@ static void tells_of_the_shape(void)
     print_html(&fake, &out);
     check_lacks(&out, "</pre>\n<p><a"); /* no rank has failed */
     check_holds(&out, "<dd>24 = data 4 × pipeline 2 × model 3 on 2 nodes</dd>");
-    check_holds(&out, "<h2 id=\"cause-title\">Outcome</h2>");
-    check_lacks(&out, "id=\"origin\"");
-    check_lacks(&out, "id=\"place\"");
+    check_holds(&out, jq("<h2 id='cause-title'>Outcome</h2>"));
+    check_lacks(&out, jq("id='origin'"));
+    check_lacks(&out, jq("id='place'"));
     fake_end(&fake);
 }
 
 #define ROW(name, text) "<tr><th scope=\"row\">" name "</th><td>" text "</td></tr>\n"
 
 /* What the other files of its folder say. */
-static void tells_where_it_came_from(void)
+TEST(tells_where_it_came_from)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&fake);
     fake_write(&fake, "run.json",
-               "{\"argv\": [\"jobrun\", \"run\", \"a&b.yaml\", 7], \"spec\": \"a.yaml\", "
-               "\"cwd\": \"/home\", \"host\": \"gpu07\", \"user\": \"me\", \"rerun_of\": \"r0\", "
-               "\"os\": \"Debian\", \"kernel\": \"6.1\", \"arch\": \"x86_64\", \"version\": "
-               "\"0.2\", \"fingerprint\": \"abc\", \"code\": {\"problem\": \"odd\"}, \"git\": "
-               "{\"commit\": \"c0ffee\", \"dirty\": true}}");
-    fake_write(&fake, "explain.json",
-               "{\"fields\": [{\"field\": \"nodes\", \"value\": \"2\", \"origin\": \"spec\", "
-               "\"file\": \"a.yaml\", \"line\": 3, \"column\": 8, \"rule\": \"stated\"}, "
-               "{\"field\": \"device\", \"value\": \"c<d\", \"origin\": \"default\", \"detail\": "
-               "\"none here\"}]}");
+               "{\"argv\": [\"jobrun\", \"run\", \"a&b.yaml\", 7], \"spec\": \"a.yaml\", \"cwd\": "
+               "\"/home\", \"host\": \"gpu07\", \"user\": \"me\", \"rerun_of\": \"r0\", \"os\": "
+               "\"Debian\", \"kernel\": \"6.1\", \"arch\": \"x86_64\", \"version\": \"0.2\", "
+               "\"fingerprint\": \"abc\", \"code\": {\"problem\": \"odd\"}, \"git\": {\"commit\": "
+               "\"c0ffee\", \"dirty\": true}}");
+    fake_write(
+        &fake, "explain.json",
+        "{\"fields\": [{\"field\": \"nodes\", \"value\": \"2\", \"origin\": \"spec\", \"file\": "
+        "\"a.yaml\", \"line\": 3, \"column\": 8, \"rule\": \"stated\"}, {\"field\": \"device\", "
+        "\"value\": \"c<d\", \"origin\": \"default\", \"detail\": \"none here\"}]}");
     print_html(&fake, &out);
     check_holds(&out, ROW("command", "jobrun run a&amp;b.yaml ") ROW("spec", "a.yaml")
                           ROW("repeats", "r0") ROW("folder", "/home")
@@ -118,36 +119,36 @@ static void tells_where_it_came_from(void)
                               ROW("jobrun", "0.2"));
     check_holds(&out, "<div><dt>host</dt><dd>gpu07</dd></div>");
     check_holds(&out, ROW("code", "not recorded: odd"));
-    check_holds(&out, "<section id=\"origin\" aria-labelledby=\"origin-title\">\n<h2 "
-                      "id=\"origin-title\">Where each value came from</h2>\n");
-    check_holds(&out, "</table></div>\n</section>\n<section id=\"place\" "
-                      "aria-labelledby=\"place-title\">\n<h2 "
-                      "id=\"place-title\">Environment</h2>\n");
-    check_holds(&out, "</table></div>\n</section>\n<section id=\"files\" ");
-    check_holds(&out, "<tbody>\n<tr><th scope=\"row\">nodes</th><td>2</td><td>"
-                      "a.yaml:3:8</td><td>stated</td></tr>\n"
-                      "<tr><th scope=\"row\">device</th><td>c&lt;d</td><td>default: "
-                      "none here</td><td></td></tr>\n</tbody>");
+    check_holds(&out, jq("<section id='origin' aria-labelledby='origin-title'>\n<h2 "
+                         "id='origin-title'>Where each value came from</h2>\n"));
+    check_holds(&out,
+                "</table></div>\n</section>\n<section id=\"place\" "
+                "aria-labelledby=\"place-title\">\n<h2 id=\"place-title\">Environment</h2>\n");
+    check_holds(&out, jq("</table></div>\n</section>\n<section id='files' "));
+    check_holds(&out, jq("<tbody>\n<tr><th "
+                         "scope='row'>nodes</th><td>2</td><td>a.yaml:3:8</td><td>stated</td></tr>\n"
+                         "<tr><th scope='row'>device</th><td>c&lt;d</td><td>default: none "
+                         "here</td><td></td></tr>\n</tbody>"));
     fake_end(&fake);
 }
 
-static void leaves_out_what_is_not_known(void)
+TEST(leaves_out_what_is_not_known)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&fake);
-    fake_write(&fake, "run.json", "{\"git\": {\"commit\": \"c0ffee\"}}");
-    fake_write(&fake, "explain.json", "{\"fields\": []}");
+    fake_write(&fake, "run.json", jq("{'git': {'commit': 'c0ffee'}}"));
+    fake_write(&fake, "explain.json", jq("{'fields': []}"));
     print_html(&fake, &out);
     check_holds(&out, ROW("git commit", "c0ffee"));
-    check_lacks(&out, "<th scope=\"row\">command</th>");
-    check_lacks(&out, "<th scope=\"row\">code</th>");
+    check_lacks(&out, jq("<th scope='row'>command</th>"));
+    check_lacks(&out, jq("<th scope='row'>code</th>"));
     check_lacks(&out, "<dt>host</dt>");
-    check_lacks(&out, "id=\"origin\"");
+    check_lacks(&out, jq("id='origin'"));
     fake_end(&fake);
 }
 
-static void links_to_its_files(void)
+TEST(links_to_its_files)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -157,19 +158,21 @@ static void links_to_its_files(void)
     fake_write(&fake, "spec.yaml", "");
     fake_write(&fake, "on_end.log", "");
     print_html(&fake, &out);
-    check_holds(&out, "<h2 id=\"files-title\">Files</h2>\n<ul>\n<li><a "
-                      "href=\"a%20b/runs/x/spec.yaml\">spec.yaml</a>: the spec as it was "
-                      "read</li>\n<li><a href=\"a%20b/runs/x/results.json\">results.json</a>: "
-                      "the outcome and the result of each rank</li>\n<li><a "
-                      "href=\"a%20b/runs/x/on_end.log\">on_end.log</a>: the output of "
-                      "on_end</li>\n</ul>\n");
-    check_holds(&out, "</pre>\n<p><a href=\"a%20b/runs/x/attempt_0/0/"
-                      "stderr.log\">attempt_0/0/stderr.log</a></p>\n");
+    check_holds(
+        &out,
+        jq("<h2 id='files-title'>Files</h2>\n<ul>\n<li><a "
+           "href='a%20b/runs/x/spec.yaml'>spec.yaml</a>: the spec as it was read</li>\n<li><a "
+           "href='a%20b/runs/x/results.json'>results.json</a>: the outcome and the result of each "
+           "rank</li>\n<li><a href='a%20b/runs/x/on_end.log'>on_end.log</a>: the output of "
+           "on_end</li>\n</ul>\n"));
+    check_holds(&out,
+                "</pre>\n<p><a "
+                "href=\"a%20b/runs/x/attempt_0/0/stderr.log\">attempt_0/0/stderr.log</a></p>\n");
     fake_end(&fake);
 }
 
 /* Each node of a run in parts has a folder of its own, and a host. */
-static void links_to_its_parts(void)
+TEST(links_to_its_parts)
 {
     static const char nodes[] = "[{\"part\": \"node_0\", \"host\": \"n<0\", \"status\": "
                                 "\"succeeded\"}, {\"status\": \"absent\"}]";
@@ -188,13 +191,13 @@ static void links_to_its_parts(void)
     json_decref(results);
     fake_write(&fake, "results.json", text.data);
     CU_ASSERT_EQUAL(print(&fake, &out, true, &err), 0);
-    check_holds(&out, "<li><a href=\"a%20b/runs/x/node_0\">node_0</a>: the part "
-                      "of this node's jobrun, on n&lt;0</li>\n</ul>");
+    check_holds(&out, "<li><a href=\"a%20b/runs/x/node_0\">node_0</a>: the part of this node's "
+                      "jobrun, on n&lt;0</li>\n</ul>");
     check_lacks(&out, "<dt>host</dt>"); /* there are several */
     fake_end(&fake);
 }
 
-static void is_lines_for_people(void)
+TEST(is_lines_for_people)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -210,7 +213,7 @@ static void is_lines_for_people(void)
     fake_end(&fake);
 }
 
-static void wants_results(void)
+TEST(wants_results)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -225,8 +228,3 @@ static void wants_results(void)
     fake_end(&fake);
     CU_ASSERT_EQUAL(print(&fake, &out, true, &err), -1); /* it is gone */
 }
-
-JR_UNIT_MAIN("page", CASE(begins_with_the_verdict), CASE(tells_of_the_shape),
-             CASE(tells_where_it_came_from), CASE(leaves_out_what_is_not_known),
-             CASE(links_to_its_files), CASE(links_to_its_parts), CASE(is_lines_for_people),
-             CASE(wants_results))

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "scratch.h"
+#include "quoted.h"
 
 /* What is drawn of a metrics.jsonl; NULL: there is none. */
 static void draw(struct jr_buf *out, const char *metrics)
@@ -36,20 +37,19 @@ static void check_holds(const struct jr_buf *text, const char *word)
     CU_ASSERT_TRUE(text->data != NULL && strstr(text->data, word) != NULL);
 }
 
-static void nothing_is_drawn_of_nothing(void)
+TEST(nothing_is_drawn_of_nothing)
 {
     static const char *const texts[] = {NULL, "", "junk\n", "{\"step\":1,\"metrics\":{}}\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         draw(&out, texts[i]);
         CU_ASSERT_EQUAL(out.len, 0);
-        jr_buf_release(&out);
     }
 }
 
 #define POINT(step, value) "{\"step\":" step ",\"metrics\":{\"a\":" value "}}\n"
 
-static void lines_follow_the_values(void)
+TEST(lines_follow_the_values)
 {
     static const struct {
         const char *text, *path;
@@ -72,106 +72,97 @@ static void lines_follow_the_values(void)
          "<path d=\"M0 1000h0L1000 0\">"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         draw(&out, vectors[i].text);
         check_holds(&out, vectors[i].path);
         CU_ASSERT_EQUAL(count_of(&out, "<path"), 1);
         CU_ASSERT_EQUAL(count_of(&out, ">nan<"), 0);
         CU_ASSERT_EQUAL(count_of(&out, ">inf<"), 0);
-        jr_buf_release(&out);
     }
 }
 
-static void without_a_value_there_is_no_drawing(void)
+TEST(without_a_value_there_is_no_drawing)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     draw(&out, POINT("1", "null") POINT("2", "null"));
     CU_ASSERT_EQUAL(count_of(&out, "<svg"), 0);
-    check_holds(&out, "<tr><th scope=\"row\" class=\"name\">a</th><td class=\"n\"></td>"
-                      "<td class=\"n\"></td><td class=\"n\"></td>"
-                      "<td class=\"n\">2</td><td class=\"n\">2</td></tr>");
-    jr_buf_release(&out);
+    check_holds(
+        &out,
+        "<tr><th scope=\"row\" class=\"name\">a</th><td class=\"n\"></td><td class=\"n\"></td><td "
+        "class=\"n\"></td><td class=\"n\">2</td><td class=\"n\">2</td></tr>");
 }
 
-static void numbers_are_told(void)
+TEST(numbers_are_told)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     draw(&out, POINT("0", "2.5") POINT("100", "0.125") POINT("200", "0.25"));
     check_holds(&out, "<strong>a</strong> 0.25 at step 200</figcaption>");
-    check_holds(&out, "<td class=\"n\">0.25 <small>step 200</small></td><td class=\"n\">0.125 "
-                      "<small>step 100</small></td><td class=\"n\">2.5 <small>step "
-                      "0</small></td><td class=\"n\">3</td><td class=\"n\">0</td>");
+    check_holds(&out, jq("<td class='n'>0.25 <small>step 200</small></td><td class='n'>0.125 "
+                         "<small>step 100</small></td><td class='n'>2.5 <small>step "
+                         "0</small></td><td class='n'>3</td><td class='n'>0</td>"));
     /* the axes: round numbers */
     check_holds(&out, ">0.5</text>");
     check_holds(&out, ">2.5</text>");
-    check_holds(&out, "<text class=\"left\" x=\"0.00%\" y=\"152\">0</text>");
-    check_holds(&out, "<text class=\"tick\" x=\"50.00%\" y=\"152\">100</text>");
-    check_holds(&out, "<text class=\"right\" x=\"100.00%\" y=\"152\">200</text>");
-    jr_buf_release(&out);
+    check_holds(&out, jq("<text class='left' x='0.00%' y='152'>0</text>"));
+    check_holds(&out, jq("<text class='tick' x='50.00%' y='152'>100</text>"));
+    check_holds(&out, jq("<text class='right' x='100.00%' y='152'>200</text>"));
 }
 
 /* Each piece of it, in its place. */
-static void a_drawing_is_whole(void)
+TEST(a_drawing_is_whole)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     draw(&out, POINT("0", "1") POINT("10", "3"));
-    JR_ASSERT_TEXT(out.data, "<section id=\"curves\" aria-labelledby=\"curves-title\">\n"
-                             "<h2 id=\"curves-title\">Metrics</h2>\n"
-                             "<p>The metrics over the steps of the job.</p>\n"
-                             "<div class=\"curves\">\n<figure>\n"
-                             "<figcaption><strong>a</strong> 3 at step 10</figcaption>\n"
-                             "<div class=\"chart\"><svg class=\"labels\" width=\"64\" "
-                             "height=\"154\" aria-hidden=\"true\"><text x=\"58\" "
-                             "y=\"144.0\">1</text><text x=\"58\" y=\"109.0\">1.5</text><text "
-                             "x=\"58\" y=\"74.0\">2</text><text x=\"58\" "
-                             "y=\"39.0\">2.5</text><text x=\"58\" y=\"4.0\">3</text></svg><svg "
-                             "class=\"bars\" height=\"154\" role=\"img\" aria-label=\"a over the "
-                             "steps; the table of metrics has its extremes\"><line x1=\"0\" "
-                             "x2=\"100%\" y1=\"140.0\" y2=\"140.0\"/><line x1=\"0\" x2=\"100%\" "
-                             "y1=\"105.0\" y2=\"105.0\"/><line x1=\"0\" x2=\"100%\" y1=\"70.0\" "
-                             "y2=\"70.0\"/><line x1=\"0\" x2=\"100%\" y1=\"35.0\" "
-                             "y2=\"35.0\"/><line x1=\"0\" x2=\"100%\" y1=\"0.0\" y2=\"0.0\"/><text "
-                             "class=\"left\" x=\"0.00%\" y=\"152\">0</text><text class=\"tick\" "
-                             "x=\"20.00%\" y=\"152\">2</text><text class=\"tick\" x=\"40.00%\" "
-                             "y=\"152\">4</text><text class=\"tick\" x=\"60.00%\" "
-                             "y=\"152\">6</text><text class=\"tick\" x=\"80.00%\" "
-                             "y=\"152\">8</text><text class=\"right\" x=\"100.00%\" "
-                             "y=\"152\">10</text><svg width=\"100%\" height=\"140\" viewBox=\"0 0 "
-                             "1000 1000\" preserveAspectRatio=\"none\"><path d=\"M0 1000h0L1000 "
-                             "0\"><title>rank 0, attempt "
-                             "0</title></path></svg></svg></div>\n</figure>\n</div>\n"
-                             "<div class=\"wide\"><table>\n<caption>Metrics</caption>\n"
-                             "<thead><tr><th scope=\"col\">metric</th><th scope=\"col\" "
-                             "class=\"n\">last</th><th scope=\"col\" class=\"n\">lowest</th><th "
-                             "scope=\"col\" class=\"n\">highest</th><th scope=\"col\" "
-                             "class=\"n\">points</th><th scope=\"col\" class=\"n\">nan or "
-                             "inf</th></tr></thead>\n<tbody>\n"
-                             "<tr><th scope=\"row\" class=\"name\">a</th><td class=\"n\">3 "
-                             "<small>step 10</small></td><td class=\"n\">1 <small>step "
-                             "0</small></td><td class=\"n\">3 <small>step 10</small></td><td "
-                             "class=\"n\">2</td><td class=\"n\">0</td></tr>\n"
-                             "</tbody>\n</table></div>\n</section>\n");
-    jr_buf_release(&out);
+    JR_ASSERT_TEXT(
+        out.data,
+        "<section id=\"curves\" aria-labelledby=\"curves-title\">\n"
+        "<h2 id=\"curves-title\">Metrics</h2>\n"
+        "<p>The metrics over the steps of the job.</p>\n"
+        "<div class=\"curves\">\n<figure>\n"
+        "<figcaption><strong>a</strong> 3 at step 10</figcaption>\n"
+        "<div class=\"chart\"><svg class=\"labels\" width=\"64\" height=\"154\" "
+        "aria-hidden=\"true\"><text x=\"58\" y=\"144.0\">1</text><text x=\"58\" "
+        "y=\"109.0\">1.5</text><text x=\"58\" y=\"74.0\">2</text><text x=\"58\" "
+        "y=\"39.0\">2.5</text><text x=\"58\" y=\"4.0\">3</text></svg><svg class=\"bars\" "
+        "height=\"154\" role=\"img\" aria-label=\"a over the steps; the table of metrics has its "
+        "extremes\"><line x1=\"0\" x2=\"100%\" y1=\"140.0\" y2=\"140.0\"/><line x1=\"0\" "
+        "x2=\"100%\" y1=\"105.0\" y2=\"105.0\"/><line x1=\"0\" x2=\"100%\" y1=\"70.0\" "
+        "y2=\"70.0\"/><line x1=\"0\" x2=\"100%\" y1=\"35.0\" y2=\"35.0\"/><line x1=\"0\" "
+        "x2=\"100%\" y1=\"0.0\" y2=\"0.0\"/><text class=\"left\" x=\"0.00%\" "
+        "y=\"152\">0</text><text class=\"tick\" x=\"20.00%\" y=\"152\">2</text><text "
+        "class=\"tick\" x=\"40.00%\" y=\"152\">4</text><text class=\"tick\" x=\"60.00%\" "
+        "y=\"152\">6</text><text class=\"tick\" x=\"80.00%\" y=\"152\">8</text><text "
+        "class=\"right\" x=\"100.00%\" y=\"152\">10</text><svg width=\"100%\" height=\"140\" "
+        "viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\"><path d=\"M0 1000h0L1000 "
+        "0\"><title>rank 0, attempt 0</title></path></svg></svg></div>\n</figure>\n</div>\n"
+        "<div class=\"wide\"><table>\n<caption>Metrics</caption>\n"
+        "<thead><tr><th scope=\"col\">metric</th><th scope=\"col\" class=\"n\">last</th><th "
+        "scope=\"col\" class=\"n\">lowest</th><th scope=\"col\" class=\"n\">highest</th><th "
+        "scope=\"col\" class=\"n\">points</th><th scope=\"col\" class=\"n\">nan or "
+        "inf</th></tr></thead>\n<tbody>\n"
+        "<tr><th scope=\"row\" class=\"name\">a</th><td class=\"n\">3 <small>step "
+        "10</small></td><td class=\"n\">1 <small>step 0</small></td><td class=\"n\">3 <small>step "
+        "10</small></td><td class=\"n\">2</td><td class=\"n\">0</td></tr>\n"
+        "</tbody>\n</table></div>\n</section>\n");
 }
 
 /* Two ranks are several; of equal values the first is the highest. */
-static void two_ranks_are_many(void)
+TEST(two_ranks_are_many)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     draw(&out, "{\"step\":1,\"rank\":0,\"metrics\":{\"a\":2}}\n"
                "{\"step\":2,\"rank\":1,\"metrics\":{\"a\":2}}\n");
-    check_holds(&out, "<figure class=\"many\">");
-    check_holds(&out, "<td class=\"n\">2 <small>step 1</small></td><td class=\"n\">2 <small>step "
-                      "1</small></td><td class=\"n\">2 <small>step 1</small></td>");
+    check_holds(&out, jq("<figure class='many'>"));
+    check_holds(&out, jq("<td class='n'>2 <small>step 1</small></td><td class='n'>2 <small>step "
+                         "1</small></td><td class='n'>2 <small>step 1</small></td>"));
     jr_buf_clear(&out);
     draw(&out, POINT("1", "2"));
     check_holds(&out, "<figure>");
-    jr_buf_release(&out);
 }
 
-static void ranks_and_attempts_have_lines_of_their_own(void)
+TEST(ranks_and_attempts_have_lines_of_their_own)
 {
-    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
     for (int rank = 0; rank < 3; rank++)
         for (int attempt = 0; attempt < 2; attempt++)
             for (int step = 0; step < 2; step++)
@@ -183,7 +174,7 @@ static void ranks_and_attempts_have_lines_of_their_own(void)
     CU_ASSERT_EQUAL(count_of(&out, "<path class=\"earlier\""), 3);
     check_holds(&out, "<title>rank 2, attempt 1</title>");
     check_holds(&out, "with one line for each rank; the pale lines are earlier attempts.");
-    check_holds(&out, "<figure class=\"many\">");
+    check_holds(&out, jq("<figure class='many'>"));
     jr_buf_clear(&text);
     jr_buf_clear(&out);
     for (int rank = 0; rank < 1000; rank++)
@@ -191,14 +182,12 @@ static void ranks_and_attempts_have_lines_of_their_own(void)
     draw(&out, text.data);
     CU_ASSERT_EQUAL(count_of(&out, "<path"), 16);
     check_holds(&out, "of the first 16 of 1000 ranks.");
-    jr_buf_release(&text);
-    jr_buf_release(&out);
 }
 
 /* A long line is drawn by its extremes: a peak of one point is kept. */
-static void a_page_stays_small(void)
+TEST(a_page_stays_small)
 {
-    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
     for (int step = 0; step < 100000; step++)
         jr_buf_printf(&text, "{\"step\":%d,\"metrics\":{\"a\":%d}}\n", step,
                       step == 77777 ? 1000 : step % 2);
@@ -213,30 +202,20 @@ static void a_page_stays_small(void)
         jr_buf_printf(&text, "{\"step\":1,\"attempt\":%d,\"metrics\":{\"a\":1}}\n", attempt);
     draw(&out, text.data);
     CU_ASSERT_TRUE(out.len < 100000);
-    jr_buf_release(&text);
-    jr_buf_release(&out);
 }
 
-static void names_are_no_markup(void)
+TEST(names_are_no_markup)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     draw(&out, "{\"step\":1,\"metrics\":{\"</svg><script>\\\"'&\\u001b[2J\":1}}\n");
     CU_ASSERT_EQUAL(count_of(&out, "<script"), 0);
     CU_ASSERT_EQUAL(count_of(&out, "\033"), 0);
     CU_ASSERT_EQUAL(count_of(&out, "&lt;/svg&gt;&lt;script&gt;&quot;&#39;&amp;\\x1b[2J"), 3);
-    jr_buf_release(&out);
 }
 
-static void damage_is_told(void)
+TEST(damage_is_told)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     draw(&out, POINT("1", "1") "{\"step\":");
     check_holds(&out, "Some of metrics.jsonl is missing or unreadable.");
-    jr_buf_release(&out);
 }
-
-JR_UNIT_MAIN("curves", CASE(nothing_is_drawn_of_nothing), CASE(lines_follow_the_values),
-             CASE(without_a_value_there_is_no_drawing), CASE(numbers_are_told),
-             CASE(a_drawing_is_whole), CASE(two_ranks_are_many),
-             CASE(ranks_and_attempts_have_lines_of_their_own), CASE(a_page_stays_small),
-             CASE(names_are_no_markup), CASE(damage_is_told))

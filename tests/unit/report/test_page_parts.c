@@ -75,7 +75,7 @@ static size_t count_of(const char *word)
     return count;
 }
 
-static void nothing_is_said_of_no_rank(void)
+TEST(nothing_is_said_of_no_rank)
 {
     begin(0);
     jr_html_page_time(&run.html);
@@ -90,16 +90,16 @@ static void nothing_is_said_of_no_rank(void)
 
 /* The mesh. */
 
-static void a_mesh_of_one_axis_is_a_row(void)
+TEST(a_mesh_of_one_axis_is_a_row)
 {
     begin(2);
     run.judged[1].state = JR_RANK_FAILED;
     jr_html_page_mesh(&run.html);
-    JR_ASSERT_TEXT(text(), "<section id=\"mesh\" aria-labelledby=\"mesh-title\">\n"
-                           "<h2 id=\"mesh-title\">Mesh</h2>\n"
-                           "<ul class=\"cells\"><li class=\"succeeded\" "
-                           "title=\"succeeded\">0</li><li class=\"failed\" "
-                           "title=\"failed\">1 ✕</li></ul>\n</section>\n");
+    JR_ASSERT_TEXT(text(),
+                   "<section id=\"mesh\" aria-labelledby=\"mesh-title\">\n"
+                   "<h2 id=\"mesh-title\">Mesh</h2>\n"
+                   "<ul class=\"cells\"><li class=\"succeeded\" title=\"succeeded\">0</li><li "
+                   "class=\"failed\" title=\"failed\">1 ✕</li></ul>\n</section>\n");
     end();
     begin(1);
     jr_html_page_mesh(&run.html);
@@ -123,22 +123,21 @@ static void lay_out(uint32_t model, uint32_t pipeline, uint32_t data)
 
 #define SQUARE(rank) "<td class=\"succeeded\" title=\"succeeded\">" rank "</td>"
 
-static void a_mesh_is_a_table(void)
+TEST(a_mesh_is_a_table)
 {
     lay_out(2, 2, 2);
     jr_html_page_mesh(&run.html);
-    check_holds("<thead><tr><td></td><th scope=\"col\">model 0</th>"
-                "<th scope=\"col\">model 1</th></tr></thead>\n<tbody>\n"
-                "<tr><th scope=\"row\">data 0, pipeline 0</th>" SQUARE("0")
-                    SQUARE("1") "</tr>\n"
-                                "<tr><th scope=\"row\">data 0, pipeline 1</th>" SQUARE("2")
-                                    SQUARE("3") "</tr>\n"
-                                                "<tr><th scope=\"row\">data 1, pipeline "
-                                                "0</th>" SQUARE("4")
-                                                    SQUARE("5") "</tr>\n"
-                                                                "<tr><th scope=\"row\">data 1, "
-                                                                "pipeline 1</th>" SQUARE("6")
-                                                                    SQUARE("7") "</tr>\n</tbody>");
+    check_holds(
+        "<thead><tr><td></td><th scope=\"col\">model 0</th><th scope=\"col\">model "
+        "1</th></tr></thead>\n<tbody>\n"
+        "<tr><th scope=\"row\">data 0, pipeline 0</th>" SQUARE("0") SQUARE(
+            "1") "</tr>\n"
+                 "<tr><th scope=\"row\">data 0, pipeline 1</th>" SQUARE("2") SQUARE(
+                     "3") "</tr>\n"
+                          "<tr><th scope=\"row\">data 1, pipeline 0</th>" SQUARE("4") SQUARE(
+                              "5") "</tr>\n"
+                                   "<tr><th scope=\"row\">data 1, pipeline 1</th>" SQUARE("6")
+                                       SQUARE("7") "</tr>\n</tbody>");
     end();
     lay_out(1, 2, 1);
     jr_html_page_mesh(&run.html);
@@ -154,7 +153,7 @@ static void a_mesh_is_a_table(void)
     end();
 }
 
-static void a_large_mesh_is_folded(void)
+TEST(a_large_mesh_is_folded)
 {
     for (uint32_t count = 128; count <= 129; count++) {
         begin(count);
@@ -170,7 +169,7 @@ static void a_large_mesh_is_folded(void)
 
 /* The ranks. */
 
-static void a_rank_has_a_row(void)
+TEST(a_rank_has_a_row)
 {
     static char *hosts[] = {(char *)"gpu<1>", NULL};
     begin(2);
@@ -194,25 +193,24 @@ static void a_rank_has_a_row(void)
     run.judged[1].state = JR_RANK_NOT_STARTED;
     run.loaded.plan.hosts = hosts;
     jr_html_page_ranks(&run.html);
-    check_holds("<caption>All ranks</caption>\n<thead><tr><th scope=\"col\">rank</th>"
-                "<th scope=\"col\">state</th><th scope=\"col\">how it ended</th>"
-                "<th scope=\"col\">where</th><th scope=\"col\" class=\"n\">time</th>");
-    check_holds("<tbody>\n<tr><th scope=\"row\">0</th><td><i class=\"failed\"></i>"
-                "failed</td><td>exited with code 3<br><small>ValueError: a &lt; "
-                "b</small></td><td>node 0 (gpu&lt;1&gt;), local 0, device 3</td>"
-                "<td class=\"n\">1 min 01 s</td><td class=\"n\">2.5 s</td>"
-                "<td class=\"n\">1.5 MiB</td><td><a href=\"runs/x/out\">stdout</a> "
-                "stderr: no file /elsewhere/error.json </td></tr>\n"
-                "<tr><th scope=\"row\">1</th><td><i class=\"not_started\"></i>not "
-                "started</td><td>was not started</td><td>node 1, local 2</td>"
-                "<td class=\"n\"></td><td class=\"n\"></td><td class=\"n\"></td><td>"
-                "</td></tr>\n</tbody>");
+    check_holds("<caption>All ranks</caption>\n<thead><tr><th scope=\"col\">rank</th><th "
+                "scope=\"col\">state</th><th scope=\"col\">how it ended</th><th "
+                "scope=\"col\">where</th><th scope=\"col\" class=\"n\">time</th>");
+    check_holds(
+        "<tbody>\n<tr><th scope=\"row\">0</th><td><i class=\"failed\"></i>failed</td><td>exited "
+        "with code 3<br><small>ValueError: a &lt; b</small></td><td>node 0 (gpu&lt;1&gt;), local "
+        "0, device 3</td><td class=\"n\">1 min 01 s</td><td class=\"n\">2.5 s</td><td "
+        "class=\"n\">1.5 MiB</td><td><a href=\"runs/x/out\">stdout</a> stderr: no file "
+        "/elsewhere/error.json </td></tr>\n"
+        "<tr><th scope=\"row\">1</th><td><i class=\"not_started\"></i>not started</td><td>was not "
+        "started</td><td>node 1, local 2</td><td class=\"n\"></td><td class=\"n\"></td><td "
+        "class=\"n\"></td><td></td></tr>\n</tbody>");
     check_lacks("steps/s");
     end();
 }
 
 /* Why it does not count goes before its exception. */
-static void the_reason_is_told(void)
+TEST(the_reason_is_told)
 {
     begin(1);
     run.judged[0].state = JR_RANK_INCOMPLETE;
@@ -224,7 +222,7 @@ static void the_reason_is_told(void)
     end();
 }
 
-static void ranks_have_their_steps(void)
+TEST(ranks_have_their_steps)
 {
     begin(3);
     struct jr_progress *progress = jr_progress_new(3);
@@ -245,7 +243,7 @@ static void ranks_have_their_steps(void)
 }
 
 /* Of many ranks those that went wrong are shown, and all if asked for. */
-static void many_ranks_are_folded(void)
+TEST(many_ranks_are_folded)
 {
     static const struct {
         uint32_t count, wrong;
@@ -277,7 +275,7 @@ static void many_ranks_are_folded(void)
 
 #define EVIDENCE "{\"cpu_seconds\": 0.25, \"interval_seconds\": 2.0, \"threads\": []}"
 
-static void who_hung_has_its_evidence(void)
+TEST(who_hung_has_its_evidence)
 {
     begin(2);
     run.loaded.report.status = JR_RUN_HUNG;
@@ -319,7 +317,7 @@ static void begin_lives(void)
     run.html.timeline = (struct jr_timeline){.spans = lives, .span_count = 7, .end = 4};
 }
 
-static void each_rank_has_its_bars(void)
+TEST(each_rank_has_its_bars)
 {
     begin_lives();
     jr_html_page_time(&run.html);
@@ -328,9 +326,9 @@ static void each_rank_has_its_bars(void)
                 "<li><i class=\"stopped\"></i>stopped by jobrun: rank 7</li>\n"
                 "<li><i class=\"succeeded\"></i>succeeded: rank 4</li>\n"
                 "</ul>\n");
-    check_holds("<svg class=\"labels\" width=\"64\" height=\"68\" aria-hidden=\"true\"><text "
-                "x=\"58\" y=\"11\">4</text><text x=\"58\" y=\"29\">5</text><text x=\"58\" "
-                "y=\"47\">7</text></svg>");
+    check_holds(
+        "<svg class=\"labels\" width=\"64\" height=\"68\" aria-hidden=\"true\"><text x=\"58\" "
+        "y=\"11\">4</text><text x=\"58\" y=\"29\">5</text><text x=\"58\" y=\"47\">7</text></svg>");
     check_holds("<svg class=\"bars\" height=\"68\" ");
     /* failures last */
     check_holds("<rect class=\"succeeded\" x=\"0.00%\" y=\"0\" width=\"50.00%\" "
@@ -339,12 +337,12 @@ static void each_rank_has_its_bars(void)
                 "height=\"16\"/><rect class=\"stopped\" x=\"25.00%\" y=\"36\" width=\"75.00%\" "
                 "height=\"16\"/><rect class=\"failed\" x=\"50.00%\" y=\"18\" width=\"50.00%\" "
                 "height=\"16\"/><text class=\"mark\" x=\"100.00%\" y=\"30\">✕</text></svg>");
-    check_holds("from its start to its end; the light notch is its first "
-                "output; the pale bars are earlier attempts.</figcaption>");
+    check_holds("from its start to its end; the light notch is its first output; the pale bars are "
+                "earlier attempts.</figcaption>");
     end();
 }
 
-static void the_axis_is_of_time(void)
+TEST(the_axis_is_of_time)
 {
     begin_lives();
     jr_html_page_time(&run.html);
@@ -356,7 +354,7 @@ static void the_axis_is_of_time(void)
 }
 
 /* What is short is seen, and what is beyond the end ends there. */
-static void bars_stay_within_the_chart(void)
+TEST(bars_stay_within_the_chart)
 {
     static struct jr_stretch lives[] = {
         {.rank = 0, .started = 1, .ended = 1, .heard = -1, .last = true},
@@ -366,8 +364,8 @@ static void bars_stay_within_the_chart(void)
     jr_html_page_time(&run.html); /* of a second, for nothing says more */
     check_holds("x=\"100.00%\" y=\"0\" width=\"0.15%\"");
     check_holds("x=\"0.00%\" y=\"18\" width=\"100.00%\"");
-    check_holds("from its start to its end. Some of events.jsonl is missing "
-                "or unreadable.</figcaption>");
+    check_holds(
+        "from its start to its end. Some of events.jsonl is missing or unreadable.</figcaption>");
     end();
     begin(2);
     jr_html_page_time(&run.html); /* without any there is no chart */
@@ -377,7 +375,7 @@ static void bars_stay_within_the_chart(void)
 }
 
 /* The more ranks there are, the lower are their rows. */
-static void many_ranks_have_low_rows(void)
+TEST(many_ranks_have_low_rows)
 {
     static const struct {
         uint32_t count, height, thick, marked, labels;
@@ -412,7 +410,7 @@ static void many_ranks_have_low_rows(void)
     }
 }
 
-static void what_happened_is_listed(void)
+TEST(what_happened_is_listed)
 {
     static struct jr_moment moments[45];
     for (size_t count = 40; count <= 45; count += 5) {
@@ -424,9 +422,10 @@ static void what_happened_is_listed(void)
         jr_html_page_time(&run.html);
         CU_ASSERT_EQUAL(count_of("<td>stopped</td>"), 40);
         check_holds(count == 40 ? "start</caption>" : "start (the last 40 of 45)</caption>");
-        check_holds(count == 40 ? "<tbody>\n<tr><td class=\"n\">500 ms</td>"
-                                  "<td>stopped</td><td>a&lt;b</td></tr>\n"
-                                : "<tbody>\n<tr><td class=\"n\">5.5 s</td>");
+        check_holds(
+            count == 40
+                ? "<tbody>\n<tr><td class=\"n\">500 ms</td><td>stopped</td><td>a&lt;b</td></tr>\n"
+                : "<tbody>\n<tr><td class=\"n\">5.5 s</td>");
         end();
     }
 }
@@ -439,7 +438,7 @@ static void deliver(uint32_t rank, const char *json)
     CU_ASSERT_PTR_NOT_NULL_FATAL(run.judged[rank].result);
 }
 
-static void fields_are_shown_by_rank(void)
+TEST(fields_are_shown_by_rank)
 {
     begin(3);
     deliver(0, "{\"loss\": 0.5, \"name\": \"<a>\"}");
@@ -450,16 +449,16 @@ static void fields_are_shown_by_rank(void)
     check_holds("aria-label=\"value by rank\"><path d=\"M28.7 3.0h.1M131.3 21.0h.1\"/></svg>");
     CU_ASSERT_EQUAL(count_of("class=\"plot\""), 1); /* of what differs */
     check_holds("<details open><summary>Results of each rank</summary>");
-    check_holds("<th scope=\"col\">rank</th><th scope=\"col\">loss</th>"
-                "<th scope=\"col\">name</th><th scope=\"col\">more</th></tr>");
+    check_holds("<th scope=\"col\">rank</th><th scope=\"col\">loss</th><th "
+                "scope=\"col\">name</th><th scope=\"col\">more</th></tr>");
     check_holds("<tr><th scope=\"row\">0</th><td>0.5</td><td>");
-    check_holds("<tr><th scope=\"row\">1</th><td>—</td><td>—</td><td>—</td>"
-                "</tr>\n<tr><th scope=\"row\">2</th><td>0.25</td><td>—</td>");
+    check_holds("<tr><th scope=\"row\">1</th><td>—</td><td>—</td><td>—</td></tr>\n<tr><th "
+                "scope=\"row\">2</th><td>0.25</td><td>—</td>");
     check_lacks("Not all fields");
     end();
 }
 
-static void results_that_are_no_objects_are_shown(void)
+TEST(results_that_are_no_objects_are_shown)
 {
     begin(2);
     deliver(0, "7");
@@ -472,7 +471,7 @@ static void results_that_are_no_objects_are_shown(void)
 }
 
 /* So many fields, so many columns; and ranks, if asked for. */
-static void not_all_fields_are_shown(void)
+TEST(not_all_fields_are_shown)
 {
     for (int fields = 24; fields <= 25; fields++) {
         uint32_t ranks = fields == 24 ? 16 : 17;
@@ -489,13 +488,14 @@ static void not_all_fields_are_shown(void)
         CU_ASSERT_EQUAL(count_of("<th scope=\"col\">f"), 9); /* and "field" */
         CU_ASSERT_EQUAL(count_of("Not all fields are shown"), (size_t)fields - 24);
         CU_ASSERT_EQUAL(count_of("<details open>"), ranks <= 16);
-        check_holds("<tr><th scope=\"row\">0</th><td>0</td><td>1</td><td>2</td>"
-                    "<td>3</td><td>4</td><td>5</td><td>6</td><td>7</td></tr>");
+        check_holds("<tr><th "
+                    "scope=\"row\">0</th><td>0</td><td>1</td><td>2</td><td>3</td><td>4</td><td>5</"
+                    "td><td>6</td><td>7</td></tr>");
         end();
     }
 }
 
-static void usage_is_told_by_its_ends(void)
+TEST(usage_is_told_by_its_ends)
 {
     begin(5);
     for (uint32_t i = 0; i < 4; i++) {
@@ -507,18 +507,9 @@ static void usage_is_told_by_its_ends(void)
     jr_html_page_usage(&run.html);
     check_holds("<tr><th scope=\"row\">time</th><td class=\"n\">1.0 s</td><td class=\"n\">5.0 "
                 "s</td><td class=\"n\">9.0 s</td><td class=\"n\">11</td><td><svg ");
-    check_holds("<tr><th scope=\"row\">peak memory</th><td class=\"n\">1.0 MiB"
-                "</td><td class=\"n\">1.0 MiB</td><td class=\"n\">1.0 MiB</td>"
-                "<td class=\"n\">10</td><td></td></tr>");
+    check_holds(
+        "<tr><th scope=\"row\">peak memory</th><td class=\"n\">1.0 MiB</td><td class=\"n\">1.0 "
+        "MiB</td><td class=\"n\">1.0 MiB</td><td class=\"n\">10</td><td></td></tr>");
     check_lacks("processor time");
     end();
 }
-
-JR_UNIT_MAIN("page_parts", CASE(nothing_is_said_of_no_rank), CASE(a_mesh_of_one_axis_is_a_row),
-             CASE(a_mesh_is_a_table), CASE(a_large_mesh_is_folded), CASE(a_rank_has_a_row),
-             CASE(the_reason_is_told), CASE(ranks_have_their_steps), CASE(many_ranks_are_folded),
-             CASE(who_hung_has_its_evidence), CASE(each_rank_has_its_bars),
-             CASE(the_axis_is_of_time), CASE(bars_stay_within_the_chart),
-             CASE(many_ranks_have_low_rows), CASE(what_happened_is_listed),
-             CASE(fields_are_shown_by_rank), CASE(results_that_are_no_objects_are_shown),
-             CASE(not_all_fields_are_shown), CASE(usage_is_told_by_its_ends))

@@ -2,9 +2,9 @@
 #include <math.h>
 
 #include "report/plot.h"
-#include "unit.h"
+#include "quoted.h"
 
-static void places_are_between_the_ends(void)
+TEST(places_are_between_the_ends)
 {
     static const struct {
         double value, low, high, part;
@@ -21,7 +21,7 @@ static void places_are_between_the_ends(void)
                                vectors[i].part, 1e-12);
 }
 
-static void ticks_are_round_numbers(void)
+TEST(ticks_are_round_numbers)
 {
     static const struct {
         double low, high, least;
@@ -49,18 +49,17 @@ static void ticks_are_round_numbers(void)
                    {1e20, 1.0000000000000002e20, 0, "1e+20 1e+20 "}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         double ticks[JR_PLOT_TICKS];
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         size_t count = jr_plot_ticks(ticks, vectors[i].low, vectors[i].high, vectors[i].least);
         for (size_t j = 0; j < count; j++)
             jr_buf_printf(&out, "%.4g ", ticks[j]);
         JR_ASSERT_TEXT(out.data, vectors[i].expected);
-        jr_buf_release(&out);
     }
 }
 
-static void numbers_are_told_from_their_neighbours(void)
+TEST(numbers_are_told_from_their_neighbours)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     static const double numbers[][2] = {{0.12345678, 1}, {1000.25, 1}, {-1000.25, 1}, {5000.4, 10},
                                         {5000.4, 10.5},  {0.5, 0},     {5000.4, 0},   {5000.4, -1}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -68,26 +67,25 @@ static void numbers_are_told_from_their_neighbours(void)
         jr_buf_char(&out, ' ');
     }
     JR_ASSERT_TEXT(out.data, "0.1235 1000.25 -1000.25 5000.4 5000 0.5 5000 5000 ");
-    jr_buf_release(&out);
 }
 
-static void a_drawing_is_whole(void)
+TEST(a_drawing_is_whole)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     jr_plot_value_axis(&out, 0, 4);
-    JR_ASSERT_TEXT(out.data, "<svg class=\"labels\" width=\"64\" height=\"154\" "
-                             "aria-hidden=\"true\"><text x=\"58\" y=\"144.0\">0</text><text "
-                             "x=\"58\" y=\"109.0\">1</text><text x=\"58\" "
-                             "y=\"74.0\">2</text><text x=\"58\" y=\"39.0\">3</text><text "
-                             "x=\"58\" y=\"4.0\">4</text></svg>");
+    JR_ASSERT_TEXT(
+        out.data,
+        jq("<svg class='labels' width='64' height='154' aria-hidden='true'><text x='58' "
+           "y='144.0'>0</text><text x='58' y='109.0'>1</text><text x='58' y='74.0'>2</text><text "
+           "x='58' y='39.0'>3</text><text x='58' y='4.0'>4</text></svg>"));
     jr_buf_clear(&out);
     jr_plot_open(&out, "a label", 0, 4);
-    JR_ASSERT_TEXT(out.data, "<svg class=\"bars\" height=\"154\" role=\"img\" aria-label=\"a "
-                             "label\"><line x1=\"0\" x2=\"100%\" y1=\"140.0\" "
-                             "y2=\"140.0\"/><line x1=\"0\" x2=\"100%\" y1=\"105.0\" "
-                             "y2=\"105.0\"/><line x1=\"0\" x2=\"100%\" y1=\"70.0\" "
-                             "y2=\"70.0\"/><line x1=\"0\" x2=\"100%\" y1=\"35.0\" "
-                             "y2=\"35.0\"/><line x1=\"0\" x2=\"100%\" y1=\"0.0\" y2=\"0.0\"/>");
+    JR_ASSERT_TEXT(
+        out.data,
+        "<svg class=\"bars\" height=\"154\" role=\"img\" aria-label=\"a label\"><line x1=\"0\" "
+        "x2=\"100%\" y1=\"140.0\" y2=\"140.0\"/><line x1=\"0\" x2=\"100%\" y1=\"105.0\" "
+        "y2=\"105.0\"/><line x1=\"0\" x2=\"100%\" y1=\"70.0\" y2=\"70.0\"/><line x1=\"0\" "
+        "x2=\"100%\" y1=\"35.0\" y2=\"35.0\"/><line x1=\"0\" x2=\"100%\" y1=\"0.0\" y2=\"0.0\"/>");
     jr_plot_label(&out, 0.05, "near");
     jr_plot_label(&out, 0.95, "far");
     jr_plot_label(&out, 0.955, "end");
@@ -97,23 +95,22 @@ static void a_drawing_is_whole(void)
     jr_plot_open_frame(&out);
     jr_plot_close(&out);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out.data);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "aria-label=\"a label\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, jq("aria-label='a label'")));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "<text class=\"left\" x=\"0.00%\" y=\"152\">first</text>"));
+        strstr(out.data, jq("<text class='left' x='0.00%' y='152'>first</text>")));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "<text class=\"tick\" x=\"50.00%\" y=\"152\">middle</text>"));
+        strstr(out.data, jq("<text class='tick' x='50.00%' y='152'>middle</text>")));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "<text class=\"right\" x=\"100.00%\" y=\"152\">last</text>"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<text class=\"tick\" x=\"5.00%"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<text class=\"tick\" x=\"95.00"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<text class=\"right\" x=\"95.50"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "<svg width=\"100%\" height=\"140\" viewBox=\"0 0 "
-                                            "1000 1000\" preserveAspectRatio=\"none\">"
-                                            "</svg></svg></div>\n"));
-    jr_buf_release(&out);
+        strstr(out.data, jq("<text class='right' x='100.00%' y='152'>last</text>")));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, jq("<text class='tick' x='5.00%")));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, jq("<text class='tick' x='95.00")));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, jq("<text class='right' x='95.50")));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, jq("<svg width='100%' height='140' viewBox='0 0 1000 1000' "
+                            "preserveAspectRatio='none'></svg></svg></div>\n")));
 }
 
-static void steps_of_time_are_round(void)
+TEST(steps_of_time_are_round)
 {
     static const struct {
         double width, step;
@@ -126,7 +123,3 @@ static void steps_of_time_are_round(void)
         CU_ASSERT(vectors[i].width / step < 6.000001);
     }
 }
-
-JR_UNIT_MAIN("plot", CASE(places_are_between_the_ends), CASE(ticks_are_round_numbers),
-             CASE(steps_of_time_are_round), CASE(numbers_are_told_from_their_neighbours),
-             CASE(a_drawing_is_whole))

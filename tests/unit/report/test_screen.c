@@ -54,7 +54,7 @@ static bool is_raw(const struct bench *bench)
     return (now.c_lflag & ICANON) == 0 && now.c_cc[VMIN] == 0 && now.c_cc[VTIME] == 0;
 }
 
-static void is_taken_and_given_back(void)
+TEST(is_taken_and_given_back)
 {
     struct bench bench;
     sigset_t before, meanwhile, after;
@@ -79,7 +79,7 @@ static void is_taken_and_given_back(void)
 }
 
 /* What is typed comes from a file: there are no keys. */
-static void needs_no_keyboard(void)
+TEST(needs_no_keyboard)
 {
     struct bench bench;
     char keys[8];
@@ -94,7 +94,7 @@ static void needs_no_keyboard(void)
     close_terminal(&bench);
 }
 
-static void reads_keys(void)
+TEST(reads_keys)
 {
     struct bench bench;
     char keys[8] = "";
@@ -112,7 +112,7 @@ static void reads_keys(void)
     close_terminal(&bench);
 }
 
-static void has_a_size(void)
+TEST(has_a_size)
 {
     static const struct {
         unsigned short lines, columns;
@@ -132,7 +132,7 @@ static void has_a_size(void)
 }
 
 /* Lines are cut at the edges, and what was there before is erased. */
-static void draws_what_fits(void)
+TEST(draws_what_fits)
 {
     static const struct {
         const char *text, *drawn;
@@ -168,7 +168,7 @@ static enum jr_screen_event hear(struct bench *bench, int sig, int *ret)
     return jr_screen_signals(&bench->screen, ret);
 }
 
-static void hears_signals(void)
+TEST(hears_signals)
 {
     struct bench bench;
     int sig;
@@ -210,7 +210,7 @@ static _Noreturn void be_stopped(struct bench *bench)
     _exit(is_raw(bench) ? 7 : 4);
 }
 
-static void gives_the_terminal_back_while_it_is_stopped(void)
+TEST(gives_the_terminal_back_while_it_is_stopped)
 {
     struct bench bench;
     int status = 0;
@@ -232,7 +232,7 @@ static void gives_the_terminal_back_while_it_is_stopped(void)
 }
 
 /* A signal that is ignored stays so. */
-static void ignores_what_was_ignored(void)
+TEST(ignores_what_was_ignored)
 {
     struct bench bench;
     sigset_t mask;
@@ -246,7 +246,7 @@ static void ignores_what_was_ignored(void)
     close_terminal(&bench);
 }
 
-static void is_not_opened_on_what_is_none(void)
+TEST(is_not_opened_on_what_is_none)
 {
     struct jr_screen screen;
     sigset_t before, after;
@@ -258,7 +258,7 @@ static void is_not_opened_on_what_is_none(void)
 }
 
 /* A terminal whose other end has gone takes nothing, and types nothing. */
-static void knows_that_the_terminal_has_gone(void)
+TEST(knows_that_the_terminal_has_gone)
 {
     struct bench bench;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -275,8 +275,3 @@ static void knows_that_the_terminal_has_gone(void)
     (void)close(bench.slave);
     (void)signal(SIGHUP, SIG_DFL);
 }
-
-JR_UNIT_MAIN("screen", CASE(is_taken_and_given_back), CASE(needs_no_keyboard), CASE(reads_keys),
-             CASE(has_a_size), CASE(draws_what_fits), CASE(hears_signals),
-             CASE(gives_the_terminal_back_while_it_is_stopped), CASE(ignores_what_was_ignored),
-             CASE(is_not_opened_on_what_is_none), CASE(knows_that_the_terminal_has_gone))

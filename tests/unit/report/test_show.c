@@ -4,6 +4,7 @@
 
 #include "base/rank_set.h"
 #include "fake_record.h"
+#include "quoted.h"
 
 /* What is shown of it; -1 with why in `err`. */
 static int show(struct fake *fake, struct jr_buf *out, const uint32_t *attempt,
@@ -35,7 +36,7 @@ static void check_shown(struct fake *fake, const char *expected)
     "{\"ranks\": [{\"rank\": 0, \"stdout\": {\"file\": \"out.0\"}, "                               \
     "\"stderr\": {\"file\": null}}, {\"rank\": 1}, {\"rank\": 2}]}"
 
-static void says_that_it_is_gone(void)
+TEST(says_that_it_is_gone)
 {
     struct fake fake;
     fake_start(&fake, 1);
@@ -43,12 +44,12 @@ static void says_that_it_is_gone(void)
     check_shown(&fake, "jobrun: lost: pid P on HOST is gone and left no results\n  /tmp/ID\n");
     fake_record(&fake, false, ", \"attempt\": 2");
     fake_write(&fake, "results.json", "{");
-    check_shown(&fake, "jobrun: lost, attempt 2: pid P on HOST is gone, and "
-                       "its results.json is damaged\n  /tmp/ID\n");
+    check_shown(&fake, "jobrun: lost, attempt 2: pid P on HOST is gone, and its results.json is "
+                       "damaged\n  /tmp/ID\n");
     fake_end(&fake);
 }
 
-static void says_how_long_it_runs(void)
+TEST(says_how_long_it_runs)
 {
     struct fake fake;
     fake_start(&fake, 1);
@@ -67,7 +68,7 @@ static void says_how_long_it_runs(void)
 }
 
 /* Between two attempts all that is running is a clock. */
-static void says_when_it_starts_again(void)
+TEST(says_when_it_starts_again)
 {
     static const struct {
         double wait;
@@ -91,21 +92,21 @@ static void says_when_it_starts_again(void)
     }
 }
 
-static void says_how_far_it_is(void)
+TEST(says_how_far_it_is)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
     fake_start(&fake, 1);
     fake_record(&fake, true, "");
-    fake_write(&fake, "progress.json", "{\"step\": 7, \"of\": 90}");
+    fake_write(&fake, "progress.json", jq("{'step': 7, 'of': 90}"));
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  step 7 of 90"));
     fake_end(&fake);
 }
 
 /* Of many ranks the first are shown. */
-static void says_that_there_are_more(void)
+TEST(says_that_there_are_more)
 {
     for (int count = 16; count <= 17; count++) {
         struct fake fake;
@@ -130,13 +131,12 @@ static void says_that_there_are_more(void)
     ", \"code\": {\"commit\": \"0123456789abcdef0123456789abcdef01234567\", "                      \
     "\"tree\": \"89abcdef0123456789abcdef0123456789abcdef\", \"dirty\": true}"
 
-static void shows_results_and_code(void)
+TEST(shows_results_and_code)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
-    fake_start(&fake, 2);
-    fake_exit(&fake, 1, 3);
+    fake_ends(&fake, "0 3");
     fake_results(&fake, "results.json");
     fake_record(&fake, false, CODE);
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
@@ -157,7 +157,7 @@ static void shows_results_and_code(void)
 }
 
 /* One that has ended has results, or that is a mistake. */
-static void misses_results_of_a_run_that_ended(void)
+TEST(misses_results_of_a_run_that_ended)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -176,7 +176,7 @@ static void misses_results_of_a_run_that_ended(void)
     fake_end(&fake);
 }
 
-static void knows_attempts(void)
+TEST(knows_attempts)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -200,7 +200,7 @@ static void knows_attempts(void)
 }
 
 /* The results are the file, byte for byte; without one what is known. */
-static void hands_out_results(void)
+TEST(hands_out_results)
 {
     struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -214,13 +214,13 @@ static void hands_out_results(void)
     JR_ASSERT_TEXT(jr_json_get_str(live, "status"), "running");
     json_decref(live);
     jr_buf_clear(&out);
-    fake_write(&fake, "results.json", "{ \"x\":1}");
-    fake_write(&fake, "attempt_0/results.json", "{\"y\" :2}");
+    fake_write(&fake, "results.json", jq("{ 'x':1}"));
+    fake_write(&fake, "attempt_0/results.json", jq("{'y' :2}"));
     CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), 0);
-    JR_ASSERT_TEXT(out.data, "{ \"x\":1}");
+    JR_ASSERT_TEXT(out.data, jq("{ 'x':1}"));
     jr_buf_clear(&out);
     CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), &first, &err), 0);
-    JR_ASSERT_TEXT(out.data, "{\"y\" :2}");
+    JR_ASSERT_TEXT(out.data, jq("{'y' :2}"));
     CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, "none", NULL, &err), -1);
     fake_end(&fake);
 }
@@ -243,7 +243,7 @@ static void check_logs(struct fake *fake, bool finished)
 }
 
 /* By the results, which say the path, or the plan, which says how it goes there. */
-static void finds_logs(void)
+TEST(finds_logs)
 {
     struct fake fake;
     struct jr_record_logs logs;
@@ -253,13 +253,13 @@ static void finds_logs(void)
     fake_write(&fake, "plan.json", PLAN);
     check_logs(&fake, false);
     fake_write(&fake, "results.json",
-               "{\"ranks\": [{\"rank\": 0, \"stdout\": \"out.0\", \"stderr\": "
-               "null}, {\"rank\": 1}, {\"rank\": 2}]}");
+               "{\"ranks\": [{\"rank\": 0, \"stdout\": \"out.0\", \"stderr\": null}, {\"rank\": "
+               "1}, {\"rank\": 2}]}");
     check_logs(&fake, true);
     fake_end(&fake);
 }
 
-static void says_why_there_are_no_logs(void)
+TEST(says_why_there_are_no_logs)
 {
     static const struct {
         const char *ranks, *told;
@@ -283,9 +283,3 @@ static void says_why_there_are_no_logs(void)
         jr_arena_release(&arena);
     }
 }
-
-JR_UNIT_MAIN("show", CASE(says_that_it_is_gone), CASE(says_how_long_it_runs),
-             CASE(says_when_it_starts_again), CASE(says_how_far_it_is),
-             CASE(says_that_there_are_more), CASE(shows_results_and_code),
-             CASE(misses_results_of_a_run_that_ended), CASE(knows_attempts),
-             CASE(hands_out_results), CASE(finds_logs), CASE(says_why_there_are_no_logs))

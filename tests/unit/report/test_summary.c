@@ -1,4 +1,5 @@
 #include "fake_run.h"
+#include "quoted.h"
 
 #include "judge/hang_report.h"
 #include "judge/restart.h"
@@ -7,31 +8,29 @@
 
 static void expect(struct fake *fake, bool color, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
     jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd, color);
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     fake_end(fake);
 }
 
 /* Only the first line. */
 static void expect_head(struct fake *fake, const char *expected)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
     jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd, false);
     out.data[strcspn(out.data, "\n")] = '\0';
     JR_ASSERT_TEXT(out.data, expected);
-    jr_buf_release(&out);
     fake_end(fake);
 }
 
-static void success(void)
+TEST(success)
 {
     struct fake fake;
     fake_start(&fake, 2);
-    fake_write_rank(&fake, 0, "result.json", "{\"accuracy\": 0.953, \"sha\": \"ab\", \"step\": 7}");
+    fake_write_rank(&fake, 0, "result.json", jq("{'accuracy': 0.953, 'sha': 'ab', 'step': 7}"));
     fake_write_rank(&fake, 1, "result.json",
                     "{\"accuracy\": 0.96125, \"sha\": \"ab\", \"step\": 7}");
     expect(&fake, false,
@@ -40,18 +39,18 @@ static void success(void)
            "        runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
-static void success_of_one_rank_without_results(void)
+TEST(success_of_one_rank_without_results)
 {
     struct fake fake;
     fake_start(&fake, 1);
     fake.outcome.ended_ns = fake.outcome.started_ns + 84000000;
-    expect(&fake, true,
-           "jobrun: \033[1;32msucceeded\033[0m in 84 ms: 1 of 1 rank exited with 0, 0 processes "
-           "left\n"
-           "        runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(
+        &fake, true,
+        "jobrun: \033[1;32msucceeded\033[0m in 84 ms: 1 of 1 rank exited with 0, 0 processes left\n"
+        "        runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
-static void a_rank_that_failed(void)
+TEST(a_rank_that_failed)
 {
     struct fake fake;
     fake_start(&fake, 8);
@@ -83,7 +82,7 @@ static void a_rank_that_failed(void)
            "--rank 3)\n");
 }
 
-static void all_kinds_of_others(void)
+TEST(all_kinds_of_others)
 {
     struct fake fake;
     fake_start(&fake, 7);
@@ -120,7 +119,7 @@ static void all_kinds_of_others(void)
            "--rank 0)\n");
 }
 
-static void incomplete(void)
+TEST(incomplete)
 {
     struct jr_result_field field = {.name = (char *)"\033[31mx", .required = true};
     struct fake fake;
@@ -129,54 +128,54 @@ static void incomplete(void)
     fake.policy.results.fields = &field;
     fake.policy.results.fields_count = 1;
     for (uint32_t i = 0; i < 7; i++)
-        fake_write_rank(&fake, i, "result.json", "{\"\\u001b[31mx\": 1}");
+        fake_write_rank(&fake, i, "result.json", jq("{'\\u001b[31mx': 1}"));
     fake_write_rank(&fake, 5, "result.json", "{}");
-    expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not "
-           "deliver   exit status 5\n"
-           "  rank 5    result.json has no '\\x1b[31mx'\n"
-           "  rank 7    result.json was not written\n"
-           "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
+    expect(
+        &fake, false,
+        "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not deliver   exit status 5\n"
+        "  rank 5    result.json has no '\\x1b[31mx'\n"
+        "  rank 7    result.json was not written\n"
+        "  0 processes left\n"
+        "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
 }
 
-static void first_lines(void)
+TEST(first_lines)
 {
     struct fake fake;
-    fake_start(&fake, 1);
-    fake_signal(&fake, 0, 9);
-    expect_head(&fake, "jobrun: FAILED after 1.0 s: rank 0 was killed by "
-                       "SIGKILL, sender unknown   exit status 1");
+    fake_ends(&fake, "S9");
+    expect_head(
+        &fake,
+        "jobrun: FAILED after 1.0 s: rank 0 was killed by SIGKILL, sender unknown   exit status 1");
     fake_start(&fake, 1);
     fake.ends[0] =
         (struct jr_rank_outcome){.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
-    expect_head(&fake, "jobrun: FAILED after 10.0 s: rank 0 could not execute "
-                       "'./train': No such file or directory in /   exit status 7");
+    expect_head(&fake, "jobrun: FAILED after 10.0 s: rank 0 could not execute './train': No such "
+                       "file or directory in /   exit status 7");
     fake_start(&fake, 1);
     fake.outcome.runner_signal = 9;
-    expect_head(&fake, "jobrun: FAILED after 10.0 s: jobrun's runner was killed "
-                       "by SIGKILL   exit status 7");
+    expect_head(
+        &fake,
+        "jobrun: FAILED after 10.0 s: jobrun's runner was killed by SIGKILL   exit status 7");
     fake_start(&fake, 1);
     fake.outcome.stop_signal = 2;
-    expect_head(&fake, "jobrun: STOPPED by SIGINT after 10.0 s                "
-                       "            exit status 130");
-    fake_start(&fake, 1);
-    fake_stopped(&fake, 0);
+    expect_head(
+        &fake, "jobrun: STOPPED by SIGINT after 10.0 s                            exit status 130");
+    fake_ends(&fake, "T");
     fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     fake.policy.timeouts.run_ms = 9500;
-    expect_head(&fake, "jobrun: TIMED OUT after 10.0 s: longer than "
-                       "timeouts.run, which is 9.5 s   exit status 6");
-    fake_start(&fake, 2);
-    fake.ends[1] = (struct jr_rank_outcome){0};
-    expect_head(&fake, "jobrun: FAILED after 10.0 s: not every rank could be "
-                       "run          exit status 7");
+    expect_head(
+        &fake,
+        "jobrun: TIMED OUT after 10.0 s: longer than timeouts.run, which is 9.5 s   exit status 6");
+    fake_ends(&fake, "0 -");
+    expect_head(&fake,
+                "jobrun: FAILED after 10.0 s: not every rank could be run          exit status 7");
     fake_start(&fake, 1);
     fake.ends[0].log_errno = 28;
-    expect_head(&fake, "jobrun: INCOMPLETE: every rank succeeded, but logs are "
-                       "incomplete   exit status 7");
+    expect_head(
+        &fake, "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7");
 }
 
-static void an_incomplete_console(void)
+TEST(an_incomplete_console)
 {
     struct fake fake;
     fake_start(&fake, 2);
@@ -188,7 +187,7 @@ static void an_incomplete_console(void)
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
-static void logs_that_were_cut(void)
+TEST(logs_that_were_cut)
 {
     struct fake fake;
     fake_start(&fake, 2);
@@ -205,7 +204,7 @@ static void logs_that_were_cut(void)
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
-static void patterns_that_were_too_hard(void)
+TEST(patterns_that_were_too_hard)
 {
     struct fake fake;
     fake_start(&fake, 2);
@@ -220,12 +219,10 @@ static void patterns_that_were_too_hard(void)
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
-static void stopped_after_a_failure(void)
+TEST(stopped_after_a_failure)
 {
     struct fake fake;
-    fake_start(&fake, 2);
-    fake_exit(&fake, 0, 3);
-    fake_stopped(&fake, 1);
+    fake_ends(&fake, "3 T");
     fake.ranks[0].err_path = fake.ranks[0].out_path = NULL;
     fake.outcome.stop_signal = 15;
     expect(&fake, false,
@@ -238,11 +235,11 @@ static void stopped_after_a_failure(void)
 }
 
 /* A world of 4,096 in which everything goes wrong. */
-static void large_worlds_stay_short(void)
+TEST(large_worlds_stay_short)
 {
     enum { WORLD = 4096 };
     struct fake fake;
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_start(&fake, 1);
     struct jr_plan_rank *ranks = calloc(WORLD, sizeof *ranks);
     struct jr_rank_outcome *ends = calloc(WORLD, sizeof *ends);
@@ -274,7 +271,6 @@ static void large_worlds_stay_short(void)
         for (uint32_t i = 0; i < WORLD; i++)
             ends[i].exit_code = ends[i].stopped_with = 0;
     }
-    jr_buf_release(&out);
     fake_end(&fake);
     free(ranks);
     free(ends);
@@ -297,7 +293,7 @@ static void check_account(struct fake *fake, const char *part, bool told)
     CU_ASSERT_EQUAL(strstr(out.data, part) != NULL, told);
 }
 
-static void warns_of_ranks_that_linger(void)
+TEST(warns_of_ranks_that_linger)
 {
     struct fake fake;
     fake_start(&fake, 2);
@@ -306,16 +302,16 @@ static void warns_of_ranks_that_linger(void)
     fake.ends[1].lingered = true;
     check_account(&fake, "timeouts.exit", false);
     fake.ends[1].returned = true;
-    check_account(&fake,
-                  "  warning: rank 1 delivered, but did not end within 5s "
-                  "(timeouts.exit), and was killed: ",
-                  true);
+    check_account(
+        &fake,
+        "  warning: rank 1 delivered, but did not end within 5s (timeouts.exit), and was killed: ",
+        true);
     fake.ends[1].lingered = false;
     check_account(&fake, "timeouts.exit", false);
     fake_end(&fake);
 }
 
-static void warns_of_mpi(void)
+TEST(warns_of_mpi)
 {
     static const char spawn[] = "  warning: rank 1 asked MPI for more processes (MPI_Comm_spawn)";
     static const char none[] = "it did so 2 times over.";
@@ -335,7 +331,7 @@ static void warns_of_mpi(void)
     fake_end(&fake);
 }
 
-static void warns_of_matches(void)
+TEST(warns_of_matches)
 {
     struct fake fake;
     fake_start(&fake, 3);
@@ -352,7 +348,7 @@ static void warns_of_matches(void)
     fake_end(&fake);
 }
 
-static void tells_what_logs_lack(void)
+TEST(tells_what_logs_lack)
 {
     struct fake fake;
     fake_start(&fake, 3);
@@ -371,7 +367,7 @@ static void tells_what_logs_lack(void)
     fake_end(&fake);
 }
 
-static void tells_of_progress(void)
+TEST(tells_of_progress)
 {
     struct fake fake;
     fake_start(&fake, 2);
@@ -397,7 +393,7 @@ static void tells_of_progress(void)
     fake_end(&fake);
 }
 
-static void tells_of_attempts(void)
+TEST(tells_of_attempts)
 {
     struct jr_attempt before[9];
     struct jr_lost_machine lost[9];
@@ -432,7 +428,7 @@ static void tells_of_attempts(void)
     fake_end(&fake);
 }
 
-static void tells_why_it_was_not_started_again(void)
+TEST(tells_why_it_was_not_started_again)
 {
     struct fake fake;
     fake_start(&fake, 1);
@@ -453,7 +449,7 @@ static void tells_why_it_was_not_started_again(void)
     fake_end(&fake);
 }
 
-static void tells_what_hung_ranks_did(void)
+TEST(tells_what_hung_ranks_did)
 {
     static uint32_t one[] = {1}, others[] = {0, 2};
     struct jr_hang_group groups[7];
@@ -494,7 +490,7 @@ static void tells_what_hung_ranks_did(void)
 }
 
 /* A cell is found by its own name among those of its sweep, and an attempt by its number. */
-static void names_the_command(void)
+TEST(names_the_command)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct fake fake;
@@ -517,12 +513,3 @@ static void names_the_command(void)
     JR_ASSERT_TEXT(out.data, "        runs/r   (jobrun show r --attempt 3)\n");
     fake_end(&fake);
 }
-
-JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
-             CASE(a_rank_that_failed), CASE(all_kinds_of_others), CASE(incomplete),
-             CASE(first_lines), CASE(an_incomplete_console), CASE(logs_that_were_cut),
-             CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
-             CASE(large_worlds_stay_short), CASE(warns_of_ranks_that_linger), CASE(warns_of_mpi),
-             CASE(warns_of_matches), CASE(tells_what_logs_lack), CASE(tells_of_progress),
-             CASE(tells_of_attempts), CASE(tells_why_it_was_not_started_again),
-             CASE(tells_what_hung_ranks_did), CASE(names_the_command))

@@ -127,7 +127,7 @@ static void check_usage(const struct run *run, const char *text)
     CU_ASSERT_TRUE(title > all * 0.9 && title < all * 1.1);
 }
 
-static void tells_each_rank(void)
+TEST(tells_each_rank)
 {
     struct run run;
     start(&run);
@@ -152,7 +152,7 @@ static void tells_each_rank(void)
     finish(&run);
 }
 
-static void fits_its_window(void)
+TEST(fits_its_window)
 {
     struct run run;
     start(&run);
@@ -175,14 +175,13 @@ static void fits_its_window(void)
 }
 
 /* How far the job is stands in the title. */
-static void tells_how_far_it_is(void)
+TEST(tells_how_far_it_is)
 {
     struct run run;
     start(&run);
     scratch_write(&run.scratch, "r/progress.json",
-                  "{\"step\": 7, \"of\": 90, \"slowest\": {\"rank\": 1, "
-                  "\"behind\": 4}, \"ranks\": [{\"rank\": 1, \"step\": 3, "
-                  "\"rate\": 2.5}, {\"rank\": 9, \"step\": 4}]}");
+                  "{\"step\": 7, \"of\": 90, \"slowest\": {\"rank\": 1, \"behind\": 4}, \"ranks\": "
+                  "[{\"rank\": 1, \"step\": 3, \"rate\": 2.5}, {\"rank\": 9, \"step\": 4}]}");
     jr_top_look(&run.top);
     char *text = print(&run, 0, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -195,7 +194,7 @@ static void tells_how_far_it_is(void)
 }
 
 /* A number of the title that does not fit is not shown by half. */
-static void cuts_the_title_between_its_parts(void)
+TEST(cuts_the_title_between_its_parts)
 {
     struct run run;
     start(&run);
@@ -212,7 +211,7 @@ static void cuts_the_title_between_its_parts(void)
 
 /* A last line that is long, and all of it escaped, is cut at once: it was measured anew for each
  * character that was cut off. */
-static void cuts_long_lines(void)
+TEST(cuts_long_lines)
 {
     struct run run;
     char line[5000];
@@ -250,7 +249,7 @@ static void check_view(const struct run *run, struct jr_top_view *view, const ch
 
 /* Those that live and have been silent the longest come first where not all have room, until a key
  * says otherwise. */
-static void sorts_and_scrolls(void)
+TEST(sorts_and_scrolls)
 {
     static const struct {
         const char *keys, *ranks, *last;
@@ -293,7 +292,7 @@ static void sorts_and_scrolls(void)
 
 /* What is least usual comes first: those that live, then by how they ended, then those that are not
  * here. */
-static void sorts_by_state(void)
+TEST(sorts_by_state)
 {
     static const char more[] = "{\"event\":\"rank_started\",\"rank\":3,\"pid\":1}\n";
     static const struct {
@@ -330,7 +329,7 @@ static void sorts_by_state(void)
 #define HEADING "\n  rank  state            pid     CPU    memory    silent  "
 
 /* The heading goes before the last ranks do, and names the columns. */
-static void has_a_heading_where_there_is_room(void)
+TEST(has_a_heading_where_there_is_room)
 {
     struct run run;
     start(&run);
@@ -346,7 +345,7 @@ static void has_a_heading_where_there_is_room(void)
 
 /* A view that has room for all is sorted by rank, and says which keys there are where there are
  * any. */
-static void names_its_keys(void)
+TEST(names_its_keys)
 {
     struct run run;
     struct jr_top_view view = {.lines = 24, .columns = 80, .keys = true};
@@ -359,7 +358,3 @@ static void names_its_keys(void)
                "1-3 of 4, by silence  q quit  arrows  r rank t state c CPU m memory s silence");
     finish(&run);
 }
-
-JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(tells_how_far_it_is), CASE(fits_its_window),
-             CASE(cuts_the_title_between_its_parts), CASE(cuts_long_lines), CASE(sorts_and_scrolls),
-             CASE(sorts_by_state), CASE(has_a_heading_where_there_is_room), CASE(names_its_keys))

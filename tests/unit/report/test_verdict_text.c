@@ -11,7 +11,7 @@
 static void check(const char *const *results, uint32_t world, const char *expected)
 {
     struct fake fake;
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_start(&fake, world);
     for (uint32_t i = 0; i < world; i++)
         if (results[i] != NULL)
@@ -21,7 +21,6 @@ static void check(const char *const *results, uint32_t world, const char *expect
         .out = &out, .report = &fake.report, .plan = &fake.plan, .outcome = &fake.outcome};
     jr_print_fields(&page);
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
-    jr_buf_release(&out);
     fake_end(&fake);
 }
 
@@ -31,14 +30,14 @@ static void check(const char *const *results, uint32_t world, const char *expect
         check(results, sizeof results / sizeof results[0], expected);                              \
     } while (0)
 
-static void nothing_to_show(void)
+TEST(nothing_to_show)
 {
     CHECK("", NULL, NULL);
     CHECK("", "3", "[1]");
     CHECK("", "{}", "{}");
 }
 
-static void one_rank_shows_its_values(void)
+TEST(one_rank_shows_its_values)
 {
     CHECK("        a 0.5   b \"text\"   c true   d [1,2]   e null\n",
           "{\"a\": 0.5, \"b\": \"text\", \"c\": true, \"d\": [1, 2], \"e\": null}");
@@ -46,7 +45,7 @@ static void one_rank_shows_its_values(void)
     CHECK("        s \"\\u001B[2J\"\n", "{\"s\": \"\\u001b[2J\"}");
 }
 
-static void several_ranks_show_what_they_have_in_common(void)
+TEST(several_ranks_show_what_they_have_in_common)
 {
     CHECK("        a 0.1 .. 0.9\n", "{\"a\": 0.5}", "{\"a\": 0.1}", "{\"a\": 0.9}");
     CHECK("        a 0.958\n", "{\"a\": 0.958}", "{\"a\": 0.958}");
@@ -62,12 +61,12 @@ static void several_ranks_show_what_they_have_in_common(void)
           "{\"a\": {\"y\": [2.0], \"x\": 1.0}}");
 }
 
-static void ranks_that_lack_a_field_or_a_result(void)
+TEST(ranks_that_lack_a_field_or_a_result)
 {
     CHECK("        a 1   b 2 .. 3\n", NULL, "{\"a\": 1, \"b\": 2}", "{\"b\": 3}");
 }
 
-static void many_fields_are_cut(void)
+TEST(many_fields_are_cut)
 {
     CHECK("        a 1   b 2   c 3   d 4   e 5   f 6   and 2 more\n",
           "{\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4, \"e\": 5, \"f\": 6, \"g\": 7, \"h\": 8}");
@@ -87,7 +86,7 @@ static void check_verdict(struct fake *fake, bool color, const char *expected)
 }
 
 /* Where the exit status stands does not depend on colours. */
-static void the_exit_status_stands_at_the_right(void)
+TEST(the_exit_status_stands_at_the_right)
 {
     struct fake fake;
     fake_start(&fake, 1);
@@ -95,18 +94,18 @@ static void the_exit_status_stands_at_the_right(void)
     fake.report.status = JR_RUN_STOPPED;
     fake.report.exit_code = 130;
     fake.outcome.stop_signal = 2;
-    check_verdict(&fake, false,
-                  "jobrun: STOPPED by SIGINT after 10.0 s                      "
-                  "      exit status 130\n");
+    check_verdict(
+        &fake, false,
+        "jobrun: STOPPED by SIGINT after 10.0 s                            exit status 130\n");
     check_verdict(&fake, true,
-                  "jobrun: \033[1;33mSTOPPED\033[0m by SIGINT after 10.0 s     "
-                  "                       exit status 130\n");
+                  "jobrun: \033[1;33mSTOPPED\033[0m by SIGINT after 10.0 s                         "
+                  "   exit status 130\n");
     fake.report.exit_code = 0;
     check_verdict(&fake, false, "jobrun: STOPPED by SIGINT after 10.0 s\n");
     fake_end(&fake);
 }
 
-static void says_how_a_job_yielded(void)
+TEST(says_how_a_job_yielded)
 {
     static const struct {
         uint32_t world;
@@ -145,7 +144,7 @@ static void says_how_a_job_yielded(void)
     }
 }
 
-static void says_what_was_not_delivered(void)
+TEST(says_what_was_not_delivered)
 {
     struct fake fake;
     fake_start(&fake, 3);
@@ -156,8 +155,8 @@ static void says_what_was_not_delivered(void)
     fake.report.ranks[1].result_error = JR_RESULT_FIELD;
     fake.report.ranks[2].result_error = JR_RESULT_UNEQUAL;
     check_verdict(&fake, false,
-                  "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 3 "
-                  "delivered what `results` does not allow\n");
+                  "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 3 delivered what "
+                  "`results` does not allow\n");
     fake.report.ranks[2].result_error = JR_RESULT_NOT_JSON;
     check_verdict(&fake, false,
                   "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 3 did not deliver\n");
@@ -175,7 +174,7 @@ static void says_what_was_not_delivered(void)
     fake_end(&fake);
 }
 
-static void says_why_it_did_not_go_on(void)
+TEST(says_why_it_did_not_go_on)
 {
     struct fake fake;
     fake_start(&fake, 1);
@@ -205,7 +204,7 @@ static void says_why_it_did_not_go_on(void)
     fake_end(&fake);
 }
 
-static void says_what_is_left(void)
+TEST(says_what_is_left)
 {
     static const struct {
         uint32_t left;
@@ -248,22 +247,21 @@ static void check_nodes(const char *json, const char *expected)
 #define BAD  "{\"status\": \"failed\"}"
 #define BADS BAD ", " BAD ", " BAD ", " BAD ", " BAD
 
-static void tells_of_nodes(void)
+TEST(tells_of_nodes)
 {
     check_nodes("[]", "");
     check_nodes("[" GOOD "]", "> node 0   succeeded\n");
-    check_nodes("[" GOOD ", {\"status\": \"failed\", \"host\": \"n\\u001b1\", \"exit_code\": 1, "
-                "\"cause\": \"rank 1 died\"}, {\"status\": \"absent\", \"host\": \"n2\", "
-                "\"cause\": \"x\"}, {\"status\": \"elsewhere\", \"host\": \"n3\"}, {\"status\": "
-                "\"running\", \"pid\": 7}, "
-                "{\"status\": \"lost\", \"pid\": 8}, " GOOD "]",
-                "> node 1 (n\\x1b1)   failed (exit status 1): rank 1 died\n"
-                "> node 2 (n2)   not here: it has not started, or it uses another log_dir\n"
-                "> node 3 (n3)   running or lost: run this command on its host, or in its "
-                "container\n"
-                "> node 4   running: pid 7\n"
-                "> node 5   lost: pid 8 is gone and left no results\n"
-                "> nodes 0,6   succeeded\n");
+    check_nodes(
+        "[" GOOD ", {\"status\": \"failed\", \"host\": \"n\\u001b1\", \"exit_code\": 1, \"cause\": "
+                 "\"rank 1 died\"}, {\"status\": \"absent\", \"host\": \"n2\", \"cause\": \"x\"}, "
+                 "{\"status\": \"elsewhere\", \"host\": \"n3\"}, {\"status\": \"running\", "
+                 "\"pid\": 7}, {\"status\": \"lost\", \"pid\": 8}, " GOOD "]",
+        "> node 1 (n\\x1b1)   failed (exit status 1): rank 1 died\n"
+        "> node 2 (n2)   not here: it has not started, or it uses another log_dir\n"
+        "> node 3 (n3)   running or lost: run this command on its host, or in its container\n"
+        "> node 4   running: pid 7\n"
+        "> node 5   lost: pid 8 is gone and left no results\n"
+        "> nodes 0,6   succeeded\n");
     check_nodes("[" BADS ", " BADS "]", "> node 0   failed\n> node 1   failed\n> node 2   failed\n"
                                         "> node 3   failed\n> node 4   failed\n> node 5   failed\n"
                                         "> node 6   failed\n> node 7   failed\n> node 8   failed\n"
@@ -277,7 +275,7 @@ static void tells_of_nodes(void)
 }
 
 /* In a table a field is told in full. */
-static void fields_are_told_in_full(void)
+TEST(fields_are_told_in_full)
 {
     static const struct {
         const char *a, *b, *told;
@@ -300,10 +298,3 @@ static void fields_are_told_in_full(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("report.verdict_text", CASE(nothing_to_show), CASE(one_rank_shows_its_values),
-             CASE(several_ranks_show_what_they_have_in_common),
-             CASE(ranks_that_lack_a_field_or_a_result), CASE(many_fields_are_cut),
-             CASE(the_exit_status_stands_at_the_right), CASE(says_how_a_job_yielded),
-             CASE(says_what_was_not_delivered), CASE(says_why_it_did_not_go_on),
-             CASE(says_what_is_left), CASE(tells_of_nodes), CASE(fields_are_told_in_full))

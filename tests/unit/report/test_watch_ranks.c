@@ -43,15 +43,14 @@ static void check_stacks(const struct fake *fake, const char *ranks, const char 
 
 static void begin_hung(struct fake *fake)
 {
-    fake_start(fake, 3);
-    fake_exit(fake, 1, 3);
+    fake_ends(fake, "0 3 0");
     fake_record(fake, false, ", \"status\": \"failed\"");
     fake_results(fake, "results.json");
     fake_write_rank(fake, 0, "hang.json", HUNG("0"));
     fake_write_rank(fake, 2, "hang.json", HUNG("2"));
 }
 
-static void finds_what_hung_ranks_left(void)
+TEST(finds_what_hung_ranks_left)
 {
     struct fake fake;
     begin_hung(&fake);
@@ -62,7 +61,7 @@ static void finds_what_hung_ranks_left(void)
     fake_end(&fake);
 }
 
-static void says_why_there_are_none(void)
+TEST(says_why_there_are_none)
 {
     struct fake fake;
     struct jr_error err = {0};
@@ -93,7 +92,7 @@ static void begin_live(struct fake *fake)
     fake_write(fake, "events.jsonl", "");
 }
 
-static void finds_no_rank_that_has_gone(void)
+TEST(finds_no_rank_that_has_gone)
 {
     struct fake fake;
     begin_live(&fake);
@@ -101,7 +100,7 @@ static void finds_no_rank_that_has_gone(void)
     fake_end(&fake);
 }
 
-static void prints_evidence(void)
+TEST(prints_evidence)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     json_t *list = json_loads("[" HUNG("0") ", " HUNG("2") "]", 0, NULL);
@@ -134,7 +133,7 @@ static int watch(const struct fake *fake, bool once, char *ret, size_t size)
     return result;
 }
 
-static void watches_without_a_terminal(void)
+TEST(watches_without_a_terminal)
 {
     struct fake fake;
     char table[4096];
@@ -189,7 +188,7 @@ static void await_word(int master, const char *word)
 enum ending { BY_KEY, BY_SIGNAL, BY_RESULTS, ENDINGS };
 
 /* It draws at once and again each second, and ends with a key, with a signal, or with the run. */
-static void watches_on_a_terminal(void)
+TEST(watches_on_a_terminal)
 {
     for (int ending = 0; ending < ENDINGS; ending++) {
         const struct winsize size = {.ws_row = 10, .ws_col = 80};
@@ -220,7 +219,3 @@ static void watches_on_a_terminal(void)
         fake_end(&fake);
     }
 }
-
-JR_UNIT_MAIN("watch_ranks", CASE(watches_on_a_terminal), CASE(finds_what_hung_ranks_left),
-             CASE(says_why_there_are_none), CASE(finds_no_rank_that_has_gone),
-             CASE(prints_evidence), CASE(watches_without_a_terminal))

@@ -138,6 +138,29 @@ static inline void fake_stopped(struct fake *fake, uint32_t i)
     fake->ends[i].stopped_with = 15;
 }
 
+/* Start with as many ranks as there are words, of which each says how one ended: the code that it
+ * exited with, S11 by that signal, T stopped by jobrun with SIGTERM, L lost with its node, - never
+ * started. */
+static inline void fake_ends(struct fake *fake, const char *words)
+{
+    uint32_t count = 1, i = 0;
+    for (const char *at = words; *at != '\0'; at++)
+        count += *at == ' ';
+    fake_start(fake, count);
+    for (const char *at = words; i < count; at += strcspn(at, " ") + 1, i++) {
+        if (*at == 'S')
+            fake_signal(fake, i, atoi(at + 1));
+        else if (*at == 'T')
+            fake_stopped(fake, i);
+        else if (*at == 'L')
+            fake->ends[i].end = JR_END_LOST;
+        else if (*at == '-')
+            fake->ends[i] = (struct jr_rank_outcome){0};
+        else
+            fake_exit(fake, i, atoi(at));
+    }
+}
+
 /* Judge it; a second time after the first was released. */
 static inline void fake_judge(struct fake *fake)
 {
