@@ -253,9 +253,9 @@ TEST(tells_of_nodes)
     check_nodes("[" GOOD "]", "> node 0   succeeded\n");
     check_nodes(
         "[" GOOD ", {\"status\": \"failed\", \"host\": \"n\\u001b1\", \"exit_code\": 1, \"cause\": "
-                 "\"rank 1 died\"}, {\"status\": \"absent\", \"host\": \"n2\", \"cause\": \"x\"}, "
-                 "{\"status\": \"elsewhere\", \"host\": \"n3\"}, {\"status\": \"running\", "
-                 "\"pid\": 7}, {\"status\": \"lost\", \"pid\": 8}, " GOOD "]",
+        "\"rank 1 died\"}, {\"status\": \"absent\", \"host\": \"n2\", \"cause\": \"x\"}, "
+        "{\"status\": \"elsewhere\", \"host\": \"n3\"}, {\"status\": \"running\", "
+        "\"pid\": 7}, {\"status\": \"lost\", \"pid\": 8}, " GOOD "]",
         "> node 1 (n\\x1b1)   failed (exit status 1): rank 1 died\n"
         "> node 2 (n2)   not here: it has not started, or it uses another log_dir\n"
         "> node 3 (n3)   running or lost: run this command on its host, or in its container\n"
