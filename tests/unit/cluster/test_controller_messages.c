@@ -12,19 +12,11 @@
 /* A line of no node, or of no kind, is passed over. */
 TEST(passes_over_what_is_nobodys)
 {
-    static const char *const lines[] = {
-        "{\"n\": 3, \"t\": \"silent\"}",
-        "{\"n\": 99, \"t\": \"released\"}",
-        "{\"n\": 0, \"t\": \"stop\"}",
-        "{\"n\": 0, \"t\": \"nonsense\"}",
-        "{\"n\": 0}",
-        "{\"n\": 4294967296, \"t\": \"x\"}",
-        "{\"t\": 5}",
-        "{\"n\": 0, \"t\": \"hold\"}",
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    EACH_PART(part, "{\"n\": 3, \"t\": \"silent\"}|{\"n\": 99, \"t\": \"released\"}|"
+                    "{\"n\": 0, \"t\": \"stop\"}|{\"n\": 0, \"t\": \"nonsense\"}|{\"n\": 0}|"
+                    "{\"n\": 4294967296, \"t\": \"x\"}|{\"t\": 5}|{\"n\": 0, \"t\": \"hold\"}") {
         fake_start();
-        receive(lines[i]);
+        receive(part);
         check_sent("");
         for (uint32_t k = 0; k < FAKE_NODES; k++)
             CU_ASSERT_EQUAL(fake.nodes[k].state, JR_NODE_RUNNING);

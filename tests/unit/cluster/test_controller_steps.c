@@ -77,16 +77,11 @@ TEST(a_stopped_run_has_no_limit)
 /* Each node tells of its own ranks, and nothing else is a step. */
 TEST(takes_what_is_the_nodes_own)
 {
-    static const char *const lines[] = {"",
-                                        "no JSON",
-                                        "{}",
-                                        "[]",
-                                        "{\"steps_of\": 9, \"step\": 1}",
-                                        "{\"steps_of\": \"0\", \"step\": 1}",
-                                        "{\"event\": \"x\"}"};
     start("0-5", 0, 0);
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        CU_ASSERT_FALSE(jr_controller_steps_take(&fake.run, 0, lines[i], strlen(lines[i])));
+    EACH_PART(part,
+              "|no JSON|{}|[]|{\"steps_of\": 9, \"step\": 1}|{\"steps_of\": \"0\", \"step\": 1}|"
+              "{\"event\": \"x\"}")
+        CU_ASSERT_FALSE(jr_controller_steps_take(&fake.run, 0, part, strlen(part)));
     CU_ASSERT_FALSE(tell(0, 2, 3));
     CU_ASSERT_FALSE(tell(1, 1, 3));
     CU_ASSERT_FALSE(tell(1, 4, 3));

@@ -150,16 +150,12 @@ TEST(places_it_and_starts_it)
 
 TEST(replaces_what_is_not_as_it_was_made)
 {
-    static const char *const changes[] = {
-        "echo more >>home/.cache/jobrun/$d/support/step;",
-        "rm home/.cache/jobrun/$d/jobrun;",
-        "rm -r home/.cache/jobrun/$d/support; ",
-        ": >home/.cache/jobrun/$d/jobrun;",
-    };
     read_copy(RUNS);
     check_script("", 0, WANT, NULL);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        check_script(changes[i], 0, WANT "\n\n" PLACED, NULL);
+    EACH_PART(part,
+              "echo more >>home/.cache/jobrun/$d/support/step;|rm home/.cache/jobrun/$d/jobrun;|"
+              "rm -r home/.cache/jobrun/$d/support; |: >home/.cache/jobrun/$d/jobrun;") {
+        check_script(part, 0, WANT "\n\n" PLACED, NULL);
         check_folder(true);
     }
     release();

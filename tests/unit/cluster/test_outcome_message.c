@@ -7,24 +7,13 @@
 
 TEST(refuses_what_is_none)
 {
-    static const char *const texts[] = {
-        "",
-        "{",
-        "[]",
-        "{}",
-        "{\"ranks\":{}}",
-        "{\"ranks\":[]}",
-        "{\"ranks\":[{},{},{}]}",
-        "{\"ranks\":[{\"end\":99},{}]}",
-        "{\"ranks\":[{\"end\":-1},{}]}",
-        "{\"ranks\":[{\"stage\":1000},{}]}",
-        "{\"ranks\":[{\"injection\":1000},{}]}",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    EACH_PART(part, "|{|[]|{}|{\"ranks\":{}}|{\"ranks\":[]}|{\"ranks\":[{},{},{}]}|"
+                    "{\"ranks\":[{\"end\":99},{}]}|{\"ranks\":[{\"end\":-1},{}]}|"
+                    "{\"ranks\":[{\"stage\":1000},{}]}|{\"ranks\":[{\"injection\":1000},{}]}") {
         struct jr_rank_outcome ranks[3] = {{0}};
         struct jr_outcome outcome = {.ranks = ranks};
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 2, texts[i], strlen(texts[i]), &err), -1);
+        CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 2, part, strlen(part), &err), -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     }
 }

@@ -5,24 +5,12 @@
 
 TEST(refuses_what_is_no_frame)
 {
-    static const char *const lines[] = {
-        "",
-        "hello",
-        "{",
-        "{\"n\":1}",
-        "{\"n\":-1,\"t\":\"hello\"}",
-        "{\"n\":4294967296,\"t\":\"hello\"}",
-        "{\"n\":1.0,\"t\":\"hello\"}",
-        "{\"n\":\"1\",\"t\":\"hello\"}",
-        "{\"n\":1,\"t\":7}",
-        "{\"t\":\"hello\",\"n\":1}",
-        " {\"n\":1,\"t\":\"hello\"}",
-        "{\"n\" :1,\"t\":\"hello\"}",
-        "{\"n\":1,\"t\":\"hello\"} x",
-        "{\"n\":1,\"t\":\"hel",
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        CU_ASSERT_PTR_NULL(jr_message_read(lines[i], strlen(lines[i])));
+    EACH_PART(part,
+              "|hello|{|{\"n\":1}|{\"n\":-1,\"t\":\"hello\"}|{\"n\":4294967296,\"t\":\"hello\"}|"
+              "{\"n\":1.0,\"t\":\"hello\"}|{\"n\":\"1\",\"t\":\"hello\"}|{\"n\":1,\"t\":7}|"
+              "{\"t\":\"hello\",\"n\":1}| {\"n\":1,\"t\":\"hello\"}|{\"n\" :1,\"t\":\"hello\"}|"
+              "{\"n\":1,\"t\":\"hello\"} x|{\"n\":1,\"t\":\"hel")
+        CU_ASSERT_PTR_NULL(jr_message_read(part, strlen(part)));
 }
 
 TEST(reads_the_first_node_and_the_last)
@@ -109,9 +97,6 @@ TEST(reads_what_other_builds_say)
 {
     static const char hello[] =
         "{\"n\":1,\"t\":\"hello\",\"version\":\"9\",\"port\":\"x\",\"new\":1}";
-    static const char *const strange[] = {"{\"n\":1}", "{\"n\":1,\"t\":7}",
-                                          "{\"n\":1,\"t\":\"hell\"}", "{\"n\":1,\"t\":\"out\"}",
-                                          "[]"};
     struct jr_message message;
     json_t *object = jr_json_parse(hello, sizeof hello - 1, NULL);
     CU_ASSERT_TRUE(jr_message_of_node(&message, object));
@@ -120,8 +105,9 @@ TEST(reads_what_other_builds_say)
     CU_ASSERT_EQUAL(message.port, 0);
     CU_ASSERT_FALSE(jr_message_of_controller(&message, object));
     json_decref(object);
-    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
-        object = jr_json_parse(strange[i], strlen(strange[i]), NULL);
+    EACH_PART(part,
+              "{\"n\":1}|{\"n\":1,\"t\":7}|{\"n\":1,\"t\":\"hell\"}|{\"n\":1,\"t\":\"out\"}|[]") {
+        object = jr_json_parse(part, strlen(part), NULL);
         CU_ASSERT_FALSE(jr_message_of_node(&message, object));
         CU_ASSERT_FALSE(jr_message_of_controller(&message, object));
         json_decref(object);
@@ -130,20 +116,14 @@ TEST(reads_what_other_builds_say)
 
 TEST(refuses_what_is_no_base64)
 {
-    static const char *const frames[] = {
-        "{\"n\":1,\"t\":\"out\"}",
-        "{\"n\":1,\"t\":\"out\",\"b\":7}",
-        "{\"n\":1,\"t\":\"out\",\"b\":\"a\"}",
-        "{\"n\":1,\"t\":\"out\",\"b\":\"YQ=\"}",
-        "{\"n\":1,\"t\":\"out\",\"b\":\"Y===\"}",
-        "{\"n\":1,\"t\":\"out\",\"b\":\"====\"}",
-        "{\"n\":1,\"t\":\"out\",\"b\":\"Y*==\"}",
-        "{\"n\":1,\"t\":\"out\",\"b\":\"YQ==YQ==\"}",
-        "{\"n\":1,\"t\":\"out\",\"b\":\"Y\\u0000Q=\"}",
-    };
-    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+    EACH_PART(part,
+              "{\"n\":1,\"t\":\"out\"}|{\"n\":1,\"t\":\"out\",\"b\":7}|"
+              "{\"n\":1,\"t\":\"out\",\"b\":\"a\"}|{\"n\":1,\"t\":\"out\",\"b\":\"YQ=\"}|"
+              "{\"n\":1,\"t\":\"out\",\"b\":\"Y===\"}|{\"n\":1,\"t\":\"out\",\"b\":\"====\"}|"
+              "{\"n\":1,\"t\":\"out\",\"b\":\"Y*==\"}|{\"n\":1,\"t\":\"out\",\"b\":\"YQ==YQ==\"}|"
+              "{\"n\":1,\"t\":\"out\",\"b\":\"Y\\u0000Q=\"}") {
         struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
-        json_auto_t *frame = jr_message_read(frames[i], strlen(frames[i]));
+        json_auto_t *frame = jr_message_read(part, strlen(part));
         CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
         CU_ASSERT_FALSE(jr_channel_take(&bytes, frame));
     }

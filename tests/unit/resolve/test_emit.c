@@ -117,35 +117,20 @@ TEST(resolves_to_itself)
 /* The whole text of one, as a person reads it. */
 TEST(is_complete_and_in_order)
 {
-    static const char *const lines[] = {
-        "version: 1\n",
-        "name: t\n",
-        "workdir: /srv/job\n",
-        "world_size: 8\n",
-        "nodes: 1\n",
-        "master_addr: \"127.0.0.1\"\n",
-        "init_method: env://",
-        "device: cpu\n",
-        "devices: none\n",
-        "oversubscribe: false",
-        "parallelism:\n",
-        "  data: 8\n",
-        "backends:\n",
-        "  default: gloo\n",
-        "start_method: spawn\n",
-        "log_dir: /srv/job/runs\n",
-        "stop_grace: 30s\n",
-    };
     const struct facts facts = {0};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     SCENE(scene, "world_size: auto\n", &facts);
     emit(&scene, &out);
     const char *at = out.data;
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        const char *found = strstr(at, lines[i]);
+    EACH_PART(part,
+              "version: 1\n|name: t\n|workdir: /srv/job\n|world_size: 8\n|nodes: 1\n|"
+              "master_addr: \"127.0.0.1\"\n|init_method: env://|device: cpu\n|devices: none\n|"
+              "oversubscribe: false|parallelism:\n|  data: 8\n|backends:\n|  default: gloo\n|"
+              "start_method: spawn\n|log_dir: /srv/job/runs\n|stop_grace: 30s\n") {
+        const char *found = strstr(at, part);
         if (found == NULL)
-            printf("\n  no %s in:\n%s", lines[i], at);
+            printf("\n  no %s in:\n%s", part, at);
         CU_ASSERT_PTR_NOT_NULL_FATAL(found);
         at = found;
     }

@@ -164,12 +164,6 @@ static void has_file(const struct sides *sides, const char *path, const char *ex
 TEST(gathers_what_a_run_writes)
 {
     static const size_t pieces[] = {1, 700, 1 << 20};
-    static const char *const none[] = {"0007/metrics.jsonl",
-                                       "0007/events.jsonl",
-                                       "0007/attempt_1",
-                                       "0007/attempt_0/0/checkpoint",
-                                       ".0007",
-                                       "secret"};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         struct sides sides;
         start_sides(&sides);
@@ -182,8 +176,9 @@ TEST(gathers_what_a_run_writes)
         has_file(&sides, "0007/attempt_0/0/stderr.log", "why\n");
         has_file(&sides, "0007/attempt_0/0/result.json", "{}");
         has_file(&sides, "0007/attempt_0/0/out/r.json", "[1]");
-        for (size_t k = 0; k < sizeof none / sizeof *none; k++)
-            CU_ASSERT_TRUE(has_none(&sides, none[k]));
+        EACH_PART(part, "0007/metrics.jsonl|0007/events.jsonl|0007/attempt_1|"
+                        "0007/attempt_0/0/checkpoint|.0007|secret")
+            CU_ASSERT_TRUE(has_none(&sides, part));
         has_file(&sides, "0007/attempt_0/0/stdout.log.left",
                  jr_arena_printf(&sides.arena,
                                  "{\"host\": \"gpu02\", \"path\": "

@@ -234,20 +234,16 @@ TEST(a_file_that_cannot_be_written)
  * of the node are told to be not whole. */
 TEST(what_is_no_record)
 {
-    static const char *const lines[] = {
-        "nothing\n",
-        "{\"rank\":0,\"what\":\"stdout\",\"size\":-1,\"first\":true}\n",
-        "{\"rank\":2,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx",
-        "{\"rank\":-1,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx",
-        "{\"rank\":0,\"what\":\"../x\",\"size\":1,\"first\":true}\nx",
-        "{\"rank\":0,\"size\":1,\"first\":true}\nx",
-        "{\"rank\":0,\"what\":\"stdout\",\"size\":1}\nx",
-        "{\"rank\":0,\"what\":\"delivery\",\"size\":99999999999}\n",
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    EACH_PART(part, "nothing\n|{\"rank\":0,\"what\":\"stdout\",\"size\":-1,\"first\":true}\n|"
+                    "{\"rank\":2,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx|"
+                    "{\"rank\":-1,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx|"
+                    "{\"rank\":0,\"what\":\"../x\",\"size\":1,\"first\":true}\nx|"
+                    "{\"rank\":0,\"size\":1,\"first\":true}\nx|"
+                    "{\"rank\":0,\"what\":\"stdout\",\"size\":1}\nx|"
+                    "{\"rank\":0,\"what\":\"delivery\",\"size\":99999999999}\n") {
         struct sides sides;
         start_sides(&sides);
-        jr_buf_str(&sides.sent, lines[i]);
+        jr_buf_str(&sides.sent, part);
         take_all(&sides, 5);
         CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, EPROTO);
         CU_ASSERT_TRUE(has_none(&sides, "attempt_0"));

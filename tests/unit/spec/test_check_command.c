@@ -14,20 +14,17 @@ static void check_command(const char *words, const char *more, const char *expec
 
 TEST(warns_of_launchers)
 {
-    static const char *const launchers[] = {
-        "torchrun, a.py",        "/opt/bin/mpirun, ./a", "srun, ./a",
-        "accelerate, launch, a", "deepspeed, a.py",      "mpiexec.hydra, ./a",
-    };
     static const char *const others[] = {
         "./torchrun.py, a", "accelerate, config",
         "torchrunner, a",   "python3, -m, torch",
         "python3, -m",      "accelerate",
         "echo, torchrun",   "python3, torch.distributed.run, -m",
     };
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        check_command(launchers[i], "", "JR0337@2:14 entrypoint.command[0]");
-        check_command(launchers[i], "world_size: 2\n", "JR0337@2:14 entrypoint.command[0]");
-        check_command(launchers[i], "world_size: 1\n", "");
+    EACH_PART(part, "torchrun, a.py|/opt/bin/mpirun, ./a|srun, ./a|accelerate, launch, a|"
+                    "deepspeed, a.py|mpiexec.hydra, ./a") {
+        check_command(part, "", "JR0337@2:14 entrypoint.command[0]");
+        check_command(part, "world_size: 2\n", "JR0337@2:14 entrypoint.command[0]");
+        check_command(part, "world_size: 1\n", "");
     }
     check_command("python3, -m, torch.distributed.run, a.py", "",
                   "JR0337@2:27 entrypoint.command[2]");
@@ -37,15 +34,13 @@ TEST(warns_of_launchers)
 
 TEST(warns_of_what_a_shell_would_do)
 {
-    static const char *const wrong[] = {
-        "cd, src",  "source, a",          "., a",   "export, A=1", "ulimit, -n",
-        "A=1, ./a", "conda, activate, e", "for, i", "_a1=, ./a",
-    };
     static const char *const right[] = {
         "./cd, src", "conda, run, a", "1A=1, ./a", "=1, a", "a-b=1, c", "echo, cd",
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        check_command(wrong[i], "", "JR0338@2:14 entrypoint.command[0]");
+    EACH_PART(part,
+              "cd, src|source, a|., a|export, A=1|ulimit, -n|A=1, ./a|conda, activate, e|for, i|"
+              "_a1=, ./a")
+        check_command(part, "", "JR0338@2:14 entrypoint.command[0]");
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
         check_command(right[i], "", "");
 }

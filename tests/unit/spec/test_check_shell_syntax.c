@@ -136,9 +136,6 @@ TEST(warns_of_home_folders)
 TEST(warns_of_operators)
 {
     static const char *const joins[] = {"&&", "||", "|", ";", "&", "<"};
-    static const char *const redirects[] = {">",     ">>",    "2>",    "2>>",       "&>", ">&",
-                                            ">&2",   "1>&2",  "2>&1",  ">log",      ">l", ">>log",
-                                            "2>err", "1>out", "&>all", ">/dev/null"};
     struct jr_buf JR_BUF_CLEANUP word = JR_BUF_INIT, told = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof joins / sizeof *joins; i++) {
         size_t end = 20 + strlen(joins[i]);
@@ -148,13 +145,12 @@ TEST(warns_of_operators)
         jr_buf_printf(&told, "2:20-%zu entrypoint.command[1]: '%s'" OPERATOR, end, joins[i]);
         check_words(word.data, told.data);
     }
-    for (size_t i = 0; i < sizeof redirects / sizeof *redirects; i++) {
-        size_t end = 20 + strlen(redirects[i]);
+    EACH_PART(part, ">|>>|2>|2>>|&>|>&|>&2|1>&2|2>&1|>log|>l|>>log|2>err|1>out|&>all|>/dev/null") {
+        size_t end = 20 + strlen(part);
         jr_buf_clear(&word);
         jr_buf_clear(&told);
-        jr_buf_printf(&word, "\"%s\"", redirects[i]);
-        jr_buf_printf(&told, "2:20-%zu entrypoint.command[1]: '%s'" OPERATOR KEEPS, end,
-                      redirects[i]);
+        jr_buf_printf(&word, "\"%s\"", part);
+        jr_buf_printf(&told, "2:20-%zu entrypoint.command[1]: '%s'" OPERATOR KEEPS, end, part);
         check_words(word.data, told.data);
     }
 }
@@ -185,29 +181,15 @@ TEST(warns_of_globs)
 /* A program with a language of its own, and text that is announced as such. */
 TEST(leaves_text_for_the_program_alone)
 {
-    static const char *const commands[] = {
-        "[awk, $A]",
-        "[/usr/bin/perl, $A]",
-        "[xargs, '&&']",
-        "[sed, $p]",
-        "[sh, -c, 'a && $B']",
-        "[bash, -lc, $B]",
-        "[bash, -euxc, $B]",
-        "[python3, -c, $B]",
-        "[./t, -e, $B]",
-        "[./t, --eval, $B]",
-        "[./t, --include, '*.csv']",
-        "[./t, --exclude-from, ~/x]",
-        "[./t, --pattern, $B]",
-        "[./t, -glob, '*.csv']",
-        "[./t, --regex, $B, --match, $C, --ignore, $D]",
-        "[./t, \"a $B\"]",
-        "[./t, \"$A\\n\"]",
-        "[./t, 'a\\$B']",
-    };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    EACH_PART(part,
+              "[awk, $A]|[/usr/bin/perl, $A]|[xargs, '&&']|[sed, $p]|[sh, -c, 'a && $B']|"
+              "[bash, -lc, $B]|[bash, -euxc, $B]|[python3, -c, $B]|[./t, -e, $B]|"
+              "[./t, --eval, $B]|[./t, --include, '*.csv']|[./t, --exclude-from, ~/x]|"
+              "[./t, --pattern, $B]|[./t, -glob, '*.csv']|"
+              "[./t, --regex, $B, --match, $C, --ignore, $D]|[./t, \"a $B\"]|[./t, \"$A\\n\"]|"
+              "[./t, 'a\\$B']") {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        jr_buf_printf(&text, "version: 1\nentrypoint: %s\n", commands[i]);
+        jr_buf_printf(&text, "version: 1\nentrypoint: %s\n", part);
         check_told(text.data, "");
     }
 }

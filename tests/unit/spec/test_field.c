@@ -1,4 +1,6 @@
 /* The field table, and what is printed from it. */
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/json.h"
 #include "spec/field.h"
@@ -27,134 +29,41 @@ TEST(rows_are_whole)
 /* The fields of the contract, in its order. */
 TEST(has_every_field_of_the_contract)
 {
-    static const char *const paths[] = {
-        "version",
-        "name",
-        "description",
-        "labels",
-        "extends",
-        "template",
-        "vars",
-        "sweep",
-        "targets",
-        "entrypoint",
-        "entrypoint.command",
-        "entrypoint.shell",
-        "entrypoint.python",
-        "entrypoint.library",
-        "entrypoint.args",
-        "entrypoint.kwargs",
-        "workdir",
-        "setup",
-        "env",
-        "env_remove",
-        "env_profiles",
-        "per_rank",
-        "per_rank.0-3.args",
-        "per_rank.0-3.kwargs",
-        "per_rank.0-3.env",
-        "secrets",
-        "world_size",
-        "local_world_size",
-        "nodes",
-        "node_rank",
-        "rank_start",
-        "hosts",
-        "master_addr",
-        "master_port",
-        "init_method",
-        "device",
-        "devices",
-        "device_visibility",
-        "oversubscribe",
-        "bind",
-        "threads",
-        "parallelism.model",
-        "parallelism.pipeline",
-        "parallelism.data",
-        "backends",
-        "backends.default",
-        "backends.model",
-        "backends.pipeline",
-        "backends.data",
-        "start_method",
-        "preload",
-        "redirects",
-        "tee",
-        "console.prefix",
-        "console.ranks",
-        "console.timestamps",
-        "console.collapse",
-        "console.partial",
-        "console.show",
-        "console.hide",
-        "log_dir",
-        "log_mode",
-        "results.required",
-        "results.from",
-        "results.file",
-        "results.pattern",
-        "results.fields",
-        "results.fields.loss.type",
-        "results.fields.loss.min",
-        "results.fields.loss.max",
-        "results.fields.loss.enum",
-        "results.fields.loss.pattern",
-        "results.fields.loss.required",
-        "results.equal",
-        "results.distinct",
-        "results.artifacts",
-        "isolation",
-        "timeouts.start",
-        "timeouts.run",
-        "timeouts.silence",
-        "timeouts.after_first_exit",
-        "timeouts.exit",
-        "timeouts.stop_grace",
-        "stop_target",
-        "on_hang",
-        "on_hang.signal",
-        "on_hang.wait",
-        "on_hang.command",
-        "signals",
-        "on_failure",
-        "exit_barrier",
-        "restart",
-        "on_end",
-        "limits",
-        "exit_status",
-        "engine.slurm",
-        "engine.kubernetes.image",
-        "engine.kubernetes.shm",
-        "engine.mpi.dialect",
-    };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        const struct jr_spec_field *field = jr_field_find(paths[i]);
-        const char *dot = strrchr(paths[i], '.');
-        const char *key = dot == NULL ? paths[i] : dot + 1;
+    static const char paths[] =
+        "version name description labels extends template vars sweep targets entrypoint "
+        "entrypoint.command entrypoint.shell entrypoint.python entrypoint.library "
+        "entrypoint.args entrypoint.kwargs workdir setup env env_remove env_profiles per_rank "
+        "per_rank.0-3.args per_rank.0-3.kwargs per_rank.0-3.env secrets world_size "
+        "local_world_size nodes node_rank rank_start hosts master_addr master_port init_method "
+        "device devices device_visibility oversubscribe bind threads parallelism.model "
+        "parallelism.pipeline parallelism.data backends backends.default backends.model "
+        "backends.pipeline backends.data start_method preload redirects tee console.prefix "
+        "console.ranks console.timestamps console.collapse console.partial console.show "
+        "console.hide log_dir log_mode results.required results.from results.file "
+        "results.pattern results.fields results.fields.loss.type results.fields.loss.min "
+        "results.fields.loss.max results.fields.loss.enum results.fields.loss.pattern "
+        "results.fields.loss.required results.equal results.distinct results.artifacts "
+        "isolation timeouts.start timeouts.run timeouts.silence timeouts.after_first_exit "
+        "timeouts.exit timeouts.stop_grace stop_target on_hang on_hang.signal on_hang.wait "
+        "on_hang.command signals on_failure exit_barrier restart on_end limits exit_status "
+        "engine.slurm engine.kubernetes.image engine.kubernetes.shm engine.mpi.dialect";
+    char *text = strdup(paths), *rest = text, *path;
+    while ((path = strsep(&rest, " ")) != NULL) {
+        const struct jr_spec_field *field = jr_field_find(path);
+        const char *dot = strrchr(path, '.');
         if (field == NULL)
-            printf("\n    no %s\n", paths[i]);
-        CU_ASSERT_TRUE(field != NULL && strcmp(field->key, key) == 0);
+            printf("\n    no %s\n", path);
+        CU_ASSERT_TRUE(field != NULL && strcmp(field->key, dot == NULL ? path : dot + 1) == 0);
     }
+    free(text);
 }
 
 TEST(finds_no_other_paths)
 {
-    static const char *const paths[] = {
-        "",
-        ".",
-        "nodes.",
-        "nodes.x",
-        "x",
-        "parallelism.",
-        ".nodes",
-        "parallelism.model.x",
-        "results.fields.loss.x",
-        "env.A.B",
-        "Nodes",
-    };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        CU_ASSERT_PTR_NULL(jr_field_find(paths[i]));
+    EACH_PART(part,
+              "|.|nodes.|nodes.x|x|parallelism.|.nodes|parallelism.model.x|results.fields.loss.x|"
+              "env.A.B|Nodes")
+        CU_ASSERT_PTR_NULL(jr_field_find(part));
 }
 
 /* What others call things leads to fields that there are. */

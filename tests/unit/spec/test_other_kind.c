@@ -31,20 +31,9 @@ TEST(knows_them_by_their_keys)
 
 TEST(takes_nothing_else_for_one)
 {
-    static const char *const texts[] = {
-        "[services]",
-        "services",
-        "{}",
-        "services: 3",
-        "stages: 3",
-        "kind: Job",
-        "servicesx: {a: {}}",
-        "service: {a: {}}",
-        "{services: {a: {}}, entrypoint: [x]}",
-        "{defaults: [a], extends: base.yaml}",
-        "{defaults: [a], template: true}",
-        "version: 1",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        check_kind(texts[i], NULL);
+    EACH_PART(part,
+              "[services]|services|{}|services: 3|stages: 3|kind: Job|servicesx: {a: {}}|"
+              "service: {a: {}}|{services: {a: {}}, entrypoint: [x]}|"
+              "{defaults: [a], extends: base.yaml}|{defaults: [a], template: true}|version: 1")
+        check_kind(part, NULL);
 }

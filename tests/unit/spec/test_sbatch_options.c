@@ -76,119 +76,43 @@ static void check_fits(const char *option, bool fits)
 
 TEST(refuses_values_of_another_form)
 {
-    static const char *const wrong[] = {
-        "hold: 1",
-        "hold: yes",
-        "hold: truely",
-        "hold: 'a true'",
-        "partition: true",
-        "partition: false",
-        "core-spec: 0",
-        "core-spec: -1",
-        "core-spec: 1.5",
-        "core-spec: 01",
-        "core-spec: 2x",
-        "core-spec: true",
-        "time: 1h",
-        "time: 1:2:3:4",
-        "time: ':30'",
-        "time: '1:'",
-        "time: 1-",
-        "time: -2",
-        "time: -10",
-        "time: infinitely",
-        "time: 1-2-3",
-        "mem: 64GiB",
-        "mem: 64P",
-        "mem: 1.5G",
-        "mem: G",
-        "mem: 64 G",
-        "mem: -1",
-        "mem: 64BB",
-        "gpus: h100",
-        "gpus: 'h100:'",
-        "gpus: 'h100:2,'",
-        "gpus: '2,,3'",
-        "gpus: 'a:b:2'",
-        "gpus: ':2'",
-        "signal: '@60'",
-        "signal: USR1@",
-        "signal: 'X:TERM@1'",
-        "signal: 'BRB:TERM'",
-        "signal: USR1@x",
-        "signal: 'B:'",
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        check_fits(wrong[i], false);
+    EACH_PART(part,
+              "hold: 1|hold: yes|hold: truely|hold: 'a true'|partition: true|partition: false|"
+              "core-spec: 0|core-spec: -1|core-spec: 1.5|core-spec: 01|core-spec: 2x|"
+              "core-spec: true|time: 1h|time: 1:2:3:4|time: ':30'|time: '1:'|time: 1-|time: -2|"
+              "time: -10|time: infinitely|time: 1-2-3|mem: 64GiB|mem: 64P|mem: 1.5G|mem: G|"
+              "mem: 64 G|mem: -1|mem: 64BB|gpus: h100|gpus: 'h100:'|gpus: 'h100:2,'|gpus: '2,,3'|"
+              "gpus: 'a:b:2'|gpus: ':2'|signal: '@60'|signal: USR1@|signal: 'X:TERM@1'|"
+              "signal: 'BRB:TERM'|signal: USR1@x|signal: 'B:'")
+        check_fits(part, false);
 }
 
 TEST(takes_what_sbatch_takes)
 {
-    static const char *const right[] = {
-        "hold: true",
-        "hold: false",
-        "partition: gpu",
-        "partition: truth",
-        "partition: 'a true'",
-        "partition: 1",
-        "comment: 'two words'",
-        "exclusive: true",
-        "exclusive: user",
-        "nice: 100",
-        "x11: false",
-        "core-spec: 1",
-        "core-spec: 10",
-        "cpus-per-task: 4294967296",
-        "time: 90",
-        "time: 0",
-        "time: '90:30'",
-        "time: '1:30:00'",
-        "time: 2-0",
-        "time: '2-12:00'",
-        "time: '2-12:00:00'",
-        "time: infinite",
-        "time: INFINITE",
-        "time: Unlimited",
-        "time: -1",
-        "mem: 0",
-        "mem: 65536",
-        "mem: 64K",
-        "mem: 64m",
-        "mem: 64G",
-        "mem: 64gb",
-        "mem: 2TB",
-        "mem-per-cpu: 2G",
-        "tmp: 10G",
-        "gpus: 8",
-        "gpus: 'h100:2'",
-        "gpus: 'h100:2,a100:1'",
-        "gpus: 'a100_80gb.mig-1:4'",
-        "signal: USR1",
-        "signal: 10",
-        "signal: USR1@60",
-        "signal: 'B:TERM@120'",
-        "signal: 'R:TERM'",
-        "signal: 'RB:TERM'",
-        "signal: 'BR:SIGRTMIN+1@5'",
-    };
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-        check_fits(right[i], true);
+    EACH_PART(part,
+              "hold: true|hold: false|partition: gpu|partition: truth|partition: 'a true'|"
+              "partition: 1|comment: 'two words'|exclusive: true|exclusive: user|nice: 100|"
+              "x11: false|core-spec: 1|core-spec: 10|cpus-per-task: 4294967296|time: 90|time: 0|"
+              "time: '90:30'|time: '1:30:00'|time: 2-0|time: '2-12:00'|time: '2-12:00:00'|"
+              "time: infinite|time: INFINITE|time: Unlimited|time: -1|mem: 0|mem: 65536|mem: 64K|"
+              "mem: 64m|mem: 64G|mem: 64gb|mem: 2TB|mem-per-cpu: 2G|tmp: 10G|gpus: 8|"
+              "gpus: 'h100:2'|gpus: 'h100:2,a100:1'|gpus: 'a100_80gb.mig-1:4'|signal: USR1|"
+              "signal: 10|signal: USR1@60|signal: 'B:TERM@120'|signal: 'R:TERM'|"
+              "signal: 'RB:TERM'|signal: 'BR:SIGRTMIN+1@5'")
+        check_fits(part, true);
 }
 
 /* What follows a newline would be a line of the script of its own. */
 TEST(refuses_values_of_several_lines)
 {
-    static const char *const lines[] = {
-        "time: \"90\\n\"",        "partition: \"gpu\\n\"", "partition: \"gpu\\nrm\"",
-        "hold: \"true\\n\"",      "mem: \"64G\\n\"",       "gpus: \"8\\n\"",
-        "core-spec: \"1\\n\"",    "exclusive: \"a\\nb\"",  "signal: \"USR1@60\\n\"",
-        "exclusive: \"user\\n\"",
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    EACH_PART(part,
+              "time: \"90\\n\"|partition: \"gpu\\n\"|partition: \"gpu\\nrm\"|hold: \"true\\n\"|"
+              "mem: \"64G\\n\"|gpus: \"8\\n\"|core-spec: \"1\\n\"|exclusive: \"a\\nb\"|"
+              "signal: \"USR1@60\\n\"|exclusive: \"user\\n\"") {
         struct spec_case c RELEASE(case_close);
-        open_option(&c, lines[i]);
+        open_option(&c, part);
         if (c.diags.errors == 0)
-            printf("\n  taken: %s\n", lines[i]);
+            printf("\n  taken: %s\n", part);
         CU_ASSERT_TRUE(c.diags.errors > 0);
         CU_ASSERT_PTR_NULL(case_spec(&c));
     }

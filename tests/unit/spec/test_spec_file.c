@@ -214,45 +214,32 @@ TEST(guesses)
 /* Whatever is wrong with a value, it is told without the value. */
 TEST(keeps_values_out_of_messages)
 {
-    static const char *const bodies[] = {
-        "name: ${env:SECRET}/x\n",
-        "threads: ${env:SECRET}\n",
-        "threads: \"${env:SECRET}\"\n",
-        "oversubscribe: ${env:SECRET}\n",
-        "device: ${env:SECRET}\n",
-        "backends: {data: \"${env:SECRET}\"}\n",
-        "backends: ${env:SECRET}\n",
-        "devices: ${env:SECRET}\n",
-        "local_world_size: ${env:SECRET}\n",
-        "hosts: [\"${env:SECRET}!\"]\n",
-        "redirects: \"0:${env:SECRET}\"\n",
-        "redirects: {0: \"${env:SECRET}\"}\n",
-        "tee: ${env:SECRET}\n",
-        "timeouts: {run: \"${env:SECRET}\"}\n",
-        "console: {ranks: \"${env:SECRET}\"}\n",
-        "console: {prefix: \"%{${env:SECRET}}\"}\n",
-        "env: {A: \"%{${env:SECRET}}\"}\n",
-        "workdir: ~${env:SECRET}\n",
-        "results: {from: stdout, pattern: \"(${env:SECRET}\"}\n",
-        "results: {from: \"${env:SECRET}\"}\n",
-        "results: {fields: {a: {type: integer, enum: [\"${env:SECRET}\"]}}}\n",
-        "results: {fields: {a: {type: number, min: \"${env:SECRET}\"}}}\n",
-        "results: {fields: {a: {type: number}}, equal: [\"${env:SECRET}\"]}\n",
-        "results: {equal: [\"${env:SECRET}\", \"${env:SECRET}\"]}\n",
-        "per_rank: {0: {args: [\"%{${env:SECRET}}\"]}}\n",
-        "description: ${env:SECRET}${no}\n",
-        "vars: {a: \"${env:SECRET}\"}\nthreads: ${vars.a}\n",
-    };
 #define ROW(name, word, help) JR_DIAG_##name,
     static const enum jr_diag_format formats[] = {JR_DIAG_FORMATS(ROW)};
     const struct jr_spec_options options = {.environ = environment};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    EACH_PART(part,
+              "name: ${env:SECRET}/x\n|threads: ${env:SECRET}\n|threads: \"${env:SECRET}\"\n|"
+              "oversubscribe: ${env:SECRET}\n|device: ${env:SECRET}\n|"
+              "backends: {data: \"${env:SECRET}\"}\n|backends: ${env:SECRET}\n|"
+              "devices: ${env:SECRET}\n|local_world_size: ${env:SECRET}\n|"
+              "hosts: [\"${env:SECRET}!\"]\n|redirects: \"0:${env:SECRET}\"\n|"
+              "redirects: {0: \"${env:SECRET}\"}\n|tee: ${env:SECRET}\n|"
+              "timeouts: {run: \"${env:SECRET}\"}\n|console: {ranks: \"${env:SECRET}\"}\n|"
+              "console: {prefix: \"%{${env:SECRET}}\"}\n|env: {A: \"%{${env:SECRET}}\"}\n|"
+              "workdir: ~${env:SECRET}\n|results: {from: stdout, pattern: \"(${env:SECRET}\"}\n|"
+              "results: {from: \"${env:SECRET}\"}\n|"
+              "results: {fields: {a: {type: integer, enum: [\"${env:SECRET}\"]}}}\n|"
+              "results: {fields: {a: {type: number, min: \"${env:SECRET}\"}}}\n|"
+              "results: {fields: {a: {type: number}}, equal: [\"${env:SECRET}\"]}\n|"
+              "results: {equal: [\"${env:SECRET}\", \"${env:SECRET}\"]}\n|"
+              "per_rank: {0: {args: [\"%{${env:SECRET}}\"]}}\n|description: ${env:SECRET}${no}\n|"
+              "vars: {a: \"${env:SECRET}\"}\nthreads: ${vars.a}\n") {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         struct spec_case c RELEASE(case_close);
-        jr_buf_printf(&text, HEAD "%s", bodies[i]);
+        jr_buf_printf(&text, HEAD "%s", part);
         open_with(&c, text.data, &options);
         if (c.diags.errors == 0)
-            printf("\n  %s", bodies[i]);
+            printf("\n  %s", part);
         CU_ASSERT_TRUE(c.diags.errors > 0);
         for (size_t j = 0; j < sizeof formats / sizeof *formats; j++) {
             struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;

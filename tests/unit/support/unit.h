@@ -17,6 +17,7 @@
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct jr_unit_case {
@@ -66,8 +67,20 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
         return jr_unit_run(suite, cases, sizeof cases / sizeof cases[0]);                          \
     }
 
+/* What a row of a table has in braces of its own: clang-format puts each field of a row on a line
+ * where it sees them. */
+#define OF(...)                                                                                    \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
 /* What is released by this function where its scope ends. */
 #define RELEASE(function) __attribute__((cleanup(function)))
+
+/* For each part of a text between |. */
+#define EACH_PART(part, text)                                                                      \
+    for (char *copy_ = strdup(text), *rest_ = copy_, *part = strsep(&rest_, "|");                  \
+         part != NULL || (free(copy_), false); part = strsep(&rest_, "|"))
 
 /* Equal strings, told with both when they are not. */
 #define JR_ASSERT_TEXT(actual, expected)                                                           \
