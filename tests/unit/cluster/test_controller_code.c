@@ -139,6 +139,10 @@ TEST(goes_to_each_node_that_wants_it)
     CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
 }
 
+#define BENCH(name)                                                                                \
+    struct bench name RELEASE(end);                                                                \
+    begin(&name)
+
 /* Where there is none, the run ends, by the reason that is known. */
 TEST(a_run_without_it_is_refused)
 {
@@ -152,8 +156,7 @@ TEST(a_run_without_it_is_refused)
         {0, false, true, "node 1 (n1): it wants a copy of the code, and there is none"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct bench bench;
-        begin(&bench);
+        BENCH(bench);
         bench.error = vectors[i].error;
         if (vectors[i].none)
             fake.controller.options.open_code = NULL;
@@ -164,15 +167,13 @@ TEST(a_run_without_it_is_refused)
         JR_ASSERT_TEXT(fake.err.text, vectors[i].text);
         CU_ASSERT_EQUAL(fake.err.status, JR_STATUS_LAUNCH);
         CU_ASSERT_PTR_NULL(bench.links[1].feed);
-        end(&bench);
     }
 }
 
 /* What can be opened and not read. */
 TEST(a_run_ends_where_it_cannot_be_read)
 {
-    struct bench bench;
-    begin(&bench);
+    BENCH(bench);
     CU_ASSERT_EQUAL(unlinkat(fake.scratch.fd, "code.tar", 0), 0);
     CU_ASSERT_EQUAL(mkdirat(fake.scratch.fd, "code.tar", 0700), 0);
     jr_controller_send_code(&fake.controller, 2);
@@ -183,15 +184,13 @@ TEST(a_run_ends_where_it_cannot_be_read)
     take_lines(&bench, 2);
     CU_ASSERT_EQUAL(bench.bytes.len, 0);
     CU_ASSERT_FALSE(bench.whole);
-    end(&bench);
 }
 
 /* Before an attempt, of a node that is to be ready for it: the wait goes on as long as something is
  * on its way, and what cannot be had refuses the node. */
 TEST(a_node_gets_it_before_the_run)
 {
-    struct bench bench;
-    begin(&bench);
+    BENCH(bench);
     fake.controller.run = NULL;
     jr_controller_send_code(&fake.controller, 1);
     for (int turns = 0; turns < 1000 && !bench.whole; turns++) {
@@ -207,14 +206,12 @@ TEST(a_node_gets_it_before_the_run)
     CU_ASSERT_TRUE(fake.controller.refused);
     CU_ASSERT_EQUAL(fake.controller.refused_node, 2);
     JR_ASSERT_TEXT(fake.controller.refusal.text, "node 2 (n2): code.tar: No space left on device");
-    end(&bench);
 }
 
 /* A node that wants it while all are let go of. */
 TEST(nobody_gets_it_at_the_end)
 {
-    struct bench bench;
-    begin(&bench);
+    BENCH(bench);
     fake.controller.run = NULL;
     fake.controller.leaves = true;
     jr_controller_send_code(&fake.controller, 1);
@@ -222,5 +219,4 @@ TEST(nobody_gets_it_at_the_end)
     CU_ASSERT_PTR_NULL(fake.controller.code_sent);
     CU_ASSERT_TRUE(fake.controller.code.fd < 0);
     CU_ASSERT_FALSE(fake.controller.refused);
-    end(&bench);
 }

@@ -134,33 +134,6 @@ TEST(lists_what_is_copied)
     release();
 }
 
-TEST(places_it_and_starts_it)
-{
-    char expected[256];
-    read_copy(RUNS);
-    check_script("", 0, WANT "\n\n" PLACED, NULL);
-    CU_ASSERT_TRUE(exists("/support/python/it's.py"));
-    check_folder(true);
-    (void)snprintf(expected, sizeof expected,
-                   PLACED "\nagent %s/home/.cache/jobrun/%s-%s/jobrun agent ssh in %s umask 0022",
-                   scratch.dir, JR_VERSION, copy.hash, scratch.dir);
-    check_script("", 0, expected, WANT); /* it is there by now */
-    release();
-}
-
-TEST(replaces_what_is_not_as_it_was_made)
-{
-    read_copy(RUNS);
-    check_script("", 0, WANT, NULL);
-    EACH_PART(part,
-              "echo more >>home/.cache/jobrun/$d/support/step;|rm home/.cache/jobrun/$d/jobrun;|"
-              "rm -r home/.cache/jobrun/$d/support; |: >home/.cache/jobrun/$d/jobrun;") {
-        check_script(part, 0, WANT "\n\n" PLACED, NULL);
-        check_folder(true);
-    }
-    release();
-}
-
 TEST(takes_one_that_is_there)
 {
     read_copy(RUNS);
@@ -194,30 +167,6 @@ TEST(refuses_a_folder_that_is_not_its_own)
         check_script(before, 127, vectors[i].why, WANT);
         CU_ASSERT_FALSE(exists("/jobrun"));
     }
-    release();
-}
-
-/* As root, a folder can be given to somebody else. */
-TEST(refuses_a_folder_of_another_user)
-{
-    if (geteuid() != 0)
-        return;
-    read_copy(RUNS);
-    check_script("mkdir -p -m 700 home/.cache home/.cache/jobrun; chown 65534 home/.cache/jobrun;",
-                 127, "home/.cache/jobrun belongs to user 65534", WANT);
-    release();
-}
-
-TEST(refuses_another_machine)
-{
-    read_copy(RUNS);
-    (void)mkdirat(scratch.fd, "path", 0700);
-    put("path/uname", "#!/bin/sh\necho Linux riscv64\n", 0700);
-    check_script("", 127,
-                 "cannot copy jobrun: that machine is Linux riscv64, and this "
-                 "program is for Linux ",
-                 WANT);
-    CU_ASSERT_NOT_EQUAL(faccessat(scratch.fd, "home/.cache", F_OK, 0), 0);
     release();
 }
 

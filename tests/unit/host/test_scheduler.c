@@ -88,38 +88,38 @@ TEST(reads_a_slurm_allocation)
 {
     static const struct row rows[] = {
         {{"SLURM_JOB_ID=5"}, "Slurm; job 5", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]"),
          "Slurm; job 5; nodes 2; hosts n1 n2", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-3]"), "Slurm; job 5; nodes 3; hosts n1 n2 n3",
-         NULL},
+        {BRACED("SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-3]"),
+         "Slurm; job 5; nodes 3; hosts n1 n2 n3", NULL},
         /* the newer name counts before the older one */
-        {OF("SLURM_NNODES=3", "SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2"), "Slurm; job 5; nodes 2",
-         NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_NODELIST=a,b,c"),
+        {BRACED("SLURM_NNODES=3", "SLURM_JOB_ID=5", "SLURM_JOB_NUM_NODES=2"),
+         "Slurm; job 5; nodes 2", NULL},
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_NODELIST=a,b,c"),
          "Slurm; job 5; nodes 3; hosts a b c", NULL},
         /* tasks count where somebody asked for them */
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_TASKS_PER_NODE=4(x2)"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_TASKS_PER_NODE=4(x2)"),
          "Slurm; job 5; nodes 2", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_TASKS_PER_NODE=4(x2)", "SLURM_NTASKS=8"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_TASKS_PER_NODE=4(x2)", "SLURM_NTASKS=8"),
          "Slurm; job 5; nodes 2; tasks 4(x2)", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_TASKS_PER_NODE=4(x2),1",
-            "SLURM_NTASKS_PER_NODE=4"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_TASKS_PER_NODE=4(x2),1",
+                "SLURM_NTASKS_PER_NODE=4"),
          "Slurm; job 5; nodes 3; tasks 4(x2),1", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_TASKS_PER_NODE=4(x2)", "SLURM_NTASKS=8"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=3", "SLURM_TASKS_PER_NODE=4(x2)", "SLURM_NTASKS=8"),
          "Slurm; job 5; nodes 3", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2", "SLURM_JOB_END_TIME=1001"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2", "SLURM_JOB_END_TIME=1001"),
          "Slurm; job 5; restarts 2; end 1001", NULL},
         /* this script's node is no rank of the job's */
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_PROCID=0"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_PROCID=0"),
          "Slurm; job 5; nodes 2", NULL},
         /* the batch step, and shells that stand for the allocation */
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=4294967291",
-            "SLURM_STEP_NUM_NODES=1"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=4294967291",
+                "SLURM_STEP_NUM_NODES=1"),
          "Slurm; job 5; nodes 2", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=4294967000"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=4294967000"),
          "Slurm; job 5; nodes 2", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=0",
-            "SLURM_PTY_PORT=4000"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_NODEID=0", "SLURM_STEP_ID=0",
+                "SLURM_PTY_PORT=4000"),
          "Slurm; job 5; nodes 2", NULL},
     };
     CHECK_ROWS(rows);
@@ -129,26 +129,26 @@ TEST(reads_a_step_of_srun)
 {
 #define STEP(id, node) "SLURM_JOB_ID=5", "SLURM_STEP_ID=" id, "SLURM_NODEID=" node
     static const struct row rows[] = {
-        {OF(STEP("0", "1"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[3-4]",
-            "SLURM_STEP_TASKS_PER_NODE=1(x2)"),
+        {BRACED(STEP("0", "1"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[3-4]",
+                "SLURM_STEP_TASKS_PER_NODE=1(x2)"),
          "srun under Slurm; step; job 5; nodes 2; rank 1; hosts n3 n4; here 1", NULL},
-        {OF(STEP("4294966999", "0"), "SLURM_STEP_NUM_NODES=1"),
+        {BRACED(STEP("4294966999", "0"), "SLURM_STEP_NUM_NODES=1"),
          "srun under Slurm; step; job 5; nodes 1; rank 0", NULL},
-        {OF(STEP("1", "1"), "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_TASKS_PER_NODE=2(x2),1"),
+        {BRACED(STEP("1", "1"), "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_TASKS_PER_NODE=2(x2),1"),
          "srun under Slurm; step; job 5; nodes 3; rank 1; here 2", NULL},
-        {OF(STEP("1", "2"), "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_TASKS_PER_NODE=2(x2),1"),
+        {BRACED(STEP("1", "2"), "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_TASKS_PER_NODE=2(x2),1"),
          "srun under Slurm; step; job 5; nodes 3; rank 2; here 1", NULL},
         /* a step of a part of the nodes has not the hosts of all */
-        {OF(STEP("0", "0"), "SLURM_STEP_NUM_NODES=1", "SLURM_JOB_NODELIST=n[1-2]",
-            "SLURM_JOB_NUM_NODES=2"),
+        {BRACED(STEP("0", "0"), "SLURM_STEP_NUM_NODES=1", "SLURM_JOB_NODELIST=n[1-2]",
+                "SLURM_JOB_NUM_NODES=2"),
          "srun under Slurm; step; job 5; nodes 1; rank 0", NULL},
-        {OF(STEP("0", "0"), "SLURM_STEP_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]",
-            "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_END_TIME=2000", "SLURM_RESTART_COUNT=1"),
+        {BRACED(STEP("0", "0"), "SLURM_STEP_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]",
+                "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_END_TIME=2000", "SLURM_RESTART_COUNT=1"),
          "srun under Slurm; step; job 5; nodes 2; rank 0; hosts n1 n2; restarts 1; end 2000", NULL},
         /* a host that finds itself elsewhere: another order */
-        {OF(STEP("0", "0"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[1-2]"),
+        {BRACED(STEP("0", "0"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[1-2]"),
          "srun under Slurm; step; job 5; nodes 2; rank 0", "n2.example"},
-        {OF(STEP("0", "1"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[1-2]"),
+        {BRACED(STEP("0", "1"), "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=n[1-2]"),
          "srun under Slurm; step; job 5; nodes 2; rank 1; hosts n1 n2", "n2.example"},
     };
     CHECK_ROWS(rows);
@@ -157,32 +157,32 @@ TEST(reads_a_step_of_srun)
 TEST(reads_the_launchers_of_mpi)
 {
     static const struct row rows[] = {
-        {OF("OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_LOCAL_SIZE=1",
-            "OMPI_COMM_WORLD_NODE_RANK=0"),
+        {BRACED("OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+                "OMPI_COMM_WORLD_NODE_RANK=0"),
          "Open MPI; step; nodes 4; rank 3; here 1", NULL},
-        {OF("MPI_LOCALNRANKS=1", "PMI_SIZE=2", "PMI_RANK=1"),
+        {BRACED("MPI_LOCALNRANKS=1", "PMI_SIZE=2", "PMI_RANK=1"),
          "MPICH; step; nodes 2; rank 1; here 1", NULL},
-        {OF("PALS_APID=a", "PALS_RANKID=7", "PALS_NODEID=1", "PMI_SIZE=2", "PMI_LOCAL_SIZE=1"),
+        {BRACED("PALS_APID=a", "PALS_RANKID=7", "PALS_NODEID=1", "PMI_SIZE=2", "PMI_LOCAL_SIZE=1"),
          "PALS; step; job a; nodes 2; rank 1; here 1", NULL},
-        {OF("JSM_NAMESPACE_RANK=1", "JSM_NAMESPACE_SIZE=2", "JSM_NAMESPACE_LOCAL_SIZE=1"),
+        {BRACED("JSM_NAMESPACE_RANK=1", "JSM_NAMESPACE_SIZE=2", "JSM_NAMESPACE_LOCAL_SIZE=1"),
          "jsrun; step; nodes 2; rank 1; here 1", NULL},
         /* where the nodes are told, the size says how many each has */
-        {OF("FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=2", "FLUX_TASK_RANK=1"),
+        {BRACED("FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=2", "FLUX_TASK_RANK=1"),
          "Flux; step; job f; nodes 2; rank 1; here 1", NULL},
-        {OF("FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=5", "FLUX_TASK_RANK=1"),
+        {BRACED("FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=5", "FLUX_TASK_RANK=1"),
          "Flux; step; job f; nodes 2; rank 1; here 3", NULL},
-        {OF("FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=4", "FLUX_TASK_RANK=0"),
+        {BRACED("FLUX_JOB_ID=f", "FLUX_JOB_NNODES=2", "FLUX_JOB_SIZE=4", "FLUX_TASK_RANK=0"),
          "Flux; step; job f; nodes 2; rank 0; here 2", NULL},
         /* of an allocation around it: the job, and hosts of as many nodes */
-        {OF("OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=1",
-            "SLURM_JOB_ID=9", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=a,b"),
+        {BRACED("OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+                "SLURM_JOB_ID=9", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=a,b"),
          "Open MPI under Slurm; step; job 9; nodes 2; rank 0; hosts a b; here 1", NULL},
-        {OF("OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0", "SLURM_JOB_ID=9",
-            "SLURM_JOB_NODELIST=a,b,c"),
+        {BRACED("OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0", "SLURM_JOB_ID=9",
+                "SLURM_JOB_NODELIST=a,b,c"),
          "Open MPI under Slurm; step; job 9; nodes 2; rank 0", NULL},
         /* the first in the table counts: Open MPI inside of srun */
-        {OF("SLURM_JOB_ID=5", "SLURM_STEP_ID=0", "SLURM_NODEID=0", "OMPI_COMM_WORLD_SIZE=2",
-            "OMPI_COMM_WORLD_RANK=1"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_STEP_ID=0", "SLURM_NODEID=0", "OMPI_COMM_WORLD_SIZE=2",
+                "OMPI_COMM_WORLD_RANK=1"),
          "Open MPI under Slurm; step; job 5; nodes 2; rank 1", NULL},
     };
     CHECK_ROWS(rows);
@@ -191,12 +191,12 @@ TEST(reads_the_launchers_of_mpi)
 TEST(reads_torchrun)
 {
     static const struct row rows[] = {
-        {OF("TORCHELASTIC_RUN_ID=r", "GROUP_WORLD_SIZE=2", "GROUP_RANK=1", "LOCAL_WORLD_SIZE=1",
-            "MASTER_ADDR=h", "RANK=1", "WORLD_SIZE=2"),
+        {BRACED("TORCHELASTIC_RUN_ID=r", "GROUP_WORLD_SIZE=2", "GROUP_RANK=1", "LOCAL_WORLD_SIZE=1",
+                "MASTER_ADDR=h", "RANK=1", "WORLD_SIZE=2"),
          "torchrun; step; job r; nodes 2; rank 1; here 1; addr h", NULL},
         /* its run id is none of the scheduler's */
-        {OF("TORCHELASTIC_RUN_ID=none", "GROUP_WORLD_SIZE=1", "GROUP_RANK=0", "SLURM_JOB_ID=7",
-            "SLURM_NNODES=1"),
+        {BRACED("TORCHELASTIC_RUN_ID=none", "GROUP_WORLD_SIZE=1", "GROUP_RANK=0", "SLURM_JOB_ID=7",
+                "SLURM_NNODES=1"),
          "torchrun under Slurm; step; job 7; nodes 1; rank 0", NULL},
     };
     CHECK_ROWS(rows);
@@ -205,23 +205,24 @@ TEST(reads_torchrun)
 TEST(reads_systems_that_start_every_node)
 {
     static const struct row rows[] = {
-        {OF("PET_NNODES=2", "PET_NODE_RANK=1", "PET_NPROC_PER_NODE=8", "PET_MASTER_ADDR=m",
-            "PET_MASTER_PORT=23456", "WORLD_SIZE=2"),
+        {BRACED("PET_NNODES=2", "PET_NODE_RANK=1", "PET_NPROC_PER_NODE=8", "PET_MASTER_ADDR=m",
+                "PET_MASTER_PORT=23456", "WORLD_SIZE=2"),
          "Kubeflow; step; nodes 2; rank 1; tasks 8(x2); addr m; port 23456", NULL},
-        {OF("PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=auto"),
+        {BRACED("PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=auto"),
          "Kubeflow; step; nodes 2; rank 0", NULL},
-        {OF("PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=0"),
+        {BRACED("PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=0"),
          "Kubeflow; step; nodes 2; rank 0", NULL},
-        {OF("PET_NNODES=1:2", "PET_NODE_RANK=0"),
+        {BRACED("PET_NNODES=1:2", "PET_NODE_RANK=0"),
          "Kubeflow; step; rank 0; PROBLEM PET_NNODES cannot be read (pods, one per node): '1:2'",
          NULL},
         {{"JOB_COMPLETION_INDEX=3"}, "Kubernetes; step; rank 3", NULL},
-        {OF("TRAINING_JOB_NAME=t", "SM_HOSTS=[\"algo-1\",\"algo-2\"]", "SM_CURRENT_HOST=algo-2"),
+        {BRACED("TRAINING_JOB_NAME=t", "SM_HOSTS=[\"algo-1\",\"algo-2\"]",
+                "SM_CURRENT_HOST=algo-2"),
          "SageMaker; step; job t; nodes 2; rank 1; hosts algo-1 algo-2", "algo-2"},
-        {OF("SM_HOSTS=[\"algo-1\"]", "SM_CURRENT_HOST=algo-3"),
+        {BRACED("SM_HOSTS=[\"algo-1\"]", "SM_CURRENT_HOST=algo-3"),
          "SageMaker; step; nodes 1; hosts algo-1; PROBLEM SM_CURRENT_HOST is not one of SM_HOSTS",
          NULL},
-        {OF("SM_HOSTS=[1]", "SM_CURRENT_HOST=algo-3"),
+        {BRACED("SM_HOSTS=[1]", "SM_CURRENT_HOST=algo-3"),
          "SageMaker; step; PROBLEM SM_HOSTS cannot be read (all hosts): '[1]'", NULL},
     };
     CHECK_ROWS(rows);
@@ -234,20 +235,21 @@ TEST(reads_aws_batch)
     "AWS_BATCH_JOB_ID=b", "AWS_BATCH_JOB_NUM_NODES=" nodes, "AWS_BATCH_JOB_NODE_INDEX=" index
 #define MAIN(index) "AWS_BATCH_JOB_MAIN_NODE_INDEX=" index
     static const struct row rows[] = {
-        {OF(BATCH("4", "0"), MAIN("0")), "AWS Batch; step; job b; nodes 4; rank 0; addr ip-1",
+        {BRACED(BATCH("4", "0"), MAIN("0")), "AWS Batch; step; job b; nodes 4; rank 0; addr ip-1",
          "ip-1"},
-        {OF(BATCH("4", "3"), MAIN("0"), "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1"),
+        {BRACED(BATCH("4", "3"), MAIN("0"),
+                "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1"),
          "AWS Batch; step; job b; nodes 4; rank 3; addr 10.0.0.1", "ip-1"},
-        {OF(BATCH("4", "2"), MAIN("2")), "AWS Batch; step; job b; nodes 4; rank 0; addr ip-1",
+        {BRACED(BATCH("4", "2"), MAIN("2")), "AWS Batch; step; job b; nodes 4; rank 0; addr ip-1",
          "ip-1"},
         {{BATCH("4", "3"), MAIN("2")}, "AWS Batch; step; job b; nodes 4; rank 1", NULL},
         {{BATCH("4", "0"), MAIN("2")}, "AWS Batch; step; job b; nodes 4; rank 2", NULL},
         {{BATCH("4", "1"), MAIN("2")}, "AWS Batch; step; job b; nodes 4; rank 3", NULL},
-        {OF(BATCH("4", "1"), MAIN("4")),
+        {BRACED(BATCH("4", "1"), MAIN("4")),
          "AWS Batch; step; job b; nodes 4; rank 1; PROBLEM "
          "AWS_BATCH_JOB_MAIN_NODE_INDEX is not one of the nodes",
          NULL},
-        {OF(BATCH("4", "1"), MAIN("x")),
+        {BRACED(BATCH("4", "1"), MAIN("x")),
          "AWS Batch; step; job b; nodes 4; rank 1; PROBLEM "
          "AWS_BATCH_JOB_MAIN_NODE_INDEX is not one of the nodes",
          NULL},
@@ -260,13 +262,13 @@ TEST(reads_aws_batch)
 TEST(reads_volcano)
 {
     static const struct row rows[] = {
-        {OF("VC_TASK_INDEX=0", "VC_WORKER_HOSTS=w0,w1", "VC_MASTER_HOSTS=m0"),
+        {BRACED("VC_TASK_INDEX=0", "VC_WORKER_HOSTS=w0,w1", "VC_MASTER_HOSTS=m0"),
          "Volcano; step; nodes 3; rank 0; hosts m0 w0 w1", "m0"},
-        {OF("VC_TASK_INDEX=0", "VC_WORKER_HOSTS=w0,w1", "VC_MASTER_HOSTS=m0"),
+        {BRACED("VC_TASK_INDEX=0", "VC_WORKER_HOSTS=w0,w1", "VC_MASTER_HOSTS=m0"),
          "Volcano; step; nodes 3; rank 1; hosts m0 w0 w1", "w0.svc"},
-        {OF("VC_TASK_INDEX=1", "VC_WORKER_HOSTS=w0,,w1,", "VC_WORKER_NUM=2"),
+        {BRACED("VC_TASK_INDEX=1", "VC_WORKER_HOSTS=w0,,w1,", "VC_WORKER_NUM=2"),
          "Volcano; step; nodes 2; rank 1; hosts w0 w1", "w1"},
-        {OF("VC_TASK_INDEX=0", "VC_A_HOSTS=a", "VC_B_HOSTS=b"),
+        {BRACED("VC_TASK_INDEX=0", "VC_A_HOSTS=a", "VC_B_HOSTS=b"),
          "Volcano; step; nodes 2; rank 0; hosts a b; PROBLEM Volcano has more than one task of "
          "workers, and does not say in which order to count them",
          "a"},
@@ -278,31 +280,31 @@ TEST(reads_volcano)
 TEST(tells_what_cannot_be_believed)
 {
     static const struct row rows[] = {
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=x"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=x"),
          "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): 'x'", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=0"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=0"),
          "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): '0'", NULL},
         {{"SLURM_JOB_ID=5", "SLURM_NNODES=65536"}, "Slurm; job 5; nodes 65536", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=65537"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=65537"),
          "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): '65537'", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-", "SLURM_NNODES=-1"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-", "SLURM_NNODES=-1"),
          "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): '-1'", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_JOB_NODELIST=n[1-3]"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_NNODES=2", "SLURM_JOB_NODELIST=n[1-3]"),
          "Slurm; job 5; nodes 2; hosts n1 n2 n3; PROBLEM Slurm names 3 hosts for 2 nodes", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=1000"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=1000"),
          "Slurm; job 5; end 1000; PROBLEM the time of Slurm job 5 is over", NULL},
-        {OF("SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2147483648"),
+        {BRACED("SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2147483648"),
          "Slurm; job 5; restarts 2147483648; PROBLEM SLURM_RESTART_COUNT "
          "cannot be read (how often the job was started again): '2147483648'",
          NULL},
-        {OF("PET_NNODES=1", "PET_NODE_RANK=2147483648"),
+        {BRACED("PET_NNODES=1", "PET_NODE_RANK=2147483648"),
          "Kubeflow; step; nodes 1; PROBLEM PET_NODE_RANK cannot be read (this pod): '2147483648'",
          NULL},
-        {OF("PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_PORT=65536"),
+        {BRACED("PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_PORT=65536"),
          "Kubeflow; step; nodes 1; rank 0; PROBLEM PET_MASTER_PORT cannot be "
          "read (and on which port): '65536'",
          NULL},
-        {OF("PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_PORT=65535"),
+        {BRACED("PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_PORT=65535"),
          "Kubeflow; step; nodes 1; rank 0; port 65535", NULL},
     };
     CHECK_ROWS(rows);
@@ -312,19 +314,19 @@ TEST(reads_hosts_and_slots)
 {
     static const struct row rows[] = {
         {{"LSB_JOBID=l", "LSB_HOSTS=a a b"}, "LSF; job l; nodes 2; hosts a b; slots 2,1", NULL},
-        {OF("LSB_JOBID=l", "LSB_HOSTS=x", "LSB_MCPU_HOSTS=a 4 b 2 a 1"),
+        {BRACED("LSB_JOBID=l", "LSB_HOSTS=x", "LSB_MCPU_HOSTS=a 4 b 2 a 1"),
          "LSF; job l; nodes 2; hosts a b; slots 5,2", NULL},
-        {OF("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 4 b"),
+        {BRACED("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 4 b"),
          "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their slots): 'a 4 b'",
          NULL},
-        {OF("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 0"),
+        {BRACED("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 0"),
          "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their slots): 'a 0'", NULL},
-        {OF("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 65536 a 1"),
+        {BRACED("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 65536 a 1"),
          "LSF; job l; PROBLEM LSB_MCPU_HOSTS cannot be read (hosts and their slots): 'a 65536 a 1'",
          NULL},
-        {OF("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 65535 a 1"),
+        {BRACED("LSB_JOBID=l", "LSB_MCPU_HOSTS=a 65535 a 1"),
          "LSF; job l; nodes 1; hosts a; slots 65536", NULL},
-        {OF("LSB_JOBID=l", "LSB_HOSTS=a/b"),
+        {BRACED("LSB_JOBID=l", "LSB_HOSTS=a/b"),
          "LSF; job l; PROBLEM LSB_HOSTS cannot be read (the hosts, once per slot): 'a/b'", NULL},
         {{"JOB_ID=3", "SGE_TASK_ID=undefined", "NHOSTS=2"}, "Grid Engine; job 3; nodes 2", NULL},
     };
@@ -342,23 +344,23 @@ TEST(reads_files_of_hosts)
         {"dos", "n1\r\nn2 \r\n"},
     };
     static const struct row rows[] = {
-        {OF("PBS_JOBID=p", "PBS_NODEFILE=/pbs"), "PBS; job p; nodes 2; hosts n1.x n2.x; slots 2,1",
-         NULL},
-        {OF("PBS_JOBID=p", "PBS_NODEFILE=/dos"), "PBS; job p; nodes 2; hosts n1 n2; slots 1(x2)",
-         NULL},
-        {OF("PBS_JOBID=p", "PBS_NODEFILE=/none"),
+        {BRACED("PBS_JOBID=p", "PBS_NODEFILE=/pbs"),
+         "PBS; job p; nodes 2; hosts n1.x n2.x; slots 2,1", NULL},
+        {BRACED("PBS_JOBID=p", "PBS_NODEFILE=/dos"),
+         "PBS; job p; nodes 2; hosts n1 n2; slots 1(x2)", NULL},
+        {BRACED("PBS_JOBID=p", "PBS_NODEFILE=/none"),
          "PBS; job p; PROBLEM PBS_NODEFILE cannot be read (the nodes, once per slot): '/none'",
          NULL},
-        {OF("PBS_JOBID=p", "PBS_NODEFILE=/pbs", "PBS_TASKNUM=2", "PBS_NODENUM=1"),
+        {BRACED("PBS_JOBID=p", "PBS_NODEFILE=/pbs", "PBS_TASKNUM=2", "PBS_NODENUM=1"),
          "pbsdsh under PBS; step; job p; nodes 2; rank 1; hosts n1.x n2.x", NULL},
-        {OF("PBS_JOBID=p", "PBS_NODEFILE=/pbs", "PBS_TASKNUM=1", "PBS_NODENUM=0"),
+        {BRACED("PBS_JOBID=p", "PBS_NODEFILE=/pbs", "PBS_TASKNUM=1", "PBS_NODENUM=0"),
          "PBS; job p; nodes 2; hosts n1.x n2.x; slots 2,1", NULL},
-        {OF("JOB_ID=3", "SGE_TASK_ID=1", "PE_HOSTFILE=/sge", "NHOSTS=2"),
+        {BRACED("JOB_ID=3", "SGE_TASK_ID=1", "PE_HOSTFILE=/sge", "NHOSTS=2"),
          "Grid Engine; job 3; nodes 2; hosts n1 n2; slots 4,2", NULL},
-        {OF("JOB_ID=3", "SGE_TASK_ID=1", "PE_HOSTFILE=/bad"),
+        {BRACED("JOB_ID=3", "SGE_TASK_ID=1", "PE_HOSTFILE=/bad"),
          "Grid Engine; job 3; PROBLEM PE_HOSTFILE cannot be read (hosts and their slots): '/bad'",
          NULL},
-        {OF("LSB_JOBID=l", "LSB_DJOB_HOSTFILE=/pbs", "LSB_HOSTS=z"),
+        {BRACED("LSB_JOBID=l", "LSB_DJOB_HOSTFILE=/pbs", "LSB_HOSTS=z"),
          "LSF; job l; nodes 2; hosts n1.x n2.x; slots 2,1", NULL},
     };
     SCRATCH(scratch);

@@ -65,17 +65,6 @@ static void check_refused(struct desk *desk, const char *message, const char *he
     end(desk);
 }
 
-static void check_devices(struct desk *desk)
-{
-    CU_ASSERT_EQUAL(read_facts(desk), JR_STATUS_OK);
-    CU_ASSERT_EQUAL(desk->diags.count, 0);
-    CU_ASSERT_EQUAL_FATAL(desk->host.devices_count, 2);
-    CU_ASSERT_EQUAL(desk->host.devices[0].index, 0);
-    CU_ASSERT_EQUAL(desk->host.devices[1].index, 4);
-    JR_ASSERT_TEXT(desk->host.devices[1].model, "Acme X1");
-    end(desk);
-}
-
 /* Other kinds have no such facts, whatever lies there. */
 TEST(looks_only_for_a_custom_device)
 {
@@ -91,24 +80,6 @@ TEST(looks_only_for_a_custom_device)
         CU_ASSERT_EQUAL(desk.diags.count, 0);
         end(&desk);
     }
-}
-
-TEST(reads_a_file)
-{
-    struct desk desk;
-    begin(&desk);
-    scratch_write(&desk.scratch, "acme.facts.yaml", FACTS);
-    check_devices(&desk);
-}
-
-/* It runs beside the spec, reads nothing, and may say other things. */
-TEST(asks_a_program)
-{
-    struct desk desk;
-    begin(&desk);
-    scratch_write(&desk.scratch, "f.yaml", FACTS);
-    write_program(&desk, "#!/bin/sh\necho words >&2\nread x && exit 9\ncat f.yaml\n", 0755);
-    check_devices(&desk);
 }
 
 TEST(refuses_two_sources)

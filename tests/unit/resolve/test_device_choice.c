@@ -136,15 +136,6 @@ TEST(counts_without_leases)
     scene_close(&run);
 }
 
-/* A profile is another machine. */
-TEST(leases_nothing_of_a_profile)
-{
-    SCENE(scene, "devices: any\nworld_size: 2\n", &(struct facts){.on = "1x4:H100"});
-    CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
-    JR_ASSERT_TEXT(devices_of(&scene), "0,1");
-    CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);
-}
-
 /* Other mistakes are told as ever. */
 TEST(refuses_more_ranks_than_devices)
 {
@@ -179,33 +170,6 @@ TEST(cannot_choose_what_it_does_not_know)
     scene_close(&scene);
 }
 
-/* Both runs go on, and the second says with whom it shares. */
-TEST(warns_of_who_shares_stated_devices)
-{
-    struct devices devices;
-    struct scene first, second, third;
-    devices_make(&devices, 0);
-    open_run(&first, &devices, "devices: [0, 1]\nworld_size: 2\n");
-    CU_ASSERT_EQUAL(first.status, JR_STATUS_OK);
-    CU_ASSERT_EQUAL(first.diags.count, 0);
-    CU_ASSERT_PTR_NULL(first.resolution.job.own.held);
-    jr_device_leases_note(&first.resolution, "the-first");
-    open_run(&second, &devices, "devices: [1, 2]\nworld_size: 2\n");
-    CU_ASSERT_EQUAL(second.status, JR_STATUS_OK);
-    CU_ASSERT_EQUAL(second.diags.warnings, 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&second), "3:10: warning"));
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(scene_told(&second), "of the cuda devices 1 is held by run the-first (pid "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(second.resolution.job.own.held, "1 is held"));
-    /* of one that is shared, both are told, as long as they are there */
-    scene_close(&first);
-    open_run(&third, &devices, "world_size: 3\n");
-    CU_ASSERT_EQUAL(third.status, JR_STATUS_OK);
-    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&third), "of the cuda devices 1, 2 are held by pid"));
-    scene_close(&second);
-    scene_close(&third);
-}
-
 /* Of more devices than ranks, those that no rank gets are not used. */
 TEST(leases_what_ranks_get)
 {
@@ -218,24 +182,6 @@ TEST(leases_what_ranks_get)
     JR_ASSERT_TEXT(devices_of(&second), "2,3");
     scene_close(&first);
     scene_close(&second);
-}
-
-/* A jobrun that a rank starts uses the devices of its run. */
-TEST(does_not_warn_of_the_run_around_it)
-{
-    char *const within[] = {(char[]){"JOBRUN_RUN_ID=around"}, NULL};
-    const struct jr_resolve_options nested = {.keep_port = true, .environ = within};
-    struct devices devices;
-    struct scene around, inner;
-    devices_make(&devices, 0);
-    open_run(&around, &devices, "world_size: 4\n");
-    jr_device_leases_note(&around.resolution, "around");
-    open_machine(&inner, &devices);
-    resolve_on(&inner, "devices: [2]\nworld_size: 1\n", &nested);
-    CU_ASSERT_EQUAL(inner.status, JR_STATUS_OK);
-    CU_ASSERT_EQUAL(inner.diags.count, 0);
-    scene_close(&inner);
-    scene_close(&around);
 }
 
 /* With a place in the queue, stated devices are not shared. */

@@ -23,11 +23,11 @@ static char *sets[] = {set_size, set_threads, NULL};
 
 static const struct row rows[] = {
     {"world_size: 8\n", {0}, "world_size", "8|t.jobrun.yaml:3:13"},
-    {"", OF(.on = "1x8:H100"), "world_size",
+    {"", BRACED(.on = "1x8:H100"), "world_size",
      "8|--on 1x8:H100: 8 |H100|on this node|nodes x local_world_size"},
     {"", {.on = "1x8:H100"}, "local_world_size", "8|H100|devices per node"},
     {"", {.on = "1x0,4c"}, "local_world_size", "4|4 usable CPUs|quota"},
-    {"parallelism: {model: 2}\n", OF(.on = "1x8:H100"), "parallelism.data",
+    {"parallelism: {model: 2}\n", BRACED(.on = "1x8:H100"), "parallelism.data",
      "4|derived|world_size / (model 2 x pipeline 1)"},
     {"", {0}, "parallelism.model", "1|default"},
     {"", {.on = "1x8:H100"}, "backends.default", "nccl|: device cuda|unset"},
@@ -42,7 +42,7 @@ static const struct row rows[] = {
     {"", {.real = true}, "nodes", "1|default|no scheduler"},
     {"", {0}, "device", "cpu|default|no accelerator"},
     {"devices: none\n", {.on = "1x2:H100,8c"}, "device", "cpu|devices is none"},
-    {"", OF(.on = "1x2:H100,8c", .visible = "", .hidden = 3), "device",
+    {"", BRACED(.on = "1x2:H100,8c", .visible = "", .hidden = 3), "device",
      "cpu|CUDA_VISIBLE_DEVICES hides all of the 2 devices"},
     {"", {.on = "2x2:H100"}, "node_rank", "0|--on 2x2:H100|first node"},
     {"nodes: 2\n", {.real = true, .local = true}, "node_rank", "option|--local"},

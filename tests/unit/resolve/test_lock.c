@@ -70,14 +70,6 @@ static void end(struct desk *desk)
     scratch_end(&desk->scratch);
 }
 
-static const char *emit(struct desk *desk)
-{
-    jr_buf_clear(&desk->lock);
-    jr_lock_emit(&desk->lock, &desk->resolution, desk->file);
-    CU_ASSERT_FALSE(desk->lock.failed);
-    return desk->lock.data;
-}
-
 /* Hold what was resolved to the file t.lock.yaml, of this text. Returns what was found: "JR0451
  * path 3:5: message see 7:9", one a line. */
 static const char *hold(struct desk *desk, const char *lock, enum jr_status expected)
@@ -100,43 +92,13 @@ static const char *hold(struct desk *desk, const char *lock, enum jr_status expe
     return desk->told.data == NULL ? "" : desk->told.data;
 }
 
-TEST(is_the_experiment_alone)
-{
-    struct desk desk;
-    start(&desk);
-    resolve(&desk, SPEC "labels: {a: b}\nthreads: 3\nnodes: 1\n"
-                        "timeouts: {run: 1h}\nlog_dir: elsewhere\n"
-                        "console: {prefix: x}\nvars: {v: 1}\n"
-                        "description: ${vars.v}\n");
-    JR_ASSERT_TEXT(emit(&desk), "# The experiment that a spec resolves to: made by `jobrun resolve "
-                                "--lock`,\n# and held against the spec by --locked.\n" LOCK);
-    end(&desk);
-}
-
-TEST(holds_what_it_was_made_from)
-{
-    struct desk desk;
-    start(&desk);
-    resolve(&desk, SPEC);
-    char *lock = strdup(emit(&desk));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(lock);
-    JR_ASSERT_TEXT(hold(&desk, lock, JR_STATUS_OK), "");
-    /* whatever it is called, wherever it runs, and however it is watched */
-    resolve(&desk, SPEC "threads: 2\nlabels: {x: y}\ntimeouts: {run: 5m}\n"
-                        "console: {prefix: x}\nlog_dir: other\n");
-    JR_ASSERT_TEXT(hold(&desk, lock, JR_STATUS_OK), "");
-    /* and so does the lock itself, which is a spec */
-    resolve(&desk, lock);
-    JR_ASSERT_TEXT(hold(&desk, lock, JR_STATUS_OK), "");
-    JR_ASSERT_TEXT(emit(&desk), lock);
-    free(lock);
-    end(&desk);
-}
+#define DESK(name)                                                                                 \
+    struct desk name RELEASE(end);                                                                 \
+    start(&name)
 
 TEST(tells_each_value_that_differs)
 {
-    struct desk desk;
-    start(&desk);
+    DESK(desk);
     resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 4\n"
                    "entrypoint: {command: [./train], args: [--lr, \"0.2\"]}\n"
                    "env: {MODE: fast}\n");
@@ -145,14 +107,12 @@ TEST(tells_each_value_that_differs)
                    "the lock has \"0.1\"; locked here at 4:16\n"
                    "JR0451 world_size 4:13: 'world_size' resolves to 4, but the lock has 2; "
                    "locked here at 8:13");
-    end(&desk);
 }
 
 /* Of what only one of them has, the other has nothing. */
 TEST(tells_what_one_of_them_lacks)
 {
-    struct desk desk;
-    start(&desk);
+    DESK(desk);
     resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"
                    "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"
                    "env: {MORE: 1}\n");
@@ -160,15 +120,13 @@ TEST(tells_what_one_of_them_lacks)
                    "JR0451 env.MODE 6:6: 'env.MODE' resolves to nothing, but the lock has fast; "
                    "locked here at 7:9\n"
                    "JR0451 env.MORE 6:13: 'env.MORE' resolves to \"1\", but the lock has nothing");
-    end(&desk);
 }
 
 TEST(cuts_long_values_and_shows_no_control)
 {
     static const char sixty[] = "012345678901234567890123456789012345678901234567890123456789";
     struct jr_buf text = JR_BUF_INIT, want = JR_BUF_INIT;
-    struct desk desk;
-    start(&desk);
+    DESK(desk);
     jr_buf_printf(&text,
                   "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"
                   "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"
@@ -195,24 +153,20 @@ TEST(cuts_long_values_and_shows_no_control)
     JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_INVALID), want.data);
     jr_buf_release(&text);
     jr_buf_release(&want);
-    end(&desk);
 }
 
 /* An earlier finding is none of the lock's. */
 TEST(counts_its_own_findings_only)
 {
-    struct desk desk;
-    start(&desk);
+    DESK(desk);
     resolve(&desk, SPEC);
     (void)jr_diags_error(&desk.diags, JR_CODE_LOCK_DIFFERS, (struct jr_span){0}, "x", "before");
     JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_OK), "");
-    end(&desk);
 }
 
 TEST(refuses_what_is_no_lock)
 {
-    struct desk desk;
-    start(&desk);
+    DESK(desk);
     resolve(&desk, SPEC);
     CU_ASSERT_PTR_NOT_NULL(strstr(hold(&desk, "a: [1\n", JR_STATUS_INVALID), "JR0"));
     CU_ASSERT_PTR_NOT_NULL(strstr(hold(&desk, "", JR_STATUS_INVALID), "JR0"));
@@ -223,44 +177,4 @@ TEST(refuses_what_is_no_lock)
     /* where the spec says nothing, the lock is what is pointed at */
     JR_ASSERT_TEXT(hold(&desk, LOCK "more: 2\n", JR_STATUS_INVALID),
                    "JR0451 more 12:7: 'more' resolves to nothing, but the lock has 2");
-    end(&desk);
-}
-
-TEST(says_how_a_missing_lock_is_made)
-{
-    struct jr_buf want = JR_BUF_INIT;
-    struct desk desk;
-    start(&desk);
-    resolve(&desk, SPEC);
-    CU_ASSERT_EQUAL(jr_lock_check(&desk.resolution, desk.file, "", &desk.arena, &desk.diags),
-                    JR_STATUS_INVALID);
-    CU_ASSERT_EQUAL_FATAL(desk.diags.count, 1);
-    CU_ASSERT_TRUE(jr_diag_is(&desk.diags.items[0], JR_CODE_LOCK_UNREADABLE));
-    jr_buf_printf(&want, "the lock '%s/t.lock.yaml' cannot be read: No such file or directory",
-                  desk.scratch.dir);
-    JR_ASSERT_TEXT(desk.diags.items[0].message, want.data);
-    jr_buf_clear(&want);
-    jr_buf_printf(&want, "make it: jobrun resolve %s/t.jobrun.yaml --lock > %s/t.lock.yaml",
-                  desk.scratch.dir, desk.scratch.dir);
-    JR_ASSERT_TEXT(desk.diags.items[0].help, want.data);
-    jr_buf_release(&want);
-    end(&desk);
-}
-
-/* The name of the spec is looked at, not its text. */
-TEST(lies_beside_the_spec)
-{
-    struct desk desk;
-    start(&desk);
-    const char *yaml = jr_arena_printf(&desk.arena, "%s/t.yaml", desk.scratch.dir);
-    resolve_named(&desk, yaml, SPEC);
-    JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_OK), "");
-    resolve_named(&desk, "<stdin>", SPEC);
-    JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_INVALID),
-                   "JR0452 - 0:0: there is no file that the lock could be "
-                   "beside: --locked=FILE names it");
-    const char *lock = jr_arena_printf(&desk.arena, "%s/t.lock.yaml", desk.scratch.dir);
-    CU_ASSERT_EQUAL(jr_lock_check(&desk.resolution, desk.file, lock, &desk.arena, &desk.diags),
-                    JR_STATUS_OK);
-    end(&desk);
 }

@@ -161,33 +161,9 @@ static void has_file(const struct sides *sides, const char *path, const char *ex
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
 }
 
-TEST(gathers_what_a_run_writes)
-{
-    static const size_t pieces[] = {1, 700, 1 << 20};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        struct sides sides;
-        start_sides(&sides);
-        make_cell(&sides);
-        send_cell(&sides, "results");
-        take_all(&sides, pieces[i]);
-        JR_ASSERT_TEXT(sides.said.data == NULL ? "" : sides.said.data, "");
-        has_file(&sides, "0007/results.json", "{\"status\": \"succeeded\"}");
-        has_file(&sides, "0007/attempt_0/setup.log", "");
-        has_file(&sides, "0007/attempt_0/0/stderr.log", "why\n");
-        has_file(&sides, "0007/attempt_0/0/result.json", "{}");
-        has_file(&sides, "0007/attempt_0/0/out/r.json", "[1]");
-        EACH_PART(part, "0007/metrics.jsonl|0007/events.jsonl|0007/attempt_1|"
-                        "0007/attempt_0/0/checkpoint|.0007|secret")
-            CU_ASSERT_TRUE(has_none(&sides, part));
-        has_file(&sides, "0007/attempt_0/0/stdout.log.left",
-                 jr_arena_printf(&sides.arena,
-                                 "{\"host\": \"gpu02\", \"path\": "
-                                 "\"%s/0007/attempt_0/0/stdout.log\", \"cut\": "
-                                 "%d, \"options\": [\"-J\", \"gate\"]}",
-                                 sides.host.dir, FIRST_LINE * 11));
-        end_sides(&sides);
-    }
-}
+#define SIDES(name)                                                                                \
+    struct sides name RELEASE(end_sides);                                                          \
+    start_sides(&name)
 
 /* The disk has a cell's records before they have their place, or at least those of all cells but
  * the last second's. */
@@ -195,9 +171,8 @@ TEST(is_on_the_disk_first)
 {
     static const int errors[] = {0, EINVAL, ENOSPC};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-        struct sides sides;
         bool full = errors[i] == ENOSPC;
-        start_sides(&sides);
+        SIDES(sides);
         make_cell(&sides);
         send_cell(&sides, "results");
         disk.count = 0;
@@ -211,44 +186,14 @@ TEST(is_on_the_disk_first)
         sides.run.nodes.synced_ns += full ? 0 : UINT64_C(3600000000000);
         take_all(&sides, 1 << 20);
         CU_ASSERT_EQUAL(disk.count, 2);
-        end_sides(&sides);
     }
     disk.error = 0;
-}
-
-TEST(brings_what_is_collected)
-{
-    struct sides sides;
-    struct stat st;
-    start_collecting(&sides, "logs");
-    make_cell(&sides);
-    send_cell(&sides, "logs");
-    take_all(&sides, 1 << 20);
-    CU_ASSERT_EQUAL(fstatat(sides.cells.fd, "0007/attempt_0/0/stdout.log", &st, 0), 0);
-    CU_ASSERT_EQUAL(st.st_size, LINES * 11);
-    CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/stdout.log.left"));
-    CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/result.json"));
-    CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/out"));
-    end_sides(&sides);
-}
-
-/* A cell that could not begin has left nothing, and that is all of it. */
-TEST(a_cell_without_a_folder)
-{
-    struct sides sides;
-    start_sides(&sides);
-    send_cell(&sides, "results");
-    take_all(&sides, 5);
-    CU_ASSERT_TRUE(has_none(&sides, "0007"));
-    CU_ASSERT_PTR_NULL(sides.said.data);
-    end_sides(&sides);
 }
 
 /* Wherever its bytes end, it is no cell; the next one is none the worse. */
 TEST(half_a_cell_is_none)
 {
-    struct sides sides;
-    start_sides(&sides);
+    SIDES(sides);
     make_cell(&sides);
     send_cell(&sides, "results");
     size_t all = sides.sent.len;
@@ -263,7 +208,6 @@ TEST(half_a_cell_is_none)
     scratch_write(&sides.cells, ".0007/results.json", "of a jobrun before");
     take_all(&sides, 4096);
     has_file(&sides, "0007/results.json", "{\"status\": \"succeeded\"}");
-    end_sides(&sides);
 }
 
 #define FILE_AT(path)                                                                              \
@@ -289,8 +233,7 @@ TEST(what_is_no_record)
         FILE_AT("run.json") "{\"cell\":8,\"whole\":true,\"size\":0}\n",
     };
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
-        struct sides sides;
-        start_sides(&sides);
+        SIDES(sides);
         jr_buf_str(&sides.sent, streams[i]);
         take_all(&sides, 3);
         CU_ASSERT_TRUE(has_none(&sides, "0007"));
@@ -300,7 +243,6 @@ TEST(what_is_no_record)
         CU_ASSERT_PTR_NOT_NULL(strstr(sides.said.data,
                                       "cell 7: what it has left on gpu02 could not be "
                                       "written to "));
-        end_sides(&sides);
     }
 }
 
@@ -314,9 +256,8 @@ TEST(more_than_is_collected)
                    {"attempt_0/setup.log", JR_LEFT_LOG_MOST},
                    {"attempt_0/0/stderr.log", JR_LEFT_LOG_MOST}};
     for (size_t i = 0; i < 2 * sizeof vectors / sizeof *vectors; i++) {
-        struct sides sides;
         size_t most = vectors[i / 2].most + i % 2;
-        start_sides(&sides);
+        SIDES(sides);
         jr_buf_printf(&sides.sent,
                       "{\"cell\":7,\"file\":\"%s\",\"size\":%zu,"
                       "\"first\":true,\"cut\":0,\"path\":\"/x\"}\n%0*d" WHOLE,
@@ -328,15 +269,13 @@ TEST(more_than_is_collected)
                        i % 2 == 0 ? ""
                                   : "cell 7: what it has left on gpu02 is not taken: it sends "
                                     "more of a file than it was to (engine.ssh.collect)\n");
-        end_sides(&sides);
     }
 }
 
 /* A cell whose records are torn is none, and the next one is none the worse. */
 TEST(the_next_cell_after_torn_records)
 {
-    struct sides sides;
-    start_sides(&sides);
+    SIDES(sides);
     make_cell(&sides);
     jr_buf_str(&sides.sent, FILE_AT("run.json") "garbage\n" WHOLE);
     take_all(&sides, 4096);
@@ -347,14 +286,12 @@ TEST(the_next_cell_after_torn_records)
     take_all(&sides, 4096);
     has_file(&sides, "0007/results.json", "{\"status\": \"succeeded\"}");
     JR_ASSERT_TEXT(sides.said.data, "");
-    end_sides(&sides);
 }
 
 /* What stands there is not replaced. */
 TEST(a_place_that_is_taken)
 {
-    struct sides sides;
-    start_sides(&sides);
+    SIDES(sides);
     make_cell(&sides);
     CU_ASSERT_EQUAL(mkdirat(sides.cells.fd, "0007", 0700), 0);
     scratch_write(&sides.cells, "0007/results.json", "another's");
@@ -363,5 +300,4 @@ TEST(a_place_that_is_taken)
     has_file(&sides, "0007/results.json", "another's");
     CU_ASSERT_TRUE(has_none(&sides, ".0007"));
     CU_ASSERT_PTR_NOT_NULL(sides.said.data);
-    end_sides(&sides);
 }

@@ -90,70 +90,6 @@ static bool has_none(const struct sides *sides, const char *path)
     return faccessat(sides->scratch.fd, path, F_OK, 0) != 0 && errno == ENOENT;
 }
 
-TEST(puts_files_where_they_are_looked_for)
-{
-    static const size_t pieces[] = {1, 7, 100, 1 << 20};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        struct sides sides;
-        start_sides(&sides);
-        fake_write_rank(&sides.fake, 0, "result.json", "{\"loss\": 0.5}");
-        fake_write_rank(&sides.fake, 0, "stdout.log", "out\n");
-        fake_write_rank(&sides.fake, 0, "stderr.log", "");
-        fake_write_rank(&sides.fake, 1, "stderr.log", "why\nno newline");
-        fake_write_rank(&sides.fake, 1, "error.json", "{}");
-        fake_write_rank(&sides.fake, 1, "checkpoint", "stays there");
-        fake_exit(&sides.fake, 1, 3);
-        send_all(&sides);
-        take_all(&sides, pieces[i]);
-        has_file(&sides, "attempt_0/0/result.json", "{\"loss\": 0.5}");
-        has_file(&sides, "attempt_0/0/stdout.log", "out\n");
-        has_file(&sides, "attempt_0/0/stderr.log", "");
-        has_file(&sides, "attempt_0/1/stderr.log", "why\nno newline");
-        has_file(&sides, "attempt_0/1/error.json", "{}");
-        CU_ASSERT_TRUE(has_none(&sides, "attempt_0/1/checkpoint"));
-        CU_ASSERT_TRUE(has_none(&sides, "attempt_0/1/stdout.log"));
-        const json_t *delivery = sides.controller.deliveries[0];
-        CU_ASSERT_EQUAL(jr_json_get_real(json_object_get(delivery, "result"), "loss"), 0.5);
-        CU_ASSERT_PTR_NULL(sides.controller.deliveries[1]);
-        CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
-        CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, 0);
-        end_sides(&sides);
-    }
-}
-
-TEST(the_end_of_a_log_comes_from_a_line_on)
-{
-    static char jump[] = "-J", gate[] = "gate";
-    char *options[] = {jump, gate};
-    struct sides sides;
-    struct jr_buf log JR_BUF_CLEANUP = JR_BUF_INIT;
-    start_sides(&sides);
-    sides.ssh = (struct jr_ssh){.options = options, .options_count = 2};
-    for (int i = 0; i < 10000; i++)
-        jr_buf_printf(&log, "line %05d\n", i);
-    fake_write_rank(&sides.fake, 0, "stdout.log", log.data);
-    fake_write_rank(&sides.fake, 0, "result.json", "{}");
-    send_all(&sides);
-    take_all(&sides, 4096);
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(
-        jr_io_read_file(&text, sides.scratch.fd, "attempt_0/0/stdout.log", 1 << 20, NULL), 0);
-    size_t cut = (110000 - (64 << 10) + 10) / 11 * 11;
-    const char *note =
-        jr_arena_printf(&sides.fake.arena,
-                        "[jobrun: the first %zu bytes of this log are on gpu02 alone; `jobrun "
-                        "logs` fetches them]\n",
-                        cut);
-    CU_ASSERT_EQUAL(strncmp(text.data, note, strlen(note)), 0);
-    JR_ASSERT_TEXT(text.data + strlen(note), log.data + cut);
-    has_file(&sides, "attempt_0/0/stdout.log.left",
-             jr_arena_printf(&sides.fake.arena,
-                             "{\"host\": \"gpu02\", \"path\": \"%s/attempt_0/0/stdout.log\", "
-                             "\"cut\": %zu, \"options\": [\"-J\", \"gate\"]}",
-                             sides.fake.plan.own_dir, cut));
-    end_sides(&sides);
-}
-
 /* A line that is longer than all that comes back. */
 TEST(a_line_without_an_end)
 {
@@ -170,42 +106,6 @@ TEST(a_line_without_an_end)
     CU_ASSERT_EQUAL(fstatat(sides.scratch.fd, "attempt_0/0/stdout.log", &st, 0), 0);
     CU_ASSERT_TRUE(st.st_size > 64 << 10 && st.st_size < (64 << 10) + 300);
     free(line);
-    end_sides(&sides);
-}
-
-TEST(all_of_a_log_where_it_is_asked_for)
-{
-    static char logs[] = "logs", trigger[] = "stderr:/early/";
-    char *collect[] = {logs}, *on[] = {trigger};
-    struct sides sides;
-    start_sides(&sides);
-    char *text = calloc(1, 300001);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-    memset(text, 'x', 300000);
-    fake_write_rank(&sides.fake, 0, "result.json", "{}");
-    fake_write_rank(&sides.fake, 0, "stdout.log", text);
-    fake_write_rank(&sides.fake, 0, "stderr.log", text);
-    sides.fake.policy.restart.on = on;
-    sides.fake.policy.restart.on_count = 1;
-    send_all(&sides);
-    take_all(&sides, 1000);
-    struct stat out, err;
-    (void)fstatat(sides.scratch.fd, "attempt_0/0/stdout.log", &out, 0);
-    (void)fstatat(sides.scratch.fd, "attempt_0/0/stderr.log", &err, 0);
-    CU_ASSERT_TRUE(out.st_size < 70000);
-    CU_ASSERT_EQUAL(err.st_size, 300000);
-    end_sides(&sides);
-
-    start_sides(&sides);
-    sides.ssh = (struct jr_ssh){.collect = collect, .collect_count = 1};
-    fake_write_rank(&sides.fake, 0, "result.json", "{}");
-    fake_write_rank(&sides.fake, 0, "stdout.log", text);
-    send_all(&sides);
-    take_all(&sides, 1000);
-    has_file(&sides, "attempt_0/0/stdout.log", text);
-    CU_ASSERT_TRUE(has_none(&sides, "attempt_0/0/result.json"));
-    CU_ASSERT_PTR_NOT_NULL(sides.controller.deliveries[0]);
-    free(text);
     end_sides(&sides);
 }
 

@@ -147,38 +147,6 @@ TEST(a_sweep_that_was_killed_is_what_its_cells_say)
     scratch_end(&scratch);
 }
 
-/* A cell runs where somebody holds the journal. */
-TEST(a_sweep_that_is_led_runs)
-{
-    int ready[2];
-    char byte;
-    begin(SWEEP("", CELL(0, 1, 1, "not_started") ", " CELL(1, 1, 1, "not_started")),
-          STARTED(0) OVER);
-    put_cell("0001", "succeeded", 1, "1", "1");
-    CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
-    pid_t leader = fork();
-    if (leader == 0) {
-        struct jr_journal journal;
-        pid_t holder;
-        int fd = openat(scratch.fd, "scan-1", O_RDONLY | O_DIRECTORY);
-        (void)alarm(60);
-        if (jr_journal_open(&journal, fd, 0600, &holder, NULL) == 0)
-            (void)!write(ready[1], "!", 1);
-        (void)pause();
-        _exit(0);
-    }
-    CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
-    json_t *sweep = load();
-    check_statuses(sweep, "running not_started ");
-    CU_ASSERT_FALSE(jr_sweep_is_over(sweep));
-    json_decref(sweep);
-    (void)kill(leader, SIGKILL);
-    (void)waitpid(leader, NULL, 0);
-    (void)close(ready[0]);
-    (void)close(ready[1]);
-    scratch_end(&scratch);
-}
-
 /* Of equal ones the first; none that failed. */
 TEST(the_best_is_found_again)
 {
@@ -342,67 +310,6 @@ TEST(a_cell_is_found_by_number_or_values)
     scratch_end(&scratch);
 }
 
-/* The table of a sweep as `view` asks for it. */
-static void check_table(const struct jr_sweep_view *view, const char *expected)
-{
-    struct jr_sweep_table table;
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    CU_ASSERT_EQUAL_FATAL(jr_sweep_table_open(&table, scratch.dir, "scan-1", view->format, NULL),
-                          0);
-    CU_ASSERT_EQUAL(jr_sweep_table_arrange(&table, view, NULL), 0);
-    jr_row_table_print(&out, &table.rows, NULL);
-    JR_ASSERT_TEXT(out.data, expected);
-    jr_sweep_table_close(&table);
-}
-
 #define DONE                                                                                       \
     CELL(0, 0.1, 1, "not_started")                                                                 \
     ", " CELL(1, 0.2, 1, "not_started") ", " CELL(2, 0.3, 1, "not_started")
-
-TEST(the_table_has_what_differs)
-{
-    begin(SWEEP(BEST("max", "mean"), DONE), STARTED(0) STARTED(1));
-    put_cell("0000", "succeeded", 1, "1", "1");
-    put_cell("0001", "succeeded", 62.5, "2", "4");
-    check_table(&(struct jr_sweep_view){.format = JR_ROWS_CSV},
-                "cell,status,seconds,vars.lr,vars.seed,results.loss\n"
-                "1,succeeded,62.5,0.2,1,3\n"
-                "0,succeeded,1,0.1,1,1\n"
-                "2,not_started,,0.3,1,\n");
-    check_table(&(struct jr_sweep_view){.format = JR_ROWS_TEXT},
-                "cell   lr    status        loss     seconds\n"
-                "0001   0.2   succeeded     2 .. 4   62.5\n"
-                "0000   0.1   succeeded     1        1.0\n"
-                "0002   0.3   not_started   -        -\n");
-    check_table(
-        &(struct jr_sweep_view){
-            .format = JR_ROWS_TEXT, .columns = "vars.lr", .sort = "-vars.lr", .top = 2},
-        "cell   lr\n0002   0.3\n0001   0.2\n");
-    scratch_end(&scratch);
-}
-
-TEST(the_table_says_what_became_of_cells)
-{
-    struct jr_sweep_table table;
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    begin(SWEEP("", FOUR), STARTED(0) STARTED(1) STARTED(3) ENDED(3));
-    put_cell("0000", "succeeded", 1, "1", "1");
-    put_cell("0001", "failed", 1, "1", "1");
-    CU_ASSERT_EQUAL_FATAL(jr_sweep_table_open(&table, scratch.dir, "scan-1", JR_ROWS_TEXT, NULL),
-                          0);
-    jr_sweep_table_count(&text, &table);
-    JR_ASSERT_TEXT(text.data, "1 of 4 delivered, 1 failed, 1 not started, 1 launch_failed");
-    CU_ASSERT_EQUAL(table.best, -1);
-    static const struct {
-        bool any;
-        const char *text;
-    } reasons[] = {{false, ""}, {true, "rank 1   exit \\x07 3"}, {false, ""}, {true, ""}};
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        jr_buf_clear(&text);
-        CU_ASSERT_EQUAL(jr_sweep_table_reason(&text, &table, json_array_get(table.rows.rows, i)),
-                        reasons[i].any);
-        JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, reasons[i].text);
-    }
-    jr_sweep_table_close(&table);
-    scratch_end(&scratch);
-}

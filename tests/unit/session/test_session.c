@@ -47,13 +47,16 @@ static void close_session(struct fixture *fixture)
     scratch_end(&fixture->scratch);
 }
 
+#define FIXTURE(name, ...)                                                                         \
+    struct fixture name RELEASE(close_session);                                                    \
+    open_session(&name, __VA_ARGS__)
+
 static const struct jr_session_options dry = {.dry_run = true};
 
 TEST(tells_mistakes_at_their_positions)
 {
-    struct fixture f;
     size_t count;
-    open_session(&f, dry);
+    FIXTURE(f, dry);
     CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nworld_size: 4x\n"
                              "paralelism: {}\nentrypoint: [a]\n"),
                     JR_STATUS_INVALID);
@@ -76,7 +79,6 @@ TEST(tells_mistakes_at_their_positions)
     CU_ASSERT_EQUAL(count, 0);
     CU_ASSERT_EQUAL(jr_session_resolve(f.session, &f.err), JR_STATUS_USAGE);
     CU_ASSERT_PTR_NULL(jr_session_spec(f.session));
-    close_session(&f);
 }
 
 TEST(refuses_stages_in_the_wrong_order)
@@ -105,9 +107,8 @@ TEST(refuses_stages_in_the_wrong_order)
 
 TEST(has_nothing_before_its_stage)
 {
-    struct fixture f;
     size_t count = 1;
-    open_session(&f, dry);
+    FIXTURE(f, dry);
     CU_ASSERT_PTR_NULL(jr_session_spec(f.session));
     CU_ASSERT_PTR_NULL(jr_session_value(f.session, "world_size"));
     CU_ASSERT_PTR_NULL(jr_session_plan(f.session));
@@ -118,20 +119,17 @@ TEST(has_nothing_before_its_stage)
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), JR_STATUS_LAUNCH);
 #define IS_NULL(name, stage, help) CU_ASSERT_PTR_NULL(jr_session_text(f.session, JR_TEXT_##name));
     JR_TEXTS(IS_NULL)
-    close_session(&f);
 }
 
 TEST(refuses_a_profile_that_is_none)
 {
-    struct fixture f;
     size_t count;
-    open_session(&f, dry);
+    FIXTURE(f, dry);
     CU_ASSERT_EQUAL(jr_session_facts(f.session, "2y8", &f.err), JR_STATUS_USAGE);
     CU_ASSERT_NOT_EQUAL(f.err.text[0], '\0');
     (void)jr_session_diags(f.session, &count);
     CU_ASSERT_EQUAL(count, 1);
     CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err), JR_STATUS_OK);
-    close_session(&f);
 }
 
 TEST(resolves_and_plans_elsewhere)
@@ -139,11 +137,10 @@ TEST(resolves_and_plans_elsewhere)
     char set[] = "parallelism.model=2";
     char *const sets[] = {set, NULL};
     struct jr_session_options options = dry;
-    struct fixture f;
     options.sets = sets;
     options.run_id = "r1";
     options.local = true;
-    open_session(&f, options);
+    FIXTURE(f, options);
     CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nentrypoint: [a]\n"), JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(jr_session_spec(f.session)->world_size);
     CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err), JR_STATUS_OK);
@@ -160,25 +157,21 @@ TEST(resolves_and_plans_elsewhere)
     free(line);
     CU_ASSERT_PTR_NULL(jr_session_text(f.session, JR_TEXT_REPORT));
     CU_ASSERT_NOT_EQUAL(access("runs", F_OK), 0);
-    close_session(&f);
 }
 
 TEST(checks_a_template)
 {
     struct jr_session_options options = {.check = true};
-    struct fixture f;
-    open_session(&f, options);
+    FIXTURE(f, options);
     CU_ASSERT_EQUAL(load(&f, "version: 1\ntemplate: true\nname: t\n"), JR_STATUS_OK);
     CU_ASSERT_PTR_NULL(jr_session_spec(f.session));
     CU_ASSERT_EQUAL(jr_session_resolve(f.session, &f.err), JR_STATUS_USAGE);
-    close_session(&f);
 }
 
 TEST(runs_and_judges_in_rank_order)
 {
-    struct fixture f;
     size_t count;
-    open_session(&f, (struct jr_session_options){0});
+    FIXTURE(f, (struct jr_session_options){0});
     CU_ASSERT_EQUAL(load(&f, RUNS("printf \"{\\\"r\\\": $RANK}\" "
                                   ">$JOBRUN_RESULT_FILE") "results: {fields: {r: "
                                                           "{type: integer}}, distinct: [r]}\n"),
@@ -204,14 +197,12 @@ TEST(runs_and_judges_in_rank_order)
     CU_ASSERT_PTR_NOT_NULL(strstr(report, "2 of 2 ranks delivered"));
     free(report);
     JR_ASSERT_TEXT(f.notes, "");
-    close_session(&f);
 }
 
 TEST(names_the_rank_that_failed)
 {
-    struct fixture f;
     size_t count;
-    open_session(&f, (struct jr_session_options){0});
+    FIXTURE(f, (struct jr_session_options){0});
     CU_ASSERT_EQUAL(load(&f, RUNS("[ $RANK = 1 ] && exit 3; exec sleep 60")), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_begin(f.session, &f.err), JR_STATUS_OK);
     const struct jr_plan *plan = jr_session_plan(f.session);
@@ -225,21 +216,18 @@ TEST(names_the_rank_that_failed)
     CU_ASSERT_EQUAL(ranks[1].outcome->exit_code, 3);
     CU_ASSERT_EQUAL(ranks[0].state, JR_RANK_STOPPED);
     CU_ASSERT_FALSE(ranks[0].cause);
-    close_session(&f);
 }
 
 /* A record that cannot be written at the end is told, and counts. */
 TEST(tells_of_a_folder_that_went_away)
 {
-    struct fixture f;
-    open_session(&f, (struct jr_session_options){0});
+    FIXTURE(f, (struct jr_session_options){0});
     CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nworld_size: 1\n"
                              "entrypoint: {shell: rm -rf $JOBRUN_RUN_DIR}\n"),
                     JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     CU_ASSERT_NOT_EQUAL(f.notes[0], '\0');
     CU_ASSERT_NOT_EQUAL(jr_session_exit_code(f.session), 0);
-    close_session(&f);
 }
 
 /* Handlers, mask and descriptors are as they were. */
@@ -286,8 +274,7 @@ TEST(sessions_share_nothing)
 /* A child that a run would have ended lives on, and the session with it. */
 TEST(spares_children_of_the_caller)
 {
-    struct fixture f;
-    open_session(&f, (struct jr_session_options){0});
+    FIXTURE(f, (struct jr_session_options){0});
     CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_OK);
     pid_t child = fork();
     if (child == 0)
@@ -299,7 +286,6 @@ TEST(spares_children_of_the_caller)
     CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
-    close_session(&f);
 }
 
 TEST(needs_no_options)
@@ -336,9 +322,8 @@ static bool speak_with_commas(const struct scratch *scratch)
 
 TEST(reads_and_writes_points)
 {
-    struct fixture f;
     size_t count;
-    open_session(&f, (struct jr_session_options){0});
+    FIXTURE(f, (struct jr_session_options){0});
     if (!speak_with_commas(&f.scratch))
         (void)puts("skipped: no locale with a decimal comma can be made here");
     CU_ASSERT_EQUAL(load(&f, SPEC "restart: {max: 1, backoff: 1ms}\n"
@@ -358,5 +343,4 @@ TEST(reads_and_writes_points)
     CU_ASSERT_EQUAL(jr_session_load(again, &source, &f.err), JR_STATUS_OK);
     jr_session_close(again);
     (void)setlocale(LC_NUMERIC, "C");
-    close_session(&f);
 }

@@ -60,11 +60,14 @@ static void read_all(struct stage *stage, struct jr_buf *ret)
     } while (!all);
 }
 
+#define STAGE(name)                                                                                \
+    struct stage name RELEASE(stage_end);                                                          \
+    stage_start(&name)
+
 TEST(what_is_not_read_waits_for_nobody)
 {
-    struct stage stage;
     struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
-    stage_start(&stage);
+    STAGE(stage);
     CU_ASSERT_TRUE_FATAL(jr_sweep_output_is_open(&stage.output));
     CU_ASSERT_FALSE(stage.output.terminal);
     for (int i = 0; i < 20; i++) {
@@ -77,17 +80,15 @@ TEST(what_is_not_read_waits_for_nobody)
     CU_ASSERT_EQUAL(told.len, 20 * LINE);
     for (size_t i = 0; i < 20 && told.len == 20 * LINE; i++)
         CU_ASSERT_EQUAL(told.data[i * LINE], 'a' + (int)i);
-    stage_end(&stage);
 }
 
 /* The memory for it is bounded, and what is missing is said in its place. */
 TEST(what_has_no_room_is_counted)
 {
-    struct stage stage;
     struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t shown = 0;
     char wanted[64];
-    stage_start(&stage);
+    STAGE(stage);
     for (int i = 0; i < 3000; i++)
         add_line(&stage.output, 'x');
     shown = stage.output.pending.len / LINE;
@@ -97,13 +98,11 @@ TEST(what_has_no_room_is_counted)
     (void)snprintf(wanted, sizeof wanted, "\njobrun: %zu messages were left out", 3000 - shown);
     CU_ASSERT_PTR_NOT_NULL(strstr(told.data, wanted));
     CU_ASSERT_EQUAL(stage.output.lost, 0);
-    stage_end(&stage);
 }
 
 TEST(a_reader_that_goes_away_ends_it)
 {
-    struct stage stage;
-    stage_start(&stage);
+    STAGE(stage);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)close(stage.from);
     stage.from = -1;
@@ -111,21 +110,18 @@ TEST(a_reader_that_goes_away_ends_it)
     CU_ASSERT_FALSE(jr_sweep_output_flush(&stage.output));
     CU_ASSERT_TRUE(stage.output.gone);
     CU_ASSERT_FALSE(jr_sweep_output_is_behind(&stage.output));
-    stage_end(&stage);
 }
 
 /* A file takes everything at once. */
 TEST(a_file_is_written_to_as_it_is)
 {
-    struct stage stage;
     char name[] = "/tmp/jr_output_XXXXXX";
     int file = mkstemp(name);
-    stage_start(&stage);
+    STAGE(stage);
     jr_sweep_output_close(&stage.output);
     CU_ASSERT_EQUAL_FATAL(dup2(file, STDERR_FILENO), STDERR_FILENO);
     jr_sweep_output_open(&stage.output);
     CU_ASSERT_FALSE(jr_sweep_output_is_open(&stage.output));
-    stage_end(&stage);
     (void)close(file);
     (void)unlink(name);
 }

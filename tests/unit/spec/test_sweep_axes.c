@@ -35,17 +35,19 @@ static void close_axes(struct axes_case *c)
     jr_spec_free(c->file);
 }
 
+#define AXES_CASE(name, ...)                                                                       \
+    struct axes_case name RELEASE(close_axes);                                                     \
+    open_axes(&name, __VA_ARGS__)
+
 static void check_axes(const char *sweep, const char *expected)
 {
-    struct axes_case c;
     struct jr_buf body JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&body, "sweep: %s\n", sweep);
-    open_axes(&c, body.data, &(struct jr_sweep_words){0});
+    AXES_CASE(c, body.data, &(struct jr_sweep_words){0});
     const char *found = c.found.data == NULL ? "" : c.found.data;
     if (strcmp(found, expected) != 0)
         printf("\n  in: %s\n", sweep);
     JR_ASSERT_TEXT(found, expected);
-    close_axes(&c);
 }
 
 TEST(refuses_what_cannot_vary)
@@ -117,17 +119,14 @@ TEST(refuses_what_lacks_something)
 TEST(refuses_an_axis_that_is_set)
 {
     char *const sets[] = {TEXT_OF("vars.lr=2"), NULL};
-    struct axes_case c;
-    open_axes(&c, "sweep: {axes: {vars.lr: [1, 3]}}\n", &(struct jr_sweep_words){.sets = sets});
+    AXES_CASE(c, "sweep: {axes: {vars.lr: [1, 3]}}\n", &(struct jr_sweep_words){.sets = sets});
     JR_ASSERT_TEXT(c.found.data, "JR0350@4:16");
-    close_axes(&c);
 }
 
 TEST(reads_all_that_a_sweep_says)
 {
-    struct axes_case c;
     size_t field;
-    open_axes(&c,
+    AXES_CASE(c,
               "sweep:\n  axes: {vars.lr: [1, 2], vars.seed: {integers: [1, "
               "1000]}}\n  samples: 5\n  seed: 3\n  parallel: 4\n"
               "  stop_after: 2\n  best: {field: loss, goal: min, of: max}\n",
@@ -143,20 +142,17 @@ TEST(reads_all_that_a_sweep_says)
     const struct jr_sweep_axis *axis = jr_sweep_axes_find(&c.axes, "vars.seed", &field);
     CU_ASSERT_PTR_EQUAL(axis, &c.axes.axes[1]);
     CU_ASSERT_TRUE(axis->drawn);
-    close_axes(&c);
 }
 
 TEST(takes_options_in_the_place_of_axes)
 {
     char *const sweeps[] = {TEXT_OF("vars.lr=5,6"), TEXT_OF("threads=1..3"), NULL};
-    struct axes_case c;
     size_t field;
-    open_axes(&c, "sweep: {axes: {vars.lr: [1], vars.seed: [2]}}\n",
+    AXES_CASE(c, "sweep: {axes: {vars.lr: [1], vars.seed: [2]}}\n",
               &(struct jr_sweep_words){.sweeps = sweeps});
     CU_ASSERT_PTR_NULL(c.found.data);
     CU_ASSERT_EQUAL(c.axes.product, 6);
     const struct jr_sweep_axis *axis = jr_sweep_axes_find(&c.axes, "vars.lr", &field);
     JR_ASSERT_TEXT(axis->values[1]->text, "6");
     JR_ASSERT_TEXT(axis->values[1]->span.source->name, "--sweep");
-    close_axes(&c);
 }

@@ -69,7 +69,7 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
 
 /* What a row of a table has in braces of its own: clang-format puts each field of a row on a line
  * where it sees them. */
-#define OF(...)                                                                                    \
+#define BRACED(...)                                                                                \
     {                                                                                              \
         __VA_ARGS__                                                                                \
     }
