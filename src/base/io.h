@@ -13,6 +13,7 @@
 #include <jobrun/error.h>
 
 #include "base/buf.h"
+#include "base/strv.h"
 
 /* Read a regular file (at `dir_fd`, AT_FDCWD allowed) of at most `limit` bytes. A FIFO, a device or
  * a folder is refused without blocking. */
@@ -62,6 +63,10 @@ int jr_io_make(int dir_fd, const char *name, const void *bytes, size_t len, mode
 /* The same, by what the source writes. */
 int jr_io_make_from(int dir_fd, const char *name, const struct jr_io_source *source, mode_t mode,
                     struct jr_error *err);
+
+/* Append the names of all that is in the folder `name` of `dir_fd`, but "." and "..", in no order.
+ * No link is followed; nothing is appended where it cannot be read. */
+void jr_io_names(struct jr_strv *ret, struct jr_arena *arena, int dir_fd, const char *name);
 
 /* Have the file of this status the mode `mode`: fchmod(2) only where it has another one, since on a
  * disk that is a write. 0, or -1 with errno. */

@@ -431,22 +431,27 @@ static json_t *make_counts(const struct jr_sweep_record *record)
     return counts;
 }
 
+bool jr_cell_result_beats(const json_t *result, const struct jr_sweep_best *best, bool any,
+                          double *most)
+{
+    double value;
+    if (!jr_cell_result_number(result, best, &value))
+        return false;
+    if (any && !(best->goal == JR_GOAL_MAX ? value > *most : value < *most))
+        return false;
+    *most = value;
+    return true;
+}
+
 long jr_sweep_record_best(const struct jr_sweep_record *record)
 {
-    const struct jr_sweep_best *best = &record->cells->axes->best;
-    double value, most = 0;
+    double most = 0;
     long found = -1;
-    for (size_t i = 0; i < record->cells->count; i++) {
-        const struct jr_cell_state *state = &record->states[i];
-        if (strcmp(state->status, "succeeded") != 0 ||
-            !jr_cell_result_number(state->result, best, &value))
-            continue;
-        bool better = best->goal == JR_GOAL_MAX ? value > most : value < most;
-        if (found >= 0 && !better)
-            continue;
-        found = (long)i;
-        most = value;
-    }
+    for (size_t i = 0; i < record->cells->count; i++)
+        if (strcmp(record->states[i].status, "succeeded") == 0 &&
+            jr_cell_result_beats(record->states[i].result, &record->cells->axes->best, found >= 0,
+                                 &most))
+            found = (long)i;
     return found;
 }
 
@@ -454,6 +459,19 @@ long jr_sweep_record_best(const struct jr_sweep_record *record)
 static const char *const goals[] = {JR_SWEEP_GOALS(WORD)};
 static const char *const ofs[] = {JR_SWEEP_OFS(WORD)};
 #undef WORD
+
+struct jr_sweep_best jr_sweep_best_of(const json_t *best)
+{
+    const char *goal = jr_json_get_str(best, "goal"), *of = jr_json_get_str(best, "of");
+    struct jr_sweep_best ret = {.field = jr_json_get_str(best, "field")};
+    for (size_t i = 0; goal != NULL && i < sizeof goals / sizeof *goals; i++)
+        if (strcmp(goals[i], goal) == 0)
+            ret.goal = (enum jr_sweep_goal)i;
+    for (size_t i = 0; of != NULL && i < sizeof ofs / sizeof *ofs; i++)
+        if (strcmp(ofs[i], of) == 0)
+            ret.of = (enum jr_sweep_of)i;
+    return ret;
+}
 
 static json_t *make_best(const struct jr_sweep_record *record)
 {

@@ -77,6 +77,14 @@ json_t *jr_cell_result(const json_t *results);
 /* The number by which a cell is compared; false: its result has none. */
 bool jr_cell_result_number(const json_t *result, const struct jr_sweep_best *best, double *ret);
 
+/* Whether the result is the best so far; where there are `any` before it, the best of them has the
+ * number *most, which becomes the result's. */
+bool jr_cell_result_beats(const json_t *result, const struct jr_sweep_best *best, bool any,
+                          double *most);
+
+/* How cells are compared, as `best` of a sweep.json that was read has it; borrowed from that. */
+struct jr_sweep_best jr_sweep_best_of(const json_t *best);
+
 /* Append a value for people: "0.962", or "0.91 .. 0.97". */
 void jr_cell_result_text(struct jr_buf *out, const json_t *value);
 

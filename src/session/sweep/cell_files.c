@@ -261,6 +261,18 @@ static void open_cell_file(struct jr_cell_files *files, const json_t *head)
         fail_cell_files(files, errno);
 }
 
+struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run, uint32_t node,
+                                            uint32_t number)
+{
+    for (size_t i = 0; i < run->running_count; i++) {
+        struct jr_cell_process *process = &run->running[i];
+        if (process->on_node && process->grant.node == node &&
+            run->states[process->cell].number == number)
+            return process;
+    }
+    return NULL;
+}
+
 /* Take the head of a record. False: such a record may not come now. */
 static bool begin_cell_record(void *data, const json_t *head)
 {

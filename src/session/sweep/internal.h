@@ -30,7 +30,8 @@
 #include "session/sweep/node_cells.h"
 #include "session/sweep/sweep_run.h"
 #include "session/sweep/sweep_screen.h"
-#include "session/sweep/sweep_table.h"
+#include "session/sweep/row_table.h"
+#include "session/sweep/show_sweep.h"
 #include "store/folder_mark.h"
 #include "store/progress.h"
 #include "sweep/journal.h"
@@ -73,13 +74,6 @@ struct jr_former_leader {
 /* What this process writes of itself for those that come after it; the texts are valid for as long
  * as the session. */
 void jr_leader_of_now(const struct jr_sweep_run *run, struct jr_journal_line *ret);
-
-/*
- * Which sweep of a spec is the latest. The link `latest` of the log_dir says which run or sweep
- * began, or was gone on with, last, whatever the clock; but it may be another spec's, and those
- * that were submitted do not get it. The journal of a sweep tells when it was written to last, by
- * the clock, which may have been put back since.
- */
 
 /*
  * The code that the cells of a sweep execute: git is asked once for all of them, and again only
@@ -320,6 +314,63 @@ bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run);
 /* In the process of a cell: let go of them. */
 void jr_sweep_nodes_leave(struct jr_sweep_run *run);
 
+/* sweep.json as it stands: read back, with what has happened since. */
+
+/* Open the folder LOG_DIR/ID of a sweep, which is no link; the caller's to close. -1 with errno:
+ * there is none. */
+int jr_sweep_open(const char *log_dir, const char *id);
+
+/* Read the sweep LOG_DIR/ID: sweep.json, and of cells that the journal knows
+ * more of what their own records say. Cells that began and have no results are
+ * `running`, or, where nobody leads the sweep any more, `lost`. Of a sweep
+ * whose cells are tasks of a job array, which write neither of the two files,
+ * each cell is as its own folder says. NULL with `err`; the caller's. */
+json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err);
+
+/* Whether the cells of a loaded sweep were handed to a scheduler, and no jobrun has led it since
+ * then. *ret_job is the job, as `sbatch` prints it; NULL: it was never noted. */
+bool jr_sweep_is_submitted(const json_t *sweep, const char **ret_job);
+
+/* Whether every cell of a loaded sweep has ended. */
+bool jr_sweep_is_over(const json_t *sweep);
+
+/* The cells of a sweep as a table: what its file says, flat, with the columns and the order that
+ * were asked for. */
+
+struct jr_sweep_table {
+    json_t *sweep; /* jr_load_sweep; owned */
+    const char *log_dir, *id;
+    struct jr_row_table rows; /* a name is "cell", "status", "seconds",
+                                 "results.FIELD", or the path of an axis */
+    json_t *fields;           /* the keys: the paths that cells have values of */
+    const char *best_field;   /* its name in `rows`; NULL: there is none */
+    bool best_is_max;
+    json_int_t best; /* the number of the best cell; -1 */
+};
+
+/* Read LOG_DIR/ID, both borrowed. -1 with `err`. Close it in any case. */
+int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const char *id,
+                        enum jr_row_format format, struct jr_error *err);
+
+/* Choose columns and order as the view says. -1 with `err`. */
+int jr_sweep_table_arrange(struct jr_sweep_table *table, const struct jr_sweep_view *view,
+                           struct jr_error *err);
+
+/* Append "23 of 24 delivered, 1 failed". */
+void jr_sweep_table_count(struct jr_buf *out, const struct jr_sweep_table *table);
+
+/* Append why a cell failed, by the record in its folder; nothing where it says nothing, or where
+ * `dir_fd` is -1. */
+void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd);
+
+/* Append why a cell did not deliver, by its own record: "rank 0   RuntimeError:
+ * ..." False, and nothing, where it did, or has not ended. */
+bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *table,
+                           const json_t *row);
+
+/* Free it. */
+void jr_sweep_table_close(struct jr_sweep_table *table);
+
 /* A sweep that runs. */
 
 /* A cell that runs. */
@@ -390,17 +441,10 @@ struct jr_sweep_run {
     .nodes = {.epoll_fd = -1}, .journal = {.fd = -1}, .signal_fd = -1,                             \
     .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}
 
-/* sweep_run.c */
+/* sweep_folder.c */
 
 /* Begin: no cell has been run. */
 void jr_sweep_begin_states(struct jr_sweep_run *run);
-
-/* Make the folder, or open that of the sweep that is gone on with, where the first cell says. */
-enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
-                                    struct jr_error *err);
-
-/* Free all of it. */
-void jr_sweep_close(struct jr_sweep_run *run);
 
 /* The absolute path of the spec, malloc'ed; NULL: it is no file. */
 char *jr_sweep_spec_path(const struct jr_sweep_run *run);
@@ -411,28 +455,34 @@ int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err);
 /* Write sweep.json as it is now. 0 or -1. */
 int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err);
 
-/* sweep_resume.c */
-
-/* Open the sweep that the options name, and decide which of its cells run. 0; with *ret_found false
- * where there is none, which was noted; -1 with `err`. */
-int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_found,
-                    struct jr_error *err);
-
-/* The fingerprint that a cell has now, in `arena`; NULL: it has none. */
-const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell, struct jr_arena *arena);
-
-/* cell_session.c */
-
-/* Begin a cell; -1 with `err` where no process can be made. */
-int jr_cell_process_start(struct jr_sweep_run *run, struct jr_cell_process *process,
-                          struct jr_error *err);
-
-/* Note in the journal that a cell has ended; `interrupted`: with the sweep. */
-void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted);
+/* Open the folder of a cell. */
+int jr_sweep_open_cell(const struct jr_sweep_run *run, size_t cell);
 
 /* Read the record of a cell in the folder of that number into its state. False where it has no
  * results. */
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell);
+
+/* Note in the journal that a cell has ended; `interrupted`: with the sweep. */
+void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted);
+
+/* The resolution of a cell's spec, for its experiment alone: no port is tried, so that one which is
+ * in use now changes nothing. The file is the caller's to free. */
+bool jr_sweep_resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
+                           struct jr_resolution *ret);
+
+/* The fingerprint that a cell has now, in `arena`; NULL: it has none. */
+const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell, struct jr_arena *arena);
+
+/* sweep_resume.c */
+
+/* Make the folder, or open that of the sweep that is gone on with, where the first cell says. */
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
+                                    struct jr_error *err);
+
+/* sweep_run.c */
+
+/* Free all of it. */
+void jr_sweep_close(struct jr_sweep_run *run);
 
 /*
  * Single cells that another jobrun tells to stop, by way of the jobrun that leads their sweep: it

@@ -1,6 +1,5 @@
 /* Sweeps and cells that a command line names, and what is told to one that goes on. show_sweep.h
  * declares it. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "base/num.h"
 #include "base/pidfd.h"
@@ -39,59 +39,57 @@ static long number_of(const char *name)
     return len > 0 && len < 11 && strspn(name, "0123456789") == len ? strtol(name, NULL, 10) : -1;
 }
 
-/* In the leader. */
-
-static void stop_cell(struct jr_sweep_run *run, long number)
-{
-    for (size_t i = 0; i < run->running_count; i++) {
-        struct jr_cell_process *process = &run->running[i];
-        if ((long)run->states[process->cell].number != number)
-            continue;
-        if (process->on_node)
-            jr_sweep_nodes_stop(run, process);
-        else if (process->pid > 0)
-            (void)kill(process->pid, SIGTERM);
-    }
-}
-
-/* The folder, which is ours; NULL: there is none. */
-static DIR *open_stops(int sweep_fd)
+/* The numbers that stand in the folder of words, each of which is removed; nothing where that is
+ * not ours. */
+static struct jr_strv take_stops(struct jr_arena *arena, int sweep_fd)
 {
     struct stat st;
-    int fd = openat(sweep_fd, STOPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *stops = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() ? fdopendir(fd) : NULL;
-    if (stops == NULL && fd >= 0)
-        (void)close(fd);
-    return stops;
+    struct jr_strv all = {0}, taken = {0};
+    JR_CLOSE int fd = openat(sweep_fd, STOPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
+        jr_io_names(&all, arena, fd, ".");
+    for (size_t i = 0; i < all.count; i++)
+        if (number_of(all.items[i]) >= 0 && unlinkat(fd, all.items[i], 0) == 0)
+            jr_strv_push(&taken, arena, all.items[i]);
+    return taken;
 }
 
 void jr_cell_stops_take(struct jr_sweep_run *run)
 {
-    const struct dirent *entry;
-    DIR *stops = open_stops(run->dir.fd);
-    while (stops != NULL && (entry = readdir(stops)) != NULL) {
-        long number = number_of(entry->d_name);
-        if (number >= 0 && unlinkat(dirfd(stops), entry->d_name, 0) == 0)
-            stop_cell(run, number);
-    }
-    if (stops != NULL)
-        (void)closedir(stops);
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_strv stops = take_stops(&arena, run->dir.fd);
+    for (size_t k = 0; k < stops.count; k++)
+        for (size_t i = 0; i < run->running_count; i++) {
+            struct jr_cell_process *process = &run->running[i];
+            if ((long)run->states[process->cell].number != number_of(stops.items[k]))
+                continue;
+            if (process->on_node)
+                jr_sweep_nodes_stop(run, process);
+            else if (process->pid > 0)
+                (void)kill(process->pid, SIGTERM);
+        }
+    jr_arena_release(&arena);
 }
 
 void jr_cell_stops_clear(const struct jr_sweep_run *run)
 {
-    const struct dirent *entry;
-    DIR *stops = open_stops(run->dir.fd);
-    if (stops == NULL)
-        return;
-    while ((entry = readdir(stops)) != NULL)
-        if (number_of(entry->d_name) >= 0)
-            (void)unlinkat(dirfd(stops), entry->d_name, 0);
-    (void)closedir(stops);
+    struct jr_arena arena = JR_ARENA_INIT;
+    (void)take_stops(&arena, run->dir.fd);
     (void)unlinkat(run->dir.fd, STOPS, AT_REMOVEDIR);
+    jr_arena_release(&arena);
 }
 
 /* In another jobrun. */
+
+/* Whether the folder of the sweep is ours. -1 with `err`. */
+static int check_owner(int sweep_fd, struct jr_error *err)
+{
+    struct stat st;
+    if (fstat(sweep_fd, &st) == 0 && st.st_uid == geteuid())
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the sweep belongs to another user, and is left alone");
+}
 
 /* The folder of its sweep. */
 static int open_sweep_of(const struct jr_far_cell *cell)
@@ -163,48 +161,40 @@ bool jr_far_cell_runs(const struct jr_far_cell *cell)
     return last.runs;
 }
 
-/* Write the word. The folder may have been made by somebody before. */
-static int leave_word(int sweep_fd, const char *id, struct jr_error *err)
+int jr_far_cell_stop(const struct jr_far_cell *cell, struct jr_error *err)
 {
+    JR_CLOSE int fd = open_sweep_of(cell);
     struct stat st;
-    (void)mkdirat(sweep_fd, STOPS, S_IRWXU);
-    JR_CLOSE int stops = openat(sweep_fd, STOPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    JR_CLOSE int fd =
-        stops < 0 || fstat(stops, &st) != 0 || st.st_uid != geteuid()
-            ? -1
-            : openat(stops, id, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    return fd >= 0 ? 0
-                   : jr_error_sys(err, JR_STATUS_LAUNCH,
-                                  "could not tell the jobrun of the sweep to stop cell %s", id);
-}
-
-/* Have the leader look for it. */
-static int wake_leader(int sweep_fd, const char *id, struct jr_error *err)
-{
-    pid_t pid = jr_journal_holder(sweep_fd);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", cell->dir);
+    if (check_owner(fd, err) != 0)
+        return -1;
+    pid_t pid = jr_journal_holder(fd);
     if (pid == JR_JOURNAL_UNSEEN)
         return jr_error_set(
             err, JR_STATUS_LAUNCH,
-            "cell %s is being run " JR_SWEEP_UNSEEN ": it can be stopped only there", id);
+            "cell %s is being run " JR_SWEEP_UNSEEN ": it can be stopped only there", cell->id);
     struct jr_hold leader = jr_hold_open(pid);
-    bool same = leader.pid > 0 && jr_journal_holder(sweep_fd) == pid;
-    int failed = same ? leave_word(sweep_fd, id, err) : 0;
-    if (failed == 0 && same && jr_hold_signal(&leader, SIGCHLD) != 0 && errno != ESRCH)
-        failed = jr_error_sys(err, JR_STATUS_LAUNCH, "could not signal process %d", (int)pid);
+    int failed = 0;
+    if (leader.pid > 0 && jr_journal_holder(fd) == pid) {
+        /* Write the word, and have the leader look for it. The folder may have been made by
+         * somebody before. */
+        (void)mkdirat(fd, STOPS, S_IRWXU);
+        JR_CLOSE int stops = openat(fd, STOPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        JR_CLOSE int word =
+            stops < 0 || fstat(stops, &st) != 0 || st.st_uid != geteuid()
+                ? -1
+                : openat(stops, cell->id, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                         S_IRUSR | S_IWUSR);
+        if (word < 0)
+            failed =
+                jr_error_sys(err, JR_STATUS_LAUNCH,
+                             "could not tell the jobrun of the sweep to stop cell %s", cell->id);
+        else if (jr_hold_signal(&leader, SIGCHLD) != 0 && errno != ESRCH)
+            failed = jr_error_sys(err, JR_STATUS_LAUNCH, "could not signal process %d", (int)pid);
+    }
     jr_hold_close(&leader);
     return failed;
-}
-
-int jr_far_cell_stop(const struct jr_far_cell *cell, struct jr_error *err)
-{
-    struct stat st;
-    JR_CLOSE int fd = open_sweep_of(cell);
-    if (fd < 0 || fstat(fd, &st) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", cell->dir);
-    if (st.st_uid != geteuid())
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the sweep belongs to another user, and is left alone");
-    return wake_leader(fd, cell->id, err);
 }
 
 bool jr_far_cell_await(const struct jr_far_cell *cell, uint64_t until_ns)
@@ -221,28 +211,6 @@ bool jr_far_cell_await(const struct jr_far_cell *cell, uint64_t until_ns)
     return true;
 }
 
-/* Append the command line of `verb` for it, to be typed here while it runs; nothing where its files
- * are here, or it does not run. */
-static void far_cell_command(struct jr_buf *out, const struct jr_far_cell *cell, const char *verb)
-{
-    struct last_line last;
-    JR_BUF_CLEANUP struct jr_buf there = JR_BUF_INIT;
-    JR_CLOSE int fd = open_sweep_of(cell);
-    if (fd < 0)
-        return;
-    read_last_line(&last, fd, cell->id);
-    if (last.runs && last.host != NULL && last.there != NULL) {
-        jr_shell_quote(&there, last.there); /* for the shell there */
-        jr_buf_str(out, "ssh ");
-        jr_buf_safe(out, last.host);
-        jr_buf_printf(out, " jobrun %s %s --log-dir ", verb, cell->id);
-        if (!there.failed)
-            jr_shell_quote(out, there.data);
-        out->failed |= there.failed;
-    }
-    release_line(&last);
-}
-
 bool jr_sweep_is_folder(int log_fd, const char *name)
 {
     char path[PATH_MAX];
@@ -250,24 +218,6 @@ bool jr_sweep_is_folder(int log_fd, const char *name)
     int len = snprintf(path, sizeof path, "%s/" JR_SWEEP_FILE, name);
     return len > 0 && (size_t)len < sizeof path && jr_run_folder_is_id(name) &&
            fstatat(log_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-}
-
-/* The only sweep whose id begins so. */
-static bool find_by_beginning(char ret_id[static 256], int log_fd, const char *word)
-{
-    int again = dup(log_fd);
-    DIR *entries = again < 0 ? NULL : fdopendir(again);
-    const struct dirent *entry;
-    size_t found = 0;
-    while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (strncmp(entry->d_name, word, strlen(word)) == 0 &&
-            jr_sweep_is_folder(log_fd, entry->d_name)) {
-            (void)stpcpy(ret_id, entry->d_name);
-            found++;
-        }
-    if (entries != NULL)
-        (void)closedir(entries);
-    return found == 1;
 }
 
 bool jr_sweep_find(char ret_id[static 256], const char *log_dir, const char *word)
@@ -289,7 +239,18 @@ bool jr_sweep_find(char ret_id[static 256], const char *log_dir, const char *wor
         (void)stpcpy(ret_id, name);
         return true;
     }
-    return find_by_beginning(ret_id, log_fd, name);
+    /* The only sweep whose id begins so. */
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv names = {0};
+    size_t found = 0;
+    jr_io_names(&names, &arena, log_fd, ".");
+    for (size_t i = 0; i < names.count; i++)
+        if (strncmp(names.items[i], name, len) == 0 && jr_sweep_is_folder(log_fd, names.items[i])) {
+            (void)stpcpy(ret_id, names.items[i]);
+            found++;
+        }
+    jr_arena_release(&arena);
+    return found == 1;
 }
 
 size_t jr_sweep_count_cells(const char *log_dir, const char *id)
@@ -387,32 +348,7 @@ static void add_known_values(struct jr_buf *out, const json_t *cells, const char
     }
 }
 
-/* " 0 to 3", where no number between them is left out. */
-static void add_known_numbers(struct jr_buf *out, const json_t *cells)
-{
-    size_t count = json_array_size(cells);
-    json_int_t first = jr_json_get_int(json_array_get(cells, 0), "cell");
-    json_int_t last = jr_json_get_int(json_array_get(cells, count - 1), "cell");
-    if (count > 1 && last - first == (json_int_t)count - 1)
-        jr_buf_printf(out, ": the cells are %lld to %lld", (long long)first, (long long)last);
-    else if (count == 1)
-        jr_buf_printf(out, ": the only cell is %lld", (long long)first);
-}
-
-/* `id`: of the sweep, for what is said. */
-static int refuse_cell(const json_t *cells, const char *typed, const char *word, bool numbered,
-                       struct jr_error *err)
-{
-    struct jr_buf known JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (!numbered)
-        add_known_values(&known, cells, word);
-    if (known.len == 0)
-        add_known_numbers(&known, cells);
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "the sweep has no cell '%s'%s (jobrun show %s lists them)", word,
-                        known.failed || known.len == 0 ? "" : known.data, typed);
-}
-
+/* `typed`: the sweep, for what is said. */
 static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *typed, const char *word,
                             struct jr_error *err)
 {
@@ -433,8 +369,23 @@ static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *type
     }
     if (found == 1)
         return 0;
-    if (found == 0)
-        return refuse_cell(cells, typed, word, numbered, err);
+    if (found == 0) {
+        struct jr_buf known JR_BUF_CLEANUP = JR_BUF_INIT;
+        size_t count = json_array_size(cells);
+        json_int_t first = jr_json_get_int(json_array_get(cells, 0), "cell");
+        json_int_t last = jr_json_get_int(json_array_get(cells, count - 1), "cell");
+        if (!numbered)
+            add_known_values(&known, cells, word);
+        /* " 0 to 3", where no number between them is left out. */
+        if (known.len == 0 && count > 1 && last - first == (json_int_t)count - 1)
+            jr_buf_printf(&known, ": the cells are %lld to %lld", (long long)first,
+                          (long long)last);
+        else if (known.len == 0 && count == 1)
+            jr_buf_printf(&known, ": the only cell is %lld", (long long)first);
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "the sweep has no cell '%s'%s (jobrun show %s lists them)", word,
+                            known.failed || known.len == 0 ? "" : known.data, typed);
+    }
     return jr_error_set(err, JR_STATUS_USAGE,
                         "several cells of the sweep have %s: state more "
                         "values, or a number, as jobrun show %s lists them",
@@ -463,78 +414,58 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256], const char *log_
     return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
-/* Append the host that a cell of that folder runs on, whose files are not here before it has ended;
- * nothing where it does not run. */
-static void add_far_host(struct jr_buf *out, const char *dir, const char *id)
-{
-    long number = strtol(id, NULL, 10);
-    JR_FREE char *log_dir = strdup(dir); /* LOG_DIR/SWEEP_ID/cells */
-    char *slash = log_dir == NULL ? NULL : strrchr(log_dir, '/');
-    if (slash == NULL)
-        return;
-    *slash = '\0';
-    slash = strrchr(log_dir, '/');
-    if (slash == NULL)
-        return;
-    *slash = '\0';
-    json_t *sweep = jr_load_sweep(log_dir, slash + 1, NULL);
-    const json_t *cells = json_object_get(sweep, "cells");
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        const json_t *cell = json_array_get(cells, i);
-        const char *status = jr_json_get_str(cell, "status"), *host = jr_json_get_str(cell, "host");
-        if (jr_json_get_int(cell, "cell") == number && host != NULL && status != NULL &&
-            strcmp(status, "running") == 0)
-            jr_buf_safe(out, host);
-    }
-    json_decref(sweep);
-}
-
-/* Append the sweep whose cells are in `dir`, LOG_DIR/SWEEP_ID/cells, as it is typed. */
-static void add_sweep_words(struct jr_buf *out, const char *dir)
-{
-    JR_FREE char *log_dir = strdup(dir);
-    char *cells = log_dir == NULL ? NULL : strrchr(log_dir, '/');
-    if (cells != NULL)
-        *cells = '\0';
-    char *id = cells == NULL ? NULL : strrchr(log_dir, '/');
-    if (id == NULL)
-        return;
-    *id++ = '\0';
-    jr_record_words(out, log_dir, id);
-}
-
 int jr_sweep_check_begun(const char *dir, const char *id, const char *word, const char *verb,
                          struct jr_error *err)
 {
     char found[256];
-    const struct jr_far_cell cell = {dir, id};
+    long number = strtol(id, NULL, 10);
     struct jr_buf host JR_BUF_CLEANUP = JR_BUF_INIT, line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf there JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_record_find(found, dir, id, NULL) == 0)
         return 0;
-    add_far_host(&host, dir, id);
+    JR_FREE char *log_dir = strdup(dir); /* LOG_DIR/SWEEP_ID/cells */
+    char *slash = log_dir == NULL ? NULL : strrchr(log_dir, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    char *sweep_id = slash == NULL ? NULL : strrchr(log_dir, '/');
+    if (sweep_id != NULL)
+        *sweep_id++ = '\0';
+    /* The host that it runs on, whose files are not here before it has ended. */
+    json_t *sweep = sweep_id == NULL ? NULL : jr_load_sweep(log_dir, sweep_id, NULL), *one;
+    size_t i;
+    json_array_foreach(json_object_get(sweep, "cells"), i, one) {
+        const char *status = jr_json_get_str(one, "status"), *own = jr_json_get_str(one, "host");
+        if (jr_json_get_int(one, "cell") == number && own != NULL && status != NULL &&
+            strcmp(status, "running") == 0)
+            jr_buf_safe(&host, own);
+    }
+    json_decref(sweep);
     if (host.len == 0 || host.failed) {
-        add_sweep_words(&line, dir);
+        if (sweep_id != NULL)
+            jr_record_words(&line, log_dir, sweep_id);
         return jr_error_set(err, JR_STATUS_USAGE,
                             "cell %s has not begun, or its folder was removed: jobrun show %s",
-                            word, line.failed ? "" : line.data);
+                            word, line.failed || line.data == NULL ? "" : line.data);
     }
-    if (verb != NULL)
-        far_cell_command(&line, &cell, verb);
+    /* The command line of `verb` for it, to be typed here while it runs. */
+    const struct jr_far_cell cell = {dir, id};
+    JR_CLOSE int fd = verb == NULL ? -1 : open_sweep_of(&cell);
+    struct last_line last = {0};
+    if (fd >= 0)
+        read_last_line(&last, fd, id);
+    if (last.runs && last.host != NULL && last.there != NULL) {
+        jr_shell_quote(&there, last.there); /* for the shell there */
+        jr_buf_str(&line, "ssh ");
+        jr_buf_safe(&line, last.host);
+        jr_buf_printf(&line, " jobrun %s %s --log-dir ", verb, id);
+        if (!there.failed)
+            jr_shell_quote(&line, there.data);
+        line.failed |= there.failed;
+    }
+    release_line(&last);
     return jr_error_set(
         err, JR_STATUS_USAGE, "cell %s runs on %s, and its files come here when it has ended%s%s",
         word, host.data, line.len > 0 ? "; until then: " : "", line.len > 0 ? line.data : "");
-}
-
-/* Signal the process that leads the sweep, which is held. */
-static int stop_leader(int dir_fd, const struct jr_hold *leader, struct jr_error *err)
-{
-    struct stat st;
-    if (fstat(dir_fd, &st) != 0 || st.st_uid != geteuid())
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the sweep belongs to another user, and is left alone");
-    if (jr_hold_signal(leader, SIGTERM) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not stop process %d", (int)leader->pid);
-    return 0;
 }
 
 /* Wait for the end of the process: false where the time was over. */
@@ -550,20 +481,6 @@ static bool await_leader(const struct jr_hold *leader, uint64_t until_ns)
     return true;
 }
 
-/* The exit status that the sweep ended with, which is more than that of its cells: a signal may
- * have come between two. One that was killed before its end has none,
- * and has not done what it was to do, whatever its cells did so far. */
-static int own_exit_code(const json_t *sweep, int of_cells)
-{
-    const json_t *code = json_object_get(sweep, "exit_code");
-    const char *job;
-    if (json_is_integer(code) && json_integer_value(code) >= 0 && json_integer_value(code) < 256)
-        return (int)json_integer_value(code);
-    return of_cells == 0 && json_is_null(code) && !jr_sweep_is_submitted(sweep, &job)
-               ? JR_STATUS_LAUNCH
-               : of_cells;
-}
-
 int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code, struct jr_error *err)
 {
     json_t *sweep = jr_load_sweep(log_dir, id, err);
@@ -577,7 +494,18 @@ int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code, str
         if (code != 0 && (lowest == 0 || code < lowest))
             lowest = code;
     }
-    *ret_code = own_exit_code(sweep, lowest == 0 && !whole ? JR_STATUS_LAUNCH : lowest);
+    if (lowest == 0 && !whole)
+        lowest = JR_STATUS_LAUNCH;
+    /* What the sweep ended with is more than what its cells did: a signal may have come between
+     * two. One that was killed before its end has no exit status, and has not done what it was to
+     * do, whatever its cells did so far. */
+    const json_t *own = json_object_get(sweep, "exit_code");
+    const char *job;
+    if (json_is_integer(own) && json_integer_value(own) >= 0 && json_integer_value(own) < 256)
+        lowest = (int)json_integer_value(own);
+    else if (lowest == 0 && json_is_null(own) && !jr_sweep_is_submitted(sweep, &job))
+        lowest = JR_STATUS_LAUNCH;
+    *ret_code = lowest;
     bool good = sweep != NULL;
     json_decref(sweep);
     return good ? 0 : -1;
@@ -603,22 +531,6 @@ bool jr_sweep_goes_on(const char *log_dir, const char *id)
     bool goes_on = fd >= 0 && (jr_journal_holder(fd) != 0 || find_array(log_dir, id, &arena, &job));
     jr_arena_release(&arena);
     return goes_on;
-}
-
-static int stop_array(struct jr_slurm_queue *queue, int dir_fd, const char *job,
-                      struct jr_error *err)
-{
-    struct stat st;
-    if (fstat(dir_fd, &st) != 0 || st.st_uid != geteuid())
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the sweep belongs to another user, and is left alone");
-    if (jr_slurm_queue_find(queue, job) == JR_QUEUE_ENDED)
-        return 0;
-    const char *why = jr_slurm_cancel(queue, job);
-    if (why == NULL)
-        return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH, "scancel, told to cancel job %s, %s",
-                        job == NULL ? "(none)" : job, why);
 }
 
 /* Wait for the end of the array, as long as Slurm knows it. Returns as jr_sweep_await. */
@@ -650,8 +562,14 @@ static int end_array(int dir_fd, const char *job, const struct jr_sweep_wait *wa
                      struct jr_error *err)
 {
     struct jr_slurm_queue queue;
+    const char *why = NULL;
+    int status = wait->stop ? check_owner(dir_fd, err) : 0;
     jr_slurm_queue_init(&queue, wait->envp);
-    int status = wait->stop ? stop_array(&queue, dir_fd, job, err) : 0;
+    if (status == 0 && wait->stop && jr_slurm_queue_find(&queue, job) != JR_QUEUE_ENDED)
+        why = jr_slurm_cancel(&queue, job);
+    if (why != NULL)
+        status = jr_error_set(err, JR_STATUS_LAUNCH, "scancel, told to cancel job %s, %s",
+                              job == NULL ? "(none)" : job, why);
     if (status == 0)
         status = await_array(&queue, job, wait->until_ns, err);
     jr_slurm_queue_release(&queue);
@@ -671,7 +589,9 @@ int jr_sweep_await(const char *log_dir, const char *id, const struct jr_sweep_wa
     while ((pid = jr_journal_holder(fd)) > 0) {
         struct jr_hold leader = jr_hold_open(pid);
         bool same = leader.pid > 0 && jr_journal_holder(fd) == pid;
-        int failed = same && stop ? stop_leader(fd, &leader, err) : 0;
+        int failed = same && stop ? check_owner(fd, err) : 0;
+        if (failed == 0 && same && stop && jr_hold_signal(&leader, SIGTERM) != 0)
+            failed = jr_error_sys(err, JR_STATUS_LAUNCH, "could not stop process %d", (int)pid);
         bool in_time = failed == 0 && (!same || await_leader(&leader, wait->until_ns));
         stop = stop && !same;
         jr_hold_close(&leader);

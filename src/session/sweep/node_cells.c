@@ -152,19 +152,6 @@ int jr_node_cells_share(void *data, const struct jr_message *word, bool *ret_apa
 
 /* The devices of a cell. */
 
-bool jr_device_is_there(const struct jr_host *host, const char *kind, const char *key)
-{
-    char other[JR_DEVICE_KEY_SIZE], name[16];
-    for (uint32_t i = 0; i < host->devices_count; i++) {
-        const struct jr_host_device *device = &host->devices[i];
-        (void)snprintf(name, sizeof name, "%u", device->index);
-        jr_device_key(other, device, kind, name);
-        if (device->visible && strcmp(key, other) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Name the devices that a cell gets, what their kind is spelled like, and what is shared with its
  * process. Without memory the arena has failed. */
 static void name_cell_devices(struct jr_node_cell *cell, const struct jr_host *host,

@@ -28,13 +28,6 @@ struct known {
     bool ended;    /* the sweep, as its last line says */
 };
 
-/* How a cell has ended that left no results. */
-static const char *end_word(const json_t *line)
-{
-    const char *word = jr_json_get_str(line, "status");
-    return word != NULL && strcmp(word, "lost") == 0 ? "lost" : "launch_failed";
-}
-
 static void take_cell_line(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct known *known = data;
@@ -43,16 +36,14 @@ static void take_cell_line(void *data, enum jr_journal_event event, const json_t
     if (event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED)
         return;
     (void)snprintf(key, sizeof key, "%lld", (long long)jr_json_get_int(line, "cell"));
+    const char *word = jr_json_get_str(line, "status");
+    bool lost = word != NULL && strcmp(word, "lost") == 0;
     (void)json_object_set_new(known->ends, key,
-                              event == JR_JOURNAL_CELL_ENDED ? json_string(end_word(line))
-                                                             : json_null());
+                              event == JR_JOURNAL_CELL_ENDED
+                                  ? json_string(lost ? "lost" : "launch_failed")
+                                  : json_null());
     if (json_is_string(json_object_get(line, "host")))
         (void)json_object_set(known->hosts, key, json_object_get(line, "host"));
-}
-
-static const json_t *first_rank(const json_t *results)
-{
-    return json_array_get(json_object_get(results, "ranks"), 0);
 }
 
 /* What a cell's own record says; false: it has no results. */
@@ -73,131 +64,65 @@ static bool take_results(json_t *cell, int dir_fd, uint32_t number)
     jr_json_set_str(cell, "status", jr_run_status_word(status));
     jr_json_share(cell, results, "fingerprint");
     jr_json_share(cell, results, "seconds");
-    jr_json_share(cell, first_rank(results), "host");
+    jr_json_share(cell, json_array_get(json_object_get(results, "ranks"), 0), "host");
     jr_json_set(cell, "result", result == NULL ? json_null() : result);
     jr_json_set_str(cell, "run", path);
     json_decref(results);
     return true;
 }
 
-/* How cells are compared, as sweep.json has it. */
-static struct jr_sweep_best read_best(const json_t *best)
+/* Count the cells as they are now, and note the best of them. */
+static void sum_up(json_t *sweep, const json_t *cells)
 {
-#define WORD(name, word, help) word,
-    static const char *const goals[] = {JR_SWEEP_GOALS(WORD)};
-    static const char *const ofs[] = {JR_SWEEP_OFS(WORD)};
-#undef WORD
-    const char *goal = jr_json_get_str(best, "goal"), *of = jr_json_get_str(best, "of");
-    struct jr_sweep_best ret = {.field = jr_json_get_str(best, "field")};
-    for (size_t i = 0; goal != NULL && i < sizeof goals / sizeof *goals; i++)
-        if (strcmp(goals[i], goal) == 0)
-            ret.goal = (enum jr_sweep_goal)i;
-    for (size_t i = 0; of != NULL && i < sizeof ofs / sizeof *ofs; i++)
-        if (strcmp(ofs[i], of) == 0)
-            ret.of = (enum jr_sweep_of)i;
-    return ret;
-}
-
-/* Note the best of the cells as they are now. */
-static void update_best(const json_t *sweep, const json_t *cells)
-{
-    json_t *best = json_object_get(sweep, "best");
-    const struct jr_sweep_best by = read_best(best);
-    double value, most = 0;
-    const json_t *found = NULL;
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        const json_t *cell = json_array_get(cells, i);
+    json_t *counts = json_object(), *best = json_object_get(sweep, "best"), *found = NULL, *cell;
+    const struct jr_sweep_best by = jr_sweep_best_of(best);
+    double most = 0;
+    size_t i;
+    json_array_foreach(cells, i, cell) {
         const char *word = jr_json_get_str(cell, "status");
-        if (word == NULL || strcmp(word, "succeeded") != 0 ||
-            !jr_cell_result_number(json_object_get(cell, "result"), &by, &value))
+        if (word == NULL)
             continue;
-        bool better = by.goal == JR_GOAL_MAX ? value > most : value < most;
-        if (found != NULL && !better)
-            continue;
-        found = cell;
-        most = value;
+        jr_json_set_int(counts, word, jr_json_get_int(counts, word) + 1);
+        if (strcmp(word, "succeeded") == 0 &&
+            jr_cell_result_beats(json_object_get(cell, "result"), &by, found != NULL, &most))
+            found = cell;
     }
+    jr_json_set(sweep, "counts", counts);
     if (json_is_object(best) && found != NULL)
         jr_json_share(best, found, "cell");
 }
 
-/* Bring a cell to what is known of it by now. */
-static void update_cell(json_t *cell, const struct known *known, int dir_fd, bool led)
-{
-    char key[32];
-    json_int_t number = jr_json_get_int(cell, "cell");
-    (void)snprintf(key, sizeof key, "%lld", (long long)number);
-    const json_t *end = json_object_get(known->ends, key);
-    if (end == NULL || take_results(cell, dir_fd, (uint32_t)number))
-        return;
-    jr_json_set_str(cell, "status",
-                    json_is_string(end) ? json_string_value(end)
-                    : led               ? "running"
-                                        : "lost");
-    json_t *host = json_object_get(known->hosts, key);
-    if (host != NULL)
-        jr_json_set(cell, "host", json_incref(host));
-}
-
-static void count_cells(json_t *sweep, const json_t *cells)
-{
-    json_t *counts = json_object();
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        const char *word = jr_json_get_str(json_array_get(cells, i), "status");
-        if (word != NULL)
-            jr_json_set_int(counts, word, jr_json_get_int(counts, word) + 1);
-    }
-    jr_json_set(sweep, "counts", counts);
-}
-
-/* The tasks of a job array. */
-struct tasks {
-    const char *cells_dir;
-    int dir_fd;
-    const char *job;
-    struct jr_slurm_queue queue; /* asked about cells on other machines */
-};
-
-/* Whether a cell that has begun, and has no results, still runs. Of one on another machine only
- * Slurm knows. */
-static bool does_run(struct tasks *tasks, enum jr_standing standing)
-{
-    if (standing != JR_STANDING_ELSEWHERE)
-        return standing == JR_STANDING_RUNNING;
-    enum jr_queue_place place = jr_slurm_queue_find(&tasks->queue, tasks->job);
-    return place != JR_QUEUE_ENDED && place != JR_QUEUE_NO_JOB;
-}
-
-/* Bring a cell that is a task of a job array to what its folder says. */
-static void update_task(json_t *cell, struct tasks *tasks)
-{
-    struct jr_live live;
-    char folder[16];
-    uint32_t number = (uint32_t)jr_json_get_int(cell, "cell");
-    if (take_results(cell, tasks->dir_fd, number))
-        return;
-    jr_cell_folder(folder, number);
-    if (jr_live_open(&live, tasks->cells_dir, folder, NULL) != 0)
-        return; /* it has not begun */
-    bool runs = does_run(tasks, live.standing);
-    jr_live_close(&live);
-    if (!take_results(cell, tasks->dir_fd, number)) /* it ended meanwhile */
-        jr_json_set_str(cell, "status", runs ? "running" : "lost");
-}
-
+/* Bring the cells, each a task of a job array, to what their folders say. Whether one on another
+ * machine that has begun, and has no results, still runs, only Slurm knows. */
 static void update_tasks(json_t *sweep, const char *log_dir, const char *id, int dir_fd)
 {
-    json_t *cells = json_object_get(sweep, "cells");
+    json_t *cells = json_object_get(sweep, "cells"), *cell;
     struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_slurm_queue queue;
+    const char *job;
+    size_t i;
     jr_buf_printf(&dir, "%s/%s/" JR_SWEEP_CELLS, log_dir, id);
-    struct tasks tasks = {.cells_dir = dir.data, .dir_fd = dir_fd};
-    (void)jr_sweep_is_submitted(sweep, &tasks.job);
-    jr_slurm_queue_init(&tasks.queue, environ);
-    for (size_t i = 0; !dir.failed && i < json_array_size(cells); i++)
-        update_task(json_array_get(cells, i), &tasks);
-    jr_slurm_queue_release(&tasks.queue);
-    count_cells(sweep, cells);
-    update_best(sweep, cells);
+    (void)jr_sweep_is_submitted(sweep, &job);
+    jr_slurm_queue_init(&queue, environ);
+    json_array_foreach(cells, i, cell) {
+        uint32_t number = (uint32_t)jr_json_get_int(cell, "cell");
+        struct jr_live live;
+        char folder[16];
+        jr_cell_folder(folder, number);
+        if (dir.failed || take_results(cell, dir_fd, number) ||
+            jr_live_open(&live, dir.data, folder, NULL) != 0)
+            continue; /* the last: it has not begun */
+        bool runs = live.standing == JR_STANDING_RUNNING;
+        if (live.standing == JR_STANDING_ELSEWHERE) {
+            enum jr_queue_place place = jr_slurm_queue_find(&queue, job);
+            runs = place != JR_QUEUE_ENDED && place != JR_QUEUE_NO_JOB;
+        }
+        jr_live_close(&live);
+        if (!take_results(cell, dir_fd, number)) /* it ended meanwhile */
+            jr_json_set_str(cell, "status", runs ? "running" : "lost");
+    }
+    jr_slurm_queue_release(&queue);
+    sum_up(sweep, cells);
 }
 
 bool jr_sweep_is_submitted(const json_t *sweep, const char **ret_job)
@@ -219,19 +144,31 @@ bool jr_sweep_is_over(const json_t *sweep)
     return over;
 }
 
-/* A sweep that ended is as its file says. */
+/* Bring the cells to what is known of them by now; a sweep that ended is as its file says. */
 static void update_cells(json_t *sweep, int dir_fd)
 {
     struct known known = {.ends = json_object(), .hosts = json_object()};
-    json_t *cells = json_object_get(sweep, "cells");
+    json_t *cells = json_object_get(sweep, "cells"), *cell;
+    size_t i;
     (void)jr_journal_read(dir_fd, take_cell_line, &known);
-    bool led = jr_journal_holder(dir_fd) != 0;
-    if (led || !known.ended) {
-        for (size_t i = 0; i < json_array_size(cells); i++)
-            update_cell(json_array_get(cells, i), &known, dir_fd, led);
-        count_cells(sweep, cells);
-        update_best(sweep, cells);
+    bool led = jr_journal_holder(dir_fd) != 0, changes = led || !known.ended;
+    json_array_foreach(cells, i, cell) {
+        char key[32];
+        json_int_t number = jr_json_get_int(cell, "cell");
+        (void)snprintf(key, sizeof key, "%lld", (long long)number);
+        const json_t *end = json_object_get(known.ends, key);
+        json_t *host = json_object_get(known.hosts, key);
+        if (!changes || end == NULL || take_results(cell, dir_fd, (uint32_t)number))
+            continue;
+        jr_json_set_str(cell, "status",
+                        json_is_string(end) ? json_string_value(end)
+                        : led               ? "running"
+                                            : "lost");
+        if (host != NULL)
+            jr_json_set(cell, "host", json_incref(host));
     }
+    if (changes)
+        sum_up(sweep, cells);
     json_decref(known.ends);
     json_decref(known.hosts);
 }
@@ -273,37 +210,20 @@ static const char *const yielding[] = {"code", "host", NULL};
 static const struct jr_row_kind cell_kind = {
     .what = "cell", .always = always, .yielding = yielding, .bare = true};
 
-static void find_best(struct jr_sweep_table *table)
-{
-    const json_t *best = json_object_get(table->sweep, "best");
-    const char *field = jr_json_get_str(best, "field"), *goal = jr_json_get_str(best, "goal");
-    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    table->best = -1;
-    table->rows.of = jr_json_get_str(best, "of");
-    table->best_is_max = goal != NULL && strcmp(goal, "max") == 0;
-    if (field != NULL) { /* of the results, also where an axis has the name */
-        jr_buf_str(&name, JR_ROW_RESULTS);
-        jr_buf_str(&name, field);
-        table->rows.arena.failed |= name.failed;
-        if (!name.failed)
-            table->best_field = jr_row_table_name(&table->rows, name.data, name.len);
-    }
-    if (json_is_integer(json_object_get(best, "cell")))
-        table->best = jr_json_get_int(best, "cell");
-}
-
 int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const char *id,
                         enum jr_row_format format, struct jr_error *err)
 {
-    *ret = (struct jr_sweep_table){.log_dir = log_dir, .id = id};
+    *ret = (struct jr_sweep_table){.log_dir = log_dir, .id = id, .best = -1};
     ret->sweep = jr_load_sweep(log_dir, id, err);
     if (ret->sweep == NULL)
         return -1;
-    const json_t *cells = json_object_get(ret->sweep, "cells");
+    const json_t *best = json_object_get(ret->sweep, "best"), *cell;
+    const char *field = jr_json_get_str(best, "field"), *goal = jr_json_get_str(best, "goal");
     json_t *rows = json_array();
+    size_t i;
     ret->fields = json_object();
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        const json_t *cell = json_array_get(cells, i), *values = json_object_get(cell, "values");
+    json_array_foreach(json_object_get(ret->sweep, "cells"), i, cell) {
+        const json_t *values = json_object_get(cell, "values");
         json_t *row = json_object();
         for (size_t k = 0; always[k] != NULL; k++)
             jr_json_share(row, cell, always[k]);
@@ -315,7 +235,17 @@ int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const c
         jr_row_add_members(ret->fields, values, "");
     }
     jr_row_table_init(&ret->rows, rows, &cell_kind, format);
-    find_best(ret);
+    ret->rows.of = jr_json_get_str(best, "of");
+    ret->best_is_max = goal != NULL && strcmp(goal, "max") == 0;
+    if (field != NULL) { /* of the results, also where an axis has the name */
+        struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_printf(&name, JR_ROW_RESULTS "%s", field);
+        ret->rows.arena.failed |= name.failed;
+        if (!name.failed)
+            ret->best_field = jr_row_table_name(&ret->rows, name.data, name.len);
+    }
+    if (json_is_integer(json_object_get(best, "cell")))
+        ret->best = jr_json_get_int(best, "cell");
     return ret->rows.arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
 }
 
@@ -435,7 +365,6 @@ bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *tabl
 struct cell_margin {
     const struct jr_sweep_table *table;
     const struct jr_sweep_view *view;
-    const char *log_dir;
 };
 
 /* The best cell has a star. */
@@ -462,7 +391,7 @@ static void add_reason(const void *data, struct jr_buf *out, const json_t *row)
                       (long long)jr_json_get_int(row, "cell"));
         out->failed |= cell.failed;
         if (!cell.failed)
-            jr_record_words(out, margin->log_dir, cell.data);
+            jr_record_words(out, margin->table->log_dir, cell.data);
         jr_buf_char(out, ')');
     }
 }
@@ -472,7 +401,7 @@ int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
 {
     struct jr_sweep_table table;
     const struct jr_row_table *rows = &table.rows;
-    const struct cell_margin data = {&table, view, log_dir};
+    const struct cell_margin data = {&table, view};
     const struct jr_row_margin margin = {star, add_reason, &data};
     bool json = view->format == JR_ROWS_JSON;
     if (json && (view->sort != NULL || view->columns != NULL || view->top > 0))

@@ -314,3 +314,16 @@ void jr_sweep_devices_check(struct jr_sweep_run *run, const struct jr_cell_proce
         }
     jr_session_close(now);
 }
+
+bool jr_device_is_there(const struct jr_host *host, const char *kind, const char *key)
+{
+    char other[JR_DEVICE_KEY_SIZE], name[16];
+    for (uint32_t i = 0; i < host->devices_count; i++) {
+        const struct jr_host_device *device = &host->devices[i];
+        (void)snprintf(name, sizeof name, "%u", device->index);
+        jr_device_key(other, device, kind, name);
+        if (device->visible && strcmp(key, other) == 0)
+            return true;
+    }
+    return false;
+}

@@ -409,18 +409,6 @@ bool jr_sweep_nodes_has(const struct jr_sweep_run *run, const struct jr_cell_pro
     return run->nodes.count > 0 && !process->grant.alone;
 }
 
-struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run, uint32_t node,
-                                            uint32_t number)
-{
-    for (size_t i = 0; i < run->running_count; i++) {
-        struct jr_cell_process *process = &run->running[i];
-        if (process->on_node && process->grant.node == node &&
-            run->states[process->cell].number == number)
-            return process;
-    }
-    return NULL;
-}
-
 static const char *list_numbers(struct jr_arena *arena, const uint32_t *numbers, uint32_t count)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;

@@ -8,7 +8,6 @@
  * as it delivered them. Neither sweep.json nor the journal is believed about that. The folder of a
  * cell that runs again is put aside, as 0007.1.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,10 +29,8 @@
 #include "resolve/resolve.h"
 #include "resolve/spec_diff.h"
 #include "run/policies/pin_results.h"
-#include "session/render_session.h"
 #include "session/slurm_queue.h"
 #include "session/sweep/internal.h"
-#include "vcs/tree_stamp.h"
 
 #include "base/banned.h"
 
@@ -78,24 +75,28 @@ static bool read_candidate(struct candidate *ret, int log_fd, const char *name, 
     return same;
 }
 
-/* The id of the latest sweep of the spec; false: there is none. Where only the clock says which of
- * several it is, that is noted. */
+/* The id of the latest sweep of the spec; false: there is none. The link `latest` of the log_dir
+ * says which run or sweep began, or was gone on with, last, whatever the clock; but it may be
+ * another spec's, and those that were submitted do not get it. The journal of a sweep tells when it
+ * was written to last, by the clock, which may have been put back since: where only that says which
+ * of several it is, that is noted. */
 static bool find_latest_sweep(const struct jr_sweep_run *run, char ret[static 128])
 {
     JR_FREE char *spec = jr_sweep_spec_path(run);
-    int log_fd = open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = log_fd < 0 ? NULL : fdopendir(log_fd);
+    JR_CLOSE int log_fd = open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct candidate last = {.written_ns = 0}, named = {.written_ns = 0};
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    const struct dirent *entry;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv names = {0};
     size_t count = 0;
     char link[128];
     ssize_t got = log_fd < 0 ? -1 : readlinkat(log_fd, "latest", link, sizeof link - 1);
     link[got > 0 ? got : 0] = '\0';
-    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+    jr_io_names(&names, &arena, log_fd, ".");
+    for (size_t i = 0; i < names.count; i++) {
         struct candidate one;
-        if (!jr_run_folder_is_id(entry->d_name) ||
-            !read_candidate(&one, log_fd, entry->d_name, spec))
+        if (!jr_run_folder_is_id(names.items[i]) ||
+            !read_candidate(&one, log_fd, names.items[i], spec))
             continue;
         count++;
         if (one.written_ns >= last.written_ns)
@@ -103,10 +104,7 @@ static bool find_latest_sweep(const struct jr_sweep_run *run, char ret[static 12
         if (strcmp(one.id, link) == 0)
             named = one;
     }
-    if (entries != NULL)
-        (void)closedir(entries);
-    else if (log_fd >= 0)
-        (void)close(log_fd);
+    jr_arena_release(&arena);
     if (count == 0)
         return false;
     bool by_link = named.id[0] != '\0' && !last.submitted;
@@ -152,18 +150,6 @@ static void former_leader_learn(struct jr_former_leader *leader, enum jr_journal
     }
     if (journal_says_lost(event, line))
         leader->lost = time == NULL ? 0 : jr_clock_of_rfc3339(time);
-}
-
-void jr_leader_of_now(const struct jr_sweep_run *run, struct jr_journal_line *ret)
-{
-    struct jr_session *session = run->session;
-    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
-    struct utsname here = {0};
-    (void)uname(&here);
-    ret->host = jr_arena_strdup(&session->arena, here.nodename);
-    ret->job = NULL;
-    if (!run->submits && scheduler->name != NULL && strstr(scheduler->name, "Slurm") != NULL)
-        ret->job = jr_env_get(session->options.envp, "SLURM_JOB_ID");
 }
 
 /* Whether a signal that stops runs has come. */
@@ -324,84 +310,6 @@ static int settle_cell(struct jr_sweep_run *run, struct jr_former_leader *leader
     return status;
 }
 
-#define SCRATCH "code.tmp"
-
-/* Ranks may write into the tree all the time. */
-#define WAIT_LEAST_NS (30 * UINT64_C(1000000))
-#define WAIT_MOST_NS  (2 * UINT64_C(1000000000))
-
-/* The session of the first cell, resolved for its folders and its secrets. */
-static bool open_first_cell(struct jr_sweep_run *run)
-{
-    const struct jr_session *sweep = run->session;
-    struct jr_session_options options = {.envp = sweep->options.envp};
-    struct jr_session *session = jr_session_open(&options);
-    const struct jr_resolve_options how = {
-        .local = sweep->options.local,
-        .node_rank = sweep->options.node_rank,
-        .args = sweep->options.args,
-        .environ = sweep->options.envp,
-        .skip_leases = true,
-    };
-    run->code.session = session;
-    if (session == NULL || sweep->cell_files_count == 0)
-        return false;
-    session->file = sweep->cell_files[0]; /* the needs were found by it */
-    session->host = run->submits ? sweep->host : jr_cell_host_for(sweep, session->file);
-    session->facts = true;
-    return jr_resolve(&session->resolution, session->file, &session->host, &how, &session->diags) ==
-           JR_STATUS_OK;
-}
-
-static void ask_for_code(struct jr_sweep_run *run)
-{
-    struct jr_sweep_code *code = &run->code;
-    struct jr_arena *arena = &code->session->arena;
-    const char *scratch = jr_arena_printf(arena, "%s/%s/" SCRATCH, run->log_dir, run->dir.path);
-    if (scratch == NULL)
-        return;
-    jr_known_code_release(&code->known);
-    jr_session_know_code(&code->known, code->session, scratch);
-    if (code->known.tree.tree[0] != '\0')
-        (void)stpcpy(code->tree, code->known.tree.tree);
-}
-
-void jr_sweep_code_open(struct jr_sweep_run *run)
-{
-    run->code.wait_ns = WAIT_LEAST_NS;
-    if (open_first_cell(run))
-        ask_for_code(run);
-}
-
-/* The next question comes later and later, so that a tree that changes with every cell does not
- * keep the sweep from beginning cells. */
-void jr_sweep_code_renew(struct jr_sweep_run *run)
-{
-    struct jr_sweep_code *code = &run->code;
-    const struct jr_known_code *known = &code->known;
-    uint64_t now = jr_clock_ns();
-    uint64_t wait_ns = code->wait_ns > 20 * known->took_ns ? code->wait_ns : 20 * known->took_ns;
-    if (!known->tree.work_tree || now < code->looked_ns + WAIT_LEAST_NS)
-        return;
-    code->looked_ns = now;
-    if ((known->stamped && jr_tree_stamp_holds(known->stamp, &known->tree)) ||
-        now < known->asked_ns + wait_ns)
-        return;
-    code->wait_ns *= 2;
-    if (code->wait_ns > WAIT_MOST_NS)
-        code->wait_ns = WAIT_MOST_NS;
-    ask_for_code(run);
-}
-
-void jr_sweep_code_close(struct jr_sweep_run *run)
-{
-    jr_known_code_release(&run->code.known);
-    if (run->code.session != NULL)
-        run->code.session->file = NULL;
-    jr_session_close(run->code.session);
-    run->code.session = NULL;
-}
-
 /* Whether the cell ran with other code than there is now, as far as both are known. */
 static bool sweep_code_differs(const struct jr_sweep_run *run, size_t cell)
 {
@@ -491,45 +399,6 @@ static int number_cells(struct past *past)
     return 0;
 }
 
-/* The resolution of a cell's spec, for its experiment alone: no port is tried, so that one which is
- * in use now changes nothing. The file is the caller's to free. */
-static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
-                         struct jr_resolution *ret)
-{
-    const struct jr_session *session = run->session;
-    struct jr_diags silent = JR_DIAGS_INIT;
-    const struct jr_resolve_options options = {
-        .local = session->options.local,
-        .node_rank = session->options.node_rank,
-        .args = session->options.args,
-        .environ = session->options.envp,
-    };
-    struct jr_error why = {0};
-    struct jr_host host = run->submits ? session->host : jr_cell_host_for(session, file);
-    bool good = !run->assumes || jr_machine_assume(&host, &run->session->arena, jr_spec_get(file),
-                                                   &why) == JR_STATUS_OK;
-    host.real = false;
-    good = good && jr_resolve(ret, file, &host, &options, &silent) == JR_STATUS_OK;
-    jr_diags_release(&silent);
-    return good;
-}
-
-const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell, struct jr_arena *arena)
-{
-    struct jr_diags silent = JR_DIAGS_INIT;
-    struct jr_spec_file *file = NULL;
-    struct jr_resolution now = JR_RESOLUTION_INIT;
-    const char *print = NULL;
-    if (jr_swept_spec_load(&file, run->session->swept, cell, &silent) == 0 &&
-        resolve_cell(run, file, &now)) {
-        print = jr_arena_strdup(arena, now.job.fingerprint);
-        jr_resolution_release(&now);
-    }
-    jr_diags_release(&silent);
-    jr_spec_free(file);
-    return print;
-}
-
 /* "world_size 8 -> 4, env.LR 0.1 -> 0.2": what of the experiment differs from what a cell ran. */
 static void add_changes(struct jr_buf *out, const struct jr_diff_side *then,
                         const struct jr_diff_side *now)
@@ -568,7 +437,7 @@ static void tell_change(struct jr_sweep_run *run, size_t cell, struct jr_spec_fi
     const char *spec_folder = jr_spec_folder_of(file);
     if (jr_io_read_file(&text, run->cells_fd, path, 1 << 20, NULL) == 0 && text.data != NULL &&
         jr_spec_load_text(&then, path, spec_folder, text.data, text.len, &silent) == 0 &&
-        resolve_cell(run, then, &old)) {
+        jr_sweep_resolve_cell(run, then, &old)) {
         const struct jr_diff_side a = {then, &old}, b = {file, now};
         add_changes(&line, &a, &b);
         jr_resolution_release(&old);
@@ -634,7 +503,7 @@ static bool is_still_so(struct jr_sweep_run *run, size_t cell)
     struct jr_resolution now = JR_RESOLUTION_INIT;
     bool same = false;
     if (jr_swept_spec_load(&file, run->session->swept, cell, &silent) == 0 &&
-        resolve_cell(run, file, &now)) {
+        jr_sweep_resolve_cell(run, file, &now)) {
         same = strcmp(now.job.fingerprint, run->states[cell].fingerprint) == 0;
         if (!same)
             tell_change(run, cell, file, &now);
@@ -806,8 +675,10 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
     return status;
 }
 
-int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_found,
-                    struct jr_error *err)
+/* Open the sweep that the options name, and decide which of its cells run. 0; with *ret_found false
+ * where there is none, which was noted; -1 with `err`. */
+static int resume_sweep(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_found,
+                        struct jr_error *err)
 {
     struct jr_run_folder *dir = &run->dir;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -850,4 +721,43 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode, bool *ret_f
         jr_session_note_buf(run->session, &line);
     }
     return run->submits ? 0 : jr_run_folder_latest(dir, err);
+}
+
+/* A fresh folder, and the sweep as it is before its first cell. */
+static int make_sweep_folder(struct jr_sweep_run *run, enum jr_log_mode mode, struct jr_error *err)
+{
+    const char *given = run->session->options.run_id;
+    struct jr_journal_line started = {.event = JR_JOURNAL_SWEEP_STARTED,
+                                      .cell = JR_JOURNAL_NO_CELL};
+    char id[128];
+    pid_t holder;
+    if (given == NULL)
+        jr_run_folder_id(id, run->name);
+    else if (strlen(given) > 100)
+        return jr_error_set(err, JR_STATUS_USAGE, "--run-id of a sweep has at most 100 characters");
+    if (jr_run_folder_create(&run->dir, run->log_dir, given != NULL ? given : id, given != NULL,
+                             mode, err) != 0 ||
+        jr_sweep_make_cells(run, err) != 0 ||
+        jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder, err) != 0)
+        return -1;
+    jr_sweep_code_open(run);
+    jr_leader_of_now(run, &started);
+    jr_journal_add(&run->journal, &started);
+    if (jr_sweep_write(run, err) != 0)
+        return -1;
+    return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);
+}
+
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
+                                    struct jr_error *err)
+{
+    struct jr_error why = {.status = JR_STATUS_LAUNCH, .text = "out of memory"};
+    enum jr_log_mode mode = first->policy.log_mode;
+    run->name = first->name;
+    run->log_dir = first->log_dir;
+    if (!run->session->arena.failed &&
+        (run->options->resume == NULL || resume_sweep(run, mode, &run->resumed, &why) == 0) &&
+        (run->resumed || make_sweep_folder(run, mode, &why) == 0))
+        return JR_STATUS_OK;
+    return jr_session_fail(err, &why);
 }

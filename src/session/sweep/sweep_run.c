@@ -67,122 +67,6 @@ static enum jr_status check_cells(struct jr_session *session)
     return status;
 }
 
-int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err)
-{
-    const struct jr_run_folder *dir = &run->dir;
-    mode_t mask = umask(0);
-    int made = mkdirat(dir->fd, JR_SWEEP_CELLS, dir->dir_mode);
-    (void)umask(mask);
-    run->cells_fd =
-        openat(dir->fd, JR_SWEEP_CELLS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    run->cells_dir =
-        jr_arena_printf(&run->session->arena, "%s/%s/" JR_SWEEP_CELLS, run->log_dir, dir->id);
-    if (run->cells_fd < 0 || run->cells_dir == NULL)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/" JR_SWEEP_CELLS, dir->id);
-    /* Its time says when a cell last waited for the disk. */
-    return made != 0 ? 0
-                     : jr_io_replace(run->cells_fd, ".gitignore", "*\n", 2, dir->file_mode, err);
-}
-
-/* A fresh folder, and the sweep as it is before its first cell. */
-static int make_sweep_folder(struct jr_sweep_run *run, enum jr_log_mode mode, struct jr_error *err)
-{
-    const char *given = run->session->options.run_id;
-    struct jr_journal_line started = {.event = JR_JOURNAL_SWEEP_STARTED,
-                                      .cell = JR_JOURNAL_NO_CELL};
-    char id[128];
-    pid_t holder;
-    if (given == NULL)
-        jr_run_folder_id(id, run->name);
-    else if (strlen(given) > 100)
-        return jr_error_set(err, JR_STATUS_USAGE, "--run-id of a sweep has at most 100 characters");
-    if (jr_run_folder_create(&run->dir, run->log_dir, given != NULL ? given : id, given != NULL,
-                             mode, err) != 0 ||
-        jr_sweep_make_cells(run, err) != 0 ||
-        jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder, err) != 0)
-        return -1;
-    jr_sweep_code_open(run);
-    jr_leader_of_now(run, &started);
-    jr_journal_add(&run->journal, &started);
-    if (jr_sweep_write(run, err) != 0)
-        return -1;
-    return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);
-}
-
-static enum jr_status report_error(struct jr_error *err, const struct jr_error *why)
-{
-    if (why->status == JR_STATUS_OK) {
-        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-        return JR_STATUS_LAUNCH;
-    }
-    (void)jr_error_set(err, why->status, "%s", why->text);
-    return why->status;
-}
-
-enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run, const struct jr_spec *first,
-                                    struct jr_error *err)
-{
-    struct jr_error why = {0};
-    enum jr_log_mode mode = first->policy.log_mode;
-    run->name = first->name;
-    run->log_dir = first->log_dir;
-    if (!run->session->arena.failed &&
-        (run->options->resume == NULL || jr_sweep_resume(run, mode, &run->resumed, &why) == 0) &&
-        (run->resumed || make_sweep_folder(run, mode, &why) == 0))
-        return JR_STATUS_OK;
-    return report_error(err, &why);
-}
-
-/* The sweep's record on its way into a file. */
-struct sweep_writing {
-    const struct jr_sweep_record *record;
-    int fd, error; /* 0: so far all was written */
-};
-
-static int write_piece(void *data, struct jr_buf *text)
-{
-    struct sweep_writing *writing = data;
-    if (jr_io_write_all(writing->fd, text->data, text->len) != 0)
-        writing->error = errno;
-    jr_buf_clear(text);
-    return writing->error;
-}
-
-static int fill_sweep_file(void *data, int fd)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct sweep_writing writing = {.record = data, .fd = fd};
-    const struct jr_drain drain = {write_piece, &writing};
-    jr_sweep_record_json(&text, writing.record, &drain);
-    if (writing.error == 0) /* the rest is none of a file that lacks a piece */
-        (void)write_piece(&writing, &text);
-    errno = text.failed ? ENOMEM : writing.error;
-    return errno == 0 ? 0 : -1;
-}
-
-char *jr_sweep_spec_path(const struct jr_sweep_run *run)
-{
-    const char *name = run->session->spec_name;
-    return name == NULL ? NULL : realpath(name, NULL);
-}
-
-int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
-{
-    JR_FREE char *spec = jr_sweep_spec_path(run);
-    struct jr_sweep_record record = {.sweep_id = run->dir.id,
-                                     .name = run->name,
-                                     .spec = spec,
-                                     .code = run->code.tree,
-                                     .cells = &run->session->swept->cells,
-                                     .states = run->states,
-                                     .submitted = run->submits,
-                                     .job = run->job,
-                                     .exit_code = run->ended ? &run->exit_code : NULL,
-                                     .former = run->former};
-    const struct jr_io_source bytes = {fill_sweep_file, &record};
-    return jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes, run->dir.file_mode, err);
-}
-
 /* What became of a cell. */
 
 static void tell_line(struct jr_sweep_run *run, const struct jr_buf *line)
@@ -190,54 +74,6 @@ static void tell_line(struct jr_sweep_run *run, const struct jr_buf *line)
     jr_sweep_screen_hide(run);
     if (run->options->line != NULL && !line->failed && line->data != NULL)
         run->options->line(run->options->data, line->data);
-}
-
-static int open_cell_folder(const struct jr_sweep_run *run, size_t cell)
-{
-    char folder[16];
-    jr_cell_folder(folder, run->states[cell].number);
-    return openat(run->cells_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* The same name of a machine for as long as the run; NULL without memory. */
-static const char *keep_host(struct jr_sweep_run *run, const char *host)
-{
-    struct jr_arena *arena = &run->session->arena;
-    for (size_t i = 0; i < run->hosts.count; i++)
-        if (strcmp(run->hosts.items[i], host) == 0)
-            return run->hosts.items[i];
-    char *kept = jr_arena_strdup(arena, host);
-    if (kept != NULL)
-        jr_strv_push(&run->hosts, arena, kept);
-    return kept;
-}
-
-bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
-{
-    struct jr_cell_state *state = &run->states[cell];
-    enum jr_run_status status;
-    JR_CLOSE int fd = open_cell_folder(run, cell);
-    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
-    if (results == NULL)
-        return false;
-    json_t *own = jr_record_folder_json(fd, "run.json", NULL);
-    const char *tree = jr_json_get_str(json_object_get(own, "code"), "tree");
-    const char *print = jr_json_get_str(results, "fingerprint");
-    const char *word = jr_json_get_str(results, "status"); /* may be any text */
-    const char *host =
-        jr_json_get_str(json_array_get(json_object_get(results, "ranks"), 0), "host");
-    json_decref(state->result);
-    if (host != NULL)
-        state->host = keep_host(run, host);
-    state->status = word != NULL && jr_run_status_of(word, &status) ? jr_run_status_word(status)
-                                                                    : "launch_failed";
-    state->seconds = jr_json_get_real(results, "seconds");
-    state->result = jr_cell_result(results);
-    (void)snprintf(state->code, sizeof state->code, "%s", tree == NULL ? "" : tree);
-    (void)snprintf(state->fingerprint, sizeof state->fingerprint, "%s", print == NULL ? "" : print);
-    json_decref(own);
-    json_decref(results);
-    return true;
 }
 
 /* "cell 7 failed after 1.2 s   vars.lr=0.1   accuracy 0.95" */
@@ -257,25 +93,11 @@ static void tell_cell(struct jr_sweep_run *run, size_t cell)
         jr_cell_result_text(&line, json_object_get(state->result, field));
     }
     if (strcmp(state->status, "succeeded") != 0) {
-        JR_CLOSE int fd = open_cell_folder(run, cell);
+        JR_CLOSE int fd = jr_sweep_open_cell(run, cell);
         jr_buf_str(&line, "   ");
         jr_sweep_cell_reason(&line, fd);
     }
     tell_line(run, &line);
-}
-
-void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
-{
-    const struct jr_cell_state *state = &run->states[cell];
-    json_t *values = jr_cells_json(&run->session->swept->cells, cell);
-    const struct jr_journal_line line = {.event = JR_JOURNAL_CELL_ENDED,
-                                         .cell = state->number,
-                                         .values = values,
-                                         .status = state->status,
-                                         .host = state->host,
-                                         .interrupted = interrupted};
-    jr_journal_add(&run->journal, &line);
-    json_decref(values);
 }
 
 /* A cell left no record: its node was lost with it, or it could not begin. On a full disk all
@@ -476,6 +298,102 @@ static void take_signal(struct jr_sweep_run *run)
     }
 }
 
+/* The process of a cell. */
+
+/* Whose line it is. */
+struct cell_note {
+    const struct jr_sweep_run *run;
+    uint32_t number;
+};
+
+/* "cell 7: ..." */
+static void note_cell_line(void *data, const char *line)
+{
+    const struct cell_note *own = data;
+    const struct jr_session_options *options = &own->run->session->options;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&text, "cell %u: %s", own->number, line);
+    if (options->note != NULL && !text.failed)
+        options->note(options->data, text.data);
+}
+
+/* The whole of a cell, in its own process. Returns the exit status. */
+static int run_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
+{
+    const struct jr_session *sweep = run->session;
+    const struct jr_grant *grant = &process->grant;
+    struct cell_note note = {run, run->states[process->cell].number};
+    struct jr_session_options options = sweep->options;
+    struct jr_host_part part = {.devices = grant->devices, .devices_count = grant->devices_count};
+    struct jr_error err = {0};
+    char folder[16];
+    jr_cell_folder(folder, note.number);
+    options.run_id = folder;
+    options.cell = NULL;
+    options.end_children = true;
+    options.wait = false; /* the sweep has waited for what the cell has */
+    options.note = note_cell_line;
+    options.data = &note;
+    struct jr_session *session = jr_session_open(&options);
+    if (session == NULL)
+        return JR_STATUS_LAUNCH;
+    if (jr_host_core_count(&sweep->host) >= run->needs.rooms[0].cores) {
+        part.cores = grant->cores;
+        part.cores_count = grant->cores_count;
+    }
+    jr_cell_take_part(session, &sweep->host, &part);
+    session->leases = process->leases;
+    session->leases_count = process->leases_count;
+    session->machine = &run->machine;
+    session->group_home = run->group_home;
+    session->known_code = &run->code.known;
+    session->custom = sweep->custom;
+    session->cell = jr_arena_printf(&session->arena, "%u", note.number);
+    session->sweep_id = run->dir.id;
+    session->cells_dir = run->cells_dir;
+    session->cell_run_id = jr_arena_printf(&session->arena, "%s.%s", run->dir.id, folder);
+    session->spec_name = sweep->spec_name;
+    enum jr_status status = JR_STATUS_OK;
+    if (jr_swept_spec_load(&session->file, sweep->swept, process->cell, &session->diags) != 0)
+        status = jr_spec_status(&session->diags);
+    else if (session->arena.failed)
+        status = JR_STATUS_LAUNCH;
+    else
+        session->progress = JR_PROGRESS_LOADED;
+    status = jr_session_end_stage(session, 0, status, &err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_begin(session, &err);
+    bool begun = status == JR_STATUS_OK;
+    if (begun)
+        status = jr_session_run(session, run->options->console, &err);
+    if (status != JR_STATUS_OK)
+        run->options->refused(run->options->data, session, status, &err);
+    int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session) : (int)status;
+    jr_session_close(session); /* with it go the port and the control group */
+    return code;
+}
+
+/* Begin a cell; -1 with `err` where no process can be made. */
+static int start_cell(struct jr_sweep_run *run, struct jr_cell_process *process,
+                      struct jr_error *err)
+{
+    pid_t sweep = getpid();
+    process->began_ns = jr_clock_ns();
+    process->pid = fork();
+    if (process->pid < 0) {
+        process->pid = 0;
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin cell %u",
+                            run->states[process->cell].number);
+    }
+    if (process->pid > 0)
+        return 0;
+    jr_cell_leave_parent(sweep);
+    jr_sweep_nodes_leave(run);
+    jr_sweep_screen_leave(run);
+    jr_sweep_devices_keep(run);
+    _exit(run_cell(run, process));
+}
+
 enum begun { BEGUN, NOT_NOW, OTHERS_WERE_FASTER };
 
 /* Begin the next cell, here or on the node that it was given a part of, and note that. */
@@ -494,7 +412,7 @@ static enum begun begin_cell(struct jr_sweep_run *run)
     bool taken = there || jr_sweep_devices_take(run, process);
     int failed = !taken  ? -1
                  : there ? jr_sweep_nodes_begin(run, process, &err)
-                         : jr_cell_process_start(run, process, &err);
+                         : start_cell(run, process, &err);
     if (failed != 0) {
         if (taken)
             jr_session_note(run->session, err.text);
@@ -751,17 +669,6 @@ static int end_sweep(struct jr_sweep_run *run)
 
 /* The beginning. */
 
-void jr_sweep_begin_states(struct jr_sweep_run *run)
-{
-    size_t count = run->session->swept->cells.count;
-    struct jr_arena *arena = &run->session->arena;
-    run->states = jr_arena_array(arena, count, sizeof *run->states);
-    run->skips = jr_arena_array(arena, count, sizeof *run->skips);
-    run->to_run = count;
-    for (size_t i = 0; run->states != NULL && i < count; i++)
-        run->states[i] = (struct jr_cell_state){.number = (uint32_t)i, .status = "not_started"};
-}
-
 /* The schedule, by the needs of the cells. */
 static void begin_schedule(struct jr_sweep_run *run)
 {
@@ -813,9 +720,10 @@ static enum jr_status begin_sweep(struct jr_sweep_run *run, struct jr_error *err
     if (status != JR_STATUS_OK)
         return status;
     begin_schedule(run);
-    return session->arena.failed || run->schedule.arena.failed
-               ? report_error(err, &(struct jr_error){0})
-               : JR_STATUS_OK;
+    if (!session->arena.failed && !run->schedule.arena.failed)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return JR_STATUS_LAUNCH;
 }
 
 void jr_sweep_close(struct jr_sweep_run *run)
