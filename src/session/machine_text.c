@@ -29,93 +29,59 @@ static void make_key(char ret[static JR_DEVICE_KEY_SIZE], const struct jr_host_d
     jr_device_key(ret, device, device_word(device->kind), "");
 }
 
-static size_t count_waiting(const struct jr_device_claims *claims, const char *key)
+/* All about one device: a line for each lease, "         held by run x (pid 7)", and one for those
+ * who wait for it. */
+static void print_claims(struct jr_buf *out, const struct jr_device_claims *claims, const char *key)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < claims->awaited_count; i++)
-        count += strcmp(claims->awaited[i].key, key) == 0;
-    return count;
-}
-
-/* All about one device; the first line begins with `head`. */
-static void print_claims(struct jr_buf *out, const struct jr_device_claims *claims, const char *key,
-                         const char *head)
-{
-    size_t waiting = count_waiting(claims, key);
+    size_t waiting = 0;
     for (size_t i = 0; i < claims->held_count; i++) {
         if (strcmp(claims->held[i].key, key) != 0)
             continue;
         const struct jr_device_user user = jr_device_user_of(claims, &claims->held[i]);
-        jr_buf_printf(out, "%sheld by ", head);
+        jr_buf_str(out, "         held by ");
         jr_device_user_print(out, &user);
         jr_buf_char(out, '\n');
-        head = "         ";
     }
+    for (size_t i = 0; i < claims->awaited_count; i++)
+        waiting += strcmp(claims->awaited[i].key, key) == 0;
     if (waiting > 0)
-        jr_buf_printf(out, "%swaited for by %zu jobrun%s\n", head, waiting,
+        jr_buf_printf(out, "         waited for by %zu jobrun%s\n", waiting,
                       waiting == 1 ? "" : "s");
 }
 
-/* Append a line for each lease of a device, "         held by run x (pid 7)",
- * and one for those who wait for it. */
-static void print_device_leases(struct jr_buf *out, const struct jr_host_device *device)
+/* A line for each device of the claims, the first of several for a device, which is none of the
+ * machine's that jobrun knows: of a kind of the user's own, or one that this process does not see.
+ * `besides`: those that are not held. */
+static void print_others(struct jr_buf *out, const struct jr_host *host,
+                         const struct jr_device_claims *claims, bool besides)
 {
-    struct jr_device_claims claims;
-    char key[JR_DEVICE_KEY_SIZE];
-    make_key(key, device);
-    jr_device_claims_read(&claims);
-    print_claims(out, &claims, key, "         ");
-    jr_device_claims_release(&claims);
-}
-
-static bool is_machines_own(const struct jr_host *host, const char *key)
-{
+    const struct jr_device_claim *list = besides ? claims->awaited : claims->held;
+    size_t count = besides ? claims->awaited_count : claims->held_count;
     char own[JR_DEVICE_KEY_SIZE];
-    for (uint32_t i = 0; i < host->devices_count; i++) {
-        make_key(own, &host->devices[i]);
-        if (strcmp(own, key) == 0)
-            return true;
+    for (size_t i = 0; i < count; i++) {
+        const char *key = list[i].key;
+        bool known = besides && jr_device_is_held(claims, key);
+        for (size_t j = 0; j < i && !known; j++)
+            known = strcmp(list[j].key, key) == 0;
+        for (uint32_t j = 0; j < host->devices_count && !known; j++) {
+            make_key(own, &host->devices[j]);
+            known = strcmp(own, key) == 0;
+        }
+        if (known)
+            continue;
+        jr_buf_str(out, "leased   ");
+        jr_buf_safe(out, key);
+        jr_buf_char(out, '\n');
+        print_claims(out, claims, key);
     }
-    return false;
-}
-
-/* Whether the claim is the first of several for its device. */
-static bool is_first_claim(const struct jr_device_claim *list, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (strcmp(list[j].key, list[i].key) == 0)
-            return false;
-    return true;
-}
-
-static void print_other(struct jr_buf *out, const struct jr_host *host,
-                        const struct jr_device_claims *claims, const char *key)
-{
-    if (is_machines_own(host, key))
-        return;
-    jr_buf_str(out, "leased   ");
-    jr_buf_safe(out, key);
-    jr_buf_char(out, '\n');
-    print_claims(out, claims, key, "         ");
-}
-
-/* Append a line for each device that is leased, or waited for, and is none of the machine's that
- * jobrun knows: of a kind of the user's own, or one that this process does not see. */
-static void print_other_leases(struct jr_buf *out, const struct jr_host *host)
-{
-    struct jr_device_claims claims;
-    jr_device_claims_read(&claims);
-    for (size_t i = 0; i < claims.held_count; i++)
-        if (is_first_claim(claims.held, i))
-            print_other(out, host, &claims, claims.held[i].key);
-    for (size_t i = 0; i < claims.awaited_count; i++)
-        if (is_first_claim(claims.awaited, i) && !jr_device_is_held(&claims, claims.awaited[i].key))
-            print_other(out, host, &claims, claims.awaited[i].key);
-    jr_device_claims_release(&claims);
 }
 
 static void print_devices(struct jr_buf *out, const struct jr_host *host)
 {
+    struct jr_device_claims claims;
+    char key[JR_DEVICE_KEY_SIZE];
+    if (host->real)
+        jr_device_claims_read(&claims);
     if (host->devices_count == 0)
         jr_buf_str(out, "devices  none\n");
     for (uint32_t i = 0; i < host->devices_count; i++) {
@@ -129,21 +95,15 @@ static void print_devices(struct jr_buf *out, const struct jr_host *host)
         if (device->numa_node >= 0)
             jr_buf_printf(out, ", NUMA node %d", device->numa_node);
         jr_buf_str(out, device->visible ? "\n" : "  hidden by the environment\n");
+        make_key(key, device);
         if (host->real)
-            print_device_leases(out, device);
+            print_claims(out, &claims, key);
     }
-    if (host->real)
-        print_other_leases(out, host);
-}
-
-/* Sets of CPUs; of many, the first ones and how many there are. */
-static void print_sets(struct jr_buf *out, const struct jr_strv *sets)
-{
-    size_t shown = sets->count > SETS_SHOWN ? SETS_SHOWN / 2 : sets->count;
-    for (size_t i = 0; i < shown; i++)
-        jr_buf_printf(out, "%s%s", i > 0 ? "  " : "", sets->items[i]);
-    if (shown < sets->count)
-        jr_buf_printf(out, "  ... (%zu of them)", sets->count);
+    if (!host->real)
+        return;
+    print_others(out, host, &claims, false);
+    print_others(out, host, &claims, true);
+    jr_device_claims_release(&claims);
 }
 
 static void print_topology(struct jr_buf *out, const struct jr_host_cpus *cpus)
@@ -156,7 +116,13 @@ static void print_topology(struct jr_buf *out, const struct jr_host_cpus *cpus)
         jr_buf_printf(out, "cache    L%u, %.4g %s%s, of CPUs  ", row->level,
                       (double)row->size / (large ? 1 << 20 : 1 << 10), large ? "MiB" : "KiB",
                       row->cpus.count > 1 ? " each" : "");
-        print_sets(out, &row->cpus);
+        /* of many sets, the first ones and how many there are */
+        const struct jr_strv *sets = &row->cpus;
+        size_t shown = sets->count > SETS_SHOWN ? SETS_SHOWN / 2 : sets->count;
+        for (size_t k = 0; k < shown; k++)
+            jr_buf_printf(out, "%s%s", k > 0 ? "  " : "", sets->items[k]);
+        if (shown < sets->count)
+            jr_buf_printf(out, "  ... (%zu of them)", sets->count);
         jr_buf_char(out, '\n');
     }
 }
@@ -198,19 +164,6 @@ static void print_environment(struct jr_buf *out, const struct jr_host *host)
     }
 }
 
-static void print_variables(struct jr_buf *out, const struct jr_host *host)
-{
-    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
-    for (uint32_t i = 0; i < host->variables_count; i++) {
-        const struct jr_host_variable *row = &host->variables[i];
-        jr_buf_printf(&cells, "         %s=", row->name);
-        jr_buf_safe(&cells, row->value);
-        jr_buf_printf(&cells, "\t%s%s%s%s\n", row->meaning, row->trap != NULL ? " (" : "",
-                      row->trap != NULL ? row->trap : "", row->trap != NULL ? ")" : "");
-    }
-    jr_table_add(out, &cells, 3);
-}
-
 static void print_scheduler(struct jr_buf *out, const struct jr_host *host)
 {
     const struct jr_host_scheduler *from = &host->scheduler;
@@ -227,7 +180,15 @@ static void print_scheduler(struct jr_buf *out, const struct jr_host *host)
     if (!from->step)
         jr_buf_str(out, ", and this is the allocation's own shell or script");
     jr_buf_char(out, '\n');
-    print_variables(out, host);
+    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
+    for (uint32_t i = 0; i < host->variables_count; i++) {
+        const struct jr_host_variable *row = &host->variables[i];
+        jr_buf_printf(&cells, "         %s=", row->name);
+        jr_buf_safe(&cells, row->value);
+        jr_buf_printf(&cells, "\t%s%s%s%s\n", row->meaning, row->trap != NULL ? " (" : "",
+                      row->trap != NULL ? row->trap : "", row->trap != NULL ? ")" : "");
+    }
+    jr_table_add(out, &cells, 3);
 }
 
 /* Those that this kernel lacks, or that a sandbox refuses. */
@@ -264,20 +225,6 @@ static void print_findings(struct jr_buf *out, const struct jr_host *host, char 
     jr_arena_release(&arena);
 }
 
-/* Where Python finds `import jobrun` outside of ranks. */
-static void print_package(struct jr_buf *out)
-{
-    struct jr_arena arena = JR_ARENA_INIT;
-    const char *support = jr_support_find(&arena);
-    if (support != NULL) {
-        jr_buf_str(out, "python   ");
-        jr_buf_safe(out, support);
-        jr_buf_str(out, "/python, for PYTHONPATH: has jobrun.launch()\n");
-    }
-    out->failed = out->failed || arena.failed;
-    jr_arena_release(&arena);
-}
-
 void jr_session_more_facts(struct jr_session *session)
 {
     if (session->facts && session->host.real)
@@ -292,7 +239,16 @@ void jr_session_describe_machine(struct jr_buf *out, const struct jr_session *se
     print_devices(out, host);
     print_environment(out, host);
     print_scheduler(out, host);
-    print_package(out);
+    /* Where Python finds `import jobrun` outside of ranks. */
+    struct jr_arena arena = JR_ARENA_INIT;
+    const char *support = jr_support_find(&arena);
+    if (support != NULL) {
+        jr_buf_str(out, "python   ");
+        jr_buf_safe(out, support);
+        jr_buf_str(out, "/python, for PYTHONPATH: has jobrun.launch()\n");
+    }
+    out->failed = out->failed || arena.failed;
+    jr_arena_release(&arena);
     if (host->real)
         print_system_calls(out);
     print_findings(out, host, session->options.envp);

@@ -53,11 +53,6 @@ void jr_on_end_check(struct jr_session *session)
                                strerror(error));
 }
 
-static const struct jr_policy *on_end_policy(const struct jr_session *session)
-{
-    return session->plan.policy;
-}
-
 /* NAME=VALUE, in place of what jobrun was started with. */
 static void set_variable(struct jr_strv *env, struct jr_arena *arena, const char *name,
                          const char *value)
@@ -66,41 +61,35 @@ static void set_variable(struct jr_strv *env, struct jr_arena *arena, const char
     jr_strv_push(env, arena, jr_arena_printf(arena, "%s=%s", name, value));
 }
 
-static char **make_environment(const struct jr_session *session, struct jr_arena *arena)
-{
-    struct jr_strv env = {0};
-    char code[16];
-    (void)snprintf(code, sizeof code, "%d", session->exit_code);
-    jr_strv_copy(&env, arena, session->options.envp);
-    set_variable(&env, arena, "JOBRUN_RUN_ID", session->dir.id);
-    set_variable(&env, arena, "JOBRUN_RUN_DIR", session->plan.own_dir);
-    set_variable(&env, arena, "JOBRUN_STATUS", jr_run_status_word(session->report.status));
-    set_variable(&env, arena, "JOBRUN_EXIT_CODE", code);
-    return arena->failed ? NULL : env.items;
-}
-
 /* "on_end: 'notify.sh' " and then what it did. */
 static void begin_warning(struct jr_buf *out, const struct jr_session *session)
 {
     jr_buf_str(out, "on_end: '");
-    jr_buf_safe(out, on_end_policy(session)->on_end[0]);
+    jr_buf_safe(out, session->plan.policy->on_end[0]);
     jr_buf_str(out, "' ");
 }
 
 void jr_on_end_start(struct jr_session *session)
 {
-    const struct jr_policy *policy = on_end_policy(session);
+    const struct jr_policy *policy = session->plan.policy;
     struct jr_on_end *on_end = &session->on_end;
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_strv argv = {0};
+    struct jr_strv argv = {0}, env = {0};
+    char code[16];
     if (policy->on_end_count == 0 || on_end->keeper.pid != 0)
         return;
     for (uint32_t i = 0; i < policy->on_end_count; i++)
         jr_strv_push(&argv, &arena, policy->on_end[i]);
+    (void)snprintf(code, sizeof code, "%d", session->exit_code);
+    jr_strv_copy(&env, &arena, session->options.envp);
+    set_variable(&env, &arena, "JOBRUN_RUN_ID", session->dir.id);
+    set_variable(&env, &arena, "JOBRUN_RUN_DIR", session->plan.own_dir);
+    set_variable(&env, &arena, "JOBRUN_STATUS", jr_run_status_word(session->report.status));
+    set_variable(&env, &arena, "JOBRUN_EXIT_CODE", code);
     JR_CLOSE int log = jr_session_create_file(session, JR_ON_END_LOG);
     on_end->unlogged = log < 0 ? errno : 0;
     const struct jr_keeper_command command = {.argv = argv.items,
-                                              .env = make_environment(session, &arena),
+                                              .env = env.items,
                                               .workdir = jr_freeze_spec_folder(session),
                                               .out_fd = log,
                                               .limit_ms = LIMIT_MS};
@@ -152,12 +141,6 @@ static bool describe_end(struct jr_buf *out, const struct jr_keeper_report *repo
     return true;
 }
 
-/* Whether the command came as far as to print anything. */
-static bool has_begun(const struct jr_keeper_report *report)
-{
-    return report->end != JR_KEEPER_NO_FOLDER && report->end != JR_KEEPER_NO_START;
-}
-
 static void note_end(const struct jr_session *session, const struct jr_keeper_report *report,
                      int stopped_by)
 {
@@ -166,27 +149,13 @@ static void note_end(const struct jr_session *session, const struct jr_keeper_re
     begin_warning(&text, session);
     if (!describe_end(&text, report, stopped_by))
         return;
-    if (has_begun(report) && unlogged != 0)
+    /* Whether the command came as far as to print anything. */
+    bool begun = report->end != JR_KEEPER_NO_FOLDER && report->end != JR_KEEPER_NO_START;
+    if (begun && unlogged != 0)
         jr_buf_printf(&text, " (its output is lost: %s: %s)", JR_ON_END_LOG, strerror(unlogged));
-    else if (has_begun(report))
+    else if (begun)
         jr_buf_printf(&text, " (its output: %s/%s)", session->plan.own_dir, JR_ON_END_LOG);
     jr_session_note(session, text.failed ? "out of memory" : text.data);
-}
-
-static void note_waiting(const struct jr_session *session)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    begin_warning(&text, session);
-    jr_buf_str(&text, "is still running; jobrun waits for it for at most ");
-    jr_num_add_duration(&text, LIMIT_MS);
-    jr_session_note_buf(session, &text);
-}
-
-/* The signal that has come and stops a run; 0. One that suspends jobrun does.
- */
-static int take_stop_signal(const struct jr_signals *signals)
-{
-    return jr_signals_await(signals, jr_clock_ns());
 }
 
 /* Sleep until there is a report. Returns the signal by which the command was ended; 0. */
@@ -202,10 +171,14 @@ static int await_report(const struct jr_session *session, const struct jr_signal
         if (fds[0].revents != 0 || (ready < 0 && errno != EINTR))
             return stopped_by;
         if (ready == 0) {
-            note_waiting(session);
+            JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+            begin_warning(&text, session);
+            jr_buf_str(&text, "is still running; jobrun waits for it for at most ");
+            jr_num_add_duration(&text, LIMIT_MS);
+            jr_session_note_buf(session, &text);
             timeout_ms = -1;
         }
-        int sig = fds[1].revents == 0 ? 0 : take_stop_signal(signals);
+        int sig = fds[1].revents == 0 ? 0 : jr_signals_await(signals, jr_clock_ns());
         if (sig != 0 && stopped_by == 0) {
             stopped_by = sig;
             jr_keeper_stop(keeper);
@@ -222,7 +195,7 @@ void jr_on_end_await(struct jr_session *session, bool stoppable)
     if (keeper->pid == 0)
         return;
     jr_signals_ignored(&ignored);
-    jr_signals_make(&signals, on_end_policy(session), &ignored);
+    jr_signals_make(&signals, session->plan.policy, &ignored);
     jr_signals_set(&signals, &taken);
     (void)sigprocmask(SIG_BLOCK, &taken, &before);
     JR_CLOSE int fd = stoppable ? signalfd(-1, &taken, SFD_CLOEXEC) : -1;

@@ -14,62 +14,32 @@
 
 #include "base/banned.h"
 
-/* The nodes that the spec states, by any of its fields; 0: none does. */
-static uint32_t stated_nodes(const struct jr_spec *spec)
-{
-    if (spec->nodes != NULL)
-        return *spec->nodes;
-    if (spec->hosts_count > 0)
-        return spec->hosts_count;
-    if (spec->local_world_size_count > 1)
-        return spec->local_world_size_count;
-    if (spec->world_size != NULL && spec->local_world_size_count == 1)
-        return *spec->world_size / spec->local_world_size[0];
-    return 1;
-}
-
-/* The most ranks of a node; 0: the spec does not say. */
-static uint32_t stated_ranks(const struct jr_spec *spec, uint32_t nodes)
-{
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < spec->local_world_size_count; i++)
-        if (spec->local_world_size[i] > most)
-            most = spec->local_world_size[i];
-    if (most == 0 && spec->world_size != NULL && nodes > 0)
-        most = *spec->world_size / nodes;
-    return most;
-}
-
-static enum jr_device stated_device(const struct jr_spec *spec)
+enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
+                                 const struct jr_spec *spec, struct jr_error *err)
 {
     static const char *const words[] = {
 #define WORD(name, word, help) word,
         JR_DEVICES(WORD)
 #undef WORD
     };
+    uint32_t nodes = 1, ranks = spec == NULL ? 1 : 0, stated = 0;
     size_t kind = 0;
-    while (kind < JR_DEVICE_CUSTOM && strcmp(words[kind], spec->device) != 0)
-        kind++;
-    return (enum jr_device)kind;
-}
-
-static void imagine_devices(struct jr_host *host, struct jr_arena *arena, uint32_t devices,
-                            enum jr_device kind)
-{
-    host->devices = jr_arena_array(arena, devices, sizeof *host->devices);
-    if (host->devices == NULL)
-        return;
-    host->devices_count = devices;
-    for (uint32_t i = 0; i < devices; i++)
-        host->devices[i] =
-            (struct jr_host_device){.kind = kind, .index = i, .numa_node = -1, .visible = true};
-}
-
-enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
-                                 const struct jr_spec *spec, struct jr_error *err)
-{
-    uint32_t nodes = spec == NULL ? 1 : stated_nodes(spec);
-    uint32_t ranks = spec == NULL ? 1 : stated_ranks(spec, nodes);
+    if (spec != NULL) {
+        stated = spec->local_world_size_count;
+        if (spec->nodes != NULL)
+            nodes = *spec->nodes;
+        else if (spec->hosts_count > 0)
+            nodes = spec->hosts_count;
+        else if (stated > 1)
+            nodes = stated;
+        else if (spec->world_size != NULL && stated == 1)
+            nodes = *spec->world_size / spec->local_world_size[0];
+        for (uint32_t i = 0; i < stated; i++) /* the most of a node */
+            if (spec->local_world_size[i] > ranks)
+                ranks = spec->local_world_size[i];
+        if (ranks == 0 && spec->world_size != NULL && nodes > 0)
+            ranks = *spec->world_size / nodes;
+    }
     bool device = spec == NULL || spec->device != NULL;
     if (ranks == 0 || !device) {
         (void)jr_error_set(err, JR_STATUS_UNRESOLVED,
@@ -85,9 +55,16 @@ enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
         .port_low = JR_HOST_PORT_LOW,
         .port_high = JR_HOST_PORT_HIGH,
     };
-    enum jr_device kind = spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
-    if (kind != JR_DEVICE_CPU && kind != JR_DEVICE_CUSTOM)
-        imagine_devices(ret, arena, ranks, kind);
+    for (; spec != NULL && kind < JR_DEVICE_CUSTOM && strcmp(words[kind], spec->device) != 0;
+         kind++)
+        continue;
+    if (spec == NULL || kind == JR_DEVICE_CPU || kind == JR_DEVICE_CUSTOM)
+        return arena->failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
+    ret->devices = jr_arena_array(arena, ranks, sizeof *ret->devices);
+    ret->devices_count = ret->devices == NULL ? 0 : ranks;
+    for (uint32_t i = 0; i < ret->devices_count; i++)
+        ret->devices[i] = (struct jr_host_device){
+            .kind = (enum jr_device)kind, .index = i, .numa_node = -1, .visible = true};
     return arena->failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }
 
@@ -135,24 +112,6 @@ struct jr_node *jr_session_portable_spec(const struct jr_session *session, struc
     return doc->arena.failed ? NULL : kept;
 }
 
-/* The CPUs that a node's ranks want; 0: only the machine could tell. */
-static uint32_t wanted_cpus(const struct jr_session *session, uint32_t ranks)
-{
-    const struct jr_job *job = &session->resolution.job;
-    if (session->host.cpus.usable > 0)
-        return session->host.cpus.usable;
-    bool stated = jr_spec_where(session->file, "threads").line != 0;
-    return stated || job->device == JR_DEVICE_CPU ? ranks * job->own.threads : 0;
-}
-
-/* Whether the ranks meet on a machine that is known: where nodes are only imagined, so is the first
- * of them. */
-static bool is_meeting_place_known(const struct jr_session *session)
-{
-    return session->resolution.job.nodes == 1 ||
-           jr_spec_where(session->file, "master_addr").line != 0;
-}
-
 static struct jr_engine_job make_engine_job(const struct jr_session *session,
                                             const struct jr_render_request *request)
 {
@@ -164,7 +123,8 @@ static struct jr_engine_job make_engine_job(const struct jr_session *session,
         .device = job->device,
         .bind = job->bind,
         .workdir = job->workdir,
-        .meets = is_meeting_place_known(session),
+        /* Where nodes are only imagined, so is the first of them. */
+        .meets = job->nodes == 1 || jr_spec_where(session->file, "master_addr").line != 0,
         .policy = job->policy,
         .command = request->command,
         .array = request->array,
@@ -173,25 +133,16 @@ static struct jr_engine_job make_engine_job(const struct jr_session *session,
     for (uint32_t i = 0; i < job->nodes; i++)
         if (job->local_world_sizes[i] > made.ranks)
             made.ranks = job->local_world_sizes[i];
-    made.cpus = wanted_cpus(session, made.ranks);
+    made.cpus = session->host.cpus.usable;
+    if (made.cpus == 0 &&
+        (job->device == JR_DEVICE_CPU || jr_spec_where(session->file, "threads").line != 0))
+        made.cpus = made.ranks * job->own.threads; /* else only the machine could tell */
     return made;
 }
 
 bool jr_session_has_engine(const char *name)
 {
     return jr_engine_find(name) != JR_ENGINE_COUNT;
-}
-
-/* mpiexec starts the ranks itself, and there is no run that could have a copy.
- */
-static enum jr_status refuse_freeze(const struct jr_session *session, struct jr_error *err)
-{
-    if (session->resolution.job.policy->code.mode != JR_CODE_MODE_FREEZE)
-        return JR_STATUS_OK;
-    (void)jr_error_set(err, JR_STATUS_UNRESOLVED,
-                       "code: freeze: mpiexec starts the ranks without jobrun, which would make "
-                       "the copy: leave `code` out (--set code=record)");
-    return JR_STATUS_UNRESOLVED;
 }
 
 enum jr_status jr_session_render(struct jr_session *session,
@@ -204,8 +155,14 @@ enum jr_status jr_session_render(struct jr_session *session,
     enum jr_status status = jr_session_resolve(session, err);
     if (status == JR_STATUS_OK && kind == JR_ENGINE_SLURM && !request->checked)
         status = jr_installed_sbatch_check(session);
-    if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)
-        status = refuse_freeze(session, err);
+    if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI &&
+        session->resolution.job.policy->code.mode == JR_CODE_MODE_FREEZE) {
+        status = JR_STATUS_UNRESOLVED;
+        (void)jr_error_set(
+            err, status,
+            "code: freeze: mpiexec starts the ranks without jobrun, which would make "
+            "the copy: leave `code` out (--set code=record)");
+    }
     if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)
         status = jr_session_plan_as(session, session->resolution.job.name, err);
     if (status != JR_STATUS_OK)
@@ -256,15 +213,6 @@ static bool is_listed_option(const char *help, const char *name)
     return false;
 }
 
-static void refuse_option(struct jr_session *session, const char *name)
-{
-    const char *path = jr_arena_printf(&session->arena, "engine.slurm.%s", name);
-    if (path != NULL)
-        (void)jr_diags_error(&session->diags, JR_CODE_SBATCH_LACKS_OPTION,
-                             jr_spec_where(session->file, path), path,
-                             "the sbatch of this machine has no option '%s'", name);
-}
-
 enum jr_status jr_installed_sbatch_check(struct jr_session *session)
 {
     const struct jr_engine *engine = &session->resolution.job.policy->engine;
@@ -282,8 +230,13 @@ enum jr_status jr_installed_sbatch_check(struct jr_session *session)
         if (!asked && jr_ask(&help, &session->arena, &ask) != NULL)
             return JR_STATUS_OK; /* there is none that could be asked */
         asked = true;
-        if (help.data != NULL && !is_listed_option(help.data, name))
-            refuse_option(session, name);
+        if (help.data == NULL || is_listed_option(help.data, name))
+            continue;
+        const char *path = jr_arena_printf(&session->arena, "engine.slurm.%s", name);
+        if (path != NULL)
+            (void)jr_diags_error(&session->diags, JR_CODE_SBATCH_LACKS_OPTION,
+                                 jr_spec_where(session->file, path), path,
+                                 "the sbatch of this machine has no option '%s'", name);
     }
     return session->diags.errors > errors ? JR_STATUS_UNRESOLVED : JR_STATUS_OK;
 }

@@ -28,30 +28,8 @@ const char *jr_session_mpi_word(enum jr_mpi_protocol protocol)
     return words[protocol];
 }
 
-static enum jr_status refuse_protocol(struct jr_session *session, const char *why)
-{
-    struct jr_diag *diag = jr_diags_error(
-        &session->diags, JR_CODE_MPI_NOT_SERVED, jr_spec_where_within(session->file, "mpi"), "mpi",
-        "mpi: %s is for ranks that one jobrun starts, and %s",
-        jr_session_mpi_word(session->resolution.job.policy->mpi), why);
-    jr_diag_help(&session->diags, diag,
-                 "let one jobrun start all: in a Slurm allocation, or with "
-                 "--hosts; or use --local to try it on this machine");
-    return JR_STATUS_UNRESOLVED;
-}
-
 #define LIBRARY_MISSING JR_PMIX_LIBRARY ", the library of PMIx, is not installed"
 #define LIBRARY_HELP    "install the package libpmix2 (Debian, Ubuntu) or pmix (Fedora, openSUSE)"
-
-/* What is stated needs a library that is not there. */
-static enum jr_status refuse_library(struct jr_session *session)
-{
-    struct jr_diag *diag = jr_diags_error(&session->diags, JR_CODE_MPI_NOT_SERVED,
-                                          jr_spec_where_within(session->file, "mpi"), "mpi",
-                                          "mpi: pmix cannot be served: " LIBRARY_MISSING);
-    jr_diag_help(&session->diags, diag, LIBRARY_HELP);
-    return session->options.dry_run ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH;
-}
 
 /* A program that needs MPI, and gets no world. */
 static void warn_of_worlds(struct jr_session *session, const char *library, const char *why)
@@ -152,15 +130,6 @@ static const char *find_wish(const struct jr_session *session)
     return job->backend != NULL && strcmp(job->backend, "mpi") == 0 ? "backends" : NULL;
 }
 
-static void serve_library(struct jr_session *session, const struct jr_mpi_library *library,
-                          const char *server)
-{
-    session->mpi.protocol =
-        library->kind == JR_MPI_KIND_OPENMPI ? JR_MPI_PROTOCOL_PMIX : JR_MPI_PROTOCOL_PMI1;
-    session->mpi.server = server;
-    session->mpi.library = library->name;
-}
-
 /* The library that a wrapper or a script would use: of the interpreter's mpi4py, or the only one
  * that there is. `count`: of those that there are. */
 static bool find_wished_library(struct jr_session *session, struct jr_mpi_library ret[JR_MPI_KINDS],
@@ -226,10 +195,14 @@ static void serve_or_warn(struct jr_session *session, const struct jr_mpi_librar
         server = find_server(session);
     if (obstacle == NULL && library->kind == JR_MPI_KIND_OPENMPI && server == NULL)
         obstacle = LIBRARY_MISSING;
-    if (obstacle != NULL)
+    if (obstacle != NULL) {
         warn_of_worlds(session, library->name, obstacle);
-    else
-        serve_library(session, library, server);
+        return;
+    }
+    session->mpi.protocol =
+        library->kind == JR_MPI_KIND_OPENMPI ? JR_MPI_PROTOCOL_PMIX : JR_MPI_PROTOCOL_PMI1;
+    session->mpi.server = server;
+    session->mpi.library = library->name;
 }
 
 /* A script or a wrapper, of which a field says that it is an MPI program. Of a profile with ranks
@@ -256,33 +229,34 @@ static enum jr_status choose_by_wish(struct jr_session *session)
                         obstacle == NULL ? "no MPI library is found here" : obstacle);
 }
 
-/* By the libraries that the program needs. */
-static enum jr_status choose_protocol(struct jr_session *session)
-{
-    const struct jr_mpi_search search = make_search(session);
-    struct jr_mpi_library library;
-    const char *program = find_executable(session);
-    if (program == NULL || !jr_mpi_library_find(&library, &session->arena, program, &search))
-        return choose_by_wish(session);
-    serve_or_warn(session, &library);
-    return JR_STATUS_OK;
-}
-
 /* What the spec states, if it can be done. */
 static enum jr_status take_stated_protocol(struct jr_session *session)
 {
     enum jr_mpi_protocol protocol = session->resolution.job.policy->mpi;
     const char *obstacle = find_obstacle_to_world(session);
+    const struct jr_span at = jr_spec_where_within(session->file, "mpi");
     session->mpi.stated = true;
     if (protocol == JR_MPI_PROTOCOL_NONE)
         return JR_STATUS_OK;
-    if (obstacle != NULL)
-        return refuse_protocol(session, obstacle);
+    if (obstacle != NULL) {
+        struct jr_diag *diag = jr_diags_error(&session->diags, JR_CODE_MPI_NOT_SERVED, at, "mpi",
+                                              "mpi: %s is for ranks that one jobrun starts, and %s",
+                                              jr_session_mpi_word(protocol), obstacle);
+        jr_diag_help(&session->diags, diag,
+                     "let one jobrun start all: in a Slurm allocation, or with "
+                     "--hosts; or use --local to try it on this machine");
+        return JR_STATUS_UNRESOLVED;
+    }
     session->mpi.protocol = protocol;
     if (protocol != JR_MPI_PROTOCOL_PMIX || !session->host.real)
         return JR_STATUS_OK;
     session->mpi.server = find_server(session);
-    return session->mpi.server == NULL ? refuse_library(session) : JR_STATUS_OK;
+    if (session->mpi.server != NULL)
+        return JR_STATUS_OK;
+    struct jr_diag *diag = jr_diags_error(&session->diags, JR_CODE_MPI_NOT_SERVED, at, "mpi",
+                                          "mpi: pmix cannot be served: " LIBRARY_MISSING);
+    jr_diag_help(&session->diags, diag, LIBRARY_HELP);
+    return session->options.dry_run ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH;
 }
 
 /* "one MPI world by pmi1 (libmpich.so.12)", or that it is none. */
@@ -299,18 +273,14 @@ static void describe_node_world(struct jr_buf *out, const struct jr_controller_n
     jr_buf_char(out, ')');
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* All nodes have to make the same of the program. */
 static int compare_node_world(const struct jr_session *session, uint32_t node, struct jr_error *err)
 {
     const struct jr_controller_node first = jr_controller_node(session->controller, 0);
     const struct jr_controller_node peer = jr_controller_node(session->controller, node);
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (is_same_text(first.mpi, peer.mpi))
+    if (first.mpi == NULL || peer.mpi == NULL ? first.mpi == peer.mpi
+                                              : strcmp(first.mpi, peer.mpi) == 0)
         return 0;
     jr_controller_name(&text, session->controller, 0);
     jr_buf_str(&text, " makes ");
@@ -325,15 +295,6 @@ static int compare_node_world(const struct jr_session *session, uint32_t node, s
                         text.failed ? "out of memory" : text.data);
 }
 
-static enum jr_mpi_protocol find_mpi_protocol(const char *word)
-{
-    enum jr_mpi_protocol protocol = JR_MPI_PROTOCOL_PMIX;
-    while (word != NULL && protocol > JR_MPI_PROTOCOL_NONE &&
-           strcmp(jr_session_mpi_word(protocol), word) != 0)
-        protocol--;
-    return word == NULL ? JR_MPI_PROTOCOL_NONE : protocol;
-}
-
 int jr_session_take_node_worlds(struct jr_session *session, struct jr_error *err)
 {
     struct jr_controller_node first = jr_controller_node(session->controller, 0);
@@ -343,9 +304,14 @@ int jr_session_take_node_worlds(struct jr_session *session, struct jr_error *err
     for (uint32_t node = 1; node < session->resolution.job.nodes; node++)
         if (compare_node_world(session, node, err) != 0)
             return -1;
+    enum jr_mpi_protocol protocol = JR_MPI_PROTOCOL_NONE;
+    if (first.mpi != NULL)
+        protocol = JR_MPI_PROTOCOL_PMIX;
+    while (protocol > JR_MPI_PROTOCOL_NONE && strcmp(jr_session_mpi_word(protocol), first.mpi) != 0)
+        protocol--;
     session->mpi_found = true;
     session->mpi = (struct jr_plan_mpi){
-        .protocol = find_mpi_protocol(first.mpi),
+        .protocol = protocol,
         .stated = session->resolution.job.policy->mpi != JR_MPI_PROTOCOL_AUTO,
         .library = first.library,
     };
@@ -365,5 +331,14 @@ enum jr_status jr_session_find_mpi(struct jr_session *session)
     session->mpi = (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_NONE};
     if (session->resolution.job.policy->mpi != JR_MPI_PROTOCOL_AUTO)
         return take_stated_protocol(session);
-    return session->host.real ? choose_protocol(session) : JR_STATUS_OK;
+    if (!session->host.real)
+        return JR_STATUS_OK;
+    /* By the libraries that the program needs. */
+    const struct jr_mpi_search search = make_search(session);
+    struct jr_mpi_library library;
+    const char *program = find_executable(session);
+    if (program == NULL || !jr_mpi_library_find(&library, &session->arena, program, &search))
+        return choose_by_wish(session);
+    serve_or_warn(session, &library);
+    return JR_STATUS_OK;
 }

@@ -54,22 +54,18 @@ const char *jr_support_find(struct jr_arena *arena)
     return folder;
 }
 
-/* Whether PATH finds the file `own` by the name of jobrun. */
-static bool is_in_path(const char *own, char *const *envp)
-{
-    struct jr_program program = {0};
-    struct stat this, found;
-    return jr_program_find(&program, "jobrun", jr_env_get(envp, "PATH"), NULL) == 0 &&
-           stat(program.path, &found) == 0 && stat(own, &this) == 0 &&
-           found.st_ino == this.st_ino && found.st_dev == this.st_dev;
-}
-
 char *jr_support_program(struct jr_arena *arena, char *const *envp)
 {
     char own[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+    struct jr_program program = {0};
+    struct stat this, found;
     own[len > 0 ? len : 0] = '\0';
-    bool named = len <= 0 || is_in_path(own, envp);
+    /* Whether PATH finds that file by the name of jobrun. */
+    bool named =
+        len <= 0 || (jr_program_find(&program, "jobrun", jr_env_get(envp, "PATH"), NULL) == 0 &&
+                     stat(program.path, &found) == 0 && stat(own, &this) == 0 &&
+                     found.st_ino == this.st_ino && found.st_dev == this.st_dev);
     return jr_arena_strdup(arena, named ? "jobrun" : own);
 }
 
