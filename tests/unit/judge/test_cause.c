@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "store/outcome.h"
 #include "store/progress.h"
 
@@ -100,7 +101,7 @@ static void judge_vector(struct fake *fake, const struct vector *vector)
 
 TEST(states_status_and_code)
 {
-    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         const struct vector *vector = &vectors[v];
         struct fake fake;
         judge_vector(&fake, vector);
@@ -124,12 +125,10 @@ TEST(without_a_line_20_ms_are_in_doubt)
         const char *states;
     } cases[] = {{20000001, "FAAS"}, {20000000, "FFFS"}, {0, "FFFS"}};
     for (size_t c = 0; c < 3; c++) {
-        struct fake fake;
-        fake_ends(&fake, "1 2 3 0");
+        FAKE_ENDS(fake, "1 2 3 0");
         fake.ends[1].ended_ns = fake.ends[2].ended_ns = fake.ends[0].ended_ns + cases[c].later_ns;
         fake_judge(&fake);
         check_states(&fake, cases[c].states);
-        fake_end(&fake);
     }
 }
 
@@ -159,9 +158,8 @@ TEST(an_exception_counts_when_it_was_raised)
         {"sff", 2, 1.5, "SAF", 2},  {"sft", 2, 2.5, "SFT", 1},
         {"sft", 2, 1.5, "SAF", 2}, /* stopped, but it was the first */
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct fake fake;
-        fake_start(&fake, 3);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        FAKE(fake, 3);
         for (uint32_t i = 0; i < 3; i++)
             set_end(&fake, i, cases[c].ends[i]);
         raise_at(&fake, cases[c].rank, cases[c].raised);
@@ -171,20 +169,17 @@ TEST(an_exception_counts_when_it_was_raised)
         CU_ASSERT_EQUAL(fake.report.causes[0], cases[c].cause);
         CU_ASSERT_TRUE(fake.report.ranks[2].error_file);
         JR_ASSERT_TEXT(fake.report.ranks[2].error, "E: x");
-        fake_end(&fake);
     }
 }
 
 TEST(an_exception_alone_is_no_failure)
 {
-    struct fake fake;
-    fake_ends(&fake, "T T");
+    FAKE_ENDS(fake, "T T");
     fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     raise_at(&fake, 1, 0.5);
     fake_judge(&fake);
     check_states(&fake, "TT");
     CU_ASSERT_EQUAL(fake.report.causes_count, 0);
-    fake_end(&fake);
 }
 
 TEST(a_start_that_failed_says_why)
@@ -203,15 +198,13 @@ TEST(a_start_that_failed_says_why)
         {JR_STAGE_WORKDIR, 2,
          "could not enter the working directory '/': No such file or directory"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct fake fake;
-        fake_start(&fake, 1);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        FAKE(fake, 1);
         set_end(&fake, 0, 'x');
         fake.ends[0].stage = cases[c].stage;
         fake.ends[0].start_errno = cases[c].error;
         fake_judge(&fake);
         JR_ASSERT_TEXT(fake.report.ranks[0].error, cases[c].text);
-        fake_end(&fake);
     }
 }
 
@@ -231,11 +224,10 @@ TEST(a_program_that_cannot_be_executed_is_explained)
         {"./dos.sh", ELIBACC, "; its lines end as on Windows"},
         {"./train", ELIBACC, "loader) cannot be executed"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct fake fake;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char *argv[] = {(char *)(uintptr_t)cases[c].program, NULL};
         char expected[256];
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         fake_write(&fake, "train", "#!/bin/sh\n");
         fake_write(&fake, "dos.sh", "#!/bin/sh\r\necho\r\n");
         CU_ASSERT_EQUAL(fchmodat(fake.fd, "train", 0755, 0), 0);
@@ -250,26 +242,22 @@ TEST(a_program_that_cannot_be_executed_is_explained)
         if (strstr(fake.report.ranks[0].error, expected) == NULL)
             (void)printf("\n    %s\n", fake.report.ranks[0].error);
         CU_ASSERT_PTR_NOT_NULL(strstr(fake.report.ranks[0].error, expected));
-        fake_end(&fake);
     }
 }
 
 /* A node that is lost says how that is known, for each of its ranks. */
 TEST(a_lost_rank_says_how_that_is_known)
 {
-    struct fake fake;
-    fake_ends(&fake, "0 L");
+    FAKE_ENDS(fake, "0 L");
     strcpy(fake.outcome.lost_text, "ssh was killed by SIGKILL");
     fake_judge(&fake);
     JR_ASSERT_TEXT(fake.report.ranks[1].error, "ssh was killed by SIGKILL");
     CU_ASSERT_PTR_NULL(fake.report.ranks[0].error);
-    fake_end(&fake);
 }
 
 TEST(a_helper_that_failed_says_why)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     set_end(&fake, 0, 'x');
     set_end(&fake, 1, 'n');
     fake.ends[0].stage = JR_STAGE_IMPORT;
@@ -279,7 +267,6 @@ TEST(a_helper_that_failed_says_why)
     JR_ASSERT_TEXT(fake.report.ranks[0].error,
                    "did not start: its helper could not import: KeyError: 'lr' (/x/raises.py:2)");
     CU_ASSERT_EQUAL(fake.report.exit_code, 7);
-    fake_end(&fake);
 }
 
 TEST(what_could_not_be_called_was_not_launched)
@@ -295,15 +282,13 @@ TEST(what_could_not_be_called_was_not_launched)
         {126, "{\"message\": \"no module\"}", 1, false},
         {126, "{\"mess", 1, true},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct fake fake;
-        fake_start(&fake, 2);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        FAKE(fake, 2);
         fake_exit(&fake, 1, cases[c].code);
         fake_write_rank(&fake, 1, "error.json", cases[c].text);
         fake_judge(&fake);
         CU_ASSERT_EQUAL(fake.report.exit_code, cases[c].status);
         CU_ASSERT_EQUAL(fake.report.ranks[1].error_foreign, cases[c].foreign);
-        fake_end(&fake);
     }
 }
 
@@ -329,10 +314,9 @@ TEST(what_was_warned_may_yield)
         {true, false, SIGUSR1, SIGUSR1, 0, JR_RANK_YIELDED},
         {true, true, 0, SIGUSR1, 0, JR_RANK_FAILED},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
         for (int told = rows[i].stepped; told < 2; told++) {
-            struct fake fake;
-            fake_start(&fake, 1);
+            FAKE(fake, 1);
             fake.outcome.preempted = rows[i].preempted;
             fake.outcome.progress = told ? jr_progress_new(1) : NULL;
             if (told)
@@ -345,7 +329,6 @@ TEST(what_was_warned_may_yield)
             CU_ASSERT_EQUAL(fake.report.ranks[0].state, rows[i].state);
             jr_progress_free(fake.outcome.progress);
             fake.outcome.progress = NULL;
-            fake_end(&fake);
         }
 }
 
@@ -443,8 +426,7 @@ static void check_left(const struct left *vector)
 {
     static const char letters[] = "SFIATNY";
     char states[4] = "", early[4] = "";
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.policy.results.stated = true;
     if (vector->required != NULL)
         fake.policy.results.required = (char *)vector->required;
@@ -481,7 +463,6 @@ static void check_left(const struct left *vector)
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_FAILED);
     CU_ASSERT_EQUAL(jr_judgement_left(&fake.report.ranks[fake.report.causes[0]]),
                     vector->cause != 2);
-    fake_end(&fake);
 }
 
 /* Who leaves without what it had to deliver is the peer that another lost. */
@@ -496,8 +477,7 @@ TEST(who_left_without_delivering_is_to_blame)
  * is. */
 TEST(all_that_lost_a_peer_come_after)
 {
-    struct fake fake;
-    fake_start(&fake, 4);
+    FAKE(fake, 4);
     fake.policy.results.stated = true;
     fake.policy.exit_status = JR_EXIT_STATUS_RANK;
     for (uint32_t i = 1; i < 3; i++) {
@@ -513,5 +493,4 @@ TEST(all_that_lost_a_peer_come_after)
     CU_ASSERT_FALSE(fake.report.ranks[2].follows);
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_FAILED);
     JR_ASSERT_TEXT(fake.report.ranks[0].reason, "result.json was not written");
-    fake_end(&fake);
 }

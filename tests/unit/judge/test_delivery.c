@@ -25,8 +25,8 @@ static json_t *read_json(const char *text)
 TEST(takes_what_another_node_has_found)
 {
     struct fake fake;
-    json_t *delivery = read_json("{\"result\": {\"loss\": 0.25}, \"late_match\": true, "
-                                 "\"unwritten\": true, \"pattern_limits\": 3}");
+    JSON *delivery = read_json("{\"result\": {\"loss\": 0.25}, \"late_match\": true, "
+                               "\"unwritten\": true, \"pattern_limits\": 3}");
     start_apart(&fake, delivery);
     fake_judge(&fake);
     const struct jr_rank_judgement *rank = &fake.report.ranks[1];
@@ -37,14 +37,13 @@ TEST(takes_what_another_node_has_found)
     CU_ASSERT_TRUE(rank->unwritten);
     CU_ASSERT_EQUAL(rank->pattern_limits, 3);
     fake_end(&fake);
-    json_decref(delivery);
 }
 
 /* A file of that name here is not the rank's. */
 TEST(looks_at_no_file_here)
 {
     struct fake fake;
-    json_t *delivery = read_json("{\"error\": \"stale\", \"reason\": \"result.json is old\"}");
+    JSON *delivery = read_json("{\"error\": \"stale\", \"reason\": \"result.json is old\"}");
     start_apart(&fake, delivery);
     fake_write_rank(&fake, 1, "result.json", jq("{'loss': 0.5}"));
     fake_judge(&fake);
@@ -55,14 +54,13 @@ TEST(looks_at_no_file_here)
     CU_ASSERT_STRING_EQUAL(rank->reason, "result.json is old");
     CU_ASSERT_PTR_NULL(rank->result);
     fake_end(&fake);
-    json_decref(delivery);
 }
 
 /* Nothing of what it says makes a rank succeed that did not. */
 TEST(refuses_words_that_are_none)
 {
     struct fake fake;
-    json_t *delivery = read_json("{\"error\": \"fine\"}");
+    JSON *delivery = read_json("{\"error\": \"fine\"}");
     start_apart(&fake, delivery);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_MISSING);
@@ -72,7 +70,6 @@ TEST(refuses_words_that_are_none)
     CU_ASSERT_EQUAL(fake.report.ranks[1].state, JR_RANK_FAILED);
     CU_ASSERT_PTR_NULL(fake.report.ranks[1].result);
     fake_end(&fake);
-    json_decref(delivery);
 }
 
 /* Ranks are compared where all of them are known. */
@@ -80,7 +77,7 @@ TEST(compares_it_with_what_is_here)
 {
     struct fake fake;
     char *equal[] = {(char *)"loss"};
-    json_t *delivery = read_json("{\"result\": {\"loss\": 0.75}}");
+    JSON *delivery = read_json("{\"result\": {\"loss\": 0.75}}");
     start_apart(&fake, delivery);
     fake.policy.results.equal = equal;
     fake.policy.results.equal_count = 1;
@@ -88,25 +85,22 @@ TEST(compares_it_with_what_is_here)
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
     CU_ASSERT_TRUE(fake.report.ranks[0].differs || fake.report.ranks[1].differs);
     fake_end(&fake);
-    json_decref(delivery);
 }
 
 /* What a node sends is what it has found, in all that counts. */
 TEST(sends_what_was_found)
 {
-    struct fake fake;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.policy.results.stated = true;
     fake_write_rank(&fake, 0, "result.json", jq("{'loss': 0.5}"));
     fake_write_rank(&fake, 1, "result.json", "");
     fake_exit(&fake, 2, 1);
     fake_judge(&fake);
     for (size_t i = 0; i < 2; i++) {
-        json_t *delivery = jr_delivery_pack(&fake.report, i);
+        JSON *delivery = jr_delivery_pack(&fake.report, i);
         jr_json_print(&text, delivery, 0);
         jr_buf_char(&text, '\n');
-        json_decref(delivery);
     }
     CU_ASSERT_STRING_EQUAL(text.data,
                            "{\"result\": {\"loss\": 0.5}}\n"
@@ -115,30 +109,25 @@ TEST(sends_what_was_found)
     fake.report.ranks[1].late_match = true;
     fake.report.ranks[1].unwritten = true;
     fake.report.ranks[1].pattern_limits = 3;
-    json_t *more = jr_delivery_pack(&fake.report, 1);
+    JSON *more = jr_delivery_pack(&fake.report, 1);
     CU_ASSERT_TRUE(jr_json_get_bool(more, "late_match"));
     CU_ASSERT_TRUE(jr_json_get_bool(more, "unwritten"));
     CU_ASSERT_EQUAL(jr_json_get_int(more, "pattern_limits"), 3);
-    json_decref(more);
-    fake_end(&fake);
 }
 
 /* Who is to blame there for having left is judged again where all are known. */
 TEST(sends_what_one_that_left_lacks)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.results.stated = true;
     fake_exit(&fake, 1, 1);
     fake.ends[1].lost_peer = true;
     fake_judge(&fake);
     CU_ASSERT_TRUE(jr_judgement_left(&fake.report.ranks[0]));
-    json_t *delivery = jr_delivery_pack(&fake.report, 0);
+    JSON *delivery = jr_delivery_pack(&fake.report, 0);
     CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "error"), "missing");
     CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "reason"), "result.json was not written");
-    json_decref(delivery);
     CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 1));
-    fake_end(&fake);
 }
 
 /* A rank that differs from others of its node may be one of many elsewhere. */
@@ -149,9 +138,8 @@ TEST(leaves_comparisons_to_others)
                                      .differs = true,
                                      .reason = "it differs"};
     const struct jr_judgement report = {.ranks = &rank, .count = 1};
-    json_t *delivery = jr_delivery_pack(&report, 0);
+    JSON *delivery = jr_delivery_pack(&report, 0);
     CU_ASSERT_EQUAL(json_object_size(delivery), 0);
-    json_decref(delivery);
 }
 
 static const char made[] = "{\"job\": [null]}";
@@ -165,9 +153,8 @@ static void expect_job(const char *first, const char *second, enum jr_result_err
                        const char *reason)
 {
     char *names[] = {(char[]){"/nowhere/model.pt"}};
-    struct fake fake;
     json_t *deliveries[] = {read_json(first), read_json(second)};
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.results.stated = true;
     fake.policy.results.artifacts = names;
     fake.policy.results.artifacts_count = 1;
@@ -181,7 +168,6 @@ static void expect_job(const char *first, const char *second, enum jr_result_err
     CU_ASSERT_EQUAL(rank->result_error, error);
     if (reason != NULL)
         CU_ASSERT_STRING_EQUAL(rank->reason, reason);
-    fake_end(&fake);
     json_decref(deliveries[0]);
     json_decref(deliveries[1]);
 }
@@ -203,9 +189,8 @@ TEST(has_an_artifact_of_the_job_where_any_node_has_it)
 TEST(sends_how_an_artifact_of_the_job_stands)
 {
     char *names[] = {(char[]){"/nowhere/model.pt"}};
-    struct fake fake;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.results.stated = true;
     fake.policy.results.required = (char[]){"none"};
     fake.policy.results.artifacts = names;
@@ -217,10 +202,8 @@ TEST(sends_how_an_artifact_of_the_job_stands)
     fake.apart = true;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_NONE);
-    json_t *delivery = jr_delivery_pack(&fake.report, 1);
+    JSON *delivery = jr_delivery_pack(&fake.report, 1);
     jr_json_print(&text, json_object_get(delivery, "job"), 0);
     CU_ASSERT_STRING_EQUAL(text.data,
                            "[{\"error\": \"missing\", \"reason\": \"was not written\"}]");
-    json_decref(delivery);
-    fake_end(&fake);
 }

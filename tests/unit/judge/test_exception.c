@@ -21,9 +21,8 @@ TEST(torn_and_foreign_files_are_ignored)
         "{\"error\": \"x\"}",
         "Traceback (most recent call last)",
     };
-    struct fake fake;
     struct jr_exception exception;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, "none.json"),
                     JR_EXCEPTION_NONE);
     CU_ASSERT_EQUAL(jr_exception_read(&exception, &fake.arena, fake.fd, NULL), JR_EXCEPTION_NONE);
@@ -32,14 +31,12 @@ TEST(torn_and_foreign_files_are_ignored)
                     JR_EXCEPTION_FOREIGN);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         CU_ASSERT_FALSE(read_text(&fake, &exception, texts[i]));
-    fake_end(&fake);
 }
 
 TEST(torchs_form)
 {
-    struct fake fake;
     struct jr_exception exception;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     CU_ASSERT_TRUE_FATAL(read_text(
         &fake, &exception,
         "{\"message\": {\"message\": \"ValueError: loss is NaN\\nat 120\", \"extraInfo\": "
@@ -49,7 +46,6 @@ TEST(torchs_form)
     JR_ASSERT_TEXT(exception.what, "ValueError: loss is NaN");
     JR_ASSERT_TEXT(exception.where, "train.py:88 in step");
     CU_ASSERT_EQUAL(exception.wall_ns, 1700000000123456789);
-    fake_end(&fake);
 }
 
 #define TRACE "Traceback (most recent call last):\\n  File \\\"a.py\\\", line 1\\n"
@@ -74,11 +70,10 @@ TEST(causes_of_a_traceback)
         {TRACE "K: 'lr'" CAUSE TRACE "V: bad\\n", "K: 'lr'"},
         {TRACE "O: gone\\nfar" CONTEXT TRACE "K" CAUSE TRACE "V: bad\\n", "K, from O: gone"},
     };
-    struct fake fake;
     struct jr_exception exception;
     char text[1024];
-    fake_start(&fake, 1);
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+    FAKE(fake, 1);
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         (void)snprintf(
             text, sizeof text,
             "{\"message\": {\"message\": \"V: bad\", \"extraInfo\": {\"py_callstack\": \"%s\"}}}",
@@ -89,14 +84,12 @@ TEST(causes_of_a_traceback)
         else
             JR_ASSERT_TEXT(exception.behind, vectors[i].behind);
     }
-    fake_end(&fake);
 }
 
 TEST(causes_and_starts)
 {
-    struct fake fake;
     struct jr_exception exception;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     CU_ASSERT_TRUE_FATAL(
         read_text(&fake, &exception,
                   "{\"message\": \"E: x\", \"causes\": [{\"message\": \"K: 'lr'\"}, 3, {}, "
@@ -107,7 +100,6 @@ TEST(causes_and_starts)
         &fake, &exception, "{\"message\": \"E\", \"causes\": {\"a\": 1}, \"start\": \"no\"}"));
     CU_ASSERT_PTR_NULL(exception.behind);
     CU_ASSERT_FALSE(exception.start);
-    fake_end(&fake);
 }
 
 /* However long the chain is: the nearest ones, in time and memory that grow with its length
@@ -115,7 +107,6 @@ TEST(causes_and_starts)
 TEST(endless_chains)
 {
     enum { MANY = 5000 };
-    struct fake fake;
     struct jr_exception exception;
     JR_BUF_CLEANUP struct jr_buf stack = JR_BUF_INIT, causes = JR_BUF_INIT;
     jr_buf_str(&stack, "{\"message\": {\"message\": \"V\", \"extraInfo\": {\"py_callstack\": \"");
@@ -127,7 +118,7 @@ TEST(endless_chains)
     jr_buf_str(&stack, "T\\nV\"}}}");
     jr_buf_str(&causes, "3]}");
     const char *const texts[] = {stack.data, causes.data};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     for (size_t i = 0; i < 2; i++) {
         CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, texts[i]));
         JR_ASSERT_TEXT(exception.behind,
@@ -135,7 +126,6 @@ TEST(endless_chains)
                        "E4993, from E4992, and 4992 more causes");
     }
     CU_ASSERT_TRUE(fake.arena.used < (size_t)16 << 20);
-    fake_end(&fake);
 }
 
 TEST(less_than_torchs_form)
@@ -153,17 +143,15 @@ TEST(less_than_torchs_form)
          NULL},
         {"{\"message\": {\"message\": \"E: x\"}, \"time_ns\": -5}", NULL},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct fake fake;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct jr_exception exception;
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, cases[c].text));
         JR_ASSERT_TEXT(exception.what, "E: x");
         CU_ASSERT_EQUAL(exception.wall_ns, 0);
         CU_ASSERT_EQUAL(exception.where == NULL, cases[c].where == NULL);
         if (cases[c].where != NULL)
             JR_ASSERT_TEXT(exception.where, cases[c].where);
-        fake_end(&fake);
     }
 }
 
@@ -184,14 +172,12 @@ TEST(whose_it_is)
         {", \"pid\": 4294967303", 7, false, false},
         {", \"pid\": 8", 0, true, true}, /* of a run of the past */
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const struct jr_rank_outcome rank = {.pid = 70, .own_pid = cases[c].own_pid};
-        struct fake fake;
         struct jr_exception exception;
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         const char *text = jr_arena_printf(&fake.arena, "{\"message\": \"E: x\"%s}", cases[c].pid);
         CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, text));
         CU_ASSERT_EQUAL(jr_exception_is_own(&exception, &rank, cases[c].returns), cases[c].own);
-        fake_end(&fake);
     }
 }

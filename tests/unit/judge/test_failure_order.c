@@ -76,14 +76,13 @@ static void check(const struct vector *vector)
     static const char letters[] = "SFIATN";
     char states[FAKE_MOST + 1] = "";
     char *copy = strdup(vector->ranks), *rest = copy, *words[FAKE_MOST];
-    struct fake fake;
     uint32_t count = 0;
     while (rest != NULL) {
         words[count] = strsep(&rest, ";");
         words[count] += *words[count] == ' ';
         count++;
     }
-    fake_start(&fake, count);
+    FAKE(fake, count);
     fake.outcome.clock_error_ns = 2 * MS;
     for (uint32_t i = 0; i < count; i++)
         set_rank(&fake, i, words[i]);
@@ -103,7 +102,6 @@ static void check(const struct vector *vector)
     CU_ASSERT_EQUAL(fake.report.causes_count, vector->together + 1);
     if (fake.report.causes_count > 0)
         CU_ASSERT_EQUAL(fake.report.causes[0], vector->cause);
-    fake_end(&fake);
     free(copy);
 }
 
@@ -293,8 +291,7 @@ TEST(who_had_ended_by_then)
 /* What would have been an exit with 3 is told so, and is the run's status. */
 TEST(who_was_exiting_is_told_so)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.exit_status = JR_EXIT_STATUS_RANK;
     fake_stopped(&fake, 0);
     fake.ends[0].told_ns = fake.ends[0].alive_ns = 5 * FAKE_SECOND;
@@ -305,5 +302,4 @@ TEST(who_was_exiting_is_told_so)
     CU_ASSERT_EQUAL_FATAL(fake.report.causes_count, 1);
     CU_ASSERT_EQUAL(fake.report.causes[0], 0);
     CU_ASSERT_EQUAL(fake.report.exit_code, 3);
-    fake_end(&fake);
 }

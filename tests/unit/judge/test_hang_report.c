@@ -1,5 +1,6 @@
 /* Who differs, by the evidence that hung ranks left. */
 #include "fake_run.h"
+#include "quoted.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +56,7 @@ TEST(words)
         {BUSY, "using the CPU"},
         {SHELL, "stuck in nfs_wait"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         json_t *evidence = jr_json_parse(rows[i].evidence, strlen(rows[i].evidence), NULL);
         CU_ASSERT_PTR_NOT_NULL(evidence);
@@ -114,10 +115,9 @@ TEST(who_differs)
         {{FUTEX, FUTEX, FUTEX, READ, READ, BUSY}, LIMIT "; rank 5 using the CPU, silent for 9.5 s"},
         {{BUSY, READ, READ, FUTEX, FUTEX, FUTEX}, LIMIT "; rank 0 using the CPU, silent for 9.5 s"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct fake fake;
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-        fake_start(&fake, MOST);
+        FAKE(fake, MOST);
         fake.outcome.timed_out_by = JR_TIMEOUT_SILENCE;
         fake.policy.timeouts.silence_ms = 600000;
         for (uint32_t r = 0; r < MOST; r++) {
@@ -130,15 +130,13 @@ TEST(who_differs)
         CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_TIMEOUT);
         jr_hang_message(&out, &fake.report, &fake.plan);
         JR_ASSERT_TEXT(out.data, vectors[i].message);
-        fake_end(&fake);
     }
 }
 
 TEST(other_limits)
 {
-    struct fake fake;
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    fake_start(&fake, 4);
+    FAKE(fake, 4);
     fake.outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
     fake.policy.timeouts.after_first_exit_ms = 1500;
     for (uint32_t r = 1; r < 4; r++) {
@@ -151,7 +149,6 @@ TEST(other_limits)
     JR_ASSERT_TEXT(out.data,
                    "not all ended within 1s500ms of the first (timeouts.after_first_exit); rank 2 "
                    "waiting in read, silent for 9.5 s");
-    fake_end(&fake);
 }
 
 /* Each limit by its name; of a record that does not state it, without a number. */
@@ -174,10 +171,9 @@ TEST(names_the_limit)
         {JR_TIMEOUT_RUN, 1, "longer than timeouts.run, which is 1 ms"},
         {JR_TIMEOUT_RUN, 0, "longer than timeouts.run"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct fake fake;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-        fake_start(&fake, 3);
+        FAKE(fake, 3);
         fake.outcome.timed_out_by = rows[i].by;
         fake.policy.timeouts = (struct jr_timeouts){
             .run_ms = rows[i].ms,
@@ -191,16 +187,14 @@ TEST(names_the_limit)
         fake_judge(&fake);
         jr_hang_message(&out, &fake.report, &fake.plan);
         JR_ASSERT_TEXT(out.data, rows[i].message);
-        fake_end(&fake);
     }
 }
 
 /* A job that made steps is told by the last. */
 TEST(names_the_step_that_was_the_last)
 {
-    struct fake fake;
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake.outcome.timed_out_by = JR_TIMEOUT_PROGRESS;
     fake.policy.timeouts.progress_ms = 900000;
     fake.outcome.progress = jr_progress_new(1);
@@ -213,14 +207,12 @@ TEST(names_the_step_that_was_the_last)
     JR_ASSERT_TEXT(out.data, "no step beyond 120 for 15m (timeouts.progress)");
     jr_progress_free(fake.outcome.progress);
     fake.outcome.progress = NULL;
-    fake_end(&fake);
 }
 
 /* What ranks did says nothing where the run only took long. */
 TEST(blames_nobody_for_a_long_run)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     for (uint32_t r = 0; r < 3; r++) {
         fake_stopped(&fake, r);
@@ -229,5 +221,4 @@ TEST(blames_nobody_for_a_long_run)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.odd_count, 0);
     CU_ASSERT_PTR_NULL(fake.report.hang);
-    fake_end(&fake);
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/judge.h"
 
 /* From here on this process has no openat2, as in old containers. */
@@ -41,9 +42,8 @@ static unsigned opened_by_walking(const struct fake *fake)
 
 TEST(links_are_not_followed_without_openat2)
 {
-    struct fake fake;
     int status = 0;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_write(&fake, "file", "x");
     fake_write(&fake, "attempt_0/file", "x");
     (void)symlinkat("file", fake.fd, "link");
@@ -53,7 +53,6 @@ TEST(links_are_not_followed_without_openat2)
         _exit(opened_by_walking(&fake) == 0xc0 ? 0 : 1);
     CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
     CU_ASSERT_EQUAL(status, 0);
-    fake_end(&fake);
 }
 
 TEST(what_is_not_opened)
@@ -66,14 +65,13 @@ TEST(what_is_not_opened)
         {"link", ELOOP},          {"folder/file", ELOOP},   {"file/x", ENOTDIR}, {"", ENOENT},
         {"/nonexistent", ENOENT}, {"/dev/null", 0},
     };
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_write(&fake, "file", "x");
     fake_write(&fake, "attempt_0/file", "x");
     (void)mkfifoat(fake.fd, "pipe", 0600);
     (void)symlinkat("file", fake.fd, "link");
     (void)symlinkat("attempt_0", fake.fd, "folder");
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct jr_error err = {0};
         int fd = jr_run_file_open(fake.fd, cases[c].path, &err);
         CU_ASSERT_EQUAL(fd, -1);
@@ -81,15 +79,13 @@ TEST(what_is_not_opened)
         if (cases[c].sys != 0)
             CU_ASSERT_EQUAL(err.sys, cases[c].sys);
     }
-    fake_end(&fake);
 }
 
 TEST(files_are_read_up_to_a_limit)
 {
-    struct fake fake;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_write(&fake, "file", "12345");
     CU_ASSERT_EQUAL(jr_run_file_read(&text, fake.fd, "file", 4, &err), -1);
     CU_ASSERT_EQUAL(jr_run_file_read(&text, fake.fd, "file", 5, &err), 0);
@@ -99,7 +95,6 @@ TEST(files_are_read_up_to_a_limit)
     (void)symlinkat("file", fake.fd, "link");
     CU_ASSERT_EQUAL(jr_run_file_read(&text, fake.fd, path, 5, &err), -1);
     CU_ASSERT_EQUAL(err.sys, ELOOP);
-    fake_end(&fake);
 }
 
 TEST(the_tail_is_the_last_lines)
@@ -118,27 +113,24 @@ TEST(the_tail_is_the_last_lines)
         {"a\nb\nc\nd\n", 1, "d"},
         {"a\n\n\n\n", 2, "\n"},
     };
-    struct fake fake;
-    fake_start(&fake, 1);
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    FAKE(fake, 1);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
         fake_write(&fake, "log", cases[c].text);
         jr_run_file_tail(&tail, fake.fd, "log", cases[c].lines);
         JR_ASSERT_TEXT(tail.data == NULL ? "" : tail.data, cases[c].tail);
     }
-    fake_end(&fake);
 }
 
 TEST(the_tail_of_a_large_log_is_cut)
 {
     enum { SIZE = 1 << 20 };
-    struct fake fake;
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     char *text = malloc(SIZE + 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     (void)memset(text, 'x', SIZE);
     text[SIZE] = '\0';
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_write(&fake, "log", text);
     jr_run_file_tail(&tail, fake.fd, "log", 10);
     CU_ASSERT_EQUAL(tail.len, 16 * 1024);
@@ -151,5 +143,4 @@ TEST(the_tail_of_a_large_log_is_cut)
     jr_run_file_tail(&tail, fake.fd, "none", 1);
     CU_ASSERT_EQUAL(tail.len, 0);
     free(text);
-    fake_end(&fake);
 }

@@ -43,10 +43,9 @@ static char *const secrets[] = {(char *)"hunter22", (char *)"s3cr3t", NULL};
 /* The result that is told in the place of one that was delivered. */
 static void check_result(const char *delivered, const char *expected)
 {
-    struct fake fake;
     struct jr_judgement told = {0};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_write_rank(&fake, 0, "result.json", delivered);
     fake_judge(&fake);
     CU_ASSERT_EQUAL_FATAL(jr_judgement_redact(&told, &fake.report, secrets), 0);
@@ -57,7 +56,6 @@ static void check_result(const char *delivered, const char *expected)
     jr_json_print(&text, fake.report.ranks[0].result, 0);
     JR_ASSERT_TEXT(text.data, delivered);
     jr_judgement_release(&told);
-    fake_end(&fake);
 }
 
 TEST(results_are_told_without_secrets)
@@ -72,7 +70,7 @@ TEST(results_are_told_without_secrets)
         {"{\"s3cr3t\": true}", "{\"<redacted>\": true}"},
         {"{\"a s3cr3t\": null, \"b\": 0.5}", "{\"a <redacted>\": null, \"b\": 0.5}"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_result(vectors[i][0], vectors[i][1]);
 }
 
@@ -87,17 +85,16 @@ TEST(a_zero_hides_no_secret)
         {"{\"a\": \"x\\u0000y\"}", "{\"a\": \"x\\u0000y\"}"},
         {"{\"a\": \"\"}", "{\"a\": \"\"}"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_result(vectors[i][0], vectors[i][1]);
 }
 
 TEST(what_ranks_said_is_told_without_secrets)
 {
-    struct fake fake;
     struct jr_judgement told = {0};
     struct jr_attempt earlier = {
         .number = 0, .exit_code = 3, .cause = "rank 0 exited: s3cr3t", .how = "exited: s3cr3t"};
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake_judge(&fake);
     fake.report.ranks[0].error = "E: hunter22";
     fake.report.ranks[0].where = "s3cr3t.py:8 in f";
@@ -121,14 +118,12 @@ TEST(what_ranks_said_is_told_without_secrets)
     JR_ASSERT_TEXT(fake.report.ranks[0].error, "E: hunter22");
     JR_ASSERT_TEXT(earlier.cause, "rank 0 exited: s3cr3t");
     jr_judgement_release(&told);
-    fake_end(&fake);
 }
 
 TEST(nothing_is_hidden_where_there_are_no_secrets)
 {
-    struct fake fake;
     struct jr_judgement told = {0};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_judge(&fake);
     fake.report.ranks[0].error = "E: hunter22";
     CU_ASSERT_EQUAL_FATAL(jr_judgement_redact(&told, &fake.report, NULL), 0);
@@ -136,7 +131,6 @@ TEST(nothing_is_hidden_where_there_are_no_secrets)
     CU_ASSERT_PTR_NULL(told.error);
     CU_ASSERT_PTR_NULL(told.not_again);
     jr_judgement_release(&told);
-    fake_end(&fake);
 }
 
 static void check_file(const struct fake *fake, const char *name, const char *expected)
@@ -152,8 +146,7 @@ static void check_file(const struct fake *fake, const char *name, const char *ex
 
 TEST(error_files_are_rewritten)
 {
-    struct fake fake;
-    fake_ends(&fake, "1 1");
+    FAKE_ENDS(fake, "1 1");
     fake_write_rank(&fake, 0, "error.json", jq("{'message': 'E: long text with hunter22 in it'}"));
     fake_write_rank(&fake, 1, "error.json", jq("{'message': 'E: fine'}"));
     fake.plan.hidden = (char **)secrets;
@@ -162,14 +155,12 @@ TEST(error_files_are_rewritten)
     check_file(&fake, "attempt_0/0/error.json",
                "{\"message\": \"E: long text with <redacted> in it\"}");
     check_file(&fake, "attempt_0/1/error.json", "{\"message\": \"E: fine\"}");
-    fake_end(&fake);
 }
 
 /* Where nothing failed, no log is looked at. */
 TEST(a_good_run_has_no_file_to_rewrite)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_write_rank(&fake, 0, "stderr.log", "hunter22\n");
     fake.plan.hidden = (char **)secrets;
     fake_judge(&fake);
@@ -177,21 +168,18 @@ TEST(a_good_run_has_no_file_to_rewrite)
     jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
     CU_ASSERT_FALSE(fake.report.ranks[0].log_secret);
     check_file(&fake, "attempt_0/0/stderr.log", "hunter22\n");
-    fake_end(&fake);
 }
 
 /* Another name of the file is somebody else's. */
 TEST(a_file_with_two_names_is_left_alone)
 {
-    struct fake fake;
-    fake_ends(&fake, "1");
+    FAKE_ENDS(fake, "1");
     fake_write(&fake, "other", jq("{'message': 'E: hunter22'}"));
     CU_ASSERT_EQUAL(linkat(fake.fd, "other", fake.fd, "attempt_0/0/error.json", 0), 0);
     fake.plan.hidden = (char **)secrets;
     fake_judge(&fake);
     jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
     check_file(&fake, "other", "{\"message\": \"E: hunter22\"}");
-    fake_end(&fake);
 }
 
 /* Whether the lines that the summary quotes hold a secret: of the cause's two logs, the last ten
@@ -209,9 +197,8 @@ TEST(logs_with_a_secret_are_noted)
         {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", "", true},
         {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "", false},
     };
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
-        struct fake fake;
-        fake_ends(&fake, "0 1");
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
+        FAKE_ENDS(fake, "0 1");
         fake_write_rank(&fake, 1, "stdout.log", vectors[v].out);
         fake_write_rank(&fake, 1, "stderr.log", vectors[v].err);
         fake_write_rank(&fake, 0, "stderr.log", vectors[v].other);
@@ -220,7 +207,6 @@ TEST(logs_with_a_secret_are_noted)
         jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
         CU_ASSERT_EQUAL(fake.report.ranks[1].log_secret, vectors[v].noted);
         CU_ASSERT_FALSE(fake.report.ranks[0].log_secret);
-        fake_end(&fake);
     }
 }
 
@@ -228,8 +214,7 @@ TEST(logs_with_a_secret_are_noted)
 TEST(logs_of_an_odd_rank_are_noted)
 {
     uint32_t odd[] = {1};
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     for (uint32_t i = 0; i < 3; i++)
         fake_write_rank(&fake, i, "stderr.log", "hunter22\n");
     fake.plan.hidden = (char **)secrets;
@@ -239,7 +224,6 @@ TEST(logs_of_an_odd_rank_are_noted)
     jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
     for (uint32_t i = 0; i < 3; i++)
         CU_ASSERT_EQUAL(fake.report.ranks[i].log_secret, i == 1);
-    fake_end(&fake);
 }
 
 /* What has stalled is over, whatever it could have been continued for. */
@@ -279,9 +263,8 @@ TEST(what_may_go_on_is_told_from_what_failed)
          JR_REQUEUE_PREEMPTED},
         {0, 0, false, JR_END_LOST, JR_RUN_FAILED, JR_STATUS_FAILED, JR_REQUEUE_LOST_NODE},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct fake fake;
-        fake_start(&fake, 2);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        FAKE(fake, 2);
         fake.outcome.preempted = rows[i].preempted;
         fake.ends[1].warned_with = rows[i].warned_with;
         fake_exit(&fake, 1, rows[i].code);
@@ -290,6 +273,5 @@ TEST(what_may_go_on_is_told_from_what_failed)
         CU_ASSERT_EQUAL(fake.report.status, rows[i].status);
         CU_ASSERT_EQUAL(fake.report.exit_code, rows[i].exit_code);
         CU_ASSERT_EQUAL(fake.report.requeue.cause, rows[i].cause);
-        fake_end(&fake);
     }
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/words.h"
 
 /* Four ranks that ended with 0, and have done `part` each. */
@@ -114,7 +115,7 @@ TEST(a_rank_aborted)
         {JR_MPI_PART_FAILED, 739859215, "had a fatal error within MPI", 15},
         {JR_MPI_PART_BROKEN, 0, "broke the protocol of MPI's process manager", 0},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct fake fake;
         start(&fake, JR_MPI_PART_INITIALIZED);
         for (uint32_t rank = 0; rank < 4; rank++)

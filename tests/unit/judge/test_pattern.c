@@ -1,4 +1,5 @@
 #include "fake_run.h"
+#include "quoted.h"
 
 #include "judge/internal.h"
 #include "output/log_gap.h"
@@ -51,7 +52,7 @@ TEST(what_does_not_convert_fails)
          "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
         {"n=(?<n>\\d+)", "", JR_RESULT_MISSING, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct fake fake;
         start(&fake, cases[c].pattern, cases[c].log);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, cases[c].error);
@@ -70,7 +71,7 @@ TEST(a_log_that_is_gone_is_told)
         {0, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
         {5, "stdout.log: could not be opened: No such file or directory"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct fake fake;
         start(&fake, "n=(?<n>\\d+)", "");
         jr_judgement_release(&fake.report);
@@ -107,7 +108,7 @@ TEST(the_last_match_counts)
         {"x*(?<w>)", "abc", "{\"w\": \"\"}"},
         {"w=(?<w>\\S+)", "bad\xff\xfe bytes w=ok\n", "{\"w\": \"ok\"}"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct fake fake;
         start(&fake, cases[c].pattern, cases[c].log);
         CU_ASSERT_PTR_NULL(fake.report.ranks[0].reason);
@@ -261,7 +262,7 @@ TEST(only_what_the_rank_wrote_counts)
         {"n=1\n", 5, false, NULL, false, cut},
         {"n=1\n", 5, true, "{\"n\": 1}", false, NULL},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct fake fake;
         start(&fake, "n=(?<n>\\d+)", cases[c].log);
         fake.ends[0].pinned = cases[c].captured != UINT64_MAX;
@@ -321,16 +322,14 @@ TEST(nothing_is_asked_of_the_others)
 
 TEST(a_bad_pattern_is_an_error)
 {
-    struct fake fake;
     struct jr_error err = {0};
     struct jr_judgement report;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake.policy.results.pattern = (char *)"(";
     CU_ASSERT_EQUAL(jr_judgement_make(&report, &fake.plan, &fake.outcome,
                                       &(struct jr_left){.run_fd = fake.fd}, &err),
                     -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "results.pattern"));
-    fake_end(&fake);
 }
 
 /* Each line for itself, from the first to the last, once one took too long. */
@@ -350,7 +349,7 @@ TEST(goes_on_line_by_line_behind_a_bad_one)
         {"n=ab n=aaab\n", "", "{\"w\": \"aaab\"}", 1},
         {"", "n=aab\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb", "{\"w\": \"aab\"}", 2},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct fake fake;
         char log[256];
         (void)snprintf(log, sizeof log, "%s%s%s", cases[c].before, bad, cases[c].after);
@@ -465,8 +464,7 @@ TEST(refuses_a_log_of_two_ranks)
         {"all", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_MISSING}},
         {"0,1", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_NONE}},
     };
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.policy.results.stated = true;
     fake.policy.results.from = JR_FROM_STDOUT;
     fake.policy.results.pattern = (char *)"n=(?<n>\\d+)";
@@ -475,7 +473,7 @@ TEST(refuses_a_log_of_two_ranks)
     CU_ASSERT_EQUAL_FATAL(
         linkat(fake.fd, fake.ranks[0].out_path, fake.fd, fake.ranks[2].out_path, 0), 0);
     set_time(&fake, fake.ranks[0].out_path, 0);
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         fake.policy.results.required = (char *)cases[c].required;
         fake_judge(&fake);
         for (size_t i = 0; i < 3; i++)
@@ -484,7 +482,6 @@ TEST(refuses_a_log_of_two_ranks)
                                                     "to the result of another rank does not count");
     }
     CU_ASSERT_PTR_NULL(fake.report.ranks[2].result);
-    fake_end(&fake);
 }
 
 /* Of a log with a gap, what the rank wrote is told by the bytes of the stream, of which the file
@@ -509,7 +506,7 @@ TEST(knows_the_end_in_a_log_with_a_gap)
         {5008, "{\"n\": 2}", true},
         {4, "{\"n\": 1}", true},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         fake.ends[0].captured = cases[c].captured;
         fake_judge(&fake);
         check_json(fake.report.ranks[0].result, cases[c].result);
@@ -539,7 +536,7 @@ TEST(a_match_before_a_gap_need_not_be_the_last)
         {"m=1\n", "m=2\n", "all", NULL, "nothing in stdout.log matches", 4},
         {"n=1\n", "", "none", NULL, NULL, 5004},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct jr_buf log JR_BUF_CLEANUP = JR_BUF_INIT;
         struct fake fake;
         jr_buf_str(&log, cases[c].head);

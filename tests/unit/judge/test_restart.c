@@ -493,9 +493,8 @@ TEST(tells_causes)
          "could not execute './train': No such file or directory in /"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fake fake;
         struct jr_history history = {0};
-        fake_start(&fake, 3);
+        FAKE(fake, 3);
         rows[i].bend(&fake);
         fake_judge(&fake);
         CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
@@ -503,7 +502,6 @@ TEST(tells_causes)
         CU_ASSERT_STRING_EQUAL(history.items[0].cause, rows[i].cause);
         CU_ASSERT_STRING_EQUAL(history.items[0].how, rows[i].how);
         jr_history_release(&history);
-        fake_end(&fake);
     }
 }
 
@@ -511,9 +509,8 @@ TEST(tells_causes)
  * until the first failure. */
 TEST(notes_the_times)
 {
-    struct fake fake;
     struct jr_history history = {0};
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.plan.attempt = 2;
     fake_exit(&fake, 1, 75); /* 2 s after the start of the run */
     fake_judge(&fake);
@@ -536,7 +533,6 @@ TEST(notes_the_times)
     }
     jr_history_release(&history);
     CU_ASSERT_EQUAL(history.count, 0);
-    fake_end(&fake);
 }
 
 /* Entries are looked at only where a restart is allowed; without any in
@@ -553,9 +549,8 @@ TEST(holds_causes_only_where_asked)
         {1, 0, 1, "", "exit"}, {1, 1, 1, "exit", "exit"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fake fake;
         struct jr_history history = {0};
-        fake_ends(&fake, "0 75");
+        FAKE_ENDS(fake, "0 75");
         fake.policy.restart = (struct jr_restart){.max = rows[i].max,
                                                   .on = entries,
                                                   .on_count = rows[i].on,
@@ -572,7 +567,6 @@ TEST(holds_causes_only_where_asked)
         if (rows[i].expect_never != NULL)
             JR_ASSERT_TEXT(attempt->never, rows[i].expect_never);
         jr_history_release(&history);
-        fake_end(&fake);
     }
 }
 
@@ -590,9 +584,8 @@ TEST(leaves_what_jobrun_failed_at)
         {0, 0, 0, 3, "the other nodes would not start again with this one"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fake fake;
         struct jr_history history = {0};
-        fake_start(&fake, 3);
+        FAKE(fake, 3);
         fake.outcome.stop_signal = rows[i].stop;
         fake.outcome.runner_signal = rows[i].runner;
         fake.outcome.left = rows[i].left;
@@ -608,6 +601,5 @@ TEST(leaves_what_jobrun_failed_at)
         else
             CU_ASSERT_STRING_EQUAL(history.items[0].left, rows[i].why);
         jr_history_release(&history);
-        fake_end(&fake);
     }
 }

@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/judge.h"
 #include "judge/result_checks.h"
 
@@ -73,7 +74,7 @@ TEST(the_odd_ones_are_named)
         {{"\"1\"", "1", "1", "1"},
          {"result.json: 'f' is \"1\", but 1 on ranks 1-3", NULL, NULL, NULL}},
     };
-    check(true, vectors, sizeof vectors / sizeof vectors[0], JR_RESULT_UNEQUAL);
+    check(true, vectors, COUNT_OF(vectors), JR_RESULT_UNEQUAL);
 }
 
 TEST(equal_is_by_value)
@@ -86,7 +87,7 @@ TEST(equal_is_by_value)
         {{"0.1", "0.1", "0.10", "1e-1"}, {NULL}},
         {{"null", "null", "null", "null"}, {NULL}},
     };
-    check(true, vectors, sizeof vectors / sizeof vectors[0], JR_RESULT_UNEQUAL);
+    check(true, vectors, COUNT_OF(vectors), JR_RESULT_UNEQUAL);
 }
 
 TEST(the_same_twice_is_not_distinct)
@@ -98,7 +99,7 @@ TEST(the_same_twice_is_not_distinct)
         {{"1", "2", "3", NULL}, {NULL, NULL, NULL, "result.json has no 'f' to compare"}},
         {{"1", "2", "3", "4"}, {NULL}},
     };
-    check(false, vectors, sizeof vectors / sizeof vectors[0], JR_RESULT_FIELD);
+    check(false, vectors, COUNT_OF(vectors), JR_RESULT_FIELD);
 }
 
 TEST(those_that_failed_are_not_compared)

@@ -80,10 +80,9 @@ static const struct vector vectors[] = {
 
 TEST(fields_hold_or_say_why)
 {
-    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
-        struct fake fake;
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct jr_result_field field = vectors[v].field;
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         fake.policy.results.stated = true;
         fake.policy.results.fields = &field;
         fake.policy.results.fields_count = 1;
@@ -97,7 +96,6 @@ TEST(fields_hold_or_say_why)
             JR_ASSERT_TEXT(rank->reason, vectors[v].reason);
         }
         CU_ASSERT_PTR_NOT_NULL(rank->result);
-        fake_end(&fake);
     }
 }
 
@@ -107,8 +105,7 @@ TEST(several_fields_and_the_first_reason)
         FIELD(NUMBER, .required = true),
         {.name = (char *)"g", .type = JR_JSON_STRING},
     };
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.results.stated = true;
     fake.policy.results.fields = fields;
     fake.policy.results.fields_count = 2;
@@ -117,5 +114,4 @@ TEST(several_fields_and_the_first_reason)
     fake_judge(&fake);
     JR_ASSERT_TEXT(fake.report.ranks[0].reason, "result.json: 'f' is \"x\", not a number");
     JR_ASSERT_TEXT(fake.report.ranks[1].reason, "result.json: 'g' is 1, not a string");
-    fake_end(&fake);
 }

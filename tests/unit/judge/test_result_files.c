@@ -52,7 +52,7 @@ TEST(withholds_what_is_ordered)
           {.what = JR_INJECT_NORESULT, .first = 3, .last = 4, .step = 1}},
          "w..ww."},
     };
-    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct fake fake;
         struct jr_injection rows[2] = {vectors[v].rows[0], vectors[v].rows[1]};
         start(&fake, 6, "all");
@@ -95,7 +95,7 @@ TEST(asks_whether_it_returned)
         {JR_FORM_PYTHON, "none", false, 0, JR_RESULT_NONE, NULL},
         {JR_FORM_PYTHON, "none", false, 77, JR_RESULT_NONE, NULL},
     };
-    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct fake fake;
         start(&fake, 1, vectors[v].required);
         fake.plan.returns = true;

@@ -35,9 +35,8 @@ TEST(undelivered_by_reason)
         {"{\"a\": 1e999}", JR_RESULT_NOT_JSON,
          "result.json: line 1, column 11: a number beyond 64 bits; write it as a string"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct fake fake;
-        fake_start(&fake, 1);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        FAKE(fake, 1);
         fake.policy.results.stated = true;
         if (cases[c].text != NULL)
             fake_write_rank(&fake, 0, "result.json", cases[c].text);
@@ -50,7 +49,6 @@ TEST(undelivered_by_reason)
         CU_ASSERT_PTR_NOT_NULL(fake.report.ranks[0].reason);
         if (cases[c].reason != NULL && c != 2)
             expect(&fake, 0, cases[c].error, cases[c].reason);
-        fake_end(&fake);
     }
 }
 
@@ -59,8 +57,7 @@ TEST(undelivered_by_reason)
 TEST(is_unwritten_where_the_rank_should_write)
 {
     for (int c = 0; c < 2; c++) {
-        struct fake fake;
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         fake.policy.results.stated = true;
         if (c == 0)
             fake.policy.results.file = (char *)"out.json";
@@ -68,7 +65,6 @@ TEST(is_unwritten_where_the_rank_should_write)
         fake_judge(&fake);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
         CU_ASSERT_FALSE(fake.report.ranks[0].unwritten);
-        fake_end(&fake);
     }
 }
 
@@ -76,22 +72,19 @@ TEST(anything_json_is_a_result)
 {
     static const char *const texts[] = {"{}", "[]", "3", "null", "\"done\"\n"};
     for (size_t c = 0; c < 5; c++) {
-        struct fake fake;
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         fake.policy.results.stated = true;
         fake_write_rank(&fake, 0, "result.json", texts[c]);
         fake_judge(&fake);
         expect(&fake, 0, JR_RESULT_NONE, NULL);
         CU_ASSERT_PTR_NOT_NULL(fake.report.ranks[0].result);
         CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
-        fake_end(&fake);
     }
 }
 
 TEST(links_fifos_and_folders_are_no_results)
 {
-    struct fake fake;
-    fake_start(&fake, 4);
+    FAKE(fake, 4);
     fake.policy.results.stated = true;
     fake_write(&fake, "elsewhere.json", "{}");
     (void)symlinkat("../../elsewhere.json", fake.fd, "attempt_0/0/result.json");
@@ -108,7 +101,6 @@ TEST(links_fifos_and_folders_are_no_results)
         CU_ASSERT_EQUAL(fake.report.ranks[i].result_error, JR_RESULT_MISSING);
         CU_ASSERT_PTR_NULL(fake.report.ranks[i].result);
     }
-    fake_end(&fake);
 }
 
 TEST(only_the_required_must_deliver)
@@ -118,8 +110,7 @@ TEST(only_the_required_must_deliver)
         const char *states; /* I(ncomplete), S(ucceeded) */
     } cases[] = {{"all", "SIII"}, {"0,3", "SSII"}, {"none", "SSIS"}};
     for (size_t c = 0; c < 3; c++) {
-        struct fake fake;
-        fake_start(&fake, 4);
+        FAKE(fake, 4);
         fake.policy.results.stated = true;
         fake.policy.results.required = (char *)cases[c].required;
         fake_write_rank(&fake, 0, "result.json", "{}");
@@ -129,14 +120,12 @@ TEST(only_the_required_must_deliver)
         for (uint32_t i = 0; i < 4; i++)
             CU_ASSERT_EQUAL(fake.report.ranks[i].state,
                             cases[c].states[i] == 'I' ? JR_RANK_INCOMPLETE : JR_RANK_SUCCEEDED);
-        fake_end(&fake);
     }
 }
 
 TEST(unasked_results_are_taken_along)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake_write_rank(&fake, 0, "result.json", jq("{'a': 1}"));
     fake_write_rank(&fake, 1, "result.json", "not JSON");
     fake_judge(&fake);
@@ -144,13 +133,11 @@ TEST(unasked_results_are_taken_along)
     CU_ASSERT_PTR_NOT_NULL(fake.report.ranks[0].result);
     CU_ASSERT_PTR_NULL(fake.report.ranks[1].result);
     expect(&fake, 1, JR_RESULT_NONE, NULL);
-    fake_end(&fake);
 }
 
 TEST(a_result_of_a_failed_rank_is_not_asked_for)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.policy.results.stated = true;
     fake_exit(&fake, 0, 1);
     fake_stopped(&fake, 1);
@@ -159,14 +146,12 @@ TEST(a_result_of_a_failed_rank_is_not_asked_for)
     expect(&fake, 1, JR_RESULT_NONE, NULL);
     expect(&fake, 2, JR_RESULT_MISSING, "result.json was not written");
     CU_ASSERT_EQUAL(fake.report.exit_code, 1);
-    fake_end(&fake);
 }
 
 TEST(large_results_arrive_whole)
 {
     enum { SIZE = 8 << 20 };
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake.policy.results.stated = true;
     char *text = malloc(SIZE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -177,14 +162,12 @@ TEST(large_results_arrive_whole)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(json_string_length(fake.report.ranks[0].result), SIZE - 3);
     free(text);
-    fake_end(&fake);
 }
 
 TEST(yesterdays_result_is_stale)
 {
-    struct fake fake;
     struct jr_error err;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.results.stated = true;
     for (uint32_t i = 0; i < 2; i++) {
         fake.ranks[i].result_path = jr_arena_printf(&fake.arena, "%s/out%u.json", fake.dir, i);
@@ -197,5 +180,4 @@ TEST(yesterdays_result_is_stale)
     CU_ASSERT_PTR_NOT_NULL(
         strstr(fake.report.ranks[0].reason, "out0.json is the one from before the start"));
     expect(&fake, 1, JR_RESULT_NONE, NULL);
-    fake_end(&fake);
 }

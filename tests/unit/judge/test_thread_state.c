@@ -1,7 +1,7 @@
 /* What people are told that a hung rank was doing. */
 #include "judge/hang_report.h"
 
-#include "unit.h"
+#include "quoted.h"
 
 static json_t *parse(const char *text)
 {
@@ -38,7 +38,7 @@ TEST(evidence_that_says_nothing)
         {ONE("0", "{\"state\": \"Q\"}"), "in no known state"},
         {ONE("\"0.4\"", "{\"state\": \"S\"}"), "waiting"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_words(vectors[i][0], vectors[i][1]);
 }
 
@@ -59,7 +59,7 @@ TEST(states_are_told_in_words)
         {ONE("0", "{\"state\": \"X\"}"), "ending"},
         {ONE("0", "{\"state\": \"S\", \"syscall\": \"a\\u001b[2J\"}"), "waiting in a\\x1b[2J"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_words(vectors[i][0], vectors[i][1]);
 }
 
@@ -99,7 +99,7 @@ TEST(who_waits_for_a_child_is_not_told_of)
                                                                                       "wait4")),
          "waiting in connect"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_words(vectors[i][0], vectors[i][1]);
 }
 
@@ -124,7 +124,7 @@ TEST(silence_is_a_number_or_unknown)
         {"{\"silent_seconds\": 3}", 3},
         {"{\"silent_seconds\": 14.25}", 14.25},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         json_t *json = parse(vectors[i].evidence);
         CU_ASSERT_EQUAL(jr_thread_state_silence(json), vectors[i].silence);
         json_decref(json);

@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/words.h"
 
 TEST(words_and_values)
@@ -65,7 +66,7 @@ TEST(ends_in_words)
          "died by SIGSEGV"},
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .told_code = 3}, "died by SIGTERM"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_words_rank_end(&out, &cases[c].rank);
         JR_ASSERT_TEXT(out.data, cases[c].text);
@@ -106,7 +107,7 @@ TEST(tells_crashes_from_stops)
          0},
         {{.end = JR_END_EXITED, .stopped_with = 15, .told_code = 2}, false, 0},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         CU_ASSERT_EQUAL(jr_words_crashed(&cases[c].rank), cases[c].crashed);
         CU_ASSERT_EQUAL(jr_words_cut_short(&cases[c].rank), cases[c].cut);
     }
@@ -126,7 +127,7 @@ TEST(tells_what_jobrun_lost)
         {{.guard_pid = 77, .guard_signal = 15, .runner_signal = 9},
          "jobrun's guard (pid 77) was killed by SIGTERM"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_buf_str(&out, "");
         jr_words_lost(&out, &cases[c].outcome);
@@ -147,7 +148,7 @@ TEST(names_the_folder_of_the_logs)
         {"/exp/runs/a", " --log-dir '/exp/runs'"},
         {"x\033y/a", " --log-dir 'x\\x1by'"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_buf_str(&out, "");
         jr_words_log_dir(&out, vectors[i][0]);
@@ -162,7 +163,7 @@ TEST(counts_ranks_and_seconds)
         size_t count;
         const char *text;
     } cases[] = {{1, "rank 1"}, {2, "ranks 1-2"}, {4, "ranks 1-3,7"}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_words_ranks(&out, ranks, cases[c].count);
         JR_ASSERT_TEXT(out.data, cases[c].text);
@@ -187,7 +188,7 @@ TEST(causes_of_requeues)
         {JR_REQUEUE_PREEMPTED, "preempted", "was preempted"},
         {JR_REQUEUE_LOST_NODE, "lost_node", "lost a node"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_outcome whole = {0};
         jr_words_yield(&text, rows[i].cause, &whole);

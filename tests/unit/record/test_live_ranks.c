@@ -4,13 +4,13 @@
 #include <time.h>
 
 #include "scratch.h"
+#include "quoted.h"
 
-#define PLAN(ranks) "{\"ranks\": [" ranks "]}"
-#define RANK(i)                                                                                    \
-    "{\"rank\": " i ", \"stdout\": {\"file\": \"out." i "\"}, "                                    \
-    "\"stderr\": {\"file\": null}}"
-#define STARTED(i, pid) "{\"event\":\"rank_started\",\"rank\":" i ",\"pid\":" pid "}\n"
-#define ENDED(i)        "{\"event\":\"rank_ended\",\"rank\":" i ",\"pid\":1}\n"
+#define PLAN(ranks)     "{'ranks': [" ranks "]}"
+#define RANK(i)         "{'rank': " i ", 'stdout': {'file': 'out." i "'}, 'stderr': {'file': null}}"
+#define STARTED(i, pid) "{'event':'rank_started','rank':" i ",'pid':" pid "}\n"
+#define ENDED(i)        "{'event':'rank_ended','rank':" i ",'pid':1}\n"
+#define TWO             PLAN(RANK("0") "," RANK("1"))
 
 struct run {
     struct scratch scratch;
@@ -23,9 +23,9 @@ static int start(struct run *run, const char *plan, const char *events)
     scratch_start(&run->scratch);
     CU_ASSERT_EQUAL(mkdirat(run->scratch.fd, "r", 0700), 0);
     if (plan != NULL)
-        scratch_write(&run->scratch, "r/plan.json", plan);
+        scratch_write(&run->scratch, "r/plan.json", jq(plan));
     if (events != NULL)
-        scratch_write(&run->scratch, "r/events.jsonl", events);
+        scratch_write(&run->scratch, "r/events.jsonl", jq(events));
     return jr_live_ranks_open(&run->live, run->scratch.dir, "r", 10, &err);
 }
 
@@ -39,109 +39,88 @@ static void add(const struct run *run, const char *text)
 {
     int fd = openat(run->scratch.fd, "r/events.jsonl", O_WRONLY | O_CREAT | O_APPEND, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
-    CU_ASSERT_TRUE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    CU_ASSERT_TRUE(write(fd, jq(text), strlen(jq(text))) == (ssize_t)strlen(jq(text)));
     (void)close(fd);
+}
+
+/* Each rank with its pid, and how it ended: "0:50 1:51/0/11", which is by code and signal. */
+static void check_ranks(struct run *run, const char *expected)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_live_ranks_update(&run->live);
+    for (size_t i = 0; i < run->live.count; i++) {
+        const struct jr_live_rank *rank = &run->live.items[i];
+        jr_buf_printf(&text, "%s%u:%d", i == 0 ? "" : " ", rank->rank, (int)rank->pid);
+        if (rank->ended)
+            jr_buf_printf(&text, "/%d/%d", rank->exit_code, rank->signal);
+    }
+    JR_ASSERT_TEXT(text.data, expected);
 }
 
 TEST(needs_a_plan)
 {
-    static const char *const plans[] = {NULL, "", "{", "[", "\"x"};
-    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+    static const char *const plans[] = {NULL, "", "{", "[", "'x"};
+    for (size_t i = 0; i < COUNT_OF(plans); i++) {
         struct run run;
         CU_ASSERT_EQUAL(start(&run, plans[i], ""), -1);
         finish(&run);
     }
 }
 
-/* Whatever stands in the files, there is nobody but the plan's ranks. */
-TEST(survives_odd_events)
+/* Parts are joined in the order of their nodes, which need not be that of their ranks. Whatever
+ * stands in the files, there is nobody but the plan's ranks. Of several nodes one jobrun writes for
+ * all of them, and builds before this one left blanks between what they said. */
+TEST(hears_of_ranks)
 {
-    static const char *const events[] = {
-        "",
-        "\n\n",
-        "{",
-        "rank_started",
-        "{\"event\":\"rank_started\"}\n",
-        STARTED("7", "5"),
-        STARTED("-1", "5"),
-        STARTED("\"0\"", "5"),
-        "{\"event\":\"rank_\",\"rank\":0,\"pid\":5}\n",
-        "{\"event\":\"rank_started\",\"rank\":1,\"pid\":5}", /* no end yet */
+    static const struct {
+        const char *plan, *events, *expected;
+    } vectors[] = {
+        {TWO, "", "0:0 1:0"},
+        {TWO, "\n\n", "0:0 1:0"},
+        {TWO, "{", "0:0 1:0"},
+        {TWO, "rank_started", "0:0 1:0"},
+        {TWO, "{'event':'rank_started'}\n", "0:0 1:0"},
+        {TWO, STARTED("7", "5"), "0:0 1:0"},
+        {TWO, STARTED("-1", "5"), "0:0 1:0"},
+        {TWO, STARTED("'0'", "5"), "0:0 1:0"},
+        {TWO, "{'event':'rank_','rank':0,'pid':5}\n", "0:0 1:0"},
+        {TWO, "{'event':'rank_started','rank':1,'pid':5}", "0:0 1:0"}, /* no end yet */
+        {PLAN(RANK("7") "," RANK("2") "," RANK("4")),
+         STARTED("2", "52") STARTED("3", "53") STARTED("7", "57") ENDED("2"), "2:52/-1/0 4:0 7:57"},
+        {TWO,
+         STARTED("0", "50") STARTED(
+             "1",
+             "51") "{'event':'rank_ended','rank':0,'pid':50,'exit_code':3,'signal':null}\n"
+                   "{'event':'rank_ended','rank':1,'pid':51,'exit_code':null,'signal':'SIGSEGV'}\n",
+         "0:50/3/0 1:51/-1/11"},
+        {TWO,
+         "{'time': '2026-11-21T06:30:12.345Z', 'ns': 5, 'event': 'rank_started', 'rank': 1, 'pid': "
+         "51, 'node': 1}\n",
+         "0:0 1:51"},
     };
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct run run;
-        CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")), events[i]), 0);
-        CU_ASSERT_EQUAL_FATAL(run.live.count, 2);
-        CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
-        CU_ASSERT_EQUAL(run.live.items[1].pid, 0);
-        CU_ASSERT_FALSE(run.live.items[0].ended);
+        CU_ASSERT_EQUAL_FATAL(start(&run, vectors[i].plan, vectors[i].events), 0);
+        check_ranks(&run, vectors[i].expected);
         finish(&run);
     }
-}
-
-/* Parts are joined in the order of their nodes, which need not be that of their ranks. */
-TEST(hears_of_ranks_in_any_order)
-{
-    struct run run;
-    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("7") "," RANK("2") "," RANK("4")),
-                                STARTED("2", "52") STARTED("3", "53") STARTED("7", "57")
-                                    ENDED("2")),
-                          0);
-    CU_ASSERT_EQUAL_FATAL(run.live.count, 3);
-    CU_ASSERT_EQUAL(run.live.items[0].rank, 2);
-    CU_ASSERT_EQUAL(run.live.items[0].pid, 52);
-    CU_ASSERT_TRUE(run.live.items[0].ended);
-    CU_ASSERT_EQUAL(run.live.items[1].pid, 0);
-    CU_ASSERT_EQUAL(run.live.items[2].pid, 57);
-    JR_ASSERT_TEXT(run.live.items[2].out, "out.7");
-    finish(&run);
 }
 
 TEST(hears_what_is_added)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")), NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(start(&run, TWO, NULL), 0);
     CU_ASSERT_EQUAL(run.live.events_fd, -1);
-    add(&run, STARTED("0", "50") "{\"event\":\"rank_started\",\"ra");
-    jr_live_ranks_update(&run.live);
-    CU_ASSERT_EQUAL(run.live.items[0].pid, 50);
-    CU_ASSERT_EQUAL(run.live.items[1].pid, 0);
-    add(&run, "nk\":1,\"pid\":51}\n" ENDED("0"));
-    jr_live_ranks_update(&run.live);
-    CU_ASSERT_EQUAL(run.live.items[1].pid, 51);
-    CU_ASSERT_TRUE(run.live.items[0].ended);
-    CU_ASSERT_FALSE(run.live.items[1].ended);
+    add(&run, STARTED("0", "50") "{'event':'rank_started','ra");
+    check_ranks(&run, "0:50 1:0");
+    add(&run, "nk':1,'pid':51}\n" ENDED("0"));
+    check_ranks(&run, "0:50/-1/0 1:51");
     JR_ASSERT_TEXT(run.live.items[1].out, "out.1");
     CU_ASSERT_PTR_NULL(run.live.items[1].err);
-    finish(&run);
-}
-
-/* Of several nodes one jobrun writes for all of them, and builds before this one left blanks
- * between what they said. */
-TEST(hears_what_nodes_said)
-{
-    struct run run;
-    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")),
-                                "{\"time\": \"2026-11-21T06:30:12.345Z\", \"ns\": 5, \"event\": "
-                                "\"rank_started\", \"rank\": 1, \"pid\": 51, \"node\": 1}\n"),
-                          0);
-    CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
-    CU_ASSERT_EQUAL(run.live.items[1].pid, 51);
-    finish(&run);
-}
-
-/* Another attempt has another plan, and nobody of the one before. */
-TEST(starts_again)
-{
-    struct run run;
-    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), STARTED("0", "50") ENDED("0")), 0);
-    scratch_write(&run.scratch, "r/plan.json", PLAN(RANK("0") "," RANK("1") "," RANK("2")));
-    add(&run, "{\"event\":\"restart\",\"attempt\":1}\n" STARTED("2", "62"));
-    jr_live_ranks_update(&run.live);
-    CU_ASSERT_EQUAL_FATAL(run.live.count, 3);
-    CU_ASSERT_FALSE(run.live.items[0].ended);
-    CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
-    CU_ASSERT_EQUAL(run.live.items[2].pid, 62);
+    /* Another attempt has another plan, and nobody of the one before. */
+    scratch_write(&run.scratch, "r/plan.json", jq(PLAN(RANK("0") "," RANK("1") "," RANK("2"))));
+    add(&run, "{'event':'restart','attempt':1}\n" STARTED("2", "62"));
+    check_ranks(&run, "0:0 1:0 2:62");
     finish(&run);
 }
 
@@ -163,7 +142,7 @@ TEST(lives_below_its_runner)
         {{.pid = 10}, false}, {{.pid = 11}, false},
     };
     const struct jr_live_ranks live = {.guard = 10};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         CU_ASSERT_EQUAL(jr_live_ranks_lives(&live, &vectors[i].rank, all, sizeof all / sizeof *all),
                         vectors[i].lives);
 }
@@ -190,24 +169,6 @@ TEST(finds_ranks_by_their_numbers)
     finish(&run);
 }
 
-TEST(hears_how_ranks_ended)
-{
-    struct run run;
-    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1") "," RANK("2")),
-                                STARTED("0", "50") STARTED(
-                                    "1", "51") "{\"event\":\"rank_ended\",\"rank\":0,\"pid\":50,"
-                                               "\"exit_code\":3,\"signal\":null}\n"
-                                               "{\"event\":\"rank_ended\",\"rank\":1,\"pid\":51,"
-                                               "\"exit_code\":null,\"signal\":\"SIGSEGV\"}\n"),
-                          0);
-    CU_ASSERT_TRUE(run.live.items[0].ended && run.live.items[1].ended);
-    CU_ASSERT_EQUAL(run.live.items[0].exit_code, 3);
-    CU_ASSERT_EQUAL(run.live.items[0].signal, 0);
-    CU_ASSERT_EQUAL(run.live.items[1].signal, SIGSEGV);
-    CU_ASSERT_FALSE(run.live.items[2].ended);
-    finish(&run);
-}
-
 /* What is no line of jobrun's is not kept, however long it is. */
 TEST(forgets_a_line_without_end)
 {
@@ -216,7 +177,9 @@ TEST(forgets_a_line_without_end)
     CU_ASSERT_PTR_NOT_NULL_FATAL(junk);
     memset(junk, 'x', (1 << 20) + 1);
     junk[(1 << 20) + 1] = '\0';
-    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), junk), 0);
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), NULL), 0);
+    scratch_write(&run.scratch, "r/events.jsonl", junk);
+    jr_live_ranks_update(&run.live);
     CU_ASSERT_TRUE(run.live.rest.len < 1 << 20);
     add(&run, "\n" STARTED("0", "50"));
     jr_live_ranks_update(&run.live);
@@ -261,10 +224,7 @@ TEST(knows_the_latest_log)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(
-        start(
-            &run,
-            PLAN("{\"rank\": 0, \"stdout\": {\"file\": \"out\"}, \"stderr\": {\"file\": \"err\"}}"),
-            ""),
+        start(&run, PLAN("{'rank': 0, 'stdout': {'file': 'out'}, 'stderr': {'file': 'err'}}"), ""),
         0);
     const struct jr_live_rank *rank = &run.live.items[0];
     CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.live, rank));

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "scratch.h"
+#include "quoted.h"
 
 #define PLANNED(rank)                                                                              \
     "{\"rank\": " rank ", \"local_rank\": " rank ", \"node_rank\": 0, \"device\": \"GPU-" rank     \
@@ -141,7 +142,7 @@ TEST(progress_is_told_as_it_is)
         {"[7]", "null"},
         {"{\"step\"", "null"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         json_t *told = tell_with("{}", "running", vectors[i][0]);
         check_json(json_object_get(told, "progress"), vectors[i][1]);
         json_decref(told);
@@ -150,14 +151,12 @@ TEST(progress_is_told_as_it_is)
 
 TEST(without_a_plan_nothing_is_told)
 {
-    struct scratch scratch;
     struct jr_error err = {0};
     json_t *run = json_object();
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     CU_ASSERT_PTR_NULL(jr_live_results(scratch.dir, "r", run, "running", &err));
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "r", 0700), 0);
     CU_ASSERT_PTR_NULL(jr_live_results(scratch.dir, "r", run, "running", &err));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, " has no plan.json"));
     json_decref(run);
-    scratch_end(&scratch);
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "record/record_facts.h"
 #include "spawn/cgroup_tree.h"
 
@@ -116,7 +117,7 @@ TEST(results_say_how_it_ended)
         {"{\"exit_code\": \"0\"}", "unknown", 7},
         {"{\"status\": \"succeeded\", \"exit_code\": 0}", "succeeded", 0},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct bench bench;
         struct jr_live live;
         begin_lost(&bench);
@@ -242,7 +243,7 @@ TEST(a_group_with_a_runner_is_left_alone)
         bool placed, killed;
     } vectors[] = {
         {JR_RUNNER_NAME, false, false}, {JR_RUNNER_NAME, true, true}, {"rank", false, true}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct bench bench;
         struct jr_group group;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;

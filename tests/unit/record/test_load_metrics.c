@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "scratch.h"
+#include "quoted.h"
 
 /* The points as "NAME RANK/ATTEMPT STEP=VALUE", and "partial". */
 static void check_points(const struct jr_metrics *metrics, const char *expected)
@@ -22,16 +23,14 @@ static void check_points(const struct jr_metrics *metrics, const char *expected)
 
 static void check_text(const char *name, const char *text, const char *expected)
 {
-    struct scratch scratch;
     struct jr_metrics metrics;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     if (text != NULL)
         scratch_write(&scratch, name, text);
     jr_metrics_read(&metrics, scratch.fd);
     check_points(&metrics, expected);
     jr_metrics_release(&metrics);
     CU_ASSERT_EQUAL(metrics.points_count, 0);
-    scratch_end(&scratch);
 }
 
 #define FILE_NAME "metrics.jsonl"
@@ -75,15 +74,14 @@ TEST(what_is_no_point_is_left_out)
         {"{\"step\":3,\"metrics\":{\"a\":1}}\n", "a 0/0 3=1"},
         {LINE("0", "0", "-3", "\"\":-1"), " 0/0 -3=1"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_text(FILE_NAME, vectors[i].text, vectors[i].expected);
 }
 
 TEST(nothing_but_a_plain_file_is_read)
 {
-    struct scratch scratch;
     struct jr_metrics metrics;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "other", GOOD);
     CU_ASSERT_EQUAL(symlinkat("other", scratch.fd, FILE_NAME), 0);
     jr_metrics_read(&metrics, scratch.fd);
@@ -99,7 +97,6 @@ TEST(nothing_but_a_plain_file_is_read)
     jr_metrics_read(&metrics, scratch.fd);
     check_points(&metrics, " partial");
     jr_metrics_release(&metrics);
-    scratch_end(&scratch);
 }
 
 /* A line of 1 MiB, before and behind lines that count. */
@@ -116,10 +113,9 @@ TEST(long_lines_are_passed_over)
 /* More points than any job's, and more names. */
 TEST(reading_is_bounded)
 {
-    struct scratch scratch;
     struct jr_metrics metrics;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (int i = 0; i < 600000; i++)
         jr_buf_printf(&text, "{\"step\":%d,\"metrics\":{\"a\":1}}\n", i);
     scratch_write(&scratch, FILE_NAME, text.data);
@@ -144,15 +140,13 @@ TEST(reading_is_bounded)
     jr_metrics_read(&metrics, scratch.fd);
     check_points(&metrics, " partial");
     jr_metrics_release(&metrics);
-    scratch_end(&scratch);
 }
 
 /* Each node by hand has its own ranks. */
 TEST(parts_are_put_together)
 {
-    struct scratch scratch;
     struct jr_metrics metrics;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "node_0", 0700), 0);
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "node_3", 0700), 0);
     scratch_write(&scratch, "node_0/run.json", "{}");
@@ -162,5 +156,4 @@ TEST(parts_are_put_together)
     jr_metrics_read(&metrics, scratch.fd);
     check_points(&metrics, "a 0/0 1=0, a 6/0 1=6");
     jr_metrics_release(&metrics);
-    scratch_end(&scratch);
 }

@@ -7,24 +7,14 @@
 #include "record/results_json.h"
 #include "store/progress.h"
 
-static json_t *parse(const char *text)
-{
-    struct jr_error err = {0};
-    json_t *json = jr_json_parse(text, strlen(text), &err);
-    if (json == NULL)
-        printf("\n    %s\n    %s", err.text, text);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
-    return json;
-}
-
 TEST(what_has_no_ranks_is_refused)
 {
     static const char *const vectors[] = {
-        "{}", "[]", "7", "null", "{\"ranks\": {}}", "{\"ranks\": null}", "{\"ranks\": \"x\"}"};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        "{}", "[]", "7", "null", "{'ranks': {}}", "{'ranks': null}", "{'ranks': 'x'}"};
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_loaded_run loaded;
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_loaded_run_read(&loaded, parse(vectors[i]), &err), -1);
+        CU_ASSERT_EQUAL(jr_loaded_run_read(&loaded, json_of(vectors[i]), &err), -1);
         JR_ASSERT_TEXT(err.text, "results.json is not in the form that jobrun writes");
     }
 }
@@ -40,8 +30,8 @@ static void check_rank(const struct vector *vector)
     struct jr_error err = {0};
     char text[512];
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    (void)snprintf(text, sizeof text, "{\"attempt\": 2, \"ranks\": [%s]}", vector->rank);
-    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
+    (void)snprintf(text, sizeof text, "{'attempt': 2, 'ranks': [%s]}", vector->rank);
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, json_of(text), &err), 0);
     const struct jr_plan_rank *plan = &loaded.plan.ranks[0];
     const struct jr_rank_judgement *report = &loaded.report.ranks[0];
     jr_buf_printf(&out, "%u %u %u %s, %s, %u/%u/%u, %s %s", plan->rank, plan->local_rank,
@@ -58,109 +48,111 @@ TEST(ranks_may_say_anything)
     static const struct vector vectors[] = {
         {"{}", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
         {"7", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
-        {"{\"rank\": -1, \"local_rank\": \"x\", \"node_rank\": 1048576}",
+        {"{'rank': -1, 'local_rank': 'x', 'node_rank': 1048576}",
          "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
-        {"{\"rank\": 4294967296, \"state\": \"odd\"}", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
-        {"{\"rank\": 7, \"local_rank\": 3, \"node_rank\": 1048575}",
+        {"{'rank': 4294967296, 'state': 'odd'}", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
+        {"{'rank': 7, 'local_rank': 3, 'node_rank': 1048575}",
          "7 3 1048575 failed, attempt_2/7, 1/1/1, - -"},
-        {"{\"rank\": 7, \"folder\": \"node_1/attempt_0/7\"}",
+        {"{'rank': 7, 'folder': 'node_1/attempt_0/7'}",
          "7 0 0 failed, node_1/attempt_0/7, 1/1/1, - -"},
-        {"{\"state\": \"succeeded\"}", "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
-        {"{\"state\": \"not_started\"}", "0 0 0 not_started, attempt_2/0, 1/1/1, - -"},
-        {"{\"coordinates\": {\"model\": 1, \"pipeline\": 0, \"data\": 3}}",
+        {"{'state': 'succeeded'}", "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
+        {"{'state': 'not_started'}", "0 0 0 not_started, attempt_2/0, 1/1/1, - -"},
+        {"{'coordinates': {'model': 1, 'pipeline': 0, 'data': 3}}",
          "0 0 0 failed, attempt_2/0, 2/1/4, - -"},
-        {"{\"coordinates\": {\"model\": 1048576, \"data\": -3}}",
+        {"{'coordinates': {'model': 1048576, 'data': -3}}",
          "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
-        {"{\"error\": \"E: x\", \"result_error\": null}",
-         "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
-        {"{\"error\": \"not written\", \"result_error\": \"missing\"}",
+        {"{'error': 'E: x', 'result_error': null}", "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
+        {"{'error': 'not written', 'result_error': 'missing'}",
          "0 0 0 failed, attempt_2/0, 1/1/1, - not written"},
-        {"{\"error\": \"E: x\", \"result_error\": \"odd\"}",
-         "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
+        {"{'error': 'E: x', 'result_error': 'odd'}", "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_rank(&vectors[i]);
+}
+
+/* What is read of these results, as it is written again. */
+static void check_read(const char *results, const char *expected)
+{
+    struct jr_loaded_run loaded;
+    struct jr_error err = {0};
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, json_of(results), &err), 0);
+    jr_judgement_json(&text, &loaded.report, &loaded.plan, &loaded.outcome, NULL);
+    JSON *again = jr_json_parse(text.data, text.len, NULL);
+    check_values(again, expected);
+    jr_loaded_run_release(&loaded);
 }
 
 TEST(numbers_of_the_run_are_bounded)
 {
-    static const struct {
-        const char *head;
-        uint32_t attempt, left;
-        int exit_code;
-        enum jr_run_status status;
-        int stop_signal;
-    } vectors[] = {
-        {"\"attempt\": -1, \"exit_code\": 256, \"processes_left\": -1", 0, 0, 0, JR_RUN_FAILED, 0},
-        {"\"attempt\": 3, \"exit_code\": 255, \"processes_left\": 2", 3, 2, 255, JR_RUN_FAILED, 0},
-        {"\"status\": \"succeeded\", \"exit_code\": 0", 0, 0, 0, JR_RUN_SUCCEEDED, 0},
-        {"\"status\": \"failed\", \"exit_code\": 143", 0, 0, 143, JR_RUN_FAILED, 0},
-        {"\"status\": \"stopped\", \"exit_code\": 143", 0, 0, 143, JR_RUN_STOPPED, 15},
-        {"\"status\": \"Stopped\", \"exit_code\": \"143\"", 0, 0, 0, JR_RUN_FAILED, 0},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_loaded_run loaded;
-        struct jr_error err = {0};
-        char text[256];
-        (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}", vectors[i].head);
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
-        CU_ASSERT_EQUAL(loaded.plan.attempt, vectors[i].attempt);
-        CU_ASSERT_EQUAL(loaded.outcome.left, vectors[i].left);
-        CU_ASSERT_EQUAL(loaded.report.exit_code, vectors[i].exit_code);
-        CU_ASSERT_EQUAL(loaded.report.status, vectors[i].status);
-        CU_ASSERT_EQUAL(loaded.outcome.stop_signal, vectors[i].stop_signal);
-        jr_loaded_run_release(&loaded);
-    }
+    check_read("{'attempt': -1, 'exit_code': 256, 'processes_left': -1, 'ranks': []}",
+               "attempt 0 | exit_code 0 | processes_left 0 | status 'failed'");
+    check_read("{'attempt': 3, 'exit_code': 255, 'processes_left': 2, 'ranks': []}",
+               "attempt 3 | exit_code 255 | processes_left 2 | status 'failed'");
+    check_read("{'status': 'succeeded', 'exit_code': 0, 'ranks': []}",
+               "status 'succeeded' | exit_code 0 | root_cause null");
+    check_read("{'status': 'failed', 'exit_code': 143, 'ranks': []}",
+               "status 'failed' | exit_code 143 | root_cause null");
+    check_read("{'status': 'stopped', 'exit_code': 143, 'ranks': []}",
+               "status 'stopped' | exit_code 143 | root_cause.signal 'SIGTERM'");
+    check_read("{'status': 'Stopped', 'exit_code': '143', 'ranks': []}",
+               "status 'failed' | exit_code 0 | root_cause.signal null");
 }
 
 TEST(hosts_are_those_of_the_nodes)
 {
-    struct jr_loaded_run loaded;
-    struct jr_error err = {0};
-    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded,
-                                             parse("{\"ranks\": [{\"node_rank\": 2, \"host\": "
-                                                   "\"c\"}, {\"node_rank\": 0, \"host\": \"a\"}]}"),
-                                             &err),
-                          0);
-    CU_ASSERT_EQUAL(loaded.plan.nodes, 3);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(loaded.plan.hosts);
-    JR_ASSERT_TEXT(loaded.plan.hosts[0], "a");
-    CU_ASSERT_PTR_NULL(loaded.plan.hosts[1]);
-    JR_ASSERT_TEXT(loaded.plan.hosts[2], "c");
-    jr_loaded_run_release(&loaded);
+    check_read("{'ranks': [{'node_rank': 2, 'host': 'c'}, {'node_rank': 0, 'host': 'a'}]}",
+               "ranks.0.host 'c' | ranks.0.node_rank 2 | ranks.1.host 'a'");
 }
 
 TEST(timeouts_are_read_by_their_words)
 {
-    static const struct {
-        const char *head;
-        enum jr_timeout by;
-        uint64_t start, run, silence, after;
-    } vectors[] = {
-        {"\"timed_out_by\": null, \"timeout_seconds\": 5", JR_TIMEOUT_NONE, 0, 0, 0, 0},
-        {"\"timed_out_by\": \"odd\", \"timeout_seconds\": 5", JR_TIMEOUT_NONE, 0, 0, 0, 0},
-        {"\"timed_out_by\": \"exit\", \"timeout_seconds\": 5", JR_TIMEOUT_NONE, 0, 0, 0, 0},
-        {"\"timed_out_by\": \"start\", \"timeout_seconds\": 5", JR_TIMEOUT_START, 5000, 0, 0, 0},
-        {"\"timed_out_by\": \"run\", \"timeout_seconds\": 0.25", JR_TIMEOUT_RUN, 0, 250, 0, 0},
-        {"\"timed_out_by\": \"silence\", \"timeout_seconds\": 60", JR_TIMEOUT_SILENCE, 0, 0, 60000,
-         0},
-        {"\"timed_out_by\": \"after_first_exit\", \"timeout_seconds\": 1.5",
-         JR_TIMEOUT_AFTER_FIRST_EXIT, 0, 0, 0, 1500},
-        {"\"timed_out_by\": \"run\", \"timeout_seconds\": -3", JR_TIMEOUT_RUN, 0, 0, 0, 0},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_loaded_run loaded;
-        struct jr_error err = {0};
-        char text[256];
-        (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}", vectors[i].head);
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
-        CU_ASSERT_EQUAL(loaded.outcome.timed_out_by, vectors[i].by);
-        CU_ASSERT_EQUAL(loaded.policy.timeouts.start_ms, vectors[i].start);
-        CU_ASSERT_EQUAL(loaded.policy.timeouts.run_ms, vectors[i].run);
-        CU_ASSERT_EQUAL(loaded.policy.timeouts.silence_ms, vectors[i].silence);
-        CU_ASSERT_EQUAL(loaded.policy.timeouts.after_first_exit_ms, vectors[i].after);
-        jr_loaded_run_release(&loaded);
-    }
+#define TIMEOUT(by, seconds) "{'timed_out_by': " by ", 'timeout_seconds': " seconds ", 'ranks': []}"
+    check_read(TIMEOUT("null", "5"), "timed_out_by null | timeout_seconds null");
+    check_read(TIMEOUT("'odd'", "5"), "timed_out_by null | timeout_seconds null");
+    check_read(TIMEOUT("'exit'", "5"), "timed_out_by null | timeout_seconds null");
+    check_read(TIMEOUT("'start'", "5"), "timed_out_by 'start' | timeout_seconds 5.0");
+    check_read(TIMEOUT("'run'", "0.25"), "timed_out_by 'run' | timeout_seconds 0.25");
+    check_read(TIMEOUT("'silence'", "60"), "timed_out_by 'silence' | timeout_seconds 60.0");
+    check_read(TIMEOUT("'after_first_exit'", "1.5"),
+               "timed_out_by 'after_first_exit' | timeout_seconds 1.5");
+    check_read(TIMEOUT("'run'", "-3"), "timed_out_by 'run' | timeout_seconds 0.0");
+}
+
+/* Of what was compared, the names; and what says how it went on. */
+TEST(what_was_compared_is_read)
+{
+    check_read(
+        "{'compared': {'source': 'result.json', 'equal': ['a', 7, 'b'], 'distinct': ['c']}, "
+        "'failed_alike': 3, 'not_restarted': 'no progress', 'attempts': [{'attempt': 0}], "
+        "'ranks': [{}, {}]}",
+        "compared {'source': 'result.json', 'equal': ['a', 'b'], 'distinct': ['c']} | "
+        "failed_alike 3 | not_restarted 'no progress' | attempts.0.attempt 0 | attempts.1 -");
+    check_read("{'compared': null, 'ranks': []}", "compared null | attempts []");
+    check_read("{'ranks': []}", "compared null | attempts []");
+}
+
+/* How far a run came, and each of its ranks; a rank's alone says nothing. */
+TEST(progress_is_read)
+{
+#define AT(step, loss)                                                                             \
+    "'step': " step ", 'best': 9, 'of': 20, 'rate': 0.5, 'metrics': {'loss': " loss                \
+    "}, 'time': null"
+    check_read(
+        "{'progress': {" AT("7",
+                            "0.25") ", 'slowest': {'rank': 1, 'behind': 2}, 'warnings': "
+                                    "['slow', 5]}, 'ranks': [{'progress': null}, {'progress': {" AT(
+                                        "7", "1.5") "}}, {}]}",
+        "progress.step 7 | progress.of 20 | progress.slowest {'rank': 1, 'behind': 2} | "
+        "progress.warnings ['slow'] | progress.metrics {'loss': 0.25} | ranks.0.progress - | "
+        "ranks.1.progress.step 7 | ranks.1.progress.best 9 | ranks.1.progress.rate 0.5 | "
+        "ranks.1.progress.metrics {'loss': 1.5} | ranks.2.progress -");
+    check_read("{'progress': null, 'ranks': [{'progress': {" AT("7", "1") "}}]}",
+               "progress null | ranks.0.progress -");
+    check_read("{'progress': [7], 'ranks': [{'progress': {" AT("7", "1") "}}]}",
+               "progress null | ranks.0.progress -");
+    check_read("{'ranks': [{'progress': {" AT("7", "1") "}}]}",
+               "progress null | ranks.0.progress -");
 }
 
 /* Write what was judged, read it, and write that again: not a byte differs. */
@@ -183,8 +175,7 @@ static void check_same_again(struct fake *fake)
 
 TEST(a_success_is_read_as_it_was_written)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake_write_rank(&fake, 0, "result.json", jq("{'b': [1, null], 'a': 0.1}"));
     fake.ranks[1].device = "GPU-5";
     fake.ends[1].max_rss_bytes = 4096;
@@ -197,8 +188,7 @@ TEST(a_success_is_read_as_it_was_written)
 
 TEST(failures_are_read_as_they_were_written)
 {
-    struct fake fake;
-    fake_ends(&fake, "0 S11 0 0 0");
+    FAKE_ENDS(fake, "0 S11 0 0 0");
     fake.ends[1].core_dumped = true;
     fake_exit(&fake, 3, 1);
     fake.ends[3].ended_ns = fake.ends[1].ended_ns;
@@ -232,89 +222,6 @@ TEST(other_ends_are_read_as_they_were_written)
     check_same_again(&fake);
 }
 
-/* Of what was compared, the names; and what says how it went on. */
-TEST(what_was_compared_is_read)
-{
-    struct jr_loaded_run past;
-    struct jr_error err = {0};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_loaded_run_read(
-            &past,
-            parse("{\"compared\": {\"source\": \"result.json\", \"equal\": [\"a\", 7, \"b\"], "
-                  "\"distinct\": [\"c\"]}, \"failed_alike\": 3, \"not_restarted\": \"no "
-                  "progress\", \"attempts\": [{\"attempt\": 0}], \"ranks\": [{}, {}]}"),
-            &err),
-        0);
-    const struct jr_results *wants = &past.policy.results;
-    CU_ASSERT_TRUE(wants->stated);
-    CU_ASSERT_EQUAL_FATAL(wants->equal_count, 2);
-    JR_ASSERT_TEXT(wants->equal[0], "a");
-    JR_ASSERT_TEXT(wants->equal[1], "b");
-    CU_ASSERT_EQUAL_FATAL(wants->distinct_count, 1);
-    JR_ASSERT_TEXT(wants->distinct[0], "c");
-    JR_ASSERT_TEXT(past.plan.ranks[0].result_path, "result.json");
-    JR_ASSERT_TEXT(past.plan.ranks[1].result_path, "result.json");
-    CU_ASSERT_EQUAL(past.report.idle, 3);
-    JR_ASSERT_TEXT(past.report.not_again, "no progress");
-    CU_ASSERT_EQUAL(past.report.earlier_count, 1);
-    jr_loaded_run_release(&past);
-    static const char *const none[] = {"{\"compared\": null, \"ranks\": []}", "{\"ranks\": []}"};
-    for (size_t i = 0; i < 2; i++) {
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err), 0);
-        CU_ASSERT_FALSE(past.policy.results.stated);
-        CU_ASSERT_EQUAL(past.policy.results.equal_count, 0);
-        CU_ASSERT_EQUAL(past.report.earlier_count, 0);
-        jr_loaded_run_release(&past);
-    }
-}
-
-#define AT(step, loss)                                                                             \
-    "{\"step\": " step ", \"best\": 9, \"of\": 20, \"rate\": 0.5, "                                \
-    "\"metrics\": {\"loss\": " loss "}"
-
-/* How far a run came, and each of its ranks; a rank's alone says nothing. */
-TEST(progress_is_read)
-{
-    struct jr_loaded_run past;
-    struct jr_error err = {0};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_loaded_run_read(
-            &past,
-            parse("{\"progress\": " AT("7", "0.25") ", \"slowest\": {\"rank\": 1, \"behind\": 2}, "
-                                                    "\"warnings\": [\"slow\", 5]}, \"ranks\": "
-                                                    "[{\"progress\": null}, {\"progress\": " AT(
-                                                        "7", "1.5") "}}, {}]}"),
-            &err),
-        0);
-    const struct jr_progress *progress = past.outcome.progress;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(progress);
-    CU_ASSERT_EQUAL(progress->count, 3);
-    CU_ASSERT_TRUE(progress->job.any && progress->all);
-    CU_ASSERT_EQUAL(progress->job.step, 7);
-    CU_ASSERT_EQUAL(progress->job.of, 20);
-    CU_ASSERT_EQUAL(progress->slowest, 1);
-    CU_ASSERT_EQUAL(progress->behind, 2);
-    CU_ASSERT_EQUAL(progress->warnings_count, 1);
-    JR_ASSERT_TEXT(progress->names[0], "loss");
-    CU_ASSERT_EQUAL(progress->job.values[0], 0.25);
-    CU_ASSERT_FALSE(progress->ranks[0].any || progress->ranks[2].any);
-    CU_ASSERT_TRUE(progress->ranks[1].any);
-    CU_ASSERT_EQUAL(progress->ranks[1].step, 7);
-    CU_ASSERT_EQUAL(progress->ranks[1].best, 9);
-    CU_ASSERT_EQUAL(progress->ranks[1].rate, 0.5);
-    CU_ASSERT_EQUAL(progress->ranks[1].values[0], 1.5);
-    jr_loaded_run_release(&past);
-    static const char *const none[] = {
-        "{\"progress\": null, \"ranks\": [{\"progress\": " AT("7", "1") "}}]}",
-        "{\"progress\": [7], \"ranks\": [{\"progress\": " AT("7", "1") "}}]}",
-        "{\"ranks\": [{\"progress\": " AT("7", "1") "}}]}"};
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err), 0);
-        CU_ASSERT_PTR_NULL(past.outcome.progress);
-        jr_loaded_run_release(&past);
-    }
-}
-
 /* A run that went wrong, by the records of any build: three ranks of a second node, which are told
  * by their numbers. */
 struct wrong {
@@ -337,64 +244,55 @@ static void print_wrong(struct jr_buf *out, const struct jr_loaded_run *past)
 
 static void check_wrong(const struct wrong *wrong)
 {
-    struct fake fake;
     struct jr_loaded_run past;
     struct jr_error err = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    fake_start(&fake, 0);
-    fake_write(
-        &fake, "results.json",
-        jr_arena_printf(
-            &fake.arena,
-            "{%s, \"root_cause\": {%s}, \"ranks\": [{\"rank\": 4}, {\"rank\": 5}, {\"rank\": 6}]}",
-            wrong->head, wrong->cause));
+    FAKE(fake, 0);
+    fake_write(&fake, "results.json",
+               jq(jr_arena_printf(
+                   &fake.arena,
+                   "{%s, 'root_cause': {%s}, 'ranks': [{'rank': 4}, {'rank': 5}, {'rank': 6}]}",
+                   wrong->head, wrong->cause)));
     CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err),
                           0);
     print_wrong(&out, &past);
     JR_ASSERT_TEXT(out.data, wrong->expected);
     jr_loaded_run_release(&past);
     CU_ASSERT_TRUE(past.json == NULL && past.report.count == 0);
-    fake_end(&fake);
 }
 
-#define FAILED  "\"status\": \"failed\""
-#define HUNG    "\"status\": \"hung\""
-#define TIMED   "\"status\": \"timed_out\""
-#define UNBEGUN "\"status\": \"launch_failed\""
-#define WHY     ", \"message\": \"why\""
+#define FAILED  "'status': 'failed'"
+#define HUNG    "'status': 'hung'"
+#define TIMED   "'status': 'timed_out'"
+#define UNBEGUN "'status': 'launch_failed'"
+#define WHY     ", 'message': 'why'"
 
 TEST(the_ranks_that_were_the_cause_are_found)
 {
     static const struct wrong vectors[] = {
-        {"\"status\": \"incomplete\"", "\"kind\": \"singletons\", \"rank\": null" WHY,
+        {"'status': 'incomplete'", "'kind': 'singletons', 'rank': null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
-        {FAILED, "\"kind\": \"stall\", \"rank\": 5" WHY,
-         "ranks 5, timeout 0, signal 0, guard 0, -, -"},
-        {"\"status\": \"incomplete\"", "\"kind\": \"stall\", \"rank\": 5" WHY,
+        {FAILED, "'kind': 'stall', 'rank': 5" WHY, "ranks 5, timeout 0, signal 0, guard 0, -, -"},
+        {"'status': 'incomplete'", "'kind': 'stall', 'rank': 5" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"nonsense\", \"rank\": 5" WHY,
-         "ranks, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"exit\", \"rank\": 7" WHY,
-         "ranks, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"exit\", \"rank\": 0" WHY,
-         "ranks, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"exit\", \"rank\": 6" WHY,
-         "ranks 6, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"signal\", \"rank\": 5, \"together\": [4, 9]" WHY,
+        {FAILED, "'kind': 'nonsense', 'rank': 5" WHY, "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "'kind': 'exit', 'rank': 7" WHY, "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "'kind': 'exit', 'rank': 0" WHY, "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "'kind': 'exit', 'rank': 6" WHY, "ranks 6, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "'kind': 'signal', 'rank': 5, 'together': [4, 9]" WHY,
          "ranks 5 4, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"start\", \"rank\": 4, \"together\": [6, 5]" WHY,
+        {FAILED, "'kind': 'start', 'rank': 4, 'together': [6, 5]" WHY,
          "ranks 4 6 5, timeout 0, signal 0, guard 0, -, -"},
         /* No more than there are ranks, whatever the file says. */
-        {FAILED, "\"kind\": \"exit\", \"rank\": 4, \"together\": [5, 6, 4, 5]" WHY,
+        {FAILED, "'kind': 'exit', 'rank': 4, 'together': [5, 6, 4, 5]" WHY,
          "ranks 4 5 6, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"oom\", \"rank\": 5, \"together\": [4]" WHY,
+        {FAILED, "'kind': 'oom', 'rank': 5, 'together': [4]" WHY,
          "ranks 5 4 oom, timeout 0, signal 0, guard 0, -, -"},
-        {FAILED, "\"kind\": \"oom\", \"rank\": null" WHY,
-         "ranks, timeout 0, signal 0, guard 0, -, -"},
-        {UNBEGUN, "\"kind\": \"lost_node\", \"rank\": 4" WHY,
+        {FAILED, "'kind': 'oom', 'rank': null" WHY, "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {UNBEGUN, "'kind': 'lost_node', 'rank': 4" WHY,
          "ranks 4, timeout 0, signal 0, guard 0, -, -"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_wrong(&vectors[i]);
 }
 
@@ -402,26 +300,24 @@ TEST(the_ranks_that_were_the_cause_are_found)
 TEST(a_cause_may_be_no_rank)
 {
     static const struct wrong vectors[] = {
-        {UNBEGUN, "\"kind\": \"start\", \"rank\": null" WHY,
+        {UNBEGUN, "'kind': 'start', 'rank': null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
-        {UNBEGUN, "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
+        {UNBEGUN, "'kind': 'signal', 'rank': null, 'signal': 'SIGKILL'" WHY,
          "ranks, timeout 0, signal 9, guard 0, -, -"},
-        {UNBEGUN
-         ", \"jobrun_killed\": {\"process\": \"guard\", \"pid\": 7, \"signal\": \"SIGKILL\"}",
-         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGTERM\"" WHY,
+        {UNBEGUN ", 'jobrun_killed': {'process': 'guard', 'pid': 7, 'signal': 'SIGKILL'}",
+         "'kind': 'signal', 'rank': null, 'signal': 'SIGTERM'" WHY,
          "ranks, timeout 0, signal 0, guard 7, -, -"},
-        {UNBEGUN
-         ", \"jobrun_killed\": {\"process\": \"runner\", \"pid\": null, \"signal\": \"SIGSEGV\"}",
-         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGTERM\"" WHY,
+        {UNBEGUN ", 'jobrun_killed': {'process': 'runner', 'pid': null, 'signal': 'SIGSEGV'}",
+         "'kind': 'signal', 'rank': null, 'signal': 'SIGTERM'" WHY,
          "ranks, timeout 0, signal 11, guard 0, -, -"},
-        {FAILED, "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
+        {FAILED, "'kind': 'signal', 'rank': null, 'signal': 'SIGKILL'" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
-        {"\"status\": \"incomplete\"", "\"kind\": \"result\", \"rank\": null" WHY,
+        {"'status': 'incomplete'", "'kind': 'result', 'rank': null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
-        {"\"status\": \"incomplete\"", "\"kind\": \"result\", \"rank\": 4" WHY,
+        {"'status': 'incomplete'", "'kind': 'result', 'rank': 4" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_wrong(&vectors[i]);
 }
 
@@ -429,15 +325,15 @@ TEST(a_cause_may_be_no_rank)
 TEST(a_status_that_is_not_known_is_no_success)
 {
     static const struct wrong vectors[] = {
-        {"\"exit_code\": 0", "",
+        {"'exit_code': 0", "",
          "ranks, timeout 0, signal 0, guard 0, its results.json states no status, -"},
-        {"\"status\": null", "",
+        {"'status': null", "",
          "ranks, timeout 0, signal 0, guard 0, its results.json states no status, -"},
-        {"\"status\": \"paused\"", "",
+        {"'status': 'paused'", "",
          "ranks, timeout 0, signal 0, guard 0, its results.json has the status 'paused', which "
          "this version of jobrun does not know, -"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_wrong(&vectors[i]);
 }
 
@@ -446,24 +342,23 @@ TEST(a_status_that_is_not_known_is_no_success)
 TEST(a_limit_may_be_told_by_the_message_alone)
 {
     static const struct wrong vectors[] = {
-        {HUNG, "\"kind\": \"hang\", \"rank\": null" WHY,
-         "ranks, timeout 3, signal 0, guard 0, -, why"},
-        {TIMED, "\"kind\": \"timeout\", \"rank\": null" WHY,
+        {HUNG, "'kind': 'hang', 'rank': null" WHY, "ranks, timeout 3, signal 0, guard 0, -, why"},
+        {TIMED, "'kind': 'timeout', 'rank': null" WHY,
          "ranks, timeout 4, signal 0, guard 0, -, why"},
-        {TIMED, "\"kind\": \"exit\", \"rank\": 5" WHY,
+        {TIMED, "'kind': 'exit', 'rank': 5" WHY,
          "ranks 5, timeout 4, signal 0, guard 0, -, longer than its timeouts allow"},
-        {TIMED ", \"timed_out_by\": \"run\"", "\"kind\": \"timeout\", \"rank\": null" WHY,
+        {TIMED ", 'timed_out_by': 'run'", "'kind': 'timeout', 'rank': null" WHY,
          "ranks, timeout 2, signal 0, guard 0, -, longer than timeouts.run"},
-        {HUNG ", \"timed_out_by\": \"silence\"", "\"kind\": \"hang\", \"rank\": null" WHY,
+        {HUNG ", 'timed_out_by': 'silence'", "'kind': 'hang', 'rank': null" WHY,
          "ranks, timeout 3, signal 0, guard 0, -, no output from any rank for the time "
          "(timeouts.silence)"},
-        {FAILED, "\"kind\": \"timeout\", \"rank\": null" WHY,
+        {FAILED, "'kind': 'timeout', 'rank': null" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
     };
     CU_ASSERT_EQUAL(JR_TIMEOUT_RUN, 2);
     CU_ASSERT_EQUAL(JR_TIMEOUT_SILENCE, 3);
     CU_ASSERT_EQUAL(JR_TIMEOUT_AFTER_FIRST_EXIT, 4);
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_wrong(&vectors[i]);
 }
 
@@ -504,13 +399,11 @@ TEST(exceptions_of_the_cause_are_read_again)
 
 TEST(what_is_not_there_is_refused)
 {
-    struct fake fake;
     struct jr_loaded_run past;
     struct jr_error err = {0};
-    fake_start(&fake, 0);
+    FAKE(fake, 0);
     CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err), -1);
     fake_write(&fake, "results.json", jq("{'ranks': 7}"));
     CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs", "exp1", &err), -1);
     JR_ASSERT_TEXT(err.text, "results.json is not in the form that jobrun writes");
-    fake_end(&fake);
 }

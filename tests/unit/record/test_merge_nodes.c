@@ -46,11 +46,10 @@ static void check_file(const char *name, const struct part *parts, size_t count,
 {
     struct scratch scratch;
     begin(&scratch, parts, count);
-    json_t *joined = jr_multinode_json(scratch.fd, name, false);
+    JSON *joined = jr_multinode_json(scratch.fd, name, false);
     CU_ASSERT_EQUAL(joined == NULL, expected == NULL);
     if (expected != NULL)
         check_values(joined, expected);
-    json_decref(joined);
     scratch_end(&scratch);
 }
 
@@ -88,9 +87,8 @@ TEST(what_is_no_part_is_not_found)
 {
     static const char *const names[] = {"node_",  "node_01",  "node_-1", "node_x",      "node_1 ",
                                         "Node_1", "node_1.0", "node",    "node_1048576"};
-    struct scratch scratch;
     struct jr_multinode found;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         char path[64];
         CU_ASSERT_EQUAL(mkdirat(scratch.fd, names[i], 0700), 0);
@@ -103,7 +101,6 @@ TEST(what_is_no_part_is_not_found)
     CU_ASSERT_FALSE(jr_multinode_exists(scratch.fd));
     CU_ASSERT_PTR_NULL(jr_multinode_json(scratch.fd, "results.json", false));
     jr_multinode_release(&found);
-    scratch_end(&scratch);
 }
 
 /* They come in the order of their numbers, and are none where the run has a record of its own. */
@@ -127,9 +124,8 @@ TEST(parts_are_found_by_their_records)
 
 TEST(ids_are_those_of_the_parts)
 {
-    struct scratch scratch;
     struct jr_arena arena = JR_ARENA_INIT;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "exp1", 0700), 0);
     struct scratch run = {.fd = openat(scratch.fd, "exp1", O_RDONLY)};
     struct jr_strv ids = jr_multinode_ids(&arena, scratch.dir, "exp1");
@@ -143,7 +139,6 @@ TEST(ids_are_those_of_the_parts)
     JR_ASSERT_TEXT(ids.items[1], "exp1/node_1");
     jr_arena_release(&arena);
     (void)close(run.fd);
-    scratch_end(&scratch);
 }
 
 TEST(the_first_failure_decides)
@@ -330,13 +325,11 @@ TEST(ranks_of_all_nodes_are_compared)
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct scratch scratch;
         begin(&scratch, vectors[v].parts, 2);
-        json_t *whole = jr_multinode_json(scratch.fd, "results.json", false);
-        json_t *head = jr_multinode_json(scratch.fd, "results.json", true);
+        JSON *whole = jr_multinode_json(scratch.fd, "results.json", false);
+        JSON *head = jr_multinode_json(scratch.fd, "results.json", true);
         check_values(whole, vectors[v].status);
         check_values(head, vectors[v].status);
         check_values(whole, vectors[v].whole);
-        json_decref(head);
-        json_decref(whole);
         scratch_end(&scratch);
     }
 }
@@ -420,10 +413,9 @@ TEST(the_end_of_a_node_is_that_of_its_cause)
         struct scratch scratch;
         begin(&scratch, parts, 2);
         scratch_write(&scratch, "node_1/events.jsonl", jq(vectors[i].events));
-        json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+        JSON *joined = jr_multinode_json(scratch.fd, "results.json", false);
         check_values(joined, vectors[i].first ? "exit_code 3 | root_cause.rank 1"
                                               : "exit_code 2 | root_cause.rank 0");
-        json_decref(joined);
         scratch_end(&scratch);
     }
 }
@@ -526,16 +518,13 @@ TEST(a_node_that_goes_on_stands_for_all)
         {"ER", "part 'node_1'"},   {"RE", "part 'node_0'"},  {"RR", "part 'node_0'"},
         {"FLER", "part 'node_3'"}, {"FLEE", "part 'node_2'"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
-        struct scratch scratch;
-        scratch_start(&scratch);
+        SCRATCH(scratch);
         for (uint32_t n = 0; vectors[i][0][n] != '\0'; n++)
             write_standing(&scratch, n, vectors[i][0][n], "'f'");
         CU_ASSERT_TRUE(jr_multinode_exists(scratch.fd));
-        json_t *run = jr_multinode_json(scratch.fd, "run.json", false);
+        JSON *run = jr_multinode_json(scratch.fd, "run.json", false);
         check_values(run, vectors[i][1]);
         check_values(run, "fingerprint 'f'");
-        json_decref(run);
-        scratch_end(&scratch);
     }
 }
 
@@ -548,14 +537,11 @@ TEST(a_fingerprint_is_that_of_all)
                                              {"'a'", "'b'", "fingerprint null"},
                                              {"'b'", "'a'", "fingerprint null"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
-        struct scratch scratch;
-        scratch_start(&scratch);
+        SCRATCH(scratch);
         write_standing(&scratch, 0, 'L', vectors[i][0]);
         write_standing(&scratch, 1, 'L', vectors[i][1]);
-        json_t *run = jr_multinode_json(scratch.fd, "run.json", false);
+        JSON *run = jr_multinode_json(scratch.fd, "run.json", false);
         check_values(run, vectors[i][2]);
-        json_decref(run);
-        scratch_end(&scratch);
     }
 }
 
@@ -588,9 +574,8 @@ TEST(any_other_file_is_the_first_nodes)
     begin(&scratch, parts, 2);
     scratch_write(&scratch, "node_2/other.json", jq("{'n': 2}"));
     scratch_write(&scratch, "node_5/other.json", jq("{'n': 5}"));
-    json_t *other = jr_multinode_json(scratch.fd, "other.json", false);
+    JSON *other = jr_multinode_json(scratch.fd, "other.json", false);
     check_values(other, "n 2");
-    json_decref(other);
     scratch_end(&scratch);
 }
 

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "scratch.h"
+#include "quoted.h"
 
 /* The LOG_DIR, and what the last prune came to. */
 static struct scratch scratch;
@@ -157,7 +158,7 @@ TEST(the_newest_stay)
     } vectors[] = {
         {0, "d\nc\nb\na\n"}, {1, "c\nb\na\n"}, {3, "a\n"}, {4, ""}, {9, ""},
     };
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         scratch_start(&scratch);
         add_run("c", 30);
         add_run("a", 10);
@@ -389,7 +390,7 @@ TEST(a_link_that_leads_nowhere_goes)
         uint32_t keep;
     } vectors[] = {{"a", false, false, 1},    {"a", true, true, 1},    {"b", false, true, 1},
                    {"gone", false, false, 1}, {"gone", true, true, 1}, {"gone", false, true, 2}};
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         scratch_start(&scratch);
         add_run("a", 1);
         add_run("b", 2);

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "scratch.h"
+#include "quoted.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 #define TREE   "fedcba9876543210fedcba9876543210fedcba98"
@@ -35,28 +36,29 @@ static const struct jr_record_code full = {
 static void check_json(const struct jr_record_code *code, const char *expected)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    json_t *object = jr_record_code_json(code);
+    JSON *object = jr_record_code_json(code);
     jr_json_print(&text, object, 0);
-    JR_ASSERT_TEXT(text.data, expected);
-    json_decref(object);
+    JR_ASSERT_TEXT(text.data, jq(expected));
 }
+
+#define NOTHING                                                                                    \
+    "'patch': null, 'left_out': [], 'left_out_count': 0, 'frozen': false, 'top': null, 'specs': "  \
+    "[], "                                                                                         \
+    "'problem': null}"
+#define FULL                                                                                       \
+    "{'commit': '" COMMIT "', 'dirty': true, 'tree': '" TREE                                       \
+    "', 'patch': 'code.patch', 'left_out': [{'path': 'a', 'why': 'size'}, {'path': 'b', 'why': "   \
+    "'secret'}], 'left_out_count': 5, 'frozen': true, 'files': 12, 'bytes': 3145728, 'links': "    \
+    "['data', 'big\\nfile'], 'links_count': 9, 'top': '/w', 'specs': ['/w/job.yaml'], 'problem': " \
+    "'slow'}"
 
 TEST(is_an_object)
 {
     check_json(&(struct jr_record_code){0},
-               "{\"commit\": null, \"dirty\": null, \"tree\": null, \"patch\": null, \"left_out\": "
-               "[], \"left_out_count\": 0, \"frozen\": false, \"top\": null, \"specs\": [], "
-               "\"problem\": null}");
+               "{'commit': null, 'dirty': null, 'tree': null, " NOTHING);
     check_json(&(struct jr_record_code){.commit = COMMIT, .tree = TREE},
-               "{\"commit\": \"" COMMIT "\", \"dirty\": false, \"tree\": \"" TREE
-               "\", \"patch\": null, \"left_out\": [], \"left_out_count\": 0, \"frozen\": false, "
-               "\"top\": null, \"specs\": [], \"problem\": null}");
-    check_json(&full, "{\"commit\": \"" COMMIT "\", \"dirty\": true, \"tree\": \"" TREE
-                      "\", \"patch\": \"code.patch\", \"left_out\": [{\"path\": \"a\", \"why\": "
-                      "\"size\"}, {\"path\": \"b\", \"why\": \"secret\"}], \"left_out_count\": 5, "
-                      "\"frozen\": true, \"files\": 12, \"bytes\": 3145728, \"links\": [\"data\", "
-                      "\"big\\nfile\"], \"links_count\": 9, \"top\": \"/w\", \"specs\": "
-                      "[\"/w/job.yaml\"], \"problem\": \"slow\"}");
+               "{'commit': '" COMMIT "', 'dirty': false, 'tree': '" TREE "', " NOTHING);
+    check_json(&full, FULL);
 }
 
 /* However many names there are: a thousand, or 64 KiB of them. */
@@ -66,7 +68,7 @@ TEST(stays_small)
         size_t count, len, named;
     } vectors[] = {{1000, 3, 1000},  {1001, 3, 1000},        {9, 8192, 8},
                    {1, 64 << 10, 1}, {1, (64 << 10) + 1, 0}, {2, (64 << 10) - 1, 1}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         size_t count = vectors[i].count;
         char *name = malloc(vectors[i].len + 1);
         struct jr_record_left_out *items = calloc(count, sizeof *items);
@@ -96,107 +98,57 @@ TEST(stays_small)
     }
 }
 
-/* Read `text` as run.json. */
-static bool read_code(struct jr_record_code *ret, struct jr_arena *arena, json_t **ret_run,
-                      const char *text)
-{
-    *ret_run = jr_json_parse(text, strlen(text), NULL);
-    CU_ASSERT_PTR_NOT_NULL(*ret_run);
-    *ret = full; /* nothing of it may stay */
-    return jr_record_code_read(ret, arena, *ret_run);
-}
-
-TEST(is_read_as_it_was_written)
+/* What is read of run.json, as it is written again; whether there is any. */
+static bool check_read(const char *text, const char *expected)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_record_code code;
-    json_t *run = json_object();
-    jr_json_set(run, "code", jr_record_code_json(&full));
-    CU_ASSERT_TRUE_FATAL(jr_record_code_read(&code, &arena, run));
-    JR_ASSERT_TEXT(code.commit, COMMIT);
-    JR_ASSERT_TEXT(code.tree, TREE);
-    JR_ASSERT_TEXT(code.top, "/w");
-    JR_ASSERT_TEXT(code.problem, "slow");
-    CU_ASSERT_TRUE(code.dirty && code.patch && code.frozen);
-    CU_ASSERT_EQUAL_FATAL(code.left_out_count, 2);
-    JR_ASSERT_TEXT(code.left_out[1].path, "b");
-    JR_ASSERT_TEXT(code.left_out[1].why, "secret");
-    CU_ASSERT_EQUAL(code.left_out_all, 5);
-    JR_ASSERT_TEXT(code.specs[0], "/w/job.yaml");
-    CU_ASSERT_PTR_NULL(code.specs[1]);
-    CU_ASSERT_EQUAL(code.files, 12);
-    CU_ASSERT_EQUAL(code.bytes, 3 << 20);
-    JR_ASSERT_TEXT(code.links[1], "big\nfile");
-    CU_ASSERT_PTR_NULL(code.links[2]);
-    CU_ASSERT_EQUAL(code.links_all, 9);
-    json_decref(run);
+    struct jr_record_code code = full; /* nothing of it may stay */
+    JSON *run = json_of(text);
+    bool there = jr_record_code_read(&code, &arena, run);
+    JSON *again = jr_record_code_json(&code);
+    check_values(again, expected);
+    if (!code.frozen) { /* which is not written then */
+        char counts[64];
+        (void)snprintf(counts, sizeof counts, "%zu %zu %zu", (size_t)code.files, (size_t)code.bytes,
+                       code.links_all);
+        JR_ASSERT_TEXT(counts, "0 0 0");
+    }
     jr_arena_release(&arena);
+    return there;
 }
 
-/* Records of earlier versions, and what nobody should have written. */
-TEST(odd_records_are_read_as_far_as_they_go)
+/* As it was written; records of earlier versions, and what nobody should have written. */
+TEST(is_read_as_far_as_it_goes)
 {
-    static const struct {
-        const char *text;
-        bool there;
-        size_t left_out, all;
-    } vectors[] = {
-        {"{}", false, 0, 0},
-        {"{\"code\": null}", false, 0, 0},
-        {"{\"code\": [1]}", false, 0, 0},
-        {"{\"code\": {}}", true, 0, 0},
-        {"{\"code\": {\"left_out\": 5, \"specs\": {}, \"links\": \"x\"}}", true, 0, 0},
-        {"{\"code\": {\"left_out\": [1, {\"why\": \"x\"}, {\"path\": \"p\"}], \"left_out_count\": "
-         "0}}",
-         true, 1, 1},
-        {"{\"code\": {\"left_out\": [{\"path\": \"p\"}], \"left_out_count\": -4}}", true, 1, 1},
-        {"{\"code\": {\"left_out_count\": 2}}", true, 0, 2},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_record_code code;
-        json_t *run;
-        CU_ASSERT_EQUAL(read_code(&code, &arena, &run, vectors[i].text), vectors[i].there);
-        CU_ASSERT_EQUAL(code.left_out_count, vectors[i].left_out);
-        CU_ASSERT_EQUAL(code.left_out_all, vectors[i].all);
-        if (code.left_out_count == 1) {
-            JR_ASSERT_TEXT(code.left_out[0].path, "p");
-            JR_ASSERT_TEXT(code.left_out[0].why, "unknown");
-        }
-        CU_ASSERT_PTR_NULL(code.commit);
-        CU_ASSERT_PTR_NULL(code.tree);
-        CU_ASSERT_FALSE(code.dirty || code.patch || code.frozen);
-        CU_ASSERT_EQUAL(code.files, 0);
-        json_decref(run);
-        jr_arena_release(&arena);
-    }
-}
-
-/* Numbers that cannot be are those that the rest of the record shows. */
-TEST(odd_numbers_of_a_copy_are_none)
-{
-    static const struct {
-        const char *text;
-        size_t files, bytes, links;
-    } vectors[] = {
-        {"{\"code\": {\"files\": -1, \"bytes\": -9, \"links_count\": -2}}", 0, 0, 0},
-        {"{\"code\": {\"files\": 7, \"bytes\": 8, \"links_count\": 1, \"links\": [\"a\", 5, "
-         "\"b\"]}}",
-         7, 8, 2},
-        {"{\"code\": {\"files\": \"7\", \"bytes\": [], \"links_count\": 3, \"links\": [\"a\"]}}", 0,
-         0, 3},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_record_code code;
-        json_t *run;
-        CU_ASSERT_TRUE(read_code(&code, &arena, &run, vectors[i].text));
-        CU_ASSERT_EQUAL(code.files, vectors[i].files);
-        CU_ASSERT_EQUAL(code.bytes, vectors[i].bytes);
-        CU_ASSERT_EQUAL(code.links_all, vectors[i].links);
-        json_decref(run);
-        jr_arena_release(&arena);
-    }
+    static const char none[] = "commit null | tree null | dirty null | patch null | frozen false | "
+                               "left_out [] | left_out_count 0 | specs []";
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_record_code code;
+    JSON *run = json_of("{'code': " FULL "}");
+    CU_ASSERT_TRUE(jr_record_code_read(&code, &arena, run));
+    check_json(&code, FULL);
+    jr_arena_release(&arena);
+    CU_ASSERT_FALSE(check_read("{}", none));
+    CU_ASSERT_FALSE(check_read("{'code': null}", none));
+    CU_ASSERT_FALSE(check_read("{'code': [1]}", none));
+    CU_ASSERT_TRUE(check_read("{'code': {}}", none));
+    CU_ASSERT_TRUE(check_read("{'code': {'left_out': 5, 'specs': {}, 'links': 'x'}}", none));
+    CU_ASSERT_TRUE(
+        check_read("{'code': {'left_out': [1, {'why': 'x'}, {'path': 'p'}], 'left_out_count': 0}}",
+                   "left_out [{'path': 'p', 'why': 'unknown'}] | left_out_count 1"));
+    CU_ASSERT_TRUE(check_read("{'code': {'left_out': [{'path': 'p'}], 'left_out_count': -4}}",
+                              "left_out [{'path': 'p', 'why': 'unknown'}] | left_out_count 1"));
+    CU_ASSERT_TRUE(check_read("{'code': {'left_out_count': 2}}", "left_out [] | left_out_count 2"));
+    /* Numbers that cannot be are those that the rest of the record shows. */
+    CU_ASSERT_TRUE(
+        check_read("{'code': {'frozen': true, 'files': -1, 'bytes': -9, 'links_count': -2}}",
+                   "files 0 | bytes 0 | links [] | links_count 0"));
+    CU_ASSERT_TRUE(check_read("{'code': {'frozen': true, 'files': 7, 'bytes': 8, 'links_count': 1, "
+                              "'links': ['a', 5, 'b']}}",
+                              "files 7 | bytes 8 | links ['a', 'b'] | links_count 2"));
+    CU_ASSERT_TRUE(check_read("{'code': {'frozen': true, 'files': '7', 'bytes': [], 'links_count': "
+                              "3, 'links': ['a']}}",
+                              "files 0 | bytes 0 | links ['a'] | links_count 3"));
 }
 
 TEST(sizes_are_for_people)
@@ -214,7 +166,7 @@ TEST(sizes_are_for_people)
         {UINT64_C(3) << 40, "3.0 TiB"},
         {UINT64_C(2048) << 40, "2048.0 TiB"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_record_size(&text, vectors[i].bytes);
         JR_ASSERT_TEXT(text.data, vectors[i].text);
@@ -259,7 +211,7 @@ TEST(is_told_to_people)
          "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the original: data, "
          "big\\x0afile"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_record_code_print(&text, &vectors[i].code);
         JR_ASSERT_TEXT(text.data, vectors[i].text);
@@ -274,11 +226,10 @@ static void make_folder(const struct scratch *scratch, const char *path)
 /* The copies of one jobrun's run, and of each node that had its own. */
 TEST(finds_the_copies)
 {
-    struct scratch scratch;
     struct jr_error err = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     char expected[256];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     make_folder(&scratch, "one");
     make_folder(&scratch, "one/code");
     scratch_write(&scratch, "one/run.json", "{}");
@@ -301,7 +252,6 @@ TEST(finds_the_copies)
     (void)snprintf(expected, sizeof expected, "%s/two/node_0/code\n%s/two/node_2/code\n",
                    scratch.dir, scratch.dir);
     JR_ASSERT_TEXT(out.data, expected);
-    scratch_end(&scratch);
 }
 
 /* Where there is none, what there is instead. */
@@ -319,11 +269,10 @@ TEST(says_why_there_is_no_copy)
          "commit, and code.patch"},
         {"{\"code\": {\"frozen\": true}}", "run r has no copy of its code: its copy was removed"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct scratch scratch;
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_error err = {0};
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        scratch_start(&scratch);
+        SCRATCH(scratch);
         make_folder(&scratch, "r");
         if (vectors[i].run != NULL)
             scratch_write(&scratch, "r/run.json", vectors[i].run);
@@ -333,6 +282,5 @@ TEST(says_why_there_is_no_copy)
         CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         JR_ASSERT_TEXT(err.text, vectors[i].text);
         CU_ASSERT_EQUAL(out.len, 0);
-        scratch_end(&scratch);
     }
 }

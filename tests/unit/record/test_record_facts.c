@@ -60,9 +60,8 @@ TEST(secrets_in_arguments_are_redacted)
     };
     enum { COUNT = sizeof arguments / sizeof arguments[0] };
     char *argv[COUNT + 1] = {0};
-    struct fake fake;
     char path[128];
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     const char *child_path = getenv(child_variable);
     if (child_path != NULL) {
         write_record(&fake, child_path);
@@ -72,13 +71,11 @@ TEST(secrets_in_arguments_are_redacted)
     for (size_t i = 0; i < COUNT; i++)
         argv[i] = (char *)arguments[i][0];
     (void)snprintf(path, sizeof path, "%s/record", fake.dir);
-    json_t *record = record_of_child(path, argv);
+    JSON *record = record_of_child(path, argv);
     json_t *kept = json_object_get(record, "argv");
     CU_ASSERT_EQUAL(json_array_size(kept), COUNT);
     for (size_t i = 0; i < COUNT; i++)
         JR_ASSERT_TEXT(json_string_value(json_array_get(kept, i)), arguments[i][1]);
-    json_decref(record);
-    fake_end(&fake);
 }
 
 /* A command line that run.json has no room for is cut at a whole argument, and says how many there
@@ -92,15 +89,14 @@ TEST(long_command_lines_are_cut)
     } vectors[] = {{'x', 3, 2}, {' ', 3, 2}, {'\1', 6, 1}};
     if (getenv(child_variable) != NULL)
         return;
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         static char text[LONG + 1], last[512];
-        struct fake fake;
         char path[128], *argv[8] = {(char *)"jobrun"};
         size_t used = (4 + 6 * 3) + vectors[v].count * (4 + LONG * vectors[v].each);
         size_t most = (ROOM - used - 4) / 3;
         memset(text, vectors[v].fill, LONG);
         memset(last, 'y', most);
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         (void)snprintf(path, sizeof path, "%s/record", fake.dir);
         for (unsigned i = 0; i < vectors[v].count; i++)
             argv[1 + i] = text;
@@ -120,19 +116,17 @@ TEST(long_command_lines_are_cut)
                        "... and 2 more");
         json_decref(record);
         memset(last, 0, sizeof last);
-        fake_end(&fake);
     }
 }
 
 /* As other programs are told the same. */
 TEST(the_facts_are_those_of_the_machine)
 {
-    struct fake fake;
     struct jr_record_facts facts = {0};
     struct jr_buf os JR_BUF_CLEANUP = JR_BUF_INIT;
     struct utsname here;
     char line[256], cwd[4096];
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
     CU_ASSERT_EQUAL(uname(&here), 0);
     JR_ASSERT_TEXT(facts.machine.host, here.nodename);
@@ -151,22 +145,19 @@ TEST(the_facts_are_those_of_the_machine)
     } else {
         CU_ASSERT_PTR_NULL(facts.machine.os);
     }
-    fake_end(&fake);
 }
 
 /* What was read once serves for others, and is taken as it is. */
 TEST(a_known_machine_is_not_read_again)
 {
     const struct jr_record_machine machine = {.host = "h", .cwd = "/c"};
-    struct fake fake;
     struct jr_record_facts facts = {0};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, &machine), 0);
     JR_ASSERT_TEXT(facts.machine.host, "h");
     JR_ASSERT_TEXT(facts.machine.cwd, "/c");
     CU_ASSERT_PTR_NULL(facts.machine.user);
     CU_ASSERT_EQUAL(facts.pid, getpid()); /* which is its own */
-    fake_end(&fake);
 }
 
 /* Of the user that we act as, not of the one that started us. */
@@ -174,14 +165,12 @@ TEST(the_user_is_the_one_that_acts)
 {
     if (geteuid() != 0 || getpwuid(64123) != NULL)
         return;
-    struct fake fake;
     struct jr_record_facts facts;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     CU_ASSERT_EQUAL(seteuid(64123), 0);
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
     CU_ASSERT_EQUAL(seteuid(0), 0);
     JR_ASSERT_TEXT(facts.machine.user, "64123");
-    fake_end(&fake);
 }
 
 /* All of run.json, as it is when a run has ended. */
@@ -189,7 +178,7 @@ TEST(the_record_is_written_key_by_key)
 {
     static const bool dirty = true;
     static const char vars[] = "{\"vars\": {\"lr\": 0.1}}";
-    json_t *values = jr_json_parse(vars, sizeof vars - 1, NULL);
+    JSON *values = jr_json_parse(vars, sizeof vars - 1, NULL);
     struct jr_record_facts facts = {
         .run_id = "r",
         .name = "digits",
@@ -289,7 +278,6 @@ TEST(the_record_is_written_key_by_key)
                                  "  'exit_code': 9,\n"
                                  "  'cgroup': '/sys/fs/cgroup/g'\n"
                                  "}\n"));
-    json_decref(values);
 }
 
 TEST(a_record_without_facts_is_null)
@@ -300,7 +288,7 @@ TEST(a_record_without_facts_is_null)
     struct jr_record_facts facts = {.run_id = "r", .pid = 3};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_record_run_json(&text, &facts);
-    json_t *record = jr_json_parse(text.data, text.len, NULL);
+    JSON *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         CU_ASSERT_TRUE(json_is_null(json_object_get(record, nulls[i])));
     CU_ASSERT_EQUAL(json_object_size(record), 35);
@@ -311,14 +299,12 @@ TEST(a_record_without_facts_is_null)
     json_t *git = json_object_get(record, "git");
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "commit")));
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "dirty")));
-    json_decref(record);
 }
 
 TEST(the_end_is_added)
 {
-    struct fake fake;
     struct jr_record_facts facts = {0};
-    fake_ends(&fake, "2");
+    FAKE_ENDS(fake, "2");
     fake_judge(&fake);
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
     CU_ASSERT_EQUAL(facts.finished_ns, 0);
@@ -327,7 +313,6 @@ TEST(the_end_is_added)
     CU_ASSERT_EQUAL(facts.exit_code, 1);
     CU_ASSERT_EQUAL(facts.started_ns, FAKE_WALL);
     CU_ASSERT_EQUAL(facts.finished_ns, FAKE_WALL + 10 * FAKE_SECOND);
-    fake_end(&fake);
 }
 
 /* What is written of the code is read back, and told; of records of earlier versions it is not
@@ -345,7 +330,7 @@ TEST(code_is_read_back)
                                            .left_out_count = 2,
                                            .left_out_all = 7};
     struct jr_record_code code;
-    json_t *run = json_object();
+    JSON *run = json_object();
     CU_ASSERT_FALSE(jr_record_code_read(&code, &arena, run));
     CU_ASSERT_FALSE(jr_record_code_read(&code, &arena, NULL));
     jr_record_code_print(&text, &code);
@@ -362,6 +347,5 @@ TEST(code_is_read_back)
     code = (struct jr_record_code){.problem = "git is slow"};
     jr_record_code_print(&text, &code);
     JR_ASSERT_TEXT(text.data, "not recorded: git is slow");
-    json_decref(run);
     jr_arena_release(&arena);
 }

@@ -86,7 +86,7 @@ TEST(what_others_may_change_is_not_ours)
         {"run/run.json", 0, BOB, "has a run.json that belongs to user 64123, not to you"},
         {"run/resolved.yaml", 0, BOB, "has a resolved.yaml that belongs to user 64123, not to you"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check(&vectors[i]);
 }
 
@@ -101,7 +101,7 @@ TEST(what_only_we_and_the_group_may_change_is_ours)
         {"run/run.json", 0664, 0, "ours"},
         {"run/run.json", 0400, 0, "ours"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check(&vectors[i]);
 }
 
@@ -162,7 +162,7 @@ TEST(a_log_dir_of_root_is_as_good_as_ours)
     } vectors[] = {{0755, true}, {0775, true}, {0757, false}, {01777, true}};
     if (geteuid() != 0)
         return;
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct place place;
         place_start(&place);
         change(&place, "run", 0, BOB);
@@ -197,7 +197,7 @@ TEST(a_run_is_entered_by_its_id)
     CU_ASSERT_EQUAL(fchmodat(place.run_fd, "open", 0777, 0), 0);
     CU_ASSERT_EQUAL(symlinkat("run", place.scratch.fd, "link"), 0);
     CU_ASSERT_EQUAL(symlinkat("node_0", place.run_fd, "link"), 0);
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_error err = {0};
         int fd = jr_record_folder_enter(&trust, place.scratch.dir, vectors[i].id, &err);
         CU_ASSERT_EQUAL(fd >= 0, vectors[i].there);
@@ -226,7 +226,7 @@ TEST(a_file_that_cannot_be_read_is_named)
     } vectors[] = {{NULL, "/run has no run.json"},
                    {"{", "/run/run.json is damaged: line 1, column 1: "},
                    {"", "/run/run.json is damaged: line 1, column 0: "}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct place place;
         struct jr_error err = {0};
         place_start(&place);
@@ -299,12 +299,11 @@ TEST(the_head_is_without_ranks)
     place_start(&place);
     CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "results.json"));
     CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "attempt_0/results.json"));
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         scratch_write(&place.scratch, "run/results.json", vectors[i].text);
-        json_t *json = jr_record_folder_head(place.run_fd, "results.json");
+        JSON *json = jr_record_folder_head(place.run_fd, "results.json");
         CU_ASSERT_EQUAL(json == NULL ? -1 : jr_json_get_int(json, "status"), vectors[i].status);
         CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "ranks")), (size_t)vectors[i].ranks);
-        json_decref(json);
     }
     place_end(&place);
 }
@@ -324,7 +323,7 @@ TEST(each_attempt_has_its_results)
     scratch_write(&place.scratch, "run/run.json", jq("{'attempt': 2}"));
     CU_ASSERT_EQUAL(mkdirat(place.run_fd, "attempt_0", 0700), 0);
     scratch_write(&place.scratch, "run/attempt_0/results.json", "{}");
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_error err = {0};
         char expected[64];
@@ -384,7 +383,7 @@ TEST(a_run_stands_by_its_record)
         {"start_ticks", NULL, 0, "lost", false},
         {"start_ticks", NULL, 1, "lost", false},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         json_t *run = own_record();
         if (vectors[i].text != NULL)
             jr_json_set_str(run, vectors[i].key, vectors[i].text);
@@ -418,11 +417,10 @@ TEST(an_exit_status_that_is_none_is_a_failure)
         {"{\"exit_code\": \"0\"}", 7},      {"{\"exit_code\": 0.0}", 7},
         {"{\"exit_code\": 4294967296}", 7}, {"{}", 7},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         const char *text = vectors[i].results;
-        json_t *results = jr_json_parse(text, strlen(text), NULL);
+        JSON *results = jr_json_parse(text, strlen(text), NULL);
         CU_ASSERT_EQUAL(jr_record_folder_exit_code(results), vectors[i].code);
-        json_decref(results);
     }
     CU_ASSERT_EQUAL(jr_record_folder_exit_code(NULL), 7);
 }
@@ -451,12 +449,11 @@ TEST(knows_who_completes_the_record)
     static const char *const others[] = {"{\"boot_id\": \"c\", \"pid\": 70, \"start_ticks\": 500}",
                                          "{\"boot_id\": \"b\", \"pid\": 71, \"start_ticks\": 500}",
                                          "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 501}"};
-    struct scratch scratch;
     int ready[2];
     char byte;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, ".results.json", "");
-    json_t *run = jr_json_parse(record, strlen(record), NULL);
+    JSON *run = jr_json_parse(record, strlen(record), NULL);
     CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, run), 0);
     CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
     pid_t child = fork();
@@ -470,14 +467,11 @@ TEST(knows_who_completes_the_record)
     CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
     CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, run), child);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        json_t *other = jr_json_parse(others[i], strlen(others[i]), NULL);
+        JSON *other = jr_json_parse(others[i], strlen(others[i]), NULL);
         CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, other), 0);
-        json_decref(other);
     }
     CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
     CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
     CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, run), 0);
     (void)close(ready[0]);
-    json_decref(run);
-    scratch_end(&scratch);
 }

@@ -47,17 +47,15 @@ static void expect(struct fake *fake, const char *expected)
     jr_judgement_json(&text, &fake->report, &fake->plan, &fake->outcome, NULL);
     keep("results", &text);
     keep_record(fake);
-    json_t *json = jr_json_parse(text.data, text.len, &err);
+    JSON *json = jr_json_parse(text.data, text.len, &err);
     JR_ASSERT_TEXT(err.text, "");
     check_values(json, expected);
-    json_decref(json);
     fake_end(fake);
 }
 
 TEST(a_good_run)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake_write_rank(&fake, 0, "result.json", jq("{'b': [1, null], 'a': 0.1}"));
     fake.ranks[1].device = "GPU-5";
     fake.ends[1].max_rss_bytes = 4096;
@@ -78,8 +76,7 @@ TEST(a_good_run)
 
 TEST(a_failure)
 {
-    struct fake fake;
-    fake_ends(&fake, "0 S11 0 0");
+    FAKE_ENDS(fake, "0 S11 0 0");
     fake.ends[1].core_dumped = true;
     fake_exit(&fake, 3, 1);
     fake.ends[3].ended_ns = fake.ends[1].ended_ns;
@@ -98,8 +95,7 @@ TEST(a_failure)
 
 TEST(nothing_delivered)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.policy.results.stated = true;
     fake_write_rank(&fake, 1, "result.json", "{}");
     expect(&fake, "status 'incomplete' | exit_code 5 | root_cause.kind 'result' | root_cause.rank "
@@ -110,8 +106,7 @@ TEST(nothing_delivered)
 
 TEST(no_such_program)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake.ends[0] =
         (struct jr_rank_outcome){.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
     fake.ranks[0].out_path = fake.ranks[0].err_path = NULL;
@@ -122,8 +117,7 @@ TEST(no_such_program)
 
 TEST(stopped_by_a_signal)
 {
-    struct fake fake;
-    fake_ends(&fake, "S37");
+    FAKE_ENDS(fake, "S37");
     fake.ends[0].stopped_with = 37;
     fake.outcome.stop_signal = 37;
     expect(&fake, "status 'stopped' | exit_code 165 | root_cause.rank null | root_cause.kind "
@@ -133,8 +127,7 @@ TEST(stopped_by_a_signal)
 
 TEST(out_of_time)
 {
-    struct fake fake;
-    fake_ends(&fake, "T");
+    FAKE_ENDS(fake, "T");
     fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     fake.outcome.left = 1;
     expect(&fake, "status 'timed_out' | exit_code 6 | root_cause.kind 'timeout' | processes_left 1 "
@@ -144,8 +137,7 @@ TEST(out_of_time)
 TEST(what_was_compared)
 {
     static char *const names[] = {(char *)"a", (char *)"b"};
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.results.stated = true;
     fake.policy.results.required = (char *)"none";
     fake.policy.results.equal = (char **)names;
@@ -164,8 +156,7 @@ TEST(what_was_compared)
 
 TEST(a_killed_runner)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake.outcome.runner_signal = 9;
     fake.ends[0].end = JR_END_NONE;
     expect(&fake, "status 'launch_failed' | exit_code 7 | root_cause.message 'jobrun\\'s runner "
@@ -177,8 +168,7 @@ TEST(a_killed_runner)
 
 TEST(a_killed_guard)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     expect(&fake, "jobrun_killed null");
     fake_start(&fake, 1);
     fake.outcome.guard_pid = 4711;
@@ -202,9 +192,8 @@ TEST(a_killed_guard)
 
 TEST(one_rank_a_line)
 {
-    struct fake fake;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    fake_start(&fake, 8);
+    FAKE(fake, 8);
     fake_judge(&fake);
     jr_judgement_json(&text, &fake.report, &fake.plan, &fake.outcome, NULL);
     size_t lines = 0, ranks = 0;
@@ -212,7 +201,6 @@ TEST(one_rank_a_line)
         ranks += strncmp(++at, "    {\"rank\": ", 13) == 0;
     CU_ASSERT_EQUAL(ranks, 8);
     CU_ASSERT_EQUAL(lines, 1 + 26 + 1 + 8 + 1 + 1);
-    fake_end(&fake);
 }
 
 /* The root cause alone, as it is told between nodes and attempts. */
@@ -220,10 +208,9 @@ static void check_cause(const struct fake *fake, const struct jr_judgement *repo
                         const char *expected)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    json_t *cause = jr_judgement_cause(report, &fake->plan, &fake->outcome);
+    JSON *cause = jr_judgement_cause(report, &fake->plan, &fake->outcome);
     jr_json_print(&text, cause, 0);
     JR_ASSERT_TEXT(text.data, jq(expected));
-    json_decref(cause);
 }
 
 static void expect_cause(struct fake *fake, const char *expected)
@@ -239,8 +226,7 @@ static void expect_cause(struct fake *fake, const char *expected)
 
 TEST(a_cause_is_told_by_what_became_of_its_rank)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     expect_cause(&fake, "null");
     fake_ends(&fake, "0 3");
     expect_cause(&fake, CAUSE("1", "exit", "3", "null", "exited with code 3", ""));
@@ -256,15 +242,13 @@ TEST(a_cause_is_told_by_what_became_of_its_rank)
 TEST(a_stall_is_the_cause_of_the_run)
 {
     static const struct jr_stall stall = {.attempts = 2, .stepped = true, .step = 7};
-    struct fake fake;
-    fake_ends(&fake, "0 3");
+    FAKE_ENDS(fake, "0 3");
     fake_judge(&fake);
     fake.report.stall = stall;
     check_cause(
         &fake, &fake.report,
         CAUSE("1", "stall", "3", "null",
               "the last 2 attempts got no further than step 7; the last: exited with code 3", ""));
-    fake_end(&fake);
 }
 
 /* The schemas that are published are those of the rows that are written. */
@@ -299,7 +283,6 @@ TEST(a_cause_of_time_names_who_differs)
 {
     static uint32_t odd[] = {2, 0, 3};
     struct jr_rank_judgement ranks[4] = {0};
-    struct fake fake;
     struct jr_judgement report = {.status = JR_RUN_HUNG,
                                   .overrun = "no output for 5 s",
                                   .odd = odd,
@@ -307,7 +290,7 @@ TEST(a_cause_of_time_names_who_differs)
                                   .odd_silent = true,
                                   .ranks = ranks,
                                   .count = 4};
-    fake_start(&fake, 4);
+    FAKE(fake, 4);
     expect_cause_of(&fake, &report,
                     CAUSE("20", "hang", "null", "null",
                           "no output for 5 s; rank 20 fell silent first", "0, 30"));
@@ -338,8 +321,7 @@ TEST(an_incomplete_run_names_who_did_not_deliver)
         {.state = JR_RANK_INCOMPLETE},
     };
     struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 4};
-    struct fake fake;
-    fake_start(&fake, 4);
+    FAKE(fake, 4);
     expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "no file", "20, 30"));
     ranks[1].reason = NULL;
     report.error = "of the run";
@@ -364,8 +346,7 @@ TEST(the_last_rank_can_be_incomplete)
         {.state = JR_RANK_INCOMPLETE, .reason = "of nobody"},
     };
     const struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 2};
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "no file", ""));
 }
 
@@ -375,8 +356,7 @@ TEST(a_cause_is_of_the_kind_that_its_rank_ended_by)
     struct jr_rank_judgement ranks[4] = {0};
     const struct jr_judgement report = {
         .status = JR_RUN_FAILED, .causes = causes, .causes_count = 2, .ranks = ranks, .count = 4};
-    struct fake fake;
-    fake_ends(&fake, "0 S11 0 0");
+    FAKE_ENDS(fake, "0 S11 0 0");
     expect_cause_of(&fake, &report,
                     CAUSE("10", "signal", "null", "'SIGSEGV'", "died by SIGSEGV", "30"));
     /* it was about to exit by itself when the stop came */
@@ -417,7 +397,6 @@ static int take_piece(void *data, struct jr_buf *piece)
 TEST(large_results_are_taken_in_pieces)
 {
     enum { RANKS = 600 };
-    struct fake fake;
     static struct jr_plan_rank ranks[RANKS];
     static struct jr_rank_outcome ends[RANKS];
     static struct jr_rank_judgement judged[RANKS];
@@ -425,7 +404,7 @@ TEST(large_results_are_taken_in_pieces)
     struct jr_buf rest JR_BUF_CLEANUP = JR_BUF_INIT;
     struct taken taken = {.end_at = 0};
     const struct jr_drain drain = {take_piece, &taken};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     for (uint32_t i = 0; i < RANKS; i++)
         ranks[i] = (struct jr_plan_rank){.rank = i};
     fake.plan.ranks = ranks;
@@ -443,18 +422,15 @@ TEST(large_results_are_taken_in_pieces)
     jr_judgement_json(&rest, &report, &fake.plan, &fake.outcome, &drain);
     CU_ASSERT_EQUAL(taken.times, 1);
     jr_buf_release(&taken.all);
-    fake_end(&fake);
 }
 
 TEST(a_run_without_ranks_is_json)
 {
-    struct fake fake;
-    fake_start(&fake, 0);
+    FAKE(fake, 0);
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     fake_judge(&fake);
     jr_judgement_json(&text, &fake.report, &fake.plan, &fake.outcome, NULL);
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, jq("\n  'ranks': []\n}\n")));
-    fake_end(&fake);
 }
 
 /* Two ranks that are told to be one world by PMI-1. */

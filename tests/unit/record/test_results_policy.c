@@ -2,6 +2,7 @@
 #include "record/results_json.h"
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/restart.h"
 #include "record/load_results.h"
 
@@ -84,7 +85,7 @@ TEST(attempts_are_written)
 TEST(what_is_no_list_holds_no_attempts)
 {
     static const char *const vectors[] = {"null", "{}", "7", "\"x\"", "[]"};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_loaded_run loaded;
         read_member(&loaded, "attempts", vectors[i]);
         CU_ASSERT_EQUAL(loaded.report.earlier_count, 0);
@@ -151,7 +152,7 @@ TEST(requeues_are_written_and_read)
         {{JR_REQUEUE_NONE, 3, 20, false},
          "{\"cause\": null, \"requeues\": 3, \"max\": 20, \"queued\": false}"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct fake fake;
         struct jr_loaded_run loaded;
         start_judged(&fake);
@@ -176,7 +177,7 @@ TEST(stalls_are_written_and_read)
         {{.attempts = 3, .stepped = true, .step = 120}, "{\"attempts\": 3, \"step\": 120}"},
         {{.attempts = 2}, "{\"attempts\": 2, \"step\": null}"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct fake fake;
         struct jr_loaded_run loaded;
         start_judged(&fake);
@@ -232,7 +233,7 @@ TEST(the_limit_is_that_of_the_timeout)
         {JR_TIMEOUT_PROGRESS, "4.5"}, {JR_TIMEOUT_FIRST_STEP, "5.5"},
         {JR_TIMEOUT_START, "6.5"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct fake fake;
         start_judged(&fake);
         fake.policy.timeouts = (struct jr_timeouts){.run_ms = 1500,

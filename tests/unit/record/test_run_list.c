@@ -45,10 +45,9 @@ static void list(struct fake *fake, struct jr_records *ret)
 
 TEST(what_is_no_run_is_not_listed)
 {
-    struct fake fake;
     struct jr_records records;
     struct jr_error err = {0};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     add_run(&fake, "other", "results.json", "{}");
     fake_write(&fake, "file", "x");
     (void)symlinkat("other", fake.fd, "link");
@@ -58,15 +57,13 @@ TEST(what_is_no_run_is_not_listed)
     CU_ASSERT_EQUAL(jr_records_list(&records, "/nonexistent/runs", &err), 0);
     CU_ASSERT_EQUAL(records.count, 0);
     CU_ASSERT_EQUAL(jr_records_list(&records, "/dev/null", &err), -1);
-    fake_end(&fake);
 }
 
 TEST(what_cannot_be_read_is_listed_as_damaged)
 {
     static const char *const texts[] = {"{\"form", "", "[]", "7"};
-    struct fake fake;
     struct jr_records records;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         add_run(&fake, "torn", "run.json", texts[i]);
         list(&fake, &records);
@@ -91,7 +88,6 @@ TEST(what_cannot_be_read_is_listed_as_damaged)
     list(&fake, &records);
     JR_ASSERT_TEXT(records.items[0].status, "damaged");
     jr_records_release(&records);
-    fake_end(&fake);
 }
 
 TEST(a_step_is_told_with_the_last)
@@ -103,7 +99,7 @@ TEST(a_step_is_told_with_the_last)
         {"{\"step\": null, \"of\": 9}", "-"},
         {NULL, "-"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_record record = {
             .progress = vectors[i][0] == NULL
@@ -117,9 +113,8 @@ TEST(a_step_is_told_with_the_last)
 
 TEST(unfinished_runs_are_told_apart)
 {
-    struct fake fake;
     struct jr_records records;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     struct jr_record_facts facts = facts_of(&fake);
     print_record(&fake, "running", &facts);
     add_run(&fake, "running", "plan.json", "{\"world_size\": 4, \"ranks\": []}");
@@ -149,7 +144,6 @@ TEST(unfinished_runs_are_told_apart)
     JR_ASSERT_TEXT(record_of(&records, "rebooted")->status, "lost");
     JR_ASSERT_TEXT(record_of(&records, "elsewhere")->status, "elsewhere");
     jr_records_release(&records);
-    fake_end(&fake);
 }
 
 /* Judge the fake and leave its files as the run `id` that began at `started` seconds. */
@@ -169,9 +163,8 @@ static void finish_run(struct fake *fake, const char *id, uint64_t started)
 
 TEST(finished_runs_newest_first)
 {
-    struct fake fake;
     struct jr_records records;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     finish_run(&fake, "b", 1000);
     finish_run(&fake, "c", 3000);
     fake_exit(&fake, 0, 9);
@@ -190,7 +183,6 @@ TEST(finished_runs_newest_first)
     CU_ASSERT_DOUBLE_EQUAL(failed->started, 2000, 0);
     CU_ASSERT_DOUBLE_EQUAL(failed->seconds, 10, 0);
     jr_records_release(&records);
-    fake_end(&fake);
 }
 
 TEST(a_run_is_found_by_id_prefix_or_latest)
@@ -214,8 +206,7 @@ TEST(a_run_is_found_by_id_prefix_or_latest)
         {"3/node_1", "30-p/node_1", NULL},
         {"latest", "20-a", NULL},
     };
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     add_run(&fake, "20-a", "run.json", "{}");
     add_run(&fake, "20-ab", "run.json", "{}");
     add_run(&fake, "10-x", "run.json", "{}");
@@ -225,7 +216,7 @@ TEST(a_run_is_found_by_id_prefix_or_latest)
     add_run(&fake, "30-p/node_2", "other.json", "{}");
     add_run(&fake, "30-p/node_01", "run.json", "{}");
     (void)symlinkat("20-a", fake.fd, "latest");
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char id[256] = "";
         struct jr_error err = {0};
         int result = jr_record_find(id, fake.dir, cases[c].run, &err);
@@ -237,17 +228,15 @@ TEST(a_run_is_found_by_id_prefix_or_latest)
             CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         }
     }
-    fake_end(&fake);
 }
 
 TEST(latest_without_a_usable_link_is_the_newest)
 {
     static const char *const targets[] = {NULL, "gone", "../etc", "b/.."};
     for (size_t t = 0; t < 4; t++) {
-        struct fake fake;
         char id[256] = "";
         struct jr_error err = {0};
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         CU_ASSERT_EQUAL(jr_record_find(id, fake.dir, "latest", &err), -1);
         finish_run(&fake, "b", 1000);
         finish_run(&fake, "a", 2000);
@@ -255,7 +244,6 @@ TEST(latest_without_a_usable_link_is_the_newest)
             (void)symlinkat(targets[t], fake.fd, "latest");
         CU_ASSERT_EQUAL(jr_record_find(id, fake.dir, "latest", &err), 0);
         JR_ASSERT_TEXT(id, "a");
-        fake_end(&fake);
     }
 }
 
@@ -288,8 +276,7 @@ static void check_shown(struct fake *fake)
 
 TEST(results_are_shown_as_they_were_told)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake_write_rank(&fake, 0, "result.json", jq("{'a': 1.5}"));
     fake_write_rank(&fake, 1, "result.json", jq("{'a': 2}"));
     check_shown(&fake);
@@ -301,8 +288,7 @@ TEST(results_are_shown_as_they_were_told)
 
 TEST(a_failure_is_shown_as_it_was_told)
 {
-    struct fake fake;
-    fake_ends(&fake, "T S11 1 4 -");
+    FAKE_ENDS(fake, "T S11 1 4 -");
     fake.ends[1].core_dumped = true;
     fake.ends[2].ended_ns = fake.ends[1].ended_ns;
     fake_write_rank(&fake, 1, "stderr.log", "one\ntwo\n");
@@ -332,8 +318,7 @@ TEST(stopped_ranks_are_shown_as_they_were_told)
 TEST(other_ends_are_shown_as_they_were_told)
 {
     for (int kind = 0; kind < 6; kind++) {
-        struct fake fake;
-        fake_ends(&fake, "T T");
+        FAKE_ENDS(fake, "T T");
         fake.outcome.stop_signal = kind == 0 || kind == 5 ? 2 : 0;
         fake.outcome.guard_pid = kind > 3 ? 4711 : 0;
         fake.outcome.guard_signal = kind > 3 ? 9 : 0;
@@ -360,15 +345,13 @@ TEST(results_that_jobrun_did_not_write)
         "{\"ranks\": [], \"status\": \"stopped\", \"exit_code\": 2147483648}",
     };
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
-        struct fake fake;
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         struct jr_error err = {0};
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         struct jr_record_facts facts = facts_of(&fake);
         print_record(&fake, "r", &facts);
         add_run(&fake, "r", "results.json", texts[t]);
         CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", NULL, false, &err), 0);
         CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
-        fake_end(&fake);
     }
 }

@@ -3,15 +3,14 @@
 
 #include "base/buf.h"
 #include "scratch.h"
+#include "quoted.h"
 
 static void read_events(struct jr_timeline *ret, const char *text)
 {
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     if (text != NULL)
         scratch_write(&scratch, "events.jsonl", text);
     jr_timeline_read(ret, scratch.fd);
-    scratch_end(&scratch);
 }
 
 /* The spans as "RANK START-END[ heard AT][ last]", ENDs of -1 are open. */
@@ -64,7 +63,7 @@ TEST(what_is_no_event_is_left_out)
         {LINE("5", "rank_started", ",\"rank\":-1,\"pid\":7"), true},
         {LINE("5", "rank_started", ",\"rank\":1048576,\"pid\":7"), true},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_timeline timeline;
         read_events(&timeline, vectors[i].text);
         CU_ASSERT_EQUAL(timeline.partial, vectors[i].partial);
@@ -200,9 +199,8 @@ TEST(no_more_moments_than_a_page_holds)
 /* The events of another node begin later, and its ranks are others. */
 TEST(files_of_several_nodes_are_added)
 {
-    struct scratch scratch;
     struct jr_timeline timeline = {0};
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "a", LINE("9000000000", "rank_started", ",\"rank\":0,\"pid\":7"));
     scratch_write(&scratch, "b",
                   LINE("100000000", "rank_started", ",\"rank\":1,\"pid\":7")
@@ -216,5 +214,4 @@ TEST(files_of_several_nodes_are_added)
     jr_timeline_add(&timeline, scratch.fd, "c", 0);
     CU_ASSERT_TRUE(timeline.partial);
     jr_timeline_release(&timeline);
-    scratch_end(&scratch);
 }

@@ -32,11 +32,10 @@ static void print_rows(struct jr_buf *out, const struct jr_diff_table *table)
 
 static void check(const struct run *a, const struct run *b, const char *expected)
 {
-    struct scratch scratch;
     struct jr_diff_table table = JR_DIFF_TABLE_INIT;
     struct jr_error err = {0};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     const struct jr_run_place places[] = {{scratch.dir, "a"}, {scratch.dir, "b"}};
     add_run(&scratch, "a", a);
     add_run(&scratch, "b", b);
@@ -44,7 +43,6 @@ static void check(const struct run *a, const struct run *b, const char *expected
     print_rows(&out, &table);
     JR_ASSERT_TEXT(out.data, expected);
     jr_diff_table_release(&table);
-    scratch_end(&scratch);
 }
 
 #define RECORD(more)         "{\"host\": \"gpu00\", \"version\": \"1.0\"" more "}"
@@ -56,11 +54,10 @@ static void check(const struct run *a, const struct run *b, const char *expected
 
 TEST(a_run_that_is_not_there_is_told)
 {
-    struct scratch scratch;
     struct jr_diff_table table = JR_DIFF_TABLE_INIT;
     struct jr_error err = {0};
     char expected[128];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     const struct jr_run_place places[] = {{scratch.dir, "a"}, {scratch.dir, "nope"}};
     add_run(&scratch, "a", &(struct run){RECORD(""), NULL});
     CU_ASSERT_EQUAL(jr_record_compare(&table, places, &err), -1);
@@ -68,7 +65,6 @@ TEST(a_run_that_is_not_there_is_told)
                    scratch.dir);
     JR_ASSERT_TEXT(err.text, expected);
     CU_ASSERT_EQUAL(table.count, 0);
-    scratch_end(&scratch);
 }
 
 TEST(runs_that_went_the_same_way)
@@ -131,12 +127,11 @@ TEST(a_run_without_results)
 
 TEST(what_a_rerun_needs)
 {
-    struct scratch scratch;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_record_origin origin;
     struct jr_error err = {0};
     char expected[64];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     CU_ASSERT_EQUAL(jr_record_origin(&origin, &arena, scratch.dir, "a", &err), -1);
     add_run(&scratch, "a",
             &(struct run){RECORD(", \"fingerprint\": \"ab\", \"local\": true"), NULL});
@@ -152,5 +147,4 @@ TEST(what_a_rerun_needs)
     CU_ASSERT_EQUAL_FATAL(jr_record_origin(&origin, &arena, scratch.dir, "a", &err), 0);
     JR_ASSERT_TEXT(origin.spec, "name: x\n");
     jr_arena_release(&arena);
-    scratch_end(&scratch);
 }

@@ -35,8 +35,7 @@ static void check_cause(struct fake *fake, const char *expected)
 
 TEST(a_rank_that_wrote_nothing)
 {
-    struct fake fake;
-    fake_ends(&fake, "0 3");
+    FAKE_ENDS(fake, "0 3");
     check_cause(&fake, WHO(1) "  it wrote nothing to stdout and stderr\n");
     fake_ends(&fake, "0 3");
     fake.ranks[1].out_path = NULL;
@@ -65,10 +64,9 @@ TEST(the_last_lines_are_quoted)
         {"", "dos\r\n", "  last lines of stderr:\n    | dos\n"},
         {"", "\033[31mred\a\n", "  last lines of stderr:\n    | \\x1b[31mred\\x07\n"},
     };
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
-        struct fake fake;
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         char expected[512];
-        fake_ends(&fake, "1 0");
+        FAKE_ENDS(fake, "1 0");
         fake_write_rank(&fake, 0, "stdout.log", vectors[v].out);
         fake_write_rank(&fake, 0, "stderr.log", vectors[v].err);
         (void)snprintf(expected, sizeof expected, "%s%s", WHO(0), vectors[v].expected);
@@ -83,9 +81,8 @@ TEST(long_lines_are_cut)
         const char *end;
     } vectors[] = {{199, "x\n"}, {200, "x\n"}, {201, "x...\n"}};
     for (size_t v = 0; v < 3; v++) {
-        struct fake fake;
         char line[256] = "", expected[512];
-        fake_ends(&fake, "1 0");
+        FAKE_ENDS(fake, "1 0");
         memset(line, 'x', (size_t)vectors[v].len);
         fake_write_rank(&fake, 0, "stderr.log", line);
         int shown = vectors[v].len < 200 ? vectors[v].len : 200;
@@ -99,8 +96,7 @@ TEST(long_lines_are_cut)
 
 TEST(exceptions_stand_above_the_log)
 {
-    struct fake fake;
-    fake_ends(&fake, "0 1");
+    FAKE_ENDS(fake, "0 1");
     fake_write_rank(&fake, 1, "error.json", RAISED("ValueError: x\\u001b"));
     fake_write_rank(&fake, 1, "stderr.log", "Traceback\n");
     check_cause(&fake, WHO(1) "  ValueError: x\\x1b\n"
@@ -109,8 +105,7 @@ TEST(exceptions_stand_above_the_log)
 
 TEST(a_torn_error_file_is_warned_of)
 {
-    struct fake fake;
-    fake_ends(&fake, "0 1");
+    FAKE_ENDS(fake, "0 1");
     fake_write_rank(&fake, 1, "error.json", jq("{'message': "));
     check_cause(&fake, WHO(1) "  warning: attempt_0/1/error.json is incomplete, or not in the form "
                               "that torch and jobrun write; it was ignored\n"
@@ -123,12 +118,11 @@ TEST(places_stand_in_a_column)
     static const struct {
         int len, blanks;
     } vectors[] = {{10, 52}, {59, 3}, {60, 2}, {61, 2}, {80, 2}};
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
-        struct fake fake;
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         char text[128] = "", expected[512];
         memset(text, 'E', (size_t)vectors[v].len);
-        fake_ends(&fake, "1");
+        FAKE_ENDS(fake, "1");
         fake_judge(&fake);
         fake.report.ranks[0].error = text;
         fake.report.ranks[0].error_file = true;
@@ -143,7 +137,6 @@ TEST(places_stand_in_a_column)
                        "value of a secret, and are not shown\n",
                        text, vectors[v].blanks, "");
         JR_ASSERT_TEXT(out.data, expected);
-        fake_end(&fake);
     }
 }
 
@@ -158,11 +151,10 @@ TEST(what_failed_before_a_rank_is_quoted)
         {"attempt_0/setup.log", "setup.log"},
         {"node_0/attempt_0/setup.log", "setup.log"},
     };
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
-        struct fake fake;
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         char expected[512];
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         (void)mkdirat(fake.fd, "node_0", 0700);
         (void)mkdirat(fake.fd, "node_0/attempt_0", 0700);
         fake_write(&fake, "attempt_0/setup.log", "");
@@ -176,14 +168,12 @@ TEST(what_failed_before_a_rank_is_quoted)
                        "  last lines of %s:\n    | no module\n",
                        vectors[v].name);
         JR_ASSERT_TEXT(out.data, expected);
-        fake_end(&fake);
     }
 }
 
 TEST(those_that_failed_together_are_named)
 {
-    struct fake fake;
-    fake_start(&fake, 4);
+    FAKE(fake, 4);
     for (uint32_t i = 0; i < 3; i++) {
         fake_exit(&fake, i, 1);
         fake.ends[i].ended_ns = 5 * FAKE_SECOND;
@@ -197,8 +187,7 @@ TEST(those_that_failed_together_are_named)
 /* The first of all is not always the cause. */
 TEST(one_before_the_cause_may_be_together_with_it)
 {
-    struct fake fake;
-    fake_ends(&fake, "1 1 0");
+    FAKE_ENDS(fake, "1 1 0");
     fake.ends[0].ended_ns = fake.ends[1].ended_ns + 1;
     check_cause(&fake,
                 WHO(1) "  it wrote nothing to stdout and stderr\n"
@@ -210,9 +199,8 @@ TEST(the_host_is_this_one)
 {
     struct utsname here = {0};
     char expected[512];
-    struct fake fake;
     (void)uname(&here);
-    fake_ends(&fake, "3");
+    FAKE_ENDS(fake, "3");
     fake.hosts[0] = NULL;
     fake.ends[0].pid = 1000;
     (void)snprintf(expected, sizeof expected,
@@ -225,8 +213,7 @@ TEST(the_host_is_this_one)
 /* A set is cut behind a comma. */
 TEST(long_sets_are_cut)
 {
-    struct fake fake;
-    fake_start(&fake, 8);
+    FAKE(fake, 8);
     for (uint32_t i = 0; i < 8; i++) {
         fake.ranks[i].rank = 1000000000 + 2 * i;
         fake_exit(&fake, i, 1);
@@ -239,7 +226,6 @@ TEST(long_sets_are_cut)
     CU_ASSERT_PTR_NOT_NULL(
         strstr(out.data, "  together:   ranks 1000000002,1000000004,1000000006,1000000008,... (7 "
                          "ranks) failed with it"));
-    fake_end(&fake);
 }
 
 /* Up to four of those that lost a peer are told one by one. */
@@ -253,9 +239,8 @@ TEST(those_that_lost_a_peer_are_told_apart)
         "    rank 3   died by SIGPIPE\n", "    rank 4   died by SIGPIPE\n"};
     static const char *const rest[] = {"", "    and so did rank 5\n", "    and so did ranks 5-6\n"};
     for (uint32_t count = 1; count <= 6; count++) {
-        struct fake fake;
         JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
-        fake_ends(&fake, "3 0 0 0 0 0 0 0");
+        FAKE_ENDS(fake, "3 0 0 0 0 0 0 0");
         fake.ends[0].ended_ns = 5 * FAKE_SECOND;
         for (uint32_t i = 1; i <= count; i++) {
             fake_signal(&fake, i, 13);
@@ -275,8 +260,7 @@ TEST(those_that_lost_a_peer_are_told_apart)
 TEST(one_that_could_not_start_later_says_why)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    struct fake fake;
-    fake_ends(&fake, "3 0");
+    FAKE_ENDS(fake, "3 0");
     fake_judge(&fake);
     fake.ends[1].end = JR_END_START;
     fake.report.ranks[1].state = JR_RANK_AFTER_FIRST_FAILURE;
@@ -289,7 +273,6 @@ TEST(one_that_could_not_start_later_says_why)
     fake.ends[1].exit_code = 4;
     jr_print_others(&page, "after it:");
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, ": exited with code 4\n"));
-    fake_end(&fake);
 }
 
 /* Judge, and hold what is told of the other ranks to `expected`. */
@@ -305,8 +288,7 @@ static void check_others(struct fake *fake, const char *label, const char *expec
 
 TEST(others_by_how_they_ended)
 {
-    struct fake fake;
-    fake_ends(&fake, "3");
+    FAKE_ENDS(fake, "3");
     check_others(&fake, "others:", "");
     fake_ends(&fake, "3 T T 9 - 0");
     check_others(&fake, "others:",
@@ -320,8 +302,7 @@ TEST(others_by_how_they_ended)
 TEST(who_had_ended_by_then)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    struct fake fake;
-    fake_start(&fake, 6);
+    FAKE(fake, 6);
     fake.policy.results.stated = true;
     fake_exit(&fake, 0, 3);
     fake.ends[0].ended_ns = 10 * FAKE_SECOND;
@@ -340,15 +321,13 @@ TEST(who_had_ended_by_then)
         out.data,
         "  after it:   rank 5 ended with 0 but did not deliver: result.json was not written\n"
         "              rank 4 succeeded\n");
-    fake_end(&fake);
 }
 
 /* One that left is told with what it lacks, and those that lost it after it. */
 TEST(who_left_is_told_with_what_it_lacks)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.results.stated = true;
     fake_exit(&fake, 1, 1);
     fake.ends[1].lost_peer = true;
@@ -373,13 +352,11 @@ TEST(who_left_is_told_with_what_it_lacks)
         out.data,
         "  try:        rank 0 left while the others went on, which breaks their connections: have "
         "all ranks make the same number of steps, or wait for each other before they end\n");
-    fake_end(&fake);
 }
 
 TEST(several_that_failed_later_are_told_by_the_first)
 {
-    struct fake fake;
-    fake_ends(&fake, "3 9 0 7");
+    FAKE_ENDS(fake, "3 9 0 7");
     check_others(&fake, NULL,
                  "  ranks 1,3 failed after the first failure: rank 1 exited with code 9\n"
                  "  rank 2 succeeded\n");
@@ -387,8 +364,7 @@ TEST(several_that_failed_later_are_told_by_the_first)
 
 TEST(how_ranks_were_stopped)
 {
-    struct fake fake;
-    fake_ends(&fake, "3 T T");
+    FAKE_ENDS(fake, "3 T T");
     fake_signal(&fake, 2, 9);
     fake.ends[2].killed = true;
     check_others(&fake, NULL, "  ranks 1-2 stopped by jobrun (SIGTERM; rank 2 needed SIGKILL)\n");
@@ -401,8 +377,7 @@ TEST(how_ranks_were_stopped)
 
 TEST(ranks_that_did_not_deliver)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake.policy.results.stated = true;
     fake_write_rank(&fake, 1, "result.json", "{}");
     check_others(&fake, "ranks:",
@@ -428,16 +403,14 @@ TEST(the_log_that_is_worth_a_look)
         {"x", "x", "attempt_0/0/stderr.log"},
         {"", "x", "attempt_0/0/stderr.log"},
     };
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
-        struct fake fake;
+    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct jr_buf out = JR_BUF_INIT;
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         fake_write_rank(&fake, 0, "stdout.log", vectors[v].out);
         fake_write_rank(&fake, 0, "stderr.log", vectors[v].err);
         struct jr_page page = page_of(&fake, &out);
         const char *log = jr_print_log(&page, &fake.ranks[0]);
         JR_ASSERT_TEXT(log == NULL ? "(none)" : log,
                        vectors[v].expected == NULL ? "(none)" : vectors[v].expected);
-        fake_end(&fake);
     }
 }

@@ -1,7 +1,7 @@
 /* Where the lines of a report are broken on a narrow terminal. */
 #include "report/fit_lines.h"
 
-#include "unit.h"
+#include "quoted.h"
 
 TEST(breaks_lines_as_people_do)
 {
@@ -69,7 +69,7 @@ TEST(breaks_lines_as_people_do)
          "\033 \033[ is none of both, and goes on like\n"
          "        that for long\n"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_fit_lines(&out, rows[i].text, 40);
         JR_ASSERT_TEXT(out.len == 0 ? "" : out.data, rows[i].fitted);

@@ -20,7 +20,7 @@ TEST(text_is_no_markup)
         {"\xff", "\\xff"},        {"\xe2\x80\xae", "\\xe2\\x80\\xae"},
         {"\xc3\xa9", "\xc3\xa9"}, {"", ""},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf out = JR_BUF_INIT;
         jr_html_text(&out, vectors[i][0]);
         holds(&out, vectors[i][1]);

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "report/summary.h"
 
 /* What is told of rank 0 of a run that was judged; "": nothing. */
@@ -81,9 +82,8 @@ TEST(goes_by_what_was_said)
         {"nothing that is known", ""},
         {"", ""},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct fake fake;
-        fake_ends(&fake, "1");
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+        FAKE_ENDS(fake, "1");
         fake_write_rank(&fake, 0, "stderr.log", vectors[i].said);
         check_step(&fake, vectors[i].step);
     }
@@ -96,8 +96,7 @@ TEST(looks_where_it_is_said)
     static const char full[] = "Disk quota exceeded";
     static const char step[] =
         "quota -s tells your limits; jobrun prune --keep 5 removes older runs";
-    struct fake fake;
-    fake_ends(&fake, "1");
+    FAKE_ENDS(fake, "1");
     fake_write_rank(&fake, 0, "stdout.log", full);
     check_step(&fake, step);
     fake_ends(&fake, "1");
@@ -141,9 +140,8 @@ TEST(goes_by_what_shells_say)
         {126, "words", ""},
         {127, "Permission denied", ""},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct fake fake;
-        fake_start(&fake, 1);
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+        FAKE(fake, 1);
         fake_exit(&fake, 0, vectors[i].code);
         fake_write_rank(&fake, 0, "stderr.log", vectors[i].said);
         check_step(&fake, vectors[i].step);
@@ -166,7 +164,7 @@ TEST(goes_by_the_signal)
         {SIGUSR1, ""},
     };
     struct fake fake;
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         fake_start(&fake, 1);
         fake_signal(&fake, 0, vectors[i].signal);
         fake.ranks[0].rank = 7;
@@ -205,9 +203,8 @@ TEST(is_an_option_where_there_is_no_spec)
          "the first line of the script names 'pyhton', which is not in PATH: correct it, or load "
          "what has it: `-s 'setup=module load NAME'`"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct fake fake;
-        fake_start(&fake, 1);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        FAKE(fake, 1);
         fake.plan.no_spec = true;
         fake_exit(&fake, 0, 1);
         fake_write_rank(&fake, 0, "stderr.log", rows[i][0]);
@@ -219,8 +216,7 @@ TEST(is_an_option_where_there_is_no_spec)
 TEST(names_who_left_early)
 {
     for (int i = 0; i < 4; i++) {
-        struct fake fake;
-        fake_ends(&fake, "1 0 0");
+        FAKE_ENDS(fake, "1 0 0");
         fake.ends[0].lost_peer = (i & 1) != 0;
         fake.ends[0].ended_ns = 20 * FAKE_SECOND;
         if ((i & 2) != 0) { /* else it ends later */

@@ -10,8 +10,7 @@
 /* What is drawn of a metrics.jsonl; NULL: there is none. */
 static void draw(struct jr_buf *out, const char *metrics)
 {
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     if (metrics != NULL)
         scratch_write(&scratch, "metrics.jsonl", metrics);
     const struct jr_html_page html = {.out = out, .fd = scratch.fd};
@@ -19,7 +18,6 @@ static void draw(struct jr_buf *out, const char *metrics)
     CU_ASSERT_FALSE(out->failed);
     if (out->data == NULL)
         jr_buf_str(out, "");
-    scratch_end(&scratch);
 }
 
 static size_t count_of(const struct jr_buf *text, const char *word)
@@ -71,7 +69,7 @@ TEST(lines_follow_the_values)
         {POINT("-9007199254740992", "0") POINT("9007199254740992", "1"),
          "<path d=\"M0 1000h0L1000 0\">"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         draw(&out, vectors[i].text);
         check_holds(&out, vectors[i].path);

@@ -5,6 +5,7 @@
 
 #include "judge/words.h"
 #include "scratch.h"
+#include "quoted.h"
 #include "store/progress.h"
 
 enum { MOST = 600 };
@@ -257,7 +258,7 @@ TEST(many_ranks_are_folded)
     };
     static const enum jr_rank_state states[] = {JR_RANK_FAILED, JR_RANK_INCOMPLETE,
                                                 JR_RANK_AFTER_FIRST_FAILURE};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         begin(vectors[i].count);
         for (uint32_t k = 0; k < vectors[i].wrong; k++)
             run.judged[k].state = states[k % 3];
@@ -384,7 +385,7 @@ TEST(many_ranks_have_low_rows)
         {65, 65 * 5 + 14, 3, 3, 22},    {128, 128 * 5 + 14, 3, 3, 43}, {129, 129 + 14, 1, 3, 10},
         {512, 512 + 14, 1, 3, 37},      {513, 257 + 14, 1, 3, 19},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_stretch lives[] = {
             {.rank = 0, .started = 0, .ended = 1, .heard = 0, .last = true},
             {.rank = 1, .started = 0, .ended = 1, .heard = -1, .last = true}};

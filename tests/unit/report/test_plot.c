@@ -16,7 +16,7 @@ TEST(places_are_between_the_ends)
                    {1e308, -1e308, 1e308, 1},
                    {0, -1e308, 1e308, 0.5},
                    {7, 10, 0, 0.5}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
         CU_ASSERT_DOUBLE_EQUAL(jr_plot_part(vectors[i].value, vectors[i].low, vectors[i].high),
                                vectors[i].part, 1e-12);
 }
@@ -47,7 +47,7 @@ TEST(ticks_are_round_numbers)
                    {5, 5, 0, "5 "},
                    {1e300, 1e300, 0, "1e+300 "},
                    {1e20, 1.0000000000000002e20, 0, "1e+20 1e+20 "}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         double ticks[JR_PLOT_TICKS];
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         size_t count = jr_plot_ticks(ticks, vectors[i].low, vectors[i].high, vectors[i].least);
@@ -117,7 +117,7 @@ TEST(steps_of_time_are_round)
     } vectors[] = {{0.057, 0.01}, {0.9, 0.2},     {1.2, 0.2},   {4, 1},      {7.3, 2},
                    {47, 10},      {61, 20},       {130, 30},    {1000, 300}, {5400, 1200},
                    {40000, 7200}, {86400, 21600}, {1e6, 172800}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         double step = jr_plot_time_step(vectors[i].width);
         CU_ASSERT_DOUBLE_EQUAL(step, vectors[i].step, 1e-9);
         CU_ASSERT(vectors[i].width / step < 6.000001);

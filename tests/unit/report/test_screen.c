@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
+#include "quoted.h"
 #include "terminal.h"
 
 #define TAKE "\033[?1049h\033[?25l\033[?7l\033[2J"
@@ -35,10 +36,22 @@ static void open_terminal(struct bench *bench)
     set_size(bench, 4, 10);
 }
 
+static void open_screen(struct bench *bench)
+{
+    open_terminal(bench);
+    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench->screen, bench->slave, bench->slave));
+}
+
 static void close_terminal(struct bench *bench)
 {
     (void)close(bench->slave);
     (void)close(bench->master);
+}
+
+static void close_screen(struct bench *bench)
+{
+    jr_screen_close(&bench->screen);
+    close_terminal(bench);
 }
 
 static const char *shown(struct bench *bench)
@@ -98,8 +111,7 @@ TEST(reads_keys)
 {
     struct bench bench;
     char keys[8] = "";
-    open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    open_screen(&bench);
     CU_ASSERT_EQUAL(write(bench.master, "qx", 2), 2);
     struct pollfd typed = {.fd = bench.screen.keys, .events = POLLIN};
     CU_ASSERT_EQUAL(poll(&typed, 1, 60000), 1);
@@ -108,8 +120,7 @@ TEST(reads_keys)
     CU_ASSERT_EQUAL(write(bench.master, "q", 1), 1);
     CU_ASSERT_EQUAL(poll(&typed, 1, 60000), 1);
     CU_ASSERT_EQUAL(jr_screen_keys(&bench.screen, keys, sizeof keys), 1);
-    jr_screen_close(&bench.screen);
-    close_terminal(&bench);
+    close_screen(&bench);
 }
 
 TEST(has_a_size)
@@ -119,16 +130,14 @@ TEST(has_a_size)
         unsigned want_lines, want_columns;
     } vectors[] = {{4, 10, 4, 10}, {1, 1, 1, 1}, {0, 10, 24, 80}, {4, 0, 24, 80}};
     struct bench bench;
-    open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    open_screen(&bench);
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         set_size(&bench, vectors[i].lines, vectors[i].columns);
         struct jr_screen_size size = jr_screen_size(&bench.screen);
         CU_ASSERT_EQUAL(size.lines, vectors[i].want_lines);
         CU_ASSERT_EQUAL(size.columns, vectors[i].want_columns);
     }
-    jr_screen_close(&bench.screen);
-    close_terminal(&bench);
+    close_screen(&bench);
 }
 
 /* Lines are cut at the edges, and what was there before is erased. */
@@ -147,17 +156,15 @@ TEST(draws_what_fits)
         {"a\nb\nc\nd", "\033[Ha\033[K\r\nb\033[K\r\nc\033[K\r\nd\033[K"},
     };
     struct bench bench;
-    open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    open_screen(&bench);
     (void)shown(&bench);
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_str(&text, vectors[i].text);
         CU_ASSERT_TRUE(jr_screen_draw(&bench.screen, &text));
         JR_ASSERT_TEXT(shown(&bench), vectors[i].drawn);
     }
-    jr_screen_close(&bench.screen);
-    close_terminal(&bench);
+    close_screen(&bench);
 }
 
 /* Raise a signal, which is blocked, and see what becomes of it. */
@@ -172,8 +179,7 @@ TEST(hears_signals)
 {
     struct bench bench;
     int sig;
-    open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    open_screen(&bench);
     (void)shown(&bench);
     CU_ASSERT_EQUAL(jr_screen_signals(&bench.screen, &sig), JR_SCREEN_NOTHING);
     CU_ASSERT_EQUAL(hear(&bench, SIGCHLD, &sig), JR_SCREEN_NOTHING);
@@ -192,8 +198,7 @@ TEST(hears_signals)
     CU_ASSERT_EQUAL(sig, SIGTERM);
     CU_ASSERT_EQUAL(hear(&bench, SIGINT, &sig), JR_SCREEN_DIE);
     CU_ASSERT_EQUAL(sig, SIGINT);
-    jr_screen_close(&bench.screen);
-    close_terminal(&bench);
+    close_screen(&bench);
 }
 
 /* In a process of its own: a stop by the keyboard, and the way back. */
@@ -264,8 +269,7 @@ TEST(knows_that_the_terminal_has_gone)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     char keys[8];
     (void)signal(SIGHUP, SIG_IGN);
-    open_terminal(&bench);
-    CU_ASSERT_TRUE_FATAL(jr_screen_open(&bench.screen, bench.slave, bench.slave));
+    open_screen(&bench);
     (void)close(bench.master);
     jr_buf_str(&text, "words");
     CU_ASSERT_FALSE(jr_screen_draw(&bench.screen, &text));

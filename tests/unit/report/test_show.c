@@ -38,21 +38,18 @@ static void check_shown(struct fake *fake, const char *expected)
 
 TEST(says_that_it_is_gone)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_record(&fake, false, "");
     check_shown(&fake, "jobrun: lost: pid P on HOST is gone and left no results\n  /tmp/ID\n");
     fake_record(&fake, false, ", \"attempt\": 2");
     fake_write(&fake, "results.json", "{");
     check_shown(&fake, "jobrun: lost, attempt 2: pid P on HOST is gone, and its results.json is "
                        "damaged\n  /tmp/ID\n");
-    fake_end(&fake);
 }
 
 TEST(says_how_long_it_runs)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_record(&fake, true, "");
     check_shown(&fake, "jobrun: running for 1 h 00 min: pid P on HOST\n"
                        "  /tmp/ID\n");
@@ -64,7 +61,6 @@ TEST(says_how_long_it_runs)
     check_shown(&fake, "jobrun: running for 1 h 00 min: pid P on HOST\n"
                        "  rank 0   not started\n  rank 1   pid 51\n"
                        "  rank 2   pid 52, ended\n  /tmp/ID\n");
-    fake_end(&fake);
 }
 
 /* Between two attempts all that is running is a clock. */
@@ -75,11 +71,10 @@ TEST(says_when_it_starts_again)
         const char *told;
     } rows[] = {{3600.4, "starts in 3600 s\n"}, {0.1, "starts now\n"}};
     for (size_t i = 0; i < 2; i++) {
-        struct fake fake;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_error err = {0};
         char line[128];
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         fake_record(&fake, true, "");
         (void)snprintf(line, sizeof line,
                        "{\"event\":\"attempt_failed\",\"ns\":%llu,\"attempt\":1,\"wait\":%.1f}\n",
@@ -88,32 +83,28 @@ TEST(says_when_it_starts_again)
         CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  attempt 1 failed; attempt 2 "));
         CU_ASSERT_PTR_NOT_NULL(strstr(out.data, rows[i].told));
-        fake_end(&fake);
     }
 }
 
 TEST(says_how_far_it_is)
 {
-    struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_record(&fake, true, "");
     fake_write(&fake, "progress.json", jq("{'step': 7, 'of': 90}"));
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  step 7 of 90"));
-    fake_end(&fake);
 }
 
 /* Of many ranks the first are shown. */
 TEST(says_that_there_are_more)
 {
     for (int count = 16; count <= 17; count++) {
-        struct fake fake;
         struct jr_buf plan JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_error err = {0};
-        fake_start(&fake, 1);
+        FAKE(fake, 1);
         fake_record(&fake, true, "");
         for (int i = 0; i < count; i++)
             jr_buf_printf(&plan, "%s{\"rank\": %d}", i == 0 ? "" : ",", i);
@@ -123,7 +114,6 @@ TEST(says_that_there_are_more)
         CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  rank 15   not started\n"));
         CU_ASSERT_EQUAL(strstr(out.data, "\n  and 1 more (jobrun top)\n") != NULL, count == 17);
-        fake_end(&fake);
     }
 }
 
@@ -133,10 +123,9 @@ TEST(says_that_there_are_more)
 
 TEST(shows_results_and_code)
 {
-    struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
-    fake_ends(&fake, "0 3");
+    FAKE_ENDS(fake, "0 3");
     fake_results(&fake, "results.json");
     fake_record(&fake, false, CODE);
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
@@ -153,16 +142,14 @@ TEST(shows_results_and_code)
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
     CU_ASSERT_PTR_NULL(strstr(out.data, "warning"));
     CU_ASSERT_PTR_NULL(strstr(out.data, "  code: "));
-    fake_end(&fake);
 }
 
 /* One that has ended has results, or that is a mistake. */
 TEST(misses_results_of_a_run_that_ended)
 {
-    struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_record(&fake, false, ", \"status\": \"failed\"");
     fake_write(&fake, "results.json", "{");
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), -1);
@@ -173,16 +160,14 @@ TEST(misses_results_of_a_run_that_ended)
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "is gone and left no results"));
     CU_ASSERT_EQUAL(unlinkat(fake.fd, "run.json", 0), 0);
     CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), -1);
-    fake_end(&fake);
 }
 
 TEST(knows_attempts)
 {
-    struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
     const uint32_t first = 0, none = 7;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_record(&fake, false, ", \"attempt\": 1");
     fake_exit(&fake, 0, 3);
     fake_results(&fake, "attempt_0/results.json");
@@ -196,23 +181,20 @@ TEST(knows_attempts)
     CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: FAILED", 14), 0);
     CU_ASSERT_EQUAL(show(&fake, &out, &none, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "has no attempt 7: the last one is 1"));
-    fake_end(&fake);
 }
 
 /* The results are the file, byte for byte; without one what is known. */
 TEST(hands_out_results)
 {
-    struct fake fake;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
     const uint32_t first = 0;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_record(&fake, true, "");
     fake_write(&fake, "plan.json", PLAN);
     CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), 0);
-    json_t *live = jr_json_parse(out.data, out.len, &err);
+    JSON *live = jr_json_parse(out.data, out.len, &err);
     JR_ASSERT_TEXT(jr_json_get_str(live, "status"), "running");
-    json_decref(live);
     jr_buf_clear(&out);
     fake_write(&fake, "results.json", jq("{ 'x':1}"));
     fake_write(&fake, "attempt_0/results.json", jq("{'y' :2}"));
@@ -222,7 +204,6 @@ TEST(hands_out_results)
     CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, fake_id(&fake), &first, &err), 0);
     JR_ASSERT_TEXT(out.data, jq("{'y' :2}"));
     CU_ASSERT_EQUAL(jr_record_results(&out, FAKE_LOG_DIR, "none", NULL, &err), -1);
-    fake_end(&fake);
 }
 
 static void check_logs(struct fake *fake, bool finished)
@@ -245,10 +226,9 @@ static void check_logs(struct fake *fake, bool finished)
 /* By the results, which say the path, or the plan, which says how it goes there. */
 TEST(finds_logs)
 {
-    struct fake fake;
     struct jr_record_logs logs;
     struct jr_error err = {0};
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     CU_ASSERT_EQUAL(jr_record_logs_load(&logs, FAKE_LOG_DIR, fake_id(&fake), NULL, &err), -1);
     fake_write(&fake, "plan.json", PLAN);
     check_logs(&fake, false);
@@ -256,7 +236,6 @@ TEST(finds_logs)
                "{\"ranks\": [{\"rank\": 0, \"stdout\": \"out.0\", \"stderr\": null}, {\"rank\": "
                "1}, {\"rank\": 2}]}");
     check_logs(&fake, true);
-    fake_end(&fake);
 }
 
 TEST(says_why_there_are_no_logs)
@@ -270,7 +249,7 @@ TEST(says_why_there_are_no_logs)
         {"7", "no such logs: these ranks' output went to the console only", 0},
     };
     struct jr_record_log items[] = {{.rank = 0}, {.rank = 1}, {.rank = 2}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         const struct jr_record_logs logs = {.items = items, .count = vectors[i].count};
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_set set = {0};

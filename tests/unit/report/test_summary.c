@@ -28,8 +28,7 @@ static void expect_head(struct fake *fake, const char *expected)
 
 TEST(success)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake_write_rank(&fake, 0, "result.json", jq("{'accuracy': 0.953, 'sha': 'ab', 'step': 7}"));
     fake_write_rank(&fake, 1, "result.json",
                     "{\"accuracy\": 0.96125, \"sha\": \"ab\", \"step\": 7}");
@@ -41,8 +40,7 @@ TEST(success)
 
 TEST(success_of_one_rank_without_results)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake.outcome.ended_ns = fake.outcome.started_ns + 84000000;
     expect(
         &fake, true,
@@ -52,8 +50,7 @@ TEST(success_of_one_rank_without_results)
 
 TEST(a_rank_that_failed)
 {
-    struct fake fake;
-    fake_start(&fake, 8);
+    FAKE(fake, 8);
     for (uint32_t i = 0; i < 8; i++)
         fake_stopped(&fake, i);
     fake.ends[3] = fake.ends[0];
@@ -84,8 +81,7 @@ TEST(a_rank_that_failed)
 
 TEST(all_kinds_of_others)
 {
-    struct fake fake;
-    fake_start(&fake, 7);
+    FAKE(fake, 7);
     fake.policy.results.stated = true;
     fake_signal(&fake, 0, 11);
     fake.ends[0].core_dumped = true;
@@ -122,8 +118,7 @@ TEST(all_kinds_of_others)
 TEST(incomplete)
 {
     struct jr_result_field field = {.name = (char *)"\033[31mx", .required = true};
-    struct fake fake;
-    fake_start(&fake, 8);
+    FAKE(fake, 8);
     fake.policy.results.stated = true;
     fake.policy.results.fields = &field;
     fake.policy.results.fields_count = 1;
@@ -141,8 +136,7 @@ TEST(incomplete)
 
 TEST(first_lines)
 {
-    struct fake fake;
-    fake_ends(&fake, "S9");
+    FAKE_ENDS(fake, "S9");
     expect_head(
         &fake,
         "jobrun: FAILED after 1.0 s: rank 0 was killed by SIGKILL, sender unknown   exit status 1");
@@ -177,8 +171,7 @@ TEST(first_lines)
 
 TEST(an_incomplete_console)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.outcome.console_errno = 28;
     expect(&fake, false,
            "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7\n"
@@ -189,8 +182,7 @@ TEST(an_incomplete_console)
 
 TEST(logs_that_were_cut)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.outcome.console_errno = 28;
     fake.ends[0].dropped[0] = 5000000000;
     fake.ends[0].dropped[1] = 7;
@@ -206,8 +198,7 @@ TEST(logs_that_were_cut)
 
 TEST(patterns_that_were_too_hard)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.outcome.pattern_limits = 3;
     fake.outcome.console_errno = 28;
     expect(&fake, false,
@@ -221,8 +212,7 @@ TEST(patterns_that_were_too_hard)
 
 TEST(stopped_after_a_failure)
 {
-    struct fake fake;
-    fake_ends(&fake, "3 T");
+    FAKE_ENDS(fake, "3 T");
     fake.ranks[0].err_path = fake.ranks[0].out_path = NULL;
     fake.outcome.stop_signal = 15;
     expect(&fake, false,
@@ -238,9 +228,8 @@ TEST(stopped_after_a_failure)
 TEST(large_worlds_stay_short)
 {
     enum { WORLD = 4096 };
-    struct fake fake;
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     struct jr_plan_rank *ranks = calloc(WORLD, sizeof *ranks);
     struct jr_rank_outcome *ends = calloc(WORLD, sizeof *ends);
     CU_ASSERT_TRUE_FATAL(ranks != NULL && ends != NULL);
@@ -271,7 +260,6 @@ TEST(large_worlds_stay_short)
         for (uint32_t i = 0; i < WORLD; i++)
             ends[i].exit_code = ends[i].stopped_with = 0;
     }
-    fake_end(&fake);
     free(ranks);
     free(ends);
 }
@@ -295,8 +283,7 @@ static void check_account(struct fake *fake, const char *part, bool told)
 
 TEST(warns_of_ranks_that_linger)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake.policy.timeouts.exit_ms = 5000;
     fake_judge(&fake);
     fake.ends[1].lingered = true;
@@ -308,15 +295,13 @@ TEST(warns_of_ranks_that_linger)
         true);
     fake.ends[1].lingered = false;
     check_account(&fake, "timeouts.exit", false);
-    fake_end(&fake);
 }
 
 TEST(warns_of_mpi)
 {
     static const char spawn[] = "  warning: rank 1 asked MPI for more processes (MPI_Comm_spawn)";
     static const char none[] = "it did so 2 times over.";
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     fake_judge(&fake);
     check_account(&fake, spawn, false);
     check_account(&fake, none, false);
@@ -328,13 +313,11 @@ TEST(warns_of_mpi)
     check_account(&fake, none, true);
     fake.report.status = JR_RUN_STOPPED;
     check_account(&fake, none, false);
-    fake_end(&fake);
 }
 
 TEST(warns_of_matches)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake_judge(&fake);
     check_account(&fake, "results.pattern", false);
     fake.report.ranks[1].pattern_limits = 4;
@@ -345,13 +328,11 @@ TEST(warns_of_matches)
     check_account(&fake, "after the end of rank 1, from a process", true);
     fake.report.ranks[2].late_match = true;
     check_account(&fake, "after the end of rank 1 and of others, from", true);
-    fake_end(&fake);
 }
 
 TEST(tells_what_logs_lack)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake_judge(&fake);
     check_account(&fake, "log_limit", false);
     fake.ends[2].dropped[1] = 7;
@@ -364,13 +345,11 @@ TEST(tells_what_logs_lack)
     check_account(&fake, "  the logs of rank 1 and 1 more are incomplete: No space", true);
     fake.ends[0].log_errno = 5;
     check_account(&fake, "  the logs of rank 0 and 2 more are incomplete: Input", true);
-    fake_end(&fake);
 }
 
 TEST(tells_of_progress)
 {
-    struct fake fake;
-    fake_start(&fake, 2);
+    FAKE(fake, 2);
     struct jr_progress *progress = jr_progress_new(2);
     CU_ASSERT_PTR_NOT_NULL_FATAL(progress);
     fake.outcome.progress = progress;
@@ -390,15 +369,13 @@ TEST(tells_of_progress)
     check_account(&fake, "  warning: progress: another\n", true);
     fake.outcome.progress = NULL;
     jr_progress_free(progress);
-    fake_end(&fake);
 }
 
 TEST(tells_of_attempts)
 {
     struct jr_attempt before[9];
     struct jr_lost_machine lost[9];
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_judge(&fake);
     for (uint32_t i = 0; i < 9; i++) {
         before[i] = (struct jr_attempt){.number = i,
@@ -425,13 +402,11 @@ TEST(tells_of_attempts)
                   true);
     fake.report.status = JR_RUN_FAILED;
     check_account(&fake, "\n  attempt 8   rank 0 died, after 9.0 s\n", true);
-    fake_end(&fake);
 }
 
 TEST(tells_why_it_was_not_started_again)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_judge(&fake);
     fake.report.idle = 1;
     check_account(&fake, "no progress", false);
@@ -446,15 +421,13 @@ TEST(tells_why_it_was_not_started_again)
     check_account(&fake, "        not started again: restart.max is 3\n", true);
     fake.report.stall.attempts = 1; /* which says it all */
     check_account(&fake, "not started again", false);
-    fake_end(&fake);
 }
 
 TEST(tells_what_hung_ranks_did)
 {
     static uint32_t one[] = {1}, others[] = {0, 2};
     struct jr_hang_group groups[7];
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake_judge(&fake);
     for (int i = 0; i < 7; i++)
         groups[i] = (struct jr_hang_group){.activity = i == 0 ? "in send" : "in recv",
@@ -486,16 +459,14 @@ TEST(tells_what_hung_ranks_did)
     check_account(&fake, "  rank 1   node 0 (gpu07)", true);
     fake.report.stall.attempts = 2;
     check_account(&fake, "  the last:   silent\n", true);
-    fake_end(&fake);
 }
 
 /* A cell is found by its own name among those of its sweep, and an attempt by its number. */
 TEST(names_the_command)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct fake fake;
     const uint32_t attempt = 3;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake.plan.run_dir = fake.plan.own_dir = "/x/sweep/cells/0007";
     fake_judge(&fake);
     jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd, false);
@@ -511,5 +482,4 @@ TEST(names_the_command)
     fake.plan.run_dir = fake.plan.own_dir = "runs/r";
     jr_print_place(&page);
     JR_ASSERT_TEXT(out.data, "        runs/r   (jobrun show r --attempt 3)\n");
-    fake_end(&fake);
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "scratch.h"
+#include "quoted.h"
 
 enum { RANKS = 4 };
 
@@ -281,7 +282,7 @@ TEST(sorts_and_scrolls)
         utimensat(run.scratch.fd, "r/out.2", (struct timespec[]){{.tv_sec = 9}, {.tv_sec = 9}}, 0),
         0);
     jr_top_look(&run.top);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CU_ASSERT_TRUE(jr_top_type(&view, rows[i].keys, strlen(rows[i].keys)));
         if (rows[i].last != NULL)
             check_view(&run, &view, rows[i].ranks, rows[i].last);
@@ -309,7 +310,7 @@ TEST(sorts_by_state)
          "\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":3,\"signal\":null}\n",
          "2 1 3 0 "},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct run run;
         struct jr_top_view view = {.lines = 24, .columns = 80, .keys = true};
         start(&run);

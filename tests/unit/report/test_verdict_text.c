@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include "fake_run.h"
+#include "quoted.h"
 #include "judge/hang_report.h"
 #include "judge/restart.h"
 #include "report/summary.h"
@@ -10,9 +11,8 @@
  * `expected`. */
 static void check(const char *const *results, uint32_t world, const char *expected)
 {
-    struct fake fake;
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    fake_start(&fake, world);
+    FAKE(fake, world);
     for (uint32_t i = 0; i < world; i++)
         if (results[i] != NULL)
             fake_write_rank(&fake, i, "result.json", results[i]);
@@ -21,7 +21,6 @@ static void check(const char *const *results, uint32_t world, const char *expect
         .out = &out, .report = &fake.report, .plan = &fake.plan, .outcome = &fake.outcome};
     jr_print_fields(&page);
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
-    fake_end(&fake);
 }
 
 #define CHECK(expected, ...)                                                                       \
@@ -88,8 +87,7 @@ static void check_verdict(struct fake *fake, bool color, const char *expected)
 /* Where the exit status stands does not depend on colours. */
 TEST(the_exit_status_stands_at_the_right)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_judge(&fake);
     fake.report.status = JR_RUN_STOPPED;
     fake.report.exit_code = 130;
@@ -102,7 +100,6 @@ TEST(the_exit_status_stands_at_the_right)
                   "   exit status 130\n");
     fake.report.exit_code = 0;
     check_verdict(&fake, false, "jobrun: STOPPED by SIGINT after 10.0 s\n");
-    fake_end(&fake);
 }
 
 TEST(says_how_a_job_yielded)
@@ -124,10 +121,9 @@ TEST(says_how_a_job_yielded)
         {1, JR_REQUEUE_DEADLINE, "1 of 1 rank stopped for the deadline; to be continued", 0},
         {3, JR_REQUEUE_LOST_NODE, "a node was lost; to be continued", 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct fake fake;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char line[128];
-        fake_start(&fake, rows[i].world);
+        FAKE(fake, rows[i].world);
         fake_judge(&fake);
         fake.report.status = JR_RUN_YIELDED;
         fake.report.requeue.cause = rows[i].cause;
@@ -140,14 +136,12 @@ TEST(says_how_a_job_yielded)
             fake.report.ranks[1].state = JR_RANK_STOPPED;
         (void)snprintf(line, sizeof line, "jobrun: YIELDED after 10.0 s: %s\n", rows[i].told);
         check_verdict(&fake, false, line);
-        fake_end(&fake);
     }
 }
 
 TEST(says_what_was_not_delivered)
 {
-    struct fake fake;
-    fake_start(&fake, 3);
+    FAKE(fake, 3);
     fake_judge(&fake);
     fake.report.status = JR_RUN_INCOMPLETE;
     fake.report.ranks[1].state = fake.report.ranks[2].state = JR_RANK_INCOMPLETE;
@@ -171,13 +165,11 @@ TEST(says_what_was_not_delivered)
     fake.report.error = NULL;
     check_verdict(&fake, false,
                   "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete\n");
-    fake_end(&fake);
 }
 
 TEST(says_why_it_did_not_go_on)
 {
-    struct fake fake;
-    fake_start(&fake, 1);
+    FAKE(fake, 1);
     fake_judge(&fake);
     fake.report.status = JR_RUN_FAILED;
     fake.report.stall = (struct jr_stall){.attempts = 2};
@@ -201,7 +193,6 @@ TEST(says_why_it_did_not_go_on)
     fake.report.status = JR_RUN_LAUNCH_FAILED;
     fake.report.error = "no\033 room";
     check_verdict(&fake, false, "jobrun: FAILED: no\\x1b room\n");
-    fake_end(&fake);
 }
 
 TEST(says_what_is_left)
@@ -215,7 +206,7 @@ TEST(says_what_is_left)
         {1, {5}, "1 process could not be ended: pid 5"},
         {3, {5, 0, 1}, "3 processes could not be ended: pid 5, 1"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fake fake;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_page page = {.out = &out, .outcome = &fake.outcome};
@@ -286,15 +277,13 @@ TEST(fields_are_told_in_full)
         {"{\"f\": \"x\"}", "{}", "\"x\""},
         {"{}", "{}", ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct fake fake;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        fake_start(&fake, 2);
+        FAKE(fake, 2);
         fake_write_rank(&fake, 0, "result.json", rows[i].a);
         fake_write_rank(&fake, 1, "result.json", rows[i].b);
         fake_judge(&fake);
         jr_print_field(&out, &fake.report, "f");
         JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, rows[i].told);
-        fake_end(&fake);
     }
 }

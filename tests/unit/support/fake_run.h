@@ -184,11 +184,22 @@ static inline int fake_remove(const char *path, const struct stat *st, int kind,
 
 static inline void fake_end(struct fake *fake)
 {
+    if (fake->dir[0] == '\0')
+        return;
     jr_judgement_release(&fake->report);
     jr_artifacts_free(fake->before);
     (void)close(fake->fd);
     (void)nftw(fake->dir, fake_remove, 16, FTW_DEPTH | FTW_PHYS);
     jr_arena_release(&fake->arena);
+    *fake = (struct fake){.fd = -1};
 }
+
+/* A run of a block, which ends with that unless it has ended before. */
+#define FAKE(name, world)                                                                          \
+    struct fake name RELEASE(fake_end);                                                            \
+    fake_start(&name, world)
+#define FAKE_ENDS(name, words)                                                                     \
+    struct fake name RELEASE(fake_end);                                                            \
+    fake_ends(&name, words)
 
 #endif

@@ -8,6 +8,13 @@
 #include "base/json.h"
 #include "unit.h"
 
+/* A value of a block, which is released with that. */
+static inline void drop_json(json_t **value)
+{
+    json_decref(*value);
+}
+#define JSON RELEASE(drop_json) json_t
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* JSON that is written with single quotes, as "{'a': [1, null]}": with those that it has. `\'` is
