@@ -1,19 +1,18 @@
 #include "diag/diag.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/num.h"
-#include "diag/codes.h"
+#include "base/utf8.h"
+#include "diag/internal.h"
 #include "generated/diag_help.h" /* from docs/diagnostics */
 
 #include "base/banned.h"
 
-/* Findings beyond this many are only counted, because nobody would read them.
- */
+/* Findings beyond this many are only counted, because nobody would read them. */
 enum { MOST_KEPT = 1000 };
 
 void jr_diags_release(struct jr_diags *diags)
@@ -22,56 +21,54 @@ void jr_diags_release(struct jr_diags *diags)
     *diags = (struct jr_diags){.no_spec = diags->no_spec};
 }
 
-/* Count a finding and give it a slot; the scratch one when it is not kept. */
-static struct jr_diag *add_slot(struct jr_diags *diags, enum jr_severity severity)
+static size_t *count_of(struct jr_diags *diags, enum jr_severity severity)
 {
-    struct jr_diag *slot = NULL;
-    if (severity == JR_SEVERITY_ERROR)
-        diags->errors++;
-    else
-        diags->warnings++;
-    if (diags->count < MOST_KEPT)
-        slot = jr_arena_push(&diags->arena, &diags->items, &diags->count, sizeof *slot);
-    if (slot != NULL)
-        return slot;
-    diags->scratch = (struct jr_diag){0};
-    return &diags->scratch;
+    return severity == JR_SEVERITY_ERROR ? &diags->errors : &diags->warnings;
 }
 
-/* What jr_diags_error and _warning share. */
-struct finding {
-    enum jr_severity severity;
-    enum jr_diag_code code;
-    struct jr_span span;
-    const char *path;
-};
-
-__attribute__((format(printf, 3, 0))) static struct jr_diag *add_finding(
-    struct jr_diags *diags, const struct finding *finding, const char *format, va_list args)
+/* Count a finding and give it a slot; the scratch one when it is not kept. */
+static struct jr_diag *add_slot(struct jr_diags *diags, enum jr_severity severity,
+                                struct jr_span span)
 {
-    struct jr_arena *arena = &diags->arena;
-    struct jr_diag *slot = add_slot(diags, finding->severity);
-    slot->severity = finding->severity;
-    slot->span = finding->span;
+    struct jr_diag *slot = NULL;
+    ++*count_of(diags, severity);
+    if (diags->count < MOST_KEPT)
+        slot = jr_arena_push(&diags->arena, &diags->items, &diags->count, sizeof *slot);
+    if (slot == NULL)
+        slot = &diags->scratch;
+    *slot = (struct jr_diag){.severity = severity, .span = span};
+    return slot;
+}
+
+/* Without memory for what it says, a finding says that. */
+static void check_slot(struct jr_diag *slot)
+{
+    if (slot->code != NULL && slot->message != NULL)
+        return;
+    slot->code = "JR0100"; /* JR_CODE_INTERNAL */
+    slot->message = "out of memory";
+}
+
+__attribute__((format(printf, 6, 0))) static struct jr_diag *add_finding(
+    struct jr_diags *diags, enum jr_severity severity, enum jr_diag_code code, struct jr_span span,
+    const char *path, const char *format, va_list args)
+{
+    struct jr_diag *slot = add_slot(diags, severity, span);
     if (slot == &diags->scratch)
         return slot;
-    slot->code = jr_arena_printf(arena, "JR%04u", finding->code);
-    slot->path = jr_arena_strdup(arena, finding->path);
-    slot->message = jr_arena_vprintf(arena, format, args);
-    if (slot->code == NULL || slot->message == NULL) {
-        slot->code = "JR0100"; /* JR_CODE_INTERNAL, without memory */
-        slot->message = "out of memory";
-    }
+    slot->code = jr_arena_printf(&diags->arena, "JR%04u", code);
+    slot->path = jr_arena_strdup(&diags->arena, path);
+    slot->message = jr_arena_vprintf(&diags->arena, format, args);
+    check_slot(slot);
     return slot;
 }
 
 struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code, struct jr_span span,
                                const char *path, const char *format, ...)
 {
-    struct finding finding = {JR_SEVERITY_ERROR, code, span, path};
     va_list args;
     va_start(args, format);
-    struct jr_diag *diag = add_finding(diags, &finding, format, args);
+    struct jr_diag *diag = add_finding(diags, JR_SEVERITY_ERROR, code, span, path, format, args);
     va_end(args);
     return diag;
 }
@@ -79,23 +76,17 @@ struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code, s
 struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
                                  struct jr_span span, const char *path, const char *format, ...)
 {
-    struct finding finding = {JR_SEVERITY_WARNING, code, span, path};
     va_list args;
     va_start(args, format);
-    struct jr_diag *diag = add_finding(diags, &finding, format, args);
+    struct jr_diag *diag = add_finding(diags, JR_SEVERITY_WARNING, code, span, path, format, args);
     va_end(args);
     return diag;
 }
 
 void jr_diags_drop_from(struct jr_diags *diags, size_t first)
 {
-    while (diags->count > first) {
-        const struct jr_diag *last = &diags->items[--diags->count];
-        if (last->severity == JR_SEVERITY_ERROR)
-            diags->errors--;
-        else
-            diags->warnings--;
-    }
+    for (; diags->count > first; diags->count--)
+        --*count_of(diags, diags->items[diags->count - 1].severity);
 }
 
 bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code)
@@ -115,10 +106,10 @@ static const char *option_of(const struct jr_diags *diags, const struct jr_diag 
 
 void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag, const char *format, ...)
 {
-    if (diag == &diags->scratch)
-        return;
     struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
     va_list args;
+    if (diag == &diags->scratch)
+        return;
     jr_setting_words(&words, format, option_of(diags, diag));
     if (words.failed)
         return;
@@ -129,9 +120,9 @@ void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag, const char *form
 
 void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag, const char *text)
 {
+    struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
     if (diag == &diags->scratch || text == NULL) /* no memory for it */
         return;
-    struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_setting_words(&words, text, option_of(diags, diag));
     if (!words.failed)
         diag->help = jr_arena_strdup(&diags->arena, words.data == NULL ? "" : words.data);
@@ -168,19 +159,14 @@ void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag, struct j
 void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from, const char *more)
 {
     struct jr_arena *arena = &diags->arena;
-    struct jr_diag *slot = add_slot(diags, from->severity);
-    slot->severity = from->severity;
-    slot->span = from->span;
+    struct jr_diag *slot = add_slot(diags, from->severity, from->span);
     if (slot == &diags->scratch)
         return;
     slot->code = jr_arena_strdup(arena, from->code);
     slot->path = jr_arena_strdup(arena, from->path);
     slot->message = jr_arena_printf(arena, "%s%s", from->message, more);
     slot->help = jr_arena_strdup(arena, from->help);
-    if (slot->code == NULL || slot->message == NULL) {
-        slot->code = "JR0100"; /* JR_CODE_INTERNAL, without memory */
-        slot->message = "out of memory";
-    }
+    check_slot(slot);
     for (const struct jr_related *r = from->related; r != NULL; r = r->next)
         add_related(diags, slot, r);
     if (from->fix != NULL)
@@ -200,31 +186,21 @@ void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag, struct jr_span sp
     diag->fix = own;
 }
 
-static int compare_numbers(uint32_t a, uint32_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_texts(const char *a, const char *b)
 {
     return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
 }
 
-static const char *source_name(const struct jr_diag *diag)
-{
-    return diag->span.source == NULL ? NULL : diag->span.source->name;
-}
-
 static int compare_diags(const struct jr_diag *a, const struct jr_diag *b)
 {
-    int order = compare_texts(source_name(a), source_name(b));
+    const struct jr_span *x = &a->span, *y = &b->span;
+    int order = compare_texts(x->source == NULL ? NULL : x->source->name,
+                              y->source == NULL ? NULL : y->source->name);
     if (order == 0)
-        order = compare_numbers(a->span.line, b->span.line);
+        order = (x->line > y->line) - (x->line < y->line);
     if (order == 0)
-        order = compare_numbers(a->span.column, b->span.column);
-    if (order == 0)
-        order = compare_texts(a->code, b->code);
-    return order;
+        order = (x->column > y->column) - (x->column < y->column);
+    return order == 0 ? compare_texts(a->code, b->code) : order;
 }
 
 /* By insertion: qsort is not stable, and there are at most MOST_KEPT. */
@@ -253,32 +229,18 @@ static const struct jr_related *skip_route(const struct jr_related *related)
     return related;
 }
 
-/* By whichever route the file was come to. */
-static bool is_related_alike(const struct jr_related *a, const struct jr_related *b)
-{
-    a = skip_route(a);
-    b = skip_route(b);
-    while (a != NULL && b != NULL && is_same_place(&a->span, &b->span)) {
-        a = skip_route(a->next);
-        b = skip_route(b->next);
-    }
-    return a == NULL && b == NULL;
-}
-
+/* Related positions by whichever route the file was come to. */
 static bool is_same_diag(const struct jr_diag *a, const struct jr_diag *b)
 {
-    return a->severity == b->severity && is_same_place(&a->span, &b->span) &&
-           compare_texts(a->code, b->code) == 0 && compare_texts(a->message, b->message) == 0 &&
-           is_related_alike(a->related, b->related);
-}
-
-static bool is_diag_repeated(const struct jr_diags *diags, size_t before,
-                             const struct jr_diag *diag)
-{
-    size_t i = 0;
-    while (i < before && !is_same_diag(&diags->items[i], diag))
-        i++;
-    return i < before;
+    if (a->severity != b->severity || !is_same_place(&a->span, &b->span) ||
+        compare_texts(a->code, b->code) != 0 || compare_texts(a->message, b->message) != 0)
+        return false;
+    const struct jr_related *x = skip_route(a->related), *y = skip_route(b->related);
+    while (x != NULL && y != NULL && is_same_place(&x->span, &y->span)) {
+        x = skip_route(x->next);
+        y = skip_route(y->next);
+    }
+    return x == NULL && y == NULL;
 }
 
 size_t jr_diags_fold(struct jr_diags *diags, size_t first)
@@ -286,12 +248,13 @@ size_t jr_diags_fold(struct jr_diags *diags, size_t first)
     size_t kept = first, count = diags->count;
     for (size_t i = first; i < count; i++) {
         const struct jr_diag *diag = &diags->items[i];
-        if (!is_diag_repeated(diags, first, diag))
+        size_t before = 0;
+        while (before < first && !is_same_diag(&diags->items[before], diag))
+            before++;
+        if (before == first)
             diags->items[kept++] = *diag;
-        else if (diag->severity == JR_SEVERITY_ERROR)
-            diags->errors--;
         else
-            diags->warnings--;
+            --*count_of(diags, diag->severity);
     }
     diags->count = kept;
     return count - kept;
@@ -300,6 +263,172 @@ size_t jr_diags_fold(struct jr_diags *diags, size_t first)
 void jr_diags_sort(struct jr_diags *diags)
 {
     jr_diags_sort_from(diags, 0);
+}
+
+/* The size of a line break as YAML 1.1 knows them (CRLF, CR, LF, NEL, LS, PS), for so libyaml
+ * counts; 0 if there is none. */
+static size_t break_size(const char *text, size_t len)
+{
+    if (*text == '\r')
+        return len > 1 && text[1] == '\n' ? 2 : 1;
+    if (*text == '\n')
+        return 1;
+    if (len > 1 && memcmp(text, "\xc2\x85", 2) == 0)
+        return 2;
+    bool separator =
+        len > 2 && memcmp(text, "\xe2\x80", 2) == 0 && ((unsigned char)text[2] & 0xfe) == 0xa8;
+    return separator ? 3 : 0;
+}
+
+static size_t line_size(const char *text, size_t len)
+{
+    size_t size = 0;
+    while (size < len && break_size(text + size, len - size) == 0)
+        size++;
+    return size;
+}
+
+bool jr_diag_find_line(struct jr_diag_cursor *cursor, const struct jr_span *span)
+{
+    const struct jr_source *source = span->source;
+    if (source == NULL || source->text == NULL || span->line == 0)
+        return false;
+    struct jr_diag_cursor at = *cursor;
+    if (at.source != source || at.line > span->line) {
+        /* Columns do not count a byte order mark. */
+        bool marked = source->len >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0;
+        at = (struct jr_diag_cursor){.source = source, .line = 1, .offset = marked ? 3 : 0};
+        at.size = line_size(source->text + at.offset, source->len - at.offset);
+    }
+    while (at.line < span->line && at.offset + at.size < source->len) {
+        at.offset += at.size;
+        at.offset += break_size(source->text + at.offset, source->len - at.offset);
+        at.size = line_size(source->text + at.offset, source->len - at.offset);
+        at.line++;
+    }
+    *cursor = at;
+    return at.line == span->line;
+}
+
+const char *jr_diag_severity_word(enum jr_severity severity)
+{
+    return severity == JR_SEVERITY_ERROR ? "error" : "warning";
+}
+
+void jr_diag_place(struct jr_buf *out, const struct jr_span *span)
+{
+    if (span->source == NULL)
+        return;
+    jr_buf_safe(out, span->source->name);
+    if (span->line != 0 && !span->source->option)
+        jr_buf_printf(out, ":%u", span->line);
+    if (span->line != 0)
+        jr_buf_printf(out, ":%u", span->column);
+    jr_buf_str(out, ": ");
+}
+
+/* The byte at a line and column: false where the text has none. The cursor moves on, so that
+ * positions in order cost one pass. */
+static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at, size_t *ret)
+{
+    uint32_t point, column = 1;
+    if (!jr_diag_find_line(cursor, &at))
+        return false;
+    const char *line = at.source->text + cursor->offset;
+    size_t byte = 0;
+    for (; column < at.column && byte < cursor->size; column++)
+        byte += jr_utf8_next(line + byte, cursor->size - byte, &point);
+    *ret = cursor->offset + byte;
+    return column == at.column;
+}
+
+static bool find_bytes(struct jr_diag_cursor *cursor, struct jr_span span, size_t *ret_from,
+                       size_t *ret_to)
+{
+    if (!find_byte(cursor, span, ret_from))
+        return false;
+    span.line = span.end_line;
+    span.column = span.end_column;
+    struct jr_diag_cursor end = *cursor;
+    return find_byte(&end, span, ret_to) && *ret_to >= *ret_from;
+}
+
+bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to)
+{
+    struct jr_diag_cursor cursor = {0};
+    return find_bytes(&cursor, *span, ret_from, ret_to);
+}
+
+/* By position, then by the findings' own order. */
+static int compare_edits(const void *left, const void *right)
+{
+    const struct jr_diag *a = ((const struct jr_edit *)left)->diag;
+    const struct jr_diag *b = ((const struct jr_edit *)right)->diag;
+    const struct jr_span *at = &a->fix->span, *bt = &b->fix->span;
+    if (at->line != bt->line)
+        return at->line < bt->line ? -1 : 1;
+    if (at->column != bt->column)
+        return at->column < bt->column ? -1 : 1;
+    return a < b ? -1 : 1;
+}
+
+struct jr_edit *jr_fix_choose(struct jr_arena *arena, const struct jr_source *source,
+                              const struct jr_diags *diags, size_t *ret_count)
+{
+    struct jr_edit *edits = jr_arena_array(arena, diags->count, sizeof *edits);
+    struct jr_diag_cursor cursor = {0};
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; edits != NULL && i < diags->count; i++) {
+        const struct jr_fix *fix = diags->items[i].fix;
+        if (fix != NULL && fix->text != NULL && fix->span.source == source)
+            edits[count++].diag = &diags->items[i];
+    }
+    if (count > 0)
+        qsort(edits, count, sizeof *edits, compare_edits);
+    for (size_t i = 0; i < count; i++) {
+        struct jr_edit edit = edits[i];
+        const struct jr_fix *fix = edit.diag->fix;
+        size_t len = strlen(fix->text);
+        if (!find_bytes(&cursor, fix->span, &edit.from, &edit.to))
+            continue;
+        /* A fix of what is as it would make it would be repeated for ever, and the order of two at
+         * one place would be undefined. */
+        bool empty =
+            edit.to - edit.from == len && memcmp(source->text + edit.from, fix->text, len) == 0;
+        if (!empty &&
+            (kept == 0 || (edit.from >= edits[kept - 1].to && edit.from != edits[kept - 1].from)))
+            edits[kept++] = edit;
+    }
+    *ret_count = kept;
+    return kept == 0 ? NULL : edits;
+}
+
+void jr_fix_apply(struct jr_buf *out, const struct jr_source *source, const struct jr_edit *edits,
+                  size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        jr_buf_add(out, source->text + at, edits[i].from - at);
+        jr_buf_str(out, edits[i].diag->fix->text);
+        at = edits[i].to;
+    }
+    jr_buf_add(out, source->text + at, source->len - at);
+}
+
+/* "'lr' -> 'rate'"; where either has such a quote itself, "`'4'` -> `4`". */
+void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)
+{
+    const struct jr_fix *fix = edit->diag->fix;
+    const char *old = fix->span.source->text + edit->from;
+    size_t len = edit->to - edit->from;
+    bool quoted = memchr(old, '\'', len) != NULL || strchr(fix->text, '\'') != NULL;
+    char mark = quoted ? '`' : '\'';
+    jr_diag_place(out, &fix->span);
+    jr_buf_printf(out, "fixed: %c", mark);
+    jr_buf_escaped(out, old, len);
+    jr_buf_printf(out, "%c -> %c", mark, mark);
+    jr_buf_safe(out, fix->text);
+    jr_buf_printf(out, "%c [%s]\n", mark, edit->diag->code);
 }
 
 /* A row without a file has no such macro. */

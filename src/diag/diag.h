@@ -89,6 +89,33 @@ size_t jr_diags_fold(struct jr_diags *diags, size_t first);
 /* Append "3 errors and 1 warning". */
 void jr_diags_count(struct jr_buf *out, const struct jr_diags *diags);
 
+/* Append "file:line:col: ", or what is known of it. */
+void jr_diag_place(struct jr_buf *out, const struct jr_span *span);
+
+/* Bytes [from, to) of a source become the text of a finding's fix. */
+struct jr_edit {
+    const struct jr_diag *diag;
+    size_t from, to;
+};
+
+/* The edits for those fixes of `diags` that lie in `source`, in the order of the text. An edit is
+ * left out if it overlaps the previous one, changes nothing, or is not within the text. The column
+ * after the last one of a line is its end, before the line break. The array lives in `arena`; NULL
+ * if there is none or no memory. */
+struct jr_edit *jr_fix_choose(struct jr_arena *arena, const struct jr_source *source,
+                              const struct jr_diags *diags, size_t *ret_count);
+
+/* Append the text of `source` with the edits made. */
+void jr_fix_apply(struct jr_buf *out, const struct jr_source *source, const struct jr_edit *edits,
+                  size_t count);
+
+/* Append "file:line:col: fixed: 'paralelism' -> 'parallelism' [JR0203]" and a newline; the position
+ * is that in the text before any of its edits. */
+void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit);
+
+/* The bytes [from, to) of a span in its source. False where it does not lie within the text. */
+bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to);
+
 /* A file that was checked. Its own findings may point into other files. */
 struct jr_checked {
     const char *name;

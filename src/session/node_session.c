@@ -17,7 +17,7 @@
 #include "base/strv.h"
 #include "cluster/agent.h"
 #include "cluster/survey.h"
-#include "diag/diag_text.h"
+#include "diag/diag.h"
 #include "record/prune.h"
 #include "record/record_facts.h"
 #include "record/record_folder.h"

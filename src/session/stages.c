@@ -19,7 +19,7 @@
 #include "base/redact.h"
 #include "cluster/controller.h"
 #include "cluster/survey.h"
-#include "diag/diag_text.h"
+#include "diag/diag.h"
 #include "doc/doc.h"
 #include "doc/emit.h"
 #include "doc/node_path.h"

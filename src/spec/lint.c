@@ -5,7 +5,7 @@
 
 #include "base/regex.h"
 #include "base/shell_words.h"
-#include "diag/fix.h"
+#include "diag/diag.h"
 #include "doc/emit.h"
 #include "spec/internal.h"
 #include "spec/entry_arguments.h"

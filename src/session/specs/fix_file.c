@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/syscalls.h"
-#include "diag/fix.h"
+#include "diag/diag.h"
 #include "doc/doc.h"
 #include "session/specs/check_specs.h"
 #include "spec/load.h"
