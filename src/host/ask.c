@@ -43,8 +43,7 @@ static const char *read_child_answer(struct jr_buf *out, struct jr_arena *arena,
     for (;;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         char bytes[4096];
-        uint64_t now = jr_clock_ns();
-        int got = poll(&ready, 1, now >= end ? 0 : (int)((end - now) / 1000000 + 1));
+        int got = poll(&ready, 1, jr_clock_poll_ms(end));
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0)

@@ -25,18 +25,6 @@ static void add_health_finding(struct exam *to, const char *message, const char 
         *slot = (struct jr_host_finding){message, help};
 }
 
-static void check_problems(struct exam *to)
-{
-    const struct jr_host *hw = to->hw;
-    for (uint32_t i = 0; i < hw->problems_count; i++)
-        add_health_finding(to, hw->problems[i].message, hw->problems[i].help);
-    if (hw->scheduler.problem != NULL)
-        add_health_finding(to, hw->scheduler.problem, hw->scheduler.help);
-    if (hw->scheduler.step && hw->scheduler.tasks_here > 1)
-        add_health_finding(to, "the launcher has started more than one process on this node",
-                           "start jobrun once per node; it starts the ranks itself");
-}
-
 static void check_quota(struct exam *to)
 {
     const struct jr_host_cpus *cpus = &to->hw->cpus;
@@ -158,7 +146,13 @@ uint32_t jr_host_examine(struct jr_host_finding **ret, struct jr_arena *arena,
     struct exam exam = {.probe = &probe, .hw = hw};
     struct timex clock = {.modes = 0};
     unsigned kinds = 0;
-    check_problems(&exam);
+    for (uint32_t i = 0; i < hw->problems_count; i++)
+        add_health_finding(&exam, hw->problems[i].message, hw->problems[i].help);
+    if (hw->scheduler.problem != NULL)
+        add_health_finding(&exam, hw->scheduler.problem, hw->scheduler.help);
+    if (hw->scheduler.step && hw->scheduler.tasks_here > 1)
+        add_health_finding(&exam, "the launcher has started more than one process on this node",
+                           "start jobrun once per node; it starts the ranks itself");
     for (uint32_t i = 0; i < hw->devices_count; i++)
         if (hw->devices[i].visible)
             kinds |= 1u << hw->devices[i].kind;

@@ -25,21 +25,10 @@ bool jr_host_reader_exists(struct jr_host_reader *probe, const char *path)
     return full != NULL && access(full, F_OK) == 0;
 }
 
-__attribute__((format(printf, 2, 0))) static int node_error(struct jr_host_reader *probe,
-                                                            const char *format, va_list args)
+int jr_node_error(struct jr_host_reader *probe, const char *path)
 {
-    const char *path = jr_arena_vprintf(&probe->scratch, format, args);
-    const char *full = path == NULL ? NULL : below_root(probe, path);
+    const char *full = below_root(probe, path);
     return full == NULL || access(full, R_OK) == 0 ? 0 : errno;
-}
-
-int jr_node_error(struct jr_host_reader *probe, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int error = node_error(probe, format, args);
-    va_end(args);
-    return error;
 }
 
 bool jr_accel_list_usable(struct jr_host_reader *probe, struct jr_accel_list *found,
@@ -47,8 +36,9 @@ bool jr_accel_list_usable(struct jr_host_reader *probe, struct jr_accel_list *fo
 {
     va_list args;
     va_start(args, format);
-    int error = node_error(probe, format, args);
+    const char *path = jr_arena_vprintf(&probe->scratch, format, args);
     va_end(args);
+    int error = path == NULL ? 0 : jr_node_error(probe, path);
     found->missing += error == ENOENT;
     found->denied += error != 0 && error != ENOENT;
     return error == 0;

@@ -26,8 +26,7 @@ struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe, struct jr
 /* 0, or why a device node cannot be used. Reading is asked for, and not just being there: that asks
  * the device controller of the process's cgroup too, which is how Slurm hands out GPUs, without
  * waking the device up. */
-int jr_node_error(struct jr_host_reader *probe, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+int jr_node_error(struct jr_host_reader *probe, const char *path);
 
 /* Whether the device's node can be used; if not, it is counted by the reason.
  */

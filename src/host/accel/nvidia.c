@@ -233,20 +233,6 @@ static bool find_nvml_functions(struct nvml *nvml)
            find_nvml_function(nvml, &nvml->memory, "nvmlDeviceGetMemoryInfo");
 }
 
-/* The bus as sysfs spells it: in lower case, with a domain of four digits. */
-static void find_gpu_bus(const struct nvml *nvml, void *gpu, struct record *to)
-{
-    struct pci pci = {.bus_id = ""};
-    if (nvml->pci(gpu, &pci) != SUCCESS)
-        return;
-    pci.bus_id[sizeof pci.bus_id - 1] = '\0';
-    const char *from = pci.bus_id;
-    if (strncmp(from, "0000", 4) == 0 && strcspn(from, ":") == 8)
-        from += 4;
-    for (char *at = to->bus; *from != '\0'; from++)
-        *at++ = (char)tolower((unsigned char)*from);
-}
-
 /* A GPU or an instance of one, whose bus is there. False: nobody listens. */
 static bool send_gpu_record(const struct question *question, const struct nvml *nvml, void *thing,
                             struct record *record)
@@ -290,7 +276,14 @@ static int send_all_gpus(const struct question *question, const struct nvml *nvm
         bool heard = true;
         if (nvml->device(i, &gpu) != SUCCESS)
             continue;
-        find_gpu_bus(nvml, gpu, &record);
+        /* The bus as sysfs spells it: in lower case, with a domain of four digits. */
+        struct pci pci = {.bus_id = ""};
+        bool known = nvml->pci(gpu, &pci) == SUCCESS;
+        pci.bus_id[sizeof pci.bus_id - 1] = '\0';
+        const char *from = known ? pci.bus_id : "";
+        from += strncmp(from, "0000", 4) == 0 && strcspn(from, ":") == 8 ? 4 : 0;
+        for (char *at = record.bus; *from != '\0'; from++)
+            *at++ = (char)tolower((unsigned char)*from);
         if (question->what == JR_NVML_INSTANCES)
             heard = send_gpu_instances(question, nvml, gpu, &record);
         else

@@ -150,14 +150,6 @@ static uint32_t find_index(const struct element *element, const struct jr_host_d
     return count;
 }
 
-static bool is_in_order(const uint32_t *order, uint32_t found, uint32_t device)
-{
-    for (uint32_t i = 0; i < found; i++)
-        if (order[i] == device)
-            return true;
-    return false;
-}
-
 static uint32_t read_visible_list(uint32_t *order, const struct jr_host_device *devices,
                                   uint32_t count, const struct grammar *grammar, const char *value)
 {
@@ -172,7 +164,10 @@ static uint32_t read_visible_list(uint32_t *order, const struct jr_host_device *
                        (begins_with(at, UUID) || (grammar->kind == JR_DEVICE_CUSTOM && !number));
         uint32_t device =
             by_uuid ? find_uuid(&element, devices, count) : find_index(&element, devices, count);
-        if (device >= count || is_in_order(order, found, device) ||
+        uint32_t before = 0;
+        while (before < found && order[before] != device)
+            before++;
+        if (device >= count || before < found ||
             (grammar->ascending && found > 0 && device < order[found - 1]))
             break;
         order[found++] = device;

@@ -157,25 +157,18 @@ static bool fill_blank_number(uint32_t *to, const char *value, uint32_t most)
 
 /* Hosts on the way, in the order in which they came up, with their slots. */
 struct listing {
-    struct jr_host_reader *probe;
+    struct jr_arena *arena;
     json_t *places; /* of the hosts, by name: there may be many */
     struct jr_strv hosts;
     uint32_t *slots;
     size_t slots_count;
 };
 
-/* A name or an address, as far as its characters go. */
-static bool is_host(const char *text)
-{
-    return text[0] != '\0' &&
-           text[strspn(
-               text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._:-")] == '\0';
-}
-
 /* Count `slots` for a host. */
 static bool add_host_slots(struct listing *to, const char *host, uint32_t slots)
 {
-    struct jr_arena *arena = to->probe->arena;
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ._:-";
     const json_t *place = json_object_get(to->places, host);
     if (place != NULL) {
         uint32_t *known = &to->slots[json_integer_value(place)];
@@ -183,63 +176,18 @@ static bool add_host_slots(struct listing *to, const char *host, uint32_t slots)
         *known += fits ? slots : 0;
         return fits;
     }
-    if (!is_host(host) || slots == 0 || slots > JR_HOSTLIST_MAX ||
-        to->hosts.count == JR_HOSTLIST_MAX)
+    /* a name or an address, as far as its characters go */
+    if (host[0] == '\0' || host[strspn(host, letters)] != '\0' || slots == 0 ||
+        slots > JR_HOSTLIST_MAX || to->hosts.count == JR_HOSTLIST_MAX)
         return false;
-    uint32_t *slot = jr_arena_push(arena, &to->slots, &to->slots_count, sizeof *slot);
+    uint32_t *slot = jr_arena_push(to->arena, &to->slots, &to->slots_count, sizeof *slot);
     if (slot == NULL)
         return false;
     *slot = slots;
     if (json_object_set_new(to->places, host, json_integer((json_int_t)to->hosts.count)) != 0)
-        arena->failed = true;
-    jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, host));
+        to->arena->failed = true;
+    jr_strv_push(&to->hosts, to->arena, jr_arena_strdup(to->arena, host));
     return true;
-}
-
-static struct listing begin_listing(struct jr_host_reader *probe)
-{
-    return (struct listing){.probe = probe, .places = json_object()};
-}
-
-/* Into the facts, if all of it could be read, and unless they have hosts from a better variable. */
-static bool end_listing(const struct listing *from, bool whole)
-{
-    struct jr_host_scheduler *to = &from->probe->hw->scheduler;
-    json_decref(from->places);
-    if (!whole || from->hosts.count == 0)
-        return false;
-    if (to->hosts.count > 0)
-        return true;
-    to->hosts = from->hosts;
-    to->tasks = (struct jr_counts){from->slots, (uint32_t)from->slots_count};
-    to->slots = true;
-    return true;
-}
-
-static bool read_hosts_list(struct jr_host_reader *probe, const char *value)
-{
-    struct jr_host_scheduler *to = &probe->hw->scheduler;
-    struct jr_strv hosts;
-    const char *bad;
-    if (!jr_hostlist_expand(&hosts, probe->arena, value, &bad))
-        return false;
-    if (to->hosts.count == 0)
-        to->hosts = hosts;
-    return true;
-}
-
-/* A host once per slot, between separators. `value` NULL: it could not be read. */
-static bool read_hosts_words(struct jr_host_reader *probe, const char *value,
-                             const char *separators)
-{
-    struct listing listing = begin_listing(probe);
-    char *text = jr_arena_strdup(&probe->scratch, value);
-    bool whole = value != NULL;
-    for (char *word; whole && (word = strsep(&text, separators)) != NULL;) {
-        word[strcspn(word, " \t\r")] = '\0';
-        whole = word[0] == '\0' || add_host_slots(&listing, word, 1);
-    }
-    return end_listing(&listing, whole);
 }
 
 /* The next two words of a text, HOST SLOTS; false when that is not what comes.
@@ -252,39 +200,51 @@ static bool add_pair(struct listing *to, char **text)
     return number != NULL && jr_num_u32(number, &slots) && add_host_slots(to, host, slots);
 }
 
-static bool read_hosts_pairs(struct jr_host_reader *probe, const char *value)
+/* The six forms in which hosts are listed: as Slurm does, a host once per slot, hosts with slots,
+ * either of them in a file, and JSON with one slot each, which tells nothing. Into the facts, if
+ * all of it could be read, and unless they have hosts from a better variable. */
+static bool use_hosts(struct jr_host_reader *probe, enum jr_use use, const char *value)
 {
-    struct listing listing = begin_listing(probe);
-    char *text = jr_arena_strdup(&probe->scratch, value);
-    bool whole = true;
-    while (whole && text != NULL && *text != '\0')
-        whole = add_pair(&listing, &text);
-    return end_listing(&listing, whole);
-}
-
-static bool read_hosts_table(struct jr_host_reader *probe, const char *path)
-{
-    struct listing listing = begin_listing(probe);
-    char *text = jr_host_reader_text(probe, "%s", path);
-    bool whole = true;
-    for (char *line; whole && (line = strsep(&text, "\n")) != NULL;)
-        whole = line[0] == '\0' || add_pair(&listing, &line);
-    return end_listing(&listing, whole);
-}
-
-/* One slot each, which tells nothing. */
-static bool read_hosts_json(struct jr_host_reader *probe, const char *value)
-{
-    struct listing listing = begin_listing(probe);
-    struct jr_error err;
-    json_t *list = jr_json_parse(value, strlen(value), &err);
-    bool whole = json_is_array(list);
-    for (size_t i = 0; whole && i < json_array_size(list); i++) {
-        const char *host = json_string_value(json_array_get(list, i));
-        whole = host != NULL && add_host_slots(&listing, host, 1);
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    struct listing listing = {.arena = probe->arena, .places = json_object()};
+    char *text = use == JR_USE_LINES || use == JR_USE_TABLE
+                     ? jr_host_reader_text(probe, "%s", value)
+                     : jr_arena_strdup(&probe->scratch, value);
+    const char *bad;
+    bool whole = text != NULL;
+    if (use == JR_USE_LIST) {
+        whole = jr_hostlist_expand(&listing.hosts, probe->arena, value, &bad);
+    } else if (use == JR_USE_JSON) {
+        json_t *list = jr_json_parse(value, strlen(value), NULL);
+        whole = json_is_array(list);
+        for (size_t i = 0; whole && i < json_array_size(list); i++) {
+            const char *host = json_string_value(json_array_get(list, i));
+            whole = host != NULL && add_host_slots(&listing, host, 1);
+        }
+        json_decref(list);
+    } else if (use == JR_USE_PAIRS) {
+        while (whole && text != NULL && *text != '\0')
+            whole = add_pair(&listing, &text);
+    } else {
+        const char *separator = use == JR_USE_WORDS ? " " : "\n";
+        for (char *word; whole && (word = strsep(&text, separator)) != NULL;) {
+            if (use != JR_USE_TABLE)
+                word[strcspn(word, " \t\r")] = '\0';
+            whole = word[0] == '\0' || (use == JR_USE_TABLE ? add_pair(&listing, &word)
+                                                            : add_host_slots(&listing, word, 1));
+        }
     }
-    json_decref(list);
-    return end_listing(&listing, whole);
+    json_decref(listing.places);
+    if (!whole || listing.hosts.count == 0)
+        return false;
+    if (to->hosts.count > 0)
+        return true;
+    to->hosts = listing.hosts;
+    if (use != JR_USE_LIST) {
+        to->tasks = (struct jr_counts){listing.slots, (uint32_t)listing.slots_count};
+        to->slots = true;
+    }
+    return true;
 }
 
 /* Where the number of nodes is known, a size says how many tasks each has. */
@@ -338,25 +298,6 @@ static bool use_tasks(struct jr_host_reader *probe, enum jr_use use, const char 
         return true;
     const char *counts = jr_arena_printf(&probe->scratch, "%u(x%u)", each, to->nodes);
     return counts == NULL || jr_counts_expand(&to->tasks, probe->arena, counts);
-}
-
-/* The six forms in which hosts are listed. */
-static bool use_hosts(struct jr_host_reader *probe, enum jr_use use, const char *value)
-{
-    switch ((unsigned)use) {
-    case JR_USE_LIST:
-        return read_hosts_list(probe, value);
-    case JR_USE_WORDS:
-        return read_hosts_words(probe, value, " ");
-    case JR_USE_LINES:
-        return read_hosts_words(probe, jr_host_reader_text(probe, "%s", value), "\n");
-    case JR_USE_PAIRS:
-        return read_hosts_pairs(probe, value);
-    case JR_USE_TABLE:
-        return read_hosts_table(probe, value);
-    default:
-        return read_hosts_json(probe, value);
-    }
 }
 
 bool jr_variable_use(struct jr_host_reader *probe, const struct jr_variable *row, const char *value)
@@ -466,18 +407,6 @@ static void settle_aws_batch(struct jr_host_reader *probe)
         to->master_addr = probe->hw->hostname;
 }
 
-static void settle_sagemaker(struct jr_host_reader *probe)
-{
-    struct jr_host_scheduler *to = &probe->hw->scheduler;
-    const char *host = jr_env_get(probe->envp, "SM_CURRENT_HOST");
-    to->tasks.count = 0;
-    to->slots = false;
-    to->node_rank = find_host_named(to, host);
-    if (to->node_rank < 0)
-        report_scheduler_problem(probe, "SM_CURRENT_HOST is not one of SM_HOSTS",
-                                 "state nodes, node_rank and hosts");
-}
-
 /* Slurm waits KillWait seconds between SIGTERM and SIGKILL, 30 unless slurm.conf(5) says
  * otherwise. */
 static uint32_t kill_wait(struct jr_host_reader *probe, const char *path)
@@ -493,19 +422,6 @@ static uint32_t kill_wait(struct jr_host_reader *probe, const char *path)
         (void)jr_num_u32(line, &seconds);
     }
     return seconds;
-}
-
-static void settle_slurm(struct jr_host_reader *probe)
-{
-    struct jr_host_scheduler *to = &probe->hw->scheduler;
-    const char *const paths[] = {
-        jr_env_get(probe->envp, "SLURM_CONF"),
-        "/run/slurm/conf/slurm.conf",
-        "/etc/slurm/slurm.conf",
-        "/etc/slurm-llnl/slurm.conf",
-    };
-    for (size_t i = 0; i < 4 && to->kill_wait == 0; i++)
-        to->kill_wait = kill_wait(probe, paths[i]);
 }
 
 /* Which of several hosts this machine is. */
@@ -715,9 +631,19 @@ void jr_host_reader_scheduler(struct jr_host_reader *probe)
         settle_volcano(probe);
     else if (system == JR_SYSTEM_AWS_BATCH)
         settle_aws_batch(probe);
-    else if (system == JR_SYSTEM_SAGEMAKER)
-        settle_sagemaker(probe);
-    if (variable_value(probe, "SLURM_JOB_ID") != NULL)
-        settle_slurm(probe);
+    if (system == JR_SYSTEM_SAGEMAKER) {
+        to->tasks.count = 0;
+        to->slots = false;
+        to->node_rank = find_host_named(to, jr_env_get(probe->envp, "SM_CURRENT_HOST"));
+        if (to->node_rank < 0)
+            report_scheduler_problem(probe, "SM_CURRENT_HOST is not one of SM_HOSTS",
+                                     "state nodes, node_rank and hosts");
+    }
+    const char *const paths[] = {jr_env_get(probe->envp, "SLURM_CONF"),
+                                 "/run/slurm/conf/slurm.conf", "/etc/slurm/slurm.conf",
+                                 "/etc/slurm-llnl/slurm.conf"};
+    bool slurm = variable_value(probe, "SLURM_JOB_ID") != NULL;
+    for (size_t i = 0; slurm && i < 4 && to->kill_wait == 0; i++)
+        to->kill_wait = kill_wait(probe, paths[i]);
     finalize_nodes(probe);
 }
