@@ -1,7 +1,6 @@
 #include "eventloop/loop.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -72,26 +71,22 @@ static uint64_t timer_due_at(const struct jr_loop *loop, const struct jr_timer *
     return timer->pauses && loop->paused_ns != 0 ? 0 : timer->at;
 }
 
-/* Milliseconds until the nearest deadline, rounded up; -1: there is none. */
-static int next_timeout_ms(const struct jr_loop *loop)
+int jr_loop_turn(struct jr_loop *loop, bool busy)
 {
-    uint64_t nearest = UINT64_MAX;
+    struct epoll_event events[JR_LOOP_BATCH];
+    uint64_t nearest = 0; /* deadline; 0: none */
     for (unsigned i = 0; i < loop->timer_count; i++) {
         uint64_t at = timer_due_at(loop, loop->timers[i]);
-        if (at != 0 && at < nearest)
+        if (at != 0 && (nearest == 0 || at < nearest))
             nearest = at;
     }
-    if (nearest == UINT64_MAX)
-        return -1;
-    uint64_t now = jr_clock_ns();
-    if (nearest <= now)
-        return 0;
-    uint64_t ms = (nearest - now + 999999) / 1000000;
-    return ms > INT_MAX ? INT_MAX : (int)ms;
-}
-
-static void call_due_timers(struct jr_loop *loop)
-{
+    int count =
+        epoll_wait(loop->epoll_fd, events, JR_LOOP_BATCH, busy ? 0 : jr_clock_poll_ms(nearest));
+    for (int i = 0; i < count; i++) {
+        struct jr_watch *watch = events[i].data.ptr;
+        if (watch->fd >= 0)
+            watch->ready(watch->owner, events[i].events);
+    }
     for (unsigned i = 0; i < loop->timer_count; i++) {
         struct jr_timer *timer = loop->timers[i];
         uint64_t at = timer_due_at(loop, timer);
@@ -100,17 +95,5 @@ static void call_due_timers(struct jr_loop *loop)
         timer->at = 0;
         timer->due(timer->owner);
     }
-}
-
-int jr_loop_turn(struct jr_loop *loop, bool busy)
-{
-    struct epoll_event events[JR_LOOP_BATCH];
-    int count = epoll_wait(loop->epoll_fd, events, JR_LOOP_BATCH, busy ? 0 : next_timeout_ms(loop));
-    for (int i = 0; i < count; i++) {
-        struct jr_watch *watch = events[i].data.ptr;
-        if (watch->fd >= 0)
-            watch->ready(watch->owner, events[i].events);
-    }
-    call_due_timers(loop);
     return count < 0 ? 0 : count;
 }

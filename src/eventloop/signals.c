@@ -13,29 +13,13 @@
 
 #define NS UINT64_C(1000000000) /* a second */
 
-struct row {
-    int sig;
-    enum jr_signal_use use;
-};
-
-static const struct row usual[] = {
-    {SIGTERM, JR_SIGNAL_STOP},    {SIGINT, JR_SIGNAL_STOP},     {SIGHUP, JR_SIGNAL_STOP},
-    {SIGQUIT, JR_SIGNAL_STOP},    {SIGUSR1, JR_SIGNAL_FORWARD}, {SIGUSR2, JR_SIGNAL_FORWARD},
-    {SIGTSTP, JR_SIGNAL_SUSPEND}, {SIGCONT, JR_SIGNAL_RESUME},
-};
-
-static bool is_own_signal(int sig)
-{
-    return sig == SIGPIPE || sig == SIGXFSZ || sig == SIGCHLD;
-}
-
 void jr_signals_ignored(sigset_t *ret)
 {
     (void)sigemptyset(ret);
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction action;
-        if (!is_own_signal(sig) && sigaction(sig, NULL, &action) == 0 &&
-            action.sa_handler == SIG_IGN)
+        if (sig != SIGPIPE && sig != SIGXFSZ && sig != SIGCHLD &&
+            sigaction(sig, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
             (void)sigaddset(ret, sig);
     }
 }
@@ -47,24 +31,26 @@ int jr_signals_number(const char *name)
     return len > 0 && (size_t)len < sizeof whole ? jr_signal_of(whole) : 0;
 }
 
-static enum jr_signal_use configured_use(enum jr_on_signal use)
-{
-    static const enum jr_signal_use uses[] = {[JR_ON_SIGNAL_FORWARD] = JR_SIGNAL_FORWARD,
-                                              [JR_ON_SIGNAL_STOP] = JR_SIGNAL_STOP,
-                                              [JR_ON_SIGNAL_IGNORE] = JR_SIGNAL_DROP};
-    return uses[use];
-}
-
 void jr_signals_make(struct jr_signals *ret, const struct jr_policy *policy,
                      const sigset_t *ignored)
 {
-    *ret = (struct jr_signals){0};
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
-        ret->use[usual[i].sig] = usual[i].use;
+    static const enum jr_signal_use configured[] = {[JR_ON_SIGNAL_FORWARD] = JR_SIGNAL_FORWARD,
+                                                    [JR_ON_SIGNAL_STOP] = JR_SIGNAL_STOP,
+                                                    [JR_ON_SIGNAL_IGNORE] = JR_SIGNAL_DROP};
+    *ret = (struct jr_signals){
+        .use = {[SIGTERM] = JR_SIGNAL_STOP,
+                [SIGINT] = JR_SIGNAL_STOP,
+                [SIGHUP] = JR_SIGNAL_STOP,
+                [SIGQUIT] = JR_SIGNAL_STOP,
+                [SIGUSR1] = JR_SIGNAL_FORWARD,
+                [SIGUSR2] = JR_SIGNAL_FORWARD,
+                [SIGTSTP] = JR_SIGNAL_SUSPEND,
+                [SIGCONT] = JR_SIGNAL_RESUME},
+    };
     for (uint32_t i = 0; i < policy->signals_count; i++) {
         int sig = jr_signals_number(policy->signals[i].name);
         if (sig != 0)
-            ret->use[sig] = configured_use(policy->signals[i].use);
+            ret->use[sig] = configured[policy->signals[i].use];
     }
     for (int sig = 1; sig < NSIG; sig++)
         if (sig != SIGTERM && sigismember(ignored, sig) == 1)

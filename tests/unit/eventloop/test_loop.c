@@ -79,19 +79,14 @@ static void calls_in_the_kernels_order(void)
     (void)close(loop.epoll_fd);
 }
 
-/* One that is removed while its event is on the way is not called. */
-static struct source *victim_of(struct source *source)
-{
-    return source + 1;
-}
-
 static void on_ready_remove(void *owner, uint32_t events)
 {
     struct source *source = owner;
     on_ready(owner, events);
-    victim_of(source)->watch.fd = -1;
+    source[1].watch.fd = -1;
 }
 
+/* One that is removed while its event is on the way is not called. */
 static void forgets_what_was_removed(void)
 {
     struct jr_loop loop;

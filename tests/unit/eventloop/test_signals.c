@@ -6,17 +6,12 @@
 
 static void names_are_numbers(void)
 {
-    static const struct {
-        const char *name;
-        int sig;
-    } rows[] = {
-        {"", 0},           {"KILLER", 0},   {"SIGTERM", 0},
-        {"term", 0},       {"RTMIN+", 0},   {"RTMIN+31", 0},
-        {"RTMIN-1", 0},    {"RTMIN+x", 0},  {"RTMIN+4294967296", 0},
-        {"TERM", SIGTERM}, {"HUP", SIGHUP}, {"WINCH", SIGWINCH},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        CU_ASSERT_EQUAL(jr_signals_number(rows[i].name), rows[i].sig);
+    const char *bad = "|KILLER|SIGTERM|term|RTMIN+|RTMIN+31|RTMIN-1|RTMIN+x|RTMIN+4294967296";
+    char name[128];
+    while (jr_unit_next(&bad, name))
+        CU_ASSERT_EQUAL(jr_signals_number(name), 0);
+    CU_ASSERT_EQUAL(jr_signals_number("TERM"), SIGTERM);
+    CU_ASSERT_EQUAL(jr_signals_number("WINCH"), SIGWINCH);
     CU_ASSERT_EQUAL(jr_signals_number("RTMIN"), SIGRTMIN);
     CU_ASSERT_EQUAL(jr_signals_number("RTMIN+3"), SIGRTMIN + 3);
     CU_ASSERT_EQUAL(jr_signals_number("RTMIN+30"), SIGRTMAX);
